@@ -15,7 +15,7 @@ seconds = st.floats(min_value=1e-6, max_value=1e6)
 
 @given(seconds, seconds, st.floats(min_value=1.1, max_value=10), st.integers(min_value=1))
 def test_waits_grow_by_the_factor_up_to_the_cap_and_stay_there(first, cap, factor, failures):
-    made = backoff.growing(first, cap=cap, factor=factor)
+    made = backoff.exponential(first, cap=cap, factor=factor)
     assert made.delays[0] == min(first, cap) and made.delays[-1] == cap
     assert all(after == min(before * factor, cap) for before, after in pairwise(made.delays))
     assert made.delay(failures) <= made.delay(failures + 1) <= cap
@@ -25,11 +25,11 @@ def test_waits_grow_by_the_factor_up_to_the_cap_and_stay_there(first, cap, facto
 @given(st.lists(seconds, min_size=1, max_size=5), st.integers(min_value=1, max_value=9))
 def test_the_first_try_is_made_at_once_and_the_last_wait_is_for_all_that_follow(delays, tries):
     made = Backoff(tuple(delays))
-    assert list(made.before_each(tries)) == ([0, *delays, *[delays[-1]] * tries])[:tries]
+    assert list(made.delays_before_attempts(tries)) == ([0, *delays, *[delays[-1]] * tries])[:tries]
 
 
 def test_nothing_doubled_stays_nothing():
-    assert backoff.growing(0, cap=60).delay(5) == 0
+    assert backoff.exponential(0, cap=60).delay(5) == 0
 
 
 def test_git_s_waits_are_as_many_as_its_tries():

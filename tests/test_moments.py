@@ -2,7 +2,7 @@
 
 import pytest
 
-from dos.times import second_stamp
+from dos.times import utc_stamp
 
 
 @pytest.mark.parametrize(
@@ -15,4 +15,4 @@ from dos.times import second_stamp
     ],
 )
 def test_any_number_of_milliseconds_has_a_stamp(at_ms, text):
-    assert second_stamp(at_ms) == text
+    assert utc_stamp(at_ms) == text

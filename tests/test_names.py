@@ -6,12 +6,21 @@ from hypothesis import strategies as st
 
 from dos import run_ids
 from dos.errors import NameInvalid
-from dos.text import checked, counted, folded, listed, meant, shown, slug, visible
+from dos.text import (
+    comparison_key,
+    did_you_mean,
+    escape_invisible,
+    join_some,
+    plural,
+    quote,
+    slug,
+    validated_name,
+)
 
 
 @pytest.mark.parametrize("name", ["api", "a b", "quote'\"", "..", "a/b", "é", "日本", "x" * 200])
 def test_a_printable_name_is_taken_as_it_is(name):
-    assert checked(name, "lane") == name
+    assert validated_name(name, "lane") == name
 
 
 @pytest.mark.parametrize(
@@ -19,7 +28,7 @@ def test_a_printable_name_is_taken_as_it_is(name):
 )
 def test_a_name_that_would_break_a_line_is_refused_with_what_was_found(name):
     with pytest.raises(NameInvalid) as refused:
-        checked(name, "owner")
+        validated_name(name, "owner")
     assert "owner" in str(refused.value) and refused.value.hint
     assert "\n" not in str(refused.value) and len(str(refused.value)) < 250
 
@@ -32,12 +41,12 @@ def test_slugs_are_safe_as_a_path_and_as_a_ref_and_never_collide(one, other):
 
 
 def test_names_compare_without_case_and_unicode_form():
-    assert folded("API") == folded("api")
-    assert folded("é") == folded("e\u0301")
+    assert comparison_key("API") == comparison_key("api")
+    assert comparison_key("é") == comparison_key("e\u0301")
 
 
 def test_a_long_name_is_cut_where_it_is_shown():
-    assert len(shown("x" * 500)) < 70
+    assert len(quote("x" * 500)) < 70
 
 
 @pytest.mark.parametrize(
@@ -57,36 +66,42 @@ def test_a_long_name_is_cut_where_it_is_shown():
     ids=ascii,
 )
 def test_what_a_terminal_would_act_on_is_shown_instead(text, seen):
-    assert visible(text) == seen
+    assert escape_invisible(text) == seen
 
 
 @given(st.text())
 def test_what_is_visible_is_printable_apart_from_lines_columns_and_odd_blanks(text):
-    assert not set(visible(text)) & {
+    assert not set(escape_invisible(text)) & {
         chr(code) for code in (*range(9), *range(11, 32), *range(127, 160), 0x202E)
     }
-    assert visible(visible(text)) == visible(text)
+    assert escape_invisible(escape_invisible(text)) == escape_invisible(text)
 
 
 def test_a_few_names_are_listed_and_of_many_the_first():
-    assert listed(["a", "b"]) == "a, b"
-    assert listed([str(number) for number in range(10_000)], 2) == "0, 1 and 9,998 more"
+    assert join_some(["a", "b"]) == "a, b"
+    assert join_some([str(number) for number in range(10_000)], 2) == "0, 1 and 9,998 more"
 
 
 def test_a_name_that_nobody_knows_is_answered_with_the_nearest():
-    assert meant("apii", ["docs", "API"], "lanes") == "did you mean 'API'? known lanes: API, docs"
-    assert meant("zzz", ["docs", "api"], "lanes") == "known lanes: api, docs"
-    many = meant("lane77x", [f"lane{number}" for number in range(10_000)], "lanes")
+    assert (
+        did_you_mean("apii", ["docs", "API"], "lanes")
+        == "did you mean 'API'? known lanes: API, docs"
+    )
+    assert did_you_mean("zzz", ["docs", "api"], "lanes") == "known lanes: api, docs"
+    many = did_you_mean("lane77x", [f"lane{number}" for number in range(10_000)], "lanes")
     assert (
         many.startswith("did you mean 'lane77'? known are 10,000 lanes, the nearest: lane77, ")
         and len(many) < 100
     )
-    assert meant("zzz", [f"lane{number}" for number in range(50)], "lanes") == "known are 50 lanes"
+    assert (
+        did_you_mean("zzz", [f"lane{number}" for number in range(50)], "lanes")
+        == "known are 50 lanes"
+    )
 
 
 @pytest.mark.parametrize(("number", "said"), [(0, "0 leases"), (1, "1 lease"), (2, "2 leases")])
 def test_one_of_a_thing_is_not_several(number, said):
-    assert counted(number, "lease") == said
+    assert plural(number, "lease") == said
 
 
 def test_a_run_id_carries_its_time_and_sorts_by_it():
@@ -124,4 +139,4 @@ def test_lineage_is_inherited():
 )
 def test_what_is_not_a_run_id_is_refused_before_it_becomes_a_path(text):
     with pytest.raises(NameInvalid):
-        run_ids.checked_id(text)
+        run_ids.validated_run_id(text)

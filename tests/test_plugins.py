@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from dos import plugins
 from dos.errors import BadInput
-from dos.unknown import Unknown, attempt
+from dos.unknown import Unknown, call_or_unknown
 
 GROUPS = (plugins.AGENTS, plugins.EVIDENCE_SOURCES, plugins.JUDGES, plugins.PREDICATES)
 MODULE = """
@@ -37,13 +37,13 @@ def package(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("group", GROUPS)
 def test_every_group_loads_and_complains_alike(package, group):
-    assert plugins.names(group) == ["alone", "gone", "loud", "sound"]
+    assert plugins.installed_names(group) == ["alone", "gone", "loud", "sound"]
     assert plugins.load(group, only="sound")[0][1].word == "sound"
     assert plugins.load(group, only="alone")[0][1]() == "a function is not called"
     assert plugins.load(group, only="nobody") == []
 
     said: list[str] = []
-    assert list(plugins.added(group, {"alone"}, said.append)) == ["sound"]
+    assert list(plugins.load_others(group, {"alone"}, said.append)) == ["sound"]
     for name, why in (("gone", "AttributeError: "), ("loud", "LookupError: nobody is at home")):
         with pytest.raises(
             BadInput, match=f"the plugin {name!r} of {group} .* cannot be loaded: {why}"
@@ -62,5 +62,5 @@ def test_whatever_a_stranger_raises_is_a_value(kind, text):
     def stranger():
         raise kind(text)
 
-    answer = attempt(stranger)
+    answer = call_or_unknown(stranger)
     assert isinstance(answer, Unknown) and answer.why.startswith(f"{kind.__name__}: ")

@@ -273,7 +273,7 @@ few_names = st.lists(st.sampled_from(["a", "b", "ab", "A", "*"]), min_size=1, ma
 @settings(max_examples=long(100, 5_000), deadline=None)
 @given(st.lists(st.lists(few_names, max_size=3).map(region), max_size=8))
 def test_the_sweep_finds_the_pairs_that_asking_for_each_pair_finds(many: list[Region]) -> None:
-    pairs = list(regions.many_overlaps(many))
+    pairs = list(regions.overlapping_pairs(many))
     assert len(pairs) == len(set(pairs))
     assert set(pairs) == {
         (i, j) for i, j in combinations(range(len(many)), 2) if regions.overlaps(many[i], many[j])
@@ -285,7 +285,7 @@ def test_the_sweep_finds_the_pairs_that_asking_for_each_pair_finds(many: list[Re
 def test_one_region_is_within_another_exactly_when_each_of_its_folders_is_under_one_of_the_others(
     a: Region, b: Region
 ) -> None:
-    assert regions.within(a, b) == all(
+    assert regions.is_within(a, b) == all(
         any(mine.startswith(theirs) for theirs in b.reach) for mine in a.reach
     )
 
@@ -315,6 +315,6 @@ def test_any_text_is_a_region_or_an_error_and_any_path_has_an_answer(glob: str, 
     except RegionInvalid as error:
         assert error.hint
         return
-    assert made.known
+    assert made.is_known
     assert all(prefix == "" or prefix.endswith("/") for prefix in made.prefixes)
     assert regions.contains_path(made, path) in (True, False)

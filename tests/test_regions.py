@@ -229,7 +229,7 @@ def test_a_region_keeps_its_globs_as_written_and_only_the_prefixes_that_say_some
     assert made.globs == ("src/b/*.py", "SRC/**", "docs/x", "docs/x/y", "src")
     assert made.prefixes == ("docs/x/", "src/")
     assert region(["src", "*"]).prefixes == ("",)
-    assert made.known
+    assert made.is_known
     assert msgspec.json.decode(msgspec.json.encode(made), type=regions.Region) == made
 
 
@@ -238,7 +238,7 @@ def test_a_region_of_which_nothing_is_known_overlaps_everything_and_contains_not
     other: list[str],
 ) -> None:
     unknown = region([])
-    assert not unknown.known
+    assert not unknown.is_known
     assert regions.overlaps(unknown, region(other)) and regions.overlaps(region(other), unknown)
     assert regions.first_collision(unknown, region(other)) == ("", other[0] if other else "")
     assert not regions.contains_path(unknown, "src/a.py")
@@ -345,10 +345,12 @@ def test_all_overlapping_pairs_are_found_without_unknown_regions_being_lost() ->
     many = [
         region(list(each)) for each in (["a"], ["b", "a/x"], [], ["c"], ["a/x/y", "b/z"], ["C/**"])
     ]
-    assert sorted(regions.many_overlaps(many)) == [
+    assert sorted(regions.overlapping_pairs(many)) == [
         (0, 1), (0, 2), (0, 4), (1, 2), (1, 4), (2, 3), (2, 4), (2, 5), (3, 5),
     ]  # fmt: skip
-    assert list(regions.many_overlaps([])) == list(regions.many_overlaps([region([])])) == []
+    assert (
+        list(regions.overlapping_pairs([])) == list(regions.overlapping_pairs([region([])])) == []
+    )
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import subprocess
 import pytest
 
 from dos.errors import WorkspaceMissing
-from dos.workspace import find, rooted
+from dos.workspace import find, with_root
 
 
 def git(where, *words):
@@ -61,7 +61,7 @@ def test_a_root_that_is_named_stays_one_when_its_configuration_is_gone(repositor
     (inner / "dos.toml").touch()
     known = find(inner)
     (inner / "dos.toml").unlink()
-    assert rooted(inner) == known and find(inner) != known
+    assert with_root(inner) == known and find(inner) != known
 
 
 def test_without_a_configuration_the_top_of_the_work_tree_is_the_root(repository):

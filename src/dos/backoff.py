@@ -19,12 +19,12 @@ class Backoff(Struct, frozen=True):
             return 0
         return self.delays[min(failures, len(self.delays)) - 1]
 
-    def before_each(self, tries: int) -> Iterator[float]:
+    def delays_before_attempts(self, tries: int) -> Iterator[float]:
         """How long to wait before each of so many tries, the first of which is made at once."""
         return (self.delay(failures) for failures in range(tries))
 
 
-def growing(first: float, *, cap: float, factor: float = 2.0) -> Backoff:
+def exponential(first: float, *, cap: float, factor: float = 2.0) -> Backoff:
     """Each wait is `factor` times as long as the one before, and none is longer than the cap."""
     delays = [min(first, cap)]
     while 0 < delays[-1] < cap:

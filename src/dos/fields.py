@@ -44,12 +44,12 @@ class BadValue(ValueError):
 
 def check_name(name: str, key: Key, what: str) -> None:
     try:
-        names.checked(name, what, longest=LONGEST_LANE_NAME)
+        names.validated_name(name, what, longest=LONGEST_LANE_NAME)
     except NameInvalid as error:
         raise BadValue(key, error.message, error.hint) from error
     if name != name.strip():
         raise BadValue(
-            key, f"the {what} {names.shown(name)} has spaces around it", f'Write "{name.strip()}".'
+            key, f"the {what} {names.quote(name)} has spaces around it", f'Write "{name.strip()}".'
         )
 
 
@@ -57,11 +57,11 @@ def check_one_spelling(spelled: Iterable[tuple[str, Key]], what: str) -> None:
     """Two names that differ only by case are one lane to git on half of all machines."""
     seen: dict[str, str] = {}
     for name, key in spelled:
-        first = seen.setdefault(names.folded(name), name)
+        first = seen.setdefault(names.comparison_key(name), name)
         if first != name:
             raise BadValue(
                 key,
-                f"the {what}s {names.shown(first)} and {names.shown(name)} differ only by case",
+                f"the {what}s {names.quote(first)} and {names.quote(name)} differ only by case",
                 "Use one spelling, or two names that differ in more than case.",
             )
 

@@ -52,12 +52,12 @@ def literal_folder(glob: str) -> str:
     return (glob[: found.start()] if found else glob).rpartition("/")[0].strip("/")
 
 
-def literal(folder: str) -> str:
+def escape_folder(folder: str) -> str:
     """The beginning of a glob that means this very folder, whatever characters are in its name."""
     return _SPECIAL_OR_FOREIGN.sub(r"[\g<0>]", folder)
 
 
-def folded_path(path: str) -> str | None:
+def path_key(path: str) -> str | None:
     """A path as `matches` wants it: folded, every name with `/` after it. None when it lies outside the repository."""
     slashed = path.replace("\\", "/")
     if not slashed.strip() or "\0" in slashed or slashed.startswith("/") or _DRIVE.match(slashed):
@@ -66,7 +66,7 @@ def folded_path(path: str) -> str | None:
     return None if names is None else "".join(_folded(name) + "/" for name in names)
 
 
-def can_name(path: str) -> bool:
+def can_match(path: str) -> bool:
     """Can a glob mean this file, by the name that git gives it? A backslash is part of a name to git; in a glob it
     parts folders."""
     return "\\" not in path
@@ -88,17 +88,17 @@ def _read(glob: str) -> _Reading:
     literal = text if special is None else text[: text.rfind("/", 0, special.start()) + 1]
     head = _resolved(literal.split("/"))
     if head is None:
-        raise invalid(glob, "leads out of the repository", _FROM_THE_TOP)
+        raise invalid_glob(glob, "leads out of the repository", _FROM_THE_TOP)
     ways = tuple(_way(glob, alternative) for alternative in _alternatives(glob, text))
     if any(list(way[: len(head)]) != head for way in ways):
-        raise invalid(
+        raise invalid_glob(
             glob,
             "climbs with `..` out of the folder it starts in",
             "Write each folder as its own entry.",
         )
     keys = [_key(name) for name in head]
     if not {"", ".", ".."}.isdisjoint(keys):
-        raise invalid(
+        raise invalid_glob(
             glob,
             "has a name that cannot be told from nothing",
             "Leave out its invisible characters.",
@@ -108,15 +108,15 @@ def _read(glob: str) -> _Reading:
 
 def _clean(glob: str) -> str:
     if len(glob) > MAX_GLOB_CHARACTERS:
-        raise invalid(
+        raise invalid_glob(
             glob, f"is longer than {MAX_GLOB_CHARACTERS} characters", "Name a folder above it."
         )
     text = normalize("NFC", glob.strip())
     if not text.isprintable() and re.search(_CONTROL, text):
-        raise invalid(glob, "holds a control character", "Match that place with `?`.")
+        raise invalid_glob(glob, "holds a control character", "Match that place with `?`.")
     if _ESCAPE.search(text):
         # `\` parts folders here and escapes elsewhere; the two readings name different files.
-        raise invalid(
+        raise invalid_glob(
             glob,
             "can be read as an escape",
             "Write `/` between folders and `[[]` for a literal `[`.",
@@ -124,10 +124,10 @@ def _clean(glob: str) -> str:
     text = text.replace("\\", "/")
     bare = _CLASSES.sub("\0", text)
     if "[" in bare:
-        raise invalid(glob, "has a `[` that is never closed", "Write `[[]` for a literal `[`.")
+        raise invalid_glob(glob, "has a `[` that is never closed", "Write `[[]` for a literal `[`.")
     _check_classes(glob, _CLASSES.findall(text))
     if _FOREIGN.search(bare):
-        raise invalid(
+        raise invalid_glob(
             glob,
             "uses the alternatives of another dialect",
             "Write `{a,b}`, or `[|]` for a literal `|`.",
@@ -139,15 +139,17 @@ def _check_classes(glob: str, classes: Iterable[str]) -> None:
     width = 0
     for members in classes:
         if re.search(r"\[[:.=]", members[1:]):
-            raise invalid(glob, f"uses a named class in {members}", "Write a range, as `[a-z]`.")
+            raise invalid_glob(
+                glob, f"uses a named class in {members}", "Write a range, as `[a-z]`."
+            )
         for low, high in _ranges_and_singles(members)[0]:
             width += ord(high) - ord(low)
             if low > high:
-                raise invalid(
+                raise invalid_glob(
                     glob, f"has a backward range in {members}", "Write the smaller character first."
                 )
     if width > MAX_RANGE_CHARACTERS:  # compiling one takes time for every character
-        raise invalid(glob, "has ranges too wide to compile", "Write `?` for any character.")
+        raise invalid_glob(glob, "has ranges too wide to compile", "Write `?` for any character.")
 
 
 def _alternatives(glob: str, text: str) -> list[str]:
@@ -156,7 +158,7 @@ def _alternatives(glob: str, text: str) -> list[str]:
     waiting = [text]
     while waiting:
         if len(done) + len(waiting) > MAX_ALTERNATIVES:
-            raise invalid(
+            raise invalid_glob(
                 glob,
                 f"has more than {MAX_ALTERNATIVES} alternatives",
                 "Name the folder above them.",
@@ -182,22 +184,22 @@ def _innermost(glob: str, text: str) -> list[int] | None:
             cuts.append(mark.start())
         elif cuts and mark[0] == "}":
             if len(cuts) == 1:
-                raise invalid(
+                raise invalid_glob(
                     glob, "has braces without a comma", "Write `{a,b}`, or `[{]` for a literal `{`."
                 )
             return [*cuts, mark.start()]
     if cuts:
-        raise invalid(glob, "has a `{` that is never closed", "Write `[{]` for a literal `{`.")
+        raise invalid_glob(glob, "has a `{` that is never closed", "Write `[{]` for a literal `{`.")
     return None
 
 
 def _way(glob: str, text: str) -> tuple[str, ...]:
     if not text:
-        raise invalid(glob, "is blank", "Write `**` for the whole repository.")
+        raise invalid_glob(glob, "is blank", "Write `**` for the whole repository.")
     if text.startswith("/") or _DRIVE.match(text):
-        raise invalid(glob, "is an absolute path", _FROM_THE_TOP)
+        raise invalid_glob(glob, "is an absolute path", _FROM_THE_TOP)
     if text[0] in "!:" or text == "~" or text.startswith("~/"):
-        raise invalid(
+        raise invalid_glob(
             glob,
             f"starts with `{text[0]}`, which has another meaning elsewhere",
             f"Write `./{text}`.",
@@ -205,10 +207,10 @@ def _way(glob: str, text: str) -> tuple[str, ...]:
     parts = text.split("/")
     wild = next((at for at, part in enumerate(parts) if _WILD.search(part)), len(parts))
     if ".." in parts[wild:]:
-        raise invalid(glob, "has `..` after a wildcard", "Write the folder that is meant.")
+        raise invalid_glob(glob, "has `..` after a wildcard", "Write the folder that is meant.")
     names = _resolved(parts)
     if names is None:
-        raise invalid(glob, "leads out of the repository", _FROM_THE_TOP)
+        raise invalid_glob(glob, "leads out of the repository", _FROM_THE_TOP)
     if not names or parts[-1] in ("", ".") or not _WILD.search(names[-1]):
         names.append("**")  # a folder, and what may be one, covers everything below
     return tuple(names)
@@ -318,6 +320,6 @@ def _ranges_and_singles(members: str) -> tuple[list[tuple[str, str]], list[str]]
     return ranges, singles
 
 
-def invalid(glob: str, found: str, hint: str) -> RegionInvalid:
+def invalid_glob(glob: str, found: str, hint: str) -> RegionInvalid:
     shown = glob if len(glob) <= 80 else glob[:77] + "..."
     return RegionInvalid(f"region glob {shown!r} {found}", hint=hint)

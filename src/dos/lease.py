@@ -42,7 +42,7 @@ class Lease(Request, frozen=True, kw_only=True):
     expires_ms: int  # the store's clock: the only one that decides
     version: int  # of the lane's stream when this lease last changed
 
-    def lapsed(self, now_ms: int, boot: str) -> bool:
+    def has_lapsed(self, now_ms: int, boot: str) -> bool:
         """Its time is over, or the machine restarted and its holder is dead: anybody may take it."""
         return self.expires_ms <= now_ms or self.boot != boot
 

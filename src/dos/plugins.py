@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from msgspec import Struct, convert, to_builtins
 
 from dos.errors import BadInput
-from dos.unknown import Unknown, attempt
+from dos.unknown import Unknown, call_or_unknown
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -21,14 +21,14 @@ PREDICATES = "dos.predicates"
 Answered = TypeVar("Answered")
 
 
-class Loaded(Struct, frozen=True, kw_only=True):
+class LoadedPlugins(Struct, frozen=True, kw_only=True):
     """The plugins of a group by name, and a sentence for each that is of no use."""
 
     plugins: list[tuple[str, Any]]
     broken: list[str]
 
 
-def names(group: str) -> list[str]:
+def installed_names(group: str) -> list[str]:
     """What is installed, without loading it."""
     return [point.name for point in _points(group)]
 
@@ -46,7 +46,7 @@ def load(
     return found.plugins
 
 
-def added(group: str, own: Collection[str], warn: Callable[[str], None]) -> dict[str, Any]:
+def load_others(group: str, own: Collection[str], warn: Callable[[str], None]) -> dict[str, Any]:
     """Those beside our own, by name, where one that cannot be loaded is only missing."""
     found = _loaded(group)
     for complaint in found.broken:
@@ -54,14 +54,14 @@ def added(group: str, own: Collection[str], warn: Callable[[str], None]) -> dict
     return {name: plugin for name, plugin in found.plugins if name not in own}
 
 
-def answer(stranger: Callable[[], Any], kind: type[Answered]) -> Answered | Unknown:
+def typed_answer(stranger: Callable[[], Any], kind: type[Answered]) -> Answered | Unknown:
     """What a plugin answers, if it is of that kind through and through."""
-    said = attempt(stranger)
+    said = call_or_unknown(stranger)
     if isinstance(said, Unknown):
         return Unknown(f"it raised {said.why}")
     if not isinstance(said, kind):
         return Unknown(f"it answered with {type(said).__name__}, not with {kind.__name__}")
-    checked = attempt(lambda: convert(to_builtins(said), kind))
+    checked = call_or_unknown(lambda: convert(to_builtins(said), kind))
     return (
         Unknown(f"its answer has values of other kinds: {checked.why}")
         if isinstance(checked, Unknown)
@@ -69,12 +69,14 @@ def answer(stranger: Callable[[], Any], kind: type[Answered]) -> Answered | Unkn
     )
 
 
-def _loaded(group: str, only: str = "", flaw: Callable[[Any], str] = lambda plugin: "") -> Loaded:
-    found = Loaded(plugins=[], broken=[])
+def _loaded(
+    group: str, only: str = "", flaw: Callable[[Any], str] = lambda plugin: ""
+) -> LoadedPlugins:
+    found = LoadedPlugins(plugins=[], broken=[])
     for point in _points(group):
         if only and point.name != only:
             continue
-        made = attempt(partial(_made, point))
+        made = call_or_unknown(partial(_made, point))
         why = f"cannot be loaded: {made.why}" if isinstance(made, Unknown) else flaw(made)
         if why:
             found.broken.append(f"the plugin {point.name!r} of {group} ({point.value}) {why}")

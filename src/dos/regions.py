@@ -11,7 +11,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 from dos.errors import BadInput
-from dos.globs import can_name, folded_path, invalid, matches
+from dos.globs import can_match, invalid_glob, matches, path_key
 from dos.globs import prefix as prefix
 
 
@@ -45,7 +45,7 @@ class Region(Struct, frozen=True, kw_only=True):
     prefixes: tuple[str, ...]  # sorted, none under another
 
     @property
-    def known(self) -> bool:
+    def is_known(self) -> bool:
         return bool(self.prefixes)
 
     @property
@@ -77,7 +77,7 @@ def disjoint(a: Region, b: Region) -> bool:
     return not overlaps(a, b)
 
 
-def within(a: Region, b: Region) -> bool:
+def is_within(a: Region, b: Region) -> bool:
     """Does all that the first may touch lie inside what the second may?"""
     return all(_around(place, b.reach) for place in a.reach)
 
@@ -91,7 +91,7 @@ def first_collision(a: Region, b: Region) -> tuple[str, str] | None:
     return mine, next((glob for glob in b.globs if _related(prefix(glob), place)), "")
 
 
-def many_overlaps(regions: Sequence[Region]) -> Iterator[tuple[int, int]]:
+def overlapping_pairs(regions: Sequence[Region]) -> Iterator[tuple[int, int]]:
     """Every pair that overlaps, once, the smaller index first; sorted prefixes are walked once, not all pairs."""
     seen: set[tuple[int, int]] = set()
     above: list[tuple[str, int]] = []
@@ -114,14 +114,14 @@ def lane_holds(region: Region, path: str, root: str = "") -> bool:
     Git names files from the top of the repository; `root` is "" there, and ends with "/" elsewhere. A region of which
     nothing is known holds no file, and no lane holds a name that a glob cannot mean.
     """
-    if not can_name(path) or not path.startswith(root):
+    if not can_match(path) or not path.startswith(root):
         return False
     return contains_path(region, path[len(root) :])
 
 
 def contains_path(region: Region, path: str) -> bool:
     """Is a file inside, as people spell its path? By what the globs mean: stricter than the prefixes, never wider."""
-    place = folded_path(path)
+    place = path_key(path)
     return place is not None and any(matches(glob, place) for glob in region.globs)
 
 
@@ -173,7 +173,7 @@ def score(requested: Sequence[str], held: Sequence[str], ratio_max: float = 0.0)
 
 def _listed(globs: Iterable[str]) -> tuple[str, ...]:
     if isinstance(globs, str):  # would be read letter by letter
-        raise invalid(
+        raise invalid_glob(
             globs,
             "stands where a list of globs is expected",
             f"Write it in a list, as [{globs!r}].",

@@ -3,7 +3,7 @@
 from msgspec import Struct
 
 from dos.errors import NameInvalid
-from dos.text import checked, shown
+from dos.text import quote, validated_name
 
 ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 ENTROPY_BITS = 30
@@ -22,11 +22,11 @@ def mint(
     ts_ms: int, entropy: int, process: str, *, parent: str | None = None, root: str | None = None
 ) -> RunIdentity:
     """A new run. Its root is the parent's root when that is known, else the parent, else itself."""
-    process = checked(process, "process name")
+    process = validated_name(process, "process name")
     if parent is not None:
-        checked_id(parent)
+        validated_run_id(parent)
     if root is not None:
-        checked_id(root)
+        validated_run_id(root)
     run_id = f"RID-{_encode(ts_ms, 9)}{_encode(entropy, 6)}"
     return RunIdentity(
         run_id=run_id,
@@ -41,11 +41,11 @@ def is_run_id(text: str) -> bool:
     return len(text) == _LENGTH and text.startswith("RID-") and all(c in ALPHABET for c in text[4:])
 
 
-def checked_id(text: str) -> str:
+def validated_run_id(text: str) -> str:
     """The run id itself, or an error: it is used as a path segment, so nothing else may pass."""
     if not is_run_id(text):
         raise NameInvalid(
-            f"{shown(text)} is not a run id",
+            f"{quote(text)} is not a run id",
             hint="A run id is RID- and 15 characters; `dos run-id mint NAME` prints a new one.",
         )
     return text
@@ -53,7 +53,7 @@ def checked_id(text: str) -> str:
 
 def started_ms(run_id: str) -> int:
     number = 0
-    for character in checked_id(run_id)[4:13]:
+    for character in validated_run_id(run_id)[4:13]:
         number = number * 32 + ALPHABET.index(character)
     return number
 

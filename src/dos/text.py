@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable
 
 from dos.errors import NameInvalid
 
-LONGEST = 200
+LONGEST_NAME = 200
 LONGEST_SLUG = 120  # file systems take at most 255 bytes, and something is often added
 _UNSAFE = frozenset(
     {"Cc", "Cs", "Zl", "Zp"}
@@ -21,41 +21,41 @@ MOST_LISTED = 12
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-")
 
 
-def checked(text: str, what: str, *, longest: int = LONGEST) -> str:
+def validated_name(text: str, what: str, *, longest: int = LONGEST_NAME) -> str:
     """The name itself, or an error that says what is wrong with it."""
     if not text.strip():
         raise NameInvalid(f"the {what} is empty", hint=f"Give the {what} a name.")
     if len(text) > longest:
         raise NameInvalid(
-            f"the {what} is {len(text)} characters long, and at most {longest} are stored: {shown(text)}",
+            f"the {what} is {len(text)} characters long, and at most {longest} are stored: {quote(text)}",
             hint=f"Use a shorter {what}.",
         )
     for place, character in enumerate(text):
         if unicodedata.category(character) in _UNSAFE:
             raise NameInvalid(
-                f"the {what} has the unprintable character U+{ord(character):04X} at {place + 1}: {shown(text)}",
+                f"the {what} has the unprintable character U+{ord(character):04X} at {place + 1}: {quote(text)}",
                 hint="Use printable characters only.",
             )
     return text
 
 
-def shown(text: str, longest: int = 60) -> str:
+def quote(text: str, longest: int = 60) -> str:
     """The text, quoted and cut so that it can stand in an error line on any terminal."""
     cut = text if len(text) <= longest else text[: longest - 1] + "…"
     return ascii(cut) if any(unicodedata.category(c) in _UNSAFE for c in cut) else repr(cut)
 
 
-def on_one_line(path: str) -> str:
+def printable_path(path: str) -> str:
     """A path as it is, or quoted where it could be taken for something else than a name."""
-    return path if path.isprintable() else shown(path, LONGEST_PATH)
+    return path if path.isprintable() else quote(path, LONGEST_PATH)
 
 
-def as_text(said: str) -> str:
+def replace_undecodable(said: str) -> str:
     """What bytes that need not be text were read as, in a form that can be printed and stored."""
     return said.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
-def visible(text: str) -> str:
+def escape_invisible(text: str) -> str:
     """The text with all that a terminal would act on, or hide, written as an escape; JSON stays the same JSON."""
     return text if text.isprintable() else text.translate(_ESCAPES)
 
@@ -75,19 +75,21 @@ class _Escapes(dict[int, int | str]):
 _ESCAPES = _Escapes()
 
 
-def listed(names: Collection[str], most: int = MOST_LISTED) -> str:
+def join_some(names: Collection[str], most: int = MOST_LISTED) -> str:
     """The names in a row; of many the first few, and how many more there are."""
     some = ", ".join(list(names)[:most])
     return f"{some} and {len(names) - most:,} more" if len(names) > most else some
 
 
-def meant(name: str, names: Collection[str], what: str) -> str:
+def did_you_mean(name: str, names: Collection[str], what: str) -> str:
     """What a name that nobody knows may have been meant for: the nearest, and all there are unless they are many."""
     from difflib import get_close_matches  # only a typing error needs it
 
-    spelled = {folded(each): each for each in names}
+    spelled = {comparison_key(each): each for each in names}
     near = [
-        spelled[each] for each in get_close_matches(folded(name), spelled) if each != folded(name)
+        spelled[each]
+        for each in get_close_matches(comparison_key(name), spelled)
+        if each != comparison_key(name)
     ]
     nearest = f"did you mean {near[0]!r}? " if near else ""
     if len(spelled) <= MOST_LISTED:
@@ -97,7 +99,7 @@ def meant(name: str, names: Collection[str], what: str) -> str:
     )
 
 
-def counted(number: int, noun: str) -> str:
+def plural(number: int, noun: str) -> str:
     """`1 lease`, `2 leases`."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
@@ -115,7 +117,7 @@ def slug(name: str) -> str:
     return f"{made[:80]}__{sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}"
 
 
-def folded(name: str) -> str:
+def comparison_key(name: str) -> str:
     """The form in which two names are compared."""
     return unicodedata.normalize("NFC", unicodedata.normalize("NFD", name).casefold())
 
@@ -123,17 +125,17 @@ def folded(name: str) -> str:
 MOST_LINES = 20
 
 
-def indented(output: Iterable[str], margin: str = "") -> list[str]:
+def last_output_lines(output: Iterable[str], margin: str = "") -> list[str]:
     """The last lines under a title; nothing where nothing was printed."""
     kept = _lines(output, margin)[-MOST_LINES:]
-    return [f"{margin}output   the last {counted(len(kept), 'line')}:", *kept] if kept else []
+    return [f"{margin}output   the last {plural(len(kept), 'line')}:", *kept] if kept else []
 
 
-def changed(difference: Iterable[str]) -> list[str]:
+def first_diff_lines(difference: Iterable[str]) -> list[str]:
     """The first lines of a diff under a title; nothing where nothing differs."""
     lines = _lines(difference)
     more = (
-        [f"  … and {counted(len(lines) - MOST_LINES, 'more line')}"]
+        [f"  … and {plural(len(lines) - MOST_LINES, 'more line')}"]
         if len(lines) > MOST_LINES
         else []
     )
@@ -141,5 +143,5 @@ def changed(difference: Iterable[str]) -> list[str]:
 
 
 def _lines(output: Iterable[str], margin: str = "") -> list[str]:
-    texts = (visible(line).replace("\n", "\\n") for line in output)
+    texts = (escape_invisible(line).replace("\n", "\\n") for line in output)
     return [f"{margin}  {text}".rstrip() for text in texts]

@@ -8,12 +8,12 @@ from dos.errors import BadInput
 YEAR_10000_MS = 253_402_300_800_000  # no stamp can name it
 
 
-def moment(at_ms: int) -> datetime:
+def utc_datetime(at_ms: int) -> datetime:
     """In UTC; what no date can name becomes the nearest that one can."""
     return datetime.fromtimestamp(min(max(at_ms, 0), YEAR_10000_MS - 1) / 1000, UTC)
 
 
-def local_clock(at: datetime, now: datetime, *, seconds: bool = False) -> str:
+def format_local_time(at: datetime, now: datetime, *, seconds: bool = False) -> str:
     """As people here read it: the time of day; of another day with its date, of another year with that too."""
     here, today = at.astimezone(), now.astimezone()
     clock = "%H:%M:%S" if seconds else "%H:%M"
@@ -22,14 +22,14 @@ def local_clock(at: datetime, now: datetime, *, seconds: bool = False) -> str:
     return here.strftime(clock if here.date() == today.date() else f"%d %b {clock}")
 
 
-def second_stamp(at_ms: int) -> str:
+def utc_stamp(at_ms: int) -> str:
     """In UTC and to the second, as the released logs have it."""
     seconds = min(max(at_ms, 0), YEAR_10000_MS - 1) // 1000
     return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 
-def now() -> str:
-    return second_stamp(int(datetime.now(UTC).timestamp() * 1000))
+def now_stamp() -> str:
+    return utc_stamp(int(datetime.now(UTC).timestamp() * 1000))
 
 
 def now_ms(given: int | None) -> int:

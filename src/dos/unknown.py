@@ -15,7 +15,7 @@ class Unknown(Struct, frozen=True):
         raise TypeError(f"an unknown fact has no truth value: {self.why}")
 
 
-def attempt(stranger: Callable[[], Given]) -> Given | Unknown:
+def call_or_unknown(stranger: Callable[[], Given]) -> Given | Unknown:
     """The one door to code that is not ours: what it raises becomes a value, and the caller decides what that means."""
     try:
         return stranger()

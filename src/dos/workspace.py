@@ -24,12 +24,12 @@ class Workspace(Struct, frozen=True, kw_only=True):
 
         The dos.toml of the main checkout, which also counts in a linked worktree, is at the top.
         """
-        if self.root == self.tree or self.is_elsewhere:
+        if self.root == self.tree or self.uses_main_checkout:
             return ""
         return f"{self.root.relative_to(self.tree).as_posix()}/"
 
     @property
-    def is_elsewhere(self) -> bool:
+    def uses_main_checkout(self) -> bool:
         """The caller stands in a linked worktree, and the dos.toml that counts is the main checkout's."""
         return not self.root.is_relative_to(self.tree)
 
@@ -75,7 +75,7 @@ def find(start: Path) -> Workspace:
     return Workspace(root=root, tree=root, common=None, state=root / ".dos")
 
 
-def rooted(root: Path) -> Workspace:
+def with_root(root: Path) -> Workspace:
     """The workspace with this very root, also when the dos.toml that made it one is gone."""
     return structs.replace(find(root), root=Path(os.path.realpath(root)))
 

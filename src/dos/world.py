@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Self
 
 from dos import workspace
-from dos.config.load import Loaded, load
+from dos.config.load import LoadedConfig, load
 from dos.config.schema import Config
 from dos.errors import BadInput
 from dos.git.repository import Reader
@@ -33,14 +33,14 @@ class World:
         return workspace.find(self.start)
 
     @cached_property
-    def loaded(self) -> Loaded:
+    def loaded_config(self) -> LoadedConfig:
         if self._config is not None:
-            return Loaded(config=self._config, path=None)
+            return LoadedConfig(config=self._config, path=None)
         return load(self.workspace.root, lenient=self._lenient)
 
     @property
     def config(self) -> Config:
-        return self.loaded.config
+        return self.loaded_config.config
 
     @cached_property
     def git(self) -> Reader:

@@ -55,7 +55,7 @@ class Seat:
             self.fleet = FleetEffects(
                 world.workspace, world.config, actor="supervisor", executor=self.executor
             )
-            self.fleet.approve(world.loaded, by="me")
+            self.fleet.approve(world.loaded_config, by="me")
         self.lease = self.fleet.take_lease(effects.TakeLease(lane=lock, run_id="", is_lock=True))
 
     def dos(self, *words):

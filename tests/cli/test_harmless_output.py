@@ -14,7 +14,7 @@ from dos.journal.events.fleet import LaneFailed, RunStopped, WorkSalvaged
 from dos.journal.events.lanes import LeaseRefused
 from dos.lease import Request
 from dos.regions import region
-from dos.verbs.context import harmless
+from dos.verbs.context import escape_control_characters
 from dos.verbs.table import VERBS
 from dos.world import open_journal
 
@@ -111,10 +111,11 @@ def test_our_own_colours_are_left_and_only_where_colour_is_wanted(monkeypatch):
     monkeypatch.setenv("DOS_COLOR", "always")
     for colour in view.COLOURS.values():
         assert (
-            harmless(f"{colour}x\x1b[0m\x1b[2J\x1b[5m") == f"{colour}x\x1b[0m\\u001b[2J\\u001b[5m"
+            escape_control_characters(f"{colour}x\x1b[0m\x1b[2J\x1b[5m")
+            == f"{colour}x\x1b[0m\\u001b[2J\\u001b[5m"
         )
     monkeypatch.setenv("DOS_COLOR", "never")
-    assert harmless("\x1b[31mx\x1b[0m") == "\\u001b[31mx\\u001b[0m"
+    assert escape_control_characters("\x1b[31mx\x1b[0m") == "\\u001b[31mx\\u001b[0m"
 
 
 @pytest.mark.parametrize(
@@ -144,9 +145,9 @@ def test_a_line_of_a_story_stays_one_line(capsys):
 
 
 def test_escapes_in_json_are_json():
-    from dos.text import visible
+    from dos.text import escape_invisible
 
     encoded = json.encode({"name": NASTY + "\U000e0041"}).decode()
-    assert visible(encoded).isprintable() and json.decode(visible(encoded)) == {
+    assert escape_invisible(encoded).isprintable() and json.decode(escape_invisible(encoded)) == {
         "name": NASTY + "\U000e0041"
     }

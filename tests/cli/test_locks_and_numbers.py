@@ -102,7 +102,7 @@ def test_a_number_that_is_not_one_is_an_error_and_no_new_beginning(dos, workspac
 
 def test_a_run_is_its_own_root_and_writes_nothing(dos, workspace, state):
     run = dos("run-id", "mint", "dispatch").json
-    assert run_ids.checked_id(run["run_id"]) == run["root_id"]
+    assert run_ids.validated_run_id(run["run_id"]) == run["root_id"]
     assert run["process_id"] == "PROC-dispatch" and run["parent_id"] is None
     assert run_ids.started_ms(run["run_id"]) == run["ts_ms"]
     assert not state.exists()

@@ -7,7 +7,7 @@ from commanding import git
 
 from dos import workspace as places
 from dos.journal.events.fleet import FleetStarted, RunBegun, RunStopped, UnitClaimed, UnitLanded
-from dos.times import second_stamp
+from dos.times import utc_stamp
 from dos.world import open_journal
 
 PLAN = """# Auth
@@ -261,7 +261,7 @@ def test_an_attempt_makes_a_unit_rest_and_go_last(dos, plan, state):
         )
         assert dos("pick-priority", word).code == 3
     held = dos("pickable", "AUTH1")
-    until = second_stamp(rests.json["until_ms"])
+    until = utc_stamp(rests.json["until_ms"])
     assert held.code == 23 and held.out.startswith(
         f"HELD(COOLDOWN)  it was just tried; it rests until {until}\n"
     )

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from patience import PATIENCE
 
-from dos.config.load import LARGEST_BYTES, Loaded, load, parse
+from dos.config.load import LARGEST_BYTES, LoadedConfig, load, parse
 from dos.config.schema import Config
 from dos.config.toml_text import key_text, value_text
 from dos.errors import ConfigInvalid
@@ -380,7 +380,7 @@ VALUES = st.recursive(
 )
 
 
-def answered(text: str) -> Loaded | None:
+def answered(text: str) -> LoadedConfig | None:
     try:
         return parse(text, FILE)
     except ConfigInvalid as error:

@@ -553,10 +553,10 @@ def test_a_lane_has_its_region_an_unknown_one_without_a_tree_and_none_when_nobod
     lanes = config(LANES)
     api, infra = lanes.lane_region("svc"), lanes.lane_region("infra")
     assert api is not None
-    assert api.known
+    assert api.is_known
     assert api.prefixes == ("src/api/",)
     assert infra is not None
-    assert not infra.known
+    assert not infra.is_known
     assert lanes.lane_region("nobody") is None
 
 

@@ -11,7 +11,7 @@ from dos.config.toml_text import passwordless, without_password
 from dos.doctor.subjects import at_once, clock, disk, store
 from dos.doctor.subjects.lanes import Tracked
 from dos.errors import GitFailed
-from dos.globs import folded_path, matches
+from dos.globs import matches, path_key
 from dos.journal.store import DurabilityNote, Entry, Store
 from dos.machine.filesystem import Room
 from dos.world import World, open_journal
@@ -103,7 +103,7 @@ GLOBS = st.sampled_from(
 
 @given(st.lists(NAMES, max_size=6), GLOBS)
 def test_a_lane_covers_what_its_globs_match_however_the_files_are_ordered(paths, glob):
-    folded = [path for each in paths if (path := folded_path(each)) is not None]
+    folded = [path for each in paths if (path := path_key(each)) is not None]
     assert Tracked(paths).any_in([glob]) == any(matches(glob, path) for path in folded)
 
 

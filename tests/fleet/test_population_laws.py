@@ -85,7 +85,7 @@ def stays(entry: LaneLiveness, policy: SupervisePolicy) -> bool:
 
 def stands_for_none(lane: list[LaneLiveness], policy: SupervisePolicy) -> bool:
     """A name that workers share and that has no region of its own: what they take is leased under other names."""
-    return repeats(lane, policy) and not all(region_of(entry).known for entry in lane)
+    return repeats(lane, policy) and not all(region_of(entry).is_known for entry in lane)
 
 
 def check(seen: SuperviseEvidence, policy: SupervisePolicy) -> None:

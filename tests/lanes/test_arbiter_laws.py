@@ -10,7 +10,7 @@ from dos.lanes.admission import AdmissionVerdict
 from dos.lanes.arbitrate import Answer, Ask, Held
 from dos.lanes.roster import Roster
 from dos.lease import Lease, Request
-from dos.text import folded
+from dos.text import comparison_key
 
 NAMES = ["api", "API", "docs", "worker", "infra", "global", "svc", "hot"]
 GLOBS = ["api/**", "API/x", "docs/**", "docs/a/*.md", "worker/**", "infra/**", "lib/**", "**/*"]
@@ -67,7 +67,7 @@ def test_what_is_granted_never_overlaps_what_is_live(asked, live, rules):
     decision = arbitrate.judge(asked, live, rules)
     if decision.outcome is Answer.ACQUIRE:
         mine = regions.region(decision.tree)
-        assert mine.known
+        assert mine.is_known
         for lease in live:
             assert not regions.conflict(mine, asked.mode, regions.region(lease.tree), lease.mode)
 
@@ -87,9 +87,11 @@ def test_what_is_granted_never_reaches_a_protected_file_nor_breaks_a_cap(asked, 
 
 @given(asks, worlds, rosters(), st.booleans())
 def test_nothing_is_granted_beside_an_exclusive_lane_even_by_force(asked, live, rules, force):
-    alone = {*map(folded, rules.exclusive), "global"}
+    alone = {*map(comparison_key, rules.exclusive), "global"}
     if any(
-        lease.exclusive or folded(lease.lane) in alone or folded(lease.lane_kind) in alone
+        lease.exclusive
+        or comparison_key(lease.lane) in alone
+        or comparison_key(lease.lane_kind) in alone
         for lease in live
     ):
         decision = arbitrate.judge(structs.replace(asked, force=force), live, rules)

@@ -33,7 +33,7 @@ def test_every_pure_surface_answers_as_the_region_does(
     region, file = regions.region(lane), f"{top}{path}"
     held = regions.lane_holds(region, file, root)
 
-    declared = footprint.Scope(paths=tuple(f"{globs.literal(root)}{glob}" for glob in lane))
+    declared = footprint.Scope(paths=tuple(f"{globs.escape_folder(root)}{glob}" for glob in lane))
     assert declared.covers(file) is held
 
     if file.startswith(root):

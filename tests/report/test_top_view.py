@@ -33,7 +33,7 @@ from dos.report.live import Held
 from dos.report.live import Seen as Looked
 from dos.report.top import State
 from dos.testing.simulator.supervisor_effects import NOTHING
-from dos.text import slug, visible
+from dos.text import escape_invisible, slug
 
 CONFIG = Config(lanes=Lanes(concurrent=("api",), trees={"api": ("api/**",)}))
 RUN = "RID-0MC0FFEE00000AB"
@@ -189,7 +189,7 @@ def test_a_lane_that_a_worker_has(place, facts, state, waits_for):
     row = place.row()
     assert (row.state, row.waits_for, row.run_id) == (state, waits_for, RUN)
     if row.waits_for == "because":
-        assert row.until == top.moment(FAR_MS)
+        assert row.until == top.utc_datetime(FAR_MS)
 
 
 def test_a_worker_that_waits_for_its_turn_to_land_says_so(place):
@@ -368,7 +368,9 @@ def test_the_whole_fleet(place):
     seen = place.view()
     assert [each.state for each in seen.supervisors] == ["running"]
     assert (seen.decisions.open, seen.decisions.first_question) == (1, "Again?")
-    assert [(each.vendor, each.resets_at) for each in seen.limits] == [("v", top.moment(FAR_MS))]
+    assert [(each.vendor, each.resets_at) for each in seen.limits] == [
+        ("v", top.utc_datetime(FAR_MS))
+    ]
     (landing,) = top.data(seen)["landings"]
     assert landing == {"unit": "P/U1", "lane": "api", "commit": "c" * 40, "at": landing["at"]}
     assert seen.paused == "by me: lunch"
@@ -432,7 +434,7 @@ def test_a_page_fits_any_terminal_and_holds_nothing_that_acts_on_one(history, la
     assert len(cut) <= height
     for line in [*whole, *cut]:
         assert cell_len(line.plain) <= width
-        assert visible(line.plain) == line.plain and not set(line.plain) & set("\n\t")
+        assert escape_invisible(line.plain) == line.plain and not set(line.plain) & set("\n\t")
     to_builtins(seen)
 
 

@@ -19,7 +19,7 @@ from dos.agents.adapter import (
 )
 from dos.agents.line_adapter import Folded
 from dos.errors import BadInput
-from dos.unknown import Unknown, attempt
+from dos.unknown import Unknown, call_or_unknown
 
 
 class Guarded:
@@ -29,7 +29,7 @@ class Guarded:
         self.tested = adapter.tested
 
     def launch(self, prompt: str, settings: Settings) -> Launch:
-        made = attempt(partial(self._adapter.launch, prompt, settings))
+        made = call_or_unknown(partial(self._adapter.launch, prompt, settings))
         if isinstance(made, Launch):
             return made
         why = (
@@ -43,16 +43,16 @@ class Guarded:
         )
 
     def begin(self) -> StreamState:
-        begun = attempt(self._adapter.begin)
+        begun = call_or_unknown(self._adapter.begin)
         return begun if isinstance(begun, StreamState) else StreamState()
 
     def on_line(self, state: StreamState, line: str) -> StreamState:
         """Nothing is heard in a line that it cannot read: somebody has to go on reading the rest."""
-        after = attempt(partial(self._adapter.on_line, state, line))
+        after = call_or_unknown(partial(self._adapter.on_line, state, line))
         return after if isinstance(after, StreamState) else structs.replace(state, heard=())
 
     def outcome(self, state: StreamState, exit_code: int | None, clocks: Clocks) -> AgentOutcome:
-        ended = attempt(partial(self._adapter.outcome, state, exit_code, clocks))
+        ended = call_or_unknown(partial(self._adapter.outcome, state, exit_code, clocks))
         if isinstance(ended, AgentOutcome):
             return ended
         why = (
@@ -74,11 +74,14 @@ _CALLED_BY_LINES = ("launch", "parse", "outcome")
 
 def names() -> list[str]:
     """What there is, without loading it."""
-    return [*NAMES, *(name for name in plugins.names(plugins.AGENTS) if name not in NAMES)]
+    return [
+        *NAMES,
+        *(name for name in plugins.installed_names(plugins.AGENTS) if name not in NAMES),
+    ]
 
 
 def knows(name: str) -> bool:
-    return name in NAMES or name in plugins.names(plugins.AGENTS)
+    return name in NAMES or name in plugins.installed_names(plugins.AGENTS)
 
 
 def find(name: str) -> Adapter:

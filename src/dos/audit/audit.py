@@ -14,7 +14,7 @@ from msgspec import Struct
 from dos.audit.claim_kinds import Claim, ClaimKind
 from dos.audit.weakening import Weakening
 from dos.git.changes import FileChange
-from dos.text import as_text, listed
+from dos.text import join_some, replace_undecodable
 from dos.verify import file_kinds
 
 Names = tuple[str, ...]
@@ -127,7 +127,7 @@ def _of_tests(seen: Evidence) -> Verdict:
         return _verdict(
             seen, Answer.CLAIM_UNWITNESSED, f"more test lines went than came in {_all(tests)}"
         )
-    return _verdict(seen, Answer.OK, f"changes {listed(changed, _SHOWN)}")
+    return _verdict(seen, Answer.OK, f"changes {join_some(changed, _SHOWN)}")
 
 
 def _of_code(seen: Evidence, policy: Policy) -> Verdict:
@@ -137,11 +137,11 @@ def _of_code(seen: Evidence, policy: Policy) -> Verdict:
         change.path for change in seen.files if has_effect(change, seen.subject, seen.cosmetic)
     ]
     if source := [path for path in effective if file_kinds.is_source(path)]:
-        return _verdict(seen, Answer.OK, f"changes {listed(source, _SHOWN)}")
+        return _verdict(seen, Answer.OK, f"changes {join_some(source, _SHOWN)}")
     if seen.claim.is_ci and (ci := [path for path in effective if file_kinds.is_ci(path)]):
-        return _verdict(seen, Answer.OK, f"changes {listed(ci, _SHOWN)}")
+        return _verdict(seen, Answer.OK, f"changes {join_some(ci, _SHOWN)}")
     if config := [path for path in effective if file_kinds.is_config(path)]:
-        return _verdict(seen, Answer.OK, f"changes {listed(config, _SHOWN)}", config_only=True)
+        return _verdict(seen, Answer.OK, f"changes {join_some(config, _SHOWN)}", config_only=True)
     if policy.docs_ok:
         return _verdict(
             seen, Answer.OK, f"changes {_all(seen.files)}, and documents are enough here"
@@ -168,20 +168,24 @@ def _verdict(seen: Evidence, answer: Answer, reason: str, *, config_only: bool =
         Answer.CLAIM_UNWITNESSED: Witness.SUBJECT_ONLY,
         Answer.ABSTAIN: Witness.ABSTAIN,
     }[answer]
-    touched = [(change.path, as_text(change.path)) for change in seen.files]
+    touched = [(change.path, replace_undecodable(change.path)) for change in seen.files]
     unread = "; a file of it is not in this clone" if Limit.UNREAD in seen.limits else ""
     return Verdict(
         sha=seen.sha,
         verdict=answer,
         claim_kind=seen.claim.kind,
         witness=witness,
-        reason=as_text(reason + unread),
+        reason=replace_undecodable(reason + unread),
         source_files=tuple(name for path, name in touched if file_kinds.is_source(path)),
         test_files=tuple(name for path, name in touched if file_kinds.is_test(path)),
         ci_files=tuple(name for path, name in touched if file_kinds.is_ci(path)),
         config_only=config_only,
         weakened=tuple(
-            Weakening(path=as_text(each.path), what=each.what, detail=as_text(each.detail))
+            Weakening(
+                path=replace_undecodable(each.path),
+                what=each.what,
+                detail=replace_undecodable(each.detail),
+            )
             for each in seen.weakened
         ),
         limits=seen.limits,
@@ -189,7 +193,7 @@ def _verdict(seen: Evidence, answer: Answer, reason: str, *, config_only: bool =
 
 
 def _all(changes: Sequence[FileChange]) -> str:
-    return listed([change.path for change in changes], _SHOWN)
+    return join_some([change.path for change in changes], _SHOWN)
 
 
 _COLUMNS = {

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from dos.audit import test_cases
 from dos.audit.test_cases import Assertion, Case, Grade, Suite
-from dos.text import listed
+from dos.text import join_some
 from dos.verify import file_kinds
 
 _WORD = re.compile(r"[^\W\d]\w{2,}")
@@ -190,7 +190,7 @@ def _removed(missed: list[_Placed], deleted: Container[str]) -> Iterator[Weakeni
         by_path.setdefault(path, []).append(case.name)
     for path, names in by_path.items():
         what = What.FILE_DELETED if path in deleted else What.CASES_REMOVED
-        yield Weakening(path=path, what=what, detail=listed(names, _NAMED))
+        yield Weakening(path=path, what=what, detail=join_some(names, _NAMED))
 
 
 def _changed(

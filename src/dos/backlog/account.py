@@ -5,7 +5,7 @@ from enum import StrEnum
 
 from msgspec import Struct, field
 
-from dos.text import counted
+from dos.text import plural
 from dos.unknown import Unknown
 
 
@@ -73,7 +73,7 @@ def judge(seen: Evidence) -> Verdict:
         answer=_answer(
             seen, left, moving=bool(in_flight) or any(unit not in seen.waiting for unit in takeable)
         ),
-        reason=f"{counted(len(seen.declared), 'unit')}: {told}"
+        reason=f"{plural(len(seen.declared), 'unit')}: {told}"
         if seen.declared
         else "no plan declares a unit",
         declared=len(seen.declared),

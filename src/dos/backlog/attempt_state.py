@@ -11,7 +11,7 @@ from dos.journal.events import fleet, imports, limits
 from dos.journal.events.envelope import Event
 from dos.journal.events.reader import FactReader
 from dos.journal.transfer.lane_log import Readability, readability
-from dos.times import YEAR_10000_MS, second_stamp
+from dos.times import YEAR_10000_MS, utc_stamp
 
 UNITS_KEPT = 5_000  # those that were tried longest ago are forgotten first
 Handled = fleet.UnitAttempted | imports.LineImported | limits.UnitCleared
@@ -91,7 +91,7 @@ class Attempts(Struct, kw_only=True):
 
 
 def made(unit: str, outcome: AttemptOutcome, at_ms: int, text: str = "") -> Attempt:
-    return Attempt(unit=unit, outcome=outcome, at_ms=at_ms, ts=second_stamp(at_ms), text=text)
+    return Attempt(unit=unit, outcome=outcome, at_ms=at_ms, ts=utc_stamp(at_ms), text=text)
 
 
 def released_attempt(record: Mapping[str, Any]) -> Attempt | None:

@@ -7,7 +7,7 @@ from msgspec import Struct, field
 
 from dos.backlog.attempts import Attempt, AttemptOutcome
 from dos.fields import Hours, Milliseconds, Minutes, Table
-from dos.times import second_stamp
+from dos.times import utc_stamp
 
 
 class Answer(StrEnum):
@@ -118,7 +118,7 @@ def judge(seen: Evidence, policy: Policy = Policy()) -> Verdict:
         last_ts=last.ts,
         count=count,
         until_ms=wall if resting else 0,
-        reason=f"last tried {last.ts or second_stamp(last.at_ms)}: {last.outcome}; it {rests}",
+        reason=f"last tried {last.ts or utc_stamp(last.at_ms)}: {last.outcome}; it {rests}",
     )
 
 

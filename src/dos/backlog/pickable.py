@@ -7,8 +7,8 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import force_setattr
 
-from dos.text import shown
-from dos.times import second_stamp
+from dos.text import quote
+from dos.times import utc_stamp
 
 MOST_DEATHS = 2  # of runs at one unit, in a row: then a person has to look
 _LATEST_MS = 1 << 62
@@ -108,7 +108,7 @@ def judge(seen: Evidence) -> Verdict:
         (
             Answer.COOLDOWN,
             cooling,
-            f"it was just tried; it rests until {second_stamp(seen.cooldown_until_ms)}",
+            f"it was just tried; it rests until {utc_stamp(seen.cooldown_until_ms)}",
         ),
     )
     for reason, held, because in holds:
@@ -139,7 +139,7 @@ _FLAGS = tuple(
 
 
 def _flag(value: object) -> Flag:
-    return shown(value) if isinstance(value, str) and value else bool(value)
+    return quote(value) if isinstance(value, str) and value else bool(value)
 
 
 def _milliseconds(value: object) -> int:

@@ -6,8 +6,8 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from dos.text import counted, listed
-from dos.times import second_stamp
+from dos.text import join_some, plural
+from dos.times import utc_stamp
 
 SOON = timedelta(days=1)
 MOST_TOLD = 3  # units of those that wait for the same
@@ -92,7 +92,7 @@ class Waiting(Struct, frozen=True, kw_only=True):
 
     def __str__(self) -> str:
         """As people read it: what it is, until when, why."""
-        until = f" until {second_stamp(int(self.until.timestamp() * 1000))}" if self.until else ""
+        until = f" until {utc_stamp(int(self.until.timestamp() * 1000))}" if self.until else ""
         why = f": {self.why}" if self.why else ""
         return f"{_TITLES[self.on]}{until}{why}"
 
@@ -147,13 +147,13 @@ def left_over(units: Mapping[str, Waits]) -> str:
     for on in WaitsOn:
         waiting = {name: waits[0] for name, waits in units.items() if waits and waits[0].on is on}
         if waiting:
-            named = listed(
+            named = join_some(
                 [f"{name}: {_detail(each)}" for name, each in waiting.items()], MOST_TOLD
             )
             parts.append(f"{len(waiting)} {_TITLES[on]} ({named})")
     free = [name for name, waits in units.items() if not waits]
-    parts += [f"{len(free)} can be started ({listed(free, MOST_TOLD)})"] if free else []
-    return f"{counted(len(units), 'unit')} left: {'; '.join(parts)}"
+    parts += [f"{len(free)} can be started ({join_some(free, MOST_TOLD)})"] if free else []
+    return f"{plural(len(units), 'unit')} left: {'; '.join(parts)}"
 
 
 class FleetWaits(Struct, frozen=True, kw_only=True):

@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import Struct
 
 from dos.claims.declared import Claim
-from dos.text import visible
+from dos.text import escape_invisible
 from dos.verify import shipped
 from dos.verify.shipped import Contradiction, Tier
 
@@ -79,13 +79,13 @@ class Checked(Struct, frozen=True, kw_only=True):
         if self.expected:
             more = " …" if len(self.expected) > MOST_PATHS else ""
             parts.append(
-                f"expected in {', '.join(visible(path) for path in self.expected[:MOST_PATHS])}{more}"
+                f"expected in {', '.join(escape_invisible(path) for path in self.expected[:MOST_PATHS])}{more}"
             )
         return "; ".join(parts)
 
     @property
     def name(self) -> str:
-        return visible(f"{self.claim.plan}/{self.claim.phase}"[:LONGEST_NAME])
+        return escape_invisible(f"{self.claim.plan}/{self.claim.phase}"[:LONGEST_NAME])
 
 
 class Evidence(Struct, frozen=True, kw_only=True):

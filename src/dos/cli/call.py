@@ -7,7 +7,7 @@ from typing import Any
 from msgspec import Struct, json
 
 from dos.errors import BadInput, NotPermitted, StoreBusy
-from dos.text import shown
+from dos.text import quote
 from dos.verbs.args import Field, Parser, fields, parser
 from dos.verbs.context import Context, Reply, speaks_unicode
 from dos.verbs.output import say
@@ -95,12 +95,12 @@ def _given(made: Parser, arguments: type[Struct], words: list[str]) -> dict[str,
     for word in words:
         if not word.isprintable() and any("\ud800" <= character <= "\udfff" for character in word):
             raise BadInput(
-                f"{shown(word)} is not UTF-8 text",
+                f"{quote(word)} is not UTF-8 text",
                 hint="Set a UTF-8 locale, or give the name in UTF-8.",
             )
         if "\0" in word:  # a shell cannot say it, and no system call takes it
             raise BadInput(
-                f"{shown(word)} has a NUL character in it", hint="Leave that character out."
+                f"{quote(word)} has a NUL character in it", hint="Leave that character out."
             )
     # What is not given is left to the record.
     given = {

@@ -55,7 +55,9 @@ def record(moment: str, problem: str, *, session: str, start: Path) -> None:
     try:
         with World(start, lenient=True) as world:
             workspace = world.workspace
-            url = with_store_only(world.loaded, workspace.config, workspace.state).config.store.url
+            url = with_store_only(
+                world.loaded_config, workspace.config, workspace.state
+            ).config.store.url
             path = embedded_path(url, workspace.state)
             if path is not None and not path.exists():
                 return

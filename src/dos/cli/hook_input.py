@@ -8,7 +8,7 @@ from msgspec import DecodeError, json
 from dos.claims import hook_dialects as dialects
 from dos.cli import input as given_text
 from dos.errors import BadInput
-from dos.text import shown
+from dos.text import quote
 
 LONGEST = 64 << 20  # bytes
 
@@ -42,6 +42,6 @@ def check_dialect(name: str) -> None:
     """Bytes in the wrong dialect would be passed over in silence by the program that reads them."""
     if name not in dialects.REFUSALS:
         raise BadInput(
-            f"there is no dialect {shown(name)}",
+            f"there is no dialect {quote(name)}",
             hint=f"The dialects are {', '.join(dialects.REFUSALS)}.",
         )

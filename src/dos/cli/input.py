@@ -9,7 +9,7 @@ from msgspec import MsgspecError, json
 
 from dos.cli.long_output import long_output
 from dos.errors import BadInput
-from dos.text import LONGEST_PATH, shown
+from dos.text import LONGEST_PATH, quote
 from dos.verbs.context import Reply
 
 LONGEST = 16 << 20  # bytes
@@ -36,12 +36,12 @@ def _file(name: str, flag: str) -> bytes:
     try:
         path = Path(name)
         if path.exists() and not path.is_file():
-            raise BadInput(f"{flag} {shown(name, LONGEST_PATH)} is not a file", hint=hint)
+            raise BadInput(f"{flag} {quote(name, LONGEST_PATH)} is not a file", hint=hint)
         with path.open("rb") as file:
             return file.read(LONGEST + 1)
     except OSError as error:
         raise BadInput(
-            f"{flag} {shown(name, LONGEST_PATH)}: {error.strerror}", hint=hint
+            f"{flag} {quote(name, LONGEST_PATH)}: {error.strerror}", hint=hint
         ) from error
 
 

@@ -7,14 +7,14 @@ from contextlib import contextmanager
 from typing import IO, cast
 
 from dos.errors import DosError
-from dos.text import visible
+from dos.text import escape_invisible
 
 
 class _Lines:
     """Lines of JSON, none of which can act on a terminal."""
 
     def write(self, line: str) -> None:
-        sys.stdout.write(visible(line[:-1]) + line[-1:])
+        sys.stdout.write(escape_invisible(line[:-1]) + line[-1:])
 
     def flush(self) -> None:
         sys.stdout.flush()

@@ -6,7 +6,7 @@ from dos.config.past_errors import with_store_only
 from dos.errors import DosError, NotPermitted
 from dos.lanes.io import caller
 from dos.lease import Lease
-from dos.text import folded
+from dos.text import comparison_key
 from dos.verbs.context import Context
 from dos.verbs.table import PERSON_OR_HOLDER, Verb
 from dos.workspace import Workspace
@@ -38,7 +38,9 @@ def _seen(context: Context) -> tuple[Workspace | None, list[Lease]]:
     try:
         with World(context.start, lenient=True) as world:
             workspace = world.workspace
-            world.loaded = with_store_only(world.loaded, workspace.config, workspace.state)
+            world.loaded_config = with_store_only(
+                world.loaded_config, workspace.config, workspace.state
+            )
             return workspace, world.journal.leases()
     except (DosError, OSError):
         return workspace, []
@@ -51,4 +53,4 @@ def _is_own(arguments: Struct, agent: caller.Agent, leases: list[Lease]) -> bool
         return False
     named = [each for each in leases if each.fence == fence] if fence else []
     lanes = [*([lane] if lane else []), *(each.lane for each in named)]
-    return bool(lanes) and all(folded(each) == folded(agent.lane) for each in lanes)
+    return bool(lanes) and all(comparison_key(each) == comparison_key(agent.lane) for each in lanes)

@@ -3,7 +3,7 @@
 from difflib import get_close_matches
 
 from dos.errors import BadInput
-from dos.text import shown
+from dos.text import quote
 from dos.verbs.table import VERBS
 
 
@@ -13,12 +13,12 @@ def no_verb(words: list[str]) -> BadInput:
     family = [name.split()[1] for name in VERBS if name.startswith(f"{first} ")]
     if family and second:
         return BadInput(
-            f"dos {first} knows {', '.join(family)}; it got {shown(second)}{_meant(first, second)}",
+            f"dos {first} knows {', '.join(family)}; it got {quote(second)}{_meant(first, second)}",
             hint=f"`dos {first} --help` says what they do.",
         )
     typed = f"{first} {second}" if first in VERBS else first
     return BadInput(
-        f"there is no verb {shown(typed)}{_meant(first, second)}",
+        f"there is no verb {quote(typed)}{_meant(first, second)}",
         hint="`dos --help` lists the verbs.",
     )
 

@@ -3,24 +3,24 @@
 import errno
 import os
 import re
+import shlex
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
-from shlex import quote
 from typing import TYPE_CHECKING, Any, get_args, get_origin
 
 import msgspec
 from msgspec import Struct
 
-from dos.config.load import Loaded, parse, read_text
+from dos.config.load import LoadedConfig, parse, read_text
 from dos.config.problems import Problem
 from dos.config.schema import Config
 from dos.config.toml_text import key_text, line_of, quoted, value_text
 from dos.errors import BadInput, ConfigInvalid
 from dos.fields import Key
 from dos.machine import file_lock
-from dos.text import shown
+from dos.text import quote
 
 if TYPE_CHECKING:
     from tomlkit import TOMLDocument
@@ -31,7 +31,7 @@ BUSY_SECONDS = 5.0
 _BY_HAND = "Change it in an editor."
 
 
-def set_value(path: Path, dotted_key: str, value_text: str) -> Loaded:
+def set_value(path: Path, dotted_key: str, value_text: str) -> LoadedConfig:
     """Writes a value, given as TOML; a bare word is a string where the key holds one. Gives the new configuration."""
     key = parsed_key(dotted_key)
     value = _chosen_value(key, value_text, dotted_key)
@@ -84,7 +84,7 @@ def _take_below(table: Any) -> list[Any]:
     return below
 
 
-def unset_value(path: Path, dotted_key: str, entry: str = "") -> Loaded:
+def unset_value(path: Path, dotted_key: str, entry: str = "") -> LoadedConfig:
     """Takes a key or a whole table out, or one entry out of the list that a key holds. Gives the new configuration."""
     key = parsed_key(dotted_key)
 
@@ -108,7 +108,7 @@ def unset_value(path: Path, dotted_key: str, entry: str = "") -> Loaded:
         )
         if not places:
             raise BadInput(
-                f"{path}: {dotted_key} holds no entry {shown(entry)}",
+                f"{path}: {dotted_key} holds no entry {quote(entry)}",
                 hint=f"`dos config get {dotted_key}` shows what it holds.",
             )
         for place in reversed(places):
@@ -209,7 +209,7 @@ def _edited(
     path: Path,
     change: "Callable[[TOMLDocument], None]",
     expected: Callable[[dict[str, Any]], dict[str, Any]],
-) -> Loaded:
+) -> LoadedConfig:
     with _alone(path) as folder:
         old = read_text(path) or ""
         new = _changed(old, path, change, expected)
@@ -312,9 +312,9 @@ def _write(path: Path, text: str, folder: int, *, instead_of: str) -> None:
 def _unwritten(path: Path, place: Path, error: OSError) -> ConfigInvalid:
     full = error.errno in (errno.ENOSPC, errno.EDQUOT)
     hint = (
-        f"Free some room: df -h {quote(str(path.parent))}"
+        f"Free some room: df -h {shlex.quote(str(path.parent))}"
         if full
-        else f"Look: ls -ld {quote(str(place))}"
+        else f"Look: ls -ld {shlex.quote(str(place))}"
     )
     return ConfigInvalid(f"{path}: cannot be written: {error.strerror}", hint=hint)
 
@@ -326,7 +326,7 @@ _BARE = re.compile(r"[A-Za-z0-9_.:/@*-]+")
 class Editing:
     """Opens the file at a key. Where its keys stand is looked up at the first use: most files need no editing."""
 
-    def __init__(self, loaded: Loaded, path: Path) -> None:
+    def __init__(self, loaded: LoadedConfig, path: Path) -> None:
         self._loaded = loaded
         self._path = path
         self._lines: dict[Key, int] | None = None
@@ -345,7 +345,7 @@ class Editing:
 
 
 def edit(path: Path, line: int | None = None) -> str:
-    return f"${{EDITOR:-{_editor(os.environ.get('PATH'))}}}{f' +{line}' if line else ''} {quote(str(path))}"
+    return f"${{EDITOR:-{_editor(os.environ.get('PATH'))}}}{f' +{line}' if line else ''} {shlex.quote(str(path))}"
 
 
 @lru_cache(maxsize=1)
@@ -371,7 +371,7 @@ def aside(path: Path) -> str:
     """Moves what is in the way to a name beside it that nothing has."""
     names = (f"{path.name}.before{number or ''}" for number in range(1000))
     free = next(place for name in names if not os.path.lexists(place := path.with_name(name)))
-    return f"mv {quote(str(path))} {quote(str(free))}"
+    return f"mv {shlex.quote(str(path))} {shlex.quote(str(free))}"
 
 
 def as_root(words: str) -> str:
@@ -388,15 +388,15 @@ def readable(path: str | Path) -> str:
     place = next(closed, Path(path))
     mine = os.access(place, os.F_OK) and place.stat().st_uid == os.geteuid()
     return (
-        f"chmod -R u+rwX {quote(str(place))}"
+        f"chmod -R u+rwX {shlex.quote(str(place))}"
         if mine
-        else as_root(f'chown -R "$(id -un)" {quote(str(place))}')
+        else as_root(f'chown -R "$(id -un)" {shlex.quote(str(place))}')
     )
 
 
 def _words(*words: str) -> str:
     dashed = any(word.startswith("-") for word in words)
-    return " ".join([*(["--"] if dashed else []), *map(quote, words)])
+    return " ".join([*(["--"] if dashed else []), *map(shlex.quote, words)])
 
 
 def _as_text(path: Path) -> str:
@@ -410,8 +410,6 @@ def _as_text(path: Path) -> str:
     with path.open("rb") as file:
         start = file.read(2)
     if start in (b"\xff\xfe", b"\xfe\xff"):
-        made = quote(f"{path}.new")
-        return (
-            f"iconv -f UTF-16 -t UTF-8 {quote(str(path))} > {made} && mv {made} {quote(str(path))}"
-        )
+        made = shlex.quote(f"{path}.new")
+        return f"iconv -f UTF-16 -t UTF-8 {shlex.quote(str(path))} > {made} && mv {made} {shlex.quote(str(path))}"
     return ""

@@ -37,7 +37,7 @@ def infer_lanes_from_directory(root: Path, cap: int = 12) -> Lanes:
             trees[name] = [glob]
     if not trees:
         return Lanes(exclusive=("main",), trees={"main": (EVERYTHING,)})
-    taken = {text.folded(name) for name in trees}
+    taken = {text.comparison_key(name) for name in trees}
     whole = next(
         name
         for name in ("global", *(f"global-{n}" for n in range(2, cap + 3)))
@@ -55,7 +55,7 @@ def infer_lanes_from_directory(root: Path, cap: int = 12) -> Lanes:
 def trees_by_name(root: Path) -> dict[str, str]:
     """The tree that a lane would have which is named after a folder at the top, by the folder's folded name."""
     globs = {name: f"{name}/**" for name in _folders(root)}
-    return {text.folded(name): glob for name, glob in globs.items() if _prefix(name, glob)}
+    return {text.comparison_key(name): glob for name, glob in globs.items() if _prefix(name, glob)}
 
 
 def _folders(root: Path) -> list[str]:
@@ -76,7 +76,7 @@ def usable_name(name: str) -> bool:
 def _prefix(name: str, glob: str) -> str:
     """The region of a folder; empty when its name cannot be a lane or would read as a pattern."""
     try:
-        text.checked(name, "lane name", longest=LONGEST_LANE_NAME)
+        text.validated_name(name, "lane name", longest=LONGEST_LANE_NAME)
         return regions.prefix(glob) if name == name.strip() and "\\" not in name else ""
     except (NameInvalid, RegionInvalid):
         return ""

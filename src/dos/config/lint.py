@@ -13,13 +13,13 @@ from msgspec import Struct
 
 from dos.config import edit
 from dos.config.edit import Editing
-from dos.config.load import FILE_NAME, Loaded
+from dos.config.load import FILE_NAME, LoadedConfig
 from dos.config.problems import Problem
 from dos.config.schema import Config
 from dos.config.toml_text import key_text
 from dos.fields import Key
-from dos.regions import Region, first_collision, many_overlaps, region, within
-from dos.text import folded
+from dos.regions import Region, first_collision, is_within, overlapping_pairs, region
+from dos.text import comparison_key
 
 NO_TREES: Mapping[str, str] = {}
 MOST_OVERLAPS = 10_000  # pairs grow with the square of the lanes, and nobody reads so many
@@ -114,7 +114,7 @@ def lint(
     `problems` are those of a lenient load; `likely` are the trees of folders that a lane may be named after; `written`
     are the keys that the file sets.
     """
-    editing = editing or Editing(Loaded(config=config, path=None), Path(FILE_NAME))
+    editing = editing or Editing(LoadedConfig(config=config, path=None), Path(FILE_NAME))
     found = [
         *_unreadable(problems, editing),
         *_lanes_without_tree(config, editing, likely),
@@ -165,7 +165,7 @@ def _lanes_without_tree(
         if lanes.trees.get(name):
             continue
         roles = [role for role, names in lists.items() if name in names]
-        tree = likely.get(folded(name))
+        tree = likely.get(comparison_key(name))
         yield _finding(
             Kind.LANE_WITHOUT_TREE,
             name,
@@ -189,9 +189,9 @@ def _lanes_in_two_roles(config: Config) -> Iterator[Finding]:
 
 def _undeclared(config: Config) -> Iterator[Finding]:
     lanes = config.lanes
-    declared = {folded(name) for name in lanes.roster()}
+    declared = {comparison_key(name) for name in lanes.roster()}
     for name in dict.fromkeys(lanes.autopick):
-        if folded(name) not in declared:
+        if comparison_key(name) not in declared:
             yield _finding(
                 Kind.AUTOPICK_LANE_UNDECLARED,
                 name,
@@ -199,7 +199,7 @@ def _undeclared(config: Config) -> Iterator[Finding]:
                 edit.drop(("lanes", "autopick"), name),
             )
     for word, target in lanes.aliases.items():
-        if folded(target.strip()) not in declared:
+        if comparison_key(target.strip()) not in declared:
             yield _finding(
                 Kind.ALIAS_TARGET_UNDECLARED,
                 word,
@@ -213,8 +213,8 @@ def _overlapping(config: Config, editing: Editing) -> Iterator[Finding]:
         name: region(config.lanes.trees.get(name, ()))
         for name in sorted(set(config.lanes.concurrent))
     }
-    known = [(name, tree) for name, tree in lanes.items() if tree.known]
-    pairs = many_overlaps([tree for _, tree in known])
+    known = [(name, tree) for name, tree in lanes.items() if tree.is_known]
+    pairs = overlapping_pairs([tree for _, tree in known])
     for one, other in islice(pairs, MOST_OVERLAPS):
         yield _pair(*known[one], *known[other], editing)
     if next(pairs, None):
@@ -223,7 +223,7 @@ def _overlapping(config: Config, editing: Editing) -> Iterator[Finding]:
 
 
 def _pair(first: str, one: Region, second: str, other: Region, editing: Editing) -> Finding:
-    first_inside, second_inside = within(one, other), within(other, one)
+    first_inside, second_inside = is_within(one, other), is_within(other, one)
     if first_inside == second_inside:
         mine, theirs = first_collision(one, other) or ("", "")
         return _finding(
@@ -251,11 +251,11 @@ def _unread(written: Iterable[Key]) -> Iterator[Finding]:
 
 
 def _dangling_references(config: Config, editing: Editing) -> Iterator[Finding]:
-    declared = {folded(name) for name in config.roster()}
+    declared = {comparison_key(name) for name in config.roster()}
     for token, reason in config.reasons.items():
         for reference in reason.see_also:
             named = re.fullmatch(r"\s*lane\s+(.+?)\s*", reference)
-            if named is None or named[1].startswith("<") or folded(named[1]) in declared:
+            if named is None or named[1].startswith("<") or comparison_key(named[1]) in declared:
                 continue
             yield _finding(
                 Kind.REASON_SEE_ALSO_DANGLES,

@@ -32,7 +32,7 @@ _LONE = {
 }
 
 
-class Loaded(Struct, frozen=True, kw_only=True):
+class LoadedConfig(Struct, frozen=True, kw_only=True):
     """A configuration and where it came from."""
 
     config: Config
@@ -56,7 +56,7 @@ class Loaded(Struct, frozen=True, kw_only=True):
         return key_lines(self.text) if self.text else {}
 
 
-def load(root: Path, *, lenient: bool = False) -> Loaded:
+def load(root: Path, *, lenient: bool = False) -> LoadedConfig:
     """The configuration of the workspace at `root`.
 
     With `lenient`, for verbs that only show things, a table with a problem is left at its defaults and the
@@ -70,11 +70,13 @@ def load(root: Path, *, lenient: bool = False) -> Loaded:
             raise
         return _without(path, Problem(message=error.message, hint=error.hint))
     return (
-        Loaded(config=Config(), path=None) if text is None else parse(text, path, lenient=lenient)
+        LoadedConfig(config=Config(), path=None)
+        if text is None
+        else parse(text, path, lenient=lenient)
     )
 
 
-def parse(text: str, path: Path, *, lenient: bool = False) -> Loaded:
+def parse(text: str, path: Path, *, lenient: bool = False) -> LoadedConfig:
     """The configuration in a text; `path` is only what errors call it."""
     try:
         raw = _tables(text, path)
@@ -91,10 +93,10 @@ def parse(text: str, path: Path, *, lenient: bool = False) -> Loaded:
             raise ConfigInvalid(str(problems[0]), hint=problems[0].hint) from error
         config = msgspec.convert(left, Config)
         idle = _without_effect(left, config, path)
-        return Loaded(
+        return LoadedConfig(
             config=config, path=path, text=text, without_effect=idle, problems=tuple(problems)
         )
-    return Loaded(
+    return LoadedConfig(
         config=config, path=path, text=text, without_effect=_without_effect(raw, config, path)
     )
 
@@ -290,5 +292,5 @@ def _without_effect(raw: dict[str, Any], config: Config, path: Path) -> dict[Key
     return found
 
 
-def _without(path: Path, problem: Problem) -> Loaded:
-    return Loaded(config=Config(), path=path, problems=(problem,))
+def _without(path: Path, problem: Problem) -> LoadedConfig:
+    return LoadedConfig(config=Config(), path=path, problems=(problem,))

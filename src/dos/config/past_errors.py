@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 from msgspec import structs
 
-from dos.config.load import Loaded, read_text
+from dos.config.load import LoadedConfig, read_text
 from dos.config.problems import Problem
 from dos.config.schema import Config, Store
 from dos.errors import ConfigInvalid
@@ -22,7 +22,7 @@ _HEADER = re.compile(r"^[ \t]*\[[ \t]*store[ \t]*\][ \t]*(#.*)?\r?$", re.MULTILI
 _NEXT_HEADER = re.compile(r"^[ \t]*\[", re.MULTILINE)
 
 
-def with_store_only(loaded: Loaded, path: Path, state: Path) -> Loaded:
+def with_store_only(loaded: LoadedConfig, path: Path, state: Path) -> LoadedConfig:
     """What a lenient load left over, with the store as the file has it; an error when nobody can tell which that is."""
     for problem in loaded.problems:
         if problem.key[:1] == ("store",):

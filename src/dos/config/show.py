@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from dos.config.load import Loaded
+from dos.config.load import LoadedConfig
 from dos.config.toml_text import key_text, line_of, value_text, without_password
 from dos.fields import Key
 
@@ -24,7 +24,7 @@ class Row(Struct, frozen=True, kw_only=True):
         return value_text(self.value)
 
 
-def rows(loaded: Loaded) -> list[Row]:
+def rows(loaded: LoadedConfig) -> list[Row]:
     """One row a key, in the order of the tables; an entry of a table of names is a row of its own."""
     lines = loaded.origins
     name = loaded.path.name if loaded.path else ""

@@ -53,7 +53,7 @@ class Facts(Struct, frozen=True, kw_only=True):
 
 
 def gather(world: World) -> Facts:
-    place, loaded = world.workspace, world.loaded
+    place, loaded = world.workspace, world.loaded_config
     seen = _or_none(lambda: git.repository(world)) or git.Repository(
         version=Unknown("it does not answer")
     )
@@ -83,7 +83,7 @@ def gather(world: World) -> Facts:
         journal=store.facts(world),
         free_bytes=_or_none(lambda: filesystem.room(place.state).free_bytes),
         kernel_files=[name for name in KERNEL_FILES if (place.root / name).is_file()],
-        predicates=["disjointness", "self-modify", *plugins.names(plugins.PREDICATES)],
+        predicates=["disjointness", "self-modify", *plugins.installed_names(plugins.PREDICATES)],
         digest=_digest(VERSION, platform.python_version(), machine, git_version, programs),
     )
 

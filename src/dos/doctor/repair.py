@@ -39,7 +39,7 @@ def _free_lanes(world: World, open_journal: Callable[[], Store], *, dry_run: boo
     gone = leases.abandoned(world)
     if not gone:
         return []
-    if dry_run or world.loaded.problems:
+    if dry_run or world.loaded_config.problems:
         # Which journal is in use, and under which policy, is not known for certain while the file has errors.
         why = ONLY_SHOWN if dry_run else "dos.toml has errors"
         return [_repair(lease, done=False, why_not=why) for lease in gone]

@@ -12,7 +12,7 @@ from dos.doctor.facts import Facts
 from dos.doctor.subjects.configuration import OVERLAP_POLICIES
 from dos.doctor.subjects.disk import sized
 from dos.doctor.subjects.finding import Finding
-from dos.text import counted, indented, listed
+from dos.text import join_some, last_output_lines, plural
 
 MOST_OF_A_KIND = 20
 
@@ -180,7 +180,7 @@ def render(report: Report, *, unicode: bool = True, colour: bool = False) -> str
         shown = f"{COLOURS[finding.severity]}{mark}\x1b[0m" if colour else mark
         lines.append(f"{shown} {finding.what}")
         lines += [f"    {finding.why}"] if finding.why else []
-        lines += indented(finding.output, "    ")
+        lines += last_output_lines(finding.output, "    ")
         lines.append(f"    fix: {finding.fix}")
         lines += [f"  {left_out}"] if left_out else []
     if report.findings:
@@ -211,8 +211,8 @@ def _groups(report: Report) -> dict[str, list[tuple[str, str]]]:
     facts, config = report.facts, report.config
     seen = facts.verifiability
     agents = [f"{name} {version or '(version unknown)'}" for name, version in facts.agents.items()]
-    exclusive = f"; alone: {listed(config.lanes.exclusive)}" if config.lanes.exclusive else ""
-    units = "unread" if facts.units is None else counted(facts.units, "unit")
+    exclusive = f"; alone: {join_some(config.lanes.exclusive)}" if config.lanes.exclusive else ""
+    units = "unread" if facts.units is None else plural(facts.units, "unit")
     room = "unknown" if facts.free_bytes is None else f"{sized(facts.free_bytes)} free"
     return {
         "This machine": [
@@ -236,8 +236,8 @@ def _groups(report: Report) -> dict[str, list[tuple[str, str]]]:
         ],
         "Fleet": [
             ("workers", f"{config.supervise.target} wanted, agent {_agents(config)}"),
-            ("lanes", (listed(config.lanes.concurrent) or "none side by side") + exclusive),
-            ("autopick", listed(config.lanes.autopick) or "none"),
+            ("lanes", (join_some(config.lanes.concurrent) or "none side by side") + exclusive),
+            ("autopick", join_some(config.lanes.autopick) or "none"),
             ("predicates", ", ".join(facts.predicates)),
             ("overlap", f"{config.overlap.policy}, {config.overlap.tolerance:.0%} tolerated"),
             (

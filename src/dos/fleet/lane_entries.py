@@ -13,7 +13,7 @@ from dos.fleet.population.lease_health import Standing
 from dos.fleet.population.types import LaneLiveness
 from dos.lease import Lease
 from dos.loop.verdicts.liveness import Answer
-from dos.text import folded
+from dos.text import comparison_key
 
 HANDLE = (
     "auto"  # a name for "any lane that is free", under which workers are launched up to the budget
@@ -38,8 +38,8 @@ class Staff(Struct, frozen=True, kw_only=True):
 
 def by_lane(config: Config, leases: Iterable[Lease]) -> dict[str, Lease]:
     """Each lease under its lane as the roster spells it now: dos.toml may have changed since it was granted."""
-    spelled = {folded(name): name for name in config.roster()}
-    return {spelled.get(folded(lease.lane), lease.lane): lease for lease in leases}
+    spelled = {comparison_key(name): name for name in config.roster()}
+    return {spelled.get(comparison_key(lease.lane), lease.lane): lease for lease in leases}
 
 
 def entries(
@@ -87,19 +87,23 @@ class _Lanes:
         while config.canonical_lane(self.handle):
             self.handle += "*"
         self.names = [*config.roster(), *([self.handle] if repeats else [])]
-        picked = {folded(lane) for lane in (*lanes.autopick, self.handle)} if repeats else set()
+        picked = (
+            {comparison_key(lane) for lane in (*lanes.autopick, self.handle)} if repeats else set()
+        )
         self.repeatable = {
-            name for name in self.names if folded(name) in picked and name not in self.exclusive
+            name
+            for name in self.names
+            if comparison_key(name) in picked and name not in self.exclusive
         }
 
     def entries(self, staff: Staff) -> Iterator[LaneLiveness]:
         """The roster, a lane once for each of its leases and launches; then the leases that belong to no lane of it."""
         held: dict[str, list[Lease]] = {}
         for lease in staff.leases:
-            held.setdefault(folded(lease.lane), []).append(lease)
+            held.setdefault(comparison_key(lease.lane), []).append(lease)
         for name in self.names:
             yield from self._of_lane(
-                name, held.pop(folded(name), []), staff.stands, staff.launched.get(name, 0)
+                name, held.pop(comparison_key(name), []), staff.stands, staff.launched.get(name, 0)
             )
         for others in held.values():
             for lease in others:

@@ -188,7 +188,7 @@ class Seen(Struct, frozen=True, kw_only=True, dict=True):
         policy = self.config.supervise
         # Never so long that the deaths that are allowed would not fit into the period.
         longest_ms = policy.restart_period_seconds * 1000 / (2 * self._most_deaths)
-        pauses = backoff.growing(policy.restart_backoff_seconds * 1000, cap=longest_ms)
+        pauses = backoff.exponential(policy.restart_backoff_seconds * 1000, cap=longest_ms)
         return self.starts(lane).at_ms + int(pauses.delay(len(recent)))
 
     def _recent_deaths(self, lane: str) -> list[int]:

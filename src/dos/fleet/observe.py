@@ -23,7 +23,7 @@ from dos.questions.catalog import AnyQuestion
 from dos.questions.lanes import LaneFailed
 from dos.questions.resources import about_limit
 from dos.questions.runs import Spinning
-from dos.times import moment
+from dos.times import utc_datetime
 
 SPIN_ANSWER_MS = 4 * 3_600_000
 SOON = timedelta(minutes=1)
@@ -82,7 +82,7 @@ def fleet(
 def _starts_soon(seen: Seen, found: Waits) -> bool:
     """Nothing but a time that is near keeps it from being started: not worth a word."""
     last = found[0].until if found else None
-    return last is not None and last - moment(seen.now_ms) <= SOON
+    return last is not None and last - utc_datetime(seen.now_ms) <= SOON
 
 
 def _live_run(seen: Seen, lease: Lease) -> LiveRun | None:

@@ -5,7 +5,7 @@ from shlex import quote
 from msgspec import json
 
 from dos.config.schema import Config
-from dos.text import listed
+from dos.text import join_some
 from dos.units.unit import Unit
 
 
@@ -27,7 +27,7 @@ def how_to_staff(unit: Unit, config: Config) -> str:
     """What to do so that a worker takes a unit that none would take."""
     lane = lane_of(unit, config)
     if lane is None:
-        return f"write `- lane: LANE` with one of {listed(config.roster())} below {unit.document}:{unit.line}"
+        return f"write `- lane: LANE` with one of {join_some(config.roster())} below {unit.document}:{unit.line}"
     lanes = json.encode([*config.lanes.concurrent, lane]).decode()
     return f"`dos config set lanes.concurrent {quote(lanes)}` places one"
 

@@ -20,8 +20,8 @@ from dos.questions.catalog import AnyQuestion
 from dos.questions.resources import BaselineFailed
 from dos.questions.state import Answered, Standing
 from dos.questions.texts import PlanChanged
-from dos.text import counted, folded
-from dos.times import moment
+from dos.text import comparison_key, plural
+from dos.times import utc_datetime
 from dos.units.portfolio import soak_end
 from dos.units.unit import Unit
 
@@ -61,7 +61,7 @@ def own(seen: Seen) -> FleetWaits:
         if not left and not is_told:
             continue
         if left and not backlog.open and not seen.working_on(lane):
-            first = clears_first((units.get(name, ()) for name in left), moment(seen.now_ms))
+            first = clears_first((units.get(name, ()) for name in left), utc_datetime(seen.now_ms))
             found = ordered((*found, *first))
         lanes[lane] = found
     return FleetWaits(lanes=lanes, units=units)
@@ -124,24 +124,24 @@ def _parked(seen: Seen, lane: str) -> Iterator[Waiting]:
         return
     parked = seen.parked[lease.run_id]
     on = _PARKED_FOR.get(parked.why, WaitsOn.UNKNOWN)
-    until = moment(parked.until_ms) if parked.until_ms is not None else None
+    until = utc_datetime(parked.until_ms) if parked.until_ms is not None else None
     yield Waiting(
         on=on,
         subject=lane,
         why=parked.detail or parked.why,
-        since=moment(parked.since_ms),
+        since=utc_datetime(parked.since_ms),
         until=until,
     )
 
 
 def _pauses(seen: Seen, lane: str) -> Iterator[Waiting]:
     for name, pause in seen.pauses.items():
-        if name and folded(name) != folded(lane):
+        if name and comparison_key(name) != comparison_key(lane):
             continue
         by = f"by {pause.by}" if pause.by else ""
         why = ": ".join(part for part in (by, pause.reason) if part)
         command = f"dos resume {quote(name)}" if name else "dos resume"
-        since = moment(pause.since_ms)
+        since = utc_datetime(pause.since_ms)
         yield Waiting(on=WaitsOn.PAUSE, subject=lane, why=why, since=since, clears_with=command)
 
 
@@ -157,7 +157,7 @@ def _holds(question: AnyQuestion, lane: str) -> bool:
 
 def of_question(asked: Standing, held: str) -> Waiting:
     """`held` is the lane or the unit that waits for the answer."""
-    return _waiting_for(asked.question, held, since=moment(asked.at_ms))
+    return _waiting_for(asked.question, held, since=utc_datetime(asked.at_ms))
 
 
 def _waiting_for(question: AnyQuestion, held: str, *, since: datetime | None) -> Waiting:
@@ -166,7 +166,7 @@ def _waiting_for(question: AnyQuestion, held: str, *, since: datetime | None) ->
         subject=held,
         why=question.text,
         since=since,
-        until=moment(question.expires_ms) if question.expires_ms is not None else None,
+        until=utc_datetime(question.expires_ms) if question.expires_ms is not None else None,
         clears_with=question.answer_command,
         question=question.id,
     )
@@ -199,7 +199,7 @@ def _stopped(seen: Seen, lane: str) -> Iterator[Waiting]:
                 on=WaitsOn.ENVIRONMENT if needs_world else WaitsOn.PERSON,
                 subject=lane,
                 why=f"its last run stopped: {tokens.words(stopped.reason)}, {stopped.detail}",
-                since=moment(stopped.at_ms),
+                since=utc_datetime(stopped.at_ms),
                 clears_with=resumes or _to_be_asked(seen, question),
             )
         return
@@ -209,8 +209,8 @@ def _stopped(seen: Seen, lane: str) -> Iterator[Waiting]:
             on=WaitsOn.COOLDOWN,
             subject=lane,
             why=f"its last run stopped: {tokens.words(stopped.reason)}",
-            since=moment(stopped.at_ms),
-            until=moment(rested_ms),
+            since=utc_datetime(stopped.at_ms),
+            until=utc_datetime(rested_ms),
         )
 
 
@@ -232,7 +232,7 @@ def _starts(seen: Seen, lane: str) -> Iterator[Waiting]:
     starts, question = seen.starts(lane), seen.about_deaths(lane)
     if _is_open(seen, question):
         return
-    at = moment(starts.at_ms) if starts.at_ms else None
+    at = utc_datetime(starts.at_ms) if starts.at_ms else None
     on = WaitsOn.START_FAILED
     if starts.failed:
         command = _to_be_asked(seen, question)
@@ -243,14 +243,14 @@ def _starts(seen: Seen, lane: str) -> Iterator[Waiting]:
         )
     elif seen.now_ms < (until_ms := seen.backs_off_until_ms(lane)):
         died = "its last worker ended without a word"
-        yield Waiting(on=on, subject=lane, why=died, since=at, until=moment(until_ms))
+        yield Waiting(on=on, subject=lane, why=died, since=at, until=utc_datetime(until_ms))
 
 
 def _room(seen: Seen, lane: str) -> Iterator[Waiting]:
     room = seen.roomless.get(lane)
     if room is None:
         return
-    until = moment(room.until_ms) if room.until_ms is not None else None
+    until = utc_datetime(room.until_ms) if room.until_ms is not None else None
     question = room.questions[0] if room.questions else None
     command = room.clears_with or (
         _to_be_asked(seen, question) if question or until is None else ""
@@ -288,7 +288,7 @@ def _held(seen: Seen, lane: str) -> Iterator[Waiting]:
         return
     command = f"dos lease-lane release --lane {quote(lane)} --owner {quote(lease.holder)}"
     why = f"{lease.holder} holds it"
-    since = moment(lease.granted_ms)
+    since = utc_datetime(lease.granted_ms)
     yield Waiting(on=WaitsOn.REGION_HELD, subject=lane, why=why, since=since, clears_with=command)
 
 
@@ -305,8 +305,8 @@ def _of_unit(seen: Seen, unit: Unit) -> Iterator[Waiting]:
         yield _of_verdict(seen, unit, verdict)
     if rest := seen.resting.get(name):
         command = f"dos up --retry {quote(name)}"
-        until = moment(rest.until_ms)
-        why = f"{counted(rest.count, 'attempt')}, the last at {rest.last_ts}"
+        until = utc_datetime(rest.until_ms)
+        why = f"{plural(rest.count, 'attempt')}, the last at {rest.last_ts}"
         yield Waiting(on=WaitsOn.COOLDOWN, subject=name, why=why, until=until, clears_with=command)
 
 
@@ -325,13 +325,13 @@ def _of_unapproved(seen: Seen, unit: Unit) -> Iterator[Waiting]:
 def _of_possible_question(seen: Seen, question: AnyQuestion, held: str) -> Waiting:
     """Of a question that stands, or that will be put at the next tick: then nobody has waited for it yet."""
     asked = seen.answers.open.get(question.id)
-    return _waiting_for(question, held, since=moment(asked.at_ms) if asked else None)
+    return _waiting_for(question, held, since=utc_datetime(asked.at_ms) if asked else None)
 
 
 def _of_hold(unit: Unit, hold: Hold) -> Waiting:
     if isinstance(hold.asked, Answered):
         command = f"dos up --retry {quote(unit.name)}"
-        since = moment(hold.asked.answered_ms)
+        since = utc_datetime(hold.asked.answered_ms)
         return Waiting(
             on=WaitsOn.PERSON, subject=unit.name, why=hold.why, since=since, clears_with=command
         )

@@ -9,7 +9,7 @@ from msgspec import Struct
 from dos.errors import BadInput, GitFailed, GitUnanswered
 from dos.git import log
 from dos.git.repository import Reader
-from dos.text import as_text, shown
+from dos.text import quote, replace_undecodable
 from dos.unknown import Unknown
 
 # Shorter ones are too easily another commit's, and a name such as `main` moves.
@@ -43,7 +43,7 @@ def named(git: Reader, name: str) -> str:
     found = git.commit_of(name) if name.isprintable() and not name.startswith("-") else None
     if found is None:
         raise BadInput(
-            f"{shown(name)} names no commit here",
+            f"{quote(name)} names no commit here",
             hint="`git log` shows those that are here; a clone may have to be fetched whole.",
         )
     return found
@@ -98,7 +98,7 @@ def after(git: Reader, base: str, head: str = "HEAD") -> list[Commit] | Unknown:
         return Unknown(error.message)
     fields = said.split("\0")
     return [
-        Commit(sha=sha, subject=as_text(subject))
+        Commit(sha=sha, subject=replace_undecodable(subject))
         for sha, subject in zip(fields[::2], fields[1::2], strict=False)
     ]
 
@@ -147,9 +147,9 @@ def _blob(name: str) -> str:
 def named_commit(git: Reader, name: str) -> str | Unknown:
     """The hash of the commit that a claimant names."""
     if not name or name.startswith("-") or not name.isprintable():
-        return Unknown(f"{shown(name)} cannot be the name of a commit")
+        return Unknown(f"{quote(name)} cannot be the name of a commit")
     try:
-        return git.commit_of(name) or Unknown(f"git knows no commit {shown(name)} here")
+        return git.commit_of(name) or Unknown(f"git knows no commit {quote(name)} here")
     except GitFailed as error:
         return Unknown(error.message)
 

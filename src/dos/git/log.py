@@ -118,7 +118,7 @@ def _all_fields(git: Reader, *words: str) -> Iterator[bytes]:
 
 
 def _bytes(git: Reader, *words: str, feed: str = "") -> bytes:
-    for pause in PAUSES.before_each(TRIES):
+    for pause in PAUSES.delays_before_attempts(TRIES):
         time.sleep(pause)
         try:
             done = subprocess.run(

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from dos.errors import BadInput, GitFailed, GitUnanswered
 from dos.git.repository import PAUSES, SAFE_READING, TRIES, Reader, not_started, reading_environment
-from dos.text import shown
+from dos.text import quote
 
 if TYPE_CHECKING:
     from hashlib import _Hash
@@ -220,7 +220,7 @@ def _hash(length: int) -> Callable[[bytes], "_Hash"]:
 def _askable(name: str) -> str:
     if not name or name.startswith("-") or not name.isprintable():
         raise BadInput(
-            f"{shown(name)} is no name of a commit", hint="Give a branch, a tag or a hash."
+            f"{quote(name)} is no name of a commit", hint="Give a branch, a tag or a hash."
         )
     return name
 

@@ -276,7 +276,7 @@ class Writer(Reader):
         script = f"start\n{verified}update {ref} {new or absent} {old or absent}\nprepare\ncommit\n"
         reflog = ("--create-reflog", "-m", message) if message else ()
         why = ""
-        for pause in PAUSES.before_each(TRIES):
+        for pause in PAUSES.delays_before_attempts(TRIES):
             time.sleep(pause)
             try:
                 self.attempt("update-ref", *reflog, "--stdin", feed=script)
@@ -337,7 +337,7 @@ def _answered(
     tree: Path, words: Sequence[str], once: Callable[[], "subprocess.CompletedProcess[str]"]
 ) -> "subprocess.CompletedProcess[str]":
     rule = exit_codes.rule(_split(words))
-    for pause in PAUSES.before_each(TRIES if rule.is_repeatable else 1):
+    for pause in PAUSES.delays_before_attempts(TRIES if rule.is_repeatable else 1):
         time.sleep(pause)
         done = once()
         if done.returncode in rule.answers:

@@ -15,7 +15,7 @@ from dos.git.repository import Writer
 from dos.journal.backends.open import embedded_path
 from dos.lease import Lease
 from dos.regions import Region
-from dos.text import as_text, on_one_line, shown, slug
+from dos.text import printable_path, quote, replace_undecodable, slug
 from dos.workspace import Workspace
 from dos.world import World
 
@@ -82,7 +82,7 @@ def _lane(marks: Mapping[str, str]) -> Lane | Refused | None:
     """None: the agent's work is in another repository than this one."""
     name, fence, root = (marks.get(key, "") for key in ("DOS_LANE", "DOS_FENCE", "DOS_WORKSPACE"))
     if not name or not root or not fence.isdecimal():
-        found = f"DOS_WORKSPACE={shown(root)} DOS_LANE={shown(name)} DOS_FENCE={shown(fence)}"
+        found = f"DOS_WORKSPACE={quote(root)} DOS_LANE={quote(name)} DOS_FENCE={quote(fence)}"
         return Refused(
             f"these do not say whose work it is: {found}",
             "Leave them as they were when you were started.",
@@ -154,7 +154,7 @@ def _region(world: World, lane: str, fence: int) -> Region | Refused:
     if held is not None:
         mine = next((lease for lease in held if lease.fence == fence and lease.lane == lane), None)
         return mine.region if mine else _gone(lane, fence, "the journal holds no such lease")
-    if problems := world.loaded.problems:
+    if problems := world.loaded_config.problems:
         return Refused(
             f"what lane {lane!r} may change cannot be read: {problems[0]}",
             "Stop here and say so; a person has to look at dos.toml.",
@@ -259,7 +259,7 @@ def _strays(lane: Lane, paths: set[str]) -> Refused | None:
     found = sorted(path for path in paths if not regions.lane_holds(lane.region, path, lane.prefix))
     if not found:
         return None
-    some = ", ".join(on_one_line(as_text(path)) for path in found[:_MOST_SHOWN])
+    some = ", ".join(printable_path(replace_undecodable(path)) for path in found[:_MOST_SHOWN])
     more = f" and {len(found) - _MOST_SHOWN} more" if len(found) > _MOST_SHOWN else ""
     verb = "lies" if len(found) == 1 else "lie"
     return Refused(
@@ -277,7 +277,7 @@ def _elsewhere(lane: Lane) -> Refused:
 
 def _not_yours(lane: Lane, ref: str) -> Refused:
     return Refused(
-        f"{on_one_line(as_text(ref))} is not for an agent to make, move or delete",
+        f"{printable_path(replace_undecodable(ref))} is not for an agent to make, move or delete",
         f"{_where(lane)} What is good is landed from there.",
     )
 

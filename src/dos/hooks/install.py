@@ -13,7 +13,7 @@ from dos.errors import BadInput, GitFailed, WorkspaceMissing
 from dos.git.repository import Writer
 from dos.hooks import script
 from dos.machine import process
-from dos.text import shown
+from dos.text import quote
 from dos.workspace import Workspace
 
 LONGEST_LOOK = 4096  # bytes of a hook, to tell what it is
@@ -64,13 +64,13 @@ def find(workspace: Workspace) -> Place:
     directory = Path(configured[-1])
     if not directory.is_absolute():
         raise BadInput(
-            f"core.hooksPath is {shown(configured[-1])}, a folder of each work tree by itself: a lane's worktree has "
+            f"core.hooksPath is {quote(configured[-1])}, a folder of each work tree by itself: a lane's worktree has "
             "its own, and what is put into this one does not reach it",
             hint=f"Name a folder for all of them: git config core.hooksPath {workspace.common / 'hooks'}",
         )
     if directory.exists() and not directory.is_dir():
         raise BadInput(
-            f"core.hooksPath is {shown(configured[-1])}, which is not a folder: hooks are switched off here",
+            f"core.hooksPath is {quote(configured[-1])}, which is not a folder: hooks are switched off here",
             hint="git config --show-origin core.hooksPath shows who set it.",
         )
     return Place(directory=directory, configured=True)
@@ -165,7 +165,7 @@ def _check_foreign(hook: Hook) -> None:
         return
     if path.is_symlink():
         raise BadInput(
-            f"{path} is a link to {shown(str(path.readlink()))}: what it leads to may go by the name it is called by",
+            f"{path} is a link to {quote(str(path.readlink()))}: what it leads to may go by the name it is called by",
             hint=f'Put a script there that starts it: #!/bin/sh and exec {path.readlink()} "$@"',
         )
     if not stat.S_ISREG(path.lstat().st_mode):

@@ -18,7 +18,7 @@ from dos.journal.lease_state import Leases
 from dos.journal.store import Reading, Store
 from dos.lanes import admission
 from dos.lease import Lease
-from dos.text import folded
+from dos.text import comparison_key
 
 PAGE = 2000
 Progress = Callable[[int, int], None]  # events walked, of how many
@@ -241,7 +241,11 @@ def _conflict(begun: Lease, other: Lease) -> str:
     if begun.is_lock != other.is_lock:
         return ""
     if begun.is_lock:
-        return f"lock {begun.lane!r} was held" if folded(begun.lane) == folded(other.lane) else ""
+        return (
+            f"lock {begun.lane!r} was held"
+            if comparison_key(begun.lane) == comparison_key(other.lane)
+            else ""
+        )
     if refusal := admission.judge_pair(begun, other):
         return refusal.detail
     unknown = regions.conflict(begun.region, begun.mode, other.region, other.mode)

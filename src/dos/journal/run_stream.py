@@ -8,13 +8,13 @@ from dos.journal.events.envelope import Fact
 from dos.journal.fold import fold
 from dos.journal.run_state import Run
 from dos.journal.store import Entry, Store
-from dos.run_ids import checked_id
+from dos.run_ids import validated_run_id
 
 Decide = Callable[[Run], Sequence[Fact]]
 
 
 def stream(run_id: str) -> str:
-    return streams.run(checked_id(run_id))
+    return streams.run(validated_run_id(run_id))
 
 
 def read(store: Store, run_id: str) -> Run:

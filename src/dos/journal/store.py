@@ -30,7 +30,7 @@ from dos.journal.events.lanes import (
     LeaseRevoked,
 )
 from dos.lease import Lease, Refusal, Request
-from dos.text import folded, shown
+from dos.text import comparison_key, quote
 
 Admit = Callable[[Request, Sequence[Lease]], Refusal | None]
 
@@ -233,7 +233,7 @@ class Store:
                 return refusal
             # Who lapsed and is not in the way may still come back, so it counts: or a budget could be overdrawn.
             for lapsed in reversed(tx.leases()):
-                if not lapsed.lapsed(tx.lease_ms(), tx.boot()):
+                if not lapsed.has_lapsed(tx.lease_ms(), tx.boot()):
                     continue
                 if admit(asked, [*standing, lapsed]):
                     self._end(tx, lapsed, LeaseExpired(lease=lapsed.fence))
@@ -300,7 +300,7 @@ class Store:
 
     def lapsed(self, lease: Lease) -> bool:
         with self.backend.read(once=True) as tx:
-            return lease.lapsed(tx.lease_ms(), tx.boot())
+            return lease.has_lapsed(tx.lease_ms(), tx.boot())
 
     # Within a transaction
 
@@ -377,7 +377,7 @@ def storable(entry: Entry, actor: str) -> bytes:
     ):
         if "\0" in text or not _fits(text):
             raise BadInput(
-                f"the {what} {shown(text)} cannot be stored",
+                f"the {what} {quote(text)} cannot be stored",
                 hint=f"Use at most {_LONGEST} printable bytes.",
             )
     try:
@@ -398,14 +398,20 @@ def _fits(text: str) -> bool:
 
 def _place(asked: Request) -> tuple[object, ...]:
     """What decides beside whom a lease can be."""
-    return (folded(asked.lane), asked.is_lock, asked.region.prefixes, asked.mode, asked.exclusive)
+    return (
+        comparison_key(asked.lane),
+        asked.is_lock,
+        asked.region.prefixes,
+        asked.mode,
+        asked.exclusive,
+    )
 
 
 def unlapsed(tx: Reading, held: Sequence[Lease] | None = None) -> list[Lease]:
     """The leases whose time is not over, oldest first; of those held in this view, where they were read already."""
     leases = tx.leases() if held is None else held
     now, boot = tx.lease_ms(), tx.boot()
-    return [lease for lease in leases if not lease.lapsed(now, boot)]
+    return [lease for lease in leases if not lease.has_lapsed(now, boot)]
 
 
 def _held(tx: Reading, fence: int) -> Lease:

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from dos.text import folded
+from dos.text import comparison_key
 
 if TYPE_CHECKING:
     from dos.limits.quota import Key
@@ -61,7 +61,7 @@ limits = Family("limit")
 def lease(lane: str, *, is_lock: bool = False) -> str:
     """The stream that holds the lease events of a lane, or of a named lock."""
     family = lock_leases if is_lock else lane_leases
-    return family(folded(lane))
+    return family(comparison_key(lane))
 
 
 def limit(key: "Key") -> str:

@@ -1,7 +1,7 @@
 """What a rebase stopped at, in words for whoever tries next: the files, and the lines that both sides changed."""
 
 from dos.git.repository import Writer
-from dos.text import as_text, counted, listed, on_one_line
+from dos.text import join_some, plural, printable_path, replace_undecodable
 
 MOST_LINES = 40
 LONGEST_LINE = 160
@@ -15,7 +15,7 @@ def told(inside: Writer) -> str:
     )
     if not files:
         return ""
-    first = f"{counted(len(files), 'file')} in conflict: {listed([_plain(on_one_line(path)) for path in files])}"
+    first = f"{plural(len(files), 'file')} in conflict: {join_some([_plain(printable_path(path)) for path in files])}"
     plain = (
         "diff",
         "--no-color",
@@ -38,5 +38,5 @@ def told(inside: Writer) -> str:
 
 def _plain(line: str) -> str:
     """A file need not be text, and the journal holds only text."""
-    text = as_text(line)
+    text = replace_undecodable(line)
     return text if len(text) <= LONGEST_LINE else text[: LONGEST_LINE - 1] + "…"

@@ -24,7 +24,7 @@ from dos.landing.target import Target
 from dos.lease import Lease
 from dos.receipts import receipt
 from dos.receipts.io import acceptance, draft
-from dos.text import listed
+from dos.text import join_some
 from dos.units.unit import Landing, Unit
 from dos.workspace import Workspace
 
@@ -105,7 +105,7 @@ class LaneTrees:
             hint = f"Try: git -C {self.git.tree} submodule update --init --recursive"
             raise NotReady(f"{problem}. {hint}", hint=hint)
         if not made.ready and (loose := worktree.mark_ready(inside)):
-            told = f"the setup makes files that .gitignore does not name, so it runs before each unit: {listed(loose)}"
+            told = f"the setup makes files that .gitignore does not name, so it runs before each unit: {join_some(loose)}"
             made = structs.replace(made, said="; ".join(filter(None, (made.said, told))))
         takes_turns = self.workers.landing != "branch"  # else each unit has a branch of its own
         made = structs.replace(made, queue=branch if takes_turns else "")

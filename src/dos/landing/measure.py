@@ -13,7 +13,7 @@ from dos.git.objects import Objects
 from dos.git.repository import Reader
 from dos.lease import Lease
 from dos.receipts.io.acceptance import Accept, Accepted
-from dos.text import as_text, listed, on_one_line
+from dos.text import join_some, printable_path, replace_undecodable
 from dos.units.unit import Unit
 from dos.verify import claimed_alone
 from dos.verify.io import look as oracle
@@ -64,7 +64,11 @@ def unfounded(inside: Reader, base: str, head: str) -> str:
 def strays(inside: Reader, base: str, head: str, lease: Lease, prefix: str = "") -> list[str]:
     """The changed paths that lie outside of the lane, whose globs start where dos.toml is."""
     changed = inside.paths_between(base, head)
-    return [as_text(path) for path in changed if not regions.lane_holds(lease.region, path, prefix)]
+    return [
+        replace_undecodable(path)
+        for path in changed
+        if not regions.lane_holds(lease.region, path, prefix)
+    ]
 
 
 _NOT_NAMED = "no commit names the unit; the last paragraph of the commit message has to be the line `Unit: {name}`"
@@ -134,7 +138,7 @@ def named_besides(
 
 
 def _told(unit: Unit, sha: str, others: Sequence[str]) -> str:
-    told = listed([on_one_line(as_text(name)) for name in others])
+    told = join_some([printable_path(replace_undecodable(name)) for name in others])
     return (
         f"commit {sha[:9]} names {told}, and this work is for {unit.name} alone: a commit names only the unit "
         f"that it was made for (reword it with git commit --amend or git rebase, and leave the rest to others)"

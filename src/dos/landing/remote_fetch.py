@@ -10,7 +10,7 @@ from dos.errors import BadInput, GitFailed, RemoteAway
 from dos.git.repository import Writer
 from dos.git.target import shared_ref
 from dos.landing.branch import fence_ref
-from dos.text import listed, shown, slug
+from dos.text import join_some, quote, slug
 from dos.units.unit import Landing
 
 TRIES = 5
@@ -39,7 +39,7 @@ def check(git: Writer, remote: str) -> None:
     known = git.run("remote").split()
     if remote not in known:
         raise BadInput(
-            f"there is no remote {shown(remote)} in {git.tree}; there is {listed(known) or 'none'}",
+            f"there is no remote {quote(remote)} in {git.tree}; there is {join_some(known) or 'none'}",
             hint="git remote add NAME URL, or dos config set workers.remote NAME",
         )
 
@@ -136,7 +136,7 @@ def _fence(git: Writer, ref: str, commit: str | None) -> Fence | None:
     number = message.split(maxsplit=1)[0].removeprefix("fence=") if message.strip() else ""
     if not number.isdecimal():
         raise GitFailed(
-            f"{ref} of the remote is not a fence: {shown(message)}",
+            f"{ref} of the remote is not a fence: {quote(message)}",
             hint=f"Look at it: git ls-remote REMOTE {ref}",
         )
     return Fence(commit=commit, number=int(number))

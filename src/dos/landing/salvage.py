@@ -14,7 +14,7 @@ from dos.journal.events import fleet
 from dos.journal.events.envelope import Event
 from dos.journal.events.reader import select
 from dos.landing import branch
-from dos.text import counted, listed, on_one_line, shown
+from dos.text import join_some, plural, printable_path, quote
 
 _EMPTY_TREES = {
     "sha1": "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
@@ -110,9 +110,9 @@ def find(everything: list[Saved], asked: str) -> Saved:
         if not found and len(asked) >= SHORTEST_COMMIT:
             found = [saved for saved in everything if saved.commit.startswith(asked)]
     if not found:
-        there = listed([f"{saved.number} ({saved.name})" for saved in reversed(everything)])
+        there = join_some([f"{saved.number} ({saved.name})" for saved in reversed(everything)])
         raise BadInput(
-            f"no saved work is called {shown(asked)}; "
+            f"no saved work is called {quote(asked)}; "
             + (f"there is {there}" if there else "there is none at all"),
             hint="`dos salvage list` shows what there is.",
         )
@@ -239,17 +239,19 @@ def _merged(git: Writer, base: str, ours: str, theirs: str) -> tuple[str, list[s
     ]
     done = git.attempt("merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", *sides)
     tree, *names = [each for each in done.stdout.split("\0") if each]
-    return tree, [on_one_line(name) for name in names] or (["somewhere"] if done.returncode else [])
+    return tree, [printable_path(name) for name in names] or (
+        ["somewhere"] if done.returncode else []
+    )
 
 
 def _in_the_way(tree: Writer, head: str, files: list[str]) -> str:
     if begun := branch.unfinished(tree):
         return f"{tree.tree} is in the middle of something ({begun})"
     if edited := sorted(set(files) & set(tree.dirty_paths())):
-        return f"it changes {listed([on_one_line(path) for path in edited])}, which nobody has committed yet"
+        return f"it changes {join_some([printable_path(path) for path in edited])}, which nobody has committed yet"
     hidden = branch.in_no_commit(tree, head, files)
     return (
-        f"{listed([on_one_line(path) for path in hidden])} is there already, in no commit"
+        f"{join_some([printable_path(path) for path in hidden])} is there already, in no commit"
         if hidden
         else ""
     )
@@ -272,4 +274,4 @@ def measure(saved: Saved) -> str:
     for larger in ("kB", "MB", "GB"):
         if size >= 1000:
             size, unit = size / 1000, larger
-    return f"{counted(saved.files, 'file')}, {size:.0f} {unit}"
+    return f"{plural(saved.files, 'file')}, {size:.0f} {unit}"

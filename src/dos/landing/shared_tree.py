@@ -17,7 +17,7 @@ from dos.landing.isolated import LaneTrees
 from dos.landing.measure import Doubt, certain, unfounded
 from dos.lease import Lease
 from dos.receipts.io.acceptance import Accept, Accepted
-from dos.text import counted, on_one_line
+from dos.text import plural, printable_path
 from dos.units.unit import Landing
 
 
@@ -64,7 +64,9 @@ def uncommitted(tree: Writer, lease: Lease, prefix: str = "") -> list[str]:
     # Of a repository inside of the repository only its folder is named: any file in it stands for all.
     named = [(path, f"{path}x" if path.endswith("/") else path) for path in found]
     return [
-        on_one_line(path) for path, file in named if regions.lane_holds(lease.region, file, prefix)
+        printable_path(path)
+        for path, file in named
+        if regions.lane_holds(lease.region, file, prefix)
     ]
 
 
@@ -112,7 +114,7 @@ def stays(commits: Sequence[str], target: str) -> str:
         return ""
     names = f"{commits[0][:9]}..{commits[-1][:9]}" if len(commits) > 1 else commits[0][:9]
     stay = "stay" if len(commits) > 1 else "stays"
-    found = f"{counted(len(commits), 'commit')} ({names})"
+    found = f"{plural(len(commits), 'commit')} ({names})"
     return f"{found} {stay} on {target!r} until a person decides: nothing was reset"
 
 
@@ -136,7 +138,7 @@ def share_of(
         else:
             others.append(commit)
     strays = [
-        on_one_line(path) for path in paths if not regions.lane_holds(lease.region, path, prefix)
+        printable_path(path) for path in paths if not regions.lane_holds(lease.region, path, prefix)
     ]
     return Share(mine=mine, paths=list(paths), strays=strays, others=others)
 

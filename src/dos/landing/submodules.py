@@ -6,7 +6,7 @@ What the main checkout has fetched already is taken from there, so that a worktr
 from pathlib import Path
 
 from dos.git.repository import Writer
-from dos.text import on_one_line
+from dos.text import printable_path
 
 _GITLINK = "160000"
 
@@ -55,7 +55,7 @@ def _fetch(inside: Writer, name: str, path: str, commit: str, fetched: Path) -> 
     if done.returncode == 0 and _is_at(inside.tree / path, commit):
         return ""
     said = (done.stderr.strip().splitlines() or ["git did not say why"])[-1]
-    return f"the submodule {on_one_line(path)} could not be checked out at {commit[:9]}: {said}"
+    return f"the submodule {printable_path(path)} could not be checked out at {commit[:9]}: {said}"
 
 
 def _holds(repository: Path, commit: str) -> bool:

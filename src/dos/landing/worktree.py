@@ -15,7 +15,7 @@ from dos.fleet.effects import Salvage, Worktree
 from dos.git.repository import AS_DOS, Writer
 from dos.landing import worktree_includes
 from dos.machine import file_lock
-from dos.text import listed, slug
+from dos.text import join_some, slug
 
 GATE = "worktrees.gate"  # in the state directory
 BUSY_SECONDS = 120.0  # without a checkout it takes a few hundredths of one
@@ -125,7 +125,7 @@ def prepare(
         clear(inside, base)
     left_out = worktree_includes.bring(git, inside).left_out
     ready = _is_ready(inside)
-    said = f"not copied: {listed(left_out)}" if left_out else ""
+    said = f"not copied: {join_some(left_out)}" if left_out else ""
     return Worktree(
         path=str(path), target=target, base=base, salvaged=salvaged, ready=ready, said=said
     )

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from dos.errors import BadInput
 from dos.git.repository import Reader
-from dos.text import counted, on_one_line
+from dos.text import plural, printable_path
 
 LIST = ".worktreeinclude"
 MOST_BYTES = 500_000_000
@@ -44,7 +44,7 @@ def bring(main: Reader, lane: Reader) -> Included:
                 copied.append(path)
         except OSError as error:
             if os.path.lexists(top / path):  # else it went away meanwhile
-                left_out.append(f"{on_one_line(path)}: {error.strerror}")
+                left_out.append(f"{printable_path(path)}: {error.strerror}")
     place.unlink(missing_ok=True)
     return Included(copied=copied, left_out=left_out)
 
@@ -78,8 +78,8 @@ def _check_size(top: Path, paths: list[str]) -> None:
     if sum(sizes.values()) > MOST_BYTES or len(paths) > MOST_FILES:
         largest = max(sizes, key=lambda name: sizes[name])
         raise BadInput(
-            f"{top / LIST} lists {counted(len(paths), 'file')} with {sum(sizes.values()) // 1_000_000:,} MB, most of it"
-            f" in {on_one_line(largest)}; at most {MOST_FILES:,} files and {MOST_BYTES // 1_000_000} MB are copied for"
+            f"{top / LIST} lists {plural(len(paths), 'file')} with {sum(sizes.values()) // 1_000_000:,} MB, most of it"
+            f" in {printable_path(largest)}; at most {MOST_FILES:,} files and {MOST_BYTES // 1_000_000} MB are copied for"
             " each lane",
             hint="Take it out of the list, and let [workers] setup in dos.toml make or install it.",
         )
@@ -88,12 +88,12 @@ def _check_size(top: Path, paths: list[str]) -> None:
 def _admitted(listed: list[str], lane: Reader) -> tuple[list[str], list[str]]:
     """What may be put into the lane, and why the rest may not."""
     left_out = [
-        f"{on_one_line(path)}: a repository of its own" for path in listed if path.endswith("/")
+        f"{printable_path(path)}: a repository of its own" for path in listed if path.endswith("/")
     ]
     files = [path for path in listed if not path.endswith("/")]
     reachable = [path for path in files if _is_reachable(lane.tree, path)]
     left_out += [
-        f"{on_one_line(path)}: not a folder on the way there"
+        f"{printable_path(path)}: not a folder on the way there"
         for path in files
         if path not in set(reachable)
     ]
@@ -101,10 +101,12 @@ def _admitted(listed: list[str], lane: Reader) -> tuple[list[str], list[str]]:
     untracked = [path for path in reachable if path not in tracked]
     ignored = set(_ignored(lane, untracked))
     left_out += [
-        f"{on_one_line(path)}: tracked in the lane" for path in reachable if path in tracked
+        f"{printable_path(path)}: tracked in the lane" for path in reachable if path in tracked
     ]
     left_out += [
-        f"{on_one_line(path)}: not ignored in the lane" for path in untracked if path not in ignored
+        f"{printable_path(path)}: not ignored in the lane"
+        for path in untracked
+        if path not in ignored
     ]
     return [path for path in untracked if path in ignored], left_out
 

@@ -12,8 +12,8 @@ from msgspec import Struct
 from dos import regions
 from dos.lease import Refusal, RefusalReason
 from dos.regions import Mode, Region
-from dos.text import folded
-from dos.unknown import Unknown, attempt
+from dos.text import comparison_key
+from dos.unknown import Unknown, call_or_unknown
 
 SOFT_OVERLAP_CEILING = 1 / 3  # no setting tolerates more than this share of a request
 
@@ -109,7 +109,7 @@ def judge(
     if asked.is_lock:
         return _judge_lock(asked, live)
     lanes = [lease for lease in live if not lease.is_lock]
-    if not asked.region.known:
+    if not asked.region.is_known:
         return Refusal(
             reason=RefusalReason.REGION_UNKNOWN,
             detail=f"lane {asked.lane!r} has an EMPTY tree: its region is unknown, and unknown overlaps everything",
@@ -126,7 +126,9 @@ def judge(
 
 def judge_pair(asked: Claim, lease: Holding, ratio_max: float = 0.0) -> Refusal | None:
     """May these two be live at once?"""
-    if folded(lease.lane) == folded(asked.lane) and regions.modes_conflict(asked.mode, lease.mode):
+    if comparison_key(lease.lane) == comparison_key(asked.lane) and regions.modes_conflict(
+        asked.mode, lease.mode
+    ):
         return _refusal(
             RefusalReason.LANE_HELD, f"lane {asked.lane!r} is already held{_by(lease)}", lease
         )
@@ -181,7 +183,7 @@ def _run_predicate(
     name = str(
         getattr(predicate, "name", "") or getattr(predicate, "__name__", type(predicate).__name__)
     )
-    answer: object = attempt(lambda: predicate(asked, lease, config))
+    answer: object = call_or_unknown(lambda: predicate(asked, lease, config))
     if isinstance(answer, Unknown):
         detail = f"predicate {name!r} raised {answer.why} (fail-closed)"
     elif not isinstance(answer, AdmissionVerdict):
@@ -198,7 +200,7 @@ def _run_predicate(
 
 def _judge_lock(asked: Claim, live: Sequence[Holding]) -> Refusal | None:
     for lease in live:
-        if lease.is_lock and folded(lease.lane) == folded(asked.lane):
+        if lease.is_lock and comparison_key(lease.lane) == comparison_key(asked.lane):
             return _refusal(
                 RefusalReason.LANE_HELD,
                 f"lock {asked.lane!r} is already held by {lease.holder!r}",

@@ -18,7 +18,7 @@ from dos.lanes.preference import Candidate, Fit, NoFit, Preferences
 from dos.lanes.roster import GLOBAL, Roster
 from dos.lease import Lease, Refusal, RefusalReason
 from dos.regions import Mode, Region
-from dos.text import checked, folded, listed, meant, shown
+from dos.text import comparison_key, did_you_mean, join_some, quote, validated_name
 
 CLUSTER = "cluster"
 KEYWORD = "keyword"
@@ -186,11 +186,11 @@ class _Case(Struct, frozen=True, kw_only=True):
         )
 
     def free_names(self) -> tuple[str, ...]:
-        taken = {folded(lease.lane) for lease in self.live}
+        taken = {comparison_key(lease.lane) for lease in self.live}
         return tuple(
             name
             for name in self.roster.autopick
-            if folded(self.roster.canonical(name) or name) not in taken
+            if comparison_key(self.roster.canonical(name) or name) not in taken
         )
 
     def candidate(self, name: str, kind: str, tree: Sequence[str]) -> Candidate:
@@ -198,7 +198,7 @@ class _Case(Struct, frozen=True, kw_only=True):
         lane = self.roster.canonical(name) or name
         return Candidate(
             lane=lane,
-            kind=folded(lane) if alone else kind,
+            kind=comparison_key(lane) if alone else kind,
             region=regions.region(tree),
             mode=self.asked.mode,
             exclusive=alone,
@@ -241,7 +241,9 @@ def _standing(lease: Held, roster: Roster) -> _Standing:
         kind=lease.lane_kind or CLUSTER,
         region=regions.region(lease.tree),
         mode=lease.mode,
-        exclusive=alone or folded(lease.lane_kind) == GLOBAL or roster.runs_alone(lease.lane_kind),
+        exclusive=alone
+        or comparison_key(lease.lane_kind) == GLOBAL
+        or roster.runs_alone(lease.lane_kind),
         holder=lease.holder,
         fence=lease.fence,
         loop_ts=lease.loop_ts,
@@ -261,11 +263,11 @@ def _wanted(asked: Ask, roster: Roster) -> Candidate | None:
         return None
     if alone:
         named = lane or (
-            checked(name, "lane name") if name else _exclusive_lane(asked.kind, roster)
+            validated_name(name, "lane name") if name else _exclusive_lane(asked.kind, roster)
         )
-        kind = folded(named) if roster.runs_alone(named) else asked.kind
+        kind = comparison_key(named) if roster.runs_alone(named) else asked.kind
     else:
-        named = lane or checked(name, "lane name")
+        named = lane or validated_name(name, "lane name")
         kind = asked.kind or (KEYWORD if lane is None else CLUSTER)
     globs = asked.tree or roster.tree(named)
     return Candidate(
@@ -303,7 +305,7 @@ def _pick(case: _Case, wanted: Candidate | None = None, refusal: Refusal | None 
             order = [
                 each
                 for each in order
-                if not each.exclusive and folded(each.lane) != folded(wanted.lane)
+                if not each.exclusive and comparison_key(each.lane) != comparison_key(wanted.lane)
             ]
         if open_choice:
             order += [
@@ -332,7 +334,7 @@ def _picked(case: _Case, found: Fit, wanted: Candidate | None, refusal: Refusal 
         why = "matched no live plan" if wanted.kind == KEYWORD else "cannot be granted"
     reason = f"requested {case.asked.lane!r} {why}: {refusal.detail}; auto-picked {lane!r} instead ({found.how})"
     granted = case.grant(found.candidate, reason, picks=found.picks, auto=True)
-    substituted = folded(lane) != folded(wanted.lane)
+    substituted = comparison_key(lane) != comparison_key(wanted.lane)
     return structs.replace(granted, substituted=substituted, reason_class=refusal.reason.value)
 
 
@@ -358,7 +360,7 @@ def _nothing_fits(case: _Case, found: NoFit, refusal: Refusal | None) -> Decisio
 def _forced(case: _Case, wanted: Candidate, refusal: Refusal | None) -> Decision:
     kind = wanted.kind if wanted.exclusive else case.asked.kind or KEYWORD
     notes = [refusal.detail] if refusal else []
-    if any(folded(lease.lane) == folded(wanted.lane) for lease in case.live):
+    if any(comparison_key(lease.lane) == comparison_key(wanted.lane) for lease in case.live):
         notes.append("somebody holds this lane beside it")
     over = f" over: {'; '.join(notes)}" if notes else ", and it would have been granted anyway"
     granted = case.grant(
@@ -378,19 +380,24 @@ def _beside_exclusive(case: _Case, alone: _Standing) -> Decision:
 def _unknown_lane(case: _Case) -> Decision:
     name, roster = case.asked.lane.strip(), case.roster
     target = next(
-        (lane for word, lane in roster.aliases.items() if folded(word) == folded(name)), None
+        (
+            lane
+            for word, lane in roster.aliases.items()
+            if comparison_key(word) == comparison_key(name)
+        ),
+        None,
     )
     found = (
-        shown(name) if target is None else f"{shown(name)} is an alias of {shown(target)}, which"
+        quote(name) if target is None else f"{quote(name)} is an alias of {quote(target)}, which"
     )
-    instead = meant(name, (*roster.known, *roster.aliases), "lanes")
+    instead = did_you_mean(name, (*roster.known, *roster.aliases), "lanes")
     reason = f"UNKNOWN_LANE: {found} is not a lane in this workspace; {instead}"
     return case.refuse(RefusalReason.UNKNOWN_LANE, reason)
 
 
 def _free_now(case: _Case) -> str:
     could = [each.lane for each in case.autopick() if case.admit_by_budget_first(each) is None]
-    return f"free now: {listed(could)}" if could else "no other lane is free now"
+    return f"free now: {join_some(could)}" if could else "no other lane is free now"
 
 
 def _unusable(error: Exception) -> BadInput:

@@ -8,7 +8,7 @@ from msgspec import Struct, field, structs
 from dos import regions
 from dos.lanes.arbitrate import Held
 from dos.regions import Region
-from dos.text import folded
+from dos.text import comparison_key
 
 UNANSWERED_STOP = "post_stop_respawn_no_operator_action"
 
@@ -122,7 +122,7 @@ def _in_the_way(seen: Evidence) -> Held | None:
     others = (
         lease
         for lease in seen.live
-        if folded(lease.lane) != folded(seen.lane)
+        if comparison_key(lease.lane) != comparison_key(seen.lane)
         and (not seen.own_loop_ts or lease.loop_ts != seen.own_loop_ts)
     )
     return next(

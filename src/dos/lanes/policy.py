@@ -17,7 +17,7 @@ from dos.fields import (
     check_one_spelling,
 )
 from dos.regions import Region
-from dos.text import folded, meant, shown
+from dos.text import comparison_key, did_you_mean, quote
 
 SOFT_OVERLAP_CEILING = 1 / 3  # no setting tolerates more than this share of a request
 
@@ -56,9 +56,9 @@ class Lanes(Table, frozen=True, kw_only=True, dict=True):
         check_one_spelling(((name, ("agents", name)) for name in self.agents), "lane name")
         for name, agent in self.agents.items():
             if self.canonical(name) is None:
-                hint = meant(name, self.declared(), "lanes")
+                hint = did_you_mean(name, self.declared(), "lanes")
                 raise BadValue(
-                    ("agents", name), f"there is no lane {shown(name)} to give an agent", f"{hint}."
+                    ("agents", name), f"there is no lane {quote(name)} to give an agent", f"{hint}."
                 )
             check_name(agent, ("agents", name), "agent name")
 
@@ -88,13 +88,16 @@ class Lanes(Table, frozen=True, kw_only=True, dict=True):
     @cached_property
     def _by_folded(self) -> dict[str, str]:
         """Every name and word that leads to a lane, in the form in which names are compared. A name outranks a word."""
-        lanes = {folded(lane): lane for lane in self.declared()}
-        words = {folded(word): folded(lane.strip()) for word, lane in self.aliases.items()}
+        lanes = {comparison_key(lane): lane for lane in self.declared()}
+        words = {
+            comparison_key(word): comparison_key(lane.strip())
+            for word, lane in self.aliases.items()
+        }
         return {word: lanes[lane] for word, lane in words.items() if lane in lanes} | lanes
 
     def canonical(self, name: str) -> str | None:
         """The lane as it is declared, for a name in any case or an alias of it; None for a name nobody declared."""
-        return self._by_folded.get(folded(name.strip()))
+        return self._by_folded.get(comparison_key(name.strip()))
 
     def region(self, name: str) -> Region | None:
         """The lane's region (unknown where it has no tree); None when there is no such lane."""

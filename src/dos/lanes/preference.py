@@ -9,7 +9,7 @@ from msgspec import Struct
 from dos import regions
 from dos.lease import Refusal, RefusalReason
 from dos.regions import Mode, Region
-from dos.unknown import Unknown, attempt
+from dos.unknown import Unknown, call_or_unknown
 
 Tree = Sequence[str]
 Row = tuple[str, str, Tree]  # name, kind, tree
@@ -105,7 +105,7 @@ def climb(candidates: Sequence[Candidate], admit: Admit, wishes: Preferences) ->
 def apart_from_siblings(region: Region, wishes: Preferences) -> bool:
     """Does it touch none of them? A sibling whose tree cannot be told touches everything."""
     for sibling in wishes.live_siblings:
-        theirs = attempt(partial(_region_of, sibling, wishes.sibling_tree_lookup))
+        theirs = call_or_unknown(partial(_region_of, sibling, wishes.sibling_tree_lookup))
         if isinstance(theirs, Unknown) or regions.overlaps(region, theirs):
             return False
     return True
@@ -135,7 +135,7 @@ def _ask_oracle(candidate: Candidate, wishes: Preferences) -> int | Skip | None:
     oracle, lane = wishes.pick_oracle, candidate.lane
     if oracle is None:
         return None
-    answer = attempt(lambda: oracle(lane, candidate.kind, candidate.region.globs))
+    answer = call_or_unknown(lambda: oracle(lane, candidate.kind, candidate.region.globs))
     if isinstance(answer, Unknown):
         return Skip(lane=lane, why=f"lane {lane!r}: the pick oracle raised {answer.why}")
     if answer is None and candidate.kind == "named":
@@ -152,7 +152,7 @@ def _rank(candidate: Candidate, wishes: Preferences) -> float | None:
     key = wishes.rank_key
     if key is None:
         return None
-    rank = attempt(lambda: key(candidate.lane, candidate.kind, candidate.region.globs))
+    rank = call_or_unknown(lambda: key(candidate.lane, candidate.kind, candidate.region.globs))
     if isinstance(rank, Unknown) or not isinstance(rank, int | float) or isnan(rank):
         return None
     return rank

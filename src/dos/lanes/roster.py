@@ -5,7 +5,7 @@ from functools import cached_property
 
 from msgspec import Struct
 
-from dos.text import folded
+from dos.text import comparison_key
 
 GLOBAL = "global"  # a name that is known everywhere, and a kind that always runs alone
 
@@ -29,33 +29,36 @@ class Roster(Struct, frozen=True, kw_only=True, dict=True):
 
     def canonical(self, name: str) -> str | None:
         """The lane as it is declared, for its name in any case or an alias; None when nobody declared it."""
-        wanted = folded(name.strip())
+        wanted = comparison_key(name.strip())
         return self._spelled.get(wanted) or self._spelled.get(self._leads_to.get(wanted, ""))
 
     def tree(self, name: str) -> tuple[str, ...]:
         """The declared globs; none for a lane that has no tree and for a name that is no lane."""
-        return self._trees.get(folded(self.canonical(name) or name), ())
+        return self._trees.get(comparison_key(self.canonical(name) or name), ())
 
     def runs_alone(self, name: str) -> bool:
-        return folded(self.canonical(name) or name) in self._alone
+        return comparison_key(self.canonical(name) or name) in self._alone
 
     @cached_property
     def _spelled(self) -> dict[str, str]:
         spelled: dict[str, str] = {}
         for names in (self.concurrent, self.exclusive, self.autopick, self.trees, (GLOBAL,)):
             for name in names:
-                spelled.setdefault(folded(name), name)
+                spelled.setdefault(comparison_key(name), name)
         return spelled
 
     @cached_property
     def _leads_to(self) -> dict[str, str]:
-        return {folded(word): folded(lane.strip()) for word, lane in self.aliases.items()}
+        return {
+            comparison_key(word): comparison_key(lane.strip())
+            for word, lane in self.aliases.items()
+        }
 
     @cached_property
     def _trees(self) -> dict[str, tuple[str, ...]]:
-        return {folded(lane): tuple(globs) for lane, globs in self.trees.items()}
+        return {comparison_key(lane): tuple(globs) for lane, globs in self.trees.items()}
 
     @cached_property
     def _alone(self) -> set[str]:
-        side_by_side = {folded(lane) for lane in self.concurrent}
-        return {folded(lane) for lane in self.exclusive} | ({GLOBAL} - side_by_side)
+        side_by_side = {comparison_key(lane) for lane in self.concurrent}
+        return {comparison_key(lane) for lane in self.exclusive} | ({GLOBAL} - side_by_side)

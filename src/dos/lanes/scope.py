@@ -135,7 +135,7 @@ def _classified(seen: Evidence, policy: Policy) -> Scope:
         return scope(Answer.IN_SCOPE, "no file was touched")
     lane = f"lane {seen.lane!r}" if seen.lane else "the repository"
     region = regions.region(seen.lane_tree)
-    if not region.known:
+    if not region.is_known:
         return scope(
             Answer.WRONG_TARGET, f"{lane} has no tree: unknown blast radius", outside=files
         )

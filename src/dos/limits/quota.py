@@ -12,7 +12,7 @@ from dos.agents.logins import Credentials
 from dos.backoff import Backoff
 from dos.limits.policy import Quota
 from dos.reasons.table import Needs
-from dos.times import second_stamp
+from dos.times import utc_stamp
 
 # That the program came as far as any of these shows that its provider answered.
 ANSWERED = frozenset(
@@ -297,9 +297,9 @@ def _room(limit: Limit, lane: str, now_ms: int, policy: Quota) -> Room:
 
 def _until(limit: Limit, opens: int) -> str:
     if is_doubted(limit):
-        told = second_stamp(told_ms(limit) or 0)
-        return f"{said(limit)}, until {told} by its own word; it is probed at {second_stamp(opens)}"
-    return f"{said(limit)} until {second_stamp(opens)}"
+        told = utc_stamp(told_ms(limit) or 0)
+        return f"{said(limit)}, until {told} by its own word; it is probed at {utc_stamp(opens)}"
+    return f"{said(limit)} until {utc_stamp(opens)}"
 
 
 def _keys(vendor: str, account: str, model: str) -> list[Key]:

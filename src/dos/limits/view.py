@@ -10,7 +10,7 @@ from dos.agents.adapter import PERSONAL, Ending
 from dos.limits import quota
 from dos.limits.policy import Quota
 from dos.limits.quota import Limit
-from dos.times import local_clock, moment
+from dos.times import format_local_time, utc_datetime
 
 
 class Row(Struct, frozen=True, kw_only=True):
@@ -45,10 +45,10 @@ def row(limit: Limit, policy: Quota, *, waits: Sequence[str], in_use: bool) -> R
         model=limit.key.model,
         ending=limit.ending,
         what=quota.said(limit),
-        since=moment(limit.hit_ms),
-        until=None if told is None or limit.ending in PERSONAL else moment(told),
+        since=utc_datetime(limit.hit_ms),
+        until=None if told is None or limit.ending in PERSONAL else utc_datetime(told),
         believed=not quota.is_doubted(limit),
-        next_probe=None if opens is None else moment(opens),
+        next_probe=None if opens is None else utc_datetime(opens),
         found=limit.found,
         waits=list(waits),
         in_use=in_use,
@@ -78,15 +78,15 @@ def render(shown: Sequence[Row], now: datetime) -> str:
 
 
 def _lines(each: Row, now: datetime) -> list[str]:
-    until = f", until {local_clock(each.until, now)}" if each.until else ""
+    until = f", until {format_local_time(each.until, now)}" if each.until else ""
     doubt = "" if each.believed else " by its own word, which is longer than any limit lasts"
     lines = [f"{each.key}: {each.what}{until}{doubt}"]
     probe = (
-        f"next probe {local_clock(each.next_probe, now)}"
+        f"next probe {format_local_time(each.next_probe, now)}"
         if each.next_probe
         else "not probed until the next `dos up`"
     )
-    lines.append(f"  since {local_clock(each.since, now)}; {probe}")
+    lines.append(f"  since {format_local_time(each.since, now)}; {probe}")
     if each.found:
         lines.append(f"  it said: {each.found}")
     lines.append(

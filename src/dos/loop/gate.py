@@ -8,7 +8,7 @@ from msgspec import DecodeError, Struct, field, json, structs
 
 from dos.errors import MalformedDisposition, StaleDispositionContract
 from dos.fields import PublicRecord
-from dos.text import shown
+from dos.text import quote
 
 DISPOSITIONS_SCHEMA = "oc3-dispositions-v1"
 RACE_SCHEMA = "next-up-race-v1"
@@ -163,7 +163,7 @@ def disposition(pick: object, number: int = 1) -> Disposition:
         if not isinstance(value, kind):
             wanted = "true or false" if kind is bool else "a text"
             raise MalformedDisposition(
-                f"pick {number} ({shown(phase)}): {name} is {_written(value)}",
+                f"pick {number} ({quote(phase)}): {name} is {_written(value)}",
                 hint=f"Make it {wanted}.",
             )
         values[name] = value
@@ -189,7 +189,7 @@ def _written(value: object) -> str:
     """As whoever wrote the picks has it: in JSON."""
     import json  # only a mistake needs it
 
-    return shown(
+    return quote(
         value
         if isinstance(value, str)
         else json.dumps(value, default=str, skipkeys=True, ensure_ascii=False)
@@ -212,7 +212,7 @@ def dispositions(text: bytes | str, where: str) -> tuple[Disposition, ...]:
     if not isinstance(found, dict) or found.get("schema") != DISPOSITIONS_SCHEMA:
         schema = found.get("schema") if isinstance(found, dict) else None
         raise StaleDispositionContract(
-            f"{where} has the schema {shown(str(schema))}, not {DISPOSITIONS_SCHEMA!r}", hint=again
+            f"{where} has the schema {quote(str(schema))}, not {DISPOSITIONS_SCHEMA!r}", hint=again
         )
     picks = found.get("dispositions")
     if not isinstance(picks, list):

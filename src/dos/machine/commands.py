@@ -12,7 +12,7 @@ from tempfile import TemporaryFile
 from msgspec import Struct
 
 from dos.machine import process
-from dos.text import shown
+from dos.text import quote
 from dos.unknown import Unknown
 
 LARGEST_BYTES = 64_000_000
@@ -39,7 +39,7 @@ def run(
     environment: Mapping[str, str] = NOTHING,
 ) -> Ran | Unknown:
     """Through files, so that a program that prints without end fills neither a pipe nor our memory."""
-    called = shown(" ".join(words))
+    called = quote(" ".join(words))
     # A caller inside of a hook of git exports its own repository: it is not the one to look at.
     kept = {
         name: value for name, value in os.environ.items() if not name.startswith("GIT_")

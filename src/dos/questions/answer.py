@@ -7,7 +7,7 @@ from dos.journal import fold, streams
 from dos.journal.store import Store
 from dos.questions import state, subject
 from dos.questions.state import Answered, Decisions, Standing
-from dos.text import checked, listed, shown
+from dos.text import join_some, quote, validated_name
 
 
 class Result(Struct, frozen=True, kw_only=True):
@@ -21,10 +21,12 @@ def find(store: Store, decision: str, known: Decisions | None = None) -> Standin
     known = known or fold.current(store, Decisions)[0]
     if asked := known.open.get(decision):
         return asked
-    written = fold.fold(Decisions(), store.load(streams.decision(checked(decision, "decision"))))
+    written = fold.fold(
+        Decisions(), store.load(streams.decision(validated_name(decision, "decision")))
+    )
     found = written.open.get(decision) or written.answered.get(decision)
     if found is None:
-        raise BadInput(f"there is no decision {shown(decision)}", hint=_open(known))
+        raise BadInput(f"there is no decision {quote(decision)}", hint=_open(known))
     return found
 
 
@@ -46,7 +48,7 @@ def choice_of(asked: Standing | Answered, choice: str) -> str:
         )
     if choice not in names:
         raise BadInput(
-            f"{shown(choice)} is no answer to {asked.raised.id}",
+            f"{quote(choice)} is no answer to {asked.raised.id}",
             hint=f"It can be answered with: {', '.join(names)}.",
         )
     return choice
@@ -77,7 +79,7 @@ def _answered(store: Store, asked: Standing) -> Answered:
 
 def _open(waiting: Decisions) -> str:
     return (
-        f"These wait: {listed(waiting.open)}."
+        f"These wait: {join_some(waiting.open)}."
         if waiting.open
         else "None waits; `dos decisions --all` shows all."
     )

@@ -18,7 +18,7 @@ from dos.questions.question import (
     clear_units,
     name,
 )
-from dos.text import counted, listed
+from dos.text import join_some, plural
 
 _WORKED_ON = "the lane is worked on again"
 _STAYS = "it stays as it is until the next `dos up`"
@@ -72,7 +72,7 @@ class FailedUnit(Struct, frozen=True, kw_only=True):
 
     def __str__(self) -> str:
         last = f", last: {self.why}" if self.why else ""
-        return f"{self.unit} ({counted(self.tries, 'attempt')}{last})"
+        return f"{self.unit} ({plural(self.tries, 'attempt')}{last})"
 
 
 class _StoppedRun(Question, frozen=True, kw_only=True):
@@ -161,7 +161,7 @@ class UnitsFailed(_StoppedRun, frozen=True, kw_only=True):
         shown = str(failed[0])
         them = "it"
         if len(failed) > 1:
-            shown = f"{len(failed)} units: {listed([str(each) for each in failed])}"
+            shown = f"{len(failed)} units: {join_some([str(each) for each in failed])}"
             them = "them"
         return cls(
             id=cls.id_of(run_id),

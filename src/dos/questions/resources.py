@@ -16,7 +16,7 @@ from dos.limits.quota import Limit as ProviderLimit
 from dos.questions import subject
 from dos.questions.question import Choice, LiftLimit, Question, Record, name
 from dos.questions.subject import Subject
-from dos.times import second_stamp
+from dos.times import utc_stamp
 from dos.verify.baseline import BLIND_ADVICE, Result
 from dos.verify.baseline import Subject as Checked
 
@@ -153,7 +153,7 @@ class LimitDoubted(_OfLimit, frozen=True, kw_only=True):
 
     @classmethod
     def ask(cls, found: ProviderLimit) -> Self:
-        until = second_stamp(quota.told_ms(found) or 0)
+        until = utc_stamp(quota.told_ms(found) or 0)
         claim = f"{found.key} says it is limited until {until}{_quoted(found)}"
         return cls(
             id=cls._id(found),

@@ -8,7 +8,7 @@ from dos.backlog.waiting import WaitsOn
 from dos.choices import ChoiceName
 from dos.questions import subject
 from dos.questions.question import Choice, Question, Record, SetAside, clear_units, name
-from dos.text import counted, listed
+from dos.text import join_some, plural
 
 _SOAK_GATE = "SOAK_GATE"
 _EDITS = {
@@ -243,7 +243,7 @@ class UnitHeld(Question, frozen=True, kw_only=True):
         waiting = ""
         if behind:
             wait = "waits" if len(behind) == 1 else "wait"
-            waiting = f"; {counted(len(behind), 'unit')} {wait} for it: {listed(behind)}"
+            waiting = f"; {plural(len(behind), 'unit')} {wait} for it: {join_some(behind)}"
         return cls(
             id=name(cls.about, unit, ordinal),
             text=f"{unit} is held: {why}{waiting}",

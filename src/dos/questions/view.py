@@ -15,8 +15,8 @@ from dos.journal.events.limits import Choice
 from dos.questions import subject
 from dos.questions.catalog import AnyQuestion
 from dos.questions.state import Answered, Decisions, Standing, in_order
-from dos.text import changed, counted, indented
-from dos.times import second_stamp
+from dos.text import first_diff_lines, last_output_lines, plural
+from dos.times import utc_stamp
 
 Asked = Standing | Answered
 
@@ -86,7 +86,7 @@ def row(asked: Asked, now_ms: int, waits: FleetWaits = FleetWaits()) -> Row:
         said = Said(
             choice=asked.choice,
             by=asked.by,
-            at=second_stamp(asked.answered_ms),
+            at=utc_stamp(asked.answered_ms),
             expired=asked.expired,
             reason=asked.reason,
         )
@@ -96,8 +96,8 @@ def row(asked: Asked, now_ms: int, waits: FleetWaits = FleetWaits()) -> Row:
         question=raised.question,
         choices=raised.choices,
         waits=raised.waits,
-        raised_at=second_stamp(asked.at_ms),
-        expires_at=None if raised.expires_ms is None else second_stamp(raised.expires_ms),
+        raised_at=utc_stamp(asked.at_ms),
+        expires_at=None if raised.expires_ms is None else utc_stamp(raised.expires_ms),
         expires_on_start=raised.until_start,
         otherwise=raised.otherwise,
         answer=said,
@@ -117,7 +117,7 @@ def row(asked: Asked, now_ms: int, waits: FleetWaits = FleetWaits()) -> Row:
 
 def render(shown: Sequence[Asked], now_ms: int, waits: FleetWaits = FleetWaits()) -> str:
     unanswered = [each for each in shown if isinstance(each, Standing)]
-    title = f"{counted(len(unanswered), 'question')} for a person"
+    title = f"{plural(len(unanswered), 'question')} for a person"
     lines = [title if unanswered else "nothing waits for a person"]
     for number, asked in enumerate(shown, 1):
         each = row(asked, now_ms, waits)
@@ -150,8 +150,8 @@ def render_one(
     ]
     lines.append(f"waiting  {', '.join(each.waits) or 'nothing'}")
     lines += [f"besides  {more.subject}: {more}" for more in each.waiting]
-    lines += indented(question.output)
-    lines += changed(difference)
+    lines += last_output_lines(question.output)
+    lines += first_diff_lines(difference)
     if each.answer is not None:
         return "\n".join([*lines, f"answer   {_said(each.answer)}"])
     lines.append(f"expires  {_expiry(each, question)}")

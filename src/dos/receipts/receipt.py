@@ -17,7 +17,7 @@ from msgspec import Struct, ValidationError, convert, structs, to_builtins
 from msgspec import json as compact
 
 from dos.errors import BadInput
-from dos.text import shown
+from dos.text import quote
 
 SCHEMA = "dos.receipt@2"
 RELEASED_SCHEMA = "dos.attest/receipt@1"
@@ -175,15 +175,15 @@ def read(found: Any) -> Receipt | Rejected:
         )
     if found.get("schema") != SCHEMA:
         named = found.get("schema")
-        what = f"its schema is {shown(named)}" if isinstance(named, str) else "it names no schema"
+        what = f"its schema is {quote(named)}" if isinstance(named, str) else "it names no schema"
         return Rejected(why=f"{what}, and {SCHEMA!r} is read here", malformed=True)
     if odd := next((value for value in found.values() if isinstance(value, _Odd)), None):
-        return Rejected(why=f"it holds the number {shown(odd.text, 20)}, which no receipt has")
+        return Rejected(why=f"it holds the number {quote(odd.text, 20)}, which no receipt has")
     try:
         receipt = convert(found, Receipt)
         same = canonical(receipt) == compact.encode(found, order="sorted")
     except ValidationError as error:
-        return Rejected(why=f"it does not have the fields of a receipt: {shown(str(error), 120)}")
+        return Rejected(why=f"it does not have the fields of a receipt: {quote(str(error), 120)}")
     except (UnicodeEncodeError, TypeError, RecursionError):
         return Rejected(why="a field holds what no receipt can hold")
     if not same:
@@ -229,11 +229,11 @@ def is_plain(text: str) -> bool:
 def _unfit(receipt: Receipt) -> str:
     for name, text in _texts(receipt):
         if not is_plain(text):
-            return f"{name} holds a control character: {shown(text)}"
+            return f"{name} holds a control character: {quote(text)}"
     for name in ("started", "ended", "timestamp", "expires"):
         stamp = getattr(receipt, name)
         if stamp and moment(stamp) is None:
-            return f"{name} is no moment: {shown(stamp)}"
+            return f"{name} is no moment: {quote(stamp)}"
     named = (
         receipt.commit,
         receipt.tree,
@@ -241,7 +241,7 @@ def _unfit(receipt: Receipt) -> str:
         *([receipt.base] if receipt.base else []),
     )
     strange = next((sha for sha in named if not _DIGEST.fullmatch(sha)), None)
-    return "" if strange is None else f"{shown(strange)} is no object of git"
+    return "" if strange is None else f"{quote(strange)} is no object of git"
 
 
 def _texts(receipt: Receipt) -> Iterator[tuple[str, str]]:

@@ -16,8 +16,8 @@ from dos.journal.events.receipts import ReceiptIssued
 from dos.limits import quota
 from dos.limits.quota import Key, Limit
 from dos.loop import tokens
-from dos.text import counted
-from dos.times import local_clock, moment
+from dos.text import plural
+from dos.times import format_local_time, utc_datetime
 from dos.verify.baseline import NOTHING_TO_EMPTY
 
 CRASHED: dict[str, str] = {
@@ -136,7 +136,7 @@ def of_kind(kind: str) -> str:
 def _of_fleet(fact: OfFleet) -> str:
     match fact:
         case fleet.FleetStarted():
-            return f"started on {fact.host}: {counted(fact.target, 'worker')} wanted"
+            return f"started on {fact.host}: {plural(fact.target, 'worker')} wanted"
         case fleet.FleetStopped():
             return f"stopped: {fact.reason}"
         case fleet.DrainRequested():
@@ -269,7 +269,7 @@ def _baseline(fact: limits.BaselineChecked) -> str:
     if not fact.passed:
         return f"{command} fails on {fact.branch} ({fact.commit[:9]}) after {fact.seconds:.1f} s: {fact.reason}"
     if fact.sees_tree is False:
-        emptied = counted(fact.blanked, "source file")
+        emptied = plural(fact.blanked, "source file")
         return f"{command} passes on {fact.branch} also with {emptied} emptied: it does not see the tree it is run in"
     untried = f"; {NOTHING_TO_EMPTY}" if fact.sees_tree is None else ""
     return f"{command} passes on {fact.branch} ({fact.seconds:.1f} s){untried}{missing}"
@@ -311,4 +311,4 @@ def _limited(fact: limits.LimitHit, at_ms: int) -> str:
 
 
 def _clock(at_ms: int, now_ms: int) -> str:
-    return local_clock(moment(at_ms), moment(now_ms), seconds=True)
+    return format_local_time(utc_datetime(at_ms), utc_datetime(now_ms), seconds=True)

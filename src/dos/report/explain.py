@@ -16,7 +16,7 @@ from dos.loop.replay import LIMITS
 from dos.loop.types import EVIDENCE, LoopState
 from dos.reasons import table
 from dos.report import event_text
-from dos.times import second_stamp
+from dos.times import utc_stamp
 
 Handled = (
     fleet.RunBegun
@@ -77,7 +77,7 @@ class Story(Struct, frozen=True, kw_only=True):
 
 
 def story(run_id: str, happened: Sequence[Event]) -> Story:
-    lane, begun, stop, at_work = "", second_stamp(happened[0].at_ms), None, ""
+    lane, begun, stop, at_work = "", utc_stamp(happened[0].at_ms), None, ""
     missed: dict[tuple[int, int], str] = {}
     incidents: list[str] = []
     why = ""
@@ -86,11 +86,11 @@ def story(run_id: str, happened: Sequence[Event]) -> Story:
             case None:
                 pass
             case fleet.RunBegun() as fact:
-                lane, begun = fact.lane, second_stamp(event.at_ms)
+                lane, begun = fact.lane, utc_stamp(event.at_ms)
             case fleet.RunStopped() as fact:
                 stop = _stop(fact.stop_reason, fact.needs, fact.reason)
             case fleet.UnitClaimed() as fact:
-                at_work, why = f"{fact.unit}, since {second_stamp(event.at_ms)}", ""
+                at_work, why = f"{fact.unit}, since {utc_stamp(event.at_ms)}", ""
             case fleet.WorkMeasured() as fact:
                 why = why if fact.verdict == "DELIVERED" else fact.reason
             case fleet.LandingRefused() as fact:
@@ -139,7 +139,7 @@ def _step(taken: Decided, missed: str) -> Step:
     decision = to_builtins(taken.decision)
     del decision["next_state"], decision["ladder"]
     return Step(
-        at=second_stamp(taken.at_ms),
+        at=utc_stamp(taken.at_ms),
         iteration=taken.iteration,
         attempt=taken.attempt,
         unit=taken.unit,

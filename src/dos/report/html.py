@@ -18,7 +18,7 @@ from dos.report.html_style import STYLE
 from dos.report.proof import Proved
 from dos.report.session import Disbelief, Session
 from dos.report.summary import unasked
-from dos.text import counted, visible
+from dos.text import escape_invisible, plural
 from dos.units.unit import LandingEntry
 
 SCHEMA = "dos.report/1"
@@ -96,7 +96,7 @@ def heading(sheet: Sheet) -> str:
 
 def unseen(told: Session) -> str:
     return (
-        f"what {counted(told.lost, 'agent')} cost whose end nobody saw is unknown"
+        f"what {plural(told.lost, 'agent')} cost whose end nobody saw is unknown"
         if told.lost
         else ""
     )
@@ -216,7 +216,7 @@ def _timeline(told: Session) -> list[str]:
     titles = ("from (UTC)", "lane", "unit", "became", "its process", "took", "agent")
     return [
         chart(told),
-        f"<details><summary>{counted(len(told.bars), 'agent')}</summary>{_table(titles, rows)}</details>",
+        f"<details><summary>{plural(len(told.bars), 'agent')}</summary>{_table(titles, rows)}</details>",
     ]
 
 
@@ -279,7 +279,7 @@ def _disbelief(each: Disbelief) -> str:
 
 def _claim(text: str) -> str:
     cut = text if len(text) <= LONGEST_CLAIM else text[:LONGEST_CLAIM] + "…"
-    return escape(visible(cut))
+    return escape(escape_invisible(cut))
 
 
 def _crashes(told: Session) -> list[str]:

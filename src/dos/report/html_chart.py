@@ -8,7 +8,7 @@ from html import escape
 
 from dos.questions.view import span
 from dos.report.session import Bar, How, Session, Wait
-from dos.text import visible
+from dos.text import escape_invisible
 
 MARKS = {
     How.LANDED: "✓",
@@ -28,7 +28,7 @@ TICKS = (0, 25, 50, 75, 100)
 
 def name(text: str) -> str:
     """A stranger's word in the page: on one line, nothing hidden, nothing that acts."""
-    return escape(visible(text).replace("\n", "\\n").replace("\t", "\\t"))
+    return escape(escape_invisible(text).replace("\n", "\\n").replace("\t", "\\t"))
 
 
 def css_class(how: How) -> str:

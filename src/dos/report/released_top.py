@@ -5,7 +5,7 @@ from typing import Any
 
 from dos.report.live import Seen
 from dos.report.top import State, View
-from dos.text import folded
+from dos.text import comparison_key
 
 CHIPS = {
     State.WORKING: "🟢 ADVANCING",
@@ -28,10 +28,10 @@ def frame(
     log: Sequence[str],
 ) -> dict[str, Any]:
     """`log` are the newest commits, each as its id and its subject with a blank between them."""
-    held = {folded(each.lease.lane): each.lease for each in seen.held}
+    held = {comparison_key(each.lease.lane): each.lease for each in seen.held}
     lanes = []
     for row in view.rows:
-        lease = held.get(folded(row.lane))
+        lease = held.get(comparison_key(row.lane))
         lanes.append(
             {
                 "lane": row.lane,

@@ -25,7 +25,7 @@ from dos.report.session import (
     Unseen,
     Wait,
 )
-from dos.times import moment
+from dos.times import utc_datetime
 
 CRASHES = frozenset({*event_text.CRASHED, "crashed"})  # and what it was called once
 NOBODY = frozenset({Needs.NOBODY, Needs.TIME})
@@ -75,7 +75,7 @@ _reader: FactReader[Handled] = FactReader(
 def tell(happened: Iterable[Event]) -> Session:
     teller = _Teller()
     for event in happened:
-        teller.hear(_reader.decode(event), moment(event.at_ms))
+        teller.hear(_reader.decode(event), utc_datetime(event.at_ms))
     return teller.told()
 
 
@@ -98,7 +98,7 @@ def last_start(happened: Iterable[Event], *, host: str = "") -> Event | None:
 class _Teller:
     def __init__(self) -> None:
         self.session = Session()
-        self.now = moment(0)
+        self.now = utc_datetime(0)
         self.open_bars: dict[str, Bar] = {}  # by lane: it has one agent at a time
         self.newest: dict[tuple[str, str], Bar] = {}  # by run and unit
         self.open_waits: dict[tuple[str, bool], Wait] = {}  # by run; and whether its agent waits
@@ -220,7 +220,7 @@ class _Teller:
         else:  # it was started before all this
             bar = Bar(
                 lane=fact.lane, unit=fact.unit, agent=fact.agent, run_id=fact.run_id, iteration=fact.iteration,
-                start=moment(int((at.timestamp() - max(0.0, fact.seconds)) * 1000)), end=at,
+                start=utc_datetime(int((at.timestamp() - max(0.0, fact.seconds)) * 1000)), end=at,
             )  # fmt: skip
             self.session.bars.append(bar)
             self.newest[fact.run_id, fact.unit] = bar
@@ -326,7 +326,7 @@ class _Teller:
 
     def _hit(self, fact: limits.LimitHit, at: datetime) -> None:
         key = (fact.vendor, fact.account, fact.model)
-        resets_at = None if fact.resets_at_ms is None else moment(fact.resets_at_ms)
+        resets_at = None if fact.resets_at_ms is None else utc_datetime(fact.resets_at_ms)
         if known := self.open_limits.get(key):
             known.times, known.resets_at = known.times + 1, resets_at or known.resets_at
             return

@@ -20,7 +20,7 @@ from dos.journal.events.lanes import (
 from dos.journal.events.reader import select
 from dos.journal.store import Store
 from dos.report import event_text
-from dos.times import second_stamp
+from dos.times import utc_stamp
 
 
 class Moment(Struct, frozen=True, kw_only=True):
@@ -75,7 +75,7 @@ def moments(happened: Sequence[Event]) -> list[Moment]:
     return [
         Moment(
             pos=event.pos,
-            at=second_stamp(event.at_ms),
+            at=utc_stamp(event.at_ms),
             since_start_ms=event.at_ms - happened[0].at_ms,
             took_ms=milliseconds,
             kind=event.kind,

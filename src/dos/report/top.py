@@ -15,8 +15,8 @@ from dos.limits.quota import Limit as Known
 from dos.loop import tokens
 from dos.questions.state import in_order
 from dos.report.live import Held, Seen
-from dos.text import folded
-from dos.times import moment
+from dos.text import comparison_key
+from dos.times import utc_datetime
 from dos.units.unit import LandingEntry
 
 LANDINGS_SHOWN = 10
@@ -146,7 +146,7 @@ def view(seen: Seen, waits: Mapping[str, Waits] = {}) -> View:
     pause = seen.watching.pauses.get("")
     questions = in_order(seen.decisions)
     return View(
-        at=moment(seen.now_ms),
+        at=utc_datetime(seen.now_ms),
         rows=rows,
         totals=totals,
         supervisors=[_supervisor(each, seen.fleet.drain) for each in seen.supervisors],
@@ -175,7 +175,7 @@ class _Lanes:
     def __init__(self, seen: Seen, waits: Mapping[str, Waits]) -> None:
         self._seen = seen
         self._waits = waits
-        self._held = {folded(each.lease.lane): each for each in seen.held}
+        self._held = {comparison_key(each.lease.lane): each for each in seen.held}
 
     def names(self) -> list[str]:
         """Those of the roster in its order, then those that somebody holds or that something waits for."""
@@ -187,11 +187,11 @@ class _Lanes:
         others = [*(each.lease.lane for each in seen.held), *failed, *worked, *seen.watching.pauses]
         names: dict[str, str] = {}
         for lane in filter(None, [*seen.roster, *others]):
-            names.setdefault(folded(lane), lane)
+            names.setdefault(comparison_key(lane), lane)
         return list(names.values())
 
     def row(self, lane: str) -> Row:
-        held = self._held.get(folded(lane))
+        held = self._held.get(comparison_key(lane))
         made = self._worked_on(lane, held) if held else self._free(lane)
         tallies = self._tallies(lane)
         return _with_tallies(made, tallies)
@@ -203,7 +203,7 @@ class _Lanes:
             lost = _lost(held)
             state = State.SILENT if lost else State.HELD
             return Row(
-                lane=lane, state=state, since=moment(lease.granted_ms), host=lease.host,
+                lane=lane, state=state, since=utc_datetime(lease.granted_ms), host=lease.host,
                 waits_for=lost or f"{lease.holder} holds it", until=None, waiting=list(self._waits.get(lane, ())),
             )  # fmt: skip
         spoken_ms = seen.spoken_ms.get(lease.run_id)
@@ -212,7 +212,7 @@ class _Lanes:
         return Row(
             lane=lane,
             state=state,
-            since=moment(since_ms),
+            since=utc_datetime(since_ms),
             unit=run.unit if run else "",
             agent=run.agent if run and run.agent_since_ms else "",
             run_id=lease.run_id,
@@ -268,7 +268,7 @@ class _Lanes:
             return Row(
                 lane=lane,
                 state=State.STARTING,
-                since=moment(starts.at_ms),
+                since=utc_datetime(starts.at_ms),
                 run_id=starts.run_id,
                 host=starts.host,
             )
@@ -276,13 +276,21 @@ class _Lanes:
         stopped = f"{tokens.words(last.reason)}: {last.detail}" if last else ""
         state = State.READY if lane in self._waits else State.IDLE
         return Row(
-            lane=lane, state=state, since=moment(last.at_ms) if last else None, waits_for=stopped
+            lane=lane,
+            state=state,
+            since=utc_datetime(last.at_ms) if last else None,
+            waits_for=stopped,
         )
 
     def _pause(self, lane: str) -> tuple[int, str] | None:
         pauses = self._seen.watching.pauses
         own = next(
-            (pause for name, pause in pauses.items() if name and folded(name) == folded(lane)), None
+            (
+                pause
+                for name, pause in pauses.items()
+                if name and comparison_key(name) == comparison_key(lane)
+            ),
+            None,
         )
         found = own or pauses.get("")
         return (found.since_ms, _said(found.by, found.reason)) if found else None
@@ -346,7 +354,7 @@ def _limit(found: Known) -> Limit:
         account=found.key.account,
         model=found.key.model,
         ending=found.ending,
-        since=moment(found.hit_ms),
+        since=utc_datetime(found.hit_ms),
         resets_at=_moment(waits_ms if found.resets_at_ms is None else found.resets_at_ms),
         said=quota.said(found),
         is_doubted=quota.is_doubted(found),
@@ -368,4 +376,4 @@ def _said(by: str, reason: str) -> str:
 
 
 def _moment(at_ms: int | None) -> datetime | None:
-    return None if at_ms is None else moment(at_ms)
+    return None if at_ms is None else utc_datetime(at_ms)

@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from msgspec import Struct, field, structs
 
-from dos.text import listed
+from dos.text import join_some
 from dos.witness.accountability import Accountability
 
 
@@ -189,7 +189,7 @@ def _qualified(verdict: Verdict, seen: Matrix) -> Verdict:
     if verdict.answer is not Answer.DISCRIMINATES:
         return verdict
     if seen.weakened:
-        reason = f"red to green, and the same change weakens tests: {listed(seen.weakened, 3)}"
+        reason = f"red to green, and the same change weakens tests: {join_some(seen.weakened, 3)}"
         return structs.replace(
             verdict, answer=Answer.ABSTAIN, reason=reason, witnesses=False, assert_level=False
         )

@@ -7,7 +7,7 @@ from typing import Any, NoReturn, Union, get_args, get_origin
 from msgspec import NODEFAULT, Struct, structs
 
 from dos.errors import BadInput
-from dos.text import shown
+from dos.text import quote
 
 # argparse looks on the disk for translations of its words; there are none, and looking is a fiftieth of a verb's time.
 argparse._ = lambda text: text  # type: ignore[attr-defined]
@@ -123,9 +123,9 @@ def _number(field: Field) -> Any:
             value: int | float = field.type("" if "_" in text else text)  # 1_000 is Python
         except ValueError:
             kind = "a whole number" if field.type is int else "a number"
-            raise argparse.ArgumentTypeError(f"{shown(text)} is not {kind}") from None
+            raise argparse.ArgumentTypeError(f"{quote(text)} is not {kind}") from None
         if value != value or abs(value) >= LARGEST:  # not a number, or one that no store can hold
-            raise argparse.ArgumentTypeError(f"{shown(text)} is not a number to count with")
+            raise argparse.ArgumentTypeError(f"{quote(text)} is not a number to count with")
         return value
 
     return convert

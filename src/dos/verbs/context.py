@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from dos.errors import BadInput, ConfigInvalid, StoreBusy, WorkspaceMissing
-from dos.text import LONGEST_PATH, shown, visible
+from dos.text import LONGEST_PATH, escape_invisible, quote
 from dos.verbs.output import complain
 
 if TYPE_CHECKING:  # imported at use: a verb that asks nothing of the workspace does not pay for it
@@ -51,7 +51,7 @@ class Context:
     ) -> None:
         if output and output not in OUTPUTS:
             raise BadInput(
-                f"there is no output {shown(output)}", hint=f"Use one of: {', '.join(OUTPUTS)}."
+                f"there is no output {quote(output)}", hint=f"Use one of: {', '.join(OUTPUTS)}."
             )
         self.as_json = output == "json" or (as_json and not output)
         self.plain = output == "plain"
@@ -66,7 +66,7 @@ class Context:
         """Where the look for the workspace begins."""
         if not os.path.isdir(self._workspace):  # noqa: PTH112 - pathlib raises for a name that no system can have
             raise WorkspaceMissing(
-                f"{shown(self._workspace, LONGEST_PATH)} is not a directory",
+                f"{quote(self._workspace, LONGEST_PATH)} is not a directory",
                 hint="Give --workspace a repository, or cd into one.",
             )
         try:
@@ -95,21 +95,21 @@ class Context:
     def journal_world(self) -> "World":
         """For verbs that need the journal and no policy: of dos.toml only [store] has to be readable."""
         try:
-            if not self.world.loaded.problems:
+            if not self.world.loaded_config.problems:
                 return self.world
         except ConfigInvalid:
             pass  # said below, as a warning
         from dos.config.past_errors import with_store_only
 
         found, place = self.forgiving_world, self.forgiving_world.workspace
-        found.loaded = with_store_only(found.loaded, place.config, place.state)
+        found.loaded_config = with_store_only(found.loaded_config, place.config, place.state)
         self.warn_of_errors(found)
         return found
 
     @property
     def policy_world(self) -> "World":
         """For a verb that admits or acts: it never goes by a file that has errors in it, --lenient or not."""
-        if problems := self.world.loaded.problems:
+        if problems := self.world.loaded_config.problems:
             raise ConfigInvalid(
                 str(problems[0]), hint=problems[0].hint or "Run `dos lint` to see what is wrong."
             )
@@ -143,7 +143,7 @@ class Context:
 
     def say(self, line: str) -> None:
         """One line of a long story, at once."""
-        sys.stdout.write(harmless(line.replace("\n", "\\n")) + "\n")
+        sys.stdout.write(escape_control_characters(line.replace("\n", "\\n")) + "\n")
         sys.stdout.flush()
 
     def complain(self, text: str) -> None:
@@ -156,7 +156,7 @@ class Context:
     def warn_of_errors(self, world: "World | None" = None) -> None:
         """Once, and only where a dos.toml with errors was read past."""
         read = world or (self.__dict__.get("world") if self._lenient else None)
-        if read and (problems := read.loaded.problems):
+        if read and (problems := read.loaded_config.problems):
             more = f" (`dos lint` shows {len(problems) - 1} more)" if len(problems) > 1 else ""
             self.complain(f"warning: {problems[0]}{more}")
 
@@ -184,14 +184,16 @@ def colour() -> bool:
     return sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
 
 
-def harmless(text: str) -> str:
+def escape_control_characters(text: str) -> str:
     """What may be printed: whatever is in a name, a terminal shows it. Of escape sequences our own colours are left."""
     if "\x1b[" not in text or not colour():
-        return visible(text)
+        return escape_invisible(text)
     import re
 
     parts = re.split(r"(\x1b\[(?:0|2|31|32|33)m)", text)
-    return "".join(part if number % 2 else visible(part) for number, part in enumerate(parts))
+    return "".join(
+        part if number % 2 else escape_invisible(part) for number, part in enumerate(parts)
+    )
 
 
 def speaks_unicode() -> bool:

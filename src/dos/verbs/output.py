@@ -5,7 +5,7 @@ import sys
 
 def complain(lines: str) -> None:
     try:
-        sys.stderr.write(_harmless(lines) + "\n")
+        sys.stderr.write(_escape_control_characters(lines) + "\n")
         sys.stderr.flush()
     except OSError:
         pass  # nobody is left to read it; the exit code still says it
@@ -14,7 +14,7 @@ def complain(lines: str) -> None:
 def say(answer: str) -> None:
     """Print a whole answer. A reader that goes away, as `head` does, is in its right and changes no exit code."""
     try:
-        sys.stdout.write(_harmless(answer))
+        sys.stdout.write(_escape_control_characters(answer))
         sys.stdout.flush()
     except BrokenPipeError:
         _let_go_of_stdout()
@@ -27,12 +27,12 @@ def say(answer: str) -> None:
         ) from error
 
 
-def _harmless(text: str) -> str:
+def _escape_control_characters(text: str) -> str:
     if text.replace("\n", "").isprintable():  # nearly always, and known without loading anything
         return text
-    from dos.verbs.context import harmless
+    from dos.verbs.context import escape_control_characters
 
-    return harmless(text)
+    return escape_control_characters(text)
 
 
 def _let_go_of_stdout() -> None:

@@ -5,7 +5,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 from dos.agents.adapter import Ending
-from dos.text import counted
+from dos.text import plural
 
 
 class Answer(StrEnum):
@@ -48,7 +48,7 @@ def judge(seen: Evidence) -> Verdict:
             Answer.REJECTED, f"the acceptance command failed: {seen.detail}".rstrip(": ")
         )
     if seen.accepted is None and seen.ending is not Ending.OK:
-        made = counted(seen.commits, "commit")
+        made = plural(seen.commits, "commit")
         return Verdict(
             Answer.UNFINISHED,
             f"{made}, and no acceptance command that says whether it was done by then",
@@ -56,6 +56,4 @@ def judge(seen: Evidence) -> Verdict:
     if seen.unproven:
         return Verdict(Answer.UNPROVEN, seen.unproven)
     passed = "accepted" if seen.accepted else "no acceptance command"
-    return Verdict(
-        Answer.DELIVERED, f"{counted(seen.commits, 'commit')}, inside the lane, {passed}"
-    )
+    return Verdict(Answer.DELIVERED, f"{plural(seen.commits, 'commit')}, inside the lane, {passed}")

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from dos import regions
 from dos.regions import Region
-from dos.text import on_one_line
+from dos.text import printable_path
 from dos.verify import file_kinds as paths
 from dos.verify.file_kinds import Kind
 from dos.verify.survival import File
@@ -116,7 +116,9 @@ def judge(changes: Sequence[Change], scope: Scope, later: Scope = Scope()) -> Pr
     inside = [file for file in real if bounds.covers(file.path)] if bounds.is_declared else real
     if not inside:
         where = ", ".join(bounds.expected[:3])
-        why = f"it changed {on_one_line(real[0].path)}, and the unit is of {on_one_line(where)}"
+        why = (
+            f"it changed {printable_path(real[0].path)}, and the unit is of {printable_path(where)}"
+        )
         return Print(files=tuple(real), out_of_scope=True, why=why)
     return Print(files=tuple(inside))
 
@@ -135,4 +137,4 @@ def _counts(change: Change, scope: Scope) -> bool:
 
 def _listed(changes: Sequence[Change]) -> str:
     more = f" and {len(changes) - 1} more" if len(changes) > 1 else ""
-    return on_one_line(changes[0].path) + more
+    return printable_path(changes[0].path) + more

@@ -5,7 +5,7 @@ from enum import StrEnum
 
 from msgspec import Struct, field
 
-from dos.text import listed
+from dos.text import join_some
 
 SHOWN = 3
 
@@ -56,18 +56,18 @@ def judge(checks: Iterable[Check], required: Collection[str] = ()) -> Verdict:
     if failed := [check for check in gating if check.failed]:
         return Verdict(
             answer=State.RED,
-            reason=listed([f"{check.name}: {check.conclusion}" for check in failed], SHOWN),
+            reason=join_some([f"{check.name}: {check.conclusion}" for check in failed], SHOWN),
         )
     if missing := [name for name in required if all(check.name != name for check in gating)]:
         return Verdict(
-            answer=State.PENDING, reason=f"required and not there: {listed(missing, SHOWN)}"
+            answer=State.PENDING, reason=f"required and not there: {join_some(missing, SHOWN)}"
         )
     if waiting := [
         f"{each.name}: {each.conclusion or each.status or 'not begun'}"
         for each in gating
         if each.open
     ]:
-        return Verdict(answer=State.PENDING, reason=f"not finished: {listed(waiting, SHOWN)}")
+        return Verdict(answer=State.PENDING, reason=f"not finished: {join_some(waiting, SHOWN)}")
     passed = sum(check.conclusion == PASSING for check in gating)
     if not passed:
         return Verdict(

@@ -7,7 +7,7 @@ from hashlib import sha256
 from dos.approval.io import checkout, texts
 from dos.approval.io.plans import PlanTexts
 from dos.approval.io.settings import SettingsText
-from dos.config.load import FILE_NAME, Loaded, load, parse
+from dos.config.load import FILE_NAME, LoadedConfig, load, parse
 from dos.config.schema import Config
 from dos.doctor.subjects import uncommitted
 from dos.errors import BadInput
@@ -29,7 +29,7 @@ OTHER_CHANGES = (
 OTHER_JOURNAL = "names another journal now. The fleet that runs keeps the one that it has: `dos down`, then `dos up`"
 
 
-def approve(workspace: Workspace, loaded: Loaded, store: Store, *, by: str) -> None:
+def approve(workspace: Workspace, loaded: LoadedConfig, store: Store, *, by: str) -> None:
     """A person runs the fleet by these settings, and by the plans that are on disk now."""
     git, config = Writer(workspace.root), loaded.config
     target = _last_seen(git, config)
@@ -39,7 +39,7 @@ def approve(workspace: Workspace, loaded: Loaded, store: Store, *, by: str) -> N
     PlanTexts.of_checkout(workspace, config, git, target).approve(store, by=by)
 
 
-def approve_edit(workspace: Workspace, edited: Loaded, *, by: str) -> str:
+def approve_edit(workspace: Workspace, edited: LoadedConfig, *, by: str) -> str:
     """A person has changed one key of dos.toml: approved, unless the file held what nobody approved; then, a warning.
 
     Where no fleet has run there is nothing to compare with: `dos up` approves all of it.
@@ -87,7 +87,7 @@ def journal_mark(url: str) -> str:
     return sha256(url.encode()).hexdigest()[:16]
 
 
-def settings_of_service(workspace: Workspace, journal: str) -> Loaded:
+def settings_of_service(workspace: Workspace, journal: str) -> LoadedConfig:
     """The settings that a fleet goes on by when the system starts it: those that were approved, or are committed."""
     git = Writer(workspace.root)
     url = _journal_url(workspace, git, journal)

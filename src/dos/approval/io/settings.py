@@ -7,7 +7,7 @@ from typing import Self
 
 from dos.approval.io.checkout import Checkout, Documents
 from dos.approval.io.texts import ApprovedTexts
-from dos.config.load import FILE_NAME, Loaded, parse, read_text
+from dos.config.load import FILE_NAME, LoadedConfig, parse, read_text
 from dos.errors import ConfigInvalid
 from dos.git.repository import Reader
 from dos.journal.events.limits import SettingsApproved
@@ -56,7 +56,7 @@ class SettingsText:
     def where(self) -> str:
         return self._approved.where
 
-    def approve(self, store: Store, loaded: Loaded, *, by: str = "") -> None:
+    def approve(self, store: Store, loaded: LoadedConfig, *, by: str = "") -> None:
         """A person has seen to it: this is what the file said when it was read."""
         self._approved.approve(
             store, by=by, texts={} if loaded.path is None else {FILE_NAME: loaded.text}

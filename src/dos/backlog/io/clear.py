@@ -10,7 +10,7 @@ from dos.journal import fold, streams
 from dos.journal.events.limits import UnitCleared
 from dos.journal.store import Entry, Store
 from dos.questions.state import Decisions
-from dos.text import shown
+from dos.text import quote
 from dos.units.io import named_unit
 from dos.units.unit import Unit
 
@@ -39,7 +39,7 @@ def clear(store: Store, units: Sequence[tuple[Unit, str]], *, by: str) -> None:
 def _named(declared: Sequence[Unit], word: str) -> Unit:
     unit = named_unit.find(declared, word)
     if unit is None:
-        raise BadInput(f"no plan has the unit {shown(word)}", hint="`dos status` lists the units.")
+        raise BadInput(f"no plan has the unit {quote(word)}", hint="`dos status` lists the units.")
     return unit
 
 

@@ -12,7 +12,7 @@ from dos.errors import BadInput
 from dos.fleet.state import fleet, held_units
 from dos.fleet.state.fleet import Fleet
 from dos.questions.state import Decisions
-from dos.text import shown
+from dos.text import quote
 from dos.units.io import named_unit, units
 from dos.units.portfolio import Portfolio, soak_end
 from dos.units.unit import Trouble, Unit
@@ -73,13 +73,13 @@ def rested(unit: Unit, seen: Evidence, state: Fleet, tried: Attempts, config: Co
 
 
 def unplaced(unit: Unit, lane: str) -> Flag:
-    return unit.unparseable if lane else f"it names no lane that is declared: {shown(unit.lane)}"
+    return unit.unparseable if lane else f"it names no lane that is declared: {quote(unit.lane)}"
 
 
 def _nowhere(word: str, portfolio: Portfolio) -> BadInput:
     unread = next((f"; {problem}" for problem in portfolio.problems if problem.kind in UNREAD), "")
     return BadInput(
-        f"no plan has the unit {shown(word)}{unread}",
+        f"no plan has the unit {quote(word)}{unread}",
         hint="`dos status` lists the units; say with --state what is known of one of your own.",
     )
 

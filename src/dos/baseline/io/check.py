@@ -25,7 +25,7 @@ from dos.lease import Lease
 from dos.machine import execute, file_lock, process
 from dos.questions.state import Decisions
 from dos.receipts.io.acceptance import Accepted
-from dos.text import as_text, counted
+from dos.text import plural, replace_undecodable
 from dos.verify import canary
 from dos.verify.baseline import NOTHING_TO_EMPTY, Answer, Subject
 from dos.workspace import Workspace
@@ -237,7 +237,7 @@ class _Run:
         sees = None
         if blanked:
             most = min(workers.wall_seconds, SLOWER_WITHOUT_SOURCES * test_seconds + 60)
-            emptied = f"the test with {counted(blanked, 'source file')} emptied"
+            emptied = f"the test with {plural(blanked, 'source file')} emptied"
             sees = self._run(emptied, workers.test, most).passed is False
         else:
             self._progress(f"the test passes; {NOTHING_TO_EMPTY}")
@@ -274,7 +274,7 @@ class _Run:
         missing: dict[str, str] = {}
         answers: dict[str, str] = {}
         if acceptance:
-            commands = counted(len(set(acceptance.values())), "acceptance command")
+            commands = plural(len(set(acceptance.values())), "acceptance command")
             self._progress(
                 f"probing {commands} for missing programs (at most {ALL_PROBES_SECONDS:g} s)"
             )
@@ -337,7 +337,7 @@ def _scripts(package: Path) -> list[str]:
 
 
 def _failed(command: str, answer: Accepted, began: float) -> Answer:
-    output = [as_text(line)[:LONGEST_LINE] for line in answer.output[-TAIL_LINES:]]
+    output = [replace_undecodable(line)[:LONGEST_LINE] for line in answer.output[-TAIL_LINES:]]
     seconds = round(time.monotonic() - began, 3)
     return Answer(
         command=command, passed=False, reason=answer.detail, output=output, seconds=seconds

@@ -53,7 +53,7 @@ def findings(world: World, result: Result, units: Mapping[str, Unit]) -> list[Fi
 
 
 def _located(world: World, key: str, problem: str) -> str:
-    line = world.loaded.origins.get(("workers", key))
+    line = world.loaded_config.origins.get(("workers", key))
     return f"{world.workspace.config.name}:{line}: {problem}" if line else problem
 
 

@@ -35,7 +35,7 @@ def examine(world: World, open_journal: Callable[[], Store], progress: Progress)
 
     A result that lets agents start is written down, so that `dos up` need not check it again; any other is only told.
     """
-    if not git.usable(world) or world.loaded.problems:
+    if not git.usable(world) or world.loaded_config.problems:
         return []  # what is wrong there is a finding already
     if not_checked := evidence.unchecked(world):
         return not_checked

@@ -10,7 +10,7 @@ from dos.claims.hook_dialects import Event
 from dos.claims.io import transcripts
 from dos.claims.stop import Checked, Evidence, checked
 from dos.errors import NameInvalid
-from dos.text import checked as checked_name
+from dos.text import validated_name as checked_name
 from dos.unknown import Unknown
 from dos.verify import shipped
 

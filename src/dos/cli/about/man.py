@@ -15,7 +15,7 @@ from dos.cli.about import lane_text, reason_text
 from dos.errors import BadInput
 from dos.fleet.state.fleet import Fleet
 from dos.journal import fold
-from dos.text import meant, shown
+from dos.text import did_you_mean, quote
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
 
@@ -56,7 +56,10 @@ def _lane(name: str, context: Context) -> Reply:
     found = lane_text.one(config, name)
     if found is None:
         names = config.known_lanes()
-        complaint = f"error: there is no lane {shown(name)}; {meant(name, names, 'lanes')}\n  hint: `dos man lane` lists them."
+        near = did_you_mean(name, names, "lanes")
+        complaint = (
+            f"error: there is no lane {quote(name)}; {near}\n  hint: `dos man lane` lists them."
+        )
         return Reply(code=1, complaint=complaint, data={"lane": name, "known": names})
     leases = [
         lease for lease in context.world.journal.leases(lapsed=False) if lease.lane == found.lane
@@ -79,7 +82,7 @@ def _reason(token: str, context: Context) -> Reply:
     found = reason_text.one(config, token)
     if found is None:
         category = reason_text.guess(config, token)
-        found_out = f"{shown(token)} is no declared reason; by its name it counts as {category}"
+        found_out = f"{quote(token)} is no declared reason; by its name it counts as {category}"
         hint = (
             f"`dos man wedge` lists them; declare one of your own as [reasons.{token}] in dos.toml."
         )

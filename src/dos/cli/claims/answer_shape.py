@@ -12,7 +12,7 @@ from dos.claims.answer_shape import Policy
 from dos.cli import input as given_text
 from dos.cli.loop.numbers import sensible
 from dos.errors import BadInput
-from dos.text import shown
+from dos.text import quote
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
 
@@ -55,7 +55,7 @@ def run(args: Args, context: Context) -> Reply:
             "is_disqualified": verdict.is_disqualified,
         },
         complaint="\n".join(
-            f"warning: {shown(pattern)} is not a pattern, and is passed over" for pattern in skipped
+            f"warning: {quote(pattern)} is not a pattern, and is passed over" for pattern in skipped
         ),
     )
 

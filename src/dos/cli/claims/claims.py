@@ -12,7 +12,7 @@ from dos.claims import dangling, declared
 from dos.claims.io import transcripts
 from dos.cli import input as given_text
 from dos.errors import BadInput
-from dos.text import LONGEST_PATH, counted, shown
+from dos.text import LONGEST_PATH, plural, quote
 from dos.unknown import Unknown
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
@@ -36,10 +36,10 @@ def run(args: Args, context: Context) -> Reply:
     seen = _said(args)
     found = declared.extract(seen.text)
     left = dangling.judge(seen)
-    told = f"{counted(len(found), 'unit')} said to be done, and nothing verified"
+    told = f"{plural(len(found), 'unit')} said to be done, and nothing verified"
     reason = told if found else "no unit is said to be done"
     lines = [reason]
-    lines += [f"  {claim.plan} {claim.phase}  {claim.rung}  {shown(claim.raw)}" for claim in found]
+    lines += [f"  {claim.plan} {claim.phase}  {claim.rung}  {quote(claim.raw)}" for claim in found]
     lines += (
         [f"  {left.answer}  {left.reason}"]
         if left.answer is dangling.Answer.DANGLING_INTENT
@@ -70,6 +70,6 @@ def _said(args: Args) -> dangling.Evidence:
     found = transcripts.read(args.transcript, last_turns=args.last_turns)
     if isinstance(found, Unknown):
         raise BadInput(
-            f"--transcript {shown(args.transcript, LONGEST_PATH)}: {found.why}", hint=EXAMPLE
+            f"--transcript {quote(args.transcript, LONGEST_PATH)}: {found.why}", hint=EXAMPLE
         )
     return dangling.Evidence(text=found.text, results_after=found.results_after)

@@ -14,7 +14,7 @@ from dos.claims.io import transcripts as evidence
 from dos.claims.io.transcripts import gather_coverage
 from dos.cli.loop.numbers import sensible
 from dos.errors import BadInput
-from dos.text import shown
+from dos.text import quote
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
 
@@ -72,7 +72,7 @@ def _paths(args: Args) -> list[str]:
     if not found:
         named = args.transcripts_glob
         raise BadInput(
-            f"no file is named by {shown(named)}" if named else "nothing says who came back",
+            f"no file is named by {quote(named)}" if named else "nothing says who came back",
             hint=EXAMPLE,
         )
     return found
@@ -84,7 +84,7 @@ def _typed(text: str) -> list[Returned]:
     for word in words:
         if word not in known:
             raise BadInput(
-                f"{shown(word)} is no end of a worker", hint=f"The states are {', '.join(known)}."
+                f"{quote(word)} is no end of a worker", hint=f"The states are {', '.join(known)}."
             )
     if not words:
         raise BadInput("--states names nobody", hint="For example: --states HEALTHY,EMPTY")

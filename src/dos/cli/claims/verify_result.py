@@ -13,7 +13,7 @@ from dos.claims import result
 from dos.claims.io import transcripts
 from dos.claims.result import Answer, Class
 from dos.errors import BadInput
-from dos.text import LONGEST_PATH, shown
+from dos.text import LONGEST_PATH, quote
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
 
@@ -41,7 +41,7 @@ def run(args: Args, context: Context) -> Reply:
         code=3 if verdict.dead else 2 if unread else 0,
         text=f"{' '.join(parts)} — {verdict.reason}",
         data={**to_builtins(verdict), "envelope": verdict.envelope},
-        complaint=f"error: {shown(path, LONGEST_PATH)}: {verdict.reason}\n  hint: {EXAMPLE}"
+        complaint=f"error: {quote(path, LONGEST_PATH)}: {verdict.reason}\n  hint: {EXAMPLE}"
         if unread
         else "",
     )

@@ -13,7 +13,7 @@ from dos.verbs.context import Context
 
 def under(context: Context, key: str) -> list[Row]:
     """The key itself, or every key of the table; every key at all when none is named."""
-    known = rows(context.world.loaded)
+    known = rows(context.world.loaded_config)
     wanted = normal_key(key)
     found = [
         row for row in known if not wanted or row.key == wanted or row.key.startswith(f"{wanted}.")
@@ -31,7 +31,7 @@ def under(context: Context, key: str) -> list[Row]:
 def editable(context: Context) -> Path:
     """The dos.toml to change. From a linked worktree the main checkout's counts, and is not changed by the way."""
     found = context.world.workspace
-    if found.is_elsewhere:
+    if found.uses_main_checkout:
         again = shlex.join(["dos", "--workspace", str(found.root), "config", "set", "KEY", "VALUE"])
         raise BadInput(
             f"{found.tree} is a linked worktree, and the dos.toml that counts here is {found.config}",

@@ -28,7 +28,7 @@ def run(args: Args, context: Context) -> Reply:
     if args.origin:
         width = min(60, max(map(len, lines)))
         lines = [f"{line:<{width}}  # {row.origin}" for line, row in zip(lines, found, strict=True)]
-    warnings = context.world.loaded.warnings
+    warnings = context.world.loaded_config.warnings
     return Reply(
         text="\n".join(lines),
         data=as_json(found),

@@ -15,7 +15,7 @@ from dos.journal import fold
 from dos.questions import state
 from dos.questions.added import Added
 from dos.questions.state import Decisions
-from dos.text import checked, shown
+from dos.text import quote, validated_name
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
 
@@ -40,7 +40,7 @@ class Args(Struct, kw_only=True):
 
 def run(args: Args, context: Context) -> Reply:
     kind = _checked_kind(args.kind)
-    lane = caller.known_lane(context.journal_world, checked(args.lane, "lane name"))
+    lane = caller.known_lane(context.journal_world, validated_name(args.lane, "lane name"))
     text = run_checks.text(args.text, "text").strip()
     if not text:
         raise BadInput("--text says nothing", hint="Say what a person has to know or decide.")
@@ -56,7 +56,7 @@ def run(args: Args, context: Context) -> Reply:
 def _checked_kind(kind: str) -> str:
     if not _KIND.fullmatch(kind) or len(kind) > LONGEST_KIND:
         raise BadInput(
-            f"--kind {shown(kind)} is not one word of letters, digits and _", hint=EXAMPLE
+            f"--kind {quote(kind)} is not one word of letters, digits and _", hint=EXAMPLE
         )
     if kind.upper() in COUNTED:
         raise BadInput(

@@ -13,7 +13,7 @@ from dos.backlog.waiting import FleetWaits, Waits, told
 from dos.cli.decisions import waiting
 from dos.questions import answer, subject, view
 from dos.questions.state import Decisions
-from dos.text import checked
+from dos.text import validated_name
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply, actor
 
@@ -34,7 +34,7 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
-    by = checked(args.by, "name") if args.by else actor()
+    by = validated_name(args.by, "name") if args.by else actor()
     known = waiting.now(context)
     asked = answer.find(context.journal_world.journal, _meant(known, args.decision), known)
     choice = answer.choice_of(asked, args.choice)

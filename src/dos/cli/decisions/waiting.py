@@ -26,7 +26,7 @@ def now(context: Context) -> Decisions:
 
 def _units(context: Context) -> Units | None:
     world = context.journal_world
-    unread = "dos.toml has errors" if world.loaded.problems else ""
+    unread = "dos.toml has errors" if world.loaded_config.problems else ""
     try:
         seen = None if unread else FleetReader(world).look()
     except (BadInput, GitFailed) as error:

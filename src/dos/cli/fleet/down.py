@@ -16,7 +16,7 @@ from dos.journal import streams
 from dos.journal.events.fleet import DrainRequested
 from dos.journal.store import Entry, Store
 from dos.machine import process
-from dos.text import listed
+from dos.text import join_some
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply, actor
 
@@ -53,7 +53,7 @@ def run(args: Args, context: Context) -> Reply:
             if args.now and (late := _halts(journal, asked)):
                 journal.append_all(late)
             say(
-                f"still running after {seconds:.0f} s: {listed(_running(journal))}; Ctrl-C leaves them to it"
+                f"still running after {seconds:.0f} s: {join_some(_running(journal))}; Ctrl-C leaves them to it"
             )
     left = _running(journal)
     if left:

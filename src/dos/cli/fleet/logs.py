@@ -24,7 +24,15 @@ from dos.journal.events.reader import select
 from dos.machine import process
 from dos.report import agent_log
 from dos.report.agent_log import Said
-from dos.text import as_text, checked, folded, listed, shown, slug, visible
+from dos.text import (
+    comparison_key,
+    escape_invisible,
+    join_some,
+    quote,
+    replace_undecodable,
+    slug,
+    validated_name,
+)
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
 from dos.world import World
@@ -49,9 +57,9 @@ def run(args: Args, context: Context) -> Reply:
         )
     if args.raw and context.as_json:
         raise BadInput("--raw and --json are two ways to show a log", hint="Leave one of them out.")
-    run_id = run_ids.checked_id(args.run) if args.run else ""
+    run_id = run_ids.validated_run_id(args.run) if args.run else ""
     world = context.journal_world
-    lane = _lane(world, checked(args.lane, "lane name"))
+    lane = _lane(world, validated_name(args.lane, "lane name"))
     found = logs.of_lane(world.workspace.state, lane, run_id)
     if args.follow:
         return _followed(args, context, lane, run_id)
@@ -78,7 +86,11 @@ def run(args: Args, context: Context) -> Reply:
 
 
 def _why_none(world: World, lane: str) -> str:
-    held = [lease for lease in world.journal.leases() if folded(lease.lane) == folded(lane)]
+    held = [
+        lease
+        for lease in world.journal.leases()
+        if comparison_key(lease.lane) == comparison_key(lane)
+    ]
     if held and not process.is_local(held[-1]):
         return f"its worker is on {held[-1].host}"
     return "no agent was started there, or its log was removed"
@@ -174,8 +186,8 @@ def _print_raw(line: str) -> None:
     """To a file or a program byte for byte; a terminal is shown what would act on it."""
     raw = getattr(sys.stdout, "buffer", None)
     if raw is None or sys.stdout.isatty():
-        text = as_text(line)
-        sys.stdout.write(visible(text) + "\n")
+        text = replace_undecodable(line)
+        sys.stdout.write(escape_invisible(text) + "\n")
     else:
         sys.stdout.flush()
         raw.write(line.encode("utf-8", "surrogateescape") + b"\n")
@@ -183,7 +195,7 @@ def _print_raw(line: str) -> None:
 
 
 def _one_line(text: str) -> str:
-    return visible(text).replace("\n", "\\n")
+    return escape_invisible(text).replace("\n", "\\n")
 
 
 def _lane(world: World, given: str) -> str:
@@ -196,13 +208,13 @@ def _lane(world: World, given: str) -> str:
         return caller.known_lane(world, lane)
     except BadInput as error:
         spelled = {slug(name): name for name in world.config.known_lanes()}
-        have = listed([spelled.get(folder, folder) for folder in folders])
+        have = join_some([spelled.get(folder, folder) for folder in folders])
         hint = (
             f"Lanes that have logs: {have}."
             if have
             else "No lane has logs yet; `dos up` starts agents."
         )
-        raise BadInput(f"there is no lane {shown(given)}, and no log of one", hint=hint) from error
+        raise BadInput(f"there is no lane {quote(given)}, and no log of one", hint=hint) from error
 
 
 def _agent(world: World, log: Log) -> str:

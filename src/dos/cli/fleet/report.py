@@ -29,7 +29,7 @@ from dos.report.html import Sheet
 from dos.report.io import own_commits
 from dos.report.io.proof import proved
 from dos.report.session_fold import last_start, tell
-from dos.text import LONGEST_PATH, shown
+from dos.text import LONGEST_PATH, quote
 from dos.unknown import Unknown
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
@@ -117,7 +117,7 @@ def _since(journal: Store, since: str) -> Iterator[Event]:
         since_ms = int(at.replace(tzinfo=at.tzinfo or UTC).timestamp() * 1000)
     except (ValueError, OverflowError):
         raise BadInput(
-            f"--since {shown(since)} is no date and no position", hint=EXAMPLES
+            f"--since {quote(since)} is no date and no position", hint=EXAMPLES
         ) from None
     return (event for event in journal.events() if event.at_ms >= since_ms)
 
@@ -126,7 +126,7 @@ def _from_position(journal: Store, since: str) -> Iterator[Event]:
     last = journal.last()
     if len(since) > LONGEST_POSITION or int(since) > last:
         raise BadInput(
-            f"--since {shown(since)} is after the newest event, which has position {last}",
+            f"--since {quote(since)} is after the newest event, which has position {last}",
             hint=EXAMPLES,
         )
     return journal.events(max(0, int(since) - 1))
@@ -142,7 +142,7 @@ def _check_replaceable(name: str) -> None:
     old = writable.contents(path) if there else b""
     if there and (isinstance(old, Unknown) or not old.startswith(report_page.HEAD.encode())):
         raise BadInput(
-            f"{shown(name, LONGEST_PATH)} is there, and is no report of ours",
+            f"{quote(name, LONGEST_PATH)} is there, and is no report of ours",
             hint="Name another --html.",
         )
 
@@ -160,5 +160,5 @@ def _write(name: str, page: str) -> None:
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else "that is no path"
         raise BadInput(
-            f"{shown(name, LONGEST_PATH)} cannot be written: {why}", hint="Name another --html."
+            f"{quote(name, LONGEST_PATH)} cannot be written: {why}", hint="Name another --html."
         ) from error

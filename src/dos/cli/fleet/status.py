@@ -62,7 +62,7 @@ def run(args: Args, context: Context) -> Reply:
     if args.run_id is not None:
         from dos.cli.fleet import run_status
 
-        return run_status.report(run_ids.checked_id(args.run_id), args, context)
+        return run_status.report(run_ids.validated_run_id(args.run_id), args, context)
     if args != Args():
         given = next(
             name for name, value in structs.asdict(args).items() if value != getattr(Args(), name)

@@ -64,7 +64,7 @@ def _released(view: top.View, seen: Seen, context: Context) -> dict[str, Any]:
         view,
         seen,
         workspace=str(world.workspace.root),
-        initialized=world.loaded.path is not None,
+        initialized=world.loaded_config.path is not None,
         exclusive=world.config.lanes.exclusive,
         log=log,
     )

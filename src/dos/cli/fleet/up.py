@@ -45,7 +45,7 @@ from dos.machine import process
 from dos.report import event_lines as story
 from dos.report import summary
 from dos.report.session_fold import last_start
-from dos.text import listed, slug, visible
+from dos.text import escape_invisible, join_some, slug
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply, actor, colour
 from dos.verbs.output import complain
@@ -85,10 +85,12 @@ class Args(Struct, kw_only=True):
 
 def run(args: Args, context: Context) -> Reply:
     if args.service:
-        context.world.workspace = workspace.rooted(context.start)
-        context.world.loaded = approve.settings_of_service(context.world.workspace, args.service)
+        context.world.workspace = workspace.with_root(context.start)
+        context.world.loaded_config = approve.settings_of_service(
+            context.world.workspace, args.service
+        )
     config = context.policy
-    candidates.check(config, context.world.loaded.origins)  # said now, not at the first unit
+    candidates.check(config, context.world.loaded_config.origins)  # said now, not at the first unit
     _check_numbers(args)
     check_settings(config)
     for warning in (warnings := survey.never_offered(context.world.workspace, config)):
@@ -107,7 +109,7 @@ def run(args: Args, context: Context) -> Reply:
     effects = FleetEffects(context.world.workspace, config, actor=actor_name)
     effects.target()
     if not args.service:
-        effects.patience.outlast(lambda: effects.approve(context.world.loaded, by=actor()))
+        effects.patience.outlast(lambda: effects.approve(context.world.loaded_config, by=actor()))
     _warn_of_other_clones(context, effects)
     _drain_on_interrupt(effects)
     threading.Thread(target=_warn_of_versions, args=(context, config), daemon=True).start()
@@ -198,7 +200,7 @@ def _retry(words: list[str] | None, context: Context) -> None:
         [(unit, unit_lanes.lane_of(unit, config) or "") for unit in units],
         by=actor(),
     )
-    names = listed([unit.name for unit in units])
+    names = join_some([unit.name for unit in units])
     context.complain(
         f"Cooldown cleared: {names}" if units else "No unit is on cooldown or waits for an answer"
     )
@@ -347,5 +349,5 @@ def _tell_from(
 
 def _shown(line: story.Line) -> str:
     clock = datetime.fromtimestamp(line.at_ms / 1000).strftime("%H:%M:%S")
-    text = visible(f"{clock}  {line.where:<10}  {line.text}")
+    text = escape_invisible(f"{clock}  {line.where:<10}  {line.text}")
     return f"{_COLOURS[line.tone]}{text}\x1b[0m" if colour() and line.tone in _COLOURS else text

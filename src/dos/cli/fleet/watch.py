@@ -21,7 +21,7 @@ from dos.journal.events.runs import HaltProposed
 from dos.journal.store import Entry
 from dos.loop.verdicts.liveness import Answer
 from dos.machine import process
-from dos.text import checked, shown
+from dos.text import quote, validated_name
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
 from dos.verbs.output import complain
@@ -70,7 +70,7 @@ def run(args: Args, context: Context) -> Reply:
         )
     tracked = [_tracked(text) for text in args.track]
     if args.command:
-        checked(args.command, "command", longest=1_000)
+        validated_name(args.command, "command", longest=1_000)
     repeat.check(args.interval, args.max_ticks, args.now_ms)
     try:
         policy = Policy(budget_ms=args.budget_ms, repropose_ms=args.repropose_ms)
@@ -156,7 +156,7 @@ def _text(seen: Seen, due: list[Watched]) -> str:
         halt = f" — stop it: {run.handle}" if run.run_id in proposed else ""
         lines.append(f"{run.run_id}  {run.verdict.answer}  {run.verdict.reason}{halt}")
     return "\n".join(
-        [*lines, *(f"skipped {shown(name)}: it is no run id" for name in seen.skipped)]
+        [*lines, *(f"skipped {quote(name)}: it is no run id" for name in seen.skipped)]
     )
 
 
@@ -164,7 +164,7 @@ def _tracked(text: str) -> Tracked:
     run_id, sha, lane, rest = (*text.split(":", 3), "", "", "")[:4]
     if not run_id.strip():
         raise BadInput(
-            f"--track {shown(text)} names no run", hint="For example: --track RID-01J8XK2M3N4P5Q6"
+            f"--track {quote(text)} names no run", hint="For example: --track RID-01J8XK2M3N4P5Q6"
         )
     stamp = _STAMP.fullmatch(rest)
     loop_ts, handle = (
@@ -177,5 +177,5 @@ def _tracked(text: str) -> Tracked:
         ("handle", handle),
     ):
         if part:
-            checked(part, what)
+            validated_name(part, what)
     return Tracked(run_id=run_id, start_sha=sha, lane=lane, loop_ts=loop_ts, handle=handle)

@@ -52,7 +52,7 @@ class Args(Struct, kw_only=True):
 def run(args: Args, context: Context) -> Reply:
     run_id = args.run_id
     if run_id:
-        run_ids.checked_id(run_id)
+        run_ids.validated_run_id(run_id)
     else:
         now_ms = time.time_ns() // 1_000_000
         run_id = run_ids.mint(now_ms, randbits(run_ids.ENTROPY_BITS), f"worker-{args.lane}").run_id
@@ -84,8 +84,8 @@ def run(args: Args, context: Context) -> Reply:
 
 def _take_settings(context: Context, text: bytes) -> None:
     """What the supervisor handed over counts, also when dos.toml is another by now, or is gone."""
-    context.world.workspace = workspace.rooted(context.start)
-    context.world.loaded = parse(text.decode(), context.world.workspace.config)
+    context.world.workspace = workspace.with_root(context.start)
+    context.world.loaded_config = parse(text.decode(), context.world.workspace.config)
 
 
 def _work(args: Args, context: Context, config: Config, run_id: str) -> Stop:
@@ -96,7 +96,7 @@ def _work(args: Args, context: Context, config: Config, run_id: str) -> Stop:
     )
     if not args.run_id:  # by hand: a person starts it on what lies there now
         approve = partial(
-            approving.approve, workspace, context.world.loaded, effects.store, by=actor()
+            approving.approve, workspace, context.world.loaded_config, effects.store, by=actor()
         )
         patience.outlast(approve)
     try:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 from msgspec import Struct
 
 from dos.errors import BadInput
-from dos.text import shown
+from dos.text import quote
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
 
@@ -44,7 +44,7 @@ def run(args: Args, context: Context) -> Reply:
 
     if args.hook:
         raise BadInput(
-            f"{shown(args.hook)} is one word too many", hint=f"dos hooks git {args.action}"
+            f"{quote(args.hook)} is one word too many", hint=f"dos hooks git {args.action}"
         )
     place = install.find(workspace.find(context.start))
     before = install.look(place.directory)
@@ -62,7 +62,7 @@ def _check(hook: str) -> Reply:
 
     if hook not in script.HOOKS:
         raise BadInput(
-            f"there is no check for the hook {shown(hook)}",
+            f"there is no check for the hook {quote(hook)}",
             hint=f"The hooks are {', '.join(script.HOOKS)}.",
         )
     said = (

@@ -13,7 +13,7 @@ from msgspec import Struct, to_builtins
 from dos.errors import JournalCorrupt
 from dos.journal import check
 from dos.journal.check import Problem, Report
-from dos.text import counted
+from dos.text import plural
 from dos.verbs.context import Context, Reply
 
 EXITS = {"sound": 0, "problems": 1, "contract_error": 2}
@@ -46,15 +46,15 @@ def run(args: Args, context: Context) -> Reply:
 
 
 def _told(report: Report) -> list[str]:
-    seen = f"{counted(report.events, 'event')}, {counted(report.streams, 'stream')}, {counted(report.leases, 'lease')}"
+    seen = f"{plural(report.events, 'event')}, {plural(report.streams, 'stream')}, {plural(report.leases, 'lease')}"
     told = [f"problem: {problem.what}" for problem in report.problems]
     told += [
-        f"note: {counted(count, 'event')} of the unknown kind {kind!r}"
+        f"note: {plural(count, 'event')} of the unknown kind {kind!r}"
         for kind, count in report.unknown_kinds.items()
     ]
     return [
         *told,
-        f"{counted(len(report.problems), 'problem')} in {seen}"
+        f"{plural(len(report.problems), 'problem')} in {seen}"
         if report.problems
         else f"sound: {seen}",
     ]

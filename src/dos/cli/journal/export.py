@@ -16,7 +16,7 @@ from dos.cli.long_output import long_output
 from dos.errors import BadInput
 from dos.journal.transfer import transfer
 from dos.journal.transfer.transfer import LONGEST_LINE, Shape
-from dos.text import LONGEST_PATH, checked, counted, shown
+from dos.text import LONGEST_PATH, plural, quote, validated_name
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
 
@@ -34,7 +34,7 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
-    stream = checked(args.stream, "stream", longest=LONGEST_STREAM) if args.stream else None
+    stream = validated_name(args.stream, "stream", longest=LONGEST_STREAM) if args.stream else None
     if args.after < 0:
         raise BadInput(
             "--after cannot be below 0", hint="Positions start at 1; leave it out for all of them."
@@ -56,13 +56,13 @@ def run(args: Args, context: Context) -> Reply:
         count = _write_whole(target, write) if is_file else _write_through(target, write)
     except OSError as error:
         raise _unwritable(args.to, error.strerror) from error
-    text = f"{counted(count, 'line')} written to {target}"
+    text = f"{plural(count, 'line')} written to {target}"
     return Reply(text=text, data={"lines": count, "path": str(target)})
 
 
 def _unwritable(name: str, why: str | None) -> BadInput:
     return BadInput(
-        f"{shown(name, LONGEST_PATH)} cannot be written: {why}", hint="Give the path of a new file."
+        f"{quote(name, LONGEST_PATH)} cannot be written: {why}", hint="Give the path of a new file."
     )
 
 

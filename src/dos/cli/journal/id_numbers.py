@@ -7,7 +7,7 @@ from dos.journal import streams
 from dos.journal.events.fleet import IdAllocated
 from dos.journal.events.reader import select
 from dos.journal.store import Store
-from dos.text import checked
+from dos.text import validated_name
 
 
 class Newest(Struct, frozen=True, kw_only=True):
@@ -16,7 +16,7 @@ class Newest(Struct, frozen=True, kw_only=True):
 
 
 def stream(scope: str) -> str:
-    return streams.numbers(checked(scope, "scope"))
+    return streams.numbers(validated_name(scope, "scope"))
 
 
 def newest(store: Store, scope: str) -> Newest:

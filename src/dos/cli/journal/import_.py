@@ -11,7 +11,7 @@ from msgspec import Struct, structs
 
 from dos.errors import BadInput
 from dos.journal.transfer import transfer
-from dos.text import checked, counted, shown
+from dos.text import plural, quote, validated_name
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
 
@@ -29,12 +29,12 @@ def run(args: Args, context: Context) -> Reply:
     path = Path(args.file)
     if not os.path.isfile(path):  # noqa: PTH113 - pathlib raises for a name that no system can have
         raise BadInput(
-            f"{shown(args.file)} is not a file", hint="Give the path of a file of JSON lines."
+            f"{quote(args.file)} is not a file", hint="Give the path of a file of JSON lines."
         )
-    name = checked(args.name, "file name") if args.name else None
+    name = validated_name(args.name, "file name") if args.name else None
     done = transfer.import_lines(context.journal, path, name=name)
     text = (
-        f"{counted(done.lines, 'line')} read, {counted(done.events, 'event')} written, "
+        f"{plural(done.lines, 'line')} read, {plural(done.events, 'event')} written, "
         f"{done.unreadable} kept that could not be read"
     )
     return Reply(text=text, data=structs.asdict(done))

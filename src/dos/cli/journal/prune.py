@@ -13,7 +13,7 @@ from msgspec import Struct
 from dos.errors import BadInput
 from dos.journal import prune
 from dos.journal.prune import DAY_MS, Pruned
-from dos.text import counted
+from dos.text import plural
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
 
@@ -52,7 +52,7 @@ def run(args: Args, context: Context) -> Reply:
         now_ms=now_ms,
     )
     would = "would remove" if args.dry_run else "removed"
-    text = f"{would} {pruned.removed} of {counted(pruned.examined, 'old event')}"
+    text = f"{would} {pruned.removed} of {plural(pruned.examined, 'old event')}"
     return Reply(
         text=text + (f", kept in {pruned.archived_to}" if pruned.archived_to else ""),
         data=_data(pruned),

@@ -14,7 +14,7 @@ from dos.journal import lines
 from dos.journal.backends.memory import MemoryBackend
 from dos.journal.events.envelope import Event
 from dos.journal.store import Store, readable
-from dos.text import checked
+from dos.text import validated_name
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
 
@@ -30,7 +30,7 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
-    stream = checked(args.stream, "stream", longest=LONGEST_STREAM) if args.stream else ""
+    stream = validated_name(args.stream, "stream", longest=LONGEST_STREAM) if args.stream else ""
     if args.follow:
         _await_journal(context)
     journal = context.journal_world.journal

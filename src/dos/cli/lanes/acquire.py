@@ -23,7 +23,7 @@ from dos.lanes.roster import GLOBAL, Roster
 from dos.lease import Lease, Refusal, Request
 from dos.machine import process
 from dos.regions import region
-from dos.text import checked, folded
+from dos.text import comparison_key, validated_name
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
 
@@ -80,7 +80,7 @@ class Taken(Struct, frozen=True, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
-    checked(args.owner, "owner")
+    validated_name(args.owner, "owner")
     if args.retries < 0 or not 0 <= args.retry_interval <= LONGEST_INTERVAL_SECONDS:
         raise BadInput(
             f"--retries cannot be below 0, and --retry-interval is between 0 and {LONGEST_INTERVAL_SECONDS} seconds",
@@ -176,7 +176,7 @@ def _decided(request: Request, ask: Ask, decision: Decision, roster: Roster) -> 
         region=region(decision.tree),
         mode=ask.mode,
         exclusive=roster.runs_alone(decision.lane)
-        or folded(kind) == GLOBAL
+        or comparison_key(kind) == GLOBAL
         or roster.runs_alone(kind),
     )
 

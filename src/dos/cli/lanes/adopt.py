@@ -11,7 +11,7 @@ from dos.cli.lanes import caller
 from dos.errors import Conflict
 from dos.lease import Lease, Request
 from dos.machine import process
-from dos.text import checked
+from dos.text import validated_name
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
 
@@ -36,8 +36,8 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
-    checked(args.owner, "owner")
-    lane = checked(args.lane, "lane name")
+    validated_name(args.owner, "owner")
+    lane = validated_name(args.lane, "lane name")
     old = caller.find(context.policy_world, lane=lane, loop_ts=args.loop_ts, fence=args.fence)
     new = None if old is None else _adopt(args, context, old)
     data = {

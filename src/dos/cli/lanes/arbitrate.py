@@ -17,7 +17,7 @@ from dos.lanes.arbitrate import Answer, Ask, Decision
 from dos.lanes.io import lane as evidence
 from dos.machine import process
 from dos.regions import Mode
-from dos.text import checked, listed, shown
+from dos.text import join_some, quote, validated_name
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
 
@@ -102,9 +102,9 @@ def asked(
     *, lane: str, kind: str, tree: list[str], mode: str, exact: bool = False, force: bool = False
 ) -> Ask:
     if lane:
-        checked(lane, "lane name")
+        validated_name(lane, "lane name")
     if kind:
-        checked(kind, "lane kind")
+        validated_name(kind, "lane kind")
     return Ask(
         lane=lane, kind=kind, tree=tuple(tree), mode=Mode(mode.upper()), exact=exact, force=force
     )
@@ -117,11 +117,11 @@ def budgets(given: list[str]) -> dict[str, int]:
         kind, equals, number = text.rpartition("=")
         if not equals or not kind.strip() or not number.strip().isdecimal() or len(number) > 9:
             raise BadInput(
-                f"the class budget {shown(text)} is not KIND=N",
+                f"the class budget {quote(text)} is not KIND=N",
                 hint="For example: --class-budget cluster=2",
             )
         if int(number):
-            caps[checked(kind.strip(), "lane kind")] = int(number)
+            caps[validated_name(kind.strip(), "lane kind")] = int(number)
     return caps
 
 
@@ -145,7 +145,7 @@ def interpretation(decision: Decision, hint: Mapping[str, str]) -> str:
         return "STOP: there is no such lane; `dos man lane` lists those that there are."
     if hint:
         return f"STOP: change nothing here; {hint['hint']}."
-    free = listed(decision.free_clusters)
+    free = join_some(decision.free_clusters)
     return (
         f"STOP: change nothing here; ask for one of {free}."
         if free

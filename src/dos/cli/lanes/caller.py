@@ -11,8 +11,8 @@ from dos.lanes.roster import GLOBAL
 from dos.lease import Lease
 from dos.machine import process as processes
 from dos.machine.process import Identity
-from dos.text import checked, folded, meant, shown
-from dos.times import second_stamp
+from dos.text import comparison_key, did_you_mean, quote, validated_name
+from dos.times import utc_stamp
 from dos.world import World
 
 MOST_PROCESSES = 1 << 31
@@ -20,22 +20,22 @@ LONGEST_TTL_MINUTES = 525_600
 
 
 def now_stamp() -> str:
-    return second_stamp(time.time_ns() // 1_000_000)
+    return utc_stamp(time.time_ns() // 1_000_000)
 
 
 def loop_stamp(given: str) -> str:
     """The loop's stamp; now, where the caller has none."""
-    return checked(given, "loop stamp") if given else now_stamp()
+    return validated_name(given, "loop stamp") if given else now_stamp()
 
 
 def run_id(given: str) -> str:
     """The run that is named, else the one that a launcher exported; empty without either."""
     if given:
-        return run_ids.checked_id(given)
+        return run_ids.validated_run_id(given)
     for name in ("CID_RUN_ID", "DISPATCH_RUN_ID"):
         if exported := os.environ.get(name):
             try:
-                return run_ids.checked_id(exported)
+                return run_ids.validated_run_id(exported)
             except BadInput as error:
                 raise BadInput(
                     f"${name}: {error.message}", hint=f"Unset {name}, or give --run-id."
@@ -71,14 +71,16 @@ def known_lane(world: World, lane: str) -> str:
     config = world.config
     if found := config.canonical_lane(lane):
         return found
-    if folded(lane) == GLOBAL or world.loaded.problems:  # what a broken file declares, nobody knows
+    if (
+        comparison_key(lane) == GLOBAL or world.loaded_config.problems
+    ):  # what a broken file declares, nobody knows
         return lane
     with world.journal.backend.read() as view:
         if view.head(streams.lease(lane)):
             return lane
     raise BadInput(
-        f"there is no lane {shown(lane)}: nobody declared it, and nobody ever held it; "
-        + meant(lane, config.known_lanes(), "lanes"),
+        f"there is no lane {quote(lane)}: nobody declared it, and nobody ever held it; "
+        + did_you_mean(lane, config.known_lanes(), "lanes"),
         hint="`dos man lane` lists the lanes; [lanes] in dos.toml declares them.",
     )
 
@@ -87,11 +89,11 @@ def find(
     world: World, *, lane: str, owner: str = "", loop_ts: str = "", fence: int | None = None
 ) -> Lease | None:
     """The newest lease that fits everything that was given; an error where the lane's name can only be a mistake."""
-    wanted = folded(world.config.canonical_lane(lane) or lane) if lane else ""
+    wanted = comparison_key(world.config.canonical_lane(lane) or lane) if lane else ""
     fits = [
         lease
         for lease in world.journal.leases()
-        if (not wanted or folded(lease.lane) == wanted)
+        if (not wanted or comparison_key(lease.lane) == wanted)
         and (not owner or lease.holder == owner)
         and (not loop_ts or lease.loop_ts == loop_ts)
         and (fence is None or lease.fence == fence)
@@ -111,6 +113,6 @@ def checked_holder(lane: str | None, owner: str | None, fence: int | None) -> tu
             f"{missing} must say which lease is meant", hint="Give --lane and --owner, or --fence."
         )
     return (
-        "" if lane is None else checked(lane, "lane name"),
-        "" if owner is None else checked(owner, "owner"),
+        "" if lane is None else validated_name(lane, "lane name"),
+        "" if owner is None else validated_name(owner, "owner"),
     )

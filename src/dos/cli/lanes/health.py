@@ -13,7 +13,7 @@ from dos.errors import BadInput
 from dos.lanes import launch_health
 from dos.lanes.io import launch as evidence
 from dos.lanes.launch_health import Action, Policy
-from dos.text import checked
+from dos.text import validated_name
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
 
@@ -50,7 +50,7 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
-    checked(args.lane, "lane name")
+    validated_name(args.lane, "lane name")
     if args.window < 1:
         raise BadInput(f"--window {args.window} looks at nothing", hint="Give 1 or more runs.")
     seen = evidence.gather(

@@ -8,7 +8,7 @@ from dos.fleet.state.fleet import Fleet, Starts
 from dos.fleet.state.live import Pause, Watching
 from dos.journal import fold, streams
 from dos.journal.events.limits import PauseEnded, PauseRequested
-from dos.text import checked, listed
+from dos.text import join_some, validated_name
 from dos.verbs.context import Context, Reply, actor
 
 
@@ -18,7 +18,11 @@ def standing(context: Context) -> dict[str, Pause]:
 
 
 def lane_of(context: Context, given: str) -> str:
-    return caller.known_lane(context.journal_world, checked(given, "lane name")) if given else ""
+    return (
+        caller.known_lane(context.journal_world, validated_name(given, "lane name"))
+        if given
+        else ""
+    )
 
 
 def begin(context: Context, lane: str, reason: str) -> None:
@@ -38,7 +42,7 @@ def resumed(context: Context, given: str) -> Reply:
     """End a pause, or let a lane go on that was stopped; but whoever names nothing at all may have meant a run."""
     lane, paused = lane_of(context, given), standing(context)
     if not lane and lane not in paused:
-        lanes = f", but {listed(list(paused))} is" if paused else ""
+        lanes = f", but {join_some(list(paused))} is" if paused else ""
         raise BadInput(
             f"the fleet is not paused{lanes}, and no run is named",
             hint=f"`{ending(next(iter(paused)))}` ends that pause."

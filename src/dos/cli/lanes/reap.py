@@ -12,7 +12,7 @@ from dos.errors import Conflict
 from dos.lanes import abandoned
 from dos.lanes.io import abandoned as evidence
 from dos.lease import Lease
-from dos.text import checked, folded
+from dos.text import comparison_key, validated_name
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
 
@@ -25,12 +25,12 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
-    lane = checked(args.lane, "lane name") if args.lane else ""
-    wanted = folded(context.policy.canonical_lane(lane) or lane)
+    lane = validated_name(args.lane, "lane name") if args.lane else ""
+    wanted = comparison_key(context.policy.canonical_lane(lane) or lane)
     reaped: list[dict[str, Any]] = []
     kept: list[dict[str, Any]] = []
     for lease, seen in evidence.gather(context.world.journal):
-        if lease.is_lock or (wanted and folded(lease.lane) != wanted):
+        if lease.is_lock or (wanted and comparison_key(lease.lane) != wanted):
             continue
         verdict = abandoned.judge(seen)
         row = {

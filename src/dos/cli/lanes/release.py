@@ -10,7 +10,7 @@ from msgspec import Struct
 from dos.cli.lanes import caller
 from dos.errors import Fenced
 from dos.lease import Lease
-from dos.text import checked
+from dos.text import validated_name
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
 
@@ -31,7 +31,7 @@ class Args(Struct, kw_only=True):
 def run(args: Args, context: Context) -> Reply:
     lane, owner = caller.checked_holder(args.lane, args.owner, args.fence)
     if args.reason:
-        checked(args.reason, "reason", longest=LONGEST_REASON)
+        validated_name(args.reason, "reason", longest=LONGEST_REASON)
     lease = caller.find(
         context.journal_world, lane=lane, owner=owner, loop_ts=args.loop_ts, fence=args.fence
     )

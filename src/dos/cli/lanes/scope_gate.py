@@ -12,7 +12,7 @@ from dos.errors import BadInput
 from dos.lanes import scope
 from dos.lanes.io import scope as evidence
 from dos.lanes.scope import Policy
-from dos.text import checked
+from dos.text import validated_name
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
 
@@ -40,7 +40,7 @@ class Args(Struct, kw_only=True):
 
 def run(args: Args, context: Context) -> Reply:
     if args.lane:
-        checked(args.lane, "lane name")
+        validated_name(args.lane, "lane name")
     policy = Policy(
         allow_shared_infra=args.allow_shared_infra, creep_tolerance=args.creep_tolerance
     )

@@ -12,7 +12,7 @@ from dos.cli.lanes import caller
 from dos.journal import streams
 from dos.journal.events.fleet import SpawnIntended
 from dos.machine import process
-from dos.text import checked
+from dos.text import validated_name
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
 
@@ -35,16 +35,16 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
-    lane = caller.known_lane(context.policy_world, checked(args.lane, "lane name"))
+    lane = caller.known_lane(context.policy_world, validated_name(args.lane, "lane name"))
     host = process.host()
-    holder = checked(args.owner, "owner") if args.owner else f"{host}:{os.getppid()}"
+    holder = validated_name(args.owner, "owner") if args.owner else f"{host}:{os.getppid()}"
     fact = SpawnIntended(
         lane=lane,
         run_id=caller.run_id(args.run_id),
         host=host,
         holder=holder,
         loop_ts=caller.loop_stamp(args.loop_ts),
-        reason=checked(args.reason or f"spawn:{holder}", "reason", longest=LONGEST_REASON),
+        reason=validated_name(args.reason or f"spawn:{holder}", "reason", longest=LONGEST_REASON),
     )
     context.journal.record(streams.spawn(lane), fact)
     data = {"recorded": True, "lane": lane, "loop_ts": fact.loop_ts, "holder": holder}

@@ -15,7 +15,7 @@ from dos.lanes.arbitrate import Answer, Decision
 from dos.lanes.io import lane as evidence
 from dos.lanes.io import view
 from dos.lease import RefusalReason
-from dos.text import checked
+from dos.text import validated_name
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
 
@@ -35,7 +35,7 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
-    checked(args.lane, "lane name")
+    validated_name(args.lane, "lane name")
     if args.timeout is not None and args.timeout < 0:
         raise BadInput("--timeout cannot be below 0", hint="For example: --timeout 60")
     started = time.monotonic()

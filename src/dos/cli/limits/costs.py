@@ -14,8 +14,8 @@ from dos.journal import fold
 from dos.journal.store import Store
 from dos.limits.state import costs as view
 from dos.limits.state.spend import Spend
-from dos.text import shown
-from dos.times import second_stamp
+from dos.text import quote
+from dos.times import utc_stamp
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
 
@@ -35,7 +35,7 @@ def run(args: Args, context: Context) -> Reply:
     journal = context.journal_world.journal
     since_ms = _moment(args.since) if args.since else None
     told = view.costs(
-        _spend(journal, since_ms), args.by, None if since_ms is None else second_stamp(since_ms)
+        _spend(journal, since_ms), args.by, None if since_ms is None else utc_stamp(since_ms)
     )
     return Reply(text=view.render(told), data=to_builtins(told), indented=True)
 
@@ -51,6 +51,6 @@ def _moment(text: str) -> int:
         at = datetime.fromisoformat(text)
     except ValueError:
         raise BadInput(
-            f"--since {shown(text)} is no date", hint="For example: --since 2026-08-01."
+            f"--since {quote(text)} is no date", hint="For example: --since 2026-08-01."
         ) from None
     return int(at.replace(tzinfo=at.tzinfo or UTC).timestamp() * 1000)

@@ -17,7 +17,7 @@ from dos.limits.state.quota import Quota
 from dos.limits.view import key_of
 from dos.questions import state as decisions
 from dos.questions.state import Decisions
-from dos.text import listed, shown
+from dos.text import join_some, quote
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply, actor
 
@@ -67,10 +67,10 @@ def _meant(key: str, holding: list[Limit]) -> Limit:
     meant = [each for each in holding if not key or key in (key_of(each), str(each.key))]
     if len(meant) == 1:
         return meant[0]
-    names = listed([key_of(each) for each in holding])
+    names = join_some([key_of(each) for each in holding])
     if key:
         hint = f"The limits are: {names}." if holding else "No provider is limited."
-        raise BadInput(f"there is no limit {shown(key)}", hint=hint)
+        raise BadInput(f"there is no limit {quote(key)}", hint=hint)
     raise BadInput(
         f"{len(holding)} providers are limited: {names}",
         hint=f"Name one: dos limits lift {key_of(meant[0])}",

@@ -16,7 +16,7 @@ from dos.journal import fold
 from dos.limits import quota, view
 from dos.limits.quota import Candidate
 from dos.limits.state.quota import Quota
-from dos.times import moment
+from dos.times import utc_datetime
 from dos.units.io import units as sources
 from dos.units.unit import Unit
 from dos.verbs.args import Option
@@ -41,7 +41,9 @@ def run(args: Args, context: Context) -> Reply:
     holding = [each for each in found.limits.values() if each.ending]
     shown = holding if args.all else used
     rows = view.rows(shown, world.config.quota, waits=_waits(world) if agents else {}, used=used)
-    return Reply(text=view.render(rows, moment(now_ms)), data=to_builtins(rows), indented=True)
+    return Reply(
+        text=view.render(rows, utc_datetime(now_ms)), data=to_builtins(rows), indented=True
+    )
 
 
 def _agents(config: Config, units: list[Unit]) -> list[Candidate]:

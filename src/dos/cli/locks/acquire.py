@@ -13,8 +13,8 @@ from dos.errors import BadInput
 from dos.journal.store import Store
 from dos.lanes.io.view import Row
 from dos.lease import Lease
-from dos.text import checked
-from dos.times import second_stamp
+from dos.text import validated_name
+from dos.times import utc_stamp
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
 
@@ -35,7 +35,7 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
-    owner = checked(args.owner, "owner")
+    owner = validated_name(args.owner, "owner")
     if (
         args.retries < 0
         or args.retry_interval < 0
@@ -59,7 +59,7 @@ def run(args: Args, context: Context) -> Reply:
 def _attempt(store: Store, owner: str, ttl_ms: int) -> Reply:
     before = archive_lock.held(store)
     if before and before.lease.holder == owner and store.renew([before.lease.fence]).kept:
-        stamp = second_stamp(before.lease.beat_ms)
+        stamp = utc_stamp(before.lease.beat_ms)
         return _reply(
             "re-entrant", f"re-entrant {owner} prev-acquired-at={stamp}", before, owner=owner
         )

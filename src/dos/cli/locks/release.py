@@ -11,7 +11,7 @@ from dos.cli.locks import archive_lock
 from dos.errors import Conflict, Fenced
 from dos.journal.store import Store
 from dos.lanes.io.view import Row
-from dos.text import checked
+from dos.text import validated_name
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
 
@@ -24,7 +24,7 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
-    owner = checked(args.owner, "owner")
+    owner = validated_name(args.owner, "owner")
     held = archive_lock.held(context.journal_world.journal)
     if held is None:
         return Reply(

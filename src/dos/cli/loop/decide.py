@@ -21,7 +21,7 @@ from dos.cli.input import answer_lines
 from dos.errors import BadInput
 from dos.loop import decide, tokens
 from dos.loop.types import IterationOutcome, LoopDecision, LoopState
-from dos.text import checked, shown
+from dos.text import quote, validated_name
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
 
@@ -93,7 +93,7 @@ def _durable(args: Args, context: Context, outcome: IterationOutcome) -> Reply:
 
     if args.attempt is not None and args.iteration is None:
         raise BadInput("--attempt says which try of an iteration", hint="Give --iteration, too.")
-    run_id = run_ids.checked_id(args.run)
+    run_id = run_ids.validated_run_id(args.run)
     given = _read(args.evidence, "--evidence", LoopState) if args.evidence else LoopState()
     if given.completion is None:
         given = structs.replace(given, completion=_completion(context, run_id))
@@ -104,8 +104,8 @@ def _durable(args: Args, context: Context, outcome: IterationOutcome) -> Reply:
         outcome,
         fresh=start,
         evidence=given,
-        lane=checked(args.lane, "lane name") if args.lane else "",
-        unit=checked(args.unit, "unit") if args.unit else "",
+        lane=validated_name(args.lane, "lane name") if args.lane else "",
+        unit=validated_name(args.unit, "unit") if args.unit else "",
         iteration=args.iteration,
         attempt=args.attempt,
         fence=_fence(),
@@ -134,7 +134,7 @@ def _fence() -> int | None:
     exported = os.environ.get("DOS_FENCE", "")
     if exported and not exported.isdecimal():
         raise BadInput(
-            f"$DOS_FENCE is {shown(exported)}, which is no fence", hint="Unset DOS_FENCE."
+            f"$DOS_FENCE is {quote(exported)}, which is no fence", hint="Unset DOS_FENCE."
         )
     return int(exported) if exported else None
 
@@ -175,7 +175,7 @@ def _read_file(name: str, where: str) -> bytes:
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or str(error)
         raise BadInput(
-            f"{where}: {shown(name)} is neither JSON nor a file: {why}", hint=FIELDS
+            f"{where}: {quote(name)} is neither JSON nor a file: {why}", hint=FIELDS
         ) from error
 
 

@@ -18,7 +18,7 @@ from dos.loop.io.liveness import Traces
 from dos.loop.verdicts import liveness
 from dos.loop.verdicts.liveness import Answer
 from dos.machine import process
-from dos.text import checked
+from dos.text import validated_name
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
 
@@ -61,9 +61,9 @@ class Args(Struct, kw_only=True):
 def run(args: Args, context: Context) -> Reply:
     world, config = context.world, context.world.config
     wanted = Wanted(
-        run_id=run_ids.checked_id(args.run_id),
+        run_id=run_ids.validated_run_id(args.run_id),
         lane=_lane(args, context),
-        loop_ts=checked(args.loop_ts, "loop stamp") if args.loop_ts else "",
+        loop_ts=validated_name(args.loop_ts, "loop stamp") if args.loop_ts else "",
     )
     if args.now_ms is not None and args.now_ms < 0:
         raise BadInput(
@@ -84,7 +84,7 @@ def run(args: Args, context: Context) -> Reply:
 
 def _lane(args: Args, context: Context) -> str:
     return (
-        (context.world.config.canonical_lane(checked(args.lane, "lane name")) or args.lane)
+        (context.world.config.canonical_lane(validated_name(args.lane, "lane name")) or args.lane)
         if args.lane
         else ""
     )
@@ -104,7 +104,7 @@ def _told(args: Args, context: Context, wanted: Wanted, traces: Traces) -> Trace
         traces = structs.replace(traces, region=region)
     if args.start_sha:
         sha, made_ms = evidence.started_at(
-            context.world.git, checked(args.start_sha, "start commit")
+            context.world.git, validated_name(args.start_sha, "start commit")
         )
         traces = structs.replace(traces, start_sha=sha, since_ms=made_ms)
     if args.last_heartbeat_age_ms is not None:
@@ -115,7 +115,7 @@ def _told(args: Args, context: Context, wanted: Wanted, traces: Traces) -> Trace
 def _alive(args: Args, known: bool | None) -> bool | None:
     if args.no_proc:
         return None
-    if args.host_id and checked(args.host_id, "host") != process.host():
+    if args.host_id and validated_name(args.host_id, "host") != process.host():
         return None  # nobody here can say
     if args.pid is None:
         return known

@@ -7,7 +7,7 @@ from typing import TypeVar
 from msgspec import Struct, structs
 
 from dos.errors import BadInput
-from dos.text import shown
+from dos.text import quote
 
 MOST_DIGITS = 19
 P = TypeVar("P", bound=Struct)
@@ -23,7 +23,7 @@ def listed(text: str, flag: str) -> tuple[int, ...]:
             or len(word) > MOST_DIGITS
         ):
             raise BadInput(
-                f"{flag}: {shown(word)} is not a whole number", hint=f"For example: {flag} 5,4,3"
+                f"{flag}: {quote(word)} is not a whole number", hint=f"For example: {flag} 5,4,3"
             )
     return tuple(map(int, words))
 

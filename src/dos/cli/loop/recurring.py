@@ -27,7 +27,7 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
-    run_id = run_ids.checked_id(args.run_id) if args.run_id else ""
+    run_id = run_ids.validated_run_id(args.run_id) if args.run_id else ""
     with sensible("recurring"):
         policy = Policy(min_recurrence=args.min_recurrence)
     seen = evidence.gather(context.world.journal, run_id)

@@ -15,7 +15,7 @@ from dos.errors import BadInput
 from dos.fleet.worker.start_state import fresh
 from dos.loop import record, replay, tokens
 from dos.loop.types import LoopDecision
-from dos.text import shown
+from dos.text import quote
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
 
@@ -66,6 +66,6 @@ def _policy(path: str) -> replay.Policy:
 
     text = read_text(Path(path))
     if text is None:
-        raise BadInput(f"there is no file {shown(path)}", hint="Give a dos.toml.")
+        raise BadInput(f"there is no file {quote(path)}", hint="Give a dos.toml.")
     config = parse(text, Path(path)).config
     return replay.Policy(loop=fresh(config), liveness=config.liveness)

@@ -12,8 +12,8 @@ from dos.cli.lanes import caller
 from dos.journal import streams
 from dos.journal.events.fleet import UnitAttempted
 from dos.machine import process
-from dos.text import checked
-from dos.times import second_stamp
+from dos.text import validated_name
+from dos.times import utc_stamp
 from dos.units.io import named_unit, units
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
@@ -35,9 +35,9 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
-    lane = checked(args.lane, "lane name") if args.lane else ""
-    loop_ts = checked(args.loop_ts, "loop stamp") if args.loop_ts else ""
-    word = checked(args.unit, "unit")
+    lane = validated_name(args.lane, "lane name") if args.lane else ""
+    loop_ts = validated_name(args.loop_ts, "loop stamp") if args.loop_ts else ""
+    word = validated_name(args.unit, "unit")
     declared = named_unit.find(
         units.read(context.world.workspace, context.world.config).units, word
     )
@@ -51,7 +51,7 @@ def run(args: Args, context: Context) -> Reply:
         text=declared.fingerprint if declared else "",
     )
     event = context.journal.record(streams.unit(fact.unit), fact)
-    ts = second_stamp(event.at_ms)
+    ts = utc_stamp(event.at_ms)
     return Reply(
         text=f"recorded  {fact.unit}: {fact.outcome} at {ts}",
         data={

@@ -10,7 +10,7 @@ from msgspec import Struct, to_builtins
 from dos.backlog import cooldown
 from dos.backlog.cooldown import EXIT_CODES
 from dos.backlog.io import cooldown as evidence
-from dos.text import checked
+from dos.text import validated_name
 from dos.times import now_ms
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
@@ -29,7 +29,7 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
-    unit, now = checked(args.unit, "unit"), now_ms(args.now_ms)
+    unit, now = validated_name(args.unit, "unit"), now_ms(args.now_ms)
     seen = evidence.gather(context.world, unit, now_ms=now, instead=args.attempts)
     verdict = cooldown.judge(seen, context.policy.cooldown)
     return Reply(

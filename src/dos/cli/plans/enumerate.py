@@ -10,7 +10,7 @@ from msgspec import DecodeError, Struct, ValidationError, json, to_builtins
 
 from dos.errors import BadInput
 from dos.loop import tokens
-from dos.text import checked, shown
+from dos.text import quote, validated_name
 from dos.units.io import documents
 from dos.units.markdown import document
 from dos.units.markdown.enumerate import Enumeration, enumerate_units
@@ -35,11 +35,11 @@ def run(args: Args, context: Context) -> Reply:
     text = documents.read_text(path)
     if not isinstance(text, str):
         why = "it is not a file" if text is None else text.why
-        raise BadInput(f"{shown(args.plan_doc)}: {why}", hint="Give the path of a plan document.")
+        raise BadInput(f"{quote(args.plan_doc)}: {why}", hint="Give the path of a plan document.")
     found = enumerate_units(
         text,
         context.world.config.enumerate,
-        checked(args.series, "series") if args.series else "",
+        validated_name(args.series, "series") if args.series else "",
         _listed(args.shipped),
         plan=document.plan_name(path.name),
     )
@@ -56,7 +56,7 @@ def _found(written: str, context: Context) -> Path:
         except (OSError, ValueError):  # a name that is too long, or holds a NUL
             break
     raise BadInput(
-        f"there is no document {shown(written)}", hint="`dos plan --once` shows the documents."
+        f"there is no document {quote(written)}", hint="`dos plan --once` shows the documents."
     )
 
 

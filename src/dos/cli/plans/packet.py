@@ -24,7 +24,7 @@ from dos.packets.io import gather
 from dos.packets.io import named_packet as written_packet
 from dos.packets.io.files import Written
 from dos.packets.packet import Packet
-from dos.text import checked
+from dos.text import validated_name
 from dos.units.unit import Unit
 from dos.unknown import Unknown
 from dos.verbs.args import Option
@@ -54,7 +54,7 @@ def run(args: Args, context: Context) -> Reply:
         raise BadInput(
             f"a packet of {args.limit} picks holds nothing", hint="Give --limit 1 or more."
         )
-    scope = [checked(word, "scope") for word in args.scope]
+    scope = [validated_name(word, "scope") for word in args.scope]
     config, now = context.policy, datetime.now(UTC)
     found = gather.gather(
         context.world,

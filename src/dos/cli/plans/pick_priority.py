@@ -10,7 +10,7 @@ from msgspec import Struct, to_builtins
 from dos.backlog import priority
 from dos.backlog.io import priority as evidence
 from dos.backlog.priority import EXIT_CODES
-from dos.text import checked
+from dos.text import validated_name
 from dos.units.io import named_unit
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
@@ -26,7 +26,7 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
-    unit = checked(args.unit, "unit")
+    unit = validated_name(args.unit, "unit")
     if args.attempts is None:
         unit = named_unit.resolve(context.world, unit)
     verdict = priority.judge(evidence.gather(context.world, unit, instead=args.attempts))

@@ -14,7 +14,7 @@ from dos.backlog.pickable import OFFERABLE, Evidence, Verdict
 from dos.backlog.waiting import Waits
 from dos.errors import BadInput
 from dos.reasons import table
-from dos.text import checked
+from dos.text import validated_name
 from dos.times import now_ms
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
@@ -39,7 +39,7 @@ class Args(Struct, kw_only=True):
 def run(args: Args, context: Context) -> Reply:
     now = now_ms(args.now_ms)
     if args.unit or args.state is None:
-        checked(args.unit, "unit")
+        validated_name(args.unit, "unit")
     if args.state is not None:
         return _reply(pickable.judge(_told(args.state, args.unit, now)))
     known, waits = _gathered(args.unit, context, now)

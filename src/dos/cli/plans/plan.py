@@ -20,7 +20,7 @@ from dos.fields import BadValue
 from dos.fleet import unit_lanes
 from dos.fleet.state.fleet import Fleet
 from dos.journal import fold
-from dos.text import as_text, checked, shown
+from dos.text import quote, replace_undecodable, validated_name
 from dos.units.io import units as sources
 from dos.units.portfolio import Portfolio
 from dos.units.unit import Unit
@@ -59,7 +59,7 @@ def run(args: Args, context: Context) -> Reply:
         )
     if args.source and args.source not in SOURCES:
         raise BadInput(
-            f"there is no source {shown(args.source)}", hint=f"Use one of: {', '.join(SOURCES)}."
+            f"there is no source {quote(args.source)}", hint=f"Use one of: {', '.join(SOURCES)}."
         )
     board = look(args, context.world)
     try:
@@ -108,7 +108,7 @@ def look(args: Args, world: World) -> Board:
         else "markdown"
         if SOURCES[source] == "documents"
         else source,
-        initialized=world.loaded.path is not None,
+        initialized=world.loaded_config.path is not None,
         phases=rows,
         activity=_activity(world),
         summary=plan_board.summary(rows),
@@ -118,8 +118,8 @@ def look(args: Args, world: World) -> Board:
 
 def _named(words: list[str]) -> Portfolio:
     """PLAN PHASE pairs; a word that is left over is a plan without a phase."""
-    plans = [checked(word, "plan") for word in words[::2]]
-    phases = [*(checked(word, "phase") for word in words[1::2]), ""]
+    plans = [validated_name(word, "plan") for word in words[::2]]
+    phases = [*(validated_name(word, "phase") for word in words[1::2]), ""]
     return Portfolio(
         units=tuple(
             Unit(plan=plan, id=phase, title="") for plan, phase in zip(plans, phases, strict=False)
@@ -149,7 +149,7 @@ def _activity(world: World) -> list[Commit]:
         )
     except GitFailed:
         return []  # what git cannot say of the units is in their rows
-    records = as_text(said).split("\0")
+    records = replace_undecodable(said).split("\0")
     return [
         Commit(sha=sha, subject=subject)
         for sha, _, subject in (each.partition(" ") for each in records)

@@ -16,7 +16,7 @@ from dos.receipts import receipt as receipts
 from dos.receipts.io import public_keys
 from dos.receipts.io.attest import Asked, attested
 from dos.receipts.io.sign import signer
-from dos.text import checked, shown
+from dos.text import quote, validated_name
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
 from dos.witness.belief import Answer
@@ -73,7 +73,7 @@ def run(args: Args, context: Context) -> Reply:
     if args.out:
         write(args.out, signed)
     tied = "bound to its unit" if signed.bound else "not bound to a unit"
-    line = f"{verdict.answer}  {shown(args.claim)} at {signed.commit[:9]}, {tied}: {verdict.reason}"
+    line = f"{verdict.answer}  {quote(args.claim)} at {signed.commit[:9]}, {tied}: {verdict.reason}"
     return Reply(
         code=EXITS[verdict.answer],
         text=f"{line}\n"
@@ -87,7 +87,7 @@ def run(args: Args, context: Context) -> Reply:
 
 def _check(args: Args) -> None:
     if args.unit:
-        checked(args.unit, "unit")
+        validated_name(args.unit, "unit")
     if bool(args.before) != bool(args.after):
         raise BadInput("a state has to be seen twice", hint="Give --before and --after together.")
     if bool(args.accept_cmd) == bool(args.before):
@@ -99,7 +99,7 @@ def _check(args: Args) -> None:
         raise BadInput("--third-party is said of snapshots", hint="Leave it out with --accept-cmd.")
     if args.timestamp and receipts.moment(args.timestamp) is None:
         raise BadInput(
-            f"{shown(args.timestamp)} is no moment",
+            f"{quote(args.timestamp)} is no moment",
             hint="For example: --timestamp 2031-01-31T09:30:00Z",
         )
     if args.expires_days is not None and not 0 < args.expires_days <= LONGEST_DAYS:

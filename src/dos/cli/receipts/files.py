@@ -7,7 +7,7 @@ from dos.cli import input as given_text
 from dos.errors import BadInput
 from dos.receipts import receipt as receipts
 from dos.receipts.receipt import LARGEST_BYTES, SCHEMA, Receipt
-from dos.text import LONGEST_PATH, shown
+from dos.text import LONGEST_PATH, quote
 from dos.unknown import Unknown
 from dos.witness.io import writable
 
@@ -27,7 +27,7 @@ def write(name: str, receipt: Receipt) -> None:
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else "that is no path"
         raise BadInput(
-            f"{shown(name, LONGEST_PATH)} cannot be written: {why}", hint="Name another --out."
+            f"{quote(name, LONGEST_PATH)} cannot be written: {why}", hint="Name another --out."
         ) from error
 
 
@@ -40,7 +40,7 @@ def _check_replaceable(path: Path) -> None:
     old = writable.contents(path) if there else b""
     if there and (isinstance(old, Unknown) or SCHEMA.encode() not in old):
         raise BadInput(
-            f"{shown(str(path), LONGEST_PATH)} is there, and is no receipt",
+            f"{quote(str(path), LONGEST_PATH)} is there, and is no receipt",
             hint="Name another --out.",
         )
 

@@ -8,7 +8,7 @@ from dos.cli.receipts.files import write
 from dos.errors import BadInput
 from dos.receipts import receipt
 from dos.receipts.io import find
-from dos.text import checked, shown
+from dos.text import quote, validated_name
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
 
@@ -26,12 +26,12 @@ class Args(Struct, kw_only=True):
 def run(args: Args, context: Context) -> Reply:
     if not args.unit and "/" not in args.plan:
         raise BadInput(
-            f"{shown(args.plan)} is a plan; which unit of it?", hint=f"dos receipt {args.plan} UNIT"
+            f"{quote(args.plan)} is a plan; which unit of it?", hint=f"dos receipt {args.plan} UNIT"
         )
     name = (
-        f"{checked(args.plan, 'plan')}/{checked(args.unit, 'unit')}"
+        f"{validated_name(args.plan, 'plan')}/{validated_name(args.unit, 'unit')}"
         if args.unit
-        else checked(args.plan, "unit")
+        else validated_name(args.plan, "unit")
     )
     issued = find.gather_issued(context.journal_world, name)
     if not issued:

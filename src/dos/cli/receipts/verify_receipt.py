@@ -21,7 +21,7 @@ from dos.receipts.io import find as evidence
 from dos.receipts.io import notes, public_keys
 from dos.receipts.io.public_keys import PublicKey
 from dos.receipts.receipt import Receipt, Rejected
-from dos.text import checked
+from dos.text import validated_name
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
 
@@ -44,7 +44,7 @@ class Args(Struct, kw_only=True):
 def run(args: Args, context: Context) -> Reply:
     git = None if args.offline else _repository(context)
     commit = _commit(args.commit, git) if args.commit else ""
-    unit = checked(args.unit, "unit") if args.unit else ""
+    unit = validated_name(args.unit, "unit") if args.unit else ""
     data = [read(args.receipt)] if args.receipt or not commit else _noted(git, commit)
     trusted = public_keys.trusted(args.key_file)
     judged = [_judged(each, trusted, git, commit, unit) for each in data]

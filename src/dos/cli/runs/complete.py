@@ -29,7 +29,7 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
-    run_id = run_ids.checked_id(args.run_id)
+    run_id = run_ids.validated_run_id(args.run_id)
     world = context.world
     seen = run_stream.read(world.journal, run_id)
     found = declared.gather(world, run_id, seen)

@@ -8,7 +8,7 @@ from dos.fleet.state.fleet import Fleet
 from dos.journal import fold, streams
 from dos.journal.events.envelope import Event
 from dos.journal.store import Store
-from dos.text import shown
+from dos.text import quote
 from dos.verbs.context import Context, Reply
 
 
@@ -37,7 +37,7 @@ def find(context: Context, given: str) -> Found:
 def named(store: Store, given: str) -> str:
     """A lane means the newest run on it, a unit the one that is or was last at it."""
     if given.startswith("RID-"):
-        return run_ids.checked_id(given)
+        return run_ids.validated_run_id(given)
     fleet, _ = fold.current(store, Fleet)
     on_lane = [run_id for run_id, run in fleet.runs.items() if run.lane == given]
     of_unit = [
@@ -48,7 +48,7 @@ def named(store: Store, given: str) -> str:
     if run_id := max(on_lane or of_unit, default=""):
         return run_id
     raise BadInput(
-        f"{shown(given)} is no run id, no lane that was worked on, and no unit that was tried",
+        f"{quote(given)} is no run id, no lane that was worked on, and no unit that was tried",
         hint="`dos top` shows the lanes, `dos status` the runs; without a name it is the newest run.",
     )
 

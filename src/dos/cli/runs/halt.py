@@ -25,7 +25,7 @@ from dos.journal.store import Entry, Store
 from dos.lease import Lease
 from dos.loop import tokens
 from dos.machine import process
-from dos.text import checked
+from dos.text import validated_name
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply, actor
 
@@ -130,7 +130,7 @@ def _halted(args: Args, context: Context) -> Reply:
             "--timeout cannot be below 0", hint="For example: --timeout 60; 0 only asks."
         )
     run_id = find_run.named(context.journal_world.journal, args.run)
-    by = checked(args.owner, "owner") if args.owner else actor()
+    by = validated_name(args.owner, "owner") if args.owner else actor()
     reason = run_checks.text(args.reason, "reason") or "halt"
     resume_sha = run_checks.commit(context, args.resume_sha) if args.resume_sha else ""
     reading = context.journal_world.journal
@@ -201,13 +201,13 @@ def _data(run_id: str, lane: str, *, halted: bool, stop_reason: str = "") -> dic
 
 
 def _proposed(args: Args, context: Context) -> Reply:
-    handle = checked(args.handle, "handle")
-    owner = checked(args.owner, "owner") if args.owner else ""
-    lane = checked(args.lane, "lane name") if args.lane else ""
-    loop_ts = checked(args.loop_ts, "loop stamp") if args.loop_ts else ""
+    handle = validated_name(args.handle, "handle")
+    owner = validated_name(args.owner, "owner") if args.owner else ""
+    lane = validated_name(args.lane, "lane name") if args.lane else ""
+    loop_ts = validated_name(args.loop_ts, "loop stamp") if args.loop_ts else ""
     command = run_checks.text(args.command, "command")
     reason = run_checks.text(args.reason, "reason") or (f"halt:{owner}" if owner else "halt")
-    run_id = run_ids.checked_id(args.run_id) if args.run_id else ""
+    run_id = run_ids.validated_run_id(args.run_id) if args.run_id else ""
     resume_sha = run_checks.commit(context, args.resume_sha) if args.resume_sha else ""
     lease = _lease(context, handle, lane, loop_ts)
     fact = HaltProposed(

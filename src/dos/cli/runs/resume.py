@@ -18,7 +18,7 @@ from dos.journal.store import Store
 from dos.runs import resume
 from dos.runs.io import resume as evidence
 from dos.runs.resume import EXIT_CODES, Answer, Verdict
-from dos.text import shown
+from dos.text import quote
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
 
@@ -43,10 +43,10 @@ def run(args: Args, context: Context) -> Reply:
         return _unpaused(args, context)
     if args.lane and args.run_id:
         raise BadInput(
-            f"{shown(args.lane)} and --run-id are two things to resume",
+            f"{quote(args.lane)} and --run-id are two things to resume",
             hint="Leave one of them out.",
         )
-    run_id = run_ids.checked_id(named)
+    run_id = run_ids.validated_run_id(named)
     try:
         verdict, proposed_now, successor = _asked(args, context, context.world.journal, run_id)
     except StoreBusy as error:  # its own exit code would say that the run cannot go on

@@ -30,7 +30,7 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
-    run_id = run_ids.checked_id(args.run_id)
+    run_id = run_ids.validated_run_id(args.run_id)
     if "\0" in args.transcript:
         raise BadInput("--transcript is no file name", hint="Give a file of JSON lines.")
     seen = run_stream.read(context.world.journal, run_id)

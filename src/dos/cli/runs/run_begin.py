@@ -24,7 +24,7 @@ from dos.journal.run_state import Run
 from dos.regions import region
 from dos.runs import resume
 from dos.runs.io import resume as evidence
-from dos.text import checked, shown
+from dos.text import quote, validated_name
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
 
@@ -64,9 +64,9 @@ class Args(Struct, kw_only=True):
 
 def run(args: Args, context: Context) -> Reply:
     if args.run_id:
-        run_ids.checked_id(args.run_id)
+        run_ids.validated_run_id(args.run_id)
     if args.approve:
-        checked(args.approve, "name of who approves")
+        validated_name(args.approve, "name of who approves")
     intent = _successor(args, context) if args.resumes else _declared(args, context)
     data = {
         "run_id": intent.run_id,
@@ -123,18 +123,18 @@ def _declared(args: Args, context: Context) -> IntentDeclared:
 def _intent(args: Args, context: Context) -> IntentDeclared:
     lane = ""
     if args.lane:
-        checked(args.lane, "lane name")
+        validated_name(args.lane, "lane name")
         lane = context.policy.canonical_lane(args.lane) or ""
         if not lane:
             known = ", ".join(context.policy.known_lanes())
             raise BadInput(
-                f"there is no lane {shown(args.lane)}; the lanes are {known}",
+                f"there is no lane {quote(args.lane)}; the lanes are {known}",
                 hint="`dos man lane` lists them.",
             )
-    steps = [checked(step, "step") for step in args.step]
+    steps = [validated_name(step, "step") for step in args.step]
     if twice := next((step for place, step in enumerate(steps) if step in steps[:place]), None):
         raise BadInput(
-            f"the step {shown(twice)} is named twice", hint="Name each step once, in order."
+            f"the step {quote(twice)} is named twice", hint="Name each step once, in order."
         )
     return IntentDeclared(
         run_id=args.run_id,
@@ -162,7 +162,7 @@ def _regions(given: Sequence[str], steps: Sequence[str]) -> dict[str, list[str]]
         step = max((step for step in steps if text.startswith(f"{step}=")), key=len, default=None)
         if step is None:
             raise BadInput(
-                f"--region {shown(text)} names none of the steps",
+                f"--region {quote(text)} names none of the steps",
                 hint="Write it as STEP=GLOB, with a --step STEP.",
             )
         found.setdefault(step, []).append(text.removeprefix(f"{step}="))
@@ -240,7 +240,7 @@ def _successor(args: Args, context: Context) -> IntentDeclared:
             "a run that goes on has the goal and the steps that are left",
             hint="Give only --resumes RID.",
         )
-    before = run_ids.checked_id(args.resumes)
+    before = run_ids.validated_run_id(args.resumes)
     left = run_checks.open_run(context, before)
     minted = _minted(left.lane, before, left.root_id)
     successor = args.run_id or minted.run_id

@@ -7,7 +7,7 @@ from dos.git import commits
 from dos.journal import run_stream
 from dos.journal.events.envelope import Fact
 from dos.journal.run_state import Run
-from dos.text import checked, shown
+from dos.text import quote, validated_name
 from dos.verbs.context import Context
 
 LONGEST_TEXT = 1_000
@@ -43,10 +43,10 @@ def write(context: Context, run_id: str, fact: Fact) -> None:
 
 
 def declared_step(run: Run, step: str) -> str:
-    checked(step, "step")
+    validated_name(step, "step")
     if run.steps and step not in run.steps:
         raise BadInput(
-            f"{shown(step)} is none of the declared steps: {', '.join(run.steps[:20])}",
+            f"{quote(step)} is none of the declared steps: {', '.join(run.steps[:20])}",
             hint="`dos run begin --run-id RUN --step …` declares more.",
         )
     return step
@@ -64,10 +64,10 @@ def fence(run_id: str) -> int | None:
         return None
     if not exported.isdecimal() or len(exported) > 18:
         raise BadInput(
-            f"$DOS_FENCE is {shown(exported)}, which is no fence", hint="Unset DOS_FENCE."
+            f"$DOS_FENCE is {quote(exported)}, which is no fence", hint="Unset DOS_FENCE."
         )
     return int(exported)
 
 
 def text(given: str, what: str) -> str:
-    return checked(given, what, longest=LONGEST_TEXT) if given else ""
+    return validated_name(given, what, longest=LONGEST_TEXT) if given else ""

@@ -23,7 +23,7 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
-    run_id = run_ids.checked_id(args.run)
+    run_id = run_ids.validated_run_id(args.run)
     step = run_checks.declared_step(run_checks.open_run(context, run_id), args.step)
     fact = StepClaimed(run_id=run_id, step=step, sha=run_checks.commit(context, args.sha))
     run_checks.write(context, run_id, fact)

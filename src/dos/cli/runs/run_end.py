@@ -37,7 +37,7 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
-    run_id = run_ids.checked_id(args.run)
+    run_id = run_ids.validated_run_id(args.run)
     fact = RunEnded(
         run_id=run_id, result=args.result, reason=run_checks.text(args.reason, "reason")
     )

@@ -34,7 +34,7 @@ class Args(Struct, kw_only=True):
 def run(args: Args, context: Context) -> Reply:
     root = args.root
     if args.parent is not None and root is None:
-        root = _root_of(context.journal_world.journal, run_ids.checked_id(args.parent))
+        root = _root_of(context.journal_world.journal, run_ids.validated_run_id(args.parent))
     now_ms = time.time_ns() // 1_000_000
     # Not from `secrets`, which loads a library of ciphers for it.
     entropy = int.from_bytes(os.urandom(8)) >> (64 - run_ids.ENTROPY_BITS)

@@ -15,7 +15,7 @@ from dos.journal.events.runs import RunSuspended
 from dos.runs import resume
 from dos.runs.io import resume as evidence
 from dos.runs.io.rewind import turns
-from dos.text import shown
+from dos.text import quote
 from dos.unknown import Unknown
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
@@ -36,7 +36,7 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
-    run_id = run_ids.checked_id(args.run)
+    run_id = run_ids.validated_run_id(args.run)
     fact = RunSuspended(
         run_id=run_id,
         reason=run_checks.text(args.reason, "reason"),
@@ -71,12 +71,12 @@ def _stamped(args: Args, fact: RunSuspended) -> RunSuspended:
     )
     if isinstance(found, Unknown):
         raise BadInput(
-            f"--transcript {shown(args.transcript)}: {found.why}", hint="Give a file of JSON lines."
+            f"--transcript {quote(args.transcript)}: {found.why}", hint="Give a file of JSON lines."
         )
     turn = len(found) - 1 if args.checkpoint_turn is None else args.checkpoint_turn
     if not 0 <= turn < len(found):
         raise BadInput(
-            f"{shown(args.transcript)} has {len(found)} turns and no turn {turn}",
+            f"{quote(args.transcript)} has {len(found)} turns and no turn {turn}",
             hint="Turns count from 0.",
         )
     return structs.replace(

@@ -31,7 +31,7 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
-    run_id = run_ids.checked_id(args.run)
+    run_id = run_ids.validated_run_id(args.run)
     seen = run_checks.open_run(context, run_id)
     step = run_checks.declared_step(seen, args.step)
     named = args.sha or seen.claimed.get(step, "")

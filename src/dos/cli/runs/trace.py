@@ -20,7 +20,7 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
-    seen = trace.gather(context.world, run_ids.checked_id(args.run_id))
+    seen = trace.gather(context.world, run_ids.validated_run_id(args.run_id))
     return Reply(
         code=0 if seen.found else 1,
         text=view.render_trace(seen),

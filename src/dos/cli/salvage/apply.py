@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from dos.cli.salvage import saved as reading
 from dos.landing import salvage
-from dos.text import counted, on_one_line
+from dos.text import plural, printable_path
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
 
@@ -27,7 +27,7 @@ class Args(Struct, kw_only=True):
 def run(args: Args, context: Context) -> Reply:
     saved = salvage.find(reading.everything(context), args.ref)
     answer = salvage.apply(context.journal_world.workspace.tree, saved, dry_run=args.dry_run)
-    files = [on_one_line(path) for path in answer.files]
+    files = [printable_path(path) for path in answer.files]
     data = {
         "ref": saved.ref,
         "commit": saved.commit,
@@ -57,7 +57,7 @@ def run(args: Args, context: Context) -> Reply:
         )
     would = "would be changed" if args.dry_run else "changed, and nothing is committed"
     return Reply(
-        text="\n  ".join([f"{saved.name}: {counted(len(files), 'file')} {would}", *files]),
+        text="\n  ".join([f"{saved.name}: {plural(len(files), 'file')} {would}", *files]),
         data=data,
         next_action=""
         if args.dry_run

@@ -11,7 +11,7 @@ from msgspec import Struct
 from dos.cli.salvage import saved as reading
 from dos.errors import BadInput
 from dos.landing import salvage
-from dos.text import counted
+from dos.text import plural
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
 
@@ -36,7 +36,7 @@ def run(args: Args, context: Context) -> Reply:
     names = [f"{saved.number} ({saved.name})" for saved in found.values()]
     if not args.yes and not args.dry_run:
         raise BadInput(
-            f"{counted(len(found), 'piece')} of saved work would go: {', '.join(names)}; nothing was dropped",
+            f"{plural(len(found), 'piece')} of saved work would go: {', '.join(names)}; nothing was dropped",
             hint=f"Say that you mean it: dos salvage drop {' '.join(args.refs)} --yes",
         )
     dropped = []

@@ -7,8 +7,8 @@ from msgspec import Struct
 from dos.cli.salvage import saved as reading
 from dos.errors import BadInput
 from dos.landing import salvage
-from dos.text import checked, folded
-from dos.times import second_stamp
+from dos.text import comparison_key, validated_name
+from dos.times import utc_stamp
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
 
@@ -23,11 +23,11 @@ class Args(Struct, kw_only=True):
 def run(args: Args, context: Context) -> Reply:
     if args.limit < 0:
         raise BadInput(f"--limit {args.limit} is below 0", hint="0 shows all.")
-    lane = folded(checked(args.lane, "lane name")) if args.lane else ""
+    lane = comparison_key(validated_name(args.lane, "lane name")) if args.lane else ""
     there = [
         saved
         for saved in reversed(reading.everything(context))
-        if not lane or folded(saved.lane) == lane
+        if not lane or comparison_key(saved.lane) == lane
     ]
     some = [
         salvage.sized(context.journal_world.git, saved) for saved in there[: args.limit or None]
@@ -35,7 +35,7 @@ def run(args: Args, context: Context) -> Reply:
     lines = []
     for saved in some:
         lines.append(
-            f"{saved.number:>3}  {saved.name}  {second_stamp(saved.at_ms)}  {salvage.measure(saved)}"
+            f"{saved.number:>3}  {saved.name}  {utc_stamp(saved.at_ms)}  {salvage.measure(saved)}"
         )
         lines.append(f"     {reading.story(saved)}")
     if len(there) > len(some):

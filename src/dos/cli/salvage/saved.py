@@ -7,7 +7,7 @@ from msgspec import to_builtins
 from dos.errors import WorkspaceMissing
 from dos.landing import salvage
 from dos.landing.salvage import Saved
-from dos.times import second_stamp
+from dos.times import utc_stamp
 from dos.verbs.context import Context
 
 
@@ -22,7 +22,7 @@ def everything(context: Context) -> list[Saved]:
 
 def row(saved: Saved) -> dict[str, Any]:
     data: dict[str, Any] = to_builtins(saved)
-    return data | {"at": second_stamp(saved.at_ms), "kind": "ref" if saved.commit else "folder"}
+    return data | {"at": utc_stamp(saved.at_ms), "kind": "ref" if saved.commit else "folder"}
 
 
 def story(saved: Saved) -> str:

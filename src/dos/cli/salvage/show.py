@@ -8,8 +8,8 @@ from dos.cli.salvage import saved as reading
 from dos.git.repository import Reader
 from dos.landing import salvage
 from dos.landing.salvage import Saved
-from dos.text import as_text, on_one_line
-from dos.times import second_stamp
+from dos.text import printable_path, replace_undecodable
+from dos.times import utc_stamp
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
 
@@ -30,11 +30,11 @@ def run(args: Args, context: Context) -> Reply:
     patch = _patch(git, saved) if args.patch and saved.commit else ""
     told = [
         f"{saved.number}  {saved.ref}",
-        f"saved   {second_stamp(saved.at_ms)}" + (f" by {saved.run_id}" if saved.run_id else ""),
+        f"saved   {utc_stamp(saved.at_ms)}" + (f" by {saved.run_id}" if saved.run_id else ""),
         f"whose   {reading.story(saved)}",
         f"size    {salvage.measure(saved)}",
         *([f"commit  {saved.commit}, a change of {saved.base[:9]}"] if saved.commit else []),
-        *(f"  {how} {on_one_line(path)}" for how, path in changed),
+        *(f"  {how} {printable_path(path)}" for how, path in changed),
         *([patch] if patch else []),
     ]
     data: dict[str, Any] = reading.row(saved) | {
@@ -55,9 +55,11 @@ def _changed(git: Reader, saved: Saved) -> list[tuple[str, str]]:
     words = git.run(
         "diff-tree", "-r", "-z", "--no-renames", "--name-status", saved.base, saved.commit
     ).split("\0")
-    return [(how, as_text(path)) for how, path in zip(words[::2], words[1::2], strict=False)]
+    return [
+        (how, replace_undecodable(path)) for how, path in zip(words[::2], words[1::2], strict=False)
+    ]
 
 
 def _patch(git: Reader, saved: Saved) -> str:
     words = ("--no-color", "--no-ext-diff", "--no-textconv", "--binary", saved.base, saved.commit)
-    return as_text(git.run("diff", *words)).rstrip("\n")
+    return replace_undecodable(git.run("diff", *words)).rstrip("\n")

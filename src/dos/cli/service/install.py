@@ -89,5 +89,5 @@ def _approve(context: Context) -> str:
     owner = workspace.root.stat().st_uid
     if owner != os.geteuid():
         return "the plans and dos.toml are not approved: commit them, or run `dos up` once as the owner of the workspace"
-    approve.approve(workspace, context.world.loaded, context.journal, by=actor())
+    approve.approve(workspace, context.world.loaded_config, context.journal, by=actor())
     return ""

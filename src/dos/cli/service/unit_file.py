@@ -11,7 +11,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from dos.errors import BadInput, DosError, Refused
-from dos.text import on_one_line, shown, slug
+from dos.text import printable_path, quote, slug
 from dos.workspace import Workspace
 
 MARKER = "Written by `dos service install`; `dos service remove` takes it away."
@@ -96,7 +96,7 @@ def planned(
     ):
         if not text.isprintable():
             raise BadInput(
-                f"{what} has an unprintable name in it: {shown(text)}", hint="Rename it."
+                f"{what} has an unprintable name in it: {quote(text)}", hint="Rename it."
             )
     words = [sys.executable, "-P", "-m", "dos", "--workspace", root, "up", "--plain"]
     words += ["--service", journal] if journal else []
@@ -148,9 +148,7 @@ def do(commands: list[list[str]]) -> str:
         except subprocess.TimeoutExpired:
             return f"`{' '.join(command)}` did not come back within {ASK_SECONDS:g} s"
         if done.returncode:
-            return (
-                f"`{' '.join(command)}` failed: {on_one_line((done.stderr or done.stdout).strip())}"
-            )
+            return f"`{' '.join(command)}` failed: {printable_path((done.stderr or done.stdout).strip())}"
     return ""
 
 

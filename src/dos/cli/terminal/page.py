@@ -9,8 +9,8 @@ from rich.text import Text
 
 from dos.agents.adapter import PERSONAL
 from dos.report.top import Limit, Row, Spend, State, Supervisor, View
-from dos.text import counted, visible
-from dos.times import local_clock
+from dos.text import escape_invisible, plural
+from dos.times import format_local_time
 from dos.verbs.context import speaks_unicode
 
 NARROWEST = 60
@@ -63,7 +63,7 @@ def page(view: View, width: int, height: int | None = None, *, name: str = "") -
         rows = [row for row in rows if any(row is each for each in kept)]
     lines = [*head, *_table(view, rows, width)]
     if left := len(view.rows) - len(rows):
-        lines.append(_line(f"and {counted(left, 'more lane')}", width, "dim"))
+        lines.append(_line(f"and {plural(left, 'more lane')}", width, "dim"))
     if height - len(lines) > 2:
         lines += [_line("", width, ""), *landings[: height - len(lines) - 1]]
     return lines[:height]
@@ -78,7 +78,7 @@ def _head(view: View, name: str) -> list[tuple[str, str]]:
     states = ", ".join(f"{count} {state}" for state, count in view.totals.states.items())
     lines = [
         (
-            f"{name or 'fleet'}  {clock}  {counted(view.totals.lanes, 'lane')}: {states or 'none'}",
+            f"{name or 'fleet'}  {clock}  {plural(view.totals.lanes, 'lane')}: {states or 'none'}",
             "bold",
         )
     ]
@@ -100,7 +100,7 @@ def _head(view: View, name: str) -> list[tuple[str, str]]:
     )
     if decisions := view.decisions.open:
         lines.append(
-            (f"{counted(decisions, 'decision')} open: {view.decisions.first_question}", "bold red")
+            (f"{plural(decisions, 'decision')} open: {view.decisions.first_question}", "bold red")
         )
     lines += [(_limit(limit, view.at), "yellow") for limit in view.limits]
     return [*lines, ("", "")]
@@ -120,7 +120,7 @@ def _limit(limit: Limit, now: datetime) -> str:
     if limit.ending in PERSONAL:
         return f"limit: {limit.said}; `dos limits` shows what clears it"
     until = (
-        f"until {local_clock(limit.resets_at, now)}"
+        f"until {format_local_time(limit.resets_at, now)}"
         if limit.resets_at
         else "until it answers again"
     )
@@ -129,14 +129,14 @@ def _limit(limit: Limit, now: datetime) -> str:
 
 
 def _spent(spend: Spend) -> str:
-    unknown = f"the cost of {counted(spend.unpriced, 'start')} is unknown" if spend.unpriced else ""
+    unknown = f"the cost of {plural(spend.unpriced, 'start')} is unknown" if spend.unpriced else ""
     money = f"${spend.usd:.2f}" if spend.usd or not unknown else ""
     return ", ".join(part for part in (money, unknown, f"{_count(spend.tokens)} tokens") if part)
 
 
 def _landings(view: View) -> list[str]:
     rows = [
-        f"{local_clock(each.at, view.at):>6}  {each.landing.commit[:9]}  {each.landing.unit}  ({each.lane})"
+        f"{format_local_time(each.at, view.at):>6}  {each.landing.commit[:9]}  {each.landing.unit}  ({each.lane})"
         for each in view.landings
     ]
     return ["landed last:", *rows] if rows else []
@@ -190,7 +190,7 @@ def _cut(text: str, width: int) -> str:
 
 def _safe(text: str) -> str:
     """On one line, with nothing in it that a terminal would act on."""
-    shown = visible(text).replace("\n", "\\n").replace("\t", " ")
+    shown = escape_invisible(text).replace("\n", "\\n").replace("\t", " ")
     return shown if speaks_unicode() else shown.encode("ascii", "backslashreplace").decode()
 
 
@@ -218,7 +218,7 @@ def _money(row: Row, view: View) -> str:
 
 
 def _waits(row: Row, view: View) -> str:
-    until = f"until {local_clock(row.until, view.at)}" if row.until else ""
+    until = f"until {format_local_time(row.until, view.at)}" if row.until else ""
     more = f" (and {len(row.waiting) - 1} more)" if len(row.waiting) > 1 else ""
     waits = ": ".join(part for part in (until, f"{row.waits_for}{more}") if part)
     return ", ".join(part for part in (row.unit, waits) if part)

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from dos.text import visible
+from dos.text import escape_invisible
 from dos.verbs.context import Context
 
 Say = Callable[[str], None]
@@ -22,7 +22,9 @@ def progress(context: Context) -> Iterator[Say]:
     from rich.text import Text
 
     def say(line: str) -> None:
-        status.update(Text(visible(line).replace("\n", "\\n"), no_wrap=True, overflow="ellipsis"))
+        status.update(
+            Text(escape_invisible(line).replace("\n", "\\n"), no_wrap=True, overflow="ellipsis")
+        )
 
     with Status("", console=Console(stderr=True)) as status:
         yield say

@@ -34,7 +34,7 @@ def watcher(context: Context) -> Watcher:
         world.journal,
         world.workspace.state,
         roster=[]
-        if world.loaded.problems
+        if world.loaded_config.problems
         else world.config.roster(),  # what a broken file declares, nobody knows
         silent_after_ms=int(world.config.workers.silence_seconds * SILENT_SHARE * 1000),
         agents=_agents(world),
@@ -45,7 +45,7 @@ def _agents(world: World) -> list[Candidate] | None:
     """None where dos.toml cannot say which they are."""
     from dos.agents.io import candidates
 
-    if world.loaded.problems:
+    if world.loaded_config.problems:
         return None
     try:
         return [each.candidate for each in candidates.in_use(world.config)]

@@ -10,7 +10,7 @@ from typing import Annotated
 from msgspec import MsgspecError, Struct, json, to_builtins
 
 from dos.errors import BadInput
-from dos.text import LONGEST_PATH, shown
+from dos.text import LONGEST_PATH, quote
 from dos.unknown import Unknown
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
@@ -68,10 +68,10 @@ def _read(name: str) -> list[tuple[Claim, bool]]:
             cases.append((json.decode(line, type=Claim), json.decode(line, type=Truth).truth))
         except (MsgspecError, UnicodeDecodeError, RecursionError) as error:
             raise BadInput(
-                f"{shown(name, LONGEST_PATH)}:{number}: not a case: {error}", hint=EXAMPLE
+                f"{quote(name, LONGEST_PATH)}:{number}: not a case: {error}", hint=EXAMPLE
             ) from error
     if not cases:
-        raise BadInput(f"{shown(name, LONGEST_PATH)} holds no case", hint=EXAMPLE)
+        raise BadInput(f"{quote(name, LONGEST_PATH)} holds no case", hint=EXAMPLE)
     return cases
 
 

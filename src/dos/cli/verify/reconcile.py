@@ -10,7 +10,7 @@ from msgspec import Struct, to_builtins
 from dos.backlog.io import landed
 from dos.backlog.io.landed import Landed, NotLanded
 from dos.errors import BadInput
-from dos.text import checked
+from dos.text import validated_name
 from dos.unknown import Unknown
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
@@ -36,7 +36,7 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
-    unit = checked(args.unit, "unit")
+    unit = validated_name(args.unit, "unit")
     if args.oracle_shipped and args.no_oracle_shipped:
         raise BadInput(
             "--oracle-shipped and --no-oracle-shipped say opposite things", hint="Give one of them."
@@ -65,7 +65,7 @@ def run(args: Args, context: Context) -> Reply:
 
 
 def _looked_up(args: Args, context: Context) -> Evidence:
-    name = f"{checked(args.plan, 'plan')}/{checked(args.phase, 'phase')}"
+    name = f"{validated_name(args.plan, 'plan')}/{validated_name(args.phase, 'phase')}"
     truth = landed.gather(context.world, [name])[name]
     why = ""
     if isinstance(truth, Landed):

@@ -19,7 +19,7 @@ from dos.machine import process
 from dos.testwitness.io.recorded import TYPED
 from dos.testwitness.io.run import Asked, Witnessed, witness
 from dos.testwitness.verdict import Answer, Cell, Runs
-from dos.text import as_text, checked, listed
+from dos.text import join_some, replace_undecodable, validated_name
 from dos.units.io import named_unit, units
 from dos.unknown import Unknown
 from dos.verbs.args import Option
@@ -68,7 +68,11 @@ def run(args: Args, context: Context) -> Reply:
             f"{workspace.root} is not in a git repository", hint="cd into one, or give --workspace."
         )
     sha = commits.named(context.world.git, args.commit)
-    unit = named_unit.resolve(context.policy_world, checked(args.unit, "unit")) if args.unit else ""
+    unit = (
+        named_unit.resolve(context.policy_world, validated_name(args.unit, "unit"))
+        if args.unit
+        else ""
+    )
     command, command_from = _command(args, context, unit or _trailer(sha, context))
     if args.record or unit:
         _open_journal(context)  # now, and not when the tests have run for an hour
@@ -106,7 +110,9 @@ def _check(args: Args) -> None:
     if not 1 <= args.repeat <= MOST_RUNS:
         raise BadInput(f"--repeat is {args.repeat}", hint=f"Give a number from 1 to {MOST_RUNS}.")
     if args.cmd:
-        checked(args.cmd.replace("\n", " ").replace("\t", " "), "command", longest=LONGEST_COMMAND)
+        validated_name(
+            args.cmd.replace("\n", " ").replace("\t", " "), "command", longest=LONGEST_COMMAND
+        )
 
 
 def _folder(workspace: Workspace) -> str:
@@ -170,7 +176,7 @@ def _data(asked: Asked, seen: Witnessed, command_from: str) -> dict[str, Any]:
     change = None if isinstance(seen.change, Unknown) else seen.change
     verdict: dict[str, Any] = to_builtins(seen.verdict)
     return verdict | {
-        "reason": as_text(seen.verdict.reason),
+        "reason": replace_undecodable(seen.verdict.reason),
         "commit": asked.commit,
         "parent": change.parent if change else None,
         "tree": change.tree if change else None,
@@ -178,10 +184,10 @@ def _data(asked: Asked, seen: Witnessed, command_from: str) -> dict[str, Any]:
         "command_from": command_from,
         "cells": {cell.value: to_builtins(seen.matrix.of(cell)) for cell in Cell},
         "tests": {
-            "changed": list(map(as_text, change.changed)) if change else [],
-            "deleted": list(map(as_text, change.deleted)) if change else [],
+            "changed": list(map(replace_undecodable, change.changed)) if change else [],
+            "deleted": list(map(replace_undecodable, change.deleted)) if change else [],
         },
-        "weakened": list(map(as_text, seen.matrix.weakened)),
+        "weakened": list(map(replace_undecodable, seen.matrix.weakened)),
         "network": seen.network or None,
         "limits": _limits(asked, seen),
         "kept": seen.kept or None,
@@ -194,12 +200,16 @@ def _limits(asked: Asked, seen: Witnessed) -> list[str]:
         return []
     files = {**seen.change.old, **seen.change.new}
     empty = [
-        f"submodule {as_text(path)} is empty"
+        f"submodule {replace_undecodable(path)} is empty"
         for path, file in files.items()
         if file.mode == SUBMODULE
     ]
-    harness = listed(seen.change.harness(asked.command))
-    changed = [f"the change also touches how tests are run: {as_text(harness)}"] if harness else []
+    harness = join_some(seen.change.harness(asked.command))
+    changed = (
+        [f"the change also touches how tests are run: {replace_undecodable(harness)}"]
+        if harness
+        else []
+    )
     return [
         *changed,
         *empty,
@@ -208,7 +218,7 @@ def _limits(asked: Asked, seen: Witnessed) -> list[str]:
 
 
 def _text(asked: Asked, seen: Witnessed, command_from: str) -> str:
-    lines = [f"{seen.verdict.answer}  {as_text(seen.verdict.reason)}"]
+    lines = [f"{seen.verdict.answer}  {replace_undecodable(seen.verdict.reason)}"]
     if seen.network:
         lines += ["", f"  {'':<12}{'old code':<14}new code"]
         for tests, cells in (
@@ -222,7 +232,9 @@ def _text(asked: Asked, seen: Witnessed, command_from: str) -> str:
             f"  {asked.commit[:12]}: {asked.command} ({command_from}); network {seen.network}",
         ]
     lines += (
-        [f"  weakened: {as_text(listed(seen.matrix.weakened))}"] if seen.matrix.weakened else []
+        [f"  weakened: {replace_undecodable(join_some(seen.matrix.weakened))}"]
+        if seen.matrix.weakened
+        else []
     )
     lines += [f"  {limit}" for limit in _limits(asked, seen)]
     lines += [f"  the folders are in {seen.kept}"] if seen.kept else []

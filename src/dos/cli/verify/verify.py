@@ -16,7 +16,7 @@ from msgspec import Struct
 from dos.errors import BadInput, DosError, WorkspaceMissing
 from dos.git import log
 from dos.loop import tokens
-from dos.text import shown
+from dos.text import quote
 from dos.units.io.documents import documents
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply, colour
@@ -252,7 +252,7 @@ def _pairs(words: list[str]) -> list[tuple[str, str]]:
     if len(words) == 1 and words[0].count("/") == 1:
         words = words[0].split("/")
     if not words or len(words) % 2:
-        found = f"what was given is {shown(' '.join(words))}" if words else "none is named"
+        found = f"what was given is {quote(' '.join(words))}" if words else "none is named"
         raise BadInput(
             f"a unit is a plan and an id, and {found}",
             hint="dos verify PLAN UNIT; dos verify --all asks about all that the plans declare",

@@ -21,7 +21,7 @@ from dos.errors import BadInput, WorkspaceMissing
 from dos.git import commit_files
 from dos.git.repository import Reader
 from dos.lanes.policy import Lanes
-from dos.text import LONGEST_PATH, shown
+from dos.text import LONGEST_PATH, quote
 from dos.units.io import documents
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
@@ -58,7 +58,7 @@ def run(args: Args, context: Context) -> Reply:
         return _written_anew(args, root)
     except OSError as error:
         raise BadInput(
-            f"{shown(str(error.filename or root), LONGEST_PATH)}: {error.strerror}",
+            f"{quote(str(error.filename or root), LONGEST_PATH)}: {error.strerror}",
             hint="Look at that path, and run `dos init` again.",
         ) from error
 
@@ -137,16 +137,16 @@ def _root(args: Args, context: Context) -> Path:
     start = Path(context.start, args.directory) if args.directory else Path(context.start)
     if not os.path.isdir(start):  # noqa: PTH112 - pathlib raises for a name that no system can have
         raise WorkspaceMissing(
-            f"{shown(str(start), LONGEST_PATH)} is not a directory",
+            f"{quote(str(start), LONGEST_PATH)} is not a directory",
             hint="Name a repository: dos init path/to/repository",
         )
     if bare := workspace.bare_repository(start):
         raise BadInput(
-            f"{shown(str(bare), LONGEST_PATH)} is a bare repository: it has no files that lanes could be made of",
+            f"{quote(str(bare), LONGEST_PATH)} is a bare repository: it has no files that lanes could be made of",
             hint=f"Run it in a checkout: {shlex.join(['git', 'clone', str(bare), 'checkout'])} && dos init checkout",
         )
     found = workspace.find(start)
-    if found.is_elsewhere:
+    if found.uses_main_checkout:
         raise BadInput(
             f"{found.tree} is a linked worktree, and the dos.toml that counts here is {found.config}:"
             " a second one would never be read",

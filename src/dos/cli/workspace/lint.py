@@ -24,7 +24,7 @@ class Args(Struct, kw_only=True):
 
 def run(args: Args, context: Context) -> Reply:
     world = context.forgiving_world
-    loaded, path = world.loaded, world.workspace.config
+    loaded, path = world.loaded_config, world.workspace.config
     likely = trees_by_name(world.workspace.root)
     found = lint.lint(
         loaded.config,

@@ -255,13 +255,13 @@ def _taxonomy(lanes: Sequence[_Lane]) -> Lanes:
 
 def _free_name(lane: _Lane, taken: Iterable[str]) -> str:
     """Two packages of one name are called by their folders."""
-    known = {text.folded(each) for each in taken}
-    if text.folded(lane.name) not in known:
+    known = {text.comparison_key(each) for each in taken}
+    if text.comparison_key(lane.name) not in known:
         return lane.name
     return _unused(lane.folders[0].replace("/", "-"), taken)
 
 
 def _unused(name: str, taken: Iterable[str]) -> str:
-    known = {text.folded(each) for each in taken}
+    known = {text.comparison_key(each) for each in taken}
     numbered = (name, *(f"{name}-{number}" for number in range(2, len(known) + 3)))
-    return next(each for each in numbered if text.folded(each) not in known)
+    return next(each for each in numbered if text.comparison_key(each) not in known)

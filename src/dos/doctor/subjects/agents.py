@@ -86,7 +86,10 @@ def _adapter(world: World, name: str) -> Adapter | None:
 
 
 def _configured(world: World) -> list[Finding]:
-    if any(problem.key[:1] in ((), ("workers",), ("agents",)) for problem in world.loaded.problems):
+    if any(
+        problem.key[:1] in ((), ("workers",), ("agents",))
+        for problem in world.loaded_config.problems
+    ):
         return []  # which one is configured is not known; the problem itself is a finding
     workers = world.config.workers
     known = f"The agents are: {', '.join(registry.names())}; `command` starts any program that reads a task from its stdin."

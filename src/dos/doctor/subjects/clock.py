@@ -8,7 +8,7 @@ from dos.config.edit import as_root
 from dos.doctor.subjects import store
 from dos.doctor.subjects.finding import Finding, error, warning
 from dos.errors import StoreFailed
-from dos.times import second_stamp
+from dos.times import utc_stamp
 from dos.world import World
 
 FIRST_YEAR = 2024  # no machine with this software was ever in an earlier one
@@ -32,9 +32,11 @@ def judge(now_ms: int, newest_ms: int | None) -> list[Finding]:
     )
     if datetime.fromtimestamp(now_ms / 1000, UTC).year < FIRST_YEAR:
         why = "Run ids sort by time, and a usage limit's reset time is compared with it."
-        return [error("CLOCK_UNSET", f"the clock says {second_stamp(now_ms)}", why, fix)]
+        return [error("CLOCK_UNSET", f"the clock says {utc_stamp(now_ms)}", why, fix)]
     if newest_ms is not None and newest_ms - now_ms > TOLERATED_MS:
-        what = f"the clock says {second_stamp(now_ms)}, and the newest event is of {second_stamp(newest_ms)}"
+        what = (
+            f"the clock says {utc_stamp(now_ms)}, and the newest event is of {utc_stamp(newest_ms)}"
+        )
         why = "One of the two is wrong. Leases are not touched by it; times in reports are."
         return [warning("CLOCK_BEHIND", what, why, fix)]
     return []

@@ -11,7 +11,7 @@ LARGEST_STATE_FILE_BYTES = 200_000
 
 
 def examine(world: World) -> list[Finding]:
-    loaded = world.loaded
+    loaded = world.loaded_config
     found = [_invalid(problem, editing(world)) for problem in loaded.problems]
     if loaded.path is None:
         found.append(

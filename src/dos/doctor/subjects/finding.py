@@ -48,7 +48,7 @@ _INSTALLERS = {
 
 
 def editing(world: World) -> Editing:
-    return Editing(world.loaded, world.workspace.config)
+    return Editing(world.loaded_config, world.workspace.config)
 
 
 def git(world: World, words: str) -> str:

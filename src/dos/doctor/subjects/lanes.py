@@ -8,9 +8,9 @@ from dos.config import edit, infer, lint
 from dos.config.lint import Kind
 from dos.doctor.subjects.finding import Finding, editing, warning
 from dos.doctor.subjects.git import repository
-from dos.globs import can_name, folded_path, matches
+from dos.globs import can_match, matches, path_key
 from dos.regions import prefix
-from dos.text import folded
+from dos.text import comparison_key
 from dos.world import World
 
 _WILD = re.compile(r"[*?[{\\]")
@@ -28,7 +28,7 @@ _WHY = {
 def examine(world: World) -> list[Finding]:
     likely = infer.trees_by_name(world.workspace.root)
     found = lint.lint(
-        world.config, editing=editing(world), likely=likely, written=world.loaded.origins
+        world.config, editing=editing(world), likely=likely, written=world.loaded_config.origins
     )
     return [*map(_as_finding, found), *_empty(world, likely)]
 
@@ -47,7 +47,7 @@ def _empty(world: World, likely: Mapping[str, str]) -> list[Finding]:
     for lane in world.config.roster():
         globs = world.config.lanes.trees.get(lane, ())
         if globs and tracked.paths and not tracked.any_in(globs):
-            tree = likely.get(folded(lane), "")
+            tree = likely.get(comparison_key(lane), "")
             key = ("lanes", "trees", lane)
             what = f"no tracked file is in lane {lane!r}: {', '.join(globs)}"
             why = "The folder is still to be made, or the glob is misspelt."
@@ -61,7 +61,7 @@ class Tracked:
 
     def __init__(self, names: Iterable[str]) -> None:
         """By the names that git gives them."""
-        named = (folded_path(name) for name in names if can_name(name))
+        named = (path_key(name) for name in names if can_match(name))
         self.paths = sorted(path for path in named if path is not None)
         # Where a name is spelt oddly, the folder by which regions are compared is another than the one in the path.
         self._odd = [

@@ -7,7 +7,7 @@ from dos.doctor.subjects.finding import Finding, note, warning
 from dos.lanes.abandoned import Answer, Verdict, judge
 from dos.lanes.io import abandoned as evidence
 from dos.lease import Lease
-from dos.times import second_stamp
+from dos.times import utc_stamp
 from dos.world import World
 
 ARCHIVE = "archive"  # the lock that people take and give back by name
@@ -40,7 +40,7 @@ def _finding(lease: Lease, verdict: Verdict) -> Finding:
             "dos doctor --fix",
         )
     what = f"the lease of {lease.holder!r} on {named(lease)} is over: {verdict.reason}"
-    last = f"Whoever asks next gets it. It last beat at {second_stamp(lease.beat_ms)}."
+    last = f"Whoever asks next gets it. It last beat at {utc_stamp(lease.beat_ms)}."
     return note("LEASE_LAPSED", what, last, _freed(lease))
 
 

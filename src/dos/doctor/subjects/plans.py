@@ -1,18 +1,18 @@
 """The plans: is there work, can each unit be offered, and is it told from every other?"""
 
 import os
+import shlex
 from collections import defaultdict
 from functools import lru_cache
 from itertools import takewhile
 from pathlib import Path
-from shlex import quote
 
 from dos.config import edit, infer
 from dos.config.schema import Paths, Stamp
 from dos.doctor.subjects import git
 from dos.doctor.subjects.finding import Finding, error, note, warning
 from dos.errors import BadInput
-from dos.text import listed, shown
+from dos.text import join_some, quote
 from dos.units.io import documents as plan_documents
 from dos.units.io import units as sources
 from dos.units.portfolio import Portfolio
@@ -95,7 +95,7 @@ def naming(world: World) -> list[Finding]:
     return [
         warning(
             "STAMP_RECOGNISES_NOTHING",
-            f"[stamp] understands none of {len(shaped)} subjects that name units, such as {shown(shaped[0][0])}",
+            f"[stamp] understands none of {len(shaped)} subjects that name units, such as {quote(shaped[0][0])}",
             "`dos verify` finds nothing that was shipped.",
             "dos config show stamp",
         )
@@ -120,15 +120,13 @@ def _first_plan(world: World, glob: str) -> str:
         .replace("\n", "\\n")
     )
     begin = "" if simple else f"{edit.drop(('paths', 'plans_glob'))} && "
-    return (
-        f"{begin}mkdir -p {quote(str(place.parent))} && printf {quote(text)} > {quote(str(place))}"
-    )
+    return f"{begin}mkdir -p {shlex.quote(str(place.parent))} && printf {shlex.quote(text)} > {shlex.quote(str(place))}"
 
 
 def _finding(world: World, problem: Problem) -> Finding:
     why = (
         WHY.get(problem.kind)
-        or f"It is never offered. The lanes are: {listed(world.config.roster())}."
+        or f"It is never offered. The lanes are: {join_some(world.config.roster())}."
     )
     place = world.workspace.root / problem.document
     unread = problem.kind is Trouble.UNREADABLE and not os.access(place, os.R_OK)
@@ -158,7 +156,7 @@ def _shared_ids(world: World, units: tuple[Unit, ...]) -> list[Finding]:
     return [
         note(
             "UNIT_ID_SHARED",
-            f"{len(same)} units have the id {unit_id}: {listed([_place(unit) for unit in same])}",
+            f"{len(same)} units have the id {unit_id}: {join_some([_place(unit) for unit in same])}",
             "A commit that names only the id says nothing of which.",
             _edit(world, same[-1].document, same[-1].line),
         )

@@ -223,7 +223,7 @@ def _blocked(place: Path, found: str, needed: str) -> Finding:
 
 
 def _uncertain(world: World) -> list[Finding]:
-    if not any(problem.key[:1] in ((), ("store",)) for problem in world.loaded.problems):
+    if not any(problem.key[:1] in ((), ("store",)) for problem in world.loaded_config.problems):
         return []
     what = "which journal is meant cannot be read from dos.toml; the one in the default place was looked at"
     return [note("STORE_UNCERTAIN", what, "Another one may be in use.", editing(world).at("store"))]

@@ -5,7 +5,7 @@ from shlex import quote
 from dos.doctor.subjects.finding import Finding, warning
 from dos.errors import GitFailed
 from dos.git.repository import Reader
-from dos.text import listed
+from dos.text import join_some
 from dos.units.io import documents as plan_documents
 from dos.world import World
 
@@ -21,7 +21,7 @@ def uncommitted(world: World) -> list[str]:
     if config.plans.source == "documents":
         found = plan_documents.documents(root, config.paths.plans_glob, config.paths.next_packets)
         documents = [path.relative_to(root).as_posix() for path in found if path.is_file()]
-    if world.loaded.path is not None:
+    if world.loaded_config.path is not None:
         documents.append("dos.toml")
     target, git = config.workers.target_branch or "HEAD", Reader(root)
     if not documents or git.commit_of(target) is None:
@@ -50,7 +50,7 @@ def commit_command(world: World, paths: list[str]) -> str:
 
 def described(world: World, paths: list[str]) -> str:
     verb, target = "is" if len(paths) == 1 else "are", world.config.workers.target_branch
-    return f"{listed(paths)} {verb} not committed{f' on {target}' if target else ''} as in your checkout"
+    return f"{join_some(paths)} {verb} not committed{f' on {target}' if target else ''} as in your checkout"
 
 
 def examine(world: World) -> list[Finding]:

@@ -84,7 +84,7 @@ def _of_lease(lease: Lease) -> Tracked:
 
 def _is_run(text: str) -> bool:
     try:
-        run_ids.checked_id(text)
+        run_ids.validated_run_id(text)
     except NameInvalid:
         return False
     return True

@@ -246,7 +246,7 @@ class FleetObserver:
         with self.store.backend.read() as view:
             moment = progress.Moment(view, now_ms)
         held = [*live, *over]
-        over = [lease for lease in held if lease.lapsed(moment.lease_ms, moment.boot)]
+        over = [lease for lease in held if lease.has_lapsed(moment.lease_ms, moment.boot)]
         return [lease for lease in held if lease not in over], over
 
     def _staff(

@@ -82,7 +82,7 @@ class FleetReader:
 
         Of a dos.toml with errors nobody knows the lanes, and outside of git nobody works: then nothing is said.
         """
-        if self._world.loaded.problems or self._world.workspace.common is None:
+        if self._world.loaded_config.problems or self._world.workspace.common is None:
             return FleetWaits()
         try:
             return self.outlook(now_ms=now_ms).waits

@@ -10,7 +10,7 @@ from dos.backlog.io.target import OnTarget
 from dos.baseline import gate
 from dos.baseline.io.check import Baseline
 from dos.baseline.state import Baselines
-from dos.config.load import Loaded, parse
+from dos.config.load import LoadedConfig, parse
 from dos.config.schema import Config
 from dos.errors import Conflict
 from dos.fleet import effects
@@ -93,7 +93,7 @@ class FleetEffects(WorkerEffects):
         )
         return {**super().performers(), **self.patience.over(dict(rows))}
 
-    def approve(self, loaded: Loaded, *, by: str) -> None:
+    def approve(self, loaded: LoadedConfig, *, by: str) -> None:
         """A person starts the fleet: by the settings that were read, and the plans that are on disk now."""
         self.settings.approve(self.store, loaded, by=by)
         self.plan_texts.approve(self.store, by=by)

@@ -147,7 +147,7 @@ class _Graph:
         self._beside = [
             ~(1 << number) for number in range(self._size)
         ]  # who may be chosen with each
-        for one, other in regions.many_overlaps(lanes):
+        for one, other in regions.overlapping_pairs(lanes):
             self._beside[one] &= ~(1 << other)
             self._beside[other] &= ~(1 << one)
         self._known: dict[int, int] = {0: 0}

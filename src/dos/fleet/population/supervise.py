@@ -80,7 +80,7 @@ def overlapping_concurrent_lanes(
     named = [
         (name, placement.region_of(tuple(tree))) for name, tree, exclusive in lanes if not exclusive
     ]
-    pairs = regions.many_overlaps([region for _, region in named])
+    pairs = regions.overlapping_pairs([region for _, region in named])
     found = {
         (min(names), max(names))
         for names in ((named[one][0], named[other][0]) for one, other in pairs)
@@ -128,7 +128,7 @@ class _Lane:
         if not self.placed:
             self.placed, self.region = True, placement.region_of(entry.tree)
         elif entry.tree != self.region.globs:
-            both_known = self.region.known and placement.region_of(entry.tree).known
+            both_known = self.region.is_known and placement.region_of(entry.tree).is_known
             self.region = placement.region_of(
                 (*self.region.globs, *entry.tree) if both_known else ()
             )
@@ -209,7 +209,7 @@ class _Seen:
         self.alive += counts
         self.hold.append(_row(entry, Disposition.HOLD, why))
         # A name that stands for no region of its own keeps none: what its workers take is leased under other names.
-        if lane.region.known or not lane.repeats:
+        if lane.region.is_known or not lane.repeats:
             self.holders.append(entry)
         if lives and lane.exclusive:
             self.alone = entry.lane
@@ -223,7 +223,7 @@ class _Seen:
                 continue
             if lane.exclusive:
                 exclusive = True
-            elif lane.repeats and not lane.region.known:
+            elif lane.repeats and not lane.region.is_known:
                 repeats = True  # its workers find their own regions
             else:
                 repeats = repeats or lane.repeats
@@ -332,7 +332,7 @@ class _Seen:
             first = f"{others[0]} does not wait for it" if others else "nobody is wanted"
             return WaitsOn.EXCLUSIVE, f"it runs alone, and {first}"
         if name in in_the_way:
-            unknown = "" if lane.region.known else "its own region is unknown: "
+            unknown = "" if lane.region.is_known else "its own region is unknown: "
             return WaitsOn.REGION_HELD, f"{unknown}it overlaps {in_the_way[name]}"
         return WaitsOn.HOST_FULL, "the lanes have no room for one more"
 

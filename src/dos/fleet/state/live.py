@@ -9,7 +9,7 @@ from dos.journal.events import fleet, limits
 from dos.journal.events.envelope import Event
 from dos.journal.events.reader import FactReader
 from dos.limits.state import spend
-from dos.times import moment
+from dos.times import utc_datetime
 from dos.units.unit import LandingEntry
 
 HOUR_MS = 3_600_000
@@ -143,7 +143,9 @@ class Watching(Struct, kw_only=True):
             case fleet.UnitLanded():
                 self._run(fact.run_id, fact.lane, event).spinning = ""
                 self._tally(fact.lane, event).landed += 1
-                self.landings = [*self.landings, fact.entry(moment(event.at_ms))][-LANDINGS_KEPT:]
+                self.landings = [*self.landings, fact.entry(utc_datetime(event.at_ms))][
+                    -LANDINGS_KEPT:
+                ]
             case fleet.IterationCommitted():
                 run = self._run(fact.run_id, fact.lane, event)
                 run.unit, run.iteration, run.agent_since_ms = "", fact.iteration, 0

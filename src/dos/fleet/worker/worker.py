@@ -30,7 +30,7 @@ from dos.loop.types import (
     WorkerStop,
 )
 from dos.reasons.table import Needs
-from dos.text import listed
+from dos.text import join_some
 from dos.units.unit import Unit
 
 SCREENED_KEPT = 100  # units of one look that are written down
@@ -205,7 +205,7 @@ class Worker:
 
     def _wait_to_land(self, backlog: effects.Backlog) -> Steps[Stop | Waited]:
         """Nothing tells when a person's own files are out of the way, so it is looked at."""
-        names = listed([each.landing.unit for each in backlog.unsettled])
+        names = join_some([each.landing.unit for each in backlog.unsettled])
         if self.looks >= MOST_LOOKS:
             return Stop(
                 WorkerStop.DECISION_NEEDED,

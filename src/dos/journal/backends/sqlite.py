@@ -26,9 +26,9 @@ from dos.journal.store import NOTHING, Entry, Foreseen
 from dos.lease import Lease
 from dos.machine import file_lock
 from dos.regions import Mode
-from dos.text import folded
+from dos.text import comparison_key
 
-_GATE_PAUSES = backoff.growing(0.0002, cap=0.003, factor=1.5)  # in seconds
+_GATE_PAUSES = backoff.exponential(0.0002, cap=0.003, factor=1.5)  # in seconds
 
 
 class SqliteBackend:
@@ -343,7 +343,7 @@ class Transaction:
             "INSERT INTO lease(fence, lane, is_lock, shared, exclusive, body) VALUES(?, ?, ?, ?, ?, ?)",
             (
                 lease.fence,
-                folded(lease.lane),
+                comparison_key(lease.lane),
                 lease.is_lock,
                 shared,
                 lease.exclusive,

@@ -13,7 +13,7 @@ from dos.journal.events.runs import (
     StepVerified,
 )
 from dos.journal.transfer.lane_log import Record
-from dos.run_ids import checked_id
+from dos.run_ids import validated_run_id
 
 FAMILY = "intent-ledger"
 OPS = frozenset({"INTENT", "STEP_CLAIMED", "STEP_VERIFIED", "SUSPEND", "RESUME_PROPOSED"})
@@ -29,7 +29,7 @@ def run_of(record: Record) -> str:
 
 def run_id(text: str) -> str:
     try:
-        return checked_id(text)
+        return validated_run_id(text)
     except NameInvalid:
         return ""
 

@@ -9,7 +9,7 @@ from dos.journal.events import fleet, lanes
 from dos.journal.events.envelope import Event
 from dos.journal.events.reader import FactReader
 from dos.lease import Lease
-from dos.times import second_stamp
+from dos.times import utc_stamp
 
 Record = Mapping[str, Any]
 Key = tuple[str, str]  # loop_ts and lane: what identifies a lease in that log
@@ -94,8 +94,8 @@ def released_shape(lease: Lease) -> dict[str, Any]:
         "holder": lease.holder,
         "host_id": lease.host,
         "pid": lease.pid,
-        "acquired_at": second_stamp(lease.granted_ms),
-        "heartbeat_at": second_stamp(lease.beat_ms),
+        "acquired_at": utc_stamp(lease.granted_ms),
+        "heartbeat_at": utc_stamp(lease.beat_ms),
         "ttl_minutes": _minutes(lease.ttl_ms),
         "run_id": lease.run_id,
     }
@@ -108,7 +108,7 @@ def lane_records(happened: Iterable[Event]) -> Iterator[tuple[Event, dict[str, A
         old = held.live.get(lease_before(fact))
         held.apply(event)
         for record in _records(event, fact, old, held.live.get(event.pos)):
-            yield event, {"seq": event.pos, "ts": second_stamp(event.at_ms), **record}
+            yield event, {"seq": event.pos, "ts": utc_stamp(event.at_ms), **record}
 
 
 def lease_before(fact: Handled | None) -> int:
@@ -241,7 +241,7 @@ def _records(
 def _change(event: Event, fact: _Change, old: Lease) -> dict[str, Any]:
     match fact:
         case lanes.LeaseRenewed():
-            return {"op": "HEARTBEAT", **_place(old), "heartbeat_at": second_stamp(event.at_ms)}
+            return {"op": "HEARTBEAT", **_place(old), "heartbeat_at": utc_stamp(event.at_ms)}
         case lanes.LeaseReleased():
             return {"op": "RELEASE", **_place(old), "reason": fact.reason}
         case lanes.LeaseExpired():
@@ -260,7 +260,7 @@ def _adoption(event: Event, begun: Lease, old: Lease | None) -> Iterator[dict[st
             "holder": begun.holder,
             "pid": begun.pid,
             "prev_holder": old.holder,
-            "heartbeat_at": second_stamp(event.at_ms),
+            "heartbeat_at": utc_stamp(event.at_ms),
             "reason": "adopted",
         }
         return

@@ -28,7 +28,7 @@ from dos.journal.transfer.lane_log import (
     released_shape,
     replay,
 )
-from dos.text import checked
+from dos.text import validated_name
 
 PAGE = 2000
 BATCH_LINES = 1000
@@ -128,7 +128,7 @@ def import_lines(store: Store, path: Path, *, name: str | None = None) -> Import
 
     The name tells files apart: a log that has grown goes on under it, and another log needs another name.
     """
-    origin = checked(name or _name(path), "file name")
+    origin = validated_name(name or _name(path), "file name")
     ledger = intent_ledger.run_id(path.absolute().parent.name) if path.name == INTENT_LOG else ""
     count = written = unreadable = size = 0
     batch: list[_Planned] = []

@@ -13,7 +13,7 @@ from dos.lanes.launch_health import Evidence, LaneRun
 from dos.loop import archive_subjects
 from dos.reasons import table
 from dos.reasons.table import ClearsBy, Needs
-from dos.text import folded, shown
+from dos.text import comparison_key, quote
 from dos.world import World
 
 LARGEST_LOG = 16 << 20
@@ -33,7 +33,7 @@ def gather(
     declared = config.canonical_lane(lane)
     if declared is None and not tree:
         raise BadInput(
-            f"there is no lane {shown(lane)}; the lanes are {', '.join(config.known_lanes())}",
+            f"there is no lane {quote(lane)}; the lanes are {', '.join(config.known_lanes())}",
             hint="Name one of them, or give --tree.",
         )
     lane = declared or lane
@@ -59,7 +59,7 @@ def _runs(world: World, lane: str) -> tuple[LaneRun, ...]:
         for run_id, run in state.runs.items()
         if run.stop_reason
         and run.stopped_ms > state.started_ms
-        and folded(run.lane) == folded(lane)
+        and comparison_key(run.lane) == comparison_key(lane)
     ]
     return tuple(
         _run(run_id, run)
@@ -85,12 +85,12 @@ def _lines(path: Path) -> list[str]:
     try:
         if not path.is_file() or path.stat().st_size > LARGEST_LOG:
             raise BadInput(
-                f"{shown(str(path))} is no file of at most {LARGEST_LOG} bytes",
+                f"{quote(str(path))} is no file of at most {LARGEST_LOG} bytes",
                 hint="git log --format='%h %s' writes one.",
             )
         return path.read_text(encoding="utf-8", errors="replace").splitlines()
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or str(error)
         raise BadInput(
-            f"{shown(str(path))}: {why}", hint="Give a file that `git log --format=%s` wrote."
+            f"{quote(str(path))}: {why}", hint="Give a file that `git log --format=%s` wrote."
         ) from error

@@ -9,7 +9,7 @@ from dos.errors import BadInput, GitFailed
 from dos.lanes import scope
 from dos.lanes.io import lane as lanes
 from dos.lanes.scope import Evidence
-from dos.text import as_text
+from dos.text import replace_undecodable
 from dos.world import World
 
 
@@ -71,6 +71,8 @@ def in_workspace(world: World, paths: Sequence[str]) -> list[str]:
         workspace.tree
     )  # else a linked worktree, which is laid out as the main one is
     return [
-        as_text(os.path.relpath(workspace.tree / path, workspace.root) if inside else path)
+        replace_undecodable(
+            os.path.relpath(workspace.tree / path, workspace.root) if inside else path
+        )
         for path in paths
     ]

@@ -52,7 +52,7 @@ def row(lease: Lease, now_ms: int, wall_ms: int, boot: str) -> Row:
     left_ms = lease.expires_ms - now_ms
     return Row(
         lease=lease,
-        lapsed=lease.lapsed(now_ms, boot),
+        lapsed=lease.has_lapsed(now_ms, boot),
         restarted=restarted,
         left_ms=left_ms,
         # Two starts of a machine have no clock in common but the one on the wall.

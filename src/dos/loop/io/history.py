@@ -23,7 +23,7 @@ from dos.loop.types import OutcomeKind
 from dos.loop.verdicts import breaker
 from dos.loop.verdicts.recurring import Evidence, Hit
 from dos.reasons.table import Needs
-from dos.text import folded
+from dos.text import comparison_key
 
 
 def gather(journal: Store, run_id: str = "") -> Evidence | None:
@@ -91,7 +91,7 @@ class Wanted(Struct, frozen=True, kw_only=True):
     loop_ts: str = ""
 
     def fits(self, asked: Request) -> bool:
-        if asked.is_lock or (self.lane and folded(asked.lane) != folded(self.lane)):
+        if asked.is_lock or (self.lane and comparison_key(asked.lane) != comparison_key(self.lane)):
             return False
         if self.loop_ts and asked.loop_ts != self.loop_ts:
             return False

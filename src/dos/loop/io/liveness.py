@@ -112,7 +112,7 @@ def _of_lease(lease: Lease, moment: Moment) -> Traces:
         start_sha=lease.start_sha,
         since_ms=lease.granted_ms,
         beat_age_ms=moment.beat_age_ms(lease),
-        lapsed=lease.lapsed(moment.lease_ms, moment.boot),
+        lapsed=lease.has_lapsed(moment.lease_ms, moment.boot),
         alive=process.running(lease),
     )
 
@@ -130,14 +130,14 @@ def _of_history(run_id: str, history: History, moment: Moment) -> Traces:
         start_sha=first.start_sha,
         since_ms=history.began_ms,
         beat_age_ms=min((age for age in ages if age is not None), default=None),
-        lapsed=all(lease.lapsed(moment.lease_ms, moment.boot) for lease in history.live),
+        lapsed=all(lease.has_lapsed(moment.lease_ms, moment.boot) for lease in history.live),
         alive=_any_running(history.live or [newest]),
         moves=[at_ms for at_ms in history.moves if moment.age_ms(at_ms) is not None],
     )
 
 
 def _union(held: Sequence[Region]) -> Region:
-    if not all(region.known for region in held):
+    if not all(region.is_known for region in held):
         return EVERYWHERE
     return regions.region(dict.fromkeys(glob for region in held for glob in region.globs))
 
@@ -188,7 +188,7 @@ class _Reader:
 
     def _belongs(self, path: str, region: Region) -> bool:
         """What may be a run's own shows that it is alive, so a lane of which nothing is known has every commit."""
-        return not region.known or regions.lane_holds(region, path, self._prefix)
+        return not region.is_known or regions.lane_holds(region, path, self._prefix)
 
 
 def _evidence(traces: Traces, reader: _Reader, now_ms: int) -> Evidence:

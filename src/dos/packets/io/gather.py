@@ -16,7 +16,7 @@ from dos.fleet.state.fleet import Fleet
 from dos.journal import fold
 from dos.packets.packet import Candidate
 from dos.questions.state import Decisions
-from dos.text import folded, shown
+from dos.text import comparison_key, quote
 from dos.units.io import units as sources
 from dos.units.unit import Unit
 from dos.unknown import Unknown
@@ -95,7 +95,7 @@ def _within(
     lanes, wanted = set(), set()
     for word in scope:
         lane = config.canonical_lane(word)
-        same = {plan for plan in plans if folded(plan) == folded(word)}
+        same = {plan for plan in plans if comparison_key(plan) == comparison_key(word)}
         if lane == word or (lane and word not in plans):
             lanes.add(lane)
         elif word in plans or same:
@@ -103,7 +103,7 @@ def _within(
         else:
             known = ", ".join([*config.known_lanes(), *sorted(plans)])
             raise BadInput(
-                f"{shown(word)} is no lane and no plan; there are {known}",
+                f"{quote(word)} is no lane and no plan; there are {known}",
                 hint="Give one of these names.",
             )
     return lambda unit: lane_of(unit) in lanes or unit.plan in wanted

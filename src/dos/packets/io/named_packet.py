@@ -6,7 +6,7 @@ from pathlib import Path
 from dos.errors import StaleDispositionContract
 from dos.loop import gate
 from dos.loop.gate import Packet
-from dos.text import shown
+from dos.text import quote
 
 LARGEST_FILE = 16 << 20
 _NAME = re.compile(r"\.dispositions-(?P<tag>.+)\.json")
@@ -42,5 +42,5 @@ def _read(path: Path) -> bytes:
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or str(error)
         raise StaleDispositionContract(
-            f"{shown(str(path))}: {why}", hint="Give the path of a readable file."
+            f"{quote(str(path))}: {why}", hint="Give the path of a readable file."
         ) from error

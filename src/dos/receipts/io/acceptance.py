@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from dos.machine import execute
 from dos.receipts.receipt import CommandRun
-from dos.times import now
+from dos.times import now_stamp
 
 OUTPUT_LINES = 40  # of a command, for whoever asks what it said
 
@@ -30,7 +30,7 @@ def accept(
     stopped: Callable[[], bool] = execute.never,
 ) -> Accepted:
     """Run a command on a tree and take its exit code for the answer."""
-    started, limits = now(), execute.Limits(wall_seconds=seconds)
+    started, limits = now_stamp(), execute.Limits(wall_seconds=seconds)
     ran = execute.run(
         ["sh", "-c", command], cwd=tree, environment=environment, limits=limits, stopped=stopped
     )
@@ -41,7 +41,7 @@ def accept(
         exit_code=code,
         output_digest=ran.output_digest,
         started=started,
-        ended=now(),
+        ended=now_stamp(),
     )
     if ran.timed_out:
         return Accepted(

@@ -19,8 +19,8 @@ from dos.machine import process
 from dos.receipts import receipt as receipts
 from dos.receipts.io import acceptance, draft, repository
 from dos.receipts.receipt import Receipt, Source
-from dos.text import shown
-from dos.times import now, second_stamp
+from dos.text import quote
+from dos.times import now_stamp, utc_stamp
 from dos.units.io import named_unit, units
 from dos.unknown import Unknown
 from dos.witness import belief, state_diff
@@ -71,7 +71,7 @@ def attested(world: World, asked: Asked) -> tuple[Receipt, Verdict]:
         "verdict": verdict.answer,
         "believe": verdict.believe,
         "refuted": verdict.refuted,
-        "timestamp": asked.timestamp or now(),
+        "timestamp": asked.timestamp or now_stamp(),
     }
     return structs.replace(receipt, **fields, **said), verdict
 
@@ -108,7 +108,7 @@ def _tied(world: World, asked: Asked) -> Receipt:
         survives=bool(target and base) and repository.survives(git, base, commit, target),
         runner=process.host(),
         nonce=secrets.token_hex(16),
-        timestamp=asked.timestamp or now(),
+        timestamp=asked.timestamp or now_stamp(),
         expires=_expires(asked),
     )
 
@@ -117,7 +117,7 @@ def _command(world: World, asked: Asked, receipt: Receipt) -> Seen:
     script, git = asked.accept_cmd, world.git
     if not receipts.is_plain(script):
         raise BadInput(
-            f"the command holds a control character: {shown(script)}", hint="Put it into a script."
+            f"the command holds a control character: {quote(script)}", hint="Put it into a script."
         )
     if dirty := _unlike(git.tree, receipt.commit):
         raise BadInput(
@@ -128,7 +128,7 @@ def _command(world: World, asked: Asked, receipt: Receipt) -> Seen:
     answer = acceptance.accept(git.tree, script, environment, world.config.workers.wall_seconds)
     run = answer.run
     assert run is not None
-    rung, said = Accountability.OS_RECORDED, f"{shown(script)}: {answer.detail}"
+    rung, said = Accountability.OS_RECORDED, f"{quote(script)}: {answer.detail}"
     if run.exit_code is None or run.exit_code in (
         126,
         127,
@@ -161,7 +161,7 @@ def _unlike(tree: Path, commit: str, *, untracked: bool = True) -> str:
         git.run(*whole, "read-tree", commit, index=index)
         found = git.run(*whole, *_STATUS, index=index).split("\0")
     changed = [entry for entry in found if entry and (untracked or not entry.startswith("??"))]
-    return f"{shown(changed[0][3:])} differs" if changed else ""
+    return f"{quote(changed[0][3:])} differs" if changed else ""
 
 
 def _declared(world: World, receipt: Receipt, script: str) -> tuple[Source, bool]:
@@ -185,7 +185,7 @@ def _declared(world: World, receipt: Receipt, script: str) -> tuple[Source, bool
 
 def _snapshots(asked: Asked) -> Seen:
     files = [Path(asked.before), Path(asked.after)]
-    started = now()
+    started = now_stamp()
     rung = Accountability.THIRD_PARTY if asked.third_party else Accountability.OS_RECORDED
     contents = [writable.contents(file) for file in files]
     one, other = map(snapshots.state, contents, files)
@@ -202,7 +202,7 @@ def _snapshots(asked: Asked) -> Seen:
         "witness_author": SNAPSHOTS,
         "output_digest": receipts.digest_of(digests),
         "started": started,
-        "ended": now(),
+        "ended": now_stamp(),
     }
 
 
@@ -211,4 +211,4 @@ def _expires(asked: Asked) -> str:
         return ""
     said = receipts.moment(asked.timestamp) if asked.timestamp else None
     until = (said or datetime.now(UTC)) + timedelta(days=asked.expires_days)
-    return second_stamp(int(until.timestamp() * 1000))
+    return utc_stamp(int(until.timestamp() * 1000))

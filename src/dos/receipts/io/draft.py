@@ -14,7 +14,7 @@ from dos.receipts.io import keys, notes, public_keys, repository
 from dos.receipts.io.sign import signer
 from dos.receipts.receipt import CommandRun, Issued, Receipt, Rejected, Source
 from dos.regions import Region, region
-from dos.times import now
+from dos.times import now_stamp
 from dos.units.unit import Landing
 from dos.unknown import Unknown
 from dos.witness.accountability import Accountability
@@ -59,11 +59,11 @@ def draft(
         target=f"refs/heads/{landed.branch}",
         region=lane.globs,
         region_root=region_root,
-        paths_in_region=lane.known,
+        paths_in_region=lane.is_known,
         runner=process.host(),
         nonce=secrets.token_hex(16),
         accountability_tier=Accountability.OS_RECORDED,
-        timestamp=now(),
+        timestamp=now_stamp(),
         **seen,
     )
     try:

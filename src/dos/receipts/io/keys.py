@@ -9,7 +9,7 @@ from dos.errors import BadInput
 from dos.machine import process
 from dos.receipts.io import public_keys, verify_signature
 from dos.receipts.io.public_keys import PublicKey
-from dos.text import LONGEST_PATH, shown
+from dos.text import LONGEST_PATH, quote
 
 ELSEWHERE = "Name another place with --out; `dos receipt-key show` says what is there."
 
@@ -59,7 +59,7 @@ def ensure(path: Path) -> bool:
 
 
 def _named(path: Path) -> str:
-    return shown(str(path), LONGEST_PATH)
+    return quote(str(path), LONGEST_PATH)
 
 
 def _generated() -> tuple[bytes, str]:

@@ -3,18 +3,18 @@
 import binascii
 import os
 import re
+import shlex
 import stat
 from base64 import b64decode, b64encode
 from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
-from shlex import quote
 
 from msgspec import Struct
 
 from dos.errors import BadInput
 from dos.receipts.receipt import NAMESPACE
-from dos.text import LONGEST_PATH, shown
+from dos.text import LONGEST_PATH, quote
 from dos.workspace import Workspace
 
 PLAIN = "ssh-ed25519"
@@ -85,21 +85,21 @@ def check_kept(path: Path, workspace: Workspace) -> None:
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else "that is no path"
         raise BadInput(
-            f"there is no key at {shown(str(path), LONGEST_PATH)}: {why}", hint=MAKE_ONE
+            f"there is no key at {quote(str(path), LONGEST_PATH)}: {why}", hint=MAKE_ONE
         ) from error
     if not stat.S_ISREG(mode):
-        raise BadInput(f"the key {shown(str(path), LONGEST_PATH)} is not a file", hint=MAKE_ONE)
+        raise BadInput(f"the key {quote(str(path), LONGEST_PATH)} is not a file", hint=MAKE_ONE)
     for tree in (workspace.root, workspace.tree, *([workspace.common] if workspace.common else [])):
         if found.is_relative_to(tree.resolve()):
-            home = quote(str(folder()))
+            home = shlex.quote(str(folder()))
             raise BadInput(
                 f"the key {path} lies in {tree}, where those who are judged can read it",
-                hint=f"mkdir -p {home} && mv -n {quote(str(path))} {home}/receipt-key",
+                hint=f"mkdir -p {home} && mv -n {shlex.quote(str(path))} {home}/receipt-key",
             )
     if path.suffix != ".pub" and mode & _SHARED:
         raise BadInput(
             f"others than its owner may read the key {path}, so it proves nothing",
-            hint=f"chmod 600 {quote(str(path))}",
+            hint=f"chmod 600 {shlex.quote(str(path))}",
         )
 
 
@@ -121,12 +121,12 @@ def read(path: Path) -> list[PublicKey]:
         if not public.exists():
             raise BadInput(
                 f"{path} is a private key, and {public.name} is not beside it",
-                hint=f"ssh-keygen -y -f {quote(str(path))} > {quote(str(public))}",
+                hint=f"ssh-keygen -y -f {shlex.quote(str(path))} > {shlex.quote(str(public))}",
             )
         text = _text(public)
     found = list(_keys(text, path))
     if not found:
-        raise BadInput(f"there is no public key in {shown(str(path), LONGEST_PATH)}", hint=MAKE_ONE)
+        raise BadInput(f"there is no public key in {quote(str(path), LONGEST_PATH)}", hint=MAKE_ONE)
     return found
 
 
@@ -137,7 +137,7 @@ def _text(path: Path) -> str:
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else "that is no path"
         raise BadInput(
-            f"the key file {shown(str(path), LONGEST_PATH)} cannot be read: {why}",
+            f"the key file {quote(str(path), LONGEST_PATH)} cannot be read: {why}",
             hint=f"{MAKE_ONE}, or name another.",
         ) from error
     return data.decode("utf-8", "replace")
@@ -157,7 +157,7 @@ def _keys(text: str, path: Path) -> Iterator[PublicKey]:
                     hint="ssh-keygen -t ed25519",
                 )
             raise BadInput(
-                f"{where}: this is no line with a public key: {shown(line)}",
+                f"{where}: this is no line with a public key: {quote(line)}",
                 hint=f"A line is `{PLAIN} AAAA… comment`, or the same with a name before it. {MAKE_ONE}",
             )
         if at < 2 or _is_for_receipts(words[1], where):
@@ -169,7 +169,7 @@ def _is_for_receipts(options: str, where: str) -> bool:
     if found := _NAMESPACES.fullmatch(options):
         return NAMESPACE in found[1].split(",")
     raise BadInput(
-        f"{where}: the options {shown(options)} are not understood",
+        f"{where}: the options {quote(options)} are not understood",
         hint=f'Only namespaces="{NAMESPACE}".',
     )
 
@@ -187,6 +187,6 @@ def public_key(kind: str, blob: str, where: str) -> PublicKey:
         or b64encode(raw).decode() != blob
     ):
         raise BadInput(
-            f"{where}: the key is damaged: {shown(blob)}", hint="Copy the line again, whole."
+            f"{where}: the key is damaged: {quote(blob)}", hint="Copy the line again, whole."
         )
     return PublicKey(kind=kind, blob=blob)

@@ -52,7 +52,7 @@ class Watcher:
                     )
                     break
         held = [
-            Held(lease=each, lapsed=each.lapsed(moment, boot), gone=process.gone(each))
+            Held(lease=each, lapsed=each.has_lapsed(moment, boot), gone=process.gone(each))
             for each in leases
         ]
         lanes = [each for each in held if not each.lease.is_lock]

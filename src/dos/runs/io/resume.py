@@ -41,7 +41,7 @@ def diverged(world: World, journal: Store, run: Run, declared: Declared) -> str 
     if not run.lane or not declared.has_intent or declared.unknown:
         return ""
     region = world.config.lane_region(run.lane)
-    if region is None or not region.known:
+    if region is None or not region.is_known:
         return Unknown(
             f"lane {run.lane!r} has no region any more, so that nobody knows whether others changed it"
         )

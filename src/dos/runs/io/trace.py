@@ -18,7 +18,7 @@ from dos.journal.store import Store
 from dos.journal.transfer import lane_log
 from dos.runs.declared import Step, is_done
 from dos.runs.io import declared as declared_evidence
-from dos.times import second_stamp
+from dos.times import utc_stamp
 from dos.unknown import Unknown
 from dos.world import World
 
@@ -228,7 +228,7 @@ def _event(event: Event, op: str, record: dict[str, Any], by: str) -> LeaseEvent
         op=op,
         lane=record.get("lane", ""),
         loop_ts=record.get("loop_ts", ""),
-        ts=second_stamp(event.at_ms),
+        ts=utc_stamp(event.at_ms),
         reason=record.get("reason", ""),
         reason_class=record.get("reason_class", ""),
         attributed_by=by,
@@ -245,7 +245,7 @@ def _decisions(journal: Store, run_id: str) -> list[Decision]:
             outcome=fact.outcome,
             action=fact.action,
             reason=fact.reason,
-            ts=second_stamp(event.at_ms),
+            ts=utc_stamp(event.at_ms),
         )
         for event, fact in written
     ]

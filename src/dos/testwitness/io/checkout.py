@@ -9,7 +9,7 @@ from pathlib import Path
 from dos.errors import DosError, GitFailed
 from dos.git.objects import SUBMODULE, Entry, Objects
 from dos.git.repository import Reader
-from dos.text import LONGEST_PATH, shown
+from dos.text import LONGEST_PATH, quote
 
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -81,6 +81,6 @@ def _checked(path: str) -> str:
     if {"", ".", ".."}.isdisjoint(names) and all(name.lower() != ".git" for name in names):
         return path
     raise GitFailed(
-        f"the commit holds a file named {shown(path, LONGEST_PATH)}, which no checkout may write",
+        f"the commit holds a file named {quote(path, LONGEST_PATH)}, which no checkout may write",
         hint="`git fsck` says more; somebody made this tree by hand.",
     )

@@ -7,7 +7,7 @@ from msgspec import DecodeError, Struct, ValidationError, field, json, structs
 
 from dos.errors import BadInput
 from dos.machine import commands
-from dos.text import shown
+from dos.text import quote
 from dos.units.markdown import status as claims
 from dos.units.unit import Claim, Problem, Trouble, Unit
 from dos.unknown import Unknown
@@ -48,7 +48,7 @@ def read(
         try:
             units.append(_unit(decoder.decode(line), number))
         except (DecodeError, ValidationError, RecursionError, ValueError) as error:
-            what = f"not a unit: {error}: {shown(line[:200].decode('utf-8', 'replace'))}"
+            what = f"not a unit: {error}: {quote(line[:200].decode('utf-8', 'replace'))}"
             problems.append(Problem(kind=Trouble.UNREADABLE, what=what, document=NAME, line=number))
     return units, problems
 
@@ -77,7 +77,7 @@ def _printed(root: Path, command: Sequence[str], timeout_seconds: float) -> byte
     if ran.code != 0:
         said = "\n".join(ran.complaints[-SHOWN_LINES:]) or "and said nothing"
         raise BadInput(
-            f"[plans] command ended with exit code {ran.code}: {shown(called)}\n{said}",
+            f"[plans] command ended with exit code {ran.code}: {quote(called)}\n{said}",
             hint=f"Try it yourself: cd {root} && {called}",
         )
     return ran.output

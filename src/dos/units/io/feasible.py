@@ -82,7 +82,7 @@ def _outside(unit: Unit, config: Config) -> list[str]:
     """The globs that share no file with the lane; none where nobody knows what the lane holds."""
     lane = _lane(unit, config)
     held = config.lane_region(lane) if lane else None
-    if held is None or not held.known:
+    if held is None or not held.is_known:
         return []
     return [glob for glob in unit.paths if _is_apart(glob, held)]
 

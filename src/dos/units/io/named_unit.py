@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from dos.errors import BadInput
-from dos.text import shown
+from dos.text import quote
 from dos.units.io import units
 from dos.units.unit import Unit
 from dos.world import World
@@ -23,6 +23,6 @@ def find(declared: Sequence[Unit], word: str) -> Unit | None:
     if by_name is None and len(fits) > 1:
         names = ", ".join(unit.name for unit in fits)
         raise BadInput(
-            f"{shown(word)} is in several plans: {names}", hint="Give one of these names."
+            f"{quote(word)} is in several plans: {names}", hint="Give one of these names."
         )
     return by_name or next(iter(fits), None)

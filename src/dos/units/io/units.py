@@ -6,7 +6,7 @@ from msgspec import structs
 
 from dos.agents import registry
 from dos.config.schema import Config
-from dos.text import meant
+from dos.text import did_you_mean
 from dos.units.io import documents, feasible
 from dos.units.portfolio import Portfolio, assemble
 from dos.units.unit import Problem, Trouble, Unit
@@ -51,7 +51,7 @@ def agent_trouble(agent: str, config: Config) -> str:
     if agent in config.agents or registry.knows(agent):
         return ""
     known = [*config.agents, *(name for name in registry.names() if name not in config.agents)]
-    return f"there is no such agent; {meant(agent, known, 'agents')}"
+    return f"there is no such agent; {did_you_mean(agent, known, 'agents')}"
 
 
 def _completed(unit: Unit, config: Config) -> Unit:

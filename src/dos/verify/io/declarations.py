@@ -161,7 +161,7 @@ class Declarations:
             self._listed[key] = [
                 (path, entry.sha)
                 for path, entry in self._objects.files(tree, folder)
-                if (folded := globs.folded_path(path)) is not None and globs.matches(glob, folded)
+                if (folded := globs.path_key(path)) is not None and globs.matches(glob, folded)
             ]
         return self._listed[key]
 
@@ -177,7 +177,7 @@ def _place(found: tuple[int, Unit]) -> int:
 
 def _below(folder: str, paths: Iterable[str]) -> tuple[str, ...]:
     """They are meant from where dos.toml is; git names files from the top."""
-    return tuple(f"{globs.literal(folder)}{path}" for path in paths)
+    return tuple(f"{globs.escape_folder(folder)}{path}" for path in paths)
 
 
 def _usable(paths: Iterable[str]) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from dos.git.changes import FileChange
 from dos.git.objects import SUBMODULE, Commit, Objects
 from dos.git.repository import Reader
 from dos.git.survival import Fates
-from dos.text import on_one_line
+from dos.text import printable_path
 from dos.verify import content, file_kinds, footprint, survival
 from dos.verify.file_kinds import Kind
 from dos.verify.footprint import Change, Scope
@@ -101,7 +101,7 @@ class Footprints:
         raw = self._objects.blob(blob)
         if raw is None:
             raise GitFailed(
-                f"blob {blob} of {on_one_line(path)} is not here",
+                f"blob {blob} of {printable_path(path)} is not here",
                 hint=f"git -C {self._git.tree} fsck",
             )
         if mode == f"{LINK:06o}" or len(raw) > LARGEST_TEXT or content.is_binary(raw):

@@ -16,7 +16,7 @@ from dos.git import history_cache, log, message_index
 from dos.git.objects import Commit, Objects
 from dos.journal.backends.open import embedded_path
 from dos.receipts.io import notes
-from dos.text import shown
+from dos.text import quote
 from dos.verify.footprint import Scope
 from dos.verify.io import registry
 from dos.verify.io.declarations import Declarations
@@ -250,7 +250,7 @@ def _commit(objects: Objects, ref: str) -> Commit:
     found = objects.commit(ref)
     if found is None:
         raise BadInput(
-            f"{shown(ref)} is no commit of this repository",
+            f"{quote(ref)} is no commit of this repository",
             hint="`git branch -a` lists what there is.",
         )
     return found

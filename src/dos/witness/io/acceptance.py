@@ -3,7 +3,7 @@
 import shlex
 
 from dos.machine import commands
-from dos.text import shown
+from dos.text import quote
 from dos.unknown import Unknown
 from dos.witness.accountability import Accountability
 from dos.witness.commands import cannot_fail
@@ -19,17 +19,17 @@ def witness(world: World, subject: str, timeout_seconds: float = TIMEOUT_SECONDS
     try:
         words = shlex.split(subject)
     except ValueError as error:
-        return no_signal(NAME, RUNG, subject, f"{shown(subject)} is not a command: {error}")
+        return no_signal(NAME, RUNG, subject, f"{quote(subject)} is not a command: {error}")
     if not words:
         return no_signal(NAME, RUNG, subject, "no command is given")
     if cannot_fail(words):
         return no_signal(
-            NAME, RUNG, subject, f"{shown(subject)} cannot fail, so it witnesses nothing"
+            NAME, RUNG, subject, f"{quote(subject)} cannot fail, so it witnesses nothing"
         )
     ran = commands.run(words, standing(world.workspace), timeout_seconds)
     if isinstance(ran, Unknown):
         return no_signal(NAME, RUNG, subject, ran.why)
-    said = f"{shown(subject)} ended with {ran.code}"
+    said = f"{quote(subject)} ended with {ran.code}"
     if ran.code == 0:
         return attest(NAME, RUNG, subject, said)
     return refute(NAME, RUNG, subject, f"{said}: {ran.complaint}" if ran.complaint else said)

@@ -12,7 +12,7 @@ from dos import plugins
 from dos.config.schema import Config
 from dos.errors import BadInput
 from dos.machine import commands
-from dos.text import meant, shown
+from dos.text import did_you_mean, quote
 from dos.unknown import Unknown
 from dos.witness import judges
 from dos.witness import judges as similarity
@@ -97,7 +97,7 @@ class OperatorDecision(Struct, frozen=True):
     def rule(self, claim: Claim, config: Config) -> JudgeVerdict:
         stances = {"accept-recommended": Stance.AGREE, "escalate": Stance.DISAGREE}
         stance = stances.get(claim.claim_text.strip(), Stance.ABSTAIN)
-        return JudgeVerdict(stance=stance, why=f"the operator said {shown(claim.claim_text)}")
+        return JudgeVerdict(stance=stance, why=f"the operator said {quote(claim.claim_text)}")
 
 
 def asking(world: World, name: str, warn: Callable[[str], None]) -> Callable[[Claim], JudgeVerdict]:
@@ -111,13 +111,15 @@ def asking(world: World, name: str, warn: Callable[[str], None]) -> Callable[[Cl
     }
     wanted = ALIASES.get(name, name)
     if wanted not in judges:
-        judges |= plugins.added(plugins.JUDGES, {*judges, *ALIASES}, warn)
+        judges |= plugins.load_others(plugins.JUDGES, {*judges, *ALIASES}, warn)
     if wanted not in judges:
-        raise BadInput(f"there is no judge {shown(wanted)}", hint=meant(wanted, judges, "judges"))
+        raise BadInput(
+            f"there is no judge {quote(wanted)}", hint=did_you_mean(wanted, judges, "judges")
+        )
     return lambda claim: run_judge(judges[wanted], claim, world.config)
 
 
 def run_judge(judge: Any, claim: Claim, config: Any) -> JudgeVerdict:
     """Whatever goes wrong, the judge abstains: it never agrees by accident."""
-    said = plugins.answer(lambda: judge.rule(claim, config), JudgeVerdict)
+    said = plugins.typed_answer(lambda: judge.rule(claim, config), JudgeVerdict)
     return abstain(f"the judge gave no opinion: {said.why}") if isinstance(said, Unknown) else said

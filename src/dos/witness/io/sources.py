@@ -8,7 +8,7 @@ from msgspec import structs
 from dos import plugins
 from dos.errors import BadInput
 from dos.testwitness.io import recorded
-from dos.text import meant, shown
+from dos.text import did_you_mean, quote
 from dos.unknown import Unknown
 from dos.witness.accountability import Accountability
 from dos.witness.belief import EffectClaim
@@ -54,7 +54,7 @@ def gather(
 def gather_evidence(source: Any, subject: str, config: Any, *, name: str = "") -> EvidenceFacts:
     """What a source says, under its own name and at most at the rung that it declares."""
     called, rung = name or str(getattr(source, "name", "")), _declared(source)
-    said = plugins.answer(lambda: source.gather(subject, config), EvidenceFacts)
+    said = plugins.typed_answer(lambda: source.gather(subject, config), EvidenceFacts)
     if isinstance(said, Unknown):
         return no_signal(called, rung, subject, said.why)
     least = min(rung, said.accountability, key=lambda each: each.rank)
@@ -62,7 +62,7 @@ def gather_evidence(source: Any, subject: str, config: Any, *, name: str = "") -
 
 
 def known(warn: Warn) -> list[str]:
-    return [*BUILT_IN, *plugins.added(plugins.EVIDENCE_SOURCES, OWN, warn)]
+    return [*BUILT_IN, *plugins.load_others(plugins.EVIDENCE_SOURCES, OWN, warn)]
 
 
 def _declared(source: Any) -> Accountability:
@@ -86,10 +86,10 @@ def _asking(
         return lambda: snapshots.witness(world, subject, claimed)
     if name in BUILT_IN:
         return lambda: BUILT_IN[name](world, subject)
-    found = plugins.added(plugins.EVIDENCE_SOURCES, OWN, warn)
+    found = plugins.load_others(plugins.EVIDENCE_SOURCES, OWN, warn)
     if name not in found:
         raise BadInput(
-            f"there is no evidence source {shown(name)}",
-            hint=meant(name, [*BUILT_IN, *found], "sources"),
+            f"there is no evidence source {quote(name)}",
+            hint=did_you_mean(name, [*BUILT_IN, *found], "sources"),
         )
     return lambda: gather_evidence(found[name], subject, world.config, name=name)

@@ -8,7 +8,7 @@ from dos.config.load import FILE_NAME, parse
 from dos.config.schema import Config
 from dos.errors import ConfigInvalid, GitFailed
 from dos.git.repository import Reader
-from dos.text import LONGEST_PATH, shown
+from dos.text import LONGEST_PATH, quote
 from dos.unknown import Unknown
 from dos.witness.accountability import Accountability
 from dos.workspace import Workspace
@@ -63,7 +63,7 @@ def within_reach(workspace: Workspace, path: Path) -> bool:
 
 def contents(path: Path) -> bytes | Unknown:
     """All that is in a file. A pipe in its place cannot hold us up, and a file without end cannot fill us."""
-    called = shown(str(path), LONGEST_PATH)
+    called = quote(str(path), LONGEST_PATH)
     try:
         handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
         with os.fdopen(handle, "rb") as file:
