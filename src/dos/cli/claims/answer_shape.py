@@ -1,6 +1,7 @@
-"""Is a text shaped like an answer that can be shown?
+"""Check whether a text is shaped like an answer.
 
-Leaked thoughts, a refusal, a bare tool call or a traceback are none. Whether the answer is right is not asked.
+Leaked reasoning, a refusal, a bare tool call and a traceback are not. Whether the answer is right
+is not checked.
 """
 
 from typing import Annotated

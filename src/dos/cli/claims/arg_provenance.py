@@ -1,7 +1,7 @@
-"""Did an agent make up an identifier in a call that changes something?
+"""Check that the identifiers in a tool call were read before.
 
-What the call points at has to have been read before it, in a tool's result or in the task: whole, or in every part that
-carries data.
+An identifier in a call that changes something has to appear earlier, in a tool's result or in the
+task: whole, or in every part that carries data. Otherwise the agent may have made it up.
 """
 
 from typing import Annotated, Any

@@ -1,7 +1,8 @@
-"""What does an agent say it has done?
+"""List the units that an agent's text claims to be done.
 
-Lists the units that it calls done, strongest first: a `marker` is a line written to be checked, `heuristic` is prose.
-It also says whether the text ends with work that is announced and not done. Nothing is verified: see `dos verify`.
+The strongest claims come first: a `marker` is a line written to be checked, `heuristic` is prose.
+The answer also says whether the text ends by announcing work that is not done. Nothing is verified:
+see `dos verify`.
 """
 
 from typing import Annotated

@@ -1,7 +1,7 @@
-"""How many of the workers that were sent out came back with something?
+"""Count how many dispatched sub-agents returned a result.
 
-It counts sub-agents and what they returned, and has nothing to do with the coverage of tests. How many were sent out is
-yours to say: what came back cannot tell what did not. `prompt_line` goes into the prompt of whoever goes on.
+This has nothing to do with test coverage. You give the number that was dispatched: the results
+cannot show what is missing. `prompt_line` is for the prompt of the agent that continues.
 """
 
 from typing import Annotated

@@ -1,7 +1,8 @@
-"""Did a conversation end with an answer, or with a failure notice in its place?
+"""Check that a conversation ended with an answer.
 
-Without --transcript an event of a hook is read from the input, and its `transcript_path` is the conversation. One that
-cannot be read calls nobody dead, and is no good answer either.
+A failure notice in place of an answer is found. Without --transcript a hook event is read from
+stdin, and its `transcript_path` names the conversation. A conversation that cannot be read is
+neither an answer nor a failure.
 """
 
 import sys

@@ -1,8 +1,9 @@
-"""Let git itself refuse what an agent commits outside of its lane, or after it lost it.
+"""Let git refuse commits that an agent makes outside its lane.
 
-`install` puts a pre-commit and a reference-transaction hook where this repository and its worktrees have theirs; hooks
-that are there go on running. `remove` gives back what was there. People are never asked: only agents of a fleet carry
-the number of a lease. An agent that switches hooks off is not stopped here; its work is measured again before it lands.
+`install` adds a pre-commit and a reference-transaction hook to this repository and its worktrees;
+existing hooks keep running. `remove` restores what was there. Commits of people are never refused:
+only agents of a fleet carry the fence of a lease. Agents can switch hooks off, so their work is
+measured again before it lands.
 """
 
 import os

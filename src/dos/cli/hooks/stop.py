@@ -1,9 +1,10 @@
-"""May an agent stop on what it said?
+"""Refuse an agent's stop while its claims are not in git.
 
-For the stop hook of an agent program: reads the program's event from the input. Each unit that the agent calls done is
-looked up in git; one that is not there refuses the stop, and says what is missing. Prose is only warned of, unless
---strict. It prints nothing where the agent may stop, and also where dos itself has a fault, which it says on stderr. It
-exits with 0 whatever happens: 2 is only for a person who types it on a terminal, where there is no event to read.
+For the stop hook of an agent program: reads the program's event from stdin. Each unit that the
+agent calls done is looked up in git; if one is not there, the stop is refused with what is missing.
+Claims in prose only cause a warning, unless --strict. Nothing is printed where the agent may stop,
+or where dos itself fails; the failure is reported on stderr. The exit code is 0 in every case but
+one: 2 if a person runs it on a terminal, where there is no event to read.
 """
 
 import os

@@ -1,8 +1,9 @@
-"""Answer the hook of an agent program that has a tool call before or after it, waits, or begins a session.
+"""Answer the tool-call and session hooks of an agent program.
 
-This version has no opinion at these moments: it reads the event, prints nothing, and the agent continues. Settings that
-dos-kernel wrote for Claude Code, Codex, Gemini CLI and Cursor can stay in place. It exits with 0 whatever happens, and
-says on stderr what it cannot read; 2 is only for a person who types it on a terminal, where there is no event.
+This version has no opinion at these moments: it reads the event, prints nothing, and the agent
+continues. Settings that dos-kernel wrote for Claude Code, Codex, Gemini CLI and Cursor can stay in
+place. The exit code is 0 in every case but one: 2 if a person runs it on a terminal, where there is
+no event. Input that cannot be read is reported on stderr.
 """
 
 from typing import Annotated

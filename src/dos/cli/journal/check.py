@@ -1,7 +1,7 @@
-"""Is the journal what it should be?
+"""Check the journal for damage and contradictions.
 
-It walks every event: checksums, versions, fences, leases that overlapped, and whether the lease table says what the
-events say. It changes nothing.
+Every event is read: checksums, versions, fences, leases that overlapped, and whether the lease
+table agrees with the events. Nothing is changed.
 """
 
 import os

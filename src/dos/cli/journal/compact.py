@@ -1,6 +1,6 @@
-"""The same as `dos journal prune`, with the answer that released versions gave.
+"""Prune the journal, with the output of dos-kernel ≤ 0.30.
 
-No bytes are given back to the disk: the journal's file is used again for what comes.
+Like `dos journal prune`. The file does not shrink: its free pages are used again for new events.
 """
 
 from msgspec import structs

@@ -1,7 +1,7 @@
 """Write the journal as JSON lines.
 
-In the shape `dos` every event is one line, and `dos journal import` reads them. In the shape `lane-journal` the leases
-are written as released versions did.
+In the shape `dos` every event is one line, and `dos journal import` reads them. In the shape
+`lane-journal` the leases are written as dos-kernel ≤ 0.30 wrote them.
 """
 
 import os

@@ -1,6 +1,6 @@
-"""Give out the next number of a scope.
+"""Allocate the next number of a scope.
 
-No number is given out twice, whichever processes ask at the same time.
+No number is allocated twice, even if many processes ask at the same time.
 """
 
 from typing import Annotated

@@ -1,4 +1,7 @@
-"""The last number that was given out in a scope; null when none has been."""
+"""Show the last number allocated in a scope.
+
+Without an allocation the answer is null.
+"""
 
 from typing import Annotated
 

@@ -1,6 +1,7 @@
-"""Read JSON lines into the journal: our own exports, or the logs of released versions.
+"""Import JSON lines into the journal.
 
-What was imported before is not imported again. Leases do not move: their holders ask for them here.
+Reads exports of `dos journal export` and the logs of dos-kernel ≤ 0.30. Events that were imported
+before are skipped. Leases are not imported: their holders have to take them here again.
 """
 
 import os

@@ -1,7 +1,8 @@
-"""Remove old events that later ones have superseded.
+"""Remove old events that later events have superseded.
 
-Only renewals, refusals and the leases of nobody's run can go, none younger than a day; what a run did stays for ever.
-What is removed is first written to a file in the archive. [retention] says how old is old enough.
+Only renewals, refusals and leases without a run are removed, and none younger than a day; what a
+run did is kept for ever. Removed events are first written to a file in the archive. [retention]
+sets the ages.
 """
 
 import time

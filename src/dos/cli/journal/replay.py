@@ -1,4 +1,7 @@
-"""The live leases, in the shape of released versions; also those of imported logs, which hold nothing here."""
+"""Show the live leases in the format of dos-kernel ≤ 0.30.
+
+Leases of imported logs are shown as well; they hold no lane here.
+"""
 
 from msgspec import Struct
 

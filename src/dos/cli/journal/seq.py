@@ -1,4 +1,7 @@
-"""The position of the newest event; 0 in an empty journal."""
+"""Show the position of the newest event.
+
+An empty journal is at position 0.
+"""
 
 from msgspec import Struct
 

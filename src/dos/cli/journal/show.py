@@ -1,4 +1,4 @@
-"""One event, whole."""
+"""Show one event with all its fields."""
 
 from typing import Annotated, Any
 

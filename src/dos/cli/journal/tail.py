@@ -1,6 +1,6 @@
-"""The newest events, one JSON object a line.
+"""Show the newest events, one JSON object a line.
 
-With --follow it goes on until Ctrl-C, or until nobody reads.
+With --follow it prints new events until Ctrl-C or until the reader closes the pipe.
 """
 
 import time

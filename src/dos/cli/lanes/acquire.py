@@ -1,8 +1,9 @@
-"""Take a lane, for a limited time.
+"""Take a lease on a lane.
 
-The lane that is named is granted or refused; with --any, or without a name, a free one is chosen. Nobody but its holder
-renews a lease (`lease-lane heartbeat`) or releases it. With --pid the lane is free as soon as that process is gone and
-somebody reaps; without it, when the time is over.
+With --lane the named lane is granted or refused; with --any, or without --lane, dos picks a free
+one. Only the holder can renew the lease (`dos lease-lane heartbeat`) or release it. With --pid,
+`dos lease-lane reap` can revoke the lease as soon as that process has exited; without --pid, only
+after the lease has expired.
 """
 
 import time

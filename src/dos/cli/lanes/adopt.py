@@ -1,6 +1,7 @@
-"""Go on with a lane that another holds.
+"""Take over a lease that another owner holds.
 
-The lease gets a new fence, and the old holder is locked out at once: it can neither renew nor write under it.
+The lease gets a new fence. The previous holder is locked out at once: it can neither renew the
+lease nor write under it.
 """
 
 from typing import Annotated

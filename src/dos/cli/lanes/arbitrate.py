@@ -1,7 +1,8 @@
-"""Which lane may be worked on, given what is live?
+"""Show which lane could be granted, given the live leases.
 
-It takes nothing: `dos lease-lane acquire` does. A lane that is not free is replaced by one that is, and the answer says
-so; with --exact it is refused. --force goes on over a refusal, which is written to the journal.
+No lease is taken; `dos lease-lane acquire` takes one. If the named lane is not free, a free one is
+offered instead; with --exact the request is refused. --force grants the lane despite a refusal and
+records that in the journal.
 """
 
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Who asks, and which lease is meant. A lease is its fence; lane, owner and loop stamp are ways to find it."""
+"""Identify the caller of a lane verb and the lease that its options name."""
 
 import os
 import time

@@ -1,7 +1,7 @@
-"""Is a lane worth launching on?
+"""Decide whether to launch a worker on a lane.
 
-It looks at who is live and at how the lane's last runs ended, by the journal. With --git-log-file it reads the subjects
-of a released host's archive commits instead, newest first.
+The verdict comes from the live leases and from how the lane's last runs ended. With --git-log-file
+the runs are read from the archive commit subjects of dos-kernel ≤ 0.30 instead, newest first.
 """
 
 from pathlib import Path

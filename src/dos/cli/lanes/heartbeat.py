@@ -1,6 +1,7 @@
-"""Say that you still hold a lane, and put off the end of its lease.
+"""Renew the lease that you hold on a lane.
 
-Only the exact owner can: a lease that was released, reaped or taken over does not come back.
+Only the exact owner can renew it. A lease that was released, reaped or taken over cannot be
+renewed.
 """
 
 from typing import Annotated

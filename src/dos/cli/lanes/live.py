@@ -1,6 +1,7 @@
-"""Who holds what.
+"""List the leases and their holders.
 
-Also what has lapsed and nobody has taken or reaped yet: it is marked, and stands in nobody's way.
+Leases that have expired and were neither reaped nor taken over are listed and marked as lapsed;
+they block nothing.
 """
 
 from msgspec import Struct

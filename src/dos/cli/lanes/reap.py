@@ -1,7 +1,8 @@
-"""Free the lanes of the dead.
+"""Release leases whose process has exited.
 
-A lease is revoked when its time is over, when the machine has restarted since, or when the process that was recorded
-with it does not run any more on this host. A holder that is only slow keeps its lane.
+A lease is revoked when it has expired, when the machine has restarted since it was taken, or when
+the process recorded with it no longer runs on this host. A holder that is only slow keeps its
+lease.
 """
 
 from typing import Annotated, Any

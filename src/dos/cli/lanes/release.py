@@ -1,6 +1,6 @@
-"""Give a lane back.
+"""Release the lease that you hold on a lane.
 
-Only the exact owner can; `dos lease-lane reap` frees what the dead left behind.
+Only the exact owner can release it; `dos lease-lane reap` revokes the leases of exited processes.
 """
 
 from typing import Annotated

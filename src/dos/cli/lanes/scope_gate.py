@@ -1,7 +1,7 @@
-"""Do the files that were touched belong to the lane?
+"""Check that changed files belong to the lane.
 
-The files are those that are named, else the staged ones, else those that differ between two commits. What git cannot
-read is refused.
+The files are the named ones, else the staged ones, else those that differ between two commits. If
+git cannot read them, the change is refused.
 """
 
 from typing import Annotated

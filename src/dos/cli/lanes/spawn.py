@@ -1,6 +1,7 @@
-"""Write down that a worker is about to be started on a lane.
+"""Record that a worker is about to start on a lane.
 
-It grants nothing: the worker asks for the lane itself. Until it has, a supervisor counts the lane as taken care of.
+No lease is granted: the worker takes the lane itself. Until it has, a supervisor counts the lane as
+being staffed.
 """
 
 import os

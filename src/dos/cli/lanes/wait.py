@@ -1,6 +1,6 @@
-"""Sleep until a lane can be taken.
+"""Wait until a lane is free.
 
-It takes nothing: somebody else may be quicker, so ask again with `dos lease-lane acquire`.
+No lease is taken: another owner may be faster, so take it with `dos lease-lane acquire` afterwards.
 """
 
 import time

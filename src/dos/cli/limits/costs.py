@@ -1,7 +1,7 @@
-"""What did a landed unit cost, and what was paid for nothing?
+"""Show what landed units cost, and what bought nothing.
 
-A cost that nobody knows is said to be unknown, never 0. By lane and by day the last 35 days are kept; with --since only
-what was spent after that moment counts.
+An unknown cost is shown as unknown, never as 0. Costs by lane and by day are kept for 35 days; with
+--since only what was spent after that time counts.
 """
 
 from datetime import UTC, datetime

@@ -1,7 +1,7 @@
-"""End a provider's limit now and wake who waits for it.
+"""End a provider's limit now and wake the waiting workers.
 
-The limit is forgotten, whatever the provider said about its end, and an open question about it is closed. If the
-provider still refuses, the next agent writes down a new limit.
+The limit is removed, whatever end the provider announced, and an open question about it is closed.
+If the provider still refuses, the next agent records a new limit.
 """
 
 from typing import Annotated

@@ -1,7 +1,7 @@
-"""Show which providers are limited, until when, and who waits.
+"""Show provider limits, when they end, and who waits.
 
-A reset time is believed for up to 24 hours, for weekly limits up to 8 days. Beyond that one agent probes the provider
-every hour and `dos decisions` asks. `dos limits lift` ends a limit at once.
+A reset time is trusted for up to 24 hours, for weekly limits up to 8 days. Beyond that one agent
+probes the provider every hour and `dos decisions` asks you. `dos limits lift` ends a limit at once.
 """
 
 from typing import Annotated

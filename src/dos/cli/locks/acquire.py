@@ -1,6 +1,7 @@
 """Take the archive lock.
 
-Its owner may take it again, which renews it. A lock whose time is over is taken from its owner, and that is said.
+Its owner may take it again, which renews it. An expired lock is taken from its owner, and the
+output says so.
 """
 
 import time

@@ -1,6 +1,6 @@
-"""Give the archive lock back.
+"""Release the archive lock.
 
-Another's lock is left as it is, with a warning; --force takes it away from whoever has it.
+The lock of another owner is kept, with a warning; --force releases it all the same.
 """
 
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""Who has the archive lock."""
+"""Show who holds the archive lock."""
 
 from typing import Annotated
 

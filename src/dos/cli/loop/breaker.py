@@ -1,7 +1,8 @@
-"""Has a kind of failure happened often enough to stop: so many times in a row, or so many in all?
+"""Decide whether a failure has repeated often enough to stop.
 
-A limit of 0 never trips; at least one of the two must be able to. The failures are given, or they are those of a run:
-its iterations that landed nothing.
+The breaker opens after so many failures in a row, or so many in total. A limit of 0 never opens it;
+at least one limit must be above 0. The counts are given by options, or taken from a run: its
+iterations that landed nothing.
 """
 
 from typing import Annotated

@@ -1,6 +1,7 @@
-"""Is what is left to do getting less, round by round?
+"""Decide whether the remaining work shrinks round by round.
 
-The rounds are given, or they are the iterations of a run: what was left of its lane after each.
+The rounds are given by --residuals, or they are the iterations of a run: what was left on its lane
+after each.
 """
 
 from typing import Annotated

@@ -1,11 +1,12 @@
-"""Does a loop go on after an iteration, and if not, why not and who can clear it?
+"""Decide whether a loop continues after an iteration.
 
-With --state the decision is made from what is given and nothing is kept. With --run the state is the journal's: each
-call decides the iteration that just ended, and telling the same --iteration again gets the same answer; what the run
-declared is checked against git. With --batch
-each line of the input is an object with a state and an outcome, and each line of the answer is a decision.
+With --state the decision is made from the given state, and nothing is recorded. With --run the
+state is kept in the journal: each call decides the iteration that just ended, and repeating an
+--iteration repeats its answer; what the run declared is checked against git. With --batch each line
+of stdin is an object with a state and an outcome, and each line of the output is a decision.
 
-For example: dos decide --state '{"iteration":3,"consecutive_unclear":1}' --outcome '{"kind":"GATE","verdict":"DRAIN"}'
+For example: dos decide --state '{"iteration":3,"consecutive_unclear":1}'
+  --outcome '{"kind":"GATE","verdict":"DRAIN"}'
 """
 
 import os

@@ -1,4 +1,7 @@
-"""Did the tokens buy work?"""
+"""Decide whether the work done was worth its tokens.
+
+Below --min-tokens there is too little evidence, and the answer is EFFICIENT.
+"""
 
 from typing import Annotated
 

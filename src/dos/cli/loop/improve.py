@@ -1,7 +1,7 @@
-"""Is a change that was made to improve something worth keeping?
+"""Decide whether to keep a change made to improve something.
 
-A witness that is not named has failed: without --suite-passed and --truth-clean nothing is kept. What its author says
-of the change is carried along and never read.
+A check that is not confirmed counts as failed: without --suite-passed and --truth-clean nothing is
+kept. What the author says about the change is shown and has no effect.
 """
 
 from typing import Annotated

@@ -1,8 +1,8 @@
-"""Is a run moving, or only running?
+"""Decide whether a run makes progress or only runs.
 
-The run is found in the journal by its id, with its lane, its region and its process. It moves while there is a commit
-in its region, or a lane that it took or gave back, inside of the window of [liveness]. What it says of itself plays no
-part. The flags go before what the journal knows.
+The run's lane, region and process are found in the journal by its id. It makes progress while there
+is a commit in its region, or a lease that it took or released, within the window of [liveness].
+What the run says about itself has no effect. Options override what the journal recorded.
 """
 
 from typing import Annotated

@@ -1,6 +1,7 @@
-"""Is the work of each step fading?
+"""Decide whether the steps of a run yield less and less.
 
-Two steps in a row below the floor are needed to say so, and two with nothing at all to call it stalled.
+It takes two steps in a row below the floor to say DIMINISHING, and two with no work at all to say
+STALLED.
 """
 
 from typing import Annotated

@@ -1,6 +1,7 @@
-"""Has what stopped a run stopped others before?
+"""Decide whether a run's stop reason has recurred in others.
 
-A run's cause is the reason it stopped for, if somebody or something has to clear it; all of it is in the journal.
+A run's cause is its stop reason, if a person or an outside change has to clear it. All
+of it is read from the journal.
 """
 
 from typing import Annotated

@@ -1,8 +1,8 @@
-"""Would the evidence of a run be decided the same way again?
+"""Check that a run's recorded evidence yields its decisions.
 
-Every decision of the run is made once more from what the journal kept with it. With --policy the limits of another
-dos.toml are used ([loop], [liveness] and [workers] max_iterations): the first decision that would have been another is
-named, and what would have come after it nobody can know.
+Every decision of the run is made again from the evidence in the journal. With --policy the limits
+of another dos.toml apply ([loop], [liveness] and [workers] max_iterations): the first decision that
+differs is shown. What would have followed it cannot be known.
 """
 
 from pathlib import Path

@@ -1,7 +1,7 @@
-"""How did a run come to where it is?
+"""Explain how each iteration of a run was decided.
 
-For each iteration: how it ended, what was seen, the counters, every rung that was asked in order, and the decision.
-Without a run id it is the newest run.
+For each iteration: how it ended, the evidence, the counters, every rung in order, and the decision.
+Without an argument the newest run is shown.
 """
 
 from typing import Annotated

@@ -1,7 +1,8 @@
-"""Where is every unit that was declared?
+"""Show where every declared unit is.
 
-Each stands in exactly one list: landed by git's word, under way, to be taken up again after a crash, held with its one
-reason, resting after a try in vain, or free. Units that landed or were claimed and are in no plan any more come last.
+Each unit is in exactly one list: landed according to git, in progress, interrupted by a crash, held
+with its reason, on cooldown after a failed attempt, or open. Units that landed or were claimed and
+are no longer in a plan come last.
 """
 
 from collections.abc import Mapping

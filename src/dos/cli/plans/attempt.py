@@ -1,6 +1,6 @@
-"""Write down that a try at a unit is over, and how it ended.
+"""Record that an attempt on a unit ended, and how.
 
-Whoever picks next leaves a unit alone for a while that was tried and did not ship. Workers write this themselves.
+A unit whose attempt did not ship goes on cooldown. Workers record this themselves.
 """
 
 from typing import Annotated

@@ -1,6 +1,7 @@
-"""Was this unit tried a short while ago, without moving?
+"""Check whether a unit is on cooldown after a failed attempt.
 
-By the attempts in the journal, which workers and `dos attempt` write, or by those in --attempts.
+The attempts are those in the journal, recorded by workers and `dos attempt`, or those given with
+--attempts.
 """
 
 from typing import Annotated

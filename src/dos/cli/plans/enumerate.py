@@ -1,6 +1,7 @@
-"""Which units does a plan document declare, and which of them are marked as shipped?
+"""List the units that a plan document declares.
 
-The same grammar finds the units that workers are sent to. A mark counts on the unit's own heading, row or list item.
+The same grammar finds the units that workers are sent to. A shipped mark counts on the unit's own
+heading, row or list item.
 """
 
 from pathlib import Path

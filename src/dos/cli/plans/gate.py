@@ -1,7 +1,7 @@
-"""What kind of "nothing to dispatch" is this?
+"""Explain why a dispatch started nothing.
 
-The packet is a .dispositions-TAG.json file; a .race-TAG.json beside it makes the answer RACE. Or the picks themselves
-are given as JSON, each at least {"phase": "ID"}.
+The packet is a .dispositions-TAG.json file; a .race-TAG.json beside it makes the answer RACE. Or
+the picks are given as JSON, each at least {"phase": "ID"}.
 """
 
 from pathlib import Path

@@ -1,7 +1,7 @@
-"""What can be dispatched now: the next units, each with a prompt that stands alone.
+"""Show the units that can be dispatched now, with prompts.
 
---write puts the page, the prompts and the dispositions under [paths] next_packets, where `dos gate` reads them. The
-exit code is the gate's verdict.
+Each prompt is complete on its own. --write stores the page, the prompts and the dispositions under
+[paths] next_packets, where `dos gate` reads them. The exit code is the gate's verdict.
 """
 
 from collections.abc import Sequence

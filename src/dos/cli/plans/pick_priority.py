@@ -1,6 +1,7 @@
-"""Which of two units of the same rank goes first?
+"""Compute the sort key of a unit among units of one rank.
 
-Sort ascending by the sort key, behind your own: what was never tried comes first, then what was tried longest ago.
+Sort ascending by this key, after your own keys: units that were never tried come first, then those
+whose last attempt is the oldest.
 """
 
 from typing import Annotated

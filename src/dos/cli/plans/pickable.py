@@ -1,8 +1,9 @@
-"""May a worker take this unit now, and if not, for which one reason?
+"""Check whether a worker may take a unit now.
 
-Without --state that is read from the journal, the plan documents and the live leases. With it, the caller says what is
-known: shipped unparseable in_flight soft_claimed_elsewhere stale_claim plan_class operator_gated soak_open
-dependency_unmet cooldown_until_ms, tested in that order.
+If not, one reason is given. Without --state the facts are read from the journal, the plan documents
+and the live leases. With it they are given: shipped unparseable in_flight soft_claimed_elsewhere
+stale_claim plan_class operator_gated soak_open dependency_unmet cooldown_until_ms, tested in that
+order.
 """
 
 from typing import Annotated

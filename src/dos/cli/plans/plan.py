@@ -1,7 +1,7 @@
-"""What do the plans claim, and what is true?
+"""Compare what the plans claim with what git shows.
 
-One row for each unit, or for the PLAN PHASE pairs that are given. On a terminal it goes on until Ctrl-C; into a pipe,
-with --once or --json it is shown once.
+One row for each unit, or for each given PLAN PHASE pair. On a terminal the page refreshes until
+Ctrl-C; into a pipe, with --once or with --json it is printed once.
 """
 
 import sys

@@ -1,8 +1,9 @@
-"""Sign what a command, or two snapshots of a state, say about a claim.
+"""Sign the outcome of a command or two snapshots of a state.
 
-The receipt is tied to the repository, the commit and its tree. A command is run in the work tree, which has to be as
-the commit is. It counts for a unit (`bound`) only when the unit's plan or dos.toml declared it before the commit was
-made, and when it can fail. A claim `-KEY` says that KEY went away between two snapshots.
+The receipt is bound to the repository, the commit and its tree. A command runs in the work tree,
+which must be identical to the commit. It counts for a unit (`bound`) only if the unit's plan or
+dos.toml declared it before the commit was made, and if it can fail. A claim `-KEY` says that KEY
+disappeared between two snapshots.
 """
 
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Receipts as files: written whole or not at all, and never read without an end."""
+"""Read and write receipt files: written whole or not at all, and read up to a size limit."""
 
 import secrets
 from pathlib import Path

@@ -1,7 +1,8 @@
-"""Make the key that this runner signs receipts with. One that is there is never overwritten.
+"""Create the key that signs receipts on this runner.
 
-It lies in your own configuration folder, outside of every work tree, and only its owner may read it. The public half
-lies beside it: give that to whoever is to check receipts.
+An existing key is never overwritten. The key is stored in your configuration folder, outside every
+work tree, readable by its owner only. The public half is stored beside it: give that to the people
+who check receipts.
 """
 
 from pathlib import Path

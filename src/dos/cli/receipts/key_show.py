@@ -1,4 +1,7 @@
-"""Show where this runner's key and the keys that it trusts lie; nothing secret is shown."""
+"""Show the signing key's path and the trusted keys.
+
+No secret is shown.
+"""
 
 from msgspec import Struct
 

@@ -1,4 +1,7 @@
-"""Print the receipt that a unit's landing left, so that it can be given to somebody else."""
+"""Print the receipt of a landed unit.
+
+Give it to others: they check it with `dos verify-receipt`.
+"""
 
 from typing import Annotated
 

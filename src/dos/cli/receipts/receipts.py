@@ -1,4 +1,7 @@
-"""List the receipts of landed units: what each says, of which commit, and who signed it."""
+"""List the receipts of landed units.
+
+For each: what it says, of which commit, and who signed it.
+"""
 
 from typing import Any
 

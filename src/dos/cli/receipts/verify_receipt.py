@@ -1,9 +1,10 @@
-"""Say whether a receipt holds: its signature, its key, its time, and the repository that it is of.
+"""Verify a receipt's signature, key, age and repository.
 
-Inside of a clone its commit, tree, base, branch and region are looked up anew; outside of one, or with --offline, only
-what is signed is checked, and `checked` says so. Keys come from --key-file, else from `trusted-keys` in your own
-configuration folder (`dos receipt-key show` names it), never from a work tree. With --commit and no --receipt the
-receipts in git's notes at that commit are checked, and an adverse one is shown first.
+Inside a clone its commit, tree, base, branch and region are checked against git; outside one, or
+with --offline, only what is signed is checked, and `checked` says so. Keys come from --key-file,
+else from `trusted-keys` in your configuration folder (`dos receipt-key show` prints its path),
+never from a work tree. With --commit and no --receipt the receipts in git's notes on that commit
+are checked, and an adverse one is shown first.
 """
 
 from typing import Annotated, Any

@@ -1,4 +1,8 @@
-"""Is the whole of what a run declared done, by git's word?"""
+"""Check whether everything that a run declared is done.
+
+Git decides: a step counts when a commit that still stands at HEAD did it. What the run claims does
+not count.
+"""
 
 from typing import Annotated
 

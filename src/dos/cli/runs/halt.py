@@ -1,8 +1,9 @@
-"""Stop a run now, and its agent with it; or write down that somebody should stop a process.
+"""Stop a run now, or record that a process should stop.
 
-With a run, its worker is asked to stop: it ends the agent, saves what was done so far, and gives its lane back; this
-waits for it. With --handle nobody is signalled: whoever reads the journal does it. With --resumable the run is put
-aside too, to go on later.
+With a run, its worker is asked to stop: it ends the agent, saves the unfinished work and releases
+the lane; this verb waits for that. With --handle no process is signalled: the request is recorded,
+and the program that reads the journal acts on it. With --resumable the run is also suspended, so
+that it can be resumed later.
 """
 
 import time

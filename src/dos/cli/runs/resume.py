@@ -1,8 +1,9 @@
-"""Can a run that ended go on, and from which commit? Or: let a lane, or the fleet, go on after a pause.
+"""Show where a stopped run can resume, or end a pause.
 
-A run that can is proposed once: of all that ask, one is told to start a successor, until the run is suspended or
-declared again. Nothing is started. With a lane, or with nothing at all, what `dos pause` has paused
-goes on, and a lane that was halted or given up on.
+With --run-id: a run that can resume is offered once. Of all callers, one is told to start a
+successor; the others are refused until the run is suspended or declared again. No process is
+started. With a lane, or with no arguments, this ends a `dos pause`; a lane that was halted or
+disabled after failures can start again, too.
 """
 
 from typing import Annotated, Any

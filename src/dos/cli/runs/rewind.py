@@ -1,6 +1,6 @@
-"""Back to which turn should a conversation be cut, after a dead end?
+"""Propose the turn to cut a conversation back to.
 
-The turn is the one that `dos run suspend --transcript` stamped. Nothing is cut.
+The turn is the one that `dos run suspend --transcript` recorded. The conversation is not changed.
 """
 
 from typing import Annotated

@@ -1,8 +1,8 @@
-"""Say what a run sets out to do, before it starts.
+"""Declare the goal and the steps of a run before it starts.
 
-Without --run-id a new run is made up. Said again for the same run it adds steps and ends a suspension; taking a step
-away, or changing what it has to touch, needs --approve. With --resumes the new run goes on with what another one left,
-and of all that try only one does.
+Without --run-id a new run id is generated. Called again for the same run, it adds steps and ends a
+suspension; removing a step, or changing what it has to touch, needs --approve. With --resumes the
+new run continues the work of another run; of all runs that try, only one succeeds.
 """
 
 import time

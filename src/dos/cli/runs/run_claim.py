@@ -1,6 +1,6 @@
-"""Say that a step of a run is done, and by which commit.
+"""Record the claim that a commit did a step of a run.
 
-It is kept as what was said. Only `dos run verify` makes a step count.
+A claim alone proves nothing: a step counts only after `dos run verify`.
 """
 
 from typing import Annotated

@@ -1,6 +1,7 @@
-"""Say how a run ended.
+"""Record how a run ended.
 
-A run is `complete` only when git says so. One that `failed` can be gone on with; one that is `abandoned` cannot.
+`complete` is accepted only if git confirms it. A run that `failed` can be resumed; one that was
+`abandoned` cannot.
 """
 
 from typing import Annotated

@@ -1,6 +1,7 @@
-"""Make up the identity of a new run.
+"""Generate a run id.
 
-With --write the journal keeps where the run comes from, and its children find their root there.
+With --write the journal records the run's parent and root, and runs with this parent find their
+root there.
 """
 
 import os

@@ -1,6 +1,7 @@
-"""Put a run aside, so that it can go on later.
+"""Suspend a run so that it can be resumed later.
 
-With --transcript a turn of the conversation is stamped as sound, and `dos rewind` can propose to cut back to it.
+With --transcript a turn of the conversation is recorded as sound, and `dos rewind` can propose to
+cut back to it.
 """
 
 from pathlib import Path

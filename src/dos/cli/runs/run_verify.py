@@ -1,7 +1,7 @@
-"""Ask git whether a commit does a step, and keep the answer when it does.
+"""Verify by git that a commit did a step, and record it.
 
-The commit must lead to HEAD, come after the one that the run began at, touch a file of the step, and not be undone
-since. Nothing is written otherwise.
+The commit must be an ancestor of HEAD, come after the commit that the run began at, touch a file of
+the step, and not be undone since. If one of these fails, nothing is recorded.
 """
 
 from typing import Annotated

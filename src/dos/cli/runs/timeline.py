@@ -1,7 +1,7 @@
-"""What happened in a run, when, and how long did it take?
+"""Show what happened in a run, when, and how long it took.
 
-The lines are the events of the run, its units and its lease, in order; the longest stretch is marked. Without a run id
-it is the newest run.
+The lines are the events of the run, its units and its lease, in order; the longest gap is marked.
+Without an argument the newest run is shown.
 """
 
 from typing import Annotated

@@ -1,6 +1,7 @@
-"""All that is written of one run: its family, what it declared, its leases, its commits.
+"""Show everything recorded about a run.
 
-Events belong to it by the run's id or by its leases, never by the time at which they happened.
+The run's parents and children, what it declared, its leases and its commits. Events are matched by
+the run's id or its leases, never by time.
 """
 
 from typing import Annotated

@@ -1,7 +1,8 @@
-"""Bring saved work into the current work tree, as changes that nobody has committed yet.
+"""Apply saved work to this work tree as uncommitted changes.
 
-It is merged with what was committed since. What you have not committed is never touched: where the two meet, or where
-both sides changed the same lines, nothing is done and the files are named. No branch moves, and the work stays saved.
+The work is merged with what was committed since. Your uncommitted changes are never touched: where
+they overlap the saved work, or where both sides changed the same lines, nothing is applied and the
+files are listed. No branch moves, and the work stays saved.
 """
 
 from typing import Annotated

@@ -1,7 +1,7 @@
-"""Let go of saved work.
+"""Delete saved work.
 
-The commit of what is dropped is named: git keeps it for some weeks, and `git update-ref` gives it its name back. A
-folder that git could not hold is deleted, and cannot be had back.
+The commit is printed: git keeps it for some weeks, and `git update-ref` restores the ref. Saved
+files that git could not hold are deleted for good.
 """
 
 from typing import Annotated

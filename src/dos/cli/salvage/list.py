@@ -1,4 +1,4 @@
-"""List the work that was saved and did not land, the newest first."""
+"""List saved work that has not landed, newest first."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""Show one piece of saved work: whose it was, why it was saved, which files it changes."""
+"""Show a saved work: its run, why it was saved, its files."""
 
 from typing import Annotated, Any
 

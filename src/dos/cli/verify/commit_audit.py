@@ -1,7 +1,8 @@
-"""Does the diff of each commit do the kind of thing that its subject says?
+"""Check that commits do what their subjects say.
 
-A subject that claims a change of code needs one, a claim about tests needs a test, and no commit may ask less of the
-tests than before, whatever it says. It is about kinds of changes, never about whether they are right.
+A subject that claims a change of code needs one, a claim about tests needs a test, and no commit
+may weaken the tests, whatever its subject says. The kind of change is checked, not whether it is
+right.
 """
 
 from collections.abc import Iterator

@@ -1,7 +1,8 @@
-"""What does a judge think of a claim? An opinion: it can take belief away, and never gives any.
+"""Ask a judge for its opinion on a claim.
 
-Judges: abstain; command, which asks the program of $DOS_LLM_JUDGE_CMD or [judges] command; similarity; and
-operator-decision. Other packages may add more.
+A judge's opinion can weaken a claim and never prove one. Judges: abstain; command, which runs the
+program of $DOS_LLM_JUDGE_CMD or [judges] command; similarity; operator-decision; and those that
+other packages add.
 """
 
 from typing import Annotated

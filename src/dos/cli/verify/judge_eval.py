@@ -1,7 +1,8 @@
-"""How often does a judge agree to what is not so?
+"""Measure a judge's false-accept rate.
 
-Each line of the file is a claim whose truth is known: {"claim_text": "...", "truth": true}, and where there are any
-"stated_reason", "evidence" and "subject". Blank lines and lines that begin with # are skipped.
+Each line of the file is a claim whose truth is known: {"claim_text": "...", "truth": true}, and
+optionally "stated_reason", "evidence" and "subject". Blank lines and lines that begin with # are
+skipped.
 """
 
 from pathlib import Path

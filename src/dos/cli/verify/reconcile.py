@@ -1,6 +1,7 @@
-"""Does the truth stand behind the claim that a unit is done?
+"""Compare a "done" claim with git.
 
-The caller says whether it shipped, or names the plan and the phase, and the journal's landings are checked against git.
+The caller says whether the unit shipped, or names its plan and phase, and the landings in the
+journal are checked against git.
 """
 
 from typing import Annotated

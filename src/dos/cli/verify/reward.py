@@ -1,7 +1,7 @@
-"""May a piece of work be shown to a learner as a good example?
+"""Decide whether work may serve as a training example.
 
-Only a source that is asked here can say yes, or call it poison. A witness that is only typed, --witness, proves
-nothing: whoever types it could have made it up. What is narrated is carried and never read.
+Only a --source that is asked here can accept the work or call it poison. A --witness that is only
+typed proves nothing: the claimant could have made it up. Narration is shown and has no effect.
 """
 
 from typing import Annotated

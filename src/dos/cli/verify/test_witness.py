@@ -1,7 +1,7 @@
-"""Is a test evidence for a change: red without it, green with it?
+"""Check that a test fails without a change and passes with it.
 
-The outcomes are the caller's word. They can speak against the change; that they speak for it is not believed, because
-nobody here saw the test run. `dos test-witness run` runs it.
+The outcomes are the caller's word. They can count against the change and never for it, because dos
+did not see the test run; `dos test-witness run` runs it.
 """
 
 from typing import Annotated

@@ -1,8 +1,9 @@
-"""Run the tests of a commit with and without its change, and say what they prove.
+"""Run a commit's tests with and without its change.
 
-The old and the new tests are tried on the old and on the new code, each time in a fresh folder outside of the work
-tree, without a network where the system allows it. The command is the unit's acceptance, else [workers] test, else
-[workers] acceptance; `{tests}` in it stands for the test files to run. It is written down with --record or --unit only.
+The old and the new tests run on the old and on the new code, each time in a fresh directory outside
+the work tree, without network where the system allows it. The command is the unit's acceptance,
+else [workers] test, else [workers] acceptance; `{tests}` in it stands for the test files. The
+result is recorded only with --record or --unit.
 """
 
 from typing import Annotated, Any

@@ -1,11 +1,11 @@
-"""Did a unit ship, and how do we know?
+"""Check whether a unit shipped, and show the evidence.
 
-A commit that names a unit is a claim. It counts when it changed something real, where the unit said it would, and
-that still stands at the ref. T5 and T6 are for what a runner or somebody else saw. `[verify] require` says how much
-it takes.
+A commit that names a unit is a claim. It counts when it changed something real, where the unit said
+it would, and the change still stands at the ref. T5 and T6 need a runner or another witness.
+`[verify] require` sets the tier that is required.
 
-What stands is there; whether it is right, only tests can say. With --all every unit that the plans declare is asked
-about in one read of history, and the exit code is 0 only if all of them shipped.
+Verify proves that the change is there; only tests can show that it is right. With --all every unit
+of the plans is checked in one read of history, and the exit code is 0 only if all of them shipped.
 """
 
 import sys

@@ -1,8 +1,8 @@
-"""Did a claimed effect happen, by the word of others than the one who claims it?
+"""Check by independent sources that a claimed effect happened.
 
-Each --source is asked about its subject, or about KEY where it has none. Who wrote down what a source says decides what
-it can prove: what the claimant could have written itself is listed, and moves nothing. What is narrated is carried and
-never read.
+Each --source is asked about its subject, or about KEY where it has none. What a source can prove
+depends on who wrote it: what the claimant could have written itself is listed and has no effect.
+Narration is shown and has no effect.
 """
 
 from collections.abc import Sequence
