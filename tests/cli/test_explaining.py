@@ -4,7 +4,7 @@ import pytest
 
 from dos.cli import catalogue
 from dos.loop import tokens
-from dos.verbs.table import ANYBODY, GROUPS, VERBS
+from dos.verbs.table import ANYONE, GROUPS, VERBS
 
 FAMILIES = sorted(
     {name.split()[0] for name in VERBS if " " in name and name.split()[0] not in VERBS}
@@ -63,7 +63,7 @@ def test_exit_codes_are_those_of_every_verb(dos):
 @pytest.mark.parametrize("name", VERBS)
 def test_the_exit_codes_are_read_as_the_verb_has_them(name):
     verb = VERBS[name]
-    refused = {} if verb.who == ANYBODY else {"not_permitted": 77}  # to agents of the fleet
+    refused = {} if verb.allowed == ANYONE else {"not_permitted": 77}  # to agents of the fleet
     assert catalogue.exits(verb) == {**catalogue.module(verb).EXITS, **refused, "contract_error": 2}
 
 

@@ -140,7 +140,7 @@ def test_what_is_piped_has_no_colour(workspace):
 def test_a_line_of_a_story_stays_one_line(capsys):
     from dos.verbs.context import Context
 
-    Context().say("one\ntwo\x1b[2J")
+    Context().print_line("one\ntwo\x1b[2J")
     assert capsys.readouterr().out == "one\\ntwo\\u001b[2J\n"
 
 

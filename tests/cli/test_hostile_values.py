@@ -124,7 +124,7 @@ def busy(dos, workspace):
 
 @pytest.mark.sampled(10)
 @pytest.mark.parametrize(
-    ("name", "field"), TRIED, ids=[f"{name} {field.typed}" for name, field in TRIED]
+    ("name", "field"), TRIED, ids=[f"{name} {field.label}" for name, field in TRIED]
 )
 def test_no_value_of_any_option_gets_more_than_a_clear_answer(busy, name, field):
     codes = catalogue.exits(VERBS[name]).values()

@@ -10,7 +10,7 @@ from commanding import command, in_process
 from dos.lease import KEY_VARIABLE, Request, key_hash
 from dos.machine import process
 from dos.regions import region
-from dos.verbs.table import ANYBODY, PERSON_OR_HOLDER, VERBS
+from dos.verbs.table import ANYONE, PERSON_OR_HOLDER, VERBS
 from dos.workspace import find
 from dos.world import open_journal
 
@@ -33,7 +33,7 @@ WORDS = {
     "hooks git": ["install"],
     "limits lift": ["claude"],
 }
-GUARDED = [name for name, verb in VERBS.items() if verb.who != ANYBODY]
+GUARDED = [name for name, verb in VERBS.items() if verb.allowed != ANYONE]
 OPERATORS = """up down pause resume halt init decide-for attest worker / config set / config unset / decisions answer /
 salvage apply / salvage drop / journal import / journal prune / journal compact / receipt-key make / service install /
 service status / service remove / hooks git / lease-lane adopt / lease-lane reap / lease-lane release"""
@@ -79,7 +79,7 @@ def test_the_table_says_which_verbs_are_for_people():
         "journal tail",
         "lint",
     ):
-        assert VERBS[name].who == ANYBODY
+        assert VERBS[name].allowed == ANYONE
 
 
 @pytest.mark.parametrize("name", GUARDED)
@@ -187,7 +187,7 @@ def test_an_agent_may_give_back_its_own_lane_and_no_other(workspace, monkeypatch
     own = take(workspace, "api", pid=1)
     other = take(workspace, "docs", pid=1, key="another")
     monkeypatch.setenv(KEY_VARIABLE, "secret")
-    assert VERBS["lease-lane release"].who == PERSON_OR_HOLDER
+    assert VERBS["lease-lane release"].allowed == PERSON_OR_HOLDER
     for words in (
         ["release", "--lane", "docs", "--owner", "worker"],
         ["release", "--fence", str(other.fence)],

@@ -121,7 +121,7 @@ WATCHED = """
 import sys, time
 from dos.verbs.context import Context
 from dos.cli.terminal import footer as watching
-from dos.verbs.output import complain
+from dos.verbs.output import print_stderr
 
 context = Context()
 assert watching.wanted(context)
@@ -129,7 +129,7 @@ with watching.Watch(context):
     for number in range(60):
         context.say(f"story {number}")
         time.sleep(0.05 if number % 10 else 0)
-    complain("said on stderr")
+    print_stderr("said on stderr")
     time.sleep(2)
 print("the report")
 """

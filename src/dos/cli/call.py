@@ -8,10 +8,10 @@ from msgspec import Struct, json
 
 from dos.errors import BadInput, NotPermitted, StoreBusy
 from dos.text import quote
-from dos.verbs.args import Field, Parser, fields, parser
-from dos.verbs.context import Context, Reply, speaks_unicode
-from dos.verbs.output import say
-from dos.verbs.table import ANYBODY, Verb
+from dos.verbs.args import Field, Parser, build_parser, fields
+from dos.verbs.context import Context, Reply, stdout_is_utf8
+from dos.verbs.output import print_answer
+from dos.verbs.table import ANYONE, Verb
 
 LOCK_BUSY = (
     "lock-busy"  # a verb that lists it among its exits answers with it, instead of with an error
@@ -30,9 +30,9 @@ COMMON = """everywhere:
 def call(verb: Verb, wishes: dict[str, str], words: list[str]) -> int:
     module = import_module(verb.module)
     arguments: type[Struct] = module.Args
-    made = parser(verb.name, verb.summary, arguments)
+    made = build_parser(verb.name, verb.summary, arguments)
     if "help" in wishes or "h" in wishes:
-        say(help_page(verb, module, made))
+        print_answer(help_page(verb, module, made))
         return 0
     parsed = arguments(**_given(made, arguments, words))
     context = Context(
@@ -45,15 +45,15 @@ def call(verb: Verb, wishes: dict[str, str], words: list[str]) -> int:
     )
     gc.enable()
     try:
-        if verb.who != ANYBODY and (not verb.free or words[:1] != [verb.free]):
+        if verb.allowed != ANYONE and (not verb.open_argument or words[:1] != [verb.open_argument]):
             from dos.cli import permission  # most verbs are for anybody
 
             permission.check(verb, parsed, context)
         reply = _answer(module, parsed, context)
-        context.warn_of_errors()
-        if reply.complaint:
-            context.complain(reply.complaint)
-        say(_text(reply, context))
+        context.warn_of_config_errors()
+        if reply.stderr:
+            context.warn(reply.stderr)
+        print_answer(_text(reply, context))
         return reply.code
     finally:
         context.close()
@@ -67,7 +67,7 @@ def _answer(module: Any, parsed: Struct, context: Context) -> Reply:
         if LOCK_BUSY not in module.EXITS:
             raise
         data = {"outcome": LOCK_BUSY, "reason": error.message, "hint": error.hint}
-        return Reply(code=error.exit_code, data=data, complaint=json.encode(data).decode())
+        return Reply(code=error.exit_code, data=data, stderr=json.encode(data).decode())
 
 
 def help_page(verb: Verb, module: Any, made: Parser) -> str:
@@ -82,7 +82,7 @@ def notes(module: Any) -> str:
 
 def exits(verb: Verb, own: dict[str, int]) -> dict[str, int]:
     """Every token of a verb with its code: its own, and what holds for all. Bad words are 2 everywhere."""
-    forbidden = {} if verb.who == ANYBODY else {"not_permitted": NotPermitted.exit_code}
+    forbidden = {} if verb.allowed == ANYONE else {"not_permitted": NotPermitted.exit_code}
     return {**own, **forbidden, "contract_error": 2}
 
 
@@ -109,7 +109,7 @@ def _given(made: Parser, arguments: type[Struct], words: list[str]) -> dict[str,
     for field in fields(arguments):
         if _is_blank(given.get(field.name), field) and not field.option.may_be_empty:
             wanted = f"{field.metavar}: {field.option.help}" if field.option.help else field.metavar
-            raise BadInput(f"{field.typed} is empty", hint=f"{wanted}. Is a variable not set?")
+            raise BadInput(f"{field.label} is empty", hint=f"{wanted}. Is a variable not set?")
     return given
 
 
@@ -142,7 +142,7 @@ def _json_text(reply: Reply, following: str, *, pretty: bool) -> str:
         data = {**data, "interpretation": following}
     raw = json.encode(data, order="sorted")
     text = (json.format(raw, indent=2) if reply.indented or pretty else raw).decode() + "\n"
-    return text if text.isascii() or speaks_unicode() else _escaped(text)
+    return text if text.isascii() or stdout_is_utf8() else _escaped(text)
 
 
 def _escaped(text: str) -> str:

@@ -14,7 +14,7 @@ from dos.errors import DosError
 from dos.journal import streams
 from dos.journal.backends.open import embedded_path
 from dos.journal.events.hooks import HookFault
-from dos.verbs.output import complain
+from dos.verbs.output import print_stderr
 from dos.world import World, open_journal
 
 BUSY_SECONDS = 1.0  # for the write lock: an agent waits for its hook
@@ -38,7 +38,7 @@ def report(error: Exception, arguments: list[str]) -> None:
         else f"dos has a bug: {type(error).__name__}: {error}"
     )
     named = f"dos hook {moment}".rstrip()
-    complain(f"warning: {named}: {' '.join(problem.split()).removeprefix(f'{named}: ')}")
+    print_stderr(f"warning: {named}: {' '.join(problem.split()).removeprefix(f'{named}: ')}")
     told = _event()
     record(moment, problem, session=told.session, start=_start(arguments, told))
 

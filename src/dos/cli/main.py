@@ -2,7 +2,7 @@
 
 import sys
 
-from dos.verbs.output import _let_go_of_stdout, complain, say
+from dos.verbs.output import detach_stdout, print_answer, print_stderr
 from dos.verbs.table import VERBS
 
 # Flags that every verb takes, in any position; True: a value follows.
@@ -38,7 +38,7 @@ def run(arguments: list[str]) -> int:
     try:
         return _dispatch(arguments)
     except BrokenPipeError:  # in the middle of a long story
-        _let_go_of_stdout()
+        detach_stdout()
         return 0
     except KeyboardInterrupt:
         return 0 if _is_hook(arguments) else 130
@@ -64,7 +64,7 @@ def _hook_failed(error: Exception, arguments: list[str]) -> int:
             return 2
         hook_failure.report(error, arguments)
     except Exception as second:  # noqa: BLE001 - whatever else is broken, the agent continues
-        complain(f"warning: dos hook: {type(second).__name__}: {second}")
+        print_stderr(f"warning: dos hook: {type(second).__name__}: {second}")
     return 0
 
 
@@ -180,11 +180,11 @@ def _without_verb(wishes: dict[str, str], rest: list[str]) -> int:
     if asked == "version":
         from dos.version import VERSION
 
-        say(f"dos {VERSION}\n")
+        print_answer(f"dos {VERSION}\n")
         return 0
     from dos.cli.help import overview
 
-    say(overview())
+    print_answer(overview())
     return 0
 
 
@@ -192,7 +192,7 @@ def _without_second_word(word: str, wishes: dict[str, str]) -> int:
     from dos.cli.help import family_page
 
     if "help" in wishes or "h" in wishes:
-        say(family_page(word))
+        print_answer(family_page(word))
         return 0
     if word == HOOK:
         moments = ", ".join(name.split()[1] for name in _family(HOOK))
@@ -200,7 +200,7 @@ def _without_second_word(word: str, wishes: dict[str, str]) -> int:
             f"dos hook wants a moment: {moments}",
             "For example: dos hook stop --dialect codex < event.json",
         )
-    complain(f"error: dos {word} wants one more word\n{family_page(word)}".rstrip("\n"))
+    print_stderr(f"error: dos {word} wants one more word\n{family_page(word)}".rstrip("\n"))
     return 2
 
 
@@ -208,9 +208,9 @@ def _report(error: Exception) -> int:
     from dos.errors import DosError
 
     if isinstance(error, DosError):
-        complain(f"error: {error.message}")
+        print_stderr(f"error: {error.message}")
         if error.hint:
-            complain(f"  hint: {error.hint}")
+            print_stderr(f"  hint: {error.hint}")
         return error.exit_code
     import os
     import traceback
@@ -218,10 +218,10 @@ def _report(error: Exception) -> int:
     if os.environ.get("DOS_TRACEBACK"):
         traceback.print_exc()
     place = traceback.extract_tb(error.__traceback__)[-1]
-    complain(
+    print_stderr(
         f"error: dos has a bug: {type(error).__name__}: {error} ({place.filename}:{place.lineno})"
     )
-    complain("  hint: Run it again with DOS_TRACEBACK=1 and report what it prints.")
+    print_stderr("  hint: Run it again with DOS_TRACEBACK=1 and report what it prints.")
     return BUG
 
 

@@ -20,7 +20,7 @@ def check(verb: Verb, arguments: Struct, context: Context, flag: str = "") -> No
     """
     place, leases = _seen(context)
     agent = caller.recognise(place, leases)
-    if agent is None or (verb.who == PERSON_OR_HOLDER and _is_own(arguments, agent, leases)):
+    if agent is None or (verb.allowed == PERSON_OR_HOLDER and _is_own(arguments, agent, leases)):
         return
     typed = f"dos {verb.name} {flag}".rstrip()
     raise NotPermitted(
@@ -36,7 +36,7 @@ def _seen(context: Context) -> tuple[Workspace | None, list[Lease]]:
     """
     workspace = None
     try:
-        with World(context.start, lenient=True) as world:
+        with World(context.start_directory, lenient=True) as world:
             workspace = world.workspace
             world.loaded_config = with_store_only(
                 world.loaded_config, workspace.config, workspace.state

@@ -3,7 +3,7 @@
 import sys
 
 from dos.cli import call, catalogue
-from dos.verbs.args import Field, sentence
+from dos.verbs.args import Field, as_sentence
 from dos.verbs.table import GROUPS, VERBS, Verb
 
 _HEAD = """# Reference
@@ -38,7 +38,7 @@ def _common_row(line: str) -> str:
 
 def _verb(verb: Verb) -> str:
     module = catalogue.module(verb)
-    parts = [f"### dos {verb.name}\n", sentence(verb.summary) + "\n"]
+    parts = [f"### dos {verb.name}\n", as_sentence(verb.summary) + "\n"]
     notes = call.notes(module)
     parts += [notes + "\n"] if notes else []
     rows = [_argument(field) for field in catalogue.arguments(verb)]
@@ -51,7 +51,7 @@ def _verb(verb: Verb) -> str:
 def _argument(field: Field) -> str:
     option = field.option
     shown = "|".join(choice for choice in option.choices if choice) or field.metavar
-    name = f"{shown}..." if field.many and not option.each else shown
+    name = f"{shown}..." if field.many and not option.repeatable else shown
     if not option.positional:
         spelled = ", ".join((field.flag, *option.flags))
         name = spelled if field.type is bool else f"{spelled} {name}"

@@ -12,7 +12,7 @@ from dos.text import quote
 # argparse looks on the disk for translations of its words; there are none, and looking is a fiftieth of a verb's time.
 argparse._ = lambda text: text  # type: ignore[attr-defined]
 LARGEST = 1 << 62
-LONGEST_COMPLAINT = 300
+LONGEST_MESSAGE = 300
 
 
 class Option(Struct, frozen=True, kw_only=True):
@@ -22,7 +22,9 @@ class Option(Struct, frozen=True, kw_only=True):
     metavar: str = ""
     positional: bool = False
     choices: tuple[str, ...] = ()
-    each: bool = False  # a list given by repeating the flag, instead of by many words after it
+    repeatable: bool = (
+        False  # a list given by repeating the flag, instead of by many words after it
+    )
     flags: tuple[str, ...] = ()  # other spellings
     hidden: bool = False
     may_be_bare: bool = False  # of a list: the flag without a word after it is an empty one
@@ -45,7 +47,7 @@ class Field(Struct, frozen=True, kw_only=True):
         return self.option.metavar or self.name.strip("_").upper()
 
     @property
-    def typed(self) -> str:
+    def label(self) -> str:
         """What a person calls it."""
         return self.metavar if self.option.positional else self.flag
 
@@ -78,15 +80,13 @@ def _field(found: structs.FieldInfo) -> Field:
 
 class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        cut = (
-            message if len(message) <= LONGEST_COMPLAINT else message[: LONGEST_COMPLAINT - 1] + "…"
-        )
+        cut = message if len(message) <= LONGEST_MESSAGE else message[: LONGEST_MESSAGE - 1] + "…"
         raise BadInput(f"{self.prog}: {cut}", hint=f"`{self.prog} --help` shows what it takes.")
 
 
-def parser(name: str, summary: str, arguments: type[Struct]) -> Parser:
+def build_parser(name: str, summary: str, arguments: type[Struct]) -> Parser:
     made = Parser(
-        prog=f"dos {name}", description=sentence(summary).replace("%", "%%"), allow_abbrev=False, add_help=False,
+        prog=f"dos {name}", description=as_sentence(summary).replace("%", "%%"), allow_abbrev=False, add_help=False,
         formatter_class=lambda prog: argparse.HelpFormatter(prog, max_help_position=32, width=100),
     )  # fmt: skip
     for field in fields(arguments):
@@ -106,7 +106,9 @@ def _add(made: argparse.ArgumentParser, field: Field) -> None:
         settings["metavar"] = field.metavar
     if field.many:
         may_be_none = option.positional or option.may_be_bare
-        settings |= {"action": "append"} if option.each else {"nargs": "*" if may_be_none else "+"}
+        settings |= (
+            {"action": "append"} if option.repeatable else {"nargs": "*" if may_be_none else "+"}
+        )
     if option.positional:
         if not field.many and not field.required:
             settings["nargs"] = "?"
@@ -140,5 +142,5 @@ def _explained(field: Field) -> str:
     return (field.option.help + shown).replace("%", "%%")
 
 
-def sentence(summary: str) -> str:
+def as_sentence(summary: str) -> str:
     return summary[:1].upper() + summary[1:] + ("" if summary.endswith("?") else ".")

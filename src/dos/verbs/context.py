@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from dos.errors import BadInput, ConfigInvalid, StoreBusy, WorkspaceMissing
 from dos.text import LONGEST_PATH, escape_invisible, quote
-from dos.verbs.output import complain
+from dos.verbs.output import print_stderr
 
 if TYPE_CHECKING:  # imported at use: a verb that asks nothing of the workspace does not pay for it
     from dos.config.schema import Config
@@ -28,7 +28,7 @@ class Reply(Struct, frozen=True, kw_only=True):
     text: str = ""
     data: Any = None
     plain: str = ""  # a sentence for people who do not program; the text when there is none
-    complaint: str = ""  # said on stderr, beside the answer
+    stderr: str = ""  # said on stderr, beside the answer
     next_action: str = ""  # said with --explain; in JSON it is `interpretation`
     indented: bool = False
     always_json: bool = False
@@ -62,7 +62,7 @@ class Context:
         self._said: set[str] = set()
 
     @cached_property
-    def start(self) -> Path:
+    def start_directory(self) -> Path:
         """Where the look for the workspace begins."""
         if not os.path.isdir(self._workspace):  # noqa: PTH112 - pathlib raises for a name that no system can have
             raise WorkspaceMissing(
@@ -82,14 +82,14 @@ class Context:
         """For verbs that need the policy: a dos.toml with errors stops them, unless --lenient lets them read on."""
         from dos.world import World
 
-        return World(self.start, lenient=self._lenient)
+        return World(self.start_directory, lenient=self._lenient)
 
     @cached_property
-    def forgiving_world(self) -> "World":
+    def lenient_world(self) -> "World":
         """For verbs whose task is to say what is wrong: a dos.toml with errors does not stop them."""
         from dos.world import World
 
-        return World(self.start, lenient=True)
+        return World(self.start_directory, lenient=True)
 
     @cached_property
     def journal_world(self) -> "World":
@@ -101,9 +101,9 @@ class Context:
             pass  # said below, as a warning
         from dos.config.past_errors import with_store_only
 
-        found, place = self.forgiving_world, self.forgiving_world.workspace
+        found, place = self.lenient_world, self.lenient_world.workspace
         found.loaded_config = with_store_only(found.loaded_config, place.config, place.state)
-        self.warn_of_errors(found)
+        self.warn_of_config_errors(found)
         return found
 
     @property
@@ -129,39 +129,39 @@ class Context:
             found.workspace, found.config.store.url, actor=actor(), busy_seconds=self.busy_seconds
         )
 
-    def look_again(self) -> None:
+    def reload(self) -> None:
         """Forget what was read: a journal may have appeared since."""
         self.close()
-        for name in ("journal", "world", "journal_world", "forgiving_world"):
+        for name in ("journal", "world", "journal_world", "lenient_world"):
             self.__dict__.pop(name, None)
 
-    def reader(self) -> "Store":
+    def open_reader(self) -> "Store":
         """A second view of the journal, for a thread of its own."""
         from dos.world import open_journal
 
         return open_journal(self.world.workspace, self.world.config.store.url)
 
-    def say(self, line: str) -> None:
+    def print_line(self, line: str) -> None:
         """One line of a long story, at once."""
         sys.stdout.write(escape_control_characters(line.replace("\n", "\\n")) + "\n")
         sys.stdout.flush()
 
-    def complain(self, text: str) -> None:
+    def warn(self, text: str) -> None:
         """Lines beside the answer, each of them once."""
         for line in text.rstrip("\n").split("\n"):
             if line not in self._said:
                 self._said.add(line)
-                complain(line)
+                print_stderr(line)
 
-    def warn_of_errors(self, world: "World | None" = None) -> None:
+    def warn_of_config_errors(self, world: "World | None" = None) -> None:
         """Once, and only where a dos.toml with errors was read past."""
         read = world or (self.__dict__.get("world") if self._lenient else None)
         if read and (problems := read.loaded_config.problems):
             more = f" (`dos lint` shows {len(problems) - 1} more)" if len(problems) > 1 else ""
-            self.complain(f"warning: {problems[0]}{more}")
+            self.warn(f"warning: {problems[0]}{more}")
 
     def close(self) -> None:
-        for name in ("journal", "world", "forgiving_world"):
+        for name in ("journal", "world", "lenient_world"):
             if name in self.__dict__:
                 # Only the tidying at the end found no room: everything that was written is written.
                 with suppress(StoreBusy):
@@ -174,7 +174,7 @@ def actor() -> str:
     )
 
 
-def colour() -> bool:
+def colour_wanted() -> bool:
     """Colour only for a person who looks and did not say no."""
     if "NO_COLOR" in os.environ:
         return False
@@ -186,7 +186,7 @@ def colour() -> bool:
 
 def escape_control_characters(text: str) -> str:
     """What may be printed: whatever is in a name, a terminal shows it. Of escape sequences our own colours are left."""
-    if "\x1b[" not in text or not colour():
+    if "\x1b[" not in text or not colour_wanted():
         return escape_invisible(text)
     import re
 
@@ -196,6 +196,6 @@ def escape_control_characters(text: str) -> str:
     )
 
 
-def speaks_unicode() -> bool:
+def stdout_is_utf8() -> bool:
     """Whether what is printed may hold more than ASCII and still be read."""
     return (sys.stdout.encoding or "").lower().replace("-", "").replace("_", "") == "utf8"

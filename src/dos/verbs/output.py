@@ -3,7 +3,7 @@
 import sys
 
 
-def complain(lines: str) -> None:
+def print_stderr(lines: str) -> None:
     try:
         sys.stderr.write(_escape_control_characters(lines) + "\n")
         sys.stderr.flush()
@@ -11,17 +11,17 @@ def complain(lines: str) -> None:
         pass  # nobody is left to read it; the exit code still says it
 
 
-def say(answer: str) -> None:
+def print_answer(answer: str) -> None:
     """Print a whole answer. A reader that goes away, as `head` does, is in its right and changes no exit code."""
     try:
         sys.stdout.write(_escape_control_characters(answer))
         sys.stdout.flush()
     except BrokenPipeError:
-        _let_go_of_stdout()
+        detach_stdout()
     except OSError as error:
         from dos.errors import DosError
 
-        _let_go_of_stdout()
+        detach_stdout()
         raise DosError(
             f"the answer cannot be written: {error.strerror}", hint="Check where it is sent to."
         ) from error
@@ -35,7 +35,7 @@ def _escape_control_characters(text: str) -> str:
     return escape_control_characters(text)
 
 
-def _let_go_of_stdout() -> None:
+def detach_stdout() -> None:
     """Nobody reads it any more: without this, Python would complain once more when it flushes at exit."""
     import os
 

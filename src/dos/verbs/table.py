@@ -18,7 +18,7 @@ GROUPS = {
 }
 
 
-ANYBODY, PERSON, PERSON_OR_HOLDER = "anybody", "person", "person or holder"
+ANYONE, PERSON, PERSON_OR_HOLDER = "anyone", "person", "person or holder"
 
 
 class Verb:
@@ -28,13 +28,13 @@ class Verb:
     which anybody may.
     """
 
-    __slots__ = ("free", "group", "module", "name", "summary", "who")
+    __slots__ = ("allowed", "group", "module", "name", "open_argument", "summary")
 
     def __init__(
-        self, name: str, group: str, module: str, summary: str, who: str = ANYBODY, free: str = ""
+        self, name: str, group: str, module: str, summary: str, who: str = ANYONE, free: str = ""
     ) -> None:
         self.name, self.group, self.module, self.summary = name, group, module, summary
-        self.who, self.free = who, free
+        self.allowed, self.open_argument = who, free
 
 
 _CLI = "dos.cli."

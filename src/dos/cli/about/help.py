@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from dos.cli import call, catalogue
 from dos.cli.help import family_page, overview
-from dos.verbs.args import Option, parser
+from dos.verbs.args import Option, build_parser
 from dos.verbs.context import Context, Reply
 from dos.verbs.table import VERBS
 
@@ -32,4 +32,4 @@ def page(words: list[str]) -> str:
     if verb.name != " ".join(words):
         return family_page(words[0])
     module = catalogue.module(verb)
-    return call.help_page(verb, module, parser(verb.name, verb.summary, module.Args))
+    return call.help_page(verb, module, build_parser(verb.name, verb.summary, module.Args))

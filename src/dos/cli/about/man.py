@@ -60,7 +60,7 @@ def _lane(name: str, context: Context) -> Reply:
         complaint = (
             f"error: there is no lane {quote(name)}; {near}\n  hint: `dos man lane` lists them."
         )
-        return Reply(code=1, complaint=complaint, data={"lane": name, "known": names})
+        return Reply(code=1, stderr=complaint, data={"lane": name, "known": names})
     leases = [
         lease for lease in context.world.journal.leases(lapsed=False) if lease.lane == found.lane
     ]
@@ -88,7 +88,7 @@ def _reason(token: str, context: Context) -> Reply:
         )
         return Reply(
             code=1,
-            complaint=f"error: {found_out}\n  hint: {hint}",
+            stderr=f"error: {found_out}\n  hint: {hint}",
             data={"token": token, "category": category},
         )
     fleet, _ = fold.current(context.world.journal, Fleet)

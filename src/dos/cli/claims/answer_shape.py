@@ -55,7 +55,7 @@ def run(args: Args, context: Context) -> Reply:
             "is_shippable": verdict.is_shippable,
             "is_disqualified": verdict.is_disqualified,
         },
-        complaint="\n".join(
+        stderr="\n".join(
             f"warning: {quote(pattern)} is not a pattern, and is passed over" for pattern in skipped
         ),
     )

@@ -28,7 +28,7 @@ class Args(Struct, kw_only=True):
         Option(
             help="what a tool returned before; may be repeated",
             metavar="TEXT",
-            each=True,
+            repeatable=True,
             may_be_empty=True,
         ),
     ] = []
@@ -39,7 +39,8 @@ class Args(Struct, kw_only=True):
         str, Option(help="what the agent was asked to do", metavar="TEXT", may_be_empty=True)
     ] = ""
     new_key: Annotated[
-        list[str], Option(help="an argument that names something new", metavar="ARG", each=True)
+        list[str],
+        Option(help="an argument that names something new", metavar="ARG", repeatable=True),
     ] = []
     read: Annotated[bool, Option(help="the call only reads, whatever it is called")] = False
 

@@ -42,7 +42,7 @@ def run(args: Args, context: Context) -> Reply:
         code=3 if verdict.dead else 2 if unread else 0,
         text=f"{' '.join(parts)} — {verdict.reason}",
         data={**to_builtins(verdict), "envelope": verdict.envelope},
-        complaint=f"error: {quote(path, LONGEST_PATH)}: {verdict.reason}\n  hint: {EXAMPLE}"
+        stderr=f"error: {quote(path, LONGEST_PATH)}: {verdict.reason}\n  hint: {EXAMPLE}"
         if unread
         else "",
     )

@@ -34,6 +34,6 @@ def run(args: Args, context: Context) -> Reply:
     return Reply(
         text=f"{key} = {value}  in {path}",
         data={"key": key, "value": value, "path": str(path), "warnings": warnings},
-        complaint="\n".join(f"warning: {text}" for text in warnings),
+        stderr="\n".join(f"warning: {text}" for text in warnings),
         next_action="dos lint",
     )

@@ -32,6 +32,6 @@ def run(args: Args, context: Context) -> Reply:
     return Reply(
         text="\n".join(lines),
         data=as_json(found),
-        complaint="\n".join(f"warning: {text}" for text in warnings),
+        stderr="\n".join(f"warning: {text}" for text in warnings),
         indented=True,
     )

@@ -33,7 +33,7 @@ def run(args: Args, context: Context) -> Reply:
     now = next((row.text for row in rows(loaded) if row.key == key), "")
     if args.entry:
         data = {"key": key, "value": now, "path": str(path), "warnings": warnings}
-        return Reply(text=f"{key} = {now}  in {path}", data=data, complaint=complaint)
+        return Reply(text=f"{key} = {now}  in {path}", data=data, stderr=complaint)
     said = f"; it is {now} by default" if now else ""
     data = {"key": key, "default": now, "path": str(path), "warnings": warnings}
-    return Reply(text=f"{key} is taken out of {path}{said}", data=data, complaint=complaint)
+    return Reply(text=f"{key} is taken out of {path}{said}", data=data, stderr=complaint)

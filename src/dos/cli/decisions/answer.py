@@ -45,7 +45,7 @@ def run(args: Args, context: Context) -> Reply:
     if not result.ours:
         text = f"{row.id} was answered before, and nothing was changed\n{view.render_one(result.answered, now_ms)}"
         return Reply(code=1, text=text, data=data, indented=True)
-    context.look_again()
+    context.reload()
     text, still = _after(result, waiting.waits(context))
     data["waiting"] = to_builtins(still)
     return Reply(text=f"{row.id}: {choice}{text}", data=data, indented=True)

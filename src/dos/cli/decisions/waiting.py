@@ -32,6 +32,6 @@ def _units(context: Context) -> Units | None:
     except (BadInput, GitFailed) as error:
         unread, seen = error.message, None
     if seen is None:
-        context.complain(f"warning: units that a plan holds are not listed: {unread}")
+        context.warn(f"warning: units that a plan holds are not listed: {unread}")
         return None
     return observe.units(seen)

@@ -114,7 +114,7 @@ def _followed(args: Args, context: Context, lane: str, run_id: str) -> Reply:
                 first = reader is None
                 reader = _Reader(world, newer[0] if newer else logs_now[-1], raw=args.raw)
                 if not (args.raw or context.as_json):
-                    context.say(reader.title())
+                    context.print_line(reader.title())
                 _say(
                     context,
                     reader,
@@ -176,9 +176,9 @@ def _say(context: Context, reader: _Reader, told: list[Said]) -> None:
                 "attempt": log.attempt,
                 **to_builtins(said),
             }
-            context.say(json.encode(row).decode())
+            context.print_line(json.encode(row).decode())
         else:
-            context.say(_one_line(said.text))
+            context.print_line(_one_line(said.text))
     sys.stdout.flush()
 
 

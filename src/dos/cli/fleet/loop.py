@@ -50,8 +50,8 @@ def run(args: Args, context: Context) -> Reply:
         found = _tick(args, context, repeat.moment_ms(args.now_ms, number, args.interval))
         said = json.encode(found.data, order="sorted").decode() if context.as_json else found.text
         for line in said.splitlines():
-            context.say(line)
-        context.look_again()
+            context.print_line(line)
+        context.reload()
 
     repeat.repeat(tell, interval_seconds=args.interval, most=args.max_ticks)
     return Reply()

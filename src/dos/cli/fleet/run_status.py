@@ -46,7 +46,7 @@ def report(run_id: str, args: "Args", context: Context) -> Reply:
         text=view.render(status),
         data=to_builtins(status),
         next_action=moving.next_action,
-        complaint=""
+        stderr=""
         if known
         else f"warning: nothing is written of {run_id}; `dos why` shows the newest run",
     )

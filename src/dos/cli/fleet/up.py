@@ -47,8 +47,8 @@ from dos.report import summary
 from dos.report.session_fold import last_start
 from dos.text import escape_invisible, join_some, slug
 from dos.verbs.args import Option
-from dos.verbs.context import Context, Reply, actor, colour
-from dos.verbs.output import complain
+from dos.verbs.context import Context, Reply, actor, colour_wanted
+from dos.verbs.output import print_stderr
 from dos.world import World
 
 EXITS = {"stopped": 0, "already-running": 1, "contract_error": 2, "work-left": 3, "lease-lost": 4}
@@ -85,7 +85,7 @@ class Args(Struct, kw_only=True):
 
 def run(args: Args, context: Context) -> Reply:
     if args.service:
-        context.world.workspace = workspace.with_root(context.start)
+        context.world.workspace = workspace.with_root(context.start_directory)
         context.world.loaded_config = approve.settings_of_service(
             context.world.workspace, args.service
         )
@@ -94,10 +94,10 @@ def run(args: Args, context: Context) -> Reply:
     _check_numbers(args)
     check_settings(config)
     for warning in (warnings := survey.never_offered(context.world.workspace, config)):
-        context.complain(f"warning: {warning}")
+        context.warn(f"warning: {warning}")
     warnings += _uncommitted(context)
     for found in agents.missing(context.world):
-        context.complain(f"warning: {found.what}. Fix: {found.fix}")
+        context.warn(f"warning: {found.what}. Fix: {found.fix}")
         warnings.append(found.what)
     _check_plans(args, context)
     _retry(args.retry, context)
@@ -143,7 +143,7 @@ def run(args: Args, context: Context) -> Reply:
         code=EXITS.get(ending.why, 0),
         text="\n" + summary.render(made),
         data=data | {"warnings": warnings} | to_builtins(made),
-        complaint=_lost(ending) if ending.why is Why.LOST else "",
+        stderr=_lost(ending) if ending.why is Why.LOST else "",
     )
 
 
@@ -160,7 +160,7 @@ def _supervisor(args: Args, config: Config) -> Supervisor:
 
 
 def _report(context: Context, host: str, before: int) -> summary.Report:
-    with context.reader() as journal:
+    with context.open_reader() as journal:
         # What a supervisor before us began, and did not end, is told too.
         began = last_start(fleet_streams.load(journal), host=host)
         happened = journal.events(began.pos - 1 if began else before)
@@ -186,7 +186,7 @@ def _check_plans(args: Args, context: Context) -> None:
     if nothing and args.until_idle and config.plans.source == "documents":
         raise BadInput(nothing, hint=WRITE_A_PLAN)
     if nothing:
-        context.complain(f"warning: {nothing}; the fleet waits for one. {WRITE_A_PLAN}")
+        context.warn(f"warning: {nothing}; the fleet waits for one. {WRITE_A_PLAN}")
 
 
 def _retry(words: list[str] | None, context: Context) -> None:
@@ -201,7 +201,7 @@ def _retry(words: list[str] | None, context: Context) -> None:
         by=actor(),
     )
     names = join_some([unit.name for unit in units])
-    context.complain(
+    context.warn(
         f"Cooldown cleared: {names}" if units else "No unit is on cooldown or waits for an answer"
     )
 
@@ -213,7 +213,7 @@ def _uncommitted(context: Context) -> list[str]:
     if not paths:
         return []
     warning = f"{committed.described(world, paths)}. {committed.WHY}"
-    context.complain(f"warning: {warning} Commit: {committed.commit_command(world, paths)}")
+    context.warn(f"warning: {warning} Commit: {committed.commit_command(world, paths)}")
     return [warning]
 
 
@@ -224,7 +224,7 @@ def _warn_of_other_clones(context: Context, effects: FleetEffects) -> None:
     locks = effects.store.leases(locks=True, lapsed=False)
     supervisors = [lock for lock in locks if lock.lane in streams.supervisor]
     for other in (lock for lock in supervisors if lock.system != process.system()):
-        context.complain(
+        context.warn(
             f"warning: {other.host} works on this fleet too, and [workers] remote is not set: unless it has this very"
             " clone, neither sees what the other lands. dos config set workers.remote origin"
         )
@@ -234,7 +234,7 @@ def _warn_of_versions(context: Context, config: Config) -> None:
     """Beside the fleet: a program may take seconds to say its version."""
     with World(context.world.workspace.root, config=config) as world:
         for found in agents.untested(world):
-            context.complain(f"warning: {found.what}. {found.why}")
+            context.warn(f"warning: {found.what}. {found.why}")
 
 
 def _detached(args: Args, context: Context) -> Reply:
@@ -269,7 +269,7 @@ def _detached(args: Args, context: Context) -> Reply:
 def _came_up(child: "subprocess.Popen[bytes]", context: Context) -> bool:
     """It runs when it holds its lease; it has failed when it has ended, unless there was nothing to do."""
     name = streams.supervisor(process.system())
-    with context.reader() as journal:
+    with context.open_reader() as journal:
         for _ in range(100):
             if any(
                 lease.lane == name and lease.pid == child.pid
@@ -294,7 +294,7 @@ def _drain_on_interrupt(effects: FleetEffects) -> None:
         try:
             effects.patience.outlast(lambda: effects.store.record(streams.FLEET, fact, key=key))
         except DosError as error:
-            complain(f"the workers could not be asked to finish: {error}")
+            print_stderr(f"the workers could not be asked to finish: {error}")
 
     def drain(number: int, frame: object) -> None:
         if asked.is_set():
@@ -302,7 +302,7 @@ def _drain_on_interrupt(effects: FleetEffects) -> None:
         asked.set()
         # Not from the handler itself: it may have interrupted a transaction of this very store.
         threading.Thread(target=write_down, daemon=True).start()
-        complain("draining: workers finish what they are at; Ctrl-C again leaves them running")
+        print_stderr("draining: workers finish what they are at; Ctrl-C again leaves them running")
 
     signal.signal(signal.SIGINT, drain)
     signal.signal(signal.SIGTERM, drain)
@@ -312,7 +312,7 @@ def _tell(context: Context, after: int, ended: threading.Event) -> None:
     """Follow the journal and say what happens; a journal that is away for a while is waited for."""
     while True:
         try:
-            with context.reader() as journal:
+            with context.open_reader() as journal:
                 for position in _tell_from(context, journal, after, ended):
                     after = position
             return
@@ -320,7 +320,7 @@ def _tell(context: Context, after: int, ended: threading.Event) -> None:
             if not isinstance(
                 error, AWAY
             ):  # else the supervisor itself says so, and when it is back
-                context.complain(f"the journal cannot be read: {error}")
+                context.warn(f"the journal cannot be read: {error}")
             if ended.wait(1.0):
                 return
         except BrokenPipeError:
@@ -339,7 +339,7 @@ def _tell_from(
             after = event.pos
             line = story.tell(event)
             if line and not context.as_json:
-                context.say(_shown(line))
+                context.print_line(_shown(line))
             yield after
         if last_round:
             return
@@ -350,4 +350,6 @@ def _tell_from(
 def _shown(line: story.Line) -> str:
     clock = datetime.fromtimestamp(line.at_ms / 1000).strftime("%H:%M:%S")
     text = escape_invisible(f"{clock}  {line.where:<10}  {line.text}")
-    return f"{_COLOURS[line.tone]}{text}\x1b[0m" if colour() and line.tone in _COLOURS else text
+    return (
+        f"{_COLOURS[line.tone]}{text}\x1b[0m" if colour_wanted() and line.tone in _COLOURS else text
+    )

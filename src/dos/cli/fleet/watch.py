@@ -24,7 +24,7 @@ from dos.machine import process
 from dos.text import quote, validated_name
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
-from dos.verbs.output import complain
+from dos.verbs.output import print_stderr
 
 EXITS = {"reported": 0, "contract_error": 2, "lock-busy": 4}
 # A stamp has colons of its own.
@@ -37,7 +37,9 @@ class Args(Struct, kw_only=True):
     track: Annotated[
         list[str],
         Option(
-            help="a run; can be repeated", metavar="RID[:SHA[:LANE[:STAMP[:HANDLE]]]]", each=True
+            help="a run; can be repeated",
+            metavar="RID[:SHA[:LANE[:STAMP[:HANDLE]]]]",
+            repeatable=True,
         ),
     ] = []
     discover: Annotated[bool, Option(help="every run that holds a lane")] = False
@@ -88,10 +90,10 @@ def run(args: Args, context: Context) -> Reply:
                 json.encode(found.data, order="sorted").decode() if context.as_json else found.text
             )
             for line in said.splitlines():
-                context.say(line)
+                context.print_line(line)
         except StoreFailed as error:  # what could not be written now is due at the next look
-            complain(f"the journal cannot be used now: {error.message}")
-        context.look_again()
+            print_stderr(f"the journal cannot be used now: {error.message}")
+        context.reload()
 
     repeat.repeat(tell, interval_seconds=args.interval, most=args.max_ticks)
     return Reply()

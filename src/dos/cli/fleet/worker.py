@@ -84,7 +84,7 @@ def run(args: Args, context: Context) -> Reply:
 
 def _take_settings(context: Context, text: bytes) -> None:
     """What the supervisor handed over counts, also when dos.toml is another by now, or is gone."""
-    context.world.workspace = workspace.with_root(context.start)
+    context.world.workspace = workspace.with_root(context.start_directory)
     context.world.loaded_config = parse(text.decode(), context.world.workspace.config)
 
 

@@ -47,7 +47,7 @@ def run(args: Args, context: Context) -> Reply:
         raise BadInput(
             f"{quote(args.hook)} is one word too many", hint=f"dos hooks git {args.action}"
         )
-    place = install.find(workspace.find(context.start))
+    place = install.find(workspace.find(context.start_directory))
     before = install.look(place.directory)
     after = before
     if args.action == "install":
@@ -70,7 +70,7 @@ def _check(hook: str) -> Reply:
         "" if hook == "pre-commit" else sys.stdin.buffer.read().decode("utf-8", "surrogateescape")
     )
     refused = check.check(hook, said, os.environ)
-    return Reply(code=script.REFUSED, complaint=str(refused)) if refused else Reply()
+    return Reply(code=script.REFUSED, stderr=str(refused)) if refused else Reply()
 
 
 def _said(args: Args, place: "Place", before: "list[Hook]", after: "list[Hook]") -> Reply:

@@ -64,9 +64,7 @@ def run(args: Args, context: Context) -> Reply:
         return _allowed(context, None, f"the claims were not checked: {error}")
     text = json.encode(refusal(verdict.reason)).decode() if verdict.refused else ""
     complaint = "\n".join(f"warning: {each}" for each in verdict.warnings)
-    return Reply(
-        text=text, data=verdict.to_dict() if context.as_json else None, complaint=complaint
-    )
+    return Reply(text=text, data=verdict.to_dict() if context.as_json else None, stderr=complaint)
 
 
 def _usable(args: Args) -> Callable[[str], dict[str, str]]:
@@ -85,9 +83,7 @@ def _usable(args: Args) -> Callable[[str], dict[str, str]]:
 
 def _allowed(context: Context, ok: bool | None, why: str, *, quiet: bool = False) -> Reply:
     data: dict[str, Any] = {"ok": ok, "reason": why, "results": []}
-    return Reply(
-        data=data if context.as_json else None, complaint="" if quiet else f"warning: {why}"
-    )
+    return Reply(data=data if context.as_json else None, stderr="" if quiet else f"warning: {why}")
 
 
 def _seen(args: Args, told: dialects.Event, context: Context) -> stop.Evidence:
@@ -111,7 +107,7 @@ def _seen(args: Args, told: dialects.Event, context: Context) -> stop.Evidence:
 
 def _place(told: dialects.Event, context: Context) -> Path:
     """What --workspace names; where it names nothing but `here`, what the event does: some hooks run elsewhere."""
-    is_named = context.start != Path.cwd()
+    is_named = context.start_directory != Path.cwd()
     if told.cwd and not is_named and os.path.isdir(told.cwd):  # noqa: PTH112
         return Path(told.cwd)
-    return context.start
+    return context.start_directory

@@ -34,6 +34,6 @@ def run(args: Args, context: Context) -> Reply:
     hook_input.check_dialect(args.dialect)
     hook_input.event()
     _ = (
-        context.start
+        context.start_directory
     )  # settings that name a directory which is not there are wrong, whatever is asked
     return Reply()

@@ -25,7 +25,7 @@ def run(args: Args, context: Context) -> Reply:
         hint = "`dos journal tail` shows the newest."
         return Reply(
             code=1,
-            complaint=f"error: there is no event {args.pos}; the newest is {last}\n  hint: {hint}",
+            stderr=f"error: there is no event {args.pos}; the newest is {last}\n  hint: {hint}",
             data={"pos": args.pos, "found": False, "last": last},
         )
     event, stored = found[0]
@@ -34,7 +34,7 @@ def run(args: Args, context: Context) -> Reply:
     except (JournalCorrupt, TypeError) as error:
         return Reply(
             code=1,
-            complaint=f"error: {error}",
+            stderr=f"error: {error}",
             data=_damaged(event),
             indented=True,
             always_json=True,

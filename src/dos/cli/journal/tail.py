@@ -88,7 +88,7 @@ def _await_journal(context: Context) -> None:
     """Reading makes no journal, so one that is followed may have to appear first."""
     while isinstance(context.journal_world.journal.backend, MemoryBackend):
         time.sleep(0.1)
-        context.look_again()
+        context.reload()
 
 
 def _line(event: Event) -> str:

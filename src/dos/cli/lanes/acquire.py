@@ -196,7 +196,7 @@ def _refusal(args: Args, context: Context, ask: Ask, request: Request, decision:
         data=data | hint,
         plain=arbitrate.sentence(decision),
         next_action=arbitrate.interpretation(decision, hint),
-        complaint=unwritten or arbitrate.complaint(decision, hint),
+        stderr=unwritten or arbitrate.complaint(decision, hint),
         always_json=True,
     )
 

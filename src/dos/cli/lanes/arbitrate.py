@@ -52,7 +52,7 @@ class Args(Struct, kw_only=True):
         Option(
             help="at most N live leases of a lane kind; can be repeated",
             metavar="KIND=N",
-            each=True,
+            repeatable=True,
         ),
     ] = []
 
@@ -93,7 +93,7 @@ def run(args: Args, context: Context) -> Reply:
         code=decision.exit_code,
         data=decision.to_json() | hint,
         plain=sentence(decision),
-        complaint=complaint(decision, hint),
+        stderr=complaint(decision, hint),
         next_action=interpretation(decision, hint),
         always_json=True,
     )

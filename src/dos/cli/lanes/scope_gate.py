@@ -25,7 +25,7 @@ class Args(Struct, kw_only=True):
     ] = ""
     file: Annotated[
         list[str],
-        Option(help="a file that was touched; can be repeated", metavar="PATH", each=True),
+        Option(help="a file that was touched; can be repeated", metavar="PATH", repeatable=True),
     ] = []
     staged: Annotated[bool, Option(help="the files that are staged")] = False
     base: Annotated[
@@ -58,7 +58,7 @@ def run(args: Args, context: Context) -> Reply:
         code=verdict.exit_code,
         text=f"{'ALLOW' if verdict.allowed else 'REFUSE'}: {verdict.reason}",
         data=to_builtins(verdict),
-        complaint=""
+        stderr=""
         if not args.lane or context.policy.canonical_lane(args.lane)
         else _unknown(context, args.lane),
         next_action=""

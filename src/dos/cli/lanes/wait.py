@@ -83,7 +83,7 @@ def _reply(decision: Decision, waited: float, hint: dict[str, str]) -> Reply:
         data={"free": free, "lane": lane, "reason": reason, "waited_seconds": round(waited, 3)}
         | hint,
         plain=f"{lane!r} is free." if free else f"{lane!r} is not free: {reason}.",
-        complaint=arbitrate.complaint(decision, hint),
+        stderr=arbitrate.complaint(decision, hint),
         next_action="dos lease-lane acquire" if free else arbitrate.interpretation(decision, hint),
         always_json=True,
     )

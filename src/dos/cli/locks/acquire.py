@@ -90,6 +90,6 @@ def _reply(outcome: str, text: str, holder: Row | None, *, owner: str) -> Reply:
     return Reply(
         code=int(busy),
         text="" if busy else text,
-        complaint=text if busy else "",
+        stderr=text if busy else "",
         data={"outcome": outcome, "owner": owner, "holder": was if busy else owner, "text": text},
     )

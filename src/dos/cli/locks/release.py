@@ -33,12 +33,12 @@ def run(args: Args, context: Context) -> Reply:
     holder = held.lease.holder
     if holder != owner and not args.force:
         return Reply(
-            complaint=f"warning: the lock is held by {holder!r}, not by {owner!r}: left as it is",
+            stderr=f"warning: the lock is held by {holder!r}, not by {owner!r}: left as it is",
             data={"released": False, "owner": owner, "was": holder},
         )
     if not _end(context.journal, held, own=holder == owner, reason=f"released by {owner}"):
         return Reply(
-            complaint="warning: the lock changed while it was looked at: left as it is",
+            stderr="warning: the lock changed while it was looked at: left as it is",
             data={"released": False, "owner": owner, "was": holder},
         )
     text = f"released {owner}" if holder == owner else f"force-released (was: {holder})"

@@ -16,7 +16,7 @@ from dos.units.io import documents
 from dos.units.markdown import document
 from dos.units.markdown.enumerate import Enumeration, enumerate_units
 from dos.verbs.args import Option
-from dos.verbs.context import Context, Reply, speaks_unicode
+from dos.verbs.context import Context, Reply, stdout_is_utf8
 
 EXITS = {"CLEAN": 0, "DRIFT": 3, "EMPTY": 4, "contract_error": 2}
 
@@ -73,7 +73,7 @@ def _listed(text: str) -> list[str]:
 
 
 def _rendered(found: Enumeration) -> str:
-    done, left = ("·", "→") if speaks_unicode() else ("-", ">")
+    done, left = ("·", "→") if stdout_is_utf8() else ("-", ">")
     counts = (
         f"units={len(found.units)} shipped={len(found.shipped)} remaining={len(found.remaining)}"
     )

@@ -43,7 +43,7 @@ EXITS = {
 
 class Args(Struct, kw_only=True):
     scope: Annotated[
-        list[str], Option(help="a lane or a plan; can be repeated", metavar="NAME", each=True)
+        list[str], Option(help="a lane or a plan; can be repeated", metavar="NAME", repeatable=True)
     ] = []
     limit: Annotated[int, Option(help="at most so many picks", metavar="N")] = 5
     write: Annotated[bool, Option(help="write it down, and say where")] = False

@@ -67,7 +67,7 @@ def run(args: Args, context: Context) -> Reply:
             sys.stdout.write(CLEAR + plan_board.render(board) + "\n")
             sys.stdout.flush()
             time.sleep(args.interval)
-            context.look_again()
+            context.reload()
             board = look(args, context.world)
     except KeyboardInterrupt:
         return Reply()  # the last frame stays on the screen

@@ -66,7 +66,7 @@ def run(args: Args, context: Context) -> Reply:
 
 
 def _repository(context: Context) -> Reader | None:
-    workspace = context.forgiving_world.workspace
+    workspace = context.lenient_world.workspace
     return Reader(workspace.tree) if workspace.common else None
 
 

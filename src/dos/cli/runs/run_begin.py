@@ -36,14 +36,14 @@ class Args(Struct, kw_only=True):
     plan: Annotated[str, Option(help="the plan it works on", metavar="PLAN")] = ""
     phase: Annotated[str, Option(help="and the part of it", metavar="PHASE")] = ""
     step: Annotated[
-        list[str], Option(help="a step, in order; can be repeated", metavar="STEP", each=True)
+        list[str], Option(help="a step, in order; can be repeated", metavar="STEP", repeatable=True)
     ] = []
     region: Annotated[
         list[str],
         Option(
             help="what the commit of a step has to touch; can be repeated",
             metavar="STEP=GLOB",
-            each=True,
+            repeatable=True,
         ),
     ] = []
     lane: Annotated[

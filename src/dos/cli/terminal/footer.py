@@ -15,7 +15,7 @@ from rich.text import Text
 
 from dos.cli.terminal.page import page
 from dos.cli.terminal.refresh import Looking, fit
-from dos.verbs.context import Context, colour
+from dos.verbs.context import Context, colour_wanted
 
 LOOK_SECONDS = 0.25
 REDRAW_SECONDS = 1.0  # also when nothing happens: the times go on
@@ -39,11 +39,11 @@ class Watch:
 
     def __init__(self, context: Context) -> None:
         self._desk = Context(
-            workspace=str(context.start)
+            workspace=str(context.start_directory)
         )  # of its own: it is used by the other thread
         self._looking = Looking(self._desk)
         self._streams = (sys.stdout, sys.stderr)
-        self._console = Console(file=sys.stdout, no_color=not colour(), highlight=False)
+        self._console = Console(file=sys.stdout, no_color=not colour_wanted(), highlight=False)
         self._live = Live(
             console=self._console,
             auto_refresh=False,

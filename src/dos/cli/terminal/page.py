@@ -11,7 +11,7 @@ from dos.agents.adapter import PERSONAL
 from dos.report.top import Limit, Row, Spend, State, Supervisor, View
 from dos.text import escape_invisible, plural
 from dos.times import format_local_time
-from dos.verbs.context import speaks_unicode
+from dos.verbs.context import stdout_is_utf8
 
 NARROWEST = 60
 GAP = 2
@@ -184,14 +184,14 @@ def _cut(text: str, width: int) -> str:
     """Exactly so many cells; what was too long ends with a mark."""
     if cell_len(text) <= width:
         return set_cell_size(text, width)
-    mark = "…" if speaks_unicode() else "~"
+    mark = "…" if stdout_is_utf8() else "~"
     return set_cell_size(text, max(0, width - 1)) + mark if width else ""
 
 
 def _safe(text: str) -> str:
     """On one line, with nothing in it that a terminal would act on."""
     shown = escape_invisible(text).replace("\n", "\\n").replace("\t", " ")
-    return shown if speaks_unicode() else shown.encode("ascii", "backslashreplace").decode()
+    return shown if stdout_is_utf8() else shown.encode("ascii", "backslashreplace").decode()
 
 
 def _state(row: Row, view: View) -> str:

@@ -84,7 +84,7 @@ class Looking:
             if self._watcher is None or isinstance(
                 self.context.journal_world.journal.backend, MemoryBackend
             ):
-                self.context.look_again()
+                self.context.reload()
                 self._watcher = watcher(self.context)
                 self._waits = waits(self.context)
             self.view, self.trouble = view(self._watcher.look(), self._waits()), ""

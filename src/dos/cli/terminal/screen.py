@@ -16,7 +16,7 @@ from rich.text import Text
 
 from dos.cli.terminal.page import page
 from dos.cli.terminal.refresh import Looking, fit
-from dos.verbs.context import Context, colour
+from dos.verbs.context import Context, colour_wanted
 
 LOOK_SECONDS = 0.25
 REDRAW_SECONDS = 1.0
@@ -25,7 +25,7 @@ LEAVE = (b"q", b"Q", b"\x03", b"\x04")
 
 def show(context: Context) -> None:
     """Until q, or Ctrl-C."""
-    console = Console(no_color=not colour(), highlight=False)
+    console = Console(no_color=not colour_wanted(), highlight=False)
     name = (
         context.journal_world.workspace.root.name
     )  # an error is said at once, and not on the page

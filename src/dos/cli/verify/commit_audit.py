@@ -19,7 +19,7 @@ from dos.git.changes import Asked
 from dos.git.objects import Objects
 from dos.loop import tokens
 from dos.verbs.args import Option
-from dos.verbs.context import Context, Reply, colour, speaks_unicode
+from dos.verbs.context import Context, Reply, colour_wanted, stdout_is_utf8
 
 EXITS = {"OK": 0, "ABSTAIN": 0, "CLAIM_UNWITNESSED": 1, "TESTS_WEAKENED": 1, "contract_error": 2}
 _MARKS = {
@@ -40,13 +40,13 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
-    workspace = context.forgiving_world.workspace
+    workspace = context.lenient_world.workspace
     if workspace.common is None:
         raise WorkspaceMissing(
             f"{workspace.tree} is not in a git repository",
             hint="Give --workspace a repository, or cd into one.",
         )
-    wanted = changes.asked(context.forgiving_world.git, args.ref)
+    wanted = changes.asked(context.lenient_world.git, args.ref)
     counts, listed = Sweep(), list[Verdict]()
     for verdict in _verdicts(context, wanted, Policy(docs_ok=args.docs_ok)):
         counts.add(verdict)
@@ -55,12 +55,12 @@ def run(args: Args, context: Context) -> Reply:
         if context.as_json:
             listed.append(verdict)
         else:
-            context.say(_line(verdict))
+            context.print_line(_line(verdict))
     return Reply(
         code=EXITS[Answer.CLAIM_UNWITNESSED] if counts.findings and not args.warn_only else 0,
         text=_text(args, counts),
         data=counts.as_data() if args.sweep else to_builtins(listed) if context.as_json else None,
-        complaint=_complaint(
+        stderr=_complaint(
             args, counts, is_shallow=wanted.is_range and history_cache.is_shallow(workspace)
         ),
         indented=True,
@@ -68,7 +68,7 @@ def run(args: Args, context: Context) -> Reply:
 
 
 def _verdicts(context: Context, wanted: Asked, policy: Policy) -> Iterator[Verdict]:
-    workspace, git = context.forgiving_world.workspace, context.forgiving_world.git
+    workspace, git = context.lenient_world.workspace, context.lenient_world.git
     assert workspace.common is not None
     cut_off = frozenset(history_cache.small_text(workspace.common / "shallow").split())
     with Objects(git) as objects:
@@ -79,9 +79,9 @@ def _verdicts(context: Context, wanted: Asked, policy: Policy) -> Iterator[Verdi
 
 def _line(verdict: Verdict) -> str:
     sign, plain, word, tone = _MARKS[verdict.verdict]
-    mark = f"{sign if speaks_unicode() else plain} {word}"
+    mark = f"{sign if stdout_is_utf8() else plain} {word}"
     line = f"{mark}  {verdict.sha}  [{tokens.words(verdict.witness)}]  {verdict.reason}"
-    return f"\x1b[{tone}m{line}\x1b[0m" if colour() else line
+    return f"\x1b[{tone}m{line}\x1b[0m" if colour_wanted() else line
 
 
 def _text(args: Args, counts: Sweep) -> str:

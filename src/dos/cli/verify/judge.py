@@ -21,14 +21,14 @@ class Args(Struct, kw_only=True):
     claim: Annotated[str, Option(help="what is claimed", positional=True)]
     judge: Annotated[str, Option(help="who is asked", metavar="NAME")]
     evidence: Annotated[
-        list[str], Option(help="what it is to go by; repeat it", metavar="TEXT", each=True)
+        list[str], Option(help="what it is to go by; repeat it", metavar="TEXT", repeatable=True)
     ] = []
     stated_reason: Annotated[str, Option(help="why the claimant says so", metavar="TEXT")] = ""
     subject: Annotated[str, Option(help="what it is about", metavar="S")] = ""
 
 
 def run(args: Args, context: Context) -> Reply:
-    ask = judges.asking(context.world, args.judge, context.complain)
+    ask = judges.asking(context.world, args.judge, context.warn)
     claim = Claim(
         claim_text=args.claim,
         stated_reason=args.stated_reason,

@@ -37,7 +37,7 @@ class Truth(Struct, frozen=True, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
-    ask = judges.asking(context.world, args.judge, context.complain)
+    ask = judges.asking(context.world, args.judge, context.warn)
     cases = _read(args.cases)
     report = judge_eval.evaluate(
         JudgedClaim(verdict=ask(claim), truth=truth) for claim, truth in cases

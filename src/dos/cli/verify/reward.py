@@ -36,7 +36,8 @@ class Args(Struct, kw_only=True):
     )
     no_claim: Annotated[bool, Option(help="nothing is claimed")] = False
     source: Annotated[
-        list[str], Option(help="a witness to ask; repeat it", metavar="NAME[=SUBJECT]", each=True)
+        list[str],
+        Option(help="a witness to ask; repeat it", metavar="NAME[=SUBJECT]", repeatable=True),
     ] = []
     subject: Annotated[str, Option(help="what it is asked about", metavar="S")] = ""
     witness: Annotated[
@@ -63,7 +64,7 @@ def run(args: Args, context: Context) -> Reply:
         raise BadInput(
             f"{aimless[0]!r} is asked about nothing", hint=f"Write --source {aimless[0]}=SUBJECT."
         )
-    facts = sources.gather(context.world, claim, asked, context.complain) if claim and asked else []
+    facts = sources.gather(context.world, claim, asked, context.warn) if claim and asked else []
     typed = [SAY[args.witness](TYPED, Accountability.AGENT_AUTHORED)] if args.witness else []
     verdict = reward.judge(claim, [*facts, *typed])
     return Reply(

@@ -89,7 +89,7 @@ def run(args: Args, context: Context) -> Reply:
     seen = witness(
         context.world.git,
         asked,
-        told=lambda line: None if context.as_json else context.complain(line),
+        told=lambda line: None if context.as_json else context.warn(line),
     )
     data = _data(asked, seen, command_from) | {"unit": unit}
     recorded, complaint = _record(context, data, seen) if args.record or unit else (None, "")
@@ -98,7 +98,7 @@ def run(args: Args, context: Context) -> Reply:
         text=_text(asked, seen, command_from),
         data=data | {"recorded": recorded},
         next_action="" if seen.verdict.answer is Answer.ABSTAIN else NEXT[seen.verdict.answer],
-        complaint=complaint,
+        stderr=complaint,
     )
 
 

@@ -19,7 +19,7 @@ from dos.loop import tokens
 from dos.text import quote
 from dos.units.io.documents import documents
 from dos.verbs.args import Option
-from dos.verbs.context import Context, Reply, colour
+from dos.verbs.context import Context, Reply, colour_wanted
 from dos.verify.io import look as evidence
 from dos.verify.shipped import SCHEMA, Answer, Candidate, Contradiction, Tier, Verdict
 
@@ -87,7 +87,7 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
-    world = context.forgiving_world
+    world = context.lenient_world
     if args.all and args.units:
         raise BadInput(
             "--all asks about every unit, and some are named beside it", hint="Give one of the two."
@@ -181,7 +181,7 @@ def line(verdict: Verdict, short: dict[str, str]) -> str:
 
 
 def _tinted(answer: Answer) -> str:
-    if not colour():
+    if not colour_wanted():
         return answer
     return f"\x1b[{32 if answer is Answer.SHIPPED else 33 if answer is Answer.CANNOT_TELL else 31}m{answer}\x1b[0m"
 
@@ -268,7 +268,7 @@ def _abbreviated(context: Context, verdicts: list[Verdict]) -> dict[str, str]:
     named = {each.sha for verdict in verdicts for each in verdict.candidates} | {
         each.sha for each in verdicts
     }
-    return log.abbreviated(context.forgiving_world.git, named - {""})
+    return log.abbreviated(context.lenient_world.git, named - {""})
 
 
 class _Progress:

@@ -31,7 +31,7 @@ class Args(Struct, kw_only=True):
         str, Option(help="the effect that is claimed", positional=True, may_be_empty=True)
     ]
     source: Annotated[
-        list[str], Option(help="a witness; repeat it", metavar="NAME[=SUBJECT]", each=True)
+        list[str], Option(help="a witness; repeat it", metavar="NAME[=SUBJECT]", repeatable=True)
     ] = []
     subject: Annotated[
         str, Option(help="what witnesses are asked about, if not KEY", metavar="S")
@@ -43,15 +43,13 @@ class Args(Struct, kw_only=True):
 
 def run(args: Args, context: Context) -> Reply:
     if not args.source:
-        names = ", ".join(witnesses.known(context.complain))
+        names = ", ".join(witnesses.known(context.warn))
         raise BadInput(
             "no witness is named, so nobody can be asked",
             hint=f"Add --source with one of: {names}.",
         )
     claim = EffectClaim(key=args.key, subject=args.subject, narrated=args.narrated)
-    facts = witnesses.gather(
-        context.world, claim, wanted(args.source, args.subject), context.complain
-    )
+    facts = witnesses.gather(context.world, claim, wanted(args.source, args.subject), context.warn)
     verdict = belief.judge(claim, facts)
     return Reply(
         code=EXITS[verdict.answer],

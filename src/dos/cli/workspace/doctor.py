@@ -19,8 +19,8 @@ from dos.doctor.subjects import finding, store
 from dos.doctor.subjects.finding import Finding, note
 from dos.errors import BadInput, DosError
 from dos.verbs.args import Option
-from dos.verbs.context import Context, Reply, colour, speaks_unicode
-from dos.verbs.output import complain
+from dos.verbs.context import Context, Reply, colour_wanted, stdout_is_utf8
+from dos.verbs.output import print_stderr
 from dos.verbs.table import VERBS
 from dos.workspace import Workspace
 from dos.world import World
@@ -51,7 +51,7 @@ def run(args: Args, context: Context) -> Reply:
         permission.check(
             VERBS["doctor"], args, context, "--deep"
         )  # what it finds lets agents start
-    world = context.forgiving_world
+    world = context.lenient_world
     repairs = None
     if args.fix:
         from dos.doctor import repair
@@ -76,7 +76,7 @@ def run(args: Args, context: Context) -> Reply:
         code=int(args.check and bool(report.gating)),
         text=""
         if context.as_json
-        else view.render(report, unicode=speaks_unicode(), colour=colour()),
+        else view.render(report, unicode=stdout_is_utf8(), colour=colour_wanted()),
         # Every verb is loaded for its exit codes: only those who read them wait for that.
         data=view.document(report, catalogue.all_exits()) if context.as_json else None,
         next_action=report.gating[0].fix if report.gating else "dos up",
@@ -106,7 +106,7 @@ def _baseline(context: Context) -> examine.Look:
 
     def progress(line: str) -> None:
         if is_watched:
-            complain(f"dos doctor: {line.replace(chr(10), ' ')}")
+            print_stderr(f"dos doctor: {line.replace(chr(10), ' ')}")
 
     return lambda world: on_demand.examine(world, lambda: context.journal, progress)
 

@@ -134,7 +134,11 @@ def _lanes(root: Path) -> Lanes:
 
 
 def _root(args: Args, context: Context) -> Path:
-    start = Path(context.start, args.directory) if args.directory else Path(context.start)
+    start = (
+        Path(context.start_directory, args.directory)
+        if args.directory
+        else Path(context.start_directory)
+    )
     if not os.path.isdir(start):  # noqa: PTH112 - pathlib raises for a name that no system can have
         raise WorkspaceMissing(
             f"{quote(str(start), LONGEST_PATH)} is not a directory",

@@ -23,7 +23,7 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
-    world = context.forgiving_world
+    world = context.lenient_world
     loaded, path = world.loaded_config, world.workspace.config
     likely = trees_by_name(world.workspace.root)
     found = lint.lint(
