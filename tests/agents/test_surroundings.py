@@ -13,7 +13,7 @@ from test_attendant import work
 
 from dos.agents.io.environment import handed_on, identity
 from dos.config.schema import Config
-from dos.fleet.io.spawn import LocalExecutor
+from dos.fleet.io.supervisor_effects import LocalExecutor
 from dos.fleet.population.policy import Store, Workers
 from dos.machine import commands, execute
 from dos.unknown import Unknown

@@ -10,13 +10,13 @@ from dos.fleet import effects, incidents, supervisor
 from dos.fleet.effect import Effect
 from dos.fleet.io.supervisor_effects import FleetEffects
 from dos.fleet.io.worker_effects import WorkerEffects
-from dos.fleet.worker import dispatch, journal_writer, land, replan, worker
+from dos.fleet.worker import dispatch, journal_writer, land, worker
 from dos.journal.backends.memory import MemoryBackend
 from dos.testing.simulator.simulation import Simulation
 from dos.testing.simulator.world.clock import VirtualClock
 from dos.world import World
 
-BY_A_WORKER = (worker, dispatch, land, journal_writer, replan, incidents)
+BY_A_WORKER = (worker, dispatch, land, journal_writer, dispatch, incidents)
 EFFECTS = {
     each for each in vars(effects).values() if isinstance(each, type) and issubclass(each, Effect)
 } - {Effect}

@@ -2,7 +2,9 @@
 
 import pytest
 
-from dos.fleet.population.halt_proposals import Policy, Watched, is_due, within_budget
+from dos.fleet.population.lease_health import HaltCandidate as Watched
+from dos.fleet.population.lease_health import HaltPolicy as Policy
+from dos.fleet.population.lease_health import is_due, within_budget
 from dos.loop.verdicts.liveness import Answer, Evidence, Verdict
 
 MINUTE = 60_000

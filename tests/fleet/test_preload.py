@@ -17,8 +17,8 @@ ROOT = Path(dos.__file__).parent
 LOAD = """
 import sys
 import dos.cli.fleet.{verb}
-from dos.fleet.io import preload
-preload.load()
+from dos.fleet.io import startup
+startup.load()
 print(*(name for name in sys.modules if name.split(".")[0] == "dos"))
 """
 BY_THE_STORE = {

@@ -15,8 +15,7 @@ from dos import run_ids
 from dos.agents.io.halt_listener import HaltListener
 from dos.doctor.subjects import store as store_health
 from dos.fleet import effects
-from dos.fleet.io.spawn import JOURNAL_AWAY
-from dos.fleet.io.supervisor_effects import FleetEffects
+from dos.fleet.io.supervisor_effects import JOURNAL_AWAY, FleetEffects
 from dos.fleet.io.worker_effects import WorkerEffects
 from dos.fleet.state.fleet import Fleet
 from dos.journal.events import fleet as events

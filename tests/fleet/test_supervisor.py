@@ -10,7 +10,7 @@ from dos.config.schema import Config
 from dos.errors import BadInput, GitFailed, StoreFailed
 from dos.fleet import effects
 from dos.fleet.io.drive import drive
-from dos.fleet.population import recovery as starting
+from dos.fleet.population import reconcile
 from dos.fleet.population.types import LaneLiveness, SupervisePolicy
 from dos.fleet.state.fleet import Fleet as State
 from dos.fleet.supervisor import Fleet, LiveRun, Supervisor, Why
@@ -190,7 +190,12 @@ def test_the_dead_are_not_reaped_where_that_is_configured():
 
 @pytest.mark.parametrize(
     "found",
-    [None, starting.Found(adopted=["api: h:7"], fenced=[], resumed=[], repeated=[], skipped=[])],
+    [
+        None,
+        reconcile.StartupFindings(
+            adopted=["api: h:7"], fenced=[], resumed=[], repeated=[], skipped=[]
+        ),
+    ],
 )
 def test_supervisors_of_several_hosts_all_end_by_themselves_whoever_came_last(found):
     """The second starts while the first waits for its next tick, and the third while the second does."""

@@ -11,8 +11,8 @@ from dos.config.schema import Config
 from dos.fleet import effects
 from dos.fleet.state.fleet import Fleet
 from dos.fleet.worker import land, worker
+from dos.fleet.worker.iteration import Dispatch, Fate
 from dos.fleet.worker.journal_writer import Pen
-from dos.fleet.worker.order import Dispatch, Fate
 from dos.journal import fold
 from dos.journal.backends.open import open_store
 from dos.journal.events import envelope

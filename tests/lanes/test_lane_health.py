@@ -8,7 +8,7 @@ import pytest
 from dos.lanes import launch_health
 from dos.lanes.arbitrate import Held
 from dos.lanes.launch_health import UNANSWERED_STOP, Action, Evidence, LaneRun, Policy
-from dos.loop import archive_subjects
+from dos.loop import released_texts
 from dos.regions import region
 
 SHIPPED = LaneRun(label="s", shipped=True)
@@ -136,7 +136,7 @@ def test_the_json_has_the_published_keys():
     ],
 )
 def test_a_subject_of_an_archive_commit_tells_of_a_run(subject, shown):
-    found = archive_subjects.runs([subject], "api")
+    found = released_texts.runs([subject], "api")
     assert [msgspec.structs.replace(run, label="") for run in found] == ([shown] if shown else [])
 
 
@@ -145,4 +145,4 @@ def test_causes_that_differ_only_in_numbers_are_one_cause():
         f"dispatch: api BLOCKED claim of unit {number} since 2026-01-0{number}"
         for number in (1, 2, 3)
     ]
-    assert planned(*archive_subjects.runs(subjects, "api")).answer is Action.ROUTE_UNSTICK
+    assert planned(*released_texts.runs(subjects, "api")).answer is Action.ROUTE_UNSTICK

@@ -2,8 +2,8 @@
 
 import pytest
 
-from dos.loop import replan
-from dos.loop.replan import Skip, classify_replan_productivity, replan_skip_decision
+from dos.loop import released_texts
+from dos.loop.released_texts import Skip, classify_replan_productivity, replan_skip_decision
 from dos.loop.types import Productivity
 
 YES, NO = Productivity.PRODUCTIVE, Productivity.UNPRODUCTIVE
@@ -40,7 +40,7 @@ YES, NO = Productivity.PRODUCTIVE, Productivity.UNPRODUCTIVE
 )
 def test_prose_is_read_for_its_counters(text, answer):
     assert classify_replan_productivity(text) is answer
-    assert replan.productivity(text=text) is answer
+    assert released_texts.productivity(text=text) is answer
 
 
 @pytest.mark.parametrize(
@@ -48,8 +48,8 @@ def test_prose_is_read_for_its_counters(text, answer):
     [({}, NO), ({"added": 0}, NO), ({"added": 0, "promoted": 2}, YES), ({"added": -1}, NO)],
 )
 def test_counts_go_before_prose(counts, answer):
-    assert replan.productivity(counts=counts, text="5 added") is answer
-    assert replan.productivity(counts=counts, text=replan.SKIPPED) is answer
+    assert released_texts.productivity(counts=counts, text="5 added") is answer
+    assert released_texts.productivity(counts=counts, text=released_texts.SKIPPED) is answer
 
 
 @pytest.mark.parametrize(

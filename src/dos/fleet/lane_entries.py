@@ -4,8 +4,9 @@ A journal that cannot be read frees nobody's lane: then every lane is held, by w
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from shlex import quote
 
-from msgspec import UNSET, Struct
+from msgspec import UNSET, Struct, json
 
 from dos.config.schema import Config
 from dos.errors import DosError
@@ -13,7 +14,8 @@ from dos.fleet.population.lease_health import Standing
 from dos.fleet.population.types import LaneLiveness
 from dos.lease import Lease
 from dos.loop.verdicts.liveness import Answer
-from dos.text import comparison_key
+from dos.text import comparison_key, join_some
+from dos.units.unit import Unit
 
 HANDLE = (
     "auto"  # a name for "any lane that is free", under which workers are launched up to the budget
@@ -150,3 +152,33 @@ class _Lanes:
             waits=self.waits.get(name, "") or UNSET,
             is_person=(lease is not None and lease.fence in self.no_workers) or UNSET,
         )
+
+
+def why_unstaffed(unit: Unit, config: Config) -> str:
+    """Why no worker is ever placed on the unit's lane; empty: one is."""
+    lane = lane_of(unit, config)
+    if lane is None and unit.lane:
+        return f"its lane {unit.lane!r} is not declared"
+    if lane is None:
+        return "it names no lane, and [lanes] autopick is empty"
+    if lane not in config.roster():
+        return (
+            f"no worker is placed on its lane {lane!r}, which is neither concurrent nor exclusive"
+        )
+    return ""
+
+
+def how_to_staff(unit: Unit, config: Config) -> str:
+    """What to do so that a worker takes a unit that none would take."""
+    lane = lane_of(unit, config)
+    if lane is None:
+        return f"write `- lane: LANE` with one of {join_some(config.roster())} below {unit.document}:{unit.line}"
+    lanes = json.encode([*config.lanes.concurrent, lane]).decode()
+    return f"`dos config set lanes.concurrent {quote(lanes)}` places one"
+
+
+def lane_of(unit: Unit, config: Config) -> str | None:
+    """The unit's own lane; a unit that names none goes to the first lane that is picked by itself."""
+    if unit.lane:
+        return config.canonical_lane(unit.lane)
+    return config.lanes.autopick[0] if config.lanes.autopick else None

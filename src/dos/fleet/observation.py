@@ -9,7 +9,7 @@ from dos import backoff
 from dos.backlog import cooldown, pickable
 from dos.baseline import gate
 from dos.config.schema import Config
-from dos.fleet import choose_agent, unit_lanes
+from dos.fleet import choose_agent, lane_entries
 from dos.fleet.effects import Backlog, NoRoom
 from dos.fleet.lane_entries import Staff
 from dos.fleet.population import reconcile
@@ -134,8 +134,8 @@ class Seen(Struct, frozen=True, kw_only=True, dict=True):
         """The units that have not landed on whose lane nobody is ever placed, each with why and what to do."""
         found = {}
         for name, unit in self.unfinished.items():
-            if why := unit_lanes.why_unstaffed(unit, self.config):
-                found[name] = f"{why}; {unit_lanes.how_to_staff(unit, self.config)}"
+            if why := lane_entries.why_unstaffed(unit, self.config):
+                found[name] = f"{why}; {lane_entries.how_to_staff(unit, self.config)}"
         return found
 
     @cached_property
@@ -153,7 +153,7 @@ class Seen(Struct, frozen=True, kw_only=True, dict=True):
     def lane_of(self) -> dict[str, str]:
         units = self.unfinished.items()
         return {
-            name: lane for name, unit in units if (lane := unit_lanes.lane_of(unit, self.config))
+            name: lane for name, unit in units if (lane := lane_entries.lane_of(unit, self.config))
         }
 
     @cached_property

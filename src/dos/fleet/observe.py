@@ -9,8 +9,8 @@ from dos.backlog.waiting import FleetWaits, Waits, WaitsOn
 from dos.baseline import gate
 from dos.fleet import close_questions, lane_entries, waits
 from dos.fleet.observation import Seen
-from dos.fleet.population import recovery
-from dos.fleet.population.recovery import Left
+from dos.fleet.population import reconcile
+from dos.fleet.population.reconcile import InterruptedLane as Left
 from dos.fleet.population.types import LaneLiveness
 from dos.fleet.state import fleet as folded
 from dos.fleet.state.held_units import Units
@@ -189,7 +189,7 @@ def _of_people(seen: Seen) -> list[Limit]:
     ]
 
 
-def found(seen: Seen) -> recovery.Found:
+def found(seen: Seen) -> reconcile.StartupFindings:
     """What was left when the journal was last written. Of the dead, those that nobody was told of."""
     lefts = []
     for run_id, run in seen.state.runs.items():
@@ -208,4 +208,4 @@ def found(seen: Seen) -> recovery.Found:
                 landed=bool(unit.landed or unit.intended),
             )
         )
-    return recovery.plan(lefts)
+    return reconcile.startup_findings(lefts)

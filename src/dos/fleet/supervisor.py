@@ -13,7 +13,7 @@ from dos.backlog.waiting import FleetWaits, Waits
 from dos.errors import BadInput, Conflict, Fenced, GitFailed
 from dos.fleet import effects, incidents
 from dos.fleet.effect import Steps, do
-from dos.fleet.population import reconcile, recovery
+from dos.fleet.population import reconcile
 from dos.fleet.population.types import LaneLiveness, SupervisePolicy
 from dos.journal import streams
 from dos.journal.events import envelope, limits
@@ -72,7 +72,7 @@ class Fleet(Struct, frozen=True, kw_only=True):
     logged_in: list[Limit] = []  # that nobody was logged in for, and somebody has logged in since
     runs: dict[str, LiveRun] = {}  # by lane
     incidents: list[limits.IncidentFound] = []  # not written down yet
-    found: recovery.Found | None = None  # at the first look
+    found: reconcile.StartupFindings | None = None  # at the first look
     unchecked: limits.BaselineStarted | None = (
         None  # what has to be checked before anybody is started
     )

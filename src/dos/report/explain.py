@@ -11,8 +11,7 @@ from dos.journal.events.limits import IncidentFound
 from dos.journal.events.reader import FactReader
 from dos.loop import record, tokens
 from dos.loop.decide import CAP
-from dos.loop.record import Decided
-from dos.loop.replay import LIMITS
+from dos.loop.record import LIMITS, Decided
 from dos.loop.types import EVIDENCE, LoopState
 from dos.reasons import table
 from dos.report import event_text

@@ -10,10 +10,10 @@ from dos.choices import ChoiceName
 from dos.config.schema import Config
 from dos.errors import BadInput, Conflict
 from dos.fleet.effects import Backlog, Refusals, Unsettled
+from dos.fleet.lane_entries import lane_of, why_unstaffed
 from dos.fleet.state import held_units
 from dos.fleet.state.fleet import Fleet
 from dos.fleet.state.fleet import Unit as Seen
-from dos.fleet.unit_lanes import lane_of, why_unstaffed
 from dos.journal.events.fleet import LandingIntended
 from dos.questions.catalog import AnyQuestion
 from dos.questions.state import Decisions

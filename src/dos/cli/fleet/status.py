@@ -15,7 +15,7 @@ from dos.backlog.io import attempts, survey
 from dos.backlog.io import pickable as evidence
 from dos.backlog.pickable import Verdict
 from dos.errors import BadInput
-from dos.fleet import unit_lanes
+from dos.fleet import lane_entries
 from dos.fleet import view as fleet_view
 from dos.fleet.io.reader import FleetReader
 from dos.fleet.observation import Seen
@@ -76,7 +76,7 @@ def run(args: Args, context: Context) -> Reply:
     fleet = found.seen
     fresh = {lease.fence for lease in world.journal.leases(lapsed=False)}
     units = [
-        (unit, unit_lanes.lane_of(unit, world.config) or "")
+        (unit, lane_entries.lane_of(unit, world.config) or "")
         for unit in (*fleet.units, *fleet.unapproved)
     ]
     seen = fleet_view.view(

@@ -31,11 +31,11 @@ from dos.config.schema import Config
 from dos.doctor.subjects import agents
 from dos.doctor.subjects import uncommitted as committed
 from dos.errors import BadInput, DosError, StoreFailed
-from dos.fleet import unit_lanes
-from dos.fleet.io import preload
+from dos.fleet import lane_entries
+from dos.fleet.io import startup
 from dos.fleet.io.drive import AWAY, Patience, drive
 from dos.fleet.io.reader import FleetReader
-from dos.fleet.io.settings_check import check_settings
+from dos.fleet.io.startup import check_settings
 from dos.fleet.io.supervisor_effects import FleetEffects
 from dos.fleet.supervisor import Ending, Supervisor, Why
 from dos.journal import fleet_streams, streams
@@ -103,7 +103,7 @@ def run(args: Args, context: Context) -> Reply:
     _retry(args.retry, context)
     if args.detach:
         return _detached(args, context)
-    preload.load()
+    startup.load()
     supervisor = _supervisor(args, config)
     actor_name = streams.supervisor(slug(supervisor.system))
     effects = FleetEffects(context.world.workspace, config, actor=actor_name)
@@ -197,7 +197,7 @@ def _retry(words: list[str] | None, context: Context) -> None:
     units = clear.chosen(survey.read_units(context.world.workspace, config), words, context.journal)
     clear.clear(
         context.journal,
-        [(unit, unit_lanes.lane_of(unit, config) or "") for unit in units],
+        [(unit, lane_entries.lane_of(unit, config) or "") for unit in units],
         by=actor(),
     )
     names = join_some([unit.name for unit in units])

@@ -14,8 +14,9 @@ from dos.cli import repeat
 from dos.errors import BadInput, StoreFailed
 from dos.fleet.io import halt_proposals as evidence
 from dos.fleet.io.halt_proposals import OWNER, Seen, Tracked
-from dos.fleet.population import halt_proposals
-from dos.fleet.population.halt_proposals import Policy, Watched
+from dos.fleet.population import lease_health
+from dos.fleet.population.lease_health import HaltCandidate as Watched
+from dos.fleet.population.lease_health import HaltPolicy as Policy
 from dos.journal import run_stream
 from dos.journal.events.runs import HaltProposed
 from dos.journal.store import Entry
@@ -105,7 +106,7 @@ def _tick(
     seen = evidence.gather(
         context.world, context.policy, tracked, discover=args.discover, now_ms=now_ms
     )
-    due = [run for run in seen.runs if halt_proposals.is_due(run, policy)]
+    due = [run for run in seen.runs if lease_health.is_due(run, policy)]
     if due:
         context.journal.append_all([_entry(run, args.command) for run in due])
     data = _data(seen, due, policy)
@@ -144,7 +145,7 @@ def _data(seen: Seen, due: list[Watched], policy: Policy) -> dict[str, Any]:
         "advancing": answered(Answer.ADVANCING),
         "spinning": answered(Answer.SPINNING),
         "stalled_within_budget": [
-            run.run_id for run in seen.runs if halt_proposals.within_budget(run, policy)
+            run.run_id for run in seen.runs if lease_health.within_budget(run, policy)
         ],
         "unknown": answered(Answer.UNKNOWN),
         "skipped": seen.skipped,

@@ -22,7 +22,7 @@ from dos.approval.io import approve as approving
 from dos.cli.lanes import caller
 from dos.config.load import parse
 from dos.config.schema import Config
-from dos.fleet.io import preload
+from dos.fleet.io import startup
 from dos.fleet.io.drive import AWAY, Patience, drive
 from dos.fleet.io.worker_effects import WorkerEffects
 from dos.fleet.state.fleet import Fleet
@@ -65,7 +65,7 @@ def run(args: Args, context: Context) -> Reply:
             signal.getsignal(number) is not signal.SIG_IGN
         ):  # whoever started us with nohup wants us to go on
             signal.signal(number, _break_off)
-    preload.load()
+    startup.load()
     orphans.inherit()
     try:
         stop = _work(args, context, config, run_id)

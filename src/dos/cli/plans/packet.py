@@ -15,7 +15,7 @@ from dos.agents import prompt
 from dos.cli.plans.gate import CODES, NEXT
 from dos.config.schema import Config
 from dos.errors import BadInput
-from dos.fleet import unit_lanes
+from dos.fleet import lane_entries
 from dos.loop import gate
 from dos.loop.gate import Gate
 from dos.packets import markdown, packet
@@ -61,7 +61,7 @@ def run(args: Args, context: Context) -> Reply:
         config,
         scope=scope,
         now=now,
-        lane_of=lambda unit: unit_lanes.lane_of(unit, config) or "",
+        lane_of=lambda unit: lane_entries.lane_of(unit, config) or "",
         prompt=lambda unit, lane, tries: _prompt(unit, lane, tries, config),
     )
     if isinstance(found, Unknown):

@@ -17,7 +17,7 @@ from dos.cli.plans.board import Board, Commit
 from dos.config.schema import Config, Plans
 from dos.errors import BadInput, GitFailed
 from dos.fields import BadValue
-from dos.fleet import unit_lanes
+from dos.fleet import lane_entries
 from dos.fleet.state.fleet import Fleet
 from dos.journal import fold
 from dos.text import quote, replace_undecodable, validated_name
@@ -135,7 +135,7 @@ def _plans(plans: Plans, source: str) -> Plans:
 
 
 def _lane(unit: Unit, config: Config) -> str:
-    return unit_lanes.lane_of(unit, config) or unit.lane
+    return lane_entries.lane_of(unit, config) or unit.lane
 
 
 def _activity(world: World) -> list[Commit]:

@@ -20,7 +20,7 @@ from dos.baseline import state as checked
 from dos.baseline.io.check import BaselineCommands
 from dos.baseline.state import Baselines
 from dos.config.schema import Config
-from dos.fleet import lane_entries, unit_lanes
+from dos.fleet import lane_entries
 from dos.fleet import observation as lookouts
 from dos.fleet.effects import Backlog, NoRoom
 from dos.fleet.io import launches
@@ -154,7 +154,7 @@ class FleetObserver:
     ) -> dict[str, Backlog]:
         by_lane: dict[str, list[Unit]] = {name: [] for name in self.config.roster()}
         for unit in units:
-            by_lane.setdefault(unit_lanes.lane_of(unit, self.config) or "", []).append(unit)
+            by_lane.setdefault(lane_entries.lane_of(unit, self.config) or "", []).append(unit)
         tried = self.watch.state(Attempts)
         found = {}
         for lane in self.config.roster():

@@ -1,7 +1,14 @@
 """How a supervisor's effects are performed for real."""
 
+import os
 import secrets
+import subprocess
+import sys
 import time
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import Protocol
 
 from dos import run_ids
 from dos.agents.io import logs, orphans
@@ -18,7 +25,6 @@ from dos.fleet import observe as observing
 from dos.fleet.effect import Performers, performs
 from dos.fleet.io.drive import warn
 from dos.fleet.io.observer import FleetObserver
-from dos.fleet.io.spawn import JOURNAL_AWAY, Executor, LocalExecutor
 from dos.fleet.io.worker_effects import WorkerEffects
 from dos.fleet.state import fleet as folded
 from dos.fleet.state.live import Watching
@@ -32,10 +38,57 @@ from dos.lease import Lease
 from dos.loop import decide
 from dos.loop.types import WorkerStop
 from dos.machine import process
+from dos.machine.process import Identity
 from dos.questions import state as asked
 from dos.questions.state import Decisions
 from dos.units.unit import Unit
 from dos.workspace import Workspace
+
+# What `dos worker` exits with ("journal-away") when it could not reach the journal, and so could not say why it stops.
+JOURNAL_AWAY = 4
+
+
+class Executor(Protocol):
+    """Starting is neither durable nor done exactly once; what is written around it is."""
+
+    def launch(self, words: Sequence[str], *, cwd: Path, log: Path, given: str = "") -> Identity:
+        """`given` is what it reads from its standard input."""
+        ...
+
+    def take_in(self) -> dict[int, int]:
+        """Forget those that have ended; the exit code of each, by its pid."""
+        ...
+
+
+class LocalExecutor:
+    def __init__(self) -> None:
+        self._children: list[subprocess.Popen[bytes]] = []
+
+    def launch(self, words: Sequence[str], *, cwd: Path, log: Path, given: str = "") -> Identity:
+        """A session of its own: it outlives the supervisor, and Ctrl-C on the supervisor does not reach it."""
+        # A file without a name: nobody can write to it, and unlike a pipe it takes all of it at once.
+        with log.open("wb") as output, TemporaryFile() as text:
+            text.write(given.encode())
+            text.seek(0)
+            child = subprocess.Popen(
+                [sys.executable, "-P", "-m", "dos", *words],
+                cwd=cwd,
+                env=process.child_environment(os.environ, cwd),
+                stdin=text,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        self._children.append(child)
+        return process.identify(child.pid) or Identity(child.pid, 0.0)
+
+    def take_in(self) -> dict[int, int]:
+        ended = {
+            child.pid: child.returncode for child in self._children if child.poll() is not None
+        }
+        self._children = [child for child in self._children if child.pid not in ended]
+        return ended
+
 
 SHORTEST_TICK_SECONDS = 0.5
 LOOKING_SHARE = 0.03  # of the time, at history: a worker looks for itself before it takes a unit on

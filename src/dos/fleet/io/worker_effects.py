@@ -26,7 +26,7 @@ from dos.fleet import choose_agent as choosing
 from dos.fleet import effects
 from dos.fleet.effect import Performers, performs
 from dos.fleet.io.drive import Patience
-from dos.fleet.io.settings_check import check_settings
+from dos.fleet.io.startup import check_settings
 from dos.fleet.state.fleet import Fleet
 from dos.git import target as target_branch
 from dos.git.repository import Writer

@@ -3,7 +3,7 @@
 The population plan, as the actions of a supervisor; and what the end of a run means for its lane.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from msgspec import Struct
 
@@ -135,3 +135,48 @@ def _dead(lanes: Sequence[LaneLiveness], verdict: SuperviseVerdict) -> list[Lane
         for lane in lanes
         if lane.lane in reaped and lane.liveness == "STALLED" and not lane.pending
     ]
+
+
+class InterruptedLane(Struct, frozen=True, kw_only=True):
+    """A lane on which a worker was at work when the journal was last written."""
+
+    lane: str
+    holder: str = ""  # who has the lease; empty: nobody
+    process_gone: bool = False  # by the system's word
+    iterations: int = 0  # the last one that its run committed
+    unit: str = ""  # begun, and not committed
+    landed: bool = False  # the unit is on the target branch, or its landing was under way
+
+
+class StartupFindings(Struct, frozen=True, kw_only=True):
+    """In words, but for the lanes and units themselves."""
+
+    adopted: list[str]
+    fenced: list[str]
+    resumed: list[str]
+    repeated: list[str]
+    skipped: list[str]
+    adopted_lanes: list[str] = []
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.adopted or self.fenced or self.resumed or self.repeated or self.skipped)
+
+
+def startup_findings(left: Collection[InterruptedLane]) -> StartupFindings:
+    dead = [each for each in left if not each.holder or each.process_gone]
+    live = [each for each in left if each.holder and not each.process_gone]
+    return StartupFindings(
+        adopted=[f"{each.lane}: {each.holder}" for each in live],
+        adopted_lanes=[each.lane for each in live],
+        fenced=[
+            f"{each.lane}: {each.holder} is gone"
+            for each in left
+            if each.holder and each.process_gone
+        ],
+        resumed=[
+            f"{each.lane}: after iteration {each.iterations}" for each in dead if each.iterations
+        ],
+        repeated=[each.unit for each in dead if each.unit and not each.landed],
+        skipped=[each.unit for each in dead if each.unit and each.landed],
+    )

@@ -7,8 +7,7 @@ from msgspec import Struct, field, structs
 from dos.agents.adapter import LIMITS, Ending
 from dos.backlog.attempts import AttemptOutcome
 from dos.fleet.state import entries
-from dos.fleet.state.entries import FleetRun, Orders, Starts, Stopped, Tried, Unit
-from dos.fleet.state.incidents import Incidents
+from dos.fleet.state.entries import FleetRun, Incidents, Orders, Starts, Stopped, Tried, Unit
 from dos.journal.events import fleet, lanes, limits
 from dos.journal.events.envelope import Event
 from dos.journal.events.reader import FactReader

@@ -8,8 +8,8 @@ from dos.choices import ChoiceName
 from dos.errors import Conflict, Halted
 from dos.fleet import effects
 from dos.fleet.effect import Steps, do
+from dos.fleet.worker.iteration import Dispatch, Fate
 from dos.fleet.worker.journal_writer import Pen
-from dos.fleet.worker.order import Dispatch, Fate
 from dos.journal import streams
 from dos.journal.events import fleet, limits, receipts
 from dos.journal.events.limits import BaselineChecked, DecisionAnswered

@@ -10,7 +10,7 @@ from dos.journal.events.envelope import Event
 from dos.lease import Lease
 from dos.loop import record
 from dos.loop.gate import Mode
-from dos.loop.replay import LIMITS
+from dos.loop.record import LIMITS
 from dos.loop.types import LoopState
 
 

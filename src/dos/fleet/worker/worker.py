@@ -9,10 +9,10 @@ from dos.backlog.pickable import Answer as Held
 from dos.errors import Conflict, Fenced, Halted, NotReady
 from dos.fleet import choose_agent, effects, incidents
 from dos.fleet.effect import Steps, do
-from dos.fleet.worker import land, replan
-from dos.fleet.worker.dispatch import dispatch
+from dos.fleet.worker import land
+from dos.fleet.worker.dispatch import dispatch, replan, replan_outcome
+from dos.fleet.worker.iteration import Dispatch, IterationResult
 from dos.fleet.worker.journal_writer import Pen
-from dos.fleet.worker.order import Dispatch, IterationResult
 from dos.journal import streams
 from dos.journal.events import fleet, limits
 from dos.journal.events.runs import IntentDeclared
@@ -134,10 +134,10 @@ class Worker:
                 backlog = yield from self._look()  # as it stands now, for the decision
             elif chosen:
                 before = backlog
-                done, backlog = yield from replan.replan(
+                done, backlog = yield from replan(
                     self.pen, chosen, before, self.state.iteration, self.attempt
                 )
-                outcome = replan.weighed(done, before, backlog)
+                outcome = replan_outcome(done, before, backlog)
             else:
                 outcome = _gate(backlog)
             state = _seen(self.state, backlog)

@@ -10,7 +10,7 @@ from dos.fleet.state.fleet import Fleet
 from dos.journal import fold
 from dos.lanes import arbitrate
 from dos.lanes.launch_health import Evidence, LaneRun
-from dos.loop import archive_subjects
+from dos.loop import released_texts
 from dos.reasons import table
 from dos.reasons.table import ClearsBy, Needs
 from dos.text import comparison_key, quote
@@ -47,7 +47,7 @@ def gather(
         region=region or regions.region(()),
         live=tuple(live),
         own_loop_ts=own_loop_ts,
-        runs=archive_subjects.runs(_lines(git_log), lane) if git_log else _runs(world, lane),
+        runs=released_texts.runs(_lines(git_log), lane) if git_log else _runs(world, lane),
     )
 
 

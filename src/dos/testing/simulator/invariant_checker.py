@@ -10,7 +10,7 @@ from dos.baseline.gate import Check, is_accepted
 from dos.choices import ChoiceName
 from dos.fleet.population.reconcile import START_SECONDS
 from dos.fleet.supervisor import Why
-from dos.fleet.worker.replan import PLAN as REPLAN
+from dos.fleet.worker.dispatch import PLAN as REPLAN
 from dos.journal import lease_state, streams
 from dos.journal.events import fleet, lanes, limits
 from dos.journal.events.envelope import Event
@@ -19,7 +19,7 @@ from dos.lease import Lease
 from dos.limits import budget
 from dos.limits.accounts import Account, LaneDay
 from dos.loop import record
-from dos.loop import replay as replaying
+from dos.loop import record as replaying
 from dos.loop.types import OutcomeKind, StopReason, WorkerStop
 from dos.questions import state as decisions
 from dos.questions.resources import BudgetSpent

@@ -14,8 +14,8 @@ from dos.baseline import gate
 from dos.config.load import FILE_NAME
 from dos.fleet import effects
 from dos.fleet.observation import Seen
+from dos.fleet.state.entries import Incidents
 from dos.fleet.state.fleet import Fleet, Unit
-from dos.fleet.state.incidents import Incidents
 from dos.journal import streams
 from dos.journal.events.envelope import Event
 from dos.journal.events.fleet import FleetStarted

@@ -6,7 +6,7 @@ from msgspec import Struct, field, structs
 
 from dos.errors import Fenced
 from dos.fleet.effects import NotLanded, Salvage
-from dos.fleet.worker.replan import PLAN as REPLAN
+from dos.fleet.worker.dispatch import PLAN as REPLAN
 from dos.landing.worktree import EARLIER
 from dos.units.unit import Landing
 

@@ -1,4 +1,4 @@
-"""Imports what a worker or a supervisor may need later, before it takes a lease.
+"""What a worker or a supervisor does before it takes a lease: check its settings, import its modules.
 
 An upgrade replaces the files of the package under a running fleet. A process that began with one version finishes with
 it; a module imported at use would be of another version, or be gone.
@@ -7,6 +7,8 @@ it; a module imported at use would be of another version, or be gone.
 from importlib import import_module
 
 from dos.agents import registry
+from dos.config.schema import Config
+from dos.errors import BadInput
 
 MODULES = (
     "dos.config.explain",
@@ -29,3 +31,16 @@ def load() -> None:
     """Import them all. PostgreSQL's backend is imported as the journal is opened: before a lease is taken, too."""
     for name in MODULES:
         import_module(name)
+
+
+def check_settings(config: Config) -> None:
+    """What each for itself is right, and together is not."""
+    workers = config.workers
+    if workers.isolation == "shared" and (workers.landing == "branch" or workers.remote):
+        other = (
+            'landing = "branch"' if workers.landing == "branch" else f"remote = {workers.remote!r}"
+        )
+        raise BadInput(
+            f'[workers] isolation = "shared" works on the target branch of the one tree, and {other} lands elsewhere',
+            hint="dos config unset workers.isolation",
+        )
