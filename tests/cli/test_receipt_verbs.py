@@ -402,7 +402,7 @@ def test_the_doctor_says_why_receipts_are_not_signed(shipped, keys, monkeypatch,
         monkeypatch.setenv("DOS_ATTEST_KEY", "hunter2")
         assert found() == ["unset DOS_ATTEST_KEY; dos receipt-key make"]
     else:
-        monkeypatch.setattr("dos.receipts.io.verify_signature.installed", lambda: False)
+        monkeypatch.setattr("dos.receipts.io.keys.cryptography_installed", lambda: False)
         assert "pip install 'cryptography" in found()[0]
 
 

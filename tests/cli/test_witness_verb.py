@@ -111,12 +111,12 @@ def test_a_claim_is_never_run_as_a_command(dos, workspace):
 
 
 def test_a_command_that_takes_too_long_is_ended_with_what_it_started(workspace):
-    from dos.witness.io import acceptance
+    from dos.witness.io import sources
     from dos.world import World
 
     script = "sleep 900 & echo $! > pid; wait"
     with World(workspace) as world:
-        fact = acceptance.witness(world, f"sh -c '{script}'", timeout_seconds=2)
+        fact = sources.witness_exit_code(world, f"sh -c '{script}'", timeout_seconds=2)
     assert (fact.stance, fact.reachable) == ("NO_SIGNAL", False) and "did not end" in fact.detail
     pid = int((workspace / "pid").read_text())
     wait_for(lambda: has_ended(pid), f"process {pid} has ended")

@@ -12,7 +12,7 @@ from dos.fleet.effects import NotLanded
 from dos.git import ancestry
 from dos.git.repository import Writer
 from dos.landing import branch as local
-from dos.landing import conflict_text, worktree
+from dos.landing import rebase, worktree
 from dos.units.unit import Landing
 from dos.world import World
 
@@ -205,7 +205,7 @@ def test_hooks_aliases_editors_and_variables_of_others_have_no_part_in_our_git(
     )
     (repository.root / "one" / "new.txt").write_text("x\n")
     assert ours.dirty_paths() == ["one/new.txt"]
-    assert conflict_text.told(ours) == ""
+    assert rebase.describe_conflict(ours) == ""
     assert not ran.exists()
     with pytest.raises(GitFailed):
         ours.run("ls-remote", f"ext::touch {ran}")

@@ -9,7 +9,7 @@ from dos.fleet.io.drive import drive
 from dos.git.repository import Writer
 from dos.journal.events.decode import decode
 from dos.journal.events.limits import WorkCommitted
-from dos.landing import left_work
+from dos.landing import salvage
 from dos.loop.types import StopReason
 from dos.oracle import is_shipped
 from dos.units.unit import Unit
@@ -82,7 +82,7 @@ def test_a_commit_is_named_whatever_it_holds(repository):
         "commit", "--quiet", "--allow-empty", "--cleanup=verbatim", *author, "-F", str(long)
     )
     old = repository.git("rev-parse", "HEAD")
-    new = left_work.name(inside, old, unit)
+    new = salvage.add_unit_trailer(inside, old, unit)
     same = "%T %P %an %ae %ad %s"
     assert repository.git("log", "-1", f"--format={same}", new) == repository.git(
         "log", "-1", f"--format={same}", old
@@ -102,8 +102,8 @@ def test_left_work_that_was_committed_already_is_not_committed_again(repository)
     (repository.root / "one" / "a.txt").write_text("first\n")
     repository.git("add", "--all")
     saved = repository.git("commit-tree", repository.git("write-tree"), "-p", "HEAD", "-m", "saved")
-    made = left_work.commit(inside, saved, unit, {})
-    assert left_work.commit(inside, saved, unit, {}) == made, (
+    made = salvage.commit_saved(inside, saved, unit, {})
+    assert salvage.commit_saved(inside, saved, unit, {}) == made, (
         "git died before it said that it was there"
     )
     assert repository.git("rev-parse", f"{made}^") == repository.git("rev-parse", "HEAD^")

@@ -9,7 +9,7 @@ from sample_repository import Repository
 from dos.errors import BadInput
 from dos.fleet import effects
 from dos.git.repository import Writer
-from dos.landing import worktree, worktree_includes
+from dos.landing import worktree, worktree_files
 
 
 def prepare(repository: Repository) -> effects.Worktree:
@@ -152,7 +152,7 @@ def test_a_file_that_is_tracked_in_the_lane_is_not_overwritten(repository):
     made = lane(repository)
     assert (made / "a.env").read_text() == "tracked\n"
     assert prepare(repository).said == "not copied: a.env: tracked in the lane"
-    assert worktree_includes.bring(Writer(repository.root), Writer(made)).left_out == [
+    assert worktree_files.copy_included_files(Writer(repository.root), Writer(made)).left_out == [
         "a.env: tracked in the lane"
     ]
 
@@ -163,7 +163,7 @@ def test_what_the_lane_does_not_ignore_is_not_brought_or_it_would_be_committed_t
     include(repository, "*.env")
     made = lane(repository)
     assert not (made / "a.env").exists()
-    assert worktree_includes.bring(Writer(repository.root), Writer(made)).left_out == [
+    assert worktree_files.copy_included_files(Writer(repository.root), Writer(made)).left_out == [
         "a.env: not ignored in the lane"
     ]
 
@@ -179,7 +179,7 @@ def test_nothing_is_written_through_a_link_that_the_lane_has(repository, tmp_pat
     include(repository, "cache")
     made = lane(repository)
     assert list((tmp_path / "elsewhere").iterdir()) == []
-    assert worktree_includes.bring(Writer(repository.root), Writer(made)).left_out == [
+    assert worktree_files.copy_included_files(Writer(repository.root), Writer(made)).left_out == [
         "cache/a: not a folder on the way there"
     ]
 
@@ -191,7 +191,7 @@ def test_a_repository_inside_of_an_ignored_folder_is_left_out_and_named(reposito
     include(repository, "cache/")
     assert brought(repository) == {"cache/b"}
     made = Writer(lane(repository))
-    assert worktree_includes.bring(Writer(repository.root), made).left_out == [
+    assert worktree_files.copy_included_files(Writer(repository.root), made).left_out == [
         "cache/nested/: a repository of its own"
     ]
 
@@ -205,7 +205,7 @@ def test_what_cannot_be_read_is_left_out_and_named(repository):
     include(repository, "*.env")
     made = lane(repository)
     assert (made / "b.env").exists()
-    assert worktree_includes.bring(Writer(repository.root), Writer(made)).left_out == [
+    assert worktree_files.copy_included_files(Writer(repository.root), Writer(made)).left_out == [
         "a.env: Permission denied"
     ]
 
@@ -215,10 +215,10 @@ def test_more_than_anybody_wants_copied_is_refused_by_name(repository, monkeypat
     put(repository, "cache/large", text="x" * 100)
     put(repository, "a.env")
     include(repository, "cache/", "*.env")
-    monkeypatch.setattr(worktree_includes, "MOST_BYTES", 100)
+    monkeypatch.setattr(worktree_files, "MOST_BYTES", 100)
     with pytest.raises(BadInput, match=r"2 files .* most of it in cache"):
         prepare(repository)
-    monkeypatch.setattr(worktree_includes, "MOST_BYTES", 1000)
+    monkeypatch.setattr(worktree_files, "MOST_BYTES", 1000)
     assert brought(repository) == {"cache/large", "a.env"}
 
 
@@ -227,7 +227,7 @@ def test_a_workspace_below_the_top_of_its_repository_uses_the_list_at_the_top(re
     include(repository, "*.env")
     put(repository, "a.env", "one/b.env")
     made = prepare(repository).path
-    found = worktree_includes.bring(Writer(repository.root / "one"), Writer(Path(made)))
+    found = worktree_files.copy_included_files(Writer(repository.root / "one"), Writer(Path(made)))
     assert (
         found.copied == []
         and (Path(made) / "one" / "b.env").exists()
@@ -247,7 +247,7 @@ def test_a_copy_that_is_broken_off_leaves_nothing_that_would_be_saved(repository
         raise Killed
 
     with monkeypatch.context() as broken, pytest.raises(Killed):
-        broken.setattr(worktree_includes.shutil, "copy2", killed)
+        broken.setattr(worktree_files.shutil, "copy2", killed)
         prepare(repository)
     assert prepare(repository).salvaged == []
     assert brought(repository) == {"a.env"}

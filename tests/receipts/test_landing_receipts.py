@@ -15,7 +15,7 @@ from dos.journal.events.receipts import ReceiptIssued
 from dos.receipts import receipt as receipts
 from dos.receipts.io import draft, notes
 from dos.receipts.io import find as evidence
-from dos.receipts.state import issued
+from dos.receipts.io.find import issued
 from dos.units.unit import Landing
 from dos.world import World
 
@@ -345,7 +345,7 @@ MAKER = """
 import sys
 from pathlib import Path
 from dos.receipts.io import keys
-from dos.receipts.io.sign import signer
+from dos.receipts.io.signatures import signer
 from dos import workspace
 path = Path(sys.argv[1])
 made = keys.ensure(path)

@@ -15,7 +15,7 @@ from dos.receipts import receipt as receipts
 from dos.receipts.check import Evidence, Here
 from dos.receipts.io import find as evidence
 from dos.receipts.io import keys
-from dos.receipts.io.sign import Signer, signer
+from dos.receipts.io.signatures import Signer, signer
 from dos.receipts.receipt import Receipt, Rejected
 from dos.unknown import Unknown
 
@@ -31,7 +31,7 @@ OTHER = st.one_of(
 @pytest.fixture(scope="module")
 def runner(tmp_path_factory) -> Signer:
     path = tmp_path_factory.mktemp("keys") / "key"
-    keys.make(path)
+    keys.make_key(path)
     return signer(path, workspace.find(tmp_path_factory.mktemp("elsewhere")))
 
 

@@ -10,7 +10,7 @@ from toy_repository import Toy
 from dos.errors import DosError, GitFailed
 from dos.git.objects import Entry, Objects
 from dos.git.repository import Writer
-from dos.testwitness.io import checkout
+from dos.testwitness.io import sandbox
 
 MOMENT = 1_000_000_000
 
@@ -27,7 +27,7 @@ def listed(git):
 
 def written(toy, tmp_path):
     git, place = Writer(toy.root), tmp_path / "tree"
-    checkout.write(git, listed(git), place, MOMENT)
+    sandbox.write_files(git, listed(git), place, MOMENT)
     return place
 
 
@@ -97,8 +97,8 @@ def test_a_name_that_no_checkout_may_write_is_refused(toy, tmp_path, name):
     blob = toy.git("rev-parse", "HEAD:a")
     for path in (name, f"{name}/x", f"sub/{name}/x", f"sub/{name}"):
         with pytest.raises(GitFailed, match="no checkout may write"):
-            checkout.write(git, {path: Entry(0o100644, blob)}, tmp_path / "tree", MOMENT)
-        checkout.remove(tmp_path / "tree")
+            sandbox.write_files(git, {path: Entry(0o100644, blob)}, tmp_path / "tree", MOMENT)
+        sandbox.remove_tree(tmp_path / "tree")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["toy"]
 
 
@@ -106,7 +106,7 @@ def test_a_name_that_no_checkout_may_write_is_refused(toy, tmp_path, name):
 def test_a_path_that_leads_elsewhere_is_refused(toy, tmp_path, path):
     toy.commit({"a": "x\n"})
     with pytest.raises(GitFailed, match="no checkout may write"):
-        checkout.write(
+        sandbox.write_files(
             Writer(toy.root), {path: Entry(0o100644, "0" * 40)}, tmp_path / "tree", MOMENT
         )
 
@@ -122,7 +122,7 @@ def test_nothing_is_written_through_a_link(toy, tmp_path, order):
     ]
     files = dict(entries if order == "link first" else entries[::-1])
     with pytest.raises(DosError, match="cannot be written"):
-        checkout.write(Writer(toy.root), files, tmp_path / "tree", MOMENT)
+        sandbox.write_files(Writer(toy.root), files, tmp_path / "tree", MOMENT)
     assert list((tmp_path / "target").iterdir()) == []
 
 
@@ -135,7 +135,7 @@ def test_an_object_that_is_not_what_its_name_says_is_refused(toy, tmp_path):
     with pytest.raises(GitFailed, match=r"not what its name says|cannot be read"):
         written(toy, tmp_path)
     loose.unlink()
-    checkout.remove(tmp_path / "tree")
+    sandbox.remove_tree(tmp_path / "tree")
     with pytest.raises(GitFailed, match="it is not there"):
         written(toy, tmp_path)
 
@@ -154,7 +154,7 @@ def test_a_disk_without_room_is_said(toy, tmp_path, monkeypatch):
     def full(*words, **more):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(checkout.os, "fchmod", full)
+    monkeypatch.setattr(sandbox.os, "fchmod", full)
     with pytest.raises(DosError, match="No space left") as raised:
         written(toy, tmp_path)
     assert "TMPDIR" in raised.value.hint
@@ -168,5 +168,5 @@ def test_what_was_closed_is_removed_all_the_same(tmp_path):
     (tmp_path / "kept").mkdir(mode=0o500)
     (place / "a" / "b").chmod(0)
     (place / "a").chmod(0o500)
-    checkout.remove(place)
+    sandbox.remove_tree(place)
     assert not place.exists() and stat.S_IMODE((tmp_path / "kept").stat().st_mode) == 0o500

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dos.testwitness import files, output
+from dos.testwitness import suite
 from dos.testwitness.verdict import SuiteOutcome
 
 PASS, FAIL, ERROR, NOT_RUN = (
@@ -64,19 +64,19 @@ BARS = "=" * 20
     ],
 )
 def test_an_ending_is_read_as(command, code, lines, outcome):
-    run = output.read(command, code, lines)
+    run = suite.read_output(command, code, lines)
     assert run.outcome is outcome and run.why and run.exit_code == code
 
 
 def test_a_runner_that_says_how_many_tests_it_ran_is_heard():
-    assert output.read("x", 0, ["Ran 2 tests in 0.001s", "", "OK"]).tests == 2
-    assert output.read("x", 1, ["1 failed, 2 passed in 0.01s"]).tests == 3
-    assert output.read("x", 0, ["it went well"]).tests is None
+    assert suite.read_output("x", 0, ["Ran 2 tests in 0.001s", "", "OK"]).tests == 2
+    assert suite.read_output("x", 1, ["1 failed, 2 passed in 0.01s"]).tests == 3
+    assert suite.read_output("x", 0, ["it went well"]).tests is None
 
 
 @pytest.mark.parametrize("said", ["Ran 3 tests in 0.1s", "3 passed in 0.1s"])
 def test_words_that_a_test_prints_never_make_a_red_command_green(said):
-    assert output.read("x", 1, [said, "", "OK"]).outcome is not PASS
+    assert suite.read_output("x", 1, [said, "", "OK"]).outcome is not PASS
 
 
 @pytest.mark.parametrize(
@@ -104,8 +104,8 @@ def test_words_that_a_test_prints_never_make_a_red_command_green(said):
     ],
 )
 def test_files_are_told_apart_by_their_names(path, is_test, is_runnable):
-    assert files.is_test(path) is is_test
-    assert files.is_runnable(path) is is_runnable
+    assert suite.is_test(path) is is_test
+    assert suite.is_runnable(path) is is_runnable
 
 
 @pytest.mark.parametrize(
@@ -122,4 +122,4 @@ def test_files_are_told_apart_by_their_names(path, is_test, is_runnable):
     ],
 )
 def test_what_decides_how_tests_are_run_is_known(path, command, decides):
-    assert files.is_harness(path, command) is decides
+    assert suite.is_harness(path, command) is decides

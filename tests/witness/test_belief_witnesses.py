@@ -9,8 +9,7 @@ from dos.witness import ci, citation, state_diff
 from dos.witness.accountability import Accountability
 from dos.witness.ci import Check, State
 from dos.witness.citation import Citation, Cluster
-from dos.witness.commands import cannot_fail
-from dos.witness.fact import Stance
+from dos.witness.fact import Stance, cannot_fail
 
 SYSTEM = Accountability.OS_RECORDED
 

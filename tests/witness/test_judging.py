@@ -10,12 +10,13 @@ from dos.witness.accountability import Accountability
 from dos.witness.belief import believe_under_floor
 from dos.witness.fact import EvidenceFacts
 from dos.witness.fact import Stance as FactStance
-from dos.witness.judge_eval import JudgedClaim, evaluate
 from dos.witness.judges import (
     Claim,
+    JudgedClaim,
     JudgeVerdict,
     Stance,
     compose_deterministic_first,
+    evaluate,
     parsed,
     tempered,
 )

@@ -17,7 +17,7 @@ from dos.errors import Fenced, GitFailed, GitUnanswered
 from dos.fleet.effects import NotLanded, Worktree
 from dos.git import ancestry
 from dos.git.repository import AS_DOS, Writer
-from dos.landing import conflict_text
+from dos.landing import rebase
 from dos.landing import worktree as adding
 from dos.landing import worktree as worktrees
 from dos.text import slug
@@ -86,7 +86,7 @@ def _rebase(inside: Writer, worktree: Worktree, target: str, head: str) -> NotLa
                 return NotLanded(reason=error.message, retryable=True)
     if done.returncode == 0:
         return None
-    said = conflict_text.told(inside)
+    said = rebase.describe_conflict(inside)
     inside.attempt("rebase", "--abort")
     inside.run("checkout", "--quiet", "--force", "--detach", head)
     moved = f"it does not fit on {worktree.target!r} any more, which has moved to {target[:9]}"

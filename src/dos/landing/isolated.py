@@ -16,9 +16,9 @@ from dos.fleet.effect import Performers, performs
 from dos.git.repository import Writer
 from dos.journal.events.limits import BaselineChecked
 from dos.landing import branch as landing
-from dos.landing import left_work, submodules, worktree
 from dos.landing import measure as measuring
 from dos.landing import measure as proving
+from dos.landing import salvage, worktree, worktree_files
 from dos.landing.checks import Checks
 from dos.landing.target import Target
 from dos.lease import Lease
@@ -112,7 +112,7 @@ class LaneTrees:
         return self._with_what_was_left(effect, made)
 
     def _check_out_submodules(self, inside: Writer) -> str:
-        return submodules.check_out(
+        return worktree_files.check_out_submodules(
             inside, (self.workspace.common or self.workspace.state) / "modules"
         )
 
@@ -120,7 +120,7 @@ class LaneTrees:
         self, effect: effects.PrepareWorktree, made: effects.Worktree
     ) -> effects.Worktree:
         is_inside = partial(regions.lane_holds, effect.lease.region, root=self.workspace.prefix)
-        if effect.left and left_work.lay_out(
+        if effect.left and salvage.lay_out_saved(
             Writer(Path(made.path)), effect.left, base=made.base, is_inside=is_inside
         ):
             return structs.replace(made, resumed=effect.left)
@@ -143,7 +143,7 @@ class LaneTrees:
         ):
             return found
         try:
-            head = left_work.name(inside, found.head, effect.unit)
+            head = salvage.add_unit_trailer(inside, found.head, effect.unit)
         except MalformedObject:  # no commit can be made with what stands in this one
             return found
         if self._doubt(effect, base, head):
@@ -200,7 +200,7 @@ class LaneTrees:
         )
         if strays or not self.checks.acceptance(effect.unit):
             return ""
-        return left_work.commit(
+        return salvage.commit_saved(
             inside, saved, effect.unit, environment.identity(os.environ, self.workspace.root)
         )
 

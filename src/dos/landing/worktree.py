@@ -13,7 +13,7 @@ from dos.agents.io import orphans
 from dos.errors import GitFailed, GitUnanswered
 from dos.fleet.effects import Salvage, Worktree
 from dos.git.repository import AS_DOS, Writer
-from dos.landing import worktree_includes
+from dos.landing import worktree_files
 from dos.machine import file_lock
 from dos.text import join_some, slug
 
@@ -123,7 +123,7 @@ def prepare(
         salvaged += _of_earlier_run(_save_head(git, _known_head(git, path), run_id, EARLIER, base))
         add(git, state, path, base)
         clear(inside, base)
-    left_out = worktree_includes.bring(git, inside).left_out
+    left_out = worktree_files.copy_included_files(git, inside).left_out
     ready = _is_ready(inside)
     said = f"not copied: {join_some(left_out)}" if left_out else ""
     return Worktree(

@@ -19,7 +19,7 @@ from dos.fleet.population.policy import Workers
 from dos.git.repository import Reader, Writer
 from dos.journal import fold
 from dos.journal.events.limits import BaselineChecked
-from dos.landing import submodules, worktree, worktree_includes
+from dos.landing import worktree, worktree_files
 from dos.landing.checks import Checks
 from dos.lease import Lease
 from dos.machine import execute, file_lock, process
@@ -181,7 +181,7 @@ class Baseline(BaselineCommands):
         try:
             worktree.add(self._writer, self._workspace.state, self._folder, commit)
             inside.run("checkout", "--quiet", "--force", "--detach", commit)
-            worktree_includes.bring(self._git, inside)
+            worktree_files.copy_included_files(self._git, inside)
             yield inside
         finally:
             self._remove()
@@ -220,12 +220,12 @@ class _Run:
     def judge(self, acceptance: Mapping[str, str]) -> Answer:
         workers = self._workers
         began = time.monotonic()
-        problem = submodules.check_out(self._inside, self._fetched)
+        problem = worktree_files.check_out_submodules(self._inside, self._fetched)
         if workers.setup:
             setup = self._run("setup", workers.setup, workers.setup_seconds)
             if setup.passed is False:
                 return _failed(workers.setup, setup, began)
-            problem = problem and submodules.check_out(self._inside, self._fetched)
+            problem = problem and worktree_files.check_out_submodules(self._inside, self._fetched)
         if problem:
             return Answer(command="git submodule update --init", passed=False, reason=problem)
         test = self._run("the test", workers.test, workers.wall_seconds)

@@ -14,9 +14,9 @@ from msgspec import Struct, convert, to_builtins
 from dos.cli.receipts.files import write
 from dos.errors import BadInput
 from dos.receipts import receipt as receipts
-from dos.receipts.io import public_keys
+from dos.receipts.io import keys
 from dos.receipts.io.attest import Asked, attested
-from dos.receipts.io.sign import signer
+from dos.receipts.io.signatures import signer
 from dos.text import quote, validated_name
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
@@ -67,7 +67,7 @@ class Args(Struct, kw_only=True):
 def run(args: Args, context: Context) -> Reply:
     _check(args)
     world = context.policy_world
-    key = Path(args.key_file) if args.key_file else public_keys.own_key()
+    key = Path(args.key_file) if args.key_file else keys.own_key()
     who = signer(key, world.workspace, through_ssh=args.ssh_sign)  # before anything is run
     receipt, verdict = attested(world, convert(args, Asked, from_attributes=True))
     signed = who.sign(receipt)

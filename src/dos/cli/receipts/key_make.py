@@ -10,7 +10,7 @@ from typing import Annotated
 
 from msgspec import Struct
 
-from dos.receipts.io import keys, public_keys
+from dos.receipts.io import keys
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
 
@@ -24,9 +24,9 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
-    path = Path(args.out) if args.out else public_keys.own_key()
-    made = keys.make(path)
-    public = public_keys.beside(path)
+    path = Path(args.out) if args.out else keys.own_key()
+    made = keys.make_key(path)
+    public = keys.public_path(path)
     return Reply(
         text=f"made {path}\npublic half: {public}\n{made.key_id}",
         data={

@@ -6,7 +6,7 @@ No secret is shown.
 from msgspec import Struct
 
 from dos.errors import BadInput
-from dos.receipts.io import public_keys
+from dos.receipts.io import keys
 from dos.verbs.context import Context, Reply
 
 EXITS = {"shown": 0, "none": 1, "contract_error": 2}
@@ -17,13 +17,13 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
-    path = public_keys.own_key()
-    public = public_keys.beside(path)
-    listed = public_keys.folder() / "trusted-keys"
-    own = public_keys.read(public)[0] if public.exists() else None
+    path = keys.own_key()
+    public = keys.public_path(path)
+    listed = keys.config_folder() / "trusted-keys"
+    own = keys.read_public_keys(public)[0] if public.exists() else None
     if own is None and path.exists():
         raise BadInput(f"{public} is not there", hint=f"ssh-keygen -y -f {path} > {public}")
-    trusted = public_keys.trusted() if own or listed.exists() else []
+    trusted = keys.trusted_keys() if own or listed.exists() else []
     lines = [f"key          {path}" + ("" if own else "  (not there: dos receipt-key make)")]
     lines += (
         [f"public half  {public}", f"key id       {own.key_id}", f"             {own.line}"]

@@ -19,8 +19,8 @@ from dos.receipts import check as verdict
 from dos.receipts import receipt as receipts
 from dos.receipts.check import Verdict
 from dos.receipts.io import find as evidence
-from dos.receipts.io import notes, public_keys
-from dos.receipts.io.public_keys import PublicKey
+from dos.receipts.io import keys, notes
+from dos.receipts.io.keys import PublicKey
 from dos.receipts.receipt import Receipt, Rejected
 from dos.text import validated_name
 from dos.verbs.args import Option
@@ -47,7 +47,7 @@ def run(args: Args, context: Context) -> Reply:
     commit = _commit(args.commit, git) if args.commit else ""
     unit = validated_name(args.unit, "unit") if args.unit else ""
     data = [read(args.receipt)] if args.receipt or not commit else _noted(git, commit)
-    trusted = public_keys.trusted(args.key_file)
+    trusted = keys.trusted_keys(args.key_file)
     judged = [_judged(each, trusted, git, commit, unit) for each in data]
     # Whoever asks about a commit should hear of what speaks against it first.
     answer, found = min(judged, key=lambda each: (not each[0].adverse, not each[0].valid))
@@ -56,7 +56,7 @@ def run(args: Args, context: Context) -> Reply:
     if isinstance(found, Receipt) and not trusted:
         raise BadInput(
             "no key is trusted here, so nothing can be said of it",
-            hint=f"Give --key-file runner.pub, or put its line into {public_keys.folder() / 'trusted-keys'}",
+            hint=f"Give --key-file runner.pub, or put its line into {keys.config_folder() / 'trusted-keys'}",
         )
     if answer.unknown:
         raise BadInput(

@@ -15,11 +15,9 @@ from dos.text import LONGEST_PATH, quote
 from dos.unknown import Unknown
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
-from dos.witness import judge_eval
 from dos.witness.io import judges
 from dos.witness.io.writable import contents
-from dos.witness.judge_eval import JudgedClaim, Report
-from dos.witness.judges import Claim
+from dos.witness.judges import Claim, Evaluation, JudgedClaim, evaluate
 
 EXITS = {"no_false_clear": 0, "false_clear": 1, "contract_error": 2}
 EXAMPLE = 'A line is, for example: {"claim_text": "login shipped", "truth": false, "evidence": ["it did not"]}'
@@ -39,9 +37,7 @@ class Truth(Struct, frozen=True, kw_only=True):
 def run(args: Args, context: Context) -> Reply:
     ask = judges.asking(context.world, args.judge, context.warn)
     cases = _read(args.cases)
-    report = judge_eval.evaluate(
-        JudgedClaim(verdict=ask(claim), truth=truth) for claim, truth in cases
-    )
+    report = evaluate(JudgedClaim(verdict=ask(claim), truth=truth) for claim, truth in cases)
     code = EXITS["false_clear" if report.grid.false_clear else "no_false_clear"]
     data = {
         "judge": args.judge,
@@ -76,11 +72,11 @@ def _read(name: str) -> list[tuple[Claim, bool]]:
     return cases
 
 
-def _reason(report: Report) -> str:
+def _reason(report: Evaluation) -> str:
     return f"{report.grid.false_clear} of {report.n} claims are false and were agreed to"
 
 
-def _text(judge: str, report: Report) -> str:
+def _text(judge: str, report: Evaluation) -> str:
     counts = [f"  {name:<18} {count}" for name, count in to_builtins(report.grid).items()]
     rates = [f"  {name:<18} {rate:.3f}" for name, rate in to_builtins(report.rates).items()]
     return "\n".join([f"{judge}: {_reason(report)}", *counts, *rates])

@@ -33,8 +33,8 @@ from dos.git.repository import Writer
 from dos.journal import fold
 from dos.journal.events.envelope import Event
 from dos.journal.store import Store
+from dos.landing import queue
 from dos.landing import target as targets
-from dos.landing import turns
 from dos.landing.checks import Checks
 from dos.landing.isolated import LaneTrees
 from dos.landing.queue import LandingQueue
@@ -322,7 +322,9 @@ class WorkerEffects:
         )
 
     def await_turn(self, effect: effects.AwaitTurn) -> int:
-        return turns.wait(effect, self.watch, self.store, check=self._check_turn, pause=self._pause)
+        return queue.wait_for_turn(
+            effect, self.watch, self.store, check=self._check_turn, pause=self._pause
+        )
 
     def _check_turn(self, lease: Lease, is_doubtful: bool) -> None:
         self._obey(lease)

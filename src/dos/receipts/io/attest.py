@@ -27,7 +27,8 @@ from dos.witness import belief, state_diff
 from dos.witness.accountability import Accountability
 from dos.witness.belief import EffectClaim, Verdict
 from dos.witness.fact import EvidenceFacts, attest, no_signal, refute
-from dos.witness.io import snapshots, writable
+from dos.witness.io import writable
+from dos.witness.io.files import parse_state
 from dos.world import World
 
 COMMAND, SNAPSHOTS = draft.COMMAND, "state_diff"
@@ -188,7 +189,7 @@ def _snapshots(asked: Asked) -> Seen:
     started = now_stamp()
     rung = Accountability.THIRD_PARTY if asked.third_party else Accountability.OS_RECORDED
     contents = [writable.contents(file) for file in files]
-    one, other = map(snapshots.state, contents, files)
+    one, other = map(parse_state, contents, files)
     if isinstance(one, Unknown):
         facts = no_signal(SNAPSHOTS, rung, asked.claim, one.why)
     elif isinstance(other, Unknown):

@@ -10,8 +10,8 @@ from dos.errors import BadInput, DosError
 from dos.git.repository import Writer
 from dos.machine import process
 from dos.receipts import receipt as receipts
-from dos.receipts.io import keys, notes, public_keys, repository
-from dos.receipts.io.sign import signer
+from dos.receipts.io import keys, notes, repository
+from dos.receipts.io.signatures import signer
 from dos.receipts.receipt import CommandRun, Issued, Receipt, Rejected, Source
 from dos.regions import Region, region
 from dos.times import now_stamp
@@ -19,7 +19,7 @@ from dos.units.unit import Landing
 from dos.unknown import Unknown
 from dos.witness.accountability import Accountability
 from dos.witness.belief import Answer
-from dos.witness.commands import cannot_fail
+from dos.witness.fact import cannot_fail
 from dos.workspace import Workspace
 
 GIT = "git"
@@ -131,8 +131,8 @@ def _as_it_stands(git: Writer, receipt: Receipt, landed: Landing, ref: str) -> R
 
 
 def _signed(receipt: Receipt, workspace: Workspace) -> tuple[Receipt, str]:
-    path = public_keys.own_key()
-    made = path.suffix != ".pub" and keys.ensure(path)
+    path = keys.own_key()
+    made = path.suffix != ".pub" and keys.ensure_key(path)
     who = signer(path, workspace)
     return who.sign(
         receipt

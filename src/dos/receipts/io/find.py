@@ -3,20 +3,31 @@
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from msgspec import Struct
+from msgspec import Struct, json
 
 from dos.errors import DosError
 from dos.git.repository import Reader
 from dos.journal import streams
+from dos.journal.events.reader import select
+from dos.journal.events.receipts import ReceiptIssued
+from dos.journal.store import Store
 from dos.receipts import check as verdict
 from dos.receipts import receipt
 from dos.receipts import receipt as receipts
 from dos.receipts.check import Evidence, Verdict
-from dos.receipts.io import notes, public_keys, repository, verify_signature
-from dos.receipts.io.public_keys import PublicKey
+from dos.receipts.io import keys, notes, repository, signatures
+from dos.receipts.io.keys import PublicKey
 from dos.receipts.receipt import Receipt, Rejected
-from dos.receipts.state import issued
 from dos.world import World
+
+
+def issued(store: Store, unit: str, commit: str = "") -> list[bytes]:
+    """The receipts of a unit, oldest first; of one commit, where one is named."""
+    return [
+        json.encode(fact.receipt, order="sorted")
+        for _, fact in select(store.load(streams.unit(unit)), ReceiptIssued)
+        if fact.receipt and commit in ("", fact.commit)
+    ]
 
 
 class Checked(Struct, frozen=True, kw_only=True):
@@ -39,7 +50,7 @@ def for_commit(world: World, sha: str, unit: str = "") -> list[Checked]:
     if not found:
         return []
     try:
-        trusted = public_keys.trusted()
+        trusted = keys.trusted_keys()
     except DosError as error:
         return [Checked(valid=False, bound=False, verdict="", why=error.message)]
     return [_checked(data, trusted, world.git, sha, unit) for data in dict.fromkeys(found)]
@@ -55,7 +66,7 @@ def gather(
 ) -> Evidence:
     """Git is asked only about a receipt whose signature holds."""
     key = next((key for key in trusted if key.key_id == receipt.key_id), None)
-    signed = key is not None and verify_signature.is_signed_by(receipt, key)
+    signed = key is not None and signatures.is_signed_by(receipt, key)
     return Evidence(
         receipt=receipt,
         now=datetime.now(UTC),

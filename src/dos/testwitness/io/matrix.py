@@ -12,7 +12,7 @@ from dos.audit.weakening import TestChange
 from dos.git.objects import Entry, Objects
 from dos.git.repository import Reader
 from dos.regions import lane_holds, region
-from dos.testwitness import files as suite_files
+from dos.testwitness import suite as suite_files
 from dos.testwitness.verdict import Cell
 from dos.unknown import Unknown
 

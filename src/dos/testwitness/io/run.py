@@ -10,7 +10,7 @@ from msgspec import Struct
 from dos.errors import BadInput
 from dos.git.repository import Reader
 from dos.machine import execute
-from dos.testwitness import output
+from dos.testwitness import suite
 from dos.testwitness import verdict as tested
 from dos.testwitness.io import matrix as changed_tests
 from dos.testwitness.io.matrix import Change, beside
@@ -119,4 +119,4 @@ def _try(change: Change, asked: Asked, sandbox: Sandbox, cell: Cell) -> SuiteRun
     if ran.timed_out:
         why = f"no end within {asked.timeout_seconds:g} s"
         return SuiteRun(outcome=SuiteOutcome.NOT_RUN, why=why, seconds=round(ran.seconds, 3))
-    return output.read(made, ran.exit_code, ran.lines, ran.seconds)
+    return suite.read_output(made, ran.exit_code, ran.lines, ran.seconds)

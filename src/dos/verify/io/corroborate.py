@@ -6,7 +6,7 @@ from msgspec import Struct, structs
 
 from dos.config.schema import Config
 from dos.errors import DosError
-from dos.receipts.io import find, public_keys
+from dos.receipts.io import find, keys
 from dos.receipts.io.find import Checked
 from dos.testwitness.io import recorded
 from dos.units.unit import Landing
@@ -60,7 +60,7 @@ def _witnessed(world: World, unit: str, seen: Seen) -> Seen:
 def _is_own(receipt: Checked) -> bool:
     """Signed with the key of this user, which agents of the same user may be able to read."""
     try:
-        own = public_keys.read(public_keys.beside(public_keys.own_key()))
+        own = keys.read_public_keys(keys.public_path(keys.own_key()))
     except DosError:
         return False  # there is none
     return _key(receipt) in {key.key_id for key in own}

@@ -8,7 +8,7 @@ LONGEST_LINE = 160
 _HEADERS = ("index ", "mode ", "--- ", "+++ ", "new file mode ", "deleted file mode ")
 
 
-def told(inside: Writer) -> str:
+def describe_conflict(inside: Writer) -> str:
     """Empty when no file is in conflict: then something else was in the way."""
     files = sorted(
         set(inside.run("diff", "-z", "--name-only", "--diff-filter=U").split("\0")) - {""}

@@ -8,6 +8,7 @@ import re
 from collections.abc import Sequence
 
 from dos.testwitness.verdict import SuiteOutcome, SuiteRun
+from dos.verify import file_kinds
 
 _CANNOT_START = {
     120: "there is no such program",
@@ -33,7 +34,9 @@ _NOT_BUILT = ("[build failed]", "[setup failed]", "error: could not compile")
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 
 
-def read(command: str, exit_code: int, lines: Sequence[str], seconds: float = 0.0) -> SuiteRun:
+def read_output(
+    command: str, exit_code: int, lines: Sequence[str], seconds: float = 0.0
+) -> SuiteRun:
     """Of a command that has ended by itself."""
 
     def run(outcome: SuiteOutcome, why: str, tests: int | None = None) -> SuiteRun:
@@ -115,3 +118,48 @@ def _summary(line: str, lines: Sequence[str], number: int) -> tuple[int, int, in
         failed = counts.get("failures", 0) + counts.get("unexpected successes", 0)
         return failed, counts.get("errors", 0), int(said[1]), counts.get("skipped", 0)
     return None
+
+
+_FOLDERS = frozenset(
+    ("testdata", "fixtures", "e2e", "cypress", "__fixtures__", "__snapshots__", "__mocks__")
+)
+_SETTINGS = re.compile(
+    r"conftest\.py|pytest\.ini|tox\.ini|\.coveragerc|\.rspec|\.mocharc(?:\..*)?|phpunit\.xml.*"
+    r"|(?:jest|vitest|karma|playwright|cypress)\.(?:config|conf|setup)\..*",
+    re.DOTALL,  # a name can hold any character
+)
+_RUNNABLE = re.compile(
+    r"tests?\.[^.]+|test_.*\.[^.]+|.*[_.-](?:tests?|specs?)\.[^.]+|.*tests?\.(?:java|kt|cs|swift|scala|php)",
+    re.DOTALL,
+)
+# They say how tests are run, and much else: what they hold is part of the code.
+_HARNESS = frozenset(
+    (
+        "makefile", "gnumakefile", "justfile", "taskfile.yml", "package.json", "pyproject.toml", "setup.cfg",
+        "setup.py", "noxfile.py", "cargo.toml", "build.gradle", "build.gradle.kts", "pom.xml", "rakefile",
+        "composer.json", "sitecustomize.py", "usercustomize.py",
+    )
+)  # fmt: skip
+
+
+def is_test(path: str) -> bool:
+    *folders, name = path.lower().split("/")
+    return (
+        file_kinds.is_test(path)
+        or bool(_SETTINGS.fullmatch(name))
+        or is_runnable(path)
+        or not _FOLDERS.isdisjoint(folders)
+    )
+
+
+def is_runnable(path: str) -> bool:
+    """A file that a test runner can be pointed at."""
+    name = path.lower().rpartition("/")[2]
+    return bool(_RUNNABLE.fullmatch(name)) and file_kinds.is_source(path)
+
+
+def is_harness(path: str, command: str) -> bool:
+    """A file that decides what running the tests means: a known one, or one that the command names or would load."""
+    name = path.removesuffix("/__init__.py").rpartition("/")[2]
+    words = re.split(r"[\s/;&|'\"]+", command)
+    return name.lower() in _HARNESS or name in words or name.removesuffix(".py") in words

@@ -13,7 +13,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from dos.errors import BadInput
-from dos.git.repository import Reader
+from dos.git.repository import Reader, Writer
 from dos.text import plural, printable_path
 
 LIST = ".worktreeinclude"
@@ -21,17 +21,17 @@ MOST_BYTES = 500_000_000
 MOST_FILES = 20_000
 
 
-class Included(Struct, frozen=True, kw_only=True):
+class IncludedFiles(Struct, frozen=True, kw_only=True):
     copied: list[str]  # new, or not as the main tree has it
     left_out: list[str]  # each with why
 
 
-def bring(main: Reader, lane: Reader) -> Included:
+def copy_included_files(main: Reader, lane: Reader) -> IncludedFiles:
     """Copy what is listed, every time: the next unit finds what the main work tree has now."""
     top = Path(main.run("rev-parse", "--show-toplevel").removesuffix("\n"))
     if not (top / LIST).is_file():
-        return Included(copied=[], left_out=[])
-    listed = _listed(Reader(top))
+        return IncludedFiles(copied=[], left_out=[])
+    listed = _listed_and_ignored(Reader(top))
     _check_size(top, listed)
     wanted, left_out = _admitted(listed, lane)
     copied = []
@@ -46,10 +46,10 @@ def bring(main: Reader, lane: Reader) -> Included:
             if os.path.lexists(top / path):  # else it went away meanwhile
                 left_out.append(f"{printable_path(path)}: {error.strerror}")
     place.unlink(missing_ok=True)
-    return Included(copied=copied, left_out=left_out)
+    return IncludedFiles(copied=copied, left_out=left_out)
 
 
-def _listed(main: Reader) -> list[str]:
+def _listed_and_ignored(main: Reader) -> list[str]:
     """What matches the list and is ignored."""
     matching = main.run("ls-files", "-z", "--others", "--ignored", f"--exclude-from={LIST}")
     return _ignored(main, matching.split("\0"))
@@ -147,3 +147,82 @@ def _is_same(source: Path, target: Path) -> bool:
         two.st_size,
         two.st_mtime_ns,
     )
+
+
+_GITLINK = "160000"
+
+
+def check_out_submodules(inside: Writer, fetched: Path) -> str:
+    """Put every submodule, and theirs, at the commit that the tree names; empty, or which one could not be had and why.
+
+    `fetched` is where the main checkout keeps the repositories of its submodules (`.git/modules`).
+    """
+    if not (inside.tree / ".gitmodules").exists():
+        return ""
+    wanted = _recorded_commits(inside)
+    for name, path in inside.submodules().items():
+        commit = wanted.get(path)
+        if commit is None:
+            continue  # .gitmodules tells of it, and the tree does not hold it
+        if not _is_at(inside.tree / path, commit) and (
+            problem := _fetch(inside, name, path, commit, fetched / name)
+        ):
+            return problem
+        if problem := check_out_submodules(Writer(inside.tree / path), fetched / name / "modules"):
+            return problem
+    return ""
+
+
+def _recorded_commits(inside: Writer) -> dict[str, str]:
+    """Path -> the commit that the tree names."""
+    entries = inside.run("ls-files", "--stage", "-z").split("\0")
+    fields = (entry.partition("\t") for entry in entries if entry.startswith(_GITLINK))
+    return {path: state.split(" ")[1] for state, _, path in fields}
+
+
+def _is_at(folder: Path, commit: str) -> bool:
+    return (folder / ".git").exists() and Writer(folder).commit_of("HEAD") == commit
+
+
+def _fetch(inside: Writer, name: str, path: str, commit: str, fetched: Path) -> str:
+    """Empty, or why it could not be had."""
+    if not (inside.tree / path / ".git").exists() and _holds(fetched, commit):
+        _copy_from_main_checkout(inside, name, path, fetched)
+        if _is_at(inside.tree / path, commit):
+            return ""
+    done = inside.once(
+        "submodule", "--quiet", "update", "--init", "--force", "--checkout", "--", path
+    )
+    if done.returncode == 0 and _is_at(inside.tree / path, commit):
+        return ""
+    said = (done.stderr.strip().splitlines() or ["git did not say why"])[-1]
+    return f"the submodule {printable_path(path)} could not be checked out at {commit[:9]}: {said}"
+
+
+def _holds(repository: Path, commit: str) -> bool:
+    return (repository / "HEAD").exists() and Writer(repository).commit_of(commit) is not None
+
+
+def _copy_from_main_checkout(inside: Writer, name: str, path: str, fetched: Path) -> None:
+    """From the repository that the main checkout has of it; its remote stays the real one.
+
+    Git lets no submodule be cloned from a path of this machine, since a hostile `.gitmodules` could name any: this one
+    is named by us.
+    """
+    settings = (
+        "protocol.file.allow=always",
+        f"submodule.{name}.url={fetched}",
+        f"submodule.{name}.active=true",
+    )
+    words = [word for setting in settings for word in ("-c", setting)]
+    done = inside.once(*words, "submodule", "--quiet", "update", "--init", "--checkout", "--", path)
+    if done.returncode != 0:
+        return
+    copied = Writer(inside.tree / path)
+    url = Writer(fetched).attempt("config", "--get", "remote.origin.url").stdout.strip()
+    if url:
+        copied.run("remote", "set-url", "origin", url)
+    # What is published is what a remote has: not the branches of the main checkout.
+    for ref in copied.run("for-each-ref", "--format=%(refname)", "refs/remotes/").split():
+        copied.attempt("update-ref", "-d", ref)
+    copied.once("fetch", "--quiet", str(fetched), "+refs/remotes/*:refs/remotes/*")
