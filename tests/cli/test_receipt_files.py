@@ -12,12 +12,12 @@ from dos.receipts import receipt
 def test_only_a_receipt_is_written_over(tmp_path):
     made = receipt.blank(schema=receipt.SCHEMA)
     out = tmp_path / "receipt.json"
-    files.write(str(out), made)
-    files.write(str(out), made)
+    files.write_receipt(str(out), made)
+    files.write_receipt(str(out), made)
     other = tmp_path / "notes.txt"
     other.write_text("mine")
     with pytest.raises(BadInput, match="is no receipt"):
-        files.write(str(other), made)
+        files.write_receipt(str(other), made)
     assert other.read_text() == "mine"
 
 
@@ -26,5 +26,5 @@ def test_what_is_no_file_is_not_replaced(tmp_path, make):
     make(tmp_path / "out")
     before = os.lstat(tmp_path / "out")
     with pytest.raises(BadInput):
-        files.write(str(tmp_path / "out"), receipt.blank())
+        files.write_receipt(str(tmp_path / "out"), receipt.blank())
     assert os.lstat(tmp_path / "out").st_mode == before.st_mode

@@ -11,7 +11,7 @@ from msgspec import Struct, to_builtins
 from dos.claims import answer_shape
 from dos.claims.answer_shape import Policy
 from dos.cli import input as given_text
-from dos.cli.loop.numbers import sensible
+from dos.cli.loop.numbers import values_checked as sensible
 from dos.errors import BadInput
 from dos.text import quote
 from dos.verbs.args import Option

@@ -12,7 +12,7 @@ from dos.claims import coverage, result
 from dos.claims.coverage import EXIT_CODES, Evidence, Returned
 from dos.claims.io import transcripts as evidence
 from dos.claims.io.transcripts import gather_coverage
-from dos.cli.loop.numbers import sensible
+from dos.cli.loop.numbers import values_checked as sensible
 from dos.errors import BadInput
 from dos.text import quote
 from dos.verbs.args import Option

@@ -9,7 +9,7 @@ from typing import Annotated
 from msgspec import Struct
 
 from dos.cli.lanes import caller
-from dos.cli.runs import run_checks
+from dos.cli.runs import lookup
 from dos.errors import BadInput
 from dos.journal import fold
 from dos.questions import state
@@ -41,10 +41,10 @@ class Args(Struct, kw_only=True):
 def run(args: Args, context: Context) -> Reply:
     kind = _checked_kind(args.kind)
     lane = caller.known_lane(context.journal_world, validated_name(args.lane, "lane name"))
-    text = run_checks.text(args.text, "text").strip()
+    text = lookup.validated_text(args.text, "text").strip()
     if not text:
         raise BadInput("--text says nothing", hint="Say what a person has to know or decide.")
-    command = run_checks.text(args.command, "command")
+    command = lookup.validated_text(args.command, "command")
     recorded, _ = fold.current(context.journal, Decisions)
     question = Added.ask(kind, lane, text, command, answered=recorded.answered)
     is_new = question.id not in recorded.open

@@ -48,7 +48,7 @@ def run(args: Args, context: Context) -> Reply:
         ]
     )
     with progress(context) as say:
-        for seconds in halt.until(lambda: not _running(journal), journal, args.timeout):
+        for seconds in halt.wait_until(lambda: not _running(journal), journal, args.timeout):
             # Whoever had been started and had no lane yet has one by now.
             if args.now and (late := _halts(journal, asked)):
                 journal.append_all(late)
@@ -67,12 +67,12 @@ def run(args: Args, context: Context) -> Reply:
 
 
 def _halts(journal: Store, asked: set[str]) -> list[Entry]:
-    runs = [lease.run_id for lease in halt.at_work(journal) if lease.run_id not in asked]
+    runs = [lease.run_id for lease in halt.live_run_leases(journal) if lease.run_id not in asked]
     asked.update(runs)
     return [
         entry
         for run_id in runs
-        for entry in halt.asking(run_id, resumable=True, by=actor(), reason=NOW)
+        for entry in halt.halt_entries(run_id, resumable=True, by=actor(), reason=NOW)
     ]
 
 

@@ -9,7 +9,7 @@ from typing import Annotated
 from msgspec import Struct
 
 from dos.cli.lanes import pauses
-from dos.cli.runs import run_checks
+from dos.cli.runs import lookup
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
 
@@ -25,12 +25,12 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
-    lane = pauses.lane_of(context, args.lane)
-    reason = run_checks.text(args.reason, "reason")
-    before = pauses.standing(context)
+    lane = pauses.validated_lane(context, args.lane)
+    reason = lookup.validated_text(args.reason, "reason")
+    before = pauses.active_pauses(context)
     if lane not in before:
-        pauses.begin(context, lane, reason)
-    what, again = pauses.named(lane), pauses.ending(lane)
+        pauses.record_pause(context, lane, reason)
+    what, again = pauses.describe(lane), pauses.resume_command(lane)
     told = (
         f"{what} was paused already"
         if lane in before

@@ -7,11 +7,40 @@ from typing import Annotated
 
 from msgspec import Struct
 
-from dos.cli.journal import id_numbers
-from dos.errors import BadInput, Conflict, StoreBusy
+from dos.errors import BadInput, Conflict, JournalCorrupt, StoreBusy
+from dos.journal import streams
 from dos.journal.events.fleet import IdAllocated
+from dos.journal.events.reader import select
+from dos.journal.store import Store
+from dos.text import validated_name
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
+
+
+class LastAllocated(Struct, frozen=True, kw_only=True):
+    id: int | None
+    version: int
+
+
+def scope_stream(scope: str) -> str:
+    return streams.numbers(validated_name(scope, "scope"))
+
+
+def last_allocated(store: Store, scope: str) -> LastAllocated:
+    """The last number that was given out, and the version of the stream that says so."""
+    with store.backend.read() as view:
+        version = view.head(scope_stream(scope))
+        found = view.load(scope_stream(scope), version - 1, 1)
+    if not found:
+        return LastAllocated(id=None, version=version)
+    given = [fact for _, fact in select(found, IdAllocated)]
+    if not given:
+        raise JournalCorrupt(
+            f"event {found[-1].pos} on {scope_stream(scope)!r} is a {found[-1].kind}, not a number",
+            hint="No number is given out before that is cleared up; `dos journal show` shows the event.",
+        )
+    return LastAllocated(id=given[-1].id, version=version)
+
 
 EXITS = {"allocated": 0, "contract_error": 2, "lock-busy": 4}
 MOST_TRIES = 1_000  # each that fails is another's success
@@ -26,14 +55,14 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
-    stream = id_numbers.stream(args.scope)
+    stream = scope_stream(args.scope)
     if not 0 <= args.start < LARGEST:
         raise BadInput(
             f"{args.start} is no number to start with",
             hint="Give 0 or more, for example --start 1.",
         )
     for _ in range(MOST_TRIES):
-        last = id_numbers.newest(context.journal, args.scope)
+        last = last_allocated(context.journal, args.scope)
         fact = IdAllocated(scope=args.scope, id=args.start if last.id is None else last.id + 1)
         try:
             context.journal.record(stream, fact, expect=last.version)

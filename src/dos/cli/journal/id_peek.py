@@ -7,7 +7,7 @@ from typing import Annotated
 
 from msgspec import Struct
 
-from dos.cli.journal import id_numbers
+from dos.cli.journal import id_alloc
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
 
@@ -19,7 +19,7 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
-    found = id_numbers.newest(context.journal_world.journal, args.scope).id
+    found = id_alloc.last_allocated(context.journal_world.journal, args.scope).id
     return Reply(
         data={"id": found, "scope": args.scope},
         plain="none yet" if found is None else str(found),

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 from msgspec import Struct, structs
 
-from dos.cli.lanes import arbitrate, caller, obstacles
+from dos.cli.lanes import arbitrate, caller
 from dos.errors import BadInput, StoreBusy, StoreFailed
 from dos.git import head
 from dos.journal import streams
@@ -88,7 +88,7 @@ def run(args: Args, context: Context) -> Reply:
             hint="For example: --retries 5 --retry-interval 0.2",
         )
     context.busy_seconds = max(SHORTEST_TRY_SECONDS, args.retry_interval)
-    ask = arbitrate.asked(
+    ask = arbitrate.build_request(
         lane=args.lane, kind=args.kind, tree=args.tree, mode=args.mode, exact=not args.any_
     )
     request = _request(args, context)
@@ -106,7 +106,7 @@ def run(args: Args, context: Context) -> Reply:
 
 def _request(args: Args, context: Context) -> Request:
     """All but the lane, which is not decided yet."""
-    worker = caller.process(args.pid)
+    worker = caller.identify_process(args.pid)
     return Request(
         lane=args.lane,
         holder=args.owner,
@@ -196,7 +196,7 @@ def _refusal(args: Args, context: Context, ask: Ask, request: Request, decision:
         data=data | hint,
         plain=arbitrate.sentence(decision),
         next_action=arbitrate.interpretation(decision, hint),
-        stderr=unwritten or arbitrate.complaint(decision, hint),
+        stderr=unwritten or arbitrate.warning_text(decision, hint),
         always_json=True,
     )
 
@@ -215,7 +215,7 @@ def _note_refusal(
         run_id=request.run_id,
         loop_ts=request.loop_ts,
     )
-    found = obstacles.in_the_way(context, context.journal, ask)
+    found = arbitrate.blocking_leases(context, context.journal, ask)
     # Of a refusal that no single lease is behind, the newest lease; 0 where there is none.
     obstacle = max(
         (lease.fence for lease in found or context.journal.leases(lapsed=False)), default=0
@@ -225,7 +225,7 @@ def _note_refusal(
         known = view.keyed(stream, key)
     if known is None:
         context.journal.record(stream, fact, key=key)
-    return obstacles.hint(found)
+    return arbitrate.reap_hint(found)
 
 
 def _data(args: Args, request: Request, decision: Decision, lease: Lease | None) -> dict[str, Any]:

@@ -39,7 +39,7 @@ class Args(Struct, kw_only=True):
 def run(args: Args, context: Context) -> Reply:
     validated_name(args.owner, "owner")
     lane = validated_name(args.lane, "lane name")
-    old = caller.find(context.policy_world, lane=lane, loop_ts=args.loop_ts, fence=args.fence)
+    old = caller.find_lease(context.policy_world, lane=lane, loop_ts=args.loop_ts, fence=args.fence)
     new = None if old is None else _adopt(args, context, old)
     data = {
         "adopted": new is not None,
@@ -59,7 +59,7 @@ def run(args: Args, context: Context) -> Reply:
 
 
 def _adopt(args: Args, context: Context, old: Lease) -> Lease | None:
-    worker = caller.process(args.pid)
+    worker = caller.identify_process(args.pid)
     same = Request(**{name: getattr(old, name) for name in Request.__struct_fields__})
     asked = structs.replace(
         same,

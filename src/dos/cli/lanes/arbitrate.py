@@ -5,22 +5,51 @@ offered instead; with --exact the request is refused. --force grants the lane de
 records that in the journal.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated
 
 from msgspec import Struct
 
-from dos.cli.lanes import obstacles
 from dos.errors import BadInput
 from dos.journal.events.fleet import DecisionForced
-from dos.lanes import arbitrate
+from dos.journal.store import Store
+from dos.lanes import admission, arbitrate
 from dos.lanes.arbitrate import Answer, Ask, Decision
 from dos.lanes.io import lane as evidence
+from dos.lanes.preference import Candidate
+from dos.lease import Lease
 from dos.machine import process
-from dos.regions import Mode
+from dos.regions import Mode, region
 from dos.text import join_some, quote, validated_name
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
+
+
+def blocking_leases(context: Context, journal: Store, ask: Ask) -> list[Lease]:
+    """The live leases that the named lane meets; all of them, for a request that names none."""
+    live = journal.leases(lapsed=False)
+    if not ask.lane:
+        return live
+    roster = evidence.roster(context.world, context.policy)
+    lane = roster.canonical(ask.lane) or ask.lane
+    wanted = Candidate(
+        lane=lane,
+        kind=ask.kind,
+        region=region(ask.tree or roster.tree(lane)),
+        mode=ask.mode,
+        exclusive=roster.runs_alone(lane),
+    )
+    return [lease for lease in live if admission.judge_pair(wanted, lease)]
+
+
+def reap_hint(leases: Sequence[Lease]) -> dict[str, str]:
+    """What to type when somebody in the way is dead, under the key it has in JSON; nothing when nobody is."""
+    gone = next((lease for lease in leases if process.gone(lease)), None)
+    if gone is None:
+        return {}
+    who = f"the process of {gone.holder!r}, who holds {gone.lane!r}"
+    return {"hint": f"`dos lease-lane reap` frees the lane: {who}, is gone"}
+
 
 EXITS = {"acquire": 0, "refuse": 1, "contract_error": 2}
 
@@ -58,7 +87,7 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
-    ask = asked(
+    ask = build_request(
         lane=args.lane,
         kind=args.kind,
         tree=args.tree,
@@ -88,18 +117,18 @@ def run(args: Args, context: Context) -> Reply:
         context.journal.record("decisions", forced)
     hint = {}
     if decision.exit_code == 1 and args.leases is None:
-        hint = obstacles.hint(obstacles.in_the_way(context, context.world.journal, ask))
+        hint = reap_hint(blocking_leases(context, context.world.journal, ask))
     return Reply(
         code=decision.exit_code,
         data=decision.to_json() | hint,
         plain=sentence(decision),
-        stderr=complaint(decision, hint),
+        stderr=warning_text(decision, hint),
         next_action=interpretation(decision, hint),
         always_json=True,
     )
 
 
-def asked(
+def build_request(
     *, lane: str, kind: str, tree: list[str], mode: str, exact: bool = False, force: bool = False
 ) -> Ask:
     if lane:
@@ -133,7 +162,7 @@ def sentence(decision: Decision) -> str:
     return f"You can start in the lane {decision.lane!r}, which is {where}: {decision.reason}."
 
 
-def complaint(decision: Decision, hint: Mapping[str, str]) -> str:
+def warning_text(decision: Decision, hint: Mapping[str, str]) -> str:
     if decision.exit_code == 2:
         return f"error: {decision.reason}\n  hint: `dos man lane` lists the lanes; [lanes] in dos.toml declares them."
     return f"  hint: {hint['hint']}" if hint else ""

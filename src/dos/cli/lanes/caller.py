@@ -43,7 +43,7 @@ def run_id(given: str) -> str:
     return ""
 
 
-def process(pid: int | None) -> Identity | None:
+def identify_process(pid: int | None) -> Identity | None:
     """The process whose end is to free the lane. A pid alone is none: the next process may have it."""
     if pid is None:
         return None
@@ -85,7 +85,7 @@ def known_lane(world: World, lane: str) -> str:
     )
 
 
-def find(
+def find_lease(
     world: World, *, lane: str, owner: str = "", loop_ts: str = "", fence: int | None = None
 ) -> Lease | None:
     """The newest lease that fits everything that was given; an error where the lane's name can only be a mistake."""
@@ -103,7 +103,7 @@ def find(
     return max(fits, key=lambda lease: lease.fence, default=None)
 
 
-def checked_holder(lane: str | None, owner: str | None, fence: int | None) -> tuple[str, str]:
+def validated_holder(lane: str | None, owner: str | None, fence: int | None) -> tuple[str, str]:
     """Lane and owner as a holder gives them: both, unless the fence says it all. An empty one is never everybody."""
     if fence is None and (lane is None or owner is None):
         missing = " and ".join(

@@ -30,12 +30,12 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
-    lane, owner = caller.checked_holder(args.lane, args.owner, args.fence)
+    lane, owner = caller.validated_holder(args.lane, args.owner, args.fence)
     if args.coalesce_within_s < 0:
         raise BadInput(
             "--coalesce-within-s cannot be below 0", hint="For example: --coalesce-within-s 30"
         )
-    lease = caller.find(
+    lease = caller.find_lease(
         context.journal_world, lane=lane, owner=owner, loop_ts=args.loop_ts, fence=args.fence
     )
     kept = None

@@ -12,12 +12,12 @@ from dos.text import join_some, validated_name
 from dos.verbs.context import Context, Reply, actor
 
 
-def standing(context: Context) -> dict[str, Pause]:
+def active_pauses(context: Context) -> dict[str, Pause]:
     """By lane; under no name, the whole fleet's."""
     return fold.fold(Watching(), context.journal_world.journal.load(streams.FLEET)).pauses
 
 
-def lane_of(context: Context, given: str) -> str:
+def validated_lane(context: Context, given: str) -> str:
     return (
         caller.known_lane(context.journal_world, validated_name(given, "lane name"))
         if given
@@ -25,36 +25,38 @@ def lane_of(context: Context, given: str) -> str:
     )
 
 
-def begin(context: Context, lane: str, reason: str) -> None:
+def record_pause(context: Context, lane: str, reason: str) -> None:
     context.journal.record(streams.FLEET, PauseRequested(lane=lane, by=actor(), reason=reason))
 
 
-def named(lane: str) -> str:
+def describe(lane: str) -> str:
     return f"lane {lane}" if lane else "the fleet"
 
 
-def ending(lane: str) -> str:
+def resume_command(lane: str) -> str:
     """What ends the pause."""
     return f"dos resume {quote(lane)}" if lane else "dos resume"
 
 
-def resumed(context: Context, given: str) -> Reply:
+def end_pause(context: Context, given: str) -> Reply:
     """End a pause, or let a lane go on that was stopped; but whoever names nothing at all may have meant a run."""
-    lane, paused = lane_of(context, given), standing(context)
+    lane, paused = validated_lane(context, given), active_pauses(context)
     if not lane and lane not in paused:
         lanes = f", but {join_some(list(paused))} is" if paused else ""
         raise BadInput(
             f"the fleet is not paused{lanes}, and no run is named",
-            hint=f"`{ending(next(iter(paused)))}` ends that pause."
+            hint=f"`{resume_command(next(iter(paused)))}` ends that pause."
             if paused
             else "`dos resume --run-id RID` says where a run goes on.",
         )
     goes_on = lane in paused or (bool(lane) and _was_stopped(context, lane))
     if goes_on:
         context.journal.record(streams.FLEET, PauseEnded(lane=lane, by=actor()))
-    told = f"{named(lane)} goes on" if goes_on else f"{named(lane)} is not paused"
+    told = f"{describe(lane)} goes on" if goes_on else f"{describe(lane)} is not paused"
     still = (
-        f"; the fleet is still paused, `{ending('')}` ends that" if lane and "" in paused else ""
+        f"; the fleet is still paused, `{resume_command('')}` ends that"
+        if lane and "" in paused
+        else ""
     )
     return Reply(
         text=told + still,

@@ -29,10 +29,10 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
-    lane, owner = caller.checked_holder(args.lane, args.owner, args.fence)
+    lane, owner = caller.validated_holder(args.lane, args.owner, args.fence)
     if args.reason:
         validated_name(args.reason, "reason", longest=LONGEST_REASON)
-    lease = caller.find(
+    lease = caller.find_lease(
         context.journal_world, lane=lane, owner=owner, loop_ts=args.loop_ts, fence=args.fence
     )
     released = lease is not None and _release(context, lease, args.reason)

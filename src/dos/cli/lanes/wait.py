@@ -8,7 +8,7 @@ from typing import Annotated
 
 from msgspec import Struct
 
-from dos.cli.lanes import arbitrate, obstacles
+from dos.cli.lanes import arbitrate
 from dos.errors import BadInput
 from dos.lanes import arbitrate as arbiter
 from dos.lanes.arbitrate import Answer, Decision
@@ -65,8 +65,8 @@ def _next_lapse(context: Context) -> float:
 def _hint(args: Args, context: Context, decision: Decision) -> dict[str, str]:
     if decision.exit_code != 1:
         return {}
-    return obstacles.hint(
-        obstacles.in_the_way(context, context.world.journal, arbiter.Ask(lane=args.lane))
+    return arbitrate.reap_hint(
+        arbitrate.blocking_leases(context, context.world.journal, arbiter.Ask(lane=args.lane))
     )
 
 
@@ -83,7 +83,7 @@ def _reply(decision: Decision, waited: float, hint: dict[str, str]) -> Reply:
         data={"free": free, "lane": lane, "reason": reason, "waited_seconds": round(waited, 3)}
         | hint,
         plain=f"{lane!r} is free." if free else f"{lane!r} is not free: {reason}.",
-        stderr=arbitrate.complaint(decision, hint),
+        stderr=arbitrate.warning_text(decision, hint),
         next_action="dos lease-lane acquire" if free else arbitrate.interpretation(decision, hint),
         always_json=True,
     )

@@ -9,15 +9,40 @@ from typing import Annotated
 
 from msgspec import Struct
 
-from dos.cli.locks import archive_lock
 from dos.errors import BadInput
 from dos.journal.store import Store
+from dos.lanes import admission
+from dos.lanes.io import view
 from dos.lanes.io.view import Row
-from dos.lease import Lease
+from dos.lease import Lease, Refusal, Request
+from dos.machine import process
+from dos.regions import region
 from dos.text import validated_name
 from dos.times import utc_stamp
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
+
+NAME = "archive"
+
+
+def current_lock(store: Store) -> Row | None:
+    """Who has it, lapsed or not."""
+    return next((row for row in view.rows(store, locks=True) if row.lease.lane == NAME), None)
+
+
+def take_lock(store: Store, owner: str, ttl_ms: int) -> Lease | Refusal:
+    asked = Request(
+        lane=NAME,
+        holder=owner,
+        host=process.host(),
+        system=process.system(),
+        ttl_ms=ttl_ms,
+        region=region(()),
+        kind="lock",
+        is_lock=True,
+    )
+    return store.acquire(asked, admission.judge)
+
 
 EXITS = {"acquired": 0, "busy": 1, "contract_error": 2, "lock-busy": 4}
 LOOK_SECONDS = 0.5
@@ -58,13 +83,13 @@ def run(args: Args, context: Context) -> Reply:
 
 
 def _attempt(store: Store, owner: str, ttl_ms: int) -> Reply:
-    before = archive_lock.held(store)
+    before = current_lock(store)
     if before and before.lease.holder == owner and store.renew([before.lease.fence]).kept:
         stamp = utc_stamp(before.lease.beat_ms)
         return _reply(
             "re-entrant", f"re-entrant {owner} prev-acquired-at={stamp}", before, owner=owner
         )
-    taken = archive_lock.take(store, owner, ttl_ms)
+    taken = take_lock(store, owner, ttl_ms)
     if isinstance(taken, Lease):
         stolen = before is not None and before.lapsed
         was = (
@@ -75,7 +100,7 @@ def _attempt(store: Store, owner: str, ttl_ms: int) -> Reply:
         return _reply(
             "stole-stale" if stolen else "acquired", was or f"acquired {owner}", before, owner=owner
         )
-    holder = archive_lock.held(store)
+    holder = current_lock(store)
     text = (
         f"busy {holder.lease.holder} age={holder.age_seconds}s"
         if holder

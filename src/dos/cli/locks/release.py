@@ -7,7 +7,7 @@ from typing import Annotated
 
 from msgspec import Struct
 
-from dos.cli.locks import archive_lock
+from dos.cli.locks import acquire
 from dos.errors import Conflict, Fenced
 from dos.journal.store import Store
 from dos.lanes.io.view import Row
@@ -25,7 +25,7 @@ class Args(Struct, kw_only=True):
 
 def run(args: Args, context: Context) -> Reply:
     owner = validated_name(args.owner, "owner")
-    held = archive_lock.held(context.journal_world.journal)
+    held = acquire.current_lock(context.journal_world.journal)
     if held is None:
         return Reply(
             text="released (no-lock)", data={"released": False, "owner": owner, "was": None}

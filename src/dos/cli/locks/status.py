@@ -4,7 +4,7 @@ from typing import Annotated
 
 from msgspec import Struct
 
-from dos.cli.locks import archive_lock
+from dos.cli.locks import acquire
 from dos.errors import BadInput
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
@@ -24,7 +24,7 @@ class Args(Struct, kw_only=True):
 def run(args: Args, context: Context) -> Reply:
     if args.ttl_seconds is not None and args.ttl_seconds < 0:
         raise BadInput("--ttl-seconds cannot be below 0", hint="For example: --ttl-seconds 300")
-    held = archive_lock.held(context.journal_world.journal)
+    held = acquire.current_lock(context.journal_world.journal)
     if held is None:
         return Reply(text="free", data={"state": "free"})
     old = args.ttl_seconds is not None and held.age_ms >= args.ttl_seconds * 1000

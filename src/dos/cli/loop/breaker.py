@@ -9,8 +9,9 @@ from typing import Annotated
 
 from msgspec import Struct, to_builtins
 
-from dos.cli.loop.numbers import sensible, with_typed
-from dos.cli.runs import find_run
+from dos.cli.loop.numbers import values_checked as sensible
+from dos.cli.loop.numbers import with_options as with_typed
+from dos.cli.runs import lookup
 from dos.errors import BadInput
 from dos.loop.io import history
 from dos.loop.verdicts import breaker as streak
@@ -44,7 +45,7 @@ def run(args: Args, context: Context) -> Reply:
                 "--run and --consecutive or --total both say how often it failed",
                 hint="Give one of them.",
             )
-        found = find_run.find(context, args.run)
+        found = lookup.find_run(context, args.run)
         if found.missing:
             return found.missing
         failures = history.of_run(found.happened).failures

@@ -8,8 +8,9 @@ from typing import Annotated
 
 from msgspec import Struct, to_builtins
 
-from dos.cli.loop.numbers import listed, sensible
-from dos.cli.runs import find_run
+from dos.cli.loop.numbers import parse_numbers as listed
+from dos.cli.loop.numbers import values_checked as sensible
+from dos.cli.runs import lookup
 from dos.errors import BadInput
 from dos.loop.io import history
 from dos.loop.verdicts import convergence
@@ -44,7 +45,7 @@ def run(args: Args, context: Context) -> Reply:
         raise BadInput("--run and --residuals both say what was left", hint="Give one of them.")
     residuals = listed(args.residuals, "--residuals")
     if args.run:
-        found = find_run.find(context, args.run)
+        found = lookup.find_run(context, args.run)
         if found.missing:
             return found.missing
         residuals = history.of_run(found.happened).residuals

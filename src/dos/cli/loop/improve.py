@@ -8,7 +8,8 @@ from typing import Annotated
 
 from msgspec import Struct, to_builtins
 
-from dos.cli.loop.numbers import sensible, with_typed
+from dos.cli.loop.numbers import values_checked as sensible
+from dos.cli.loop.numbers import with_options as with_typed
 from dos.loop import improve
 from dos.loop.improve import Answer, Evidence
 from dos.verbs.args import Option

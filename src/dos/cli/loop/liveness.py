@@ -10,7 +10,7 @@ from typing import Annotated
 from msgspec import Struct, structs, to_builtins
 
 from dos import run_ids
-from dos.cli.loop.numbers import sensible
+from dos.cli.loop.numbers import values_checked as sensible
 from dos.errors import BadInput
 from dos.loop.io import liveness as evidence
 from dos.loop.io.history import Wanted

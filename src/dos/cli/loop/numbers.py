@@ -13,7 +13,7 @@ MOST_DIGITS = 19
 P = TypeVar("P", bound=Struct)
 
 
-def listed(text: str, flag: str) -> tuple[int, ...]:
+def parse_numbers(text: str, flag: str) -> tuple[int, ...]:
     """5,4,3 as numbers; nothing, where nothing is written."""
     words = [word.strip() for word in text.split(",")] if text.strip() else []
     for word in words:
@@ -28,7 +28,7 @@ def listed(text: str, flag: str) -> tuple[int, ...]:
     return tuple(map(int, words))
 
 
-def with_typed(policy: P, **typed: object) -> P:
+def with_options(policy: P, **typed: object) -> P:
     """The policy of `dos.toml`, but for what was typed: what is None was not."""
     return structs.replace(
         policy, **{name: value for name, value in typed.items() if value is not None}
@@ -36,7 +36,7 @@ def with_typed(policy: P, **typed: object) -> P:
 
 
 @contextmanager
-def sensible(verb: str) -> Iterator[None]:
+def values_checked(verb: str) -> Iterator[None]:
     """What the records refuse was typed."""
     try:
         yield

@@ -8,7 +8,9 @@ from typing import Annotated
 
 from msgspec import Struct, to_builtins
 
-from dos.cli.loop.numbers import listed, sensible, with_typed
+from dos.cli.loop.numbers import parse_numbers as listed
+from dos.cli.loop.numbers import values_checked as sensible
+from dos.cli.loop.numbers import with_options as with_typed
 from dos.loop.verdicts import productivity
 from dos.loop.verdicts.productivity import Evidence
 from dos.verbs.args import Option

@@ -9,7 +9,7 @@ from typing import Annotated
 from msgspec import Struct, to_builtins
 
 from dos import run_ids
-from dos.cli.loop.numbers import sensible
+from dos.cli.loop.numbers import values_checked as sensible
 from dos.errors import BadInput
 from dos.loop.io import history as evidence
 from dos.loop.verdicts import recurring

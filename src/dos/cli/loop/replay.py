@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 from msgspec import Struct, to_builtins
 
-from dos.cli.runs import find_run
+from dos.cli.runs import lookup
 from dos.errors import BadInput
 from dos.fleet.worker.start_state import fresh
 from dos.loop import record, tokens
@@ -33,7 +33,7 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
-    found = find_run.find(context, args.run)
+    found = lookup.find_run(context, args.run)
     if found.missing:
         return found.missing
     policy = _policy(args.policy) if args.policy else None

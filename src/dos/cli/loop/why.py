@@ -8,7 +8,7 @@ from typing import Annotated
 
 from msgspec import Struct, to_builtins
 
-from dos.cli.runs import find_run
+from dos.cli.runs import lookup
 from dos.report import explain
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
@@ -27,7 +27,7 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
-    found = find_run.find(context, args.run)
+    found = lookup.find_run(context, args.run)
     if found.missing:
         return found.missing
     told = explain.story(found.run_id, found.happened)

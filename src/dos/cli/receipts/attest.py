@@ -11,7 +11,7 @@ from typing import Annotated
 
 from msgspec import Struct, convert, to_builtins
 
-from dos.cli.receipts.files import write
+from dos.cli.receipts.files import write_receipt as write
 from dos.errors import BadInput
 from dos.receipts import receipt as receipts
 from dos.receipts.io import keys

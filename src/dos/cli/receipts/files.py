@@ -14,7 +14,7 @@ from dos.witness.io import writable
 EXAMPLE = "For example: dos verify-receipt --receipt receipt.json --key-file runner.pub"
 
 
-def write(name: str, receipt: Receipt) -> None:
+def write_receipt(name: str, receipt: Receipt) -> None:
     path = Path(name)
     _check_replaceable(path)
     try:
@@ -45,7 +45,7 @@ def _check_replaceable(path: Path) -> None:
         )
 
 
-def read(name: str) -> bytes:
+def read_receipt(name: str) -> bytes:
     """What is in the file that was named, or on the input."""
     if name and name != "-":
         data = writable.contents(Path(name))

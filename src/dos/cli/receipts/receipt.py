@@ -7,7 +7,7 @@ from typing import Annotated
 
 from msgspec import Struct, to_builtins
 
-from dos.cli.receipts.files import write
+from dos.cli.receipts.files import write_receipt as write
 from dos.errors import BadInput
 from dos.receipts import receipt
 from dos.receipts.io import find

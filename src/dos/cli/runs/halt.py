@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from dos import run_ids
 from dos.cli.lanes import caller, pauses
-from dos.cli.runs import find_run, run_checks
+from dos.cli.runs import lookup
 from dos.cli.terminal.progress import progress
 from dos.errors import BadInput
 from dos.journal import run_stream, streams
@@ -33,7 +33,7 @@ from dos.verbs.context import Context, Reply, actor
 LOOK_SECONDS = 1.0
 
 
-def asking(
+def halt_entries(
     run_id: str, *, resumable: bool, by: str, reason: str, resume_sha: str = "", key: str = ""
 ) -> list[Entry]:
     """In the run's own stream, where its worker looks; one that is to go on later is put aside by the same word."""
@@ -53,20 +53,20 @@ def asking(
     ]
 
 
-def at_work(journal: Store) -> list[Lease]:
+def live_run_leases(journal: Store) -> list[Lease]:
     """The leases of the runs that live, as far as the journal and the system know."""
     return [
         lease for lease in journal.leases(lapsed=False) if lease.run_id and not process.gone(lease)
     ]
 
 
-def stopped(journal: Store, run_id: str) -> fleet.RunStopped | None:
+def last_stop(journal: Store, run_id: str) -> fleet.RunStopped | None:
     """Its last word; None: it has not said it."""
     said = [fact for _, fact in select(journal.load(run_stream.stream(run_id)), fleet.RunStopped)]
     return said[-1] if said else None
 
 
-def until(over: Callable[[], bool], journal: Store, seconds: float) -> Iterator[float]:
+def wait_until(over: Callable[[], bool], journal: Store, seconds: float) -> Iterator[float]:
     """The seconds that went by, at each look, for as long as it is not over and there is time left."""
     began = time.monotonic()
     while not over() and (left := seconds - (time.monotonic() - began)) > 0:
@@ -130,37 +130,37 @@ def _halted(args: Args, context: Context) -> Reply:
         raise BadInput(
             "--timeout cannot be below 0", hint="For example: --timeout 60; 0 only asks."
         )
-    run_id = find_run.named(context.journal_world.journal, args.run)
+    run_id = lookup.named_run_id(context.journal_world.journal, args.run)
     by = validated_name(args.owner, "owner") if args.owner else actor()
-    reason = run_checks.text(args.reason, "reason") or "halt"
-    resume_sha = run_checks.commit(context, args.resume_sha) if args.resume_sha else ""
+    reason = lookup.validated_text(args.reason, "reason") or "halt"
+    resume_sha = lookup.commit_hash(context, args.resume_sha) if args.resume_sha else ""
     reading = context.journal_world.journal
-    lease = next((lease for lease in at_work(reading) if lease.run_id == run_id), None)
+    lease = next((lease for lease in live_run_leases(reading) if lease.run_id == run_id), None)
     if lease is None:
         return _not_at_work(context, run_id)
     journal = context.journal
     journal.append_all(
-        asking(run_id, resumable=args.resumable, by=by, reason=reason, resume_sha=resume_sha)
+        halt_entries(run_id, resumable=args.resumable, by=by, reason=reason, resume_sha=resume_sha)
     )
 
     def over() -> bool:
-        return all(each.run_id != run_id for each in at_work(journal))
+        return all(each.run_id != run_id for each in live_run_leases(journal))
 
     with progress(context) as say:
-        for seconds in until(over, journal, args.timeout):
+        for seconds in wait_until(over, journal, args.timeout):
             say(
                 f"{run_id} on {lease.lane} was asked to stop {seconds:.0f} s ago; Ctrl-C leaves it to that"
             )
     if not over():
         told = f"{run_id} was asked to stop, and has not yet; `dos top` shows when it has"
         return Reply(code=1, text=told, data=_data(run_id, lease.lane, halted=False))
-    last = stopped(journal, run_id)
+    last = last_stop(journal, run_id)
     how = (
         f"stopped: {tokens.words(last.stop_reason)} ({last.reason})"
         if last
         else "is gone, and did not say why"
     )
-    lines = [f"{run_id} {how}", f"`{pauses.ending(lease.lane)}` lets its lane go on"]
+    lines = [f"{run_id} {how}", f"`{pauses.resume_command(lease.lane)}` lets its lane go on"]
     note = f"dos resume --run-id {run_id}" if args.resumable else ""
     lines += [f"`{note}` says where the run goes on"] if note else []
     return Reply(
@@ -180,7 +180,7 @@ def _not_at_work(context: Context, run_id: str) -> Reply:
             data=_data(run_id, "", halted=False),
             next_action="`dos top` shows the runs.",
         )
-    last = stopped(journal, run_id)
+    last = last_stop(journal, run_id)
     how = (
         f"has stopped already: {tokens.words(last.stop_reason)} ({last.reason})"
         if last
@@ -206,10 +206,10 @@ def _proposed(args: Args, context: Context) -> Reply:
     owner = validated_name(args.owner, "owner") if args.owner else ""
     lane = validated_name(args.lane, "lane name") if args.lane else ""
     loop_ts = validated_name(args.loop_ts, "loop stamp") if args.loop_ts else ""
-    command = run_checks.text(args.command, "command")
-    reason = run_checks.text(args.reason, "reason") or (f"halt:{owner}" if owner else "halt")
+    command = lookup.validated_text(args.command, "command")
+    reason = lookup.validated_text(args.reason, "reason") or (f"halt:{owner}" if owner else "halt")
     run_id = run_ids.validated_run_id(args.run_id) if args.run_id else ""
-    resume_sha = run_checks.commit(context, args.resume_sha) if args.resume_sha else ""
+    resume_sha = lookup.commit_hash(context, args.resume_sha) if args.resume_sha else ""
     lease = _lease(context, handle, lane, loop_ts)
     fact = HaltProposed(
         handle=handle,
@@ -247,7 +247,7 @@ def _lease(context: Context, handle: str, lane: str, loop_ts: str) -> Lease | No
     """The lease that is meant: by its lane or stamp, else by its process."""
     store = context.world.journal
     if lane or loop_ts:
-        return caller.find(context.policy_world, lane=lane, loop_ts=loop_ts)
+        return caller.find_lease(context.policy_world, lane=lane, loop_ts=loop_ts)
     return next((lease for lease in reversed(store.leases()) if str(lease.pid) == handle), None)
 
 

@@ -79,7 +79,7 @@ def _unpaused(args: Args, context: Context) -> Reply:
         raise BadInput(
             "--diverged and --no-record are said of a run", hint="Name it: dos resume --run-id RID"
         )
-    return pauses.resumed(context, args.lane)
+    return pauses.end_pause(context, args.lane)
 
 
 def _asked(args: Args, context: Context, journal: Store, run_id: str) -> tuple[Verdict, bool, str]:

@@ -14,7 +14,7 @@ from msgspec import Struct, structs
 
 from dos import run_ids
 from dos.cli.lanes import caller
-from dos.cli.runs import run_checks
+from dos.cli.runs import lookup
 from dos.errors import BadInput, Conflict, Refused
 from dos.journal import run_stream
 from dos.journal.events.envelope import Fact
@@ -113,7 +113,7 @@ def _declared(args: Args, context: Context) -> IntentDeclared:
     if not (known.start_sha or intent.start_sha):
         intent = structs.replace(intent, start_sha=_head(context))
     _again(known, intent, args)  # what is wrong is said before a journal is made
-    fence = run_checks.fence(args.run_id)
+    fence = lookup.own_fence(args.run_id)
     before = run_stream.change(
         context.journal, args.run_id, lambda run: _again(run, intent, args), fence=fence
     )
@@ -138,11 +138,11 @@ def _intent(args: Args, context: Context) -> IntentDeclared:
         )
     return IntentDeclared(
         run_id=args.run_id,
-        goal=run_checks.text(args.goal, "goal"),
-        plan=run_checks.text(args.plan, "plan"),
-        phase=run_checks.text(args.phase, "phase"),
+        goal=lookup.validated_text(args.goal, "goal"),
+        plan=lookup.validated_text(args.plan, "plan"),
+        phase=lookup.validated_text(args.phase, "phase"),
         lane=lane,
-        start_sha=run_checks.commit(context, args.start_sha) if args.start_sha else "",
+        start_sha=lookup.commit_hash(context, args.start_sha) if args.start_sha else "",
         steps=steps,
         regions=_regions(args.region, steps),
     )
@@ -176,7 +176,7 @@ def _again(run: Run, intent: IntentDeclared, args: Args) -> list[Fact]:
     if not run.has_intent:
         _check_not_empty(intent)
     if run.successor:
-        run_checks.still_open(args.run_id, run)
+        lookup.check_open(args.run_id, run)
     if run.start_sha and args.start_sha:
         raise BadInput(
             f"{args.run_id} began at {run.start_sha[:9]} already, and that stays",
@@ -241,11 +241,11 @@ def _successor(args: Args, context: Context) -> IntentDeclared:
             hint="Give only --resumes RID.",
         )
     before = run_ids.validated_run_id(args.resumes)
-    left = run_checks.open_run(context, before)
+    left = lookup.open_run(context, before)
     minted = _minted(left.lane, before, left.root_id)
     successor = args.run_id or minted.run_id
     while True:
-        left = run_checks.still_open(before, run_stream.read(context.journal, before))
+        left = lookup.check_open(before, run_stream.read(context.journal, before))
         new = run_stream.read(context.journal, successor)
         if new.has_intent:
             raise Refused(
@@ -296,7 +296,7 @@ def _claim(
         plan=left.plan,
         phase=left.phase,
         lane=left.lane,
-        start_sha=run_checks.commit(context, verdict.resume_sha or "HEAD"),
+        start_sha=lookup.commit_hash(context, verdict.resume_sha or "HEAD"),
         steps=steps,
         regions={step: globs for step, globs in left.regions.items() if step in steps},
         resumes=before,
@@ -317,4 +317,4 @@ def _minted(lane: str, parent: str, root: str = "") -> RunMinted:
 
 
 def _head(context: Context) -> str:
-    return run_checks.commit(context, "HEAD")
+    return lookup.commit_hash(context, "HEAD")

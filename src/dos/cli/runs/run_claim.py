@@ -8,7 +8,7 @@ from typing import Annotated
 from msgspec import Struct
 
 from dos import run_ids
-from dos.cli.runs import run_checks
+from dos.cli.runs import lookup
 from dos.journal.events.runs import StepClaimed
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
@@ -24,9 +24,9 @@ class Args(Struct, kw_only=True):
 
 def run(args: Args, context: Context) -> Reply:
     run_id = run_ids.validated_run_id(args.run)
-    step = run_checks.declared_step(run_checks.open_run(context, run_id), args.step)
-    fact = StepClaimed(run_id=run_id, step=step, sha=run_checks.commit(context, args.sha))
-    run_checks.write(context, run_id, fact)
+    step = lookup.declared_step(lookup.open_run(context, run_id), args.step)
+    fact = StepClaimed(run_id=run_id, step=step, sha=lookup.commit_hash(context, args.sha))
+    lookup.record(context, run_id, fact)
     data = {"run_id": run_id, "step": step, "sha": fact.sha}
     return Reply(
         text=f"claimed  {step} by {fact.sha[:9]}",

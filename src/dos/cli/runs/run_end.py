@@ -9,7 +9,7 @@ from typing import Annotated
 from msgspec import Struct
 
 from dos import run_ids
-from dos.cli.runs import run_checks
+from dos.cli.runs import lookup
 from dos.errors import Refused
 from dos.journal import run_stream
 from dos.journal.events.runs import RunEnded
@@ -40,15 +40,15 @@ class Args(Struct, kw_only=True):
 def run(args: Args, context: Context) -> Reply:
     run_id = run_ids.validated_run_id(args.run)
     fact = RunEnded(
-        run_id=run_id, result=args.result, reason=run_checks.text(args.reason, "reason")
+        run_id=run_id, result=args.result, reason=lookup.validated_text(args.reason, "reason")
     )
-    _check(args, context, run_checks.open_run(context, run_id))
+    _check(args, context, lookup.open_run(context, run_id))
 
     def decide(run: Run) -> list[RunEnded]:
-        _check(args, context, run_checks.still_open(run_id, run))
+        _check(args, context, lookup.check_open(run_id, run))
         return [fact]
 
-    run_stream.change(context.journal, run_id, decide, fence=run_checks.fence(run_id))
+    run_stream.change(context.journal, run_id, decide, fence=lookup.own_fence(run_id))
     return Reply(
         text=f"ended  {run_id}: {args.result}", data={"run_id": run_id, "result": args.result}
     )

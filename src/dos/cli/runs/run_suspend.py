@@ -10,7 +10,7 @@ from typing import Annotated
 from msgspec import Struct, structs
 
 from dos import run_ids
-from dos.cli.runs import run_checks
+from dos.cli.runs import lookup
 from dos.errors import BadInput
 from dos.journal.events.runs import RunSuspended
 from dos.runs import resume
@@ -40,16 +40,16 @@ def run(args: Args, context: Context) -> Reply:
     run_id = run_ids.validated_run_id(args.run)
     fact = RunSuspended(
         run_id=run_id,
-        reason=run_checks.text(args.reason, "reason"),
-        resume_sha=run_checks.commit(context, args.resume_sha) if args.resume_sha else "",
+        reason=lookup.validated_text(args.reason, "reason"),
+        resume_sha=lookup.commit_hash(context, args.resume_sha) if args.resume_sha else "",
     )
     fact = _stamped(args, fact)
-    seen = run_checks.open_run(context, run_id)
+    seen = lookup.open_run(context, run_id)
     verdict = resume.judge(evidence.gather(context.world, context.world.journal, run_id, seen))
     fact = structs.replace(
         fact, residual=list(verdict.residual), resume_sha=fact.resume_sha or verdict.resume_sha
     )
-    run_checks.write(context, run_id, fact)
+    lookup.record(context, run_id, fact)
     data = {name: value for name, value in structs.asdict(fact).items() if name != "transcript"}
     return Reply(
         text=f"suspended  {run_id}: {len(fact.residual)} left to do",

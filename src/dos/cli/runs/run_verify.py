@@ -9,7 +9,7 @@ from typing import Annotated
 from msgspec import Struct
 
 from dos import run_ids
-from dos.cli.runs import run_checks
+from dos.cli.runs import lookup
 from dos.errors import BadInput
 from dos.journal.events.runs import StepVerified
 from dos.runs import step as step_verdict
@@ -32,14 +32,14 @@ class Args(Struct, kw_only=True):
 
 def run(args: Args, context: Context) -> Reply:
     run_id = run_ids.validated_run_id(args.run)
-    seen = run_checks.open_run(context, run_id)
-    step = run_checks.declared_step(seen, args.step)
+    seen = lookup.open_run(context, run_id)
+    step = lookup.declared_step(seen, args.step)
     named = args.sha or seen.claimed.get(step, "")
     if not named:
         raise BadInput(
             f"no commit was claimed for {step}", hint=f"dos run verify {run_id} {step} --sha REF"
         )
-    sha = run_checks.commit(context, named)
+    sha = lookup.commit_hash(context, named)
     verdict = step_verdict.judge(
         Commits(context.world, seen.start_sha).gather(sha, seen.regions.get(step, ()))
     )
@@ -47,7 +47,7 @@ def run(args: Args, context: Context) -> Reply:
         fact = StepVerified(
             run_id=run_id, step=step, sha=sha, via=BY_GIT, verdicts=[verdict.reason]
         )
-        run_checks.write(context, run_id, fact)
+        lookup.record(context, run_id, fact)
     code = {Answer.DONE: 0, Answer.UNKNOWN: 5}.get(verdict.answer, 1)
     data = {
         "run_id": run_id, "step": step, "sha": sha, "verified": verdict.done, "verdict": verdict.answer,

@@ -9,7 +9,7 @@ from typing import Annotated
 
 from msgspec import Struct
 
-from dos.cli.salvage import saved as reading
+from dos.cli.salvage.list import read_saved
 from dos.landing import salvage
 from dos.text import plural, printable_path
 from dos.verbs.args import Option
@@ -26,7 +26,7 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
-    saved = salvage.find(reading.everything(context), args.ref)
+    saved = salvage.find(read_saved(context), args.ref)
     answer = salvage.apply(context.journal_world.workspace.tree, saved, dry_run=args.dry_run)
     files = [printable_path(path) for path in answer.files]
     data = {

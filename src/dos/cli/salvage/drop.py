@@ -8,7 +8,7 @@ from typing import Annotated
 
 from msgspec import Struct
 
-from dos.cli.salvage import saved as reading
+from dos.cli.salvage.list import read_saved
 from dos.errors import BadInput
 from dos.landing import salvage
 from dos.text import plural
@@ -30,7 +30,7 @@ class Args(Struct, kw_only=True):
 def run(args: Args, context: Context) -> Reply:
     if not args.refs:
         raise BadInput("no saved work is named", hint="`dos salvage list` shows what there is.")
-    there = reading.everything(context)
+    there = read_saved(context)
     # All are looked up before any goes: each that goes changes the numbers of those after it.
     found = {saved.ref: saved for saved in (salvage.find(there, asked) for asked in args.refs)}
     names = [f"{saved.number} ({saved.name})" for saved in found.values()]

@@ -1,16 +1,37 @@
 """List saved work that has not landed, newest first."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
-from msgspec import Struct
+from msgspec import Struct, to_builtins
 
-from dos.cli.salvage import saved as reading
-from dos.errors import BadInput
+from dos.errors import BadInput, WorkspaceMissing
 from dos.landing import salvage
+from dos.landing.salvage import Saved
 from dos.text import comparison_key, validated_name
 from dos.times import utc_stamp
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
+
+
+def read_saved(context: Context) -> list[Saved]:
+    world = context.journal_world
+    if world.workspace.common is None:
+        raise WorkspaceMissing(
+            f"{world.workspace.root} is not in a git repository", hint="cd into one."
+        )
+    return salvage.read(world.git, world.workspace.state, world.journal.events())
+
+
+def to_json(saved: Saved) -> dict[str, Any]:
+    data: dict[str, Any] = to_builtins(saved)
+    return data | {"at": utc_stamp(saved.at_ms), "kind": "ref" if saved.commit else "folder"}
+
+
+def describe(saved: Saved) -> str:
+    """Whose it was, and why it was saved."""
+    whose = " ".join(filter(None, (saved.lane, saved.unit))) or "of nobody who wrote it down"
+    return f"{whose}: {saved.why}"
+
 
 EXITS = {"listed": 0, "contract_error": 2}
 
@@ -26,7 +47,7 @@ def run(args: Args, context: Context) -> Reply:
     lane = comparison_key(validated_name(args.lane, "lane name")) if args.lane else ""
     there = [
         saved
-        for saved in reversed(reading.everything(context))
+        for saved in reversed(read_saved(context))
         if not lane or comparison_key(saved.lane) == lane
     ]
     some = [
@@ -37,13 +58,13 @@ def run(args: Args, context: Context) -> Reply:
         lines.append(
             f"{saved.number:>3}  {saved.name}  {utc_stamp(saved.at_ms)}  {salvage.measure(saved)}"
         )
-        lines.append(f"     {reading.story(saved)}")
+        lines.append(f"     {describe(saved)}")
     if len(there) > len(some):
         lines.append(f"and {len(there) - len(some)} older: --limit 0 shows all")
     nothing = f"nothing is saved of lane {args.lane!r}" if args.lane else "nothing is saved"
     return Reply(
         text="\n".join(lines) or nothing,
-        data={"salvaged": [reading.row(saved) for saved in some], "count": len(there)},
+        data={"salvaged": [to_json(saved) for saved in some], "count": len(there)},
         next_action="`dos salvage show NUMBER` shows one, `dos salvage apply NUMBER` takes it back."
         if some
         else "",

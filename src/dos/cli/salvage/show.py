@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from msgspec import Struct
 
-from dos.cli.salvage import saved as reading
+from dos.cli.salvage.list import describe, read_saved, to_json
 from dos.git.repository import Reader
 from dos.landing import salvage
 from dos.landing.salvage import Saved
@@ -25,19 +25,19 @@ class Args(Struct, kw_only=True):
 
 def run(args: Args, context: Context) -> Reply:
     git = context.journal_world.git
-    saved = salvage.sized(git, salvage.find(reading.everything(context), args.ref))
+    saved = salvage.sized(git, salvage.find(read_saved(context), args.ref))
     changed = _changed(git, saved) if saved.commit else []
     patch = _patch(git, saved) if args.patch and saved.commit else ""
     told = [
         f"{saved.number}  {saved.ref}",
         f"saved   {utc_stamp(saved.at_ms)}" + (f" by {saved.run_id}" if saved.run_id else ""),
-        f"whose   {reading.story(saved)}",
+        f"whose   {describe(saved)}",
         f"size    {salvage.measure(saved)}",
         *([f"commit  {saved.commit}, a change of {saved.base[:9]}"] if saved.commit else []),
         *(f"  {how} {printable_path(path)}" for how, path in changed),
         *([patch] if patch else []),
     ]
-    data: dict[str, Any] = reading.row(saved) | {
+    data: dict[str, Any] = to_json(saved) | {
         "changed": [{"how": how, "path": path} for how, path in changed]
     }
     return Reply(
