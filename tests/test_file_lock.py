@@ -5,7 +5,7 @@ import os
 import pytest
 
 from dos.backoff import Backoff
-from dos.machine import file_lock
+from dos.machine import filesystem
 
 
 @pytest.fixture
@@ -19,16 +19,16 @@ def opened(tmp_path):
 
 def test_one_has_it_until_it_is_closed_and_readers_have_it_together(opened):
     first, second, third = opened
-    assert file_lock.take(first, gives_up=lambda: False)
-    assert not file_lock.take(second, gives_up=lambda: True)
+    assert filesystem.lock_file(first, gives_up=lambda: False)
+    assert not filesystem.lock_file(second, gives_up=lambda: True)
     os.close(first)
-    assert file_lock.take(second, gives_up=lambda: True, shared=True)
-    assert file_lock.take(third, gives_up=lambda: True, shared=True)
+    assert filesystem.lock_file(second, gives_up=lambda: True, shared=True)
+    assert filesystem.lock_file(third, gives_up=lambda: True, shared=True)
 
 
 def test_whoever_waits_asks_after_each_try_and_takes_it_as_soon_as_it_is_free(opened):
     first, second, _ = opened
-    assert file_lock.take(first, gives_up=lambda: True)
+    assert filesystem.lock_file(first, gives_up=lambda: True)
     tries = []
 
     def frees_it_at_the_third_try() -> bool:
@@ -37,9 +37,9 @@ def test_whoever_waits_asks_after_each_try_and_takes_it_as_soon_as_it_is_free(op
             os.close(first)
         return False
 
-    assert file_lock.take(second, gives_up=frees_it_at_the_third_try, pauses=Backoff((0.0,)))
+    assert filesystem.lock_file(second, gives_up=frees_it_at_the_third_try, pauses=Backoff((0.0,)))
     assert tries == [0, 1, 2]
 
 
 def test_a_time_that_is_over_gives_up():
-    assert file_lock.after(-1)() and not file_lock.after(3600)()
+    assert filesystem.gives_up_after(-1)() and not filesystem.gives_up_after(3600)()

@@ -4,9 +4,9 @@ import sys
 
 import pytest
 
-from dos.agents import registry, versions
+from dos.agents import registry
 from dos.agents.adapter import Settings
-from dos.agents.versions import Verdict
+from dos.agents.registry import VersionVerdict as Verdict
 
 LONG = "do the work " * 10_000
 PROGRAMS = ("claude_code", "codex", "gemini", "opencode")
@@ -104,4 +104,4 @@ def test_the_scripted_agent_runs_under_this_very_python():
     ],
 )
 def test_a_version_is_compared_with_those_that_were_tried(name, printed, verdict):
-    assert versions.judge(printed, registry.find(name).tested) is verdict
+    assert registry.judge_version(printed, registry.find(name).tested) is verdict

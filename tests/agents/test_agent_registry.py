@@ -5,7 +5,7 @@ import sys
 import pytest
 from captures import ENDED, after, ended, heard, states
 
-from dos.agents import codex, line_adapter, registry
+from dos.agents import codex, registry
 from dos.agents.adapter import Ending, Settings, Usage
 from dos.errors import BadInput
 
@@ -197,7 +197,7 @@ def test_an_adapter_of_the_first_form_is_folded(install):
 def test_what_an_adapter_of_the_first_form_cannot_see_any_more_was_heard_as_it_went(
     install, monkeypatch
 ):
-    monkeypatch.setattr(line_adapter, "LINES_KEPT", 2)
+    monkeypatch.setattr(registry, "LINES_KEPT", 2)
     install("robot = robots:ByLines")
     adapter = registry.find("robot")
     assert ended(adapter, ["one", "two", "three"], 0, ENDED).usage == (

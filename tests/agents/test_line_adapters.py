@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dos.agents.adapter import Usage, Used
-from dos.agents.line_adapter import Folded
+from dos.agents.registry import FoldedLineAdapter as Folded
 
 
 class Scripted:

@@ -18,8 +18,8 @@ from dos.doctor.subjects import processes as processes_health
 from dos.journal.events.fleet import SpawnIntended, WorkerSpawned
 from dos.journal.store import Store
 from dos.lease import Lease, Request
-from dos.machine import dos_processes, process
-from dos.machine.dos_processes import Running
+from dos.machine import process
+from dos.machine.process import DosProcess as Running
 from dos.machine.process import Identity
 from dos.regions import region
 from dos.world import World, open_journal
@@ -153,7 +153,7 @@ def test_a_stopped_process_of_this_workspace_is_found(healthy, dos):
     ],
 )
 def test_our_own_command_lines_are_told_from_others(line, words):
-    assert dos_processes.words_of(line) == words
+    assert process.dos_arguments(line) == words
 
 
 @pytest.mark.parametrize(

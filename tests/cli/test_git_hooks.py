@@ -252,9 +252,9 @@ def test_words_that_mean_nothing_are_said_so(dos, hooks, words):
 
 def test_a_commit_of_a_person_asks_no_python(workspace, hooks, monkeypatch):
     monkeypatch.setattr("sys.executable", "/nowhere/python")
-    from dos.hooks import script
+    from dos.hooks import install
 
-    for name in script.HOOKS:
-        put(hooks / name, script.text(name).decode())
+    for name in install.HOOKS:
+        put(hooks / name, install.hook_text(name).decode())
     git("commit", "-q", "--allow-empty", "-m", "x", cwd=workspace)
     assert in_process("hooks", "git", "status").code == 0

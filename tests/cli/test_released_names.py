@@ -8,7 +8,7 @@ from commanding import git, in_process
 
 from dos.cli.verify import verify
 from dos.loop.tokens import words
-from dos.machine.dos_processes import words_of
+from dos.machine.process import dos_arguments as words_of
 from dos.verify.shipped import Answer, Contradiction, Source, Tier, Verdict
 
 

@@ -11,7 +11,7 @@ from sample_fleet import Fleet, history, landed, wait_for
 from sample_repository import Repository, commit, write
 from test_people_and_fleet import observe, work
 
-from dos.agents.io import credentials
+from dos.agents.io import candidates
 from dos.agents.logins import Credentials
 from dos.journal import fold
 from dos.questions.state import Decisions
@@ -196,12 +196,14 @@ def test_a_limit_of_an_agent_that_is_not_used_any_more_is_not_shown(fleet, claud
 
 def test_credentials_tell_a_login_on_their_own_host_only(tmp_path):
     environment = {"HOME": str(tmp_path), "CLAUDE_CONFIG_DIR": str(tmp_path / "there")}
-    before = credentials.fingerprint("anthropic", environment)
-    assert credentials.fingerprint("anthropic", environment) == before
+    before = candidates.credentials_fingerprint("anthropic", environment)
+    assert candidates.credentials_fingerprint("anthropic", environment) == before
     (tmp_path / "there").mkdir()
     (tmp_path / "there" / ".credentials.json").write_text("{}")
-    after = credentials.fingerprint("anthropic", environment)
-    assert credentials.was_renewed(before, after) and not credentials.was_renewed(before, before)
-    assert not credentials.was_renewed(structs.replace(before, host="elsewhere"), after)
-    assert not credentials.was_renewed(Credentials(), after)
-    assert credentials.fingerprint("acme", environment) == Credentials()
+    after = candidates.credentials_fingerprint("anthropic", environment)
+    assert candidates.credentials_renewed(before, after) and not candidates.credentials_renewed(
+        before, before
+    )
+    assert not candidates.credentials_renewed(structs.replace(before, host="elsewhere"), after)
+    assert not candidates.credentials_renewed(Credentials(), after)
+    assert candidates.credentials_fingerprint("acme", environment) == Credentials()

@@ -7,13 +7,13 @@ from msgspec import json, structs, to_builtins
 
 from dos.loop import gate
 from dos.loop.gate import Gate
-from dos.packets import markdown, packet, prompts
+from dos.packets import packet, prompts
 from dos.packets.io.files import assert_packet_shippable
 from dos.packets.packet import Candidate
 from dos.packets.prompts import Pick, ReasonCode, shippable
 from dos.units.unit import Claim, Unit
 
-HEADER = markdown.Header(
+HEADER = packet.Header(
     tag="2026-01-31-1", root="/r", lanes=("api", "docs"), at="2026-01-31T00:00:00Z"
 )
 
@@ -95,7 +95,7 @@ def test_a_unit_that_waits_for_one_that_did_not_fit_in_does_not_go():
 def test_each_unit_has_a_disposition_that_the_gate_understands(seen, verdict, disposition):
     made = packet.plan([seen], 5)
     assert made.verdict.answer is verdict
-    read = gate.dispositions(markdown.dispositions(made, "t"), "t.json")
+    read = gate.dispositions(packet.encode_dispositions(made, "t"), "t.json")
     assert read == made.dispositions
     assert disposition.items() <= to_builtins(read[0]).items()
     assert gate.plan(gate.Packet(picks=read)) == made.verdict
@@ -114,8 +114,8 @@ def test_the_page_shows_everything_and_each_pick_can_be_found_on_it_again():
         candidate("A4", taken_by="RID-1"),
         candidate("A5", held="SOAK_OPEN", held_because="its soak has not ended: until 2027"),
     ]
-    text = markdown.render(packet.plan(units, 5), HEADER)
-    assert markdown.rendered_picks(text) == [(1, "A", "A1"), (2, "A", "A2")]
+    text = packet.render_page(packet.plan(units, 5), HEADER)
+    assert packet.rendered_picks(text) == [(1, "A", "A1"), (2, "A", "A2")]
     for part in (
         "# Next up 2026-01-31-1", "- root: /r", "- lanes: api, docs", "- verdict: LIVE", nasty, "After: A1",
         "| A/A1 | api | live | with \\| a bar and lines |", "taken by RID-1", "until 2027",
@@ -125,7 +125,7 @@ def test_the_page_shows_everything_and_each_pick_can_be_found_on_it_again():
 
 
 def test_an_empty_packet_says_so():
-    assert "Nothing can be dispatched." in markdown.render(packet.plan([], 5), HEADER)
+    assert "Nothing can be dispatched." in packet.render_page(packet.plan([], 5), HEADER)
 
 
 picks = st.builds(

@@ -7,7 +7,7 @@ from declared_runs import declared, done, gone, open_step, runs, said
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dos.runs import complete, reachability, resume
+from dos.runs import complete, resume
 from dos.runs.declared import is_done
 from dos.runs.resume import Answer, Evidence, Policy, judge
 from dos.unknown import Unknown
@@ -77,7 +77,7 @@ def test_json_has_the_keys_that_callers_know():
     ],
 )
 def test_what_can_go_on_is_kept(answer, kept):
-    found = reachability.judge(resume.Verdict(answer=answer), suspended=True)
+    found = resume.judge_reachability(resume.Verdict(answer=answer), suspended=True)
     assert found.answer == kept
     assert found.reason.startswith("SUSPENDED") == (kept == "REACHABLE")
 

@@ -1,25 +1,107 @@
 """The agents by name, our own and those of other packages. Each is imported when it is used."""
 
+import re
+from collections import deque
+from collections.abc import Sequence
+from enum import StrEnum
 from functools import partial
 from importlib import import_module
-from typing import cast
+from typing import Protocol, cast
 
-from msgspec import structs
+from msgspec import field, structs
 
 from dos import plugins
+from dos.agents import stream
 from dos.agents.adapter import (
+    Activity,
     Adapter,
     AgentOutcome,
     Clocks,
     Found,
+    Heard,
     Launch,
     Settings,
     StreamState,
+    Usage,
+    Used,
+    Waiting,
     by_exit,
 )
-from dos.agents.line_adapter import Folded
 from dos.errors import BadInput
 from dos.unknown import Unknown, call_or_unknown
+
+LINES_KEPT = 20_000
+
+
+class LineAdapter(Protocol):
+    name: str
+    vendor: str
+    program: str
+    tested: tuple[str, str]
+
+    def launch(self, prompt: str, settings: Settings) -> Launch: ...
+
+    def parse(self, line: str) -> tuple[Heard, ...]: ...
+
+    def outcome(
+        self, lines: Sequence[str], exit_code: int | None, clocks: Clocks
+    ) -> AgentOutcome: ...
+
+
+class LineState(StreamState, frozen=True, kw_only=True):
+    """Unlike those of our own it is kept in one place: a copy of so many lines for each line would be dear."""
+
+    lines: deque[str] = field(default_factory=lambda: deque(maxlen=LINES_KEPT))
+    count: int = 0  # of all lines, also of those that are not kept
+    wholes: dict[str, Usage] = field(
+        default_factory=dict
+    )  # the newest word about all that was used, by model
+
+
+class FoldedLineAdapter:
+    """Such an adapter as a fold."""
+
+    def __init__(self, adapter: LineAdapter) -> None:
+        self._adapter = adapter
+        self.name, self.vendor, self.program = adapter.name, adapter.vendor, adapter.program
+        self.tested = adapter.tested
+
+    def launch(self, prompt: str, settings: Settings) -> Launch:
+        return self._adapter.launch(prompt, settings)
+
+    def begin(self) -> LineState:
+        return LineState()
+
+    def on_line(self, state: LineState, line: str) -> LineState:
+        state.lines.append(line)
+        state = structs.replace(stream.next_line(state, line), count=state.count + 1)
+        heard = self._adapter.parse(line)
+        for each in heard:
+            state = _with(state, each)
+        return structs.replace(
+            state, heard=tuple(each for each in heard if isinstance(each, Activity | Waiting))
+        )
+
+    def outcome(self, state: LineState, exit_code: int | None, clocks: Clocks) -> AgentOutcome:
+        """Its last lines may not tell of all that it used: then what was heard as it went does."""
+        ended = self._adapter.outcome(list(state.lines), exit_code, clocks)
+        if state.count <= LINES_KEPT or not state.usage:
+            return ended
+        return structs.replace(ended, usage=state.usage)
+
+
+def _with(state: LineState, heard: Heard) -> LineState:
+    if isinstance(heard, Waiting):
+        return structs.replace(state, waiting=heard)
+    state = structs.replace(state, waiting=None)
+    if not isinstance(heard, Used):
+        return state
+    if heard.whole:
+        wholes = {**state.wholes, heard.usage.model: heard.usage}
+        return structs.replace(
+            state, wholes=wholes, counted=wholes, parts={}
+        )  # whatever was counted is in it
+    return stream.uses(state, heard.usage, part=heard.part or None)
 
 
 class Guarded:
@@ -89,7 +171,7 @@ def find(name: str) -> Adapter:
     if name in NAMES:
         return Guarded(cast(Adapter, import_module(f"dos.agents.{name}")))
     for _, found in plugins.load(plugins.AGENTS, only=name, flaw=_flaw):
-        return Guarded(found if _is_fold(found) else Folded(found))
+        return Guarded(found if _is_fold(found) else FoldedLineAdapter(found))
     raise BadInput(
         f"there is no agent named {name!r}; the agents are {', '.join(names())}",
         hint="For any program: dos config set workers.command '[\"my-agent\"]', then "
@@ -114,3 +196,30 @@ def _flaw(loaded: object) -> str:
     ):
         wrong.append("tested")
     return f"has no usable {', '.join(wrong)}" if wrong else ""
+
+
+_NUMBER = re.compile(r"(?<![\d.])(\d{1,6}(?:\.\d{1,6}){1,3})(?![\d.]*\d)")
+
+
+class VersionVerdict(StrEnum):
+    TESTED = "tested"
+    NEWER = "newer"
+    OLDER = "older"
+    UNREADABLE = "unreadable"
+
+
+def judge_version(printed: str, tested: tuple[str, str]) -> VersionVerdict:
+    """By what `PROGRAM --version` printed. A bound counts as far as it is written: up to 2.1 holds every 2.1.x."""
+    if tested == ("", ""):
+        return VersionVerdict.TESTED
+    number = _NUMBER.search(printed)
+    if not number:
+        return VersionVerdict.UNREADABLE
+    told, oldest, newest = (_parts(each) for each in (number[1], *tested))
+    if told[: len(oldest)] < oldest:
+        return VersionVerdict.OLDER
+    return VersionVerdict.NEWER if told[: len(newest)] > newest else VersionVerdict.TESTED
+
+
+def _parts(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split(".") if part)

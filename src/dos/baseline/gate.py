@@ -2,12 +2,17 @@
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
+from typing import ClassVar
 
-from msgspec import Struct
+from msgspec import Struct, field, structs
 
 from dos.choices import ChoiceName
+from dos.journal.events.envelope import Event
+from dos.journal.events.limits import BaselineChecked
+from dos.journal.events.reader import FactReader
 from dos.questions.catalog import AnyQuestion
 from dos.questions.resources import BaselineFailed
+from dos.questions.state import Decisions
 from dos.verify.baseline import Result, Subject
 
 
@@ -17,7 +22,7 @@ class Check(Result, frozen=True, kw_only=True):
     at_ms: int = 0
 
 
-class Asked(Struct, frozen=True, kw_only=True):
+class CheckQuestion(Struct, frozen=True, kw_only=True):
     """A question that was put about a check, and what became of it."""
 
     id: str
@@ -43,7 +48,7 @@ class Plan(Struct, frozen=True, kw_only=True):
 def plan(
     subject: Subject,
     known: Mapping[Subject, Check],
-    asked: Sequence[Asked],
+    asked: Sequence[CheckQuestion],
     *,
     newest: Check | None = None,
     started_ms: int = 0,
@@ -74,7 +79,7 @@ def plan(
     return Plan(step=Step.WAIT, question=BaselineFailed.ask(check), why=found)
 
 
-def counts(check: Check, asked: Sequence[Asked], *, started_ms: int = 0) -> bool:
+def counts(check: Check, asked: Sequence[CheckQuestion], *, started_ms: int = 0) -> bool:
     """One that passed counts for good."""
     if check.is_good:
         return True
@@ -82,7 +87,7 @@ def counts(check: Check, asked: Sequence[Asked], *, started_ms: int = 0) -> bool
     return check.at_ms >= max([started_ms, *retried])
 
 
-def is_accepted(check: Result, asked: Sequence[Asked]) -> bool:
+def is_accepted(check: Result, asked: Sequence[CheckQuestion]) -> bool:
     """A person lets agents start all the same: on this tree; or, where the test sees no tree, with this command."""
     return any(
         each.choice == ChoiceName.START
@@ -91,3 +96,91 @@ def is_accepted(check: Result, asked: Sequence[Asked]) -> bool:
         and (each.fault == "blind" or each.subject.tree == check.tree)
         for each in asked
     )
+
+
+KEPT = 200
+_reader: FactReader[BaselineChecked] = FactReader(
+    BaselineChecked,
+    silent="""
+        lease_granted lease_renewed lease_released lease_expired lease_revoked lease_adopted lease_refused
+        spawn_intended worker_spawned worker_reaped lane_failed drain_requested fleet_started fleet_stopped
+        decision_forced run_minted run_begun unit_claimed unit_taken work_salvaged agent_started agent_ended
+        work_measured landing_intended unit_landed landing_refused unit_attempted iteration_committed
+        run_stopped id_allocated journal_pruned limit_hit limit_probed limit_lifted units_screened run_parked
+        landing_queued landing_deferred run_unparked agent_waiting agent_went_on pause_requested pause_ended
+        halt_requested spin_flagged decision_raised decision_answered plans_approved settings_approved
+        lane_cleared unit_cleared budget_warned budget_spent budget_promised baseline_started work_committed
+        fleet_found incident_found intent_declared extent_changed step_claimed step_verified run_suspended
+        resume_proposed run_resumed run_ended halt_proposed ledger_line_unreadable hook_fault receipt_issued
+        test_witnessed line_imported line_unreadable
+    """,
+)
+
+
+class Baselines(Struct, kw_only=True):
+    name: ClassVar[str] = "baselines"
+
+    checks: list[Check] = field(default_factory=list)  # the newest last
+    failures: dict[str, int] = field(default_factory=dict)  # by host
+
+    def apply(self, event: Event) -> None:
+        fact = _reader.decode(event)
+        if fact is None:
+            return
+        check = Check(**structs.asdict(fact), at_ms=event.at_ms)
+        self.checks = [*(each for each in self.checks if each.subject != check.subject), check][
+            -KEPT:
+        ]
+        if not check.is_good:
+            self.failures[fact.host] = max(fact.ordinal, self.failures.get(fact.host, 0))
+
+    def known(self) -> dict[Subject, Check]:
+        return {each.subject: each for each in self.checks}
+
+    def newest(self, host: str, commands: str) -> Check | None:
+        """The last check of these commands on a host, of whichever tree."""
+        of_host = (each for each in self.checks if (each.host, each.commands) == (host, commands))
+        return max(of_host, key=lambda each: each.at_ms, default=None)
+
+
+def as_fact(check: Check) -> BaselineChecked:
+    """What was written down of it."""
+    return BaselineChecked(
+        **{name: getattr(check, name) for name in BaselineChecked.__struct_fields__}
+    )
+
+
+def check_questions(decisions: Decisions) -> list[CheckQuestion]:
+    """The questions about checks, open and answered."""
+    found = [(each.question, "", 0) for each in decisions.open.values()]
+    found += [
+        (each.question, each.choice, each.answered_ms) for each in decisions.answered.values()
+    ]
+    return [
+        CheckQuestion(
+            id=question.id,
+            subject=question.checked,
+            fault=question.fault,
+            choice=choice,
+            answered_ms=answered_ms,
+        )
+        for question, choice, answered_ms in found
+        if isinstance(question, BaselineFailed)
+    ]
+
+
+def blocking_question(known: Baselines, decisions: Decisions, host: str) -> str:
+    """The question that keeps agents from starting on a host: open, or answered with `leave`; empty: none does."""
+    mine = [each for each in check_questions(decisions) if each.subject.host == host]
+    failed = max(
+        (each.at_ms for each in known.checks if each.host == host and not each.is_good), default=0
+    )
+    passed = max(
+        (each.at_ms for each in known.checks if each.host == host and each.is_good), default=0
+    )
+    for each in mine:
+        if not each.choice or (
+            each.choice == ChoiceName.LEAVE and each.answered_ms > failed > passed
+        ):
+            return each.id
+    return ""

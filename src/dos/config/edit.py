@@ -19,7 +19,7 @@ from dos.config.schema import Config
 from dos.config.toml_text import key_text, line_of, quoted, value_text
 from dos.errors import BadInput, ConfigInvalid
 from dos.fields import Key
-from dos.machine import file_lock
+from dos.machine import filesystem
 from dos.text import quote
 
 if TYPE_CHECKING:
@@ -262,7 +262,7 @@ def _alone(path: Path) -> Iterator[int]:
         raise _unwritten(path, target.parent, error) from error
     try:
         try:
-            is_ours = file_lock.take(folder, gives_up=file_lock.after(BUSY_SECONDS))
+            is_ours = filesystem.lock_file(folder, gives_up=filesystem.gives_up_after(BUSY_SECONDS))
         except OSError:
             is_ours = (
                 True  # a file system without locks: there the look just before writing has to do

@@ -1,6 +1,7 @@
 """Puts the commit gate into a repository's hooks and takes it out again. A hook of the user's goes on running."""
 
 import os
+import shlex
 import stat
 import sys
 from collections.abc import Sequence
@@ -11,10 +12,83 @@ from msgspec import Struct
 
 from dos.errors import BadInput, GitFailed, WorkspaceMissing
 from dos.git.repository import Writer
-from dos.hooks import script
 from dos.machine import process
 from dos.text import quote
 from dos.workspace import Workspace
+
+HOOKS = ("pre-commit", "reference-transaction")
+MARK = "# dos commit gate"
+KEPT = ".before-dos"  # what was there before lies beside it, under its name and this
+REFUSED = 5
+PYTHON_FLAGS = (
+    "-E",
+    "-P",
+)  # neither an agent's PYTHONPATH nor a folder of the repository stands for our modules
+
+_HEAD = """#!/bin/sh
+{mark}: `dos hooks git install` wrote this file, `dos hooks git remove` takes it out. Edits are lost.
+# It stops only agents of a fleet, who carry the number of their lease. Everybody else passes at once.
+kept="${{0%/*}}/{name}{kept}"
+if {free}; then
+  [ -x "$kept" ] || exit 0
+  exec "$kept" "$@"
+fi
+ask() {{
+  if [ -x {python} ]; then
+    {python} {flags} -m dos hooks git check {name}
+  elif command -v dos >/dev/null 2>&1; then
+    dos hooks git check {name}
+  else
+    echo 'dos: refused: the program that checks what agents commit is gone: {python_shown}' >&2
+    echo 'dos: Stop here and say so; a person puts it right with `dos hooks git install`.' >&2
+    return 1
+  fi
+  code=$?
+  [ $code -eq 0 ] && return 0
+  if [ $code -ne {refused} ]; then
+    echo "dos: refused: what an agent commits could not be checked (exit $code)" >&2
+    echo 'dos: Stop here and say so; a person puts it right with `dos hooks git install`.' >&2
+  fi
+  return 1
+}}
+"""
+
+# The hook of before may stage more files, so it comes first.
+_PRE_COMMIT = """if [ -x "$kept" ]; then
+  "$kept" "$@" || exit
+fi
+ask
+"""
+
+_REFERENCE_TRANSACTION = """lines=$(cat)
+case $lines in
+  *' HEAD'* | *' refs/heads/'* | *' refs/tags/'* | *' refs/dos/'* | *' refs/notes/dos'* | *'worktree'*'/HEAD'*)
+    printf '%s\\n' "$lines" | ask || exit 1 ;;
+esac
+[ -x "$kept" ] || exit 0
+printf '%s' "${lines:+$lines
+}" | "$kept" "$@"
+"""
+
+_NOT_AN_AGENT = '[ -z "$DOS_FENCE$DOS_LANE" ]'
+
+
+def hook_text(name: str) -> bytes:
+    """The whole hook. It names the Python that wrote it: an agent's PATH may lead to another one, or to none."""
+    is_commit = name == "pre-commit"
+    head = _HEAD.format(
+        mark=MARK,
+        name=name,
+        kept=KEPT,
+        free=_NOT_AN_AGENT if is_commit else f'{_NOT_AN_AGENT} || [ "$1" != prepared ]',
+        python=shlex.quote(sys.executable),
+        python_shown=sys.executable.replace("'", "'\\''"),
+        flags=" ".join(PYTHON_FLAGS),
+        refused=REFUSED,
+    )
+    body = _PRE_COMMIT if is_commit else _REFERENCE_TRANSACTION
+    return (head + body).encode("utf-8", "surrogateescape")
+
 
 LONGEST_LOOK = 4096  # bytes of a hook, to tell what it is
 
@@ -33,7 +107,7 @@ class Hook(Struct, frozen=True, kw_only=True):
 
     @property
     def kept(self) -> Path:
-        return self.path.with_name(self.path.name + script.KEPT)
+        return self.path.with_name(self.path.name + KEPT)
 
     @property
     def fresh(self) -> Path:
@@ -77,7 +151,7 @@ def find(workspace: Workspace) -> Place:
 
 
 def look(directory: Path) -> list[Hook]:
-    return [_seen(directory / name) for name in script.HOOKS]
+    return [_seen(directory / name) for name in HOOKS]
 
 
 def install(directory: Path) -> list[Hook]:
@@ -112,8 +186,8 @@ def _seen(path: Path) -> Hook:
     if not os.path.lexists(path):
         return Hook(path=path, state=State.MISSING, foreign=kept)
     content = b"" if path.is_symlink() else _content(path)
-    if script.MARK.encode() in content[:LONGEST_LOOK]:
-        current = content == script.text(path.name) and os.access(path, os.X_OK)
+    if MARK.encode() in content[:LONGEST_LOOK]:
+        current = content == hook_text(path.name) and os.access(path, os.X_OK)
         return Hook(path=path, state=State.IN_PLACE if current else State.OUTDATED, foreign=kept)
     # The same file under both names: an installation that was broken off before it wrote anything.
     began = kept and path.exists() and hook.kept.exists() and path.samefile(hook.kept)
@@ -135,7 +209,7 @@ def check_usable(hooks: Sequence[Hook]) -> None:
         _check_foreign(hook)
     import subprocess
 
-    words = [sys.executable, *script.PYTHON_FLAGS, "-m", "dos", "version"]
+    words = [sys.executable, *PYTHON_FLAGS, "-m", "dos", "version"]
     folder = Path(sys.executable).parent
     done = subprocess.run(
         words,
@@ -181,7 +255,7 @@ def _put_in(hook: Hook) -> None:
     """At every moment there is a hook: the old one until the new one takes its name."""
     if hook.state is State.IN_PLACE:
         return
-    hook.fresh.write_bytes(script.text(hook.path.name))
+    hook.fresh.write_bytes(hook_text(hook.path.name))
     hook.fresh.chmod(0o755)
     if hook.state is State.MISSING and os.path.lexists(hook.path) and not hook.kept.exists():
         os.link(hook.path, hook.kept)

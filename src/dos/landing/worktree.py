@@ -14,7 +14,7 @@ from dos.errors import GitFailed, GitUnanswered
 from dos.fleet.effects import Salvage, Worktree
 from dos.git.repository import AS_DOS, Writer
 from dos.landing import worktree_files
-from dos.machine import file_lock
+from dos.machine import filesystem
 from dos.text import join_some, slug
 
 GATE = "worktrees.gate"  # in the state directory
@@ -65,7 +65,9 @@ def _among_readers(gate: Path) -> Iterator[None]:
 @contextmanager
 def _locked(opened: int, gate: Path, *, shared: bool = False) -> Iterator[None]:
     try:
-        if not file_lock.take(opened, gives_up=file_lock.after(BUSY_SECONDS), shared=shared):
+        if not filesystem.lock_file(
+            opened, gives_up=filesystem.gives_up_after(BUSY_SECONDS), shared=shared
+        ):
             raise GitFailed(
                 f"another process has been making a worktree for {BUSY_SECONDS:g} s ({gate})",
                 hint="Look for a stopped `dos` process; `dos doctor` lists them.",

@@ -129,3 +129,25 @@ def _verdict(answer: Answer, reason: str, seen: Evidence, point: Point | None = 
         verified=point.verified if point else (),
         already_proposed=seen.proposed or bool(seen.successor),
     )
+
+
+class Reachability(StrEnum):
+    REACHABLE = "REACHABLE"
+    COLLECTIBLE = "COLLECTIBLE"
+
+
+class ReachabilityVerdict(Struct, frozen=True, kw_only=True):
+    answer: Reachability
+    reason: str = ""
+
+
+def judge_reachability(found: Verdict, *, suspended: bool) -> ReachabilityVerdict:
+    """What could go on stays, however old it is; and so does what could not be judged."""
+    if found.answer in (Answer.COMPLETE, Answer.UNRESUMABLE):
+        return ReachabilityVerdict(
+            answer=Reachability.COLLECTIBLE, reason=f"{found.answer}: {found.reason}"
+        )
+    parked = "SUSPENDED: " if suspended else ""
+    return ReachabilityVerdict(
+        answer=Reachability.REACHABLE, reason=f"{parked}{found.answer}: {found.reason}"
+    )

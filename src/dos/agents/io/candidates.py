@@ -1,13 +1,14 @@
 """The agents of dos.toml, in the order in which they are asked."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from hashlib import sha256
+from pathlib import Path
 
 from msgspec import Struct
 
-from dos.agents import registry
+from dos.agents import logins, registry
 from dos.agents.adapter import Adapter, Settings
-from dos.agents.io import credentials
 from dos.agents.logins import Credentials
 from dos.agents.policy import Agent
 from dos.config.load import FILE_NAME
@@ -16,8 +17,37 @@ from dos.config.toml_text import key_text, line_of
 from dos.errors import BadInput
 from dos.fields import Key
 from dos.limits.quota import Candidate
+from dos.machine import process
 from dos.units.io import units as sources
 from dos.units.unit import Unit
+
+
+def credentials_fingerprint(vendor: str, environment: Mapping[str, str]) -> Credentials:
+    """Changes when somebody logs in on this host; empty for a program whose credentials nobody here knows.
+
+    It tells of each file whether it is there, when it was changed and how large it is: never contents.
+    """
+    login = logins.LOGINS.get(vendor)
+    if login is None:
+        return Credentials()
+    home = environment.get("HOME") or os.path.expanduser("~")  # noqa: PTH111 - there may be no home
+    folder = environment.get(login.home_variable) or os.path.join(home, login.home)  # noqa: PTH118
+    looks = "\n".join(_file_stamp(Path(folder, name)) for name in login.files)
+    return Credentials(host=process.host(), digest=sha256(looks.encode()).hexdigest()[:16])
+
+
+def credentials_renewed(recorded: Credentials, now: Credentials) -> bool:
+    """What another host recorded cannot be compared with what lies here."""
+    is_known = bool(recorded.digest and now.digest)
+    return is_known and recorded.host == now.host and recorded.digest != now.digest
+
+
+def _file_stamp(path: Path) -> str:
+    try:
+        found = path.stat()
+    except OSError as error:
+        return f"{path.name}: {type(error).__name__}"
+    return f"{path.name}: {found.st_mtime_ns} {found.st_size} {found.st_ino}"
 
 
 class Employed(Struct, frozen=True, kw_only=True):
@@ -28,7 +58,7 @@ class Employed(Struct, frozen=True, kw_only=True):
 
     def login(self) -> Credentials:
         """How the credentials that it would be started with look now."""
-        return credentials.fingerprint(
+        return credentials_fingerprint(
             self.candidate.vendor, {**os.environ, **self.agent.environment}
         )
 

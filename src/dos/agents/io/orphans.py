@@ -11,9 +11,7 @@ from typing import TYPE_CHECKING
 
 from dos.git import repository
 from dos.lease import KEY_VARIABLE, Lease
-from dos.machine import dos_processes
-from dos.machine import process as holders
-from dos.machine import process as processes
+from dos.machine.process import dos_processes, gone, identify, system
 
 if TYPE_CHECKING:
     import psutil
@@ -73,14 +71,14 @@ def end_worker(state: Path, before: Sequence[Lease], mine: Lease) -> None:
     }
     import psutil
 
-    for found in dos_processes.running(state):
+    for found in dos_processes(state):
         was_here = found.option("--lane") == mine.lane and found.identity.pid != mine.pid
         if found.verb == "worker" and (
             was_here or (found.identity.pid, found.identity.started) in held
         ):
             try:
                 process = psutil.Process(found.identity.pid)
-                if processes.identify(process.pid) != found.identity:
+                if identify(process.pid) != found.identity:
                     continue  # the pid is another's now
                 process.kill()
             except (psutil.NoSuchProcess, psutil.AccessDenied):
@@ -108,9 +106,7 @@ def wait_for_git(tree: Path, *, of_workers: bool = False) -> None:
 
 
 def _may_live(lease: Lease) -> bool:
-    return (
-        lease.system == processes.system() and lease.pid != os.getpid() and not holders.gone(lease)
-    )
+    return lease.system == system() and lease.pid != os.getpid() and not gone(lease)
 
 
 def _left(workspace: str, lease: Lease) -> "Iterator[psutil.Process]":

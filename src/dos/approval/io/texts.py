@@ -6,6 +6,7 @@ committed one where that is newer. An agent can write to the disk, and configure
 """
 
 from collections.abc import Callable, Mapping
+from difflib import unified_diff
 from hashlib import sha256
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from dos.journal.store import Store
 from dos.questions.catalog import AnyQuestion
 from dos.questions.state import Decisions
 from dos.questions.texts import REMOVED, TextChanged
+from dos.units.io import documents
 from dos.unknown import Unknown
 
 MOST_QUESTIONS = (
@@ -261,3 +263,17 @@ def digest_of(text: str | None) -> str:
 def _same(one: str, other: str) -> bool:
     """A checkout may have changed the line ends."""
     return one.removeprefix("\ufeff").replace("\r\n", "\n") == other.replace("\r\n", "\n")
+
+
+def difference(store: Store, root: Path, asked: TextChanged) -> list[str]:
+    """What a question about a text is about, as a diff; none where the file is elsewhere, or changed again."""
+    name, text = asked.document, documents.read_text(root / asked.document)
+    if isinstance(text, Unknown) or (asked.where, asked.digest) != (where(root), digest_of(text)):
+        return []
+    facts = select(store.load(streams.APPROVALS), PlansApproved, SettingsApproved)
+    texts = [fact.documents[name] for _, fact in facts if name in fact.documents]
+    approved = next((each for each in texts if digest_of(each) == asked.approved), "")
+    lines = unified_diff(
+        approved.splitlines(), (text or "").splitlines(), "approved", "on disk", n=1, lineterm=""
+    )
+    return list(lines)

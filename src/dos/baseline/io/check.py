@@ -12,8 +12,8 @@ from msgspec import DecodeError, json, structs
 
 from dos.agents.io import orphans
 from dos.backoff import Backoff
-from dos.baseline import state
-from dos.baseline.state import Baselines
+from dos.baseline import gate
+from dos.baseline.gate import Baselines
 from dos.config.schema import Config
 from dos.fleet.population.policy import Workers
 from dos.git.repository import Reader, Writer
@@ -22,7 +22,7 @@ from dos.journal.events.limits import BaselineChecked
 from dos.landing import worktree, worktree_files
 from dos.landing.checks import Checks
 from dos.lease import Lease
-from dos.machine import execute, file_lock, process
+from dos.machine import execute, filesystem, process
 from dos.questions.state import Decisions
 from dos.receipts.io.acceptance import Accepted
 from dos.text import plural, replace_undecodable
@@ -97,7 +97,7 @@ class Baseline(BaselineCommands):
         """The question that keeps agents from starting on a host; empty: none does."""
         if not self.is_wanted:
             return ""
-        return state.holding(watch.state(Baselines), watch.state(Decisions), host)
+        return gate.blocking_question(watch.state(Baselines), watch.state(Decisions), host)
 
     def check(
         self,
@@ -167,7 +167,7 @@ class Baseline(BaselineCommands):
             self._folder.with_name("baseline.gate"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644
         )
         try:
-            if not file_lock.take(opened, gives_up=gives_up, pauses=LOCK_PAUSES):
+            if not filesystem.lock_file(opened, gives_up=gives_up, pauses=LOCK_PAUSES):
                 raise Stopped
             yield
         finally:

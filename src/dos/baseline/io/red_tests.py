@@ -3,10 +3,9 @@
 from collections.abc import Callable
 
 from dos.agents.io.halt_listener import HaltListener
-from dos.baseline import state
-from dos.baseline.gate import counts, is_accepted
+from dos.baseline import gate
+from dos.baseline.gate import Baselines, counts, is_accepted
 from dos.baseline.io.check import Baseline
-from dos.baseline.state import Baselines
 from dos.fleet.state.fleet import Fleet
 from dos.journal import fold
 from dos.journal.events.limits import BaselineChecked
@@ -49,7 +48,7 @@ class Surroundings:
         listener.raise_if_halted()
         if checked is None or checked.passed:
             return None
-        asked = state.asked(self._watch.state(Decisions))
+        asked = gate.check_questions(self._watch.state(Decisions))
         return None if is_accepted(checked, asked) else checked
 
     def _known(self) -> Baselines:
@@ -58,11 +57,11 @@ class Surroundings:
 
     def _checked_lately(self, subject: Subject) -> BaselineChecked | None:
         check = self._known().known().get(subject)
-        asked = state.asked(self._watch.state(Decisions))
+        asked = gate.check_questions(self._watch.state(Decisions))
         if check is None or not counts(
             check, asked, started_ms=self._watch.state(Fleet).started_ms
         ):
             return None
         # What passed long ago says nothing about the machine as it is now.
         is_late = self._now_ms() - check.at_ms > LATELY_MS
-        return None if check.passed and is_late else state.as_fact(check)
+        return None if check.passed and is_late else gate.as_fact(check)

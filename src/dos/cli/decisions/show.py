@@ -4,7 +4,7 @@ from typing import Annotated
 
 from msgspec import Struct, to_builtins
 
-from dos.approval.io import changes
+from dos.approval.io import texts
 from dos.cli.decisions import waiting
 from dos.questions import answer, view
 from dos.questions.texts import TextChanged
@@ -32,7 +32,7 @@ def run(args: Args, context: Context) -> Reply:
     waits = waiting.waits(context)
     data = to_builtins(view.row(found, now_ms, waits))
     if isinstance(found.question, TextChanged):
-        data["difference"] = changes.difference(
+        data["difference"] = texts.difference(
             journal, context.journal_world.workspace.root, found.question
         )
     text = view.render_one(found, now_ms, data.get("difference", ()), waits)

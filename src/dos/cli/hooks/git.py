@@ -59,18 +59,19 @@ def run(args: Args, context: Context) -> Reply:
 
 
 def _check(hook: str) -> Reply:
-    from dos.hooks import check, script
+    from dos.hooks import check
+    from dos.hooks.install import HOOKS, REFUSED
 
-    if hook not in script.HOOKS:
+    if hook not in HOOKS:
         raise BadInput(
             f"there is no check for the hook {quote(hook)}",
-            hint=f"The hooks are {', '.join(script.HOOKS)}.",
+            hint=f"The hooks are {', '.join(HOOKS)}.",
         )
     said = (
         "" if hook == "pre-commit" else sys.stdin.buffer.read().decode("utf-8", "surrogateescape")
     )
     refused = check.check(hook, said, os.environ)
-    return Reply(code=script.REFUSED, stderr=str(refused)) if refused else Reply()
+    return Reply(code=REFUSED, stderr=str(refused)) if refused else Reply()
 
 
 def _said(args: Args, place: "Place", before: "list[Hook]", after: "list[Hook]") -> Reply:

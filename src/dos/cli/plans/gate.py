@@ -12,7 +12,7 @@ from msgspec import DecodeError, Struct, json, to_builtins
 from dos.errors import BadInput
 from dos.loop import gate
 from dos.loop.gate import Gate, Verdict
-from dos.packets.io import named_packet as evidence
+from dos.packets.io import files
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
 
@@ -53,7 +53,7 @@ def run(args: Args, context: Context) -> Reply:
     verdict = (
         _classified(args.picks_json)
         if args.picks_json is not None
-        else gate.plan(evidence.gather(Path(args.packet)))
+        else gate.plan(files.read_dispositions(Path(args.packet)))
     )
     return Reply(
         code=CODES[verdict.answer],

@@ -18,11 +18,9 @@ from dos.errors import BadInput
 from dos.fleet import lane_entries
 from dos.loop import gate
 from dos.loop.gate import Gate
-from dos.packets import markdown, packet
-from dos.packets.io import files as packet_files
+from dos.packets import packet
 from dos.packets.io import gather
-from dos.packets.io import named_packet as written_packet
-from dos.packets.io.files import Written
+from dos.packets.io.files import Written, read_dispositions, write_packet
 from dos.packets.packet import Packet
 from dos.text import validated_name
 from dos.units.unit import Unit
@@ -74,23 +72,23 @@ def run(args: Args, context: Context) -> Reply:
     made = packet.plan(found, args.limit)
 
     def rendered(tag: str) -> str:
-        header = markdown.Header(
+        header = packet.Header(
             tag=tag,
             root=str(context.world.workspace.root),
             lanes=tuple(config.roster()),
             at=now.isoformat(timespec="seconds").replace("+00:00", "Z"),
             scope=tuple(scope),
         )
-        return markdown.render(made, header)
+        return packet.render_page(made, header)
 
     date = now.date().isoformat()
     if not args.write:
         text = f"{rendered(f'{date} (not written)')}\nverdict={made.verdict.answer}"
         return _reply(made, made.verdict, text, None)
     directory = context.world.workspace.root / config.paths.next_packets
-    files = packet_files.write(directory, made, date, rendered)
+    files = write_packet(directory, made, date, rendered)
     verdict = gate.plan(
-        written_packet.gather(files.dispositions)
+        read_dispositions(files.dispositions)
     )  # what was written decides, as for anybody else
     lines = [
         f"{pick.n}. {pick.plan_id} {pick.phase_id} — {pick.phase_title}" for pick in made.picks

@@ -60,9 +60,7 @@ def _reply(verdict: Verdict, waits: Waits | None = None) -> Reply:
 
 def _gathered(unit: str, context: Context, now: int) -> tuple[Evidence, Waits]:
     """What is known of the unit, and all that keeps it from being worked on: also what its lane waits for."""
-    from dos.backlog.io import (
-        pickable as evidence,  # who tells what is known does not pay for finding out
-    )
+    from dos.backlog.io import pickable as evidence
     from dos.fleet.io.reader import FleetReader
 
     found = FleetReader(context.world).outlook(now_ms=now)

@@ -7,9 +7,9 @@ from pathlib import Path
 from shlex import quote
 
 from dos.agents import registry
-from dos.agents import versions as version
 from dos.agents.adapter import Adapter
-from dos.agents.versions import Verdict
+from dos.agents.registry import VersionVerdict as Verdict
+from dos.agents.registry import judge_version
 from dos.config import edit as commands
 from dos.config import infer as surroundings
 from dos.config.explain import nearest
@@ -69,7 +69,7 @@ def untested(world: World) -> list[Finding]:
         told = versions(world).get(adapter.program)
         if not isinstance(told, str):
             continue
-        verdict = version.judge(told, adapter.tested)
+        verdict = judge_version(told, adapter.tested)
         if verdict in (Verdict.NEWER, Verdict.OLDER):
             what = f"{adapter.program} is {told.strip()}, {verdict} than the versions that dos was tested with"
             newest = adapter.tested[1]

@@ -9,10 +9,9 @@ from dos.doctor.subjects import store
 from dos.doctor.subjects.finding import Finding, error, warning
 from dos.fleet.state.fleet import Fleet
 from dos.journal import fold
-from dos.machine import dos_processes
 from dos.machine import process as processes
-from dos.machine.dos_processes import Running
-from dos.machine.process import Identity
+from dos.machine.process import DosProcess as Running
+from dos.machine.process import Identity, dos_arguments, dos_processes
 from dos.world import World
 
 SETTLING_SECONDS = 120.0  # a process that begins or ends may be without a lease for so long
@@ -30,7 +29,7 @@ def running(world: World) -> list[Running]:
         _may_be_ours(entry.name) for entry in os.scandir("/proc")
     ):
         return []
-    return dos_processes.running(world.workspace.state)
+    return dos_processes(world.workspace.state)
 
 
 def _may_be_ours(pid: str) -> bool:
@@ -39,7 +38,7 @@ def _may_be_ours(pid: str) -> bool:
     try:
         with open(f"/proc/{pid}/cmdline", "rb") as file:  # noqa: PTH123 - asked of every process there is
             words = file.read().decode("utf-8", "replace").split("\0")
-        return "dos" in "".join(words) and dos_processes.words_of(words[:-1]) is not None
+        return "dos" in "".join(words) and dos_arguments(words[:-1]) is not None
     except OSError:  # it ended meanwhile, or it is another user's and so none of this workspace's
         return False
 

@@ -19,7 +19,7 @@ from dos.journal.events.lanes import LeaseAdopted, LeaseGranted
 from dos.journal.events.reader import FactReader, select
 from dos.journal.store import Reading, readable
 from dos.lease import Lease
-from dos.machine import dos_processes, process
+from dos.machine import process
 
 LAUNCH_MS = int(reconcile.START_SECONDS * 1000)
 PAGE = 32
@@ -63,7 +63,7 @@ def never_came(starts: Starts, directory: Path) -> bool:
         return False
     if starts.pid:
         return process.is_gone(starts.pid, starts.pid_started)
-    running = dos_processes.running(directory)
+    running = process.dos_processes(directory)
     return not any(found.option("--run-id") == starts.run_id for found in running)
 
 

@@ -9,16 +9,15 @@ from collections.abc import Callable
 from msgspec import structs
 
 from dos.agents.adapter import Ending
-from dos.agents.io import candidates, credentials
+from dos.agents.io import candidates
 from dos.approval.io.plans import PlanTexts
 from dos.approval.io.settings import SettingsText
 from dos.backlog.attempt_state import Attempts
 from dos.backlog.io import survey
 from dos.backlog.io.target import OnTarget
 from dos.baseline import gate
-from dos.baseline import state as checked
+from dos.baseline.gate import Baselines, check_questions
 from dos.baseline.io.check import BaselineCommands
-from dos.baseline.state import Baselines
 from dos.config.schema import Config
 from dos.fleet import lane_entries
 from dos.fleet import observation as lookouts
@@ -206,7 +205,7 @@ class FleetObserver:
         found = {}
         for employed in candidates.in_use(self.config, units):
             for limit in quota.in_use(limits, [employed.candidate]):
-                if limit.ending == Ending.AUTH and credentials.was_renewed(
+                if limit.ending == Ending.AUTH and candidates.credentials_renewed(
                     limit.login, employed.login()
                 ):
                     found[limit.key.path] = limit
@@ -220,7 +219,7 @@ class FleetObserver:
         return gate.plan(
             self.baseline.subject(commit),
             known.known(),
-            checked.asked(answers),
+            check_questions(answers),
             newest=known.newest(host, self.baseline.commands),
             started_ms=state.started_ms,
             cleared=self._has_started(state, host),

@@ -15,8 +15,8 @@ from dos.agents.io import logs, orphans
 from dos.approval.io.settings import SettingsText
 from dos.backlog.io.target import OnTarget
 from dos.baseline import gate
+from dos.baseline.gate import Baselines
 from dos.baseline.io.check import Baseline
-from dos.baseline.state import Baselines
 from dos.config.load import LoadedConfig, parse
 from dos.config.schema import Config
 from dos.errors import Conflict

@@ -17,9 +17,9 @@ from dos.approval.io.plans import PlanTexts
 from dos.backlog.attempt_state import Attempts
 from dos.backlog.io import survey as backlog
 from dos.backlog.io.target import OnTarget
+from dos.baseline.gate import Baselines
 from dos.baseline.io.check import Baseline
 from dos.baseline.io.red_tests import Surroundings
-from dos.baseline.state import Baselines
 from dos.config.schema import Config
 from dos.errors import BadInput, Conflict, Fenced, Halted
 from dos.fleet import choose_agent as choosing

@@ -24,7 +24,7 @@ from dos.journal.clock import Clock, SystemClock
 from dos.journal.events.envelope import Event
 from dos.journal.store import NOTHING, Entry, Foreseen
 from dos.lease import Lease
-from dos.machine import file_lock
+from dos.machine import filesystem
 from dos.regions import Mode
 from dos.text import comparison_key
 
@@ -176,8 +176,10 @@ class SqliteBackend:
         if self._gate_file is None:
             gate = self.path.with_name(self.path.name + "-gate")
             self._gate_file = os.open(gate, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-        if not file_lock.take(
-            self._gate_file, gives_up=file_lock.after(self._busy_seconds), pauses=_GATE_PAUSES
+        if not filesystem.lock_file(
+            self._gate_file,
+            gives_up=filesystem.gives_up_after(self._busy_seconds),
+            pauses=_GATE_PAUSES,
         ):
             raise StoreBusy(
                 f"another process has held the write lock of {self.path} for {self._busy_seconds:g} s",

@@ -40,9 +40,7 @@ def decode(event: Event) -> "AnyFact | None":
 
 
 def _met(name: str) -> _Kind | None:
-    from dos.journal.events.catalog import (
-        KINDS,  # a verb that decodes nothing does not pay for all kinds of facts
-    )
+    from dos.journal.events.catalog import KINDS
     from dos.journal.events.upgrades import UPGRADES
 
     with _making:

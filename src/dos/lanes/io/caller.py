@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 
 from dos.lease import KEY_VARIABLE, Lease, key_hash
-from dos.machine import dos_processes, process
+from dos.machine import process
 from dos.workspace import Workspace
 
 
@@ -72,11 +72,11 @@ def _by_ancestor(
     for lease in workers:
         if lease.pid == ancestor and process.running(lease):
             return _of(lease, found_by)
-    words = dos_processes.words_of(process.command(ancestor))
+    words = process.dos_arguments(process.command(ancestor))
     if (
-        words and dos_processes.verb(words) == "worker"
+        words and process.verb_of(words) == "worker"
     ):  # also one that has lost its lease, or is of another workspace
-        return Agent(lane=dos_processes.option(words, "--lane"), found_by=found_by)
+        return Agent(lane=process.option_of(words, "--lane"), found_by=found_by)
     if workspace is None:
         return None
     carried = process.environment(ancestor)

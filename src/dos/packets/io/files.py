@@ -1,16 +1,19 @@
 """Writes a packet: the page, the prompts and the dispositions, each whole or not at all, under one number."""
 
 import os
+import re
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
 from msgspec import Struct
 
-from dos.errors import BadInput
-from dos.packets import markdown, prompts
-from dos.packets.packet import Packet
+from dos.errors import BadInput, StaleDispositionContract
+from dos.loop import gate
+from dos.packets import prompts
+from dos.packets.packet import Packet, encode_dispositions
 from dos.packets.prompts import Shippable
+from dos.text import quote
 
 
 def sidecar(packet: Path) -> Path:
@@ -41,7 +44,9 @@ class Written(Struct, frozen=True, kw_only=True):
     dispositions: Path
 
 
-def write(directory: Path, packet: Packet, date: str, render: Callable[[str], str]) -> Written:
+def write_packet(
+    directory: Path, packet: Packet, date: str, render: Callable[[str], str]
+) -> Written:
     """`render` gives the page for a tag. The page comes last: who sees it finds the files it speaks of."""
     try:
         directory.mkdir(parents=True, exist_ok=True)
@@ -71,7 +76,7 @@ def _claim(directory: Path, packet: Packet, date: str) -> Written:
             dispositions=directory / f".dispositions-{tag}.json",
         )
         if not files.packet.exists() and _put(
-            files.dispositions, markdown.dispositions(packet, tag), only_new=True
+            files.dispositions, encode_dispositions(packet, tag), only_new=True
         ):
             return files
     raise BadInput(
@@ -104,3 +109,41 @@ def _ignore(directory: Path) -> None:
     home = next((place for place in (directory, *directory.parents) if place.name == ".dos"), None)
     if home and not (home / ".gitignore").exists():
         (home / ".gitignore").write_text("*\n", encoding="utf-8")
+
+
+LARGEST_FILE = 16 << 20
+_NAME = re.compile(r"\.dispositions-(?P<tag>.+)\.json")
+
+
+def read_dispositions(path: Path) -> gate.Packet:
+    """The race is looked for first: who lost it wrote no picks, or half of them."""
+    named = _NAME.fullmatch(path.name)
+    if named and _race(path.with_name(f".race-{named['tag']}.json")):
+        return gate.Packet(raced=True)
+    return gate.Packet(picks=gate.dispositions(_read(path), str(path)))
+
+
+def _race(path: Path) -> bool:
+    try:
+        return path.is_file() and gate.is_race(path.read_bytes()[:LARGEST_FILE])
+    except OSError:
+        return False  # nothing that can be read says that there was one
+
+
+def _read(path: Path) -> bytes:
+    try:
+        if not path.is_file():
+            what = "is not a file" if path.exists() else "does not exist"
+            raise StaleDispositionContract(
+                f"{path} {what}", hint="Give the path of a .dispositions-TAG.json file."
+            )
+        if (size := path.stat().st_size) > LARGEST_FILE:
+            raise StaleDispositionContract(
+                f"{path} has {size} bytes", hint=f"At most {LARGEST_FILE} are read."
+            )
+        return path.read_bytes()
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+        raise StaleDispositionContract(
+            f"{quote(str(path))}: {why}", hint="Give the path of a readable file."
+        ) from error

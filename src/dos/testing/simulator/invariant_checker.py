@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any, assert_never
 
 from dos import regions
-from dos.baseline import state as baselines
+from dos.baseline import gate
 from dos.baseline.gate import Check, is_accepted
 from dos.choices import ChoiceName
 from dos.fleet.population.reconcile import START_SECONDS
@@ -285,7 +285,7 @@ class Watch:
         newest = max(
             (each for each in site.baselines.checks if each.host == host), key=_at, default=None
         )
-        asked = [each for each in baselines.asked(site.decisions) if each.subject.host == host]
+        asked = [each for each in gate.check_questions(site.decisions) if each.subject.host == host]
         if newest is None or not (newest.is_good or is_accepted(newest, asked)):
             found = newest.fault if newest else "unchecked"
             raise Broken(
@@ -354,7 +354,7 @@ class Watch:
         """The open question about a host's surroundings; empty: there is none."""
         mine = (
             each
-            for each in baselines.asked(self.site.decisions)
+            for each in gate.check_questions(self.site.decisions)
             if each.subject.host == host and not each.choice
         )
         return next((each.id for each in mine), "")

@@ -7,7 +7,7 @@ from msgspec import Struct, structs
 from dos import run_ids
 from dos.backlog.io.target import Shown
 from dos.baseline import gate
-from dos.baseline import state as checked
+from dos.baseline.gate import check_questions
 from dos.errors import Conflict
 from dos.fleet import effects
 from dos.fleet import observe as observing
@@ -136,7 +136,7 @@ class FleetPerformers:
         return gate.plan(
             self._subject(host),
             site.baselines.known(),
-            checked.asked(site.decisions),
+            check_questions(site.decisions),
             newest=site.baselines.newest(host.name, COMMANDS),
             started_ms=site.fleet.started_ms,
             cleared=cleared,

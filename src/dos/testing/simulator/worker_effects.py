@@ -7,7 +7,7 @@ from typing import TypeVar
 from msgspec import structs
 
 from dos.backlog.io import survey as backlog
-from dos.baseline import state
+from dos.baseline import gate
 from dos.errors import Conflict, Fenced, Halted
 from dos.fleet import choose_agent as choosing
 from dos.fleet import effects
@@ -240,7 +240,9 @@ class WorkerPerformers:
         """The question that keeps agents from starting on a host."""
         site = self.site
         return (
-            state.holding(site.baselines, site.decisions, host) if site.setting.is_checked else ""
+            gate.blocking_question(site.baselines, site.decisions, host)
+            if site.setting.is_checked
+            else ""
         )
 
     def backlog(

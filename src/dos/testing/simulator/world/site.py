@@ -9,7 +9,7 @@ from typing import TypeVar
 from msgspec import structs
 
 from dos.backlog.attempt_state import Attempts
-from dos.baseline.state import Baselines
+from dos.baseline.gate import Baselines
 from dos.config.load import FILE_NAME
 from dos.fleet.effect import Steps, do
 from dos.fleet.effects import Pause
