@@ -9,7 +9,7 @@ from pathlib import Path
 
 from dos.backlog.io import landed
 from dos.fleet.state.fleet import Fleet, Unit
-from dos.verify.io.memory import Memory
+from dos.verify.io.verdict_cache import Memory
 from dos.world import World
 from histories import make
 from table import median, show

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from dos.config.schema import Config
-from dos.units.io import units
+from dos.units.io import sources
 from dos.units.markdown import document
 from dos.workspace import find
 from table import median, show
@@ -53,7 +53,7 @@ def main() -> None:
         (root / "dos.toml").touch()
         subprocess.run(["git", "init", "--quiet", "."], cwd=root, check=True)
         place = find(root)
-        found = len(units.read(place, Config()).units)
+        found = len(sources.read(place, Config()).units)
         assert found == count * UNITS, found
         environment = {
             name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"
@@ -75,7 +75,7 @@ def main() -> None:
                 "",
                 lambda: [path.read_bytes() for path in sorted(root.glob("docs/**/*-plan.md"))],
             ),
-            "files to units": ("read the files", lambda: units.read(place, Config())),
+            "files to units": ("read the files", lambda: sources.read(place, Config())),
             "python -c pass": ("", command(sys.executable, "-c", "pass")),
             "dos enumerate, one document": (
                 "python -c pass",

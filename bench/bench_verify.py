@@ -8,8 +8,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from dos.verify.io import look
-from dos.verify.io.look import Ask
+from dos.verify.io import verifier
+from dos.verify.io.verifier import Ask
 from dos.world import World
 from histories import make
 from table import median, show
@@ -60,7 +60,7 @@ def acts(root: Path, cache: Path) -> Acts:
 
     def within(*units: tuple[str, str]) -> Callable[[], object]:
         return lambda: [
-            each for each in look.verify(World(root), units or None, Ask()) if not each.shipped
+            each for each in verifier.verify(World(root), units or None, Ask()) if not each.shipped
         ]
 
     many = [("MANY", f"MANY{number}") for number in range(UNITS)]

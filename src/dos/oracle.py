@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from dos.verify.io import look
-from dos.verify.io.look import Ask
+from dos.verify.io import verifier
+from dos.verify.io.verifier import Ask
 from dos.verify.shipped import Answer, Candidate, Contradiction, Tier, Verdict
 from dos.world import World
 
@@ -30,4 +30,4 @@ def batch_is_shipped(
     """The verdict on each pair, from one read of history."""
     wanted = list(dict.fromkeys(pairs))
     with World(Path(workspace).absolute(), lenient=True) as world:
-        return dict(zip(wanted, look.verify(world, wanted, ask), strict=True))
+        return dict(zip(wanted, verifier.verify(world, wanted, ask), strict=True))

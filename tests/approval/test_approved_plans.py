@@ -11,7 +11,7 @@ from dos.journal import fold
 from dos.questions import state
 from dos.questions.state import Decisions
 from dos.questions.texts import REMOVED
-from dos.units.io import units as sources
+from dos.units.io import sources
 from dos.workspace import find
 from dos.world import open_journal
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from dos.audit.claim_kinds import ClaimKind, claim
 from dos.verify import file_kinds
 from dos.verify.file_kinds import Kind, kind
-from dos.verify.ship_shaped import is_ship_shaped
+from dos.verify.mentions import is_ship_shaped
 
 UNITS = [
     "AUTH1: x", "auth1: x", "cache layer Phase 1: y", "feat: x (docs/42 Phase 3)", "AUTH Phase 2 — z", "AUTH AUTH1: x",

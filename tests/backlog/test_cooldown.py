@@ -8,9 +8,9 @@ from amounts import EXAMPLES
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dos.backlog import cooldown, priority
-from dos.backlog.attempts import Attempt, AttemptOutcome
-from dos.backlog.cooldown import Answer, Evidence, Policy
+from dos.backlog import cooldown
+from dos.backlog.attempts import FreshnessEvidence, judge_freshness
+from dos.backlog.cooldown import Answer, Attempt, AttemptOutcome, Evidence, Policy
 
 T = 1000
 WINDOW, ERROR_WINDOW = 21_600_000, 1_800_000
@@ -138,7 +138,7 @@ def test_the_order_of_attempts_does_not_matter_in_many_histories(drawn, now_ms, 
 def test_what_was_never_tried_goes_first_and_then_what_was_tried_longest_ago(
     attempted, last_ms, freshness, key
 ):
-    seen = priority.Evidence(unit_id="U", attempted=attempted, last_attempt_ms=last_ms)
-    shown = json.loads(msgspec.json.encode(priority.judge(seen)))
+    seen = FreshnessEvidence(unit_id="U", attempted=attempted, last_attempt_ms=last_ms)
+    shown = json.loads(msgspec.json.encode(judge_freshness(seen)))
     assert shown.keys() == {"unit_id", "freshness", "last_attempt_ms", "sort_key", "reason"}
     assert (shown["freshness"], shown["sort_key"], shown["unit_id"]) == (freshness, key, "U")

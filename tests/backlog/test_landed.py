@@ -14,8 +14,8 @@ from dos.git.repository import Reader
 from dos.journal import streams
 from dos.journal.events.fleet import UnitLanded
 from dos.unknown import Unknown
-from dos.verify.io.look import Look
-from dos.verify.io.memory import Memory
+from dos.verify.io.verdict_cache import Memory
+from dos.verify.io.verifier import Look
 from dos.workspace import find
 from dos.world import World, open_journal
 

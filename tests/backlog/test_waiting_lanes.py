@@ -5,8 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import structs
 
-from dos.backlog.attempt_state import Attempts
-from dos.backlog.io import clear, survey
+from dos.backlog.attempts import Attempts
+from dos.backlog.io import attempts, survey
 from dos.backlog.pickable import MOST_DEATHS
 from dos.config.schema import Config
 from dos.errors import BadInput
@@ -335,15 +335,15 @@ def test_units_that_are_cleared_by_hand_are_tried_at_once_also_while_a_question_
     failed, words
 ):
     failed.ask(failed.asked()[0])
-    chosen = clear.chosen(failed.units, words, failed.store)
+    chosen = attempts.units_to_clear(failed.units, words, failed.store)
     assert [unit.name for unit in chosen] == ["P/A1", "P/A2"]
-    clear.clear(failed.store, [(unit, "api") for unit in chosen], by="ann")
+    attempts.clear_units(failed.store, [(unit, "api") for unit in chosen], by="ann")
     assert failed.open() == ["P/A1", "P/A2", "P/A3"] and len(failed.closings()) == 1
 
 
 def test_a_unit_that_is_cleared_by_hand_has_to_be_in_a_plan(failed):
     with pytest.raises(BadInput, match="no plan has the unit 'P/A9'"):
-        clear.chosen(failed.units, ["P/A9"], failed.store)
+        attempts.units_to_clear(failed.units, ["P/A9"], failed.store)
 
 
 def test_a_retried_lane_takes_up_its_cooling_units_whatever_it_stopped_for(story):

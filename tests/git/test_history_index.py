@@ -14,8 +14,8 @@ import pytest
 from dos.errors import GitFailed
 from dos.git import history_cache, log, message_index
 from dos.git.repository import Writer
-from dos.verify.io import look
-from dos.verify.io.look import Ask
+from dos.verify.io import verifier
+from dos.verify.io.verifier import Ask
 from dos.verify.naming import Message, Name, words
 from dos.workspace import find as workspace
 from dos.world import World
@@ -325,7 +325,7 @@ def test_while_one_makes_it_another_answers_without(long, base, monkeypatch):
 
 
 def answers(root, *, uses_index=True, unit=UNIT):
-    verdict = look.verify(World(root), [unit], Ask(uses_index=uses_index))[0]
+    verdict = verifier.verify(World(root), [unit], Ask(uses_index=uses_index))[0]
     return verdict.answer.value, verdict.sha
 
 

@@ -16,8 +16,8 @@ from dos.config.load import load
 from dos.git.repository import Writer
 from dos.hooks import check, install
 from dos.landing import branch, worktree
-from dos.lanes.io.lane import rules
-from dos.lanes.io.request import request
+from dos.lanes.io.gather import admission_rules
+from dos.lanes.io.held_leases import lease_request
 from dos.lease import Lease
 from dos.loop.types import StopReason
 from dos.text import slug
@@ -53,7 +53,7 @@ class Agent:
             for lease in journal.leases():
                 journal.release(lease.fence)
             taken = journal.acquire(
-                request(config, "one", run_id="R"), rules(self.place.root, config)
+                lease_request(config, "one", run_id="R"), admission_rules(self.place.root, config)
             )
         assert isinstance(taken, Lease)
         branch.raise_fence(Writer(self.repository.root), "one", taken.fence)

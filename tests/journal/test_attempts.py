@@ -7,10 +7,9 @@ from hypothesis import strategies as st
 from lease_histories import START_MS, FakeClock, memory_store
 from log_files import exported, written
 
-from dos.backlog import attempt_state, cooldown
-from dos.backlog.attempt_state import Attempts, made, released_attempt
-from dos.backlog.attempts import AttemptOutcome
-from dos.backlog.cooldown import Evidence, Policy
+from dos.backlog import attempts, cooldown
+from dos.backlog.attempts import Attempts, made, released_attempt
+from dos.backlog.cooldown import AttemptOutcome, Evidence, Policy
 from dos.journal import fold, streams
 from dos.journal.events.fleet import UnitAttempted
 from dos.journal.transfer.transfer import import_lines
@@ -137,7 +136,7 @@ def test_the_fold_knows_all_that_a_cooldown_needs_in_many_histories(
 
 
 def test_only_so_many_units_are_remembered_and_the_newest_ones(monkeypatch):
-    monkeypatch.setattr(attempt_state, "UNITS_KEPT", 3)
+    monkeypatch.setattr(attempts, "UNITS_KEPT", 3)
     clock = FakeClock()
     store = memory_store(clock)
     for unit in "ABCDAE":

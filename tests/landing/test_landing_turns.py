@@ -24,7 +24,7 @@ from dos.journal.events import limits as engine_events
 from dos.landing import branch as landing
 from dos.landing.queue import LandingQueue
 from dos.lanes import admission
-from dos.lanes.io.request import request
+from dos.lanes.io.held_leases import lease_request
 from dos.lease import Lease, Request
 from dos.regions import region
 from dos.units.unit import Landing
@@ -96,7 +96,7 @@ def test_who_queued_first_goes_first_and_the_next_is_woken_when_that_is_over(pai
 def test_a_holder_that_was_killed_is_passed_at_once_though_its_lease_stands(repository):
     second = Contender(repository, "two")
     dead = structs.replace(
-        request(second.acting.config, "one", run_id="RID-dead"),
+        lease_request(second.acting.config, "one", run_id="RID-dead"),
         pid=NO_SUCH_PROCESS,
         pid_started=1.0,
         ttl_ms=600_000,

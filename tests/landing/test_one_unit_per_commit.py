@@ -12,7 +12,7 @@ from dos.backlog.io import landed
 from dos.backlog.io.landed import Landed, NotLanded
 from dos.config.load import load
 from dos.landing import measure
-from dos.units.io import units as sources
+from dos.units.io import sources
 from dos.world import World
 
 PLAN = """# A plan

@@ -14,7 +14,7 @@ from dos.journal import fold
 from dos.loop.gate import Mode
 from dos.loop.types import LoopState
 from dos.units.unit import Unit
-from dos.verify.io import look as shipped
+from dos.verify.io import verifier
 from dos.world import World
 
 PLAN = """# A plan
@@ -40,7 +40,7 @@ def work(repository: Repository):
 
 def verified(repository: Repository, unit: str = "A1") -> str:
     with World(repository.root) as world:
-        return shipped.verify(world, [("DEMO", unit)], shipped.Ask(ref="main"))[0].answer
+        return verifier.verify(world, [("DEMO", unit)], verifier.Ask(ref="main"))[0].answer
 
 
 def measured(repository: Repository) -> list[tuple[str, str]]:

@@ -20,8 +20,8 @@ from dos.journal.events.fleet import UnitClaimed
 from dos.landing import branch as local
 from dos.landing import remote_fetch, remote_push
 from dos.landing import target as targets
-from dos.lanes.io.lane import rules
-from dos.lanes.io.request import request
+from dos.lanes.io.gather import admission_rules
+from dos.lanes.io.held_leases import lease_request
 from dos.lease import Lease, Refusal
 from dos.machine import process as holders
 from dos.units.unit import Landing
@@ -485,9 +485,9 @@ class Host:
     ) -> Lease | Refusal:
         monkeypatch.setenv("DISPATCH_HOST_ID", self.name)
         asked = structs.replace(
-            request(self.config, lane, run_id=f"RUN-{self.name}"), ttl_ms=ttl_ms
+            lease_request(self.config, lane, run_id=f"RUN-{self.name}"), ttl_ms=ttl_ms
         )
-        return self.journal.acquire(asked, rules(self.place.root, self.config))
+        return self.journal.acquire(asked, admission_rules(self.place.root, self.config))
 
 
 def test_clones_of_one_remote_share_one_journal(postgres, here, there, monkeypatch):

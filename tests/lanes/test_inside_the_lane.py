@@ -10,7 +10,7 @@ from dos.doctor.subjects.lanes import Tracked
 from dos.git.repository import Writer
 from dos.landing import measure, shared_tree
 from dos.lanes import scope
-from dos.lanes.io import scope as scope_evidence
+from dos.lanes.io.gather import scope_evidence
 from dos.loop.io import liveness
 from dos.verify import footprint
 from dos.world import World
@@ -74,5 +74,5 @@ def test_a_name_of_git_s_means_the_same_wherever_work_is_measured(tmp_path) -> N
         lease.fence
     ].commits_since_start == len(INSIDE)
     with World(place.root) as world:
-        seen = scope_evidence.gather(world, world.config, lane="api", base=base, head=each[-1])
+        seen = scope_evidence(world, world.config, lane="api", base=base, head=each[-1])
     assert len(scope.judge(seen).refused_files) == len(OUTSIDE)

@@ -15,8 +15,8 @@ from dos.fleet.io.worker_effects import WorkerEffects
 from dos.journal.backends.memory import MemoryBackend
 from dos.journal.store import Store
 from dos.lanes import admission
-from dos.lanes.io import hold
-from dos.lanes.io.hold import Holding
+from dos.lanes.io import held_leases
+from dos.lanes.io.held_leases import HeldLeases
 from dos.lease import Lease, Request
 from dos.machine import process
 from dos.regions import region
@@ -42,19 +42,19 @@ def store() -> Store:
 
 
 def test_a_lease_that_is_taken_again_has_one_keeper_and_then_none(store):
-    before, holding, lease = keepers(), Holding(lambda: store), acquire(store, "one")
+    before, holding, lease = keepers(), HeldLeases(lambda: store), acquire(store, "one")
     for _ in range(5):
-        holding.keep(lease, asked_at=hold.now())
+        holding.keep(lease, asked_at=held_leases.lease_seconds())
     assert keepers() == before + 1
     holding.let_go(lease.fence)
     assert keepers() == before
 
 
 def test_the_loss_of_any_lease_ends_a_pause_and_one_that_was_given_back_does_not(store):
-    holding = Holding(lambda: store)
+    holding = HeldLeases(lambda: store)
     kept, lost = acquire(store, "one"), acquire(store, "two", ttl_ms=400)
     for lease in (kept, lost):
-        holding.keep(lease, asked_at=hold.now())
+        holding.keep(lease, asked_at=held_leases.lease_seconds())
     store.revoke(lost.fence, version=lost.version, reason="test")
     began = time.monotonic()
     holding.pause(PATIENCE)

@@ -10,7 +10,7 @@ from dos.errors import Fenced, StoreUnreachable
 from dos.journal.backends.memory import MemoryBackend
 from dos.journal.store import Store
 from dos.lanes import admission
-from dos.lanes.io.hold import Keeper
+from dos.lanes.io.held_leases import LeaseRenewer
 from dos.lease import Lease, Request
 from dos.regions import region
 
@@ -25,7 +25,7 @@ def acquire(store: Store, ttl_ms: int) -> Lease:
 def test_it_renews_until_it_is_stopped():
     store = Store(MemoryBackend())
     lease = acquire(store, 400)
-    keeper = Keeper(lease, lambda: store)
+    keeper = LeaseRenewer(lease, lambda: store)
     keeper.start()
     wait_for(
         lambda: [event.kind for event in store.tail()].count("lease_renewed") >= 5, "it is renewed"
@@ -41,7 +41,7 @@ def test_a_lease_that_was_taken_away_is_told():
     store = Store(MemoryBackend())
     lease = acquire(store, 400)
     store.revoke(lease.fence, version=lease.version, reason="test")
-    keeper = Keeper(lease, lambda: store)
+    keeper = LeaseRenewer(lease, lambda: store)
     keeper.start()
     assert keeper.lost.wait(PATIENCE)
     with pytest.raises(Fenced):
@@ -52,7 +52,7 @@ def test_a_journal_that_cannot_be_reached_means_loss_when_the_time_is_over_and_n
     def unreachable() -> Store:
         raise StoreUnreachable("gone")
 
-    keeper = Keeper(acquire(Store(MemoryBackend()), 1000), unreachable)
+    keeper = LeaseRenewer(acquire(Store(MemoryBackend()), 1000), unreachable)
     began = time.monotonic()
     keeper.start()
     assert keeper.lost.wait(PATIENCE)
@@ -68,7 +68,7 @@ def test_a_renewal_that_is_stuck_on_its_way_means_loss_too():
             stuck.wait(PATIENCE)
             return super().renew(fences)
 
-    keeper = Keeper(lease, lambda: Frozen(store.backend))
+    keeper = LeaseRenewer(lease, lambda: Frozen(store.backend))
     keeper.start()
     assert not keeper.is_lost()
     wait_for(keeper.is_lost, "the loss is told")
@@ -78,7 +78,7 @@ def test_a_renewal_that_is_stuck_on_its_way_means_loss_too():
 
 def test_a_lease_whose_time_is_over_is_proven_by_a_renewal_before_anything_is_done():
     store = Store(MemoryBackend())
-    mine = Keeper(acquire(store, 100), lambda: store)
+    mine = LeaseRenewer(acquire(store, 100), lambda: store)
     time.sleep(0.2)
     mine.check(store, doubtful=False)
     assert [event.kind for event in store.tail()].count("lease_renewed") == 1, "nobody has taken it"
@@ -91,7 +91,7 @@ def test_a_lease_whose_time_is_over_is_proven_by_a_renewal_before_anything_is_do
 def test_a_lease_that_is_doubtful_is_proven_though_its_time_is_not_over():
     store = Store(MemoryBackend())
     lease = acquire(store, 60_000)
-    keeper = Keeper(lease, lambda: store)
+    keeper = LeaseRenewer(lease, lambda: store)
     keeper.check(store, doubtful=True)
     store.release(lease.fence)
     keeper.check(store, doubtful=False)

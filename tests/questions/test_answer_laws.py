@@ -5,9 +5,9 @@ from any_question import BY_CLASS, questions
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from dos.backlog.attempt_state import Attempts
+from dos.backlog.attempts import Attempts
 from dos.backlog.cooldown import judge
-from dos.backlog.io import cooldown
+from dos.backlog.io import attempts
 from dos.fleet.state.fleet import Fleet
 from dos.journal import fold, streams
 from dos.journal.backends.memory import MemoryBackend
@@ -116,5 +116,7 @@ def cooling(store, units):
     tried, _ = fold.current(store, Attempts)
     now_ms = store.now_ms()
     return {
-        unit for unit in units if judge(cooldown.of(unit, None, Fleet(), tried, now_ms=now_ms)).held
+        unit
+        for unit in units
+        if judge(attempts.unit_evidence(unit, None, Fleet(), tried, now_ms=now_ms)).held
     }

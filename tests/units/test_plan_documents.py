@@ -7,7 +7,7 @@ import pytest
 from dos.config.schema import Config, Lanes, Paths
 from dos.errors import BadInput
 from dos.units.io import documents as plan_documents
-from dos.units.io import units
+from dos.units.io import sources
 from dos.units.unit import Trouble
 from dos.workspace import find
 
@@ -28,7 +28,7 @@ def written(place, **documents):
 
 def test_documents_are_read_in_the_order_of_their_names_and_the_first_unit_wins(place):
     written(place, b="## X U1: later\n", a="## X U1: earlier\n## U2: own\n")
-    found = units.read(place, Config())
+    found = sources.read(place, Config())
     assert [(unit.name, unit.title) for unit in found.units] == [
         ("X/U1", "earlier"),
         ("A/U2", "own"),
@@ -41,7 +41,7 @@ def test_documents_are_read_in_the_order_of_their_names_and_the_first_unit_wins(
 @pytest.mark.parametrize("data", [b"\xff\xfe\0## U1: odd\n", b"## U1: x\n\0"])
 def test_a_document_that_is_not_text_is_a_problem_and_not_an_error(place, data):
     (place.root / "docs" / "x-plan.md").write_bytes(data)
-    found = units.read(place, Config())
+    found = sources.read(place, Config())
     assert found.units == ()
     assert [(problem.kind, problem.document) for problem in found.problems] == [
         (Trouble.UNREADABLE, "docs/x-plan.md")
@@ -50,7 +50,7 @@ def test_a_document_that_is_not_text_is_a_problem_and_not_an_error(place, data):
 
 def test_bytes_that_are_not_utf8_do_not_hide_the_units_around_them(place):
     (place.root / "docs" / "x-plan.md").write_bytes(b"caf\xe9\n## U1: caf\xe9\n")
-    (unit,) = units.read(place, Config()).units
+    (unit,) = sources.read(place, Config()).units
     assert unit.title == "caf\N{REPLACEMENT CHARACTER}"
 
 
@@ -58,7 +58,7 @@ def test_what_is_no_file_is_passed_over_without_waiting_for_it(place):
     (place.root / "docs" / "a-plan.md").mkdir()
     os.mkfifo(place.root / "docs" / "b-plan.md")
     (place.root / "docs" / "c-plan.md").symlink_to("nowhere")
-    assert units.read(place, Config()).units == ()
+    assert sources.read(place, Config()).units == ()
 
 
 def test_the_work_trees_of_agents_hold_no_plans(place):
@@ -72,7 +72,7 @@ def test_the_work_trees_of_agents_hold_no_plans(place):
 def test_a_document_that_may_not_be_read_is_a_problem(place):
     written(place, a="## U1: x\n")
     (place.root / "docs" / "a-plan.md").chmod(0)
-    assert "Permission denied" in str(units.read(place, Config()).problems[0])
+    assert "Permission denied" in str(sources.read(place, Config()).problems[0])
 
 
 @pytest.mark.parametrize("glob", ["/etc/*.md", ""])
@@ -85,13 +85,13 @@ def test_a_pattern_for_no_files_is_an_error_that_says_what_to_type(place, glob):
 def test_a_file_that_grows_beyond_all_measure_is_not_read(place, monkeypatch):
     monkeypatch.setattr(plan_documents, "LARGEST_BYTES", 10)
     written(place, a="## U1: x and more\n")
-    assert "larger than 10 bytes" in str(units.read(place, Config()).problems[0])
+    assert "larger than 10 bytes" in str(sources.read(place, Config()).problems[0])
 
 
 def test_lanes_are_checked_by_any_name_that_leads_to_one(place):
     lanes = Lanes(concurrent=("api",), trees={"api": ("api/**",)}, aliases={"backend": "api"})
     written(place, a="## U1: x\n- lane: API\n## U2: y\n- lane: backend\n## U3: z\n- lane: web\n")
-    found = units.read(place, Config(lanes=lanes))
+    found = sources.read(place, Config(lanes=lanes))
     assert [problem.what for problem in found.problems] == [
         "unit A/U3 names the lane 'web', which is not declared"
     ]
@@ -99,12 +99,15 @@ def test_lanes_are_checked_by_any_name_that_leads_to_one(place):
 
 def test_headings_that_only_count_are_shown_and_never_offered(place):
     written(place, a="## 1. Background\n## 2. Design\n")
-    assert units.read(place, Config()).units == ()
-    assert [unit.name for unit in units.read(place, Config(), counted=True).units] == ["A/1", "A/2"]
+    assert sources.read(place, Config()).units == ()
+    assert [unit.name for unit in sources.read(place, Config(), counted=True).units] == [
+        "A/1",
+        "A/2",
+    ]
 
 
 def test_the_glob_of_the_configuration_is_used(place):
     (place.root / "PLAN.md").write_text("## U1: x\n")
     assert [
-        unit.name for unit in units.read(place, Config(paths=Paths(plans_glob="PLAN.md"))).units
+        unit.name for unit in sources.read(place, Config(paths=Paths(plans_glob="PLAN.md"))).units
     ] == ["PLAN/U1"]

@@ -11,7 +11,7 @@ from patience import PATIENCE
 from dos.config.schema import Config, Lanes, Plans
 from dos.errors import BadInput
 from dos.machine import commands, process
-from dos.units.io import units
+from dos.units.io import sources
 from dos.units.unit import Claim, Trouble
 from dos.workspace import find
 
@@ -28,12 +28,12 @@ def from_beads(place, *issues, where=".beads", name="issues.jsonl"):
     (place.root / ".beads").mkdir(exist_ok=True)
     lines = [issue if isinstance(issue, bytes) else json.encode(issue) for issue in issues]
     (place.root / ".beads" / name).write_bytes(b"\n".join(lines))
-    return units.read(place, Config(lanes=LANES, plans=Plans(source="beads", beads=where)))
+    return sources.read(place, Config(lanes=LANES, plans=Plans(source="beads", beads=where)))
 
 
 def from_command(place, script, **more):
     plans = Plans(source="command", command=(sys.executable, "-c", script), **more)
-    return units.read(place, Config(lanes=LANES, plans=plans))
+    return sources.read(place, Config(lanes=LANES, plans=plans))
 
 
 def test_issues_are_units_and_the_urgent_come_first(place):
@@ -120,7 +120,7 @@ def test_one_file_can_be_named(place):
 def test_a_place_without_issues_is_an_error(place, where):
     (place.root / "empty").mkdir()
     with pytest.raises(BadInput, match="no issues") as raised:
-        units.read(place, Config(plans=Plans(source="beads", beads=where)))
+        sources.read(place, Config(plans=Plans(source="beads", beads=where)))
     assert "dos config set plans.beads" in raised.value.hint
 
 
@@ -190,7 +190,7 @@ def test_a_program_that_fails_is_an_error_that_shows_what_it_said(place):
 
 def test_a_program_that_is_not_there_is_an_error(place):
     with pytest.raises(BadInput, match="cannot be started"):
-        units.read(place, Config(plans=Plans(source="command", command=("no-such-program",))))
+        sources.read(place, Config(plans=Plans(source="command", command=("no-such-program",))))
 
 
 def test_a_program_that_hangs_is_ended_with_all_that_it_started(place):

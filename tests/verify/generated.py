@@ -10,8 +10,8 @@ from pathlib import Path
 from hypothesis import strategies as st
 from msgspec import Struct, field
 
-from dos.verify.io import look
-from dos.verify.io.look import Ask
+from dos.verify.io import verifier
+from dos.verify.io.verifier import Ask
 from dos.verify.shipped import Verdict
 from dos.world import World
 
@@ -217,7 +217,7 @@ class Written:
     def verify(self, unit: tuple[str, str], at: int | None = None, **ask: object) -> Verdict:
         """The verdict on a unit at a node; without the index, unless it is asked for."""
         ref = self.shas[self.story.tip if at is None else at]
-        return look.verify(
+        return verifier.verify(
             World(self.root), [unit], Ask(**{"ref": ref, "uses_index": False, **ask})
         )[0]
 

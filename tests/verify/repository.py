@@ -5,8 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from dos.verify.io import look
-from dos.verify.io.look import Ask
+from dos.verify.io import verifier
+from dos.verify.io.verifier import Ask
 from dos.verify.shipped import Verdict
 from dos.world import World
 
@@ -71,4 +71,4 @@ class Repository:
         return done.returncode, done.stdout, done.stderr
 
     def verify(self, plan: str, phase: str, **ask: object) -> Verdict:
-        return look.verify(World(self.root), [(plan, phase)], Ask(**ask))[0]
+        return verifier.verify(World(self.root), [(plan, phase)], Ask(**ask))[0]

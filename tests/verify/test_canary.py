@@ -2,7 +2,7 @@
 
 import pytest
 
-from dos.verify import canary
+from dos.verify import file_kinds
 
 
 @pytest.mark.parametrize(
@@ -11,7 +11,7 @@ from dos.verify import canary
      "Shop.Tests/Price.cs", "app/src/androidTest/A.kt", "e2e-tests/a.ts", "lib/price_spec.rb", "unit_tests/a.c"],
 )  # fmt: skip
 def test_a_test_is_not_emptied_since_an_empty_test_passes(path):
-    assert not canary.is_program(path)
+    assert not file_kinds.is_program(path)
 
 
 @pytest.mark.parametrize(
@@ -20,4 +20,4 @@ def test_a_test_is_not_emptied_since_an_empty_test_passes(path):
      "inspect.go", "testutil.go", "src/manifest/x.ts"],
 )  # fmt: skip
 def test_a_name_that_only_sounds_like_one_is_the_program(path):
-    assert canary.is_program(path)
+    assert file_kinds.is_program(path)

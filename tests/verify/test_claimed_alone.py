@@ -2,16 +2,16 @@
 
 import pytest
 
-from dos.verify import claimed_alone
+from dos.verify import mentions
 from dos.verify.naming import Message, Name
-from dos.verify.stamp import Stamp
+from dos.verify.policy import Stamp
 
 CLAIMED = Name("AUTH", "AUTH1")
 OTHERS = [Name("AUTH", f"AUTH{number}") for number in range(2, 7)]
 
 
-def others(text: str) -> claimed_alone.Named:
-    return claimed_alone.others(Message.of(text), CLAIMED, [CLAIMED, *OTHERS])
+def others(text: str) -> mentions.OtherUnits:
+    return mentions.other_units(Message.of(text), CLAIMED, [CLAIMED, *OTHERS])
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_a_second_name_is_found(text, named):
     ],
 )
 def test_prose_names_nobody(text):
-    assert others(text) == claimed_alone.Named()
+    assert others(text) == mentions.OtherUnits()
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_a_faint_name_is_left_to_whoever_can_see_the_files(text, faintly):
 
 def test_another_spelling_of_the_claimed_unit_is_no_other_unit():
     same = Name("AUTH", "Phase 1")
-    found = claimed_alone.others(
+    found = mentions.other_units(
         Message.of("AUTH1: log in\n\nUnit: AUTH/Phase 1"), CLAIMED, [CLAIMED, same]
     )
     assert found.plainly == ()
@@ -74,7 +74,7 @@ def test_another_spelling_of_the_claimed_unit_is_no_other_unit():
 def test_a_part_of_a_unit_may_be_named_by_way_of_the_whole():
     stamp = Stamp(sub_phase_parent_fallback=True)
     part, whole = Name("AUTH", "AUTH1-port", stamp), Name("AUTH", "AUTH1", stamp)
-    found = claimed_alone.others(
+    found = mentions.other_units(
         Message.of("AUTH AUTH1: the port\n\nUnit: AUTH/AUTH1"), whole, [part, whole]
     )
     assert found.plainly == ()
@@ -84,7 +84,7 @@ def test_a_part_of_a_unit_may_be_named_by_way_of_the_whole():
 def test_a_trailer_names_nothing_that_could_be_planned_later(more):
     auth = Name("AUTH", "AUTH1")
     for text in (f"Do\n\nUnit: AUTH1\nUnit: {more}", f"Do\n\nUnit: AUTH/AUTH1, {more}"):
-        assert claimed_alone.others(Message.of(text), auth, [auth]).plainly == (more,)
+        assert mentions.other_units(Message.of(text), auth, [auth]).plainly == (more,)
 
 
 @pytest.mark.parametrize(
@@ -92,4 +92,4 @@ def test_a_trailer_names_nothing_that_could_be_planned_later(more):
 )
 def test_a_careless_trailer_names_no_other_unit(named):
     unit = Name("DEMO", "A1")
-    assert claimed_alone.others(Message.of(f"Do\n\nUnit: {named}"), unit, [unit]).plainly == ()
+    assert mentions.other_units(Message.of(f"Do\n\nUnit: {named}"), unit, [unit]).plainly == ()

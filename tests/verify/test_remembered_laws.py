@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from dos.backlog.io import landed
 from dos.errors import DosError
 from dos.fleet.state.fleet import Fleet, Unit
-from dos.verify.io import look
-from dos.verify.io.look import Ask
-from dos.verify.io.memory import Memory
+from dos.verify.io import verifier
+from dos.verify.io.verdict_cache import Memory
+from dos.verify.io.verifier import Ask
 from dos.world import World
 
 MAIN = "refs/heads/main"
@@ -34,7 +34,7 @@ def visited(story: Story, picks: list[int], *, grows: bool) -> list[int]:
 
 def whole(world, names):
     pairs = [tuple(name.split("/")) for name in names]
-    found = look.verify(world, pairs, Ask(ref=MAIN, is_vouched=False, uses_index=False))
+    found = verifier.verify(world, pairs, Ask(ref=MAIN, is_vouched=False, uses_index=False))
     return dict(zip(names, found, strict=True))
 
 

@@ -215,8 +215,8 @@ def test_a_unit_about_removing_something_is_done_by_removing_it(repository):
 @pytest.mark.parametrize(
     ("read", "text"),
     [
-        (fields.files, "+a/" * 33_000),
-        (fields.files, "@a/" * 33_000),
+        (fields.mentioned_files, "+a/" * 33_000),
+        (fields.mentioned_files, "@a/" * 33_000),
         (lambda text: content.substance("x.php", text), "'\\" * 50_000),
         (lambda text: content.substance("x.rb", text), '"\\' * 50_000),
     ],

@@ -36,12 +36,11 @@ from dos.git import message_index
 from dos.verbs.table import VERBS
 from dos.verify import shipped, survival
 from dos.verify.footprint import Print
-from dos.verify.io import look as evidence
-from dos.verify.io.look import Ask
+from dos.verify.io import verifier
+from dos.verify.io.verifier import Ask
 from dos.verify.naming import Message, Name, Naming, Rung
-from dos.verify.policy import Policy
+from dos.verify.policy import Policy, Stamp
 from dos.verify.shipped import Answer, Evidence, Seen, Tier, Verdict
-from dos.verify.stamp import Stamp
 from dos.verify.survival import Fate, File
 from dos.world import World
 
@@ -266,7 +265,7 @@ def events():
 
 
 def asked(root: Path, **ask: object) -> list[Verdict]:
-    return evidence.verify(World(root), EVENTS, Ask(**ask))
+    return verifier.verify(World(root), EVENTS, Ask(**ask))
 
 
 def test_the_eventful_history_has_all_kinds_of_answers(events):
@@ -474,10 +473,10 @@ def check_all_units_are_answered_as_each_is(drawn):
     with written(story) as repository:
         world = World(repository.root)
         ask = Ask(ref=repository.shas[story.tip])
-        together = evidence.verify(world, None, ask)
+        together = verifier.verify(world, None, ask)
         assert [(verdict.plan, verdict.phase) for verdict in together] == UNITS
         assert together == [
-            evidence.verify(World(repository.root), [unit], ask)[0] for unit in UNITS
+            verifier.verify(World(repository.root), [unit], ask)[0] for unit in UNITS
         ]
 
 

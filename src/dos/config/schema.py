@@ -26,7 +26,7 @@ from dos.regions import Region
 from dos.units.policy import Grammar as Enumerate
 from dos.units.policy import Lifecycle, Plans, Transition
 from dos.verify.policy import Policy as Verify
-from dos.verify.stamp import Stamp
+from dos.verify.policy import Stamp
 from dos.witness.policy import Ci, Evidence, Judges
 
 

@@ -15,7 +15,7 @@ from dos.lanes.admission import KERNEL_FILES
 from dos.machine import filesystem
 from dos.run_ids import ALPHABET
 from dos.unknown import Unknown
-from dos.verify.io import recognised
+from dos.verify import mentions
 from dos.version import VERSION
 from dos.world import World
 
@@ -101,8 +101,8 @@ def _verifiability(
 ) -> Verifiability:
     return Verifiability(
         commits_read=len(commits),
-        ship_shaped=len(recognised.ship_shaped(commits)),
-        recognized=len(recognised.naming(commits, units, config.stamp)),
+        ship_shaped=len(mentions.ship_shaped_commits(commits)),
+        recognized=len(mentions.commits_naming(commits, units, config.stamp)),
         grammar=config.stamp.style,
     )
 

@@ -15,8 +15,8 @@ from dos.lease import Lease
 from dos.receipts.io.acceptance import Accept, Accepted
 from dos.text import join_some, printable_path, replace_undecodable
 from dos.units.unit import Unit
-from dos.verify import claimed_alone
-from dos.verify.io import look as oracle
+from dos.verify import mentions
+from dos.verify.io import verifier
 from dos.verify.naming import Message, Name
 from dos.verify.policy import Policy
 from dos.verify.shipped import Contradiction, judge
@@ -82,10 +82,10 @@ def unnamed(unit: Unit) -> str:
 
 def unproven(workspace: Workspace, unit: Unit, *, base: str, head: str) -> str:
     """Why the commits from a base to a head do not show the unit; empty when they do."""
-    ask = oracle.Ask(ref=head, since=base, is_vouched=False)
+    ask = verifier.Ask(ref=head, since=base, is_vouched=False)
     try:
         with World(workspace.root, lenient=True) as world:
-            (seen,), policy = oracle.gather(world, [(unit.plan, unit.id)], ask)
+            (seen,), policy = verifier.gather(world, [(unit.plan, unit.id)], ask)
     except BadInput as error:
         return f"whether it shipped cannot be told: {error.message}"
     # Nobody can have run or watched yet what has not landed: all that counts is what git itself shows.
@@ -116,19 +116,19 @@ def named_besides(
     with World(workspace.root, lenient=True) as world, Objects(world.git) as objects:
         # By the grammar before the work and after it: one that only a commit in between declares hides nothing.
         stamps = dict.fromkeys(
-            oracle.Look(world, objects, oracle.Ask(ref=ref)).stamp for ref in (base, head)
+            verifier.Look(world, objects, verifier.Ask(ref=ref)).stamp for ref in (base, head)
         )
         for sha in commits:
             commit = objects.commit(sha)
             message = Message.of(commit.message if commit else "")
             for stamp in stamps:
                 names = [Name(each.plan, each.id, stamp) for each in declared]
-                found = claimed_alone.others(message, Name(unit.plan, unit.id, stamp), names)
+                found = mentions.other_units(message, Name(unit.plan, unit.id, stamp), names)
                 if found.plainly:
                     return _told(unit, sha, found.plainly)
                 faint |= dict.fromkeys(found.faintly, sha)
-        ask = oracle.Ask(ref=head, since=base, is_vouched=False)
-        verdicts = oracle.verify(world, list(faint), ask) if faint else []
+        ask = verifier.Ask(ref=head, since=base, is_vouched=False)
+        verdicts = verifier.verify(world, list(faint), ask) if faint else []
     shipped = [(each.plan, each.phase) for each in verdicts if each.shipped]
     return (
         _told(unit, faint[shipped[0]], [f"{plan}/{phase}" for plan, phase in shipped])

@@ -7,7 +7,7 @@ from msgspec import Struct, json, structs, to_builtins
 
 from dos.loop.gate import DISPOSITIONS_SCHEMA, Disposition, Verdict, classify
 from dos.packets.prompts import Pick
-from dos.units.markdown import lines
+from dos.units.markdown import blocks
 from dos.units.unit import Claim, Unit
 
 
@@ -173,5 +173,5 @@ def _rendered_pick(pick: Pick) -> str:
 
 def rendered_picks(text: str) -> list[tuple[int, str, str]]:
     """The picks that a packet's page shows: number, plan and phase."""
-    found = (_PICK.match(line) for line in lines.read(text).visible)
+    found = (_PICK.match(line) for line in blocks.read_text(text).visible)
     return [(int(match["n"]), match["plan"], match["phase"]) for match in found if match]

@@ -12,7 +12,7 @@ from functools import cached_property
 from msgspec import Struct
 
 from dos.verify import unfinished
-from dos.verify.stamp import Stamp
+from dos.verify.policy import Stamp
 
 # What may not follow a name, nor stand before it: AUTH1 is not AUTH10, AUTH1.1 or AUTH1-port.
 _END = r"(?![^\W_]|[.\-])"

@@ -18,7 +18,7 @@ from dos.errors import BadInput
 from dos.fields import Key
 from dos.limits.quota import Candidate
 from dos.machine import process
-from dos.units.io import units as sources
+from dos.units.io import sources
 from dos.units.unit import Unit
 
 

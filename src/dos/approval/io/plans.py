@@ -15,7 +15,7 @@ from dos.questions.catalog import AnyQuestion
 from dos.questions.state import Decisions
 from dos.questions.texts import PlanChanged
 from dos.units.io import documents as plan_documents
-from dos.units.io import units as sources
+from dos.units.io import sources
 from dos.units.portfolio import Portfolio
 from dos.units.unit import Unit
 from dos.workspace import Workspace

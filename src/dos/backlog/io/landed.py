@@ -19,10 +19,10 @@ from dos.git.history_cache import is_shallow
 from dos.git.repository import Reader
 from dos.journal import fold
 from dos.receipts.io import find
-from dos.units.io import units as sources
+from dos.units.io import sources
 from dos.units.unit import Unit
 from dos.unknown import Unknown
-from dos.verify.io.memory import Memory
+from dos.verify.io.verdict_cache import Memory
 from dos.verify.shipped import Answer, Source, Verdict
 from dos.witness.belief import Answer as Effect
 from dos.world import World

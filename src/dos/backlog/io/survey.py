@@ -3,9 +3,9 @@
 from collections.abc import Collection, Sequence
 
 from dos.backlog import pickable
-from dos.backlog.attempt_state import Attempts
-from dos.backlog.io import cooldown
-from dos.backlog.io import pickable as standing
+from dos.backlog.attempts import Attempts
+from dos.backlog.io import attempts
+from dos.backlog.io.gather import evidence_without_cooldown
 from dos.choices import ChoiceName
 from dos.config.schema import Config
 from dos.errors import BadInput, Conflict
@@ -19,7 +19,7 @@ from dos.questions.catalog import AnyQuestion
 from dos.questions.state import Decisions
 from dos.questions.units import LandingBlocked
 from dos.runs import complete
-from dos.units.io import units as sources
+from dos.units.io import sources
 from dos.units.portfolio import Portfolio
 from dos.units.unit import Trouble, Unit
 from dos.workspace import Workspace
@@ -48,11 +48,13 @@ def survey(
     }  # in order, and quick to look up
     left = [unit for unit in mine if unit.name not in landed]
     judged = [
-        (unit, pickable.judge(standing.standing(unit, fleet, (), now_ms=now_ms))) for unit in left
+        (unit, pickable.judge(evidence_without_cooldown(unit, fleet, (), now_ms=now_ms)))
+        for unit in left
     ]
     tried = Attempts() if tried is None else tried
     rests = {
-        unit.name: cooldown.of_unit(unit, fleet, tried, config, now_ms=now_ms) for unit in left
+        unit.name: attempts.unit_cooldown(unit, fleet, tried, config, now_ms=now_ms)
+        for unit in left
     }
     resting = {name: rest for name, rest in rests.items() if rest.held}
     return Backlog(

@@ -18,7 +18,7 @@ from dos.questions.state import Decisions
 from dos.questions.units import UnitUndone
 from dos.units.unit import Unit
 from dos.unknown import Unknown
-from dos.verify.io.memory import Memory
+from dos.verify.io.verdict_cache import Memory
 from dos.workspace import Workspace
 from dos.world import World
 

@@ -26,7 +26,7 @@ from dos.machine import execute, filesystem, process
 from dos.questions.state import Decisions
 from dos.receipts.io.acceptance import Accepted
 from dos.text import plural, replace_undecodable
-from dos.verify import canary
+from dos.verify import file_kinds
 from dos.verify.baseline import NOTHING_TO_EMPTY, Answer, Subject
 from dos.workspace import Workspace
 
@@ -290,14 +290,14 @@ class _Run:
         """Empty the program's files; how many there were."""
         tree = self._inside.tree
         tracked = [path for path in self._inside.paths_of("HEAD") if (tree / path).is_file()]
-        found = canary.sources(tracked, _runner(tree, self._workers.test, tracked))
+        found = file_kinds.files_to_empty(tracked, _runner(tree, self._workers.test, tracked))
         written = [
             path
             for path in found
             if not (tree / path).is_symlink() and (tree / path).stat().st_size
         ]
         for path in written:
-            (tree / path).write_text(canary.emptied(path))
+            (tree / path).write_text(file_kinds.placeholder_text(path))
         return len(written)
 
 
@@ -318,7 +318,9 @@ def _runner(tree: Path, command: str, tracked: list[str]) -> str:
     """The test command, with the text of what it runs in turn: the files that it names must stay."""
     texts = [command, *(_read(tree / name) for name in _RUNNERS), *_scripts(tree / "package.json")]
     for path in tracked:
-        if path.rpartition(".")[2] in canary.SHELL and canary.is_named(path, "\n".join(texts)):
+        if path.rpartition(".")[2] in file_kinds.SHELL and file_kinds.is_named_by_runner(
+            path, "\n".join(texts)
+        ):
             texts.append(_read(tree / path))
     return "\n".join(texts)
 

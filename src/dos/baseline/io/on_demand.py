@@ -24,7 +24,7 @@ from dos.landing.checks import Checks
 from dos.lease import Lease
 from dos.machine import execute, process
 from dos.regions import region
-from dos.units.io import units
+from dos.units.io import sources as units
 from dos.units.unit import Claim, Trouble, Unit
 from dos.verify.baseline import BLIND_ADVICE, Result
 from dos.world import World

@@ -12,7 +12,7 @@ from msgspec import Struct, structs, to_builtins
 from dos import run_ids
 from dos.backlog import pickable
 from dos.backlog.io import attempts, survey
-from dos.backlog.io import pickable as evidence
+from dos.backlog.io.gather import evidence_without_cooldown, placement_problem, with_cooldown
 from dos.backlog.pickable import Verdict
 from dos.errors import BadInput
 from dos.fleet import lane_entries
@@ -92,14 +92,14 @@ def run(args: Args, context: Context) -> Reply:
 
 
 def _holds(world: World, fleet: Seen, lanes: list[tuple[Unit, str]]) -> list[Verdict]:
-    tried, state = attempts.recorded(world), fleet.on_target
+    tried, state = attempts.recorded_attempts(world), fleet.on_target
     holds = []
     units = held_units.gated([unit for unit, _ in lanes], state, fleet.answers)
     for unit, (_, lane) in zip(units, lanes, strict=True):
-        seen = evidence.standing(unit, state, fleet.live_runs, now_ms=fleet.now_ms)
-        seen = evidence.rested(unit, seen, state, tried, world.config)
+        seen = evidence_without_cooldown(unit, state, fleet.live_runs, now_ms=fleet.now_ms)
+        seen = with_cooldown(unit, seen, state, tried, world.config)
         holds.append(
-            pickable.judge(structs.replace(seen, unparseable=evidence.unplaced(unit, lane)))
+            pickable.judge(structs.replace(seen, unparseable=placement_problem(unit, lane)))
         )
     return holds
 

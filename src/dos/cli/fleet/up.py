@@ -24,7 +24,7 @@ from msgspec import Struct, to_builtins
 from dos import workspace
 from dos.agents.io import candidates, logs
 from dos.approval.io import approve
-from dos.backlog.io import clear, survey
+from dos.backlog.io import attempts, survey
 from dos.cli.terminal import footer
 from dos.cli.terminal.hangup import Terminal
 from dos.config.schema import Config
@@ -194,8 +194,10 @@ def _retry(words: list[str] | None, context: Context) -> None:
     if words is None:
         return
     config = context.policy
-    units = clear.chosen(survey.read_units(context.world.workspace, config), words, context.journal)
-    clear.clear(
+    units = attempts.units_to_clear(
+        survey.read_units(context.world.workspace, config), words, context.journal
+    )
+    attempts.clear_units(
         context.journal,
         [(unit, lane_entries.lane_of(unit, config) or "") for unit in units],
         by=actor(),

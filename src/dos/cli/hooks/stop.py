@@ -96,7 +96,7 @@ def _seen(args: Args, told: dialects.Event, context: Context) -> stop.Evidence:
     )
 
     def verify(units: Sequence[tuple[str, str]]) -> Sequence[shipped.Verdict]:
-        from dos.verify.io import look as oracle  # most stops claim nothing
+        from dos.verify.io import verifier as oracle  # most stops claim nothing
         from dos.world import World
 
         with World(_place(told, context), lenient=True) as world:

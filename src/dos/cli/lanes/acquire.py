@@ -19,7 +19,7 @@ from dos.journal import streams
 from dos.journal.events.lanes import LeaseRefused
 from dos.lanes import arbitrate as arbiter
 from dos.lanes.arbitrate import Answer, Ask, Decision, Held
-from dos.lanes.io import lane as evidence
+from dos.lanes.io.gather import admission_rules, arbiter_evidence
 from dos.lanes.roster import GLOBAL, Roster
 from dos.lease import Lease, Refusal, Request
 from dos.machine import process
@@ -134,13 +134,13 @@ def _patiently(args: Args, attempt: Callable[[], Taken]) -> Taken:
 def _take(args: Args, context: Context, ask: Ask, request: Request) -> Taken:
     """The arbiter says which lane; the journal's transaction says whether. Who was overtaken asks again."""
     config, world = context.policy, context.world
-    admit = evidence.rules(world.workspace.root, config)
+    admit = admission_rules(world.workspace.root, config)
     before: tuple[Held, ...] | None = None
     journal = (
         world.journal
     )  # only read, until there is something to grant: a wrong name makes no journal
     while True:
-        seen = evidence.gather(world, config, journal=journal, beside=args.leases)
+        seen = arbiter_evidence(world, config, journal=journal, beside=args.leases)
         decision = arbiter.judge(
             ask, seen.live, seen.roster, predicates=seen.predicates, config=config
         )

@@ -15,7 +15,8 @@ from dos.journal.events.fleet import DecisionForced
 from dos.journal.store import Store
 from dos.lanes import admission, arbitrate
 from dos.lanes.arbitrate import Answer, Ask, Decision
-from dos.lanes.io import lane as evidence
+from dos.lanes.io import gather as evidence
+from dos.lanes.io.gather import arbiter_evidence
 from dos.lanes.preference import Candidate
 from dos.lease import Lease
 from dos.machine import process
@@ -95,7 +96,7 @@ def run(args: Args, context: Context) -> Reply:
         exact=args.exact,
         force=args.force,
     )
-    seen = evidence.gather(
+    seen = arbiter_evidence(
         context.world, context.policy, instead=args.leases, budgets=budgets(args.class_budget)
     )
     decision = arbitrate.judge(

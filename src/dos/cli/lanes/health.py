@@ -11,7 +11,7 @@ from msgspec import Struct, to_builtins
 
 from dos.errors import BadInput
 from dos.lanes import launch_health
-from dos.lanes.io import launch as evidence
+from dos.lanes.io import launch
 from dos.lanes.launch_health import Action, Policy
 from dos.text import validated_name
 from dos.verbs.args import Option
@@ -53,7 +53,7 @@ def run(args: Args, context: Context) -> Reply:
     validated_name(args.lane, "lane name")
     if args.window < 1:
         raise BadInput(f"--window {args.window} looks at nothing", hint="Give 1 or more runs.")
-    seen = evidence.gather(
+    seen = launch.launch_evidence(
         context.world,
         context.policy,
         lane=args.lane,

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from dos.errors import Conflict
 from dos.lanes import abandoned
-from dos.lanes.io import abandoned as evidence
+from dos.lanes.io.leases import leases_with_holders
 from dos.lease import Lease
 from dos.text import comparison_key, validated_name
 from dos.verbs.args import Option
@@ -30,7 +30,7 @@ def run(args: Args, context: Context) -> Reply:
     wanted = comparison_key(context.policy.canonical_lane(lane) or lane)
     reaped: list[dict[str, Any]] = []
     kept: list[dict[str, Any]] = []
-    for lease, seen in evidence.gather(context.world.journal):
+    for lease, seen in leases_with_holders(context.world.journal):
         if lease.is_lock or (wanted and comparison_key(lease.lane) != wanted):
             continue
         verdict = abandoned.judge(seen)

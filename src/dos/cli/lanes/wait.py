@@ -12,8 +12,8 @@ from dos.cli.lanes import arbitrate
 from dos.errors import BadInput
 from dos.lanes import arbitrate as arbiter
 from dos.lanes.arbitrate import Answer, Decision
-from dos.lanes.io import lane as evidence
-from dos.lanes.io import view
+from dos.lanes.io import leases
+from dos.lanes.io.gather import arbiter_evidence
 from dos.lease import RefusalReason
 from dos.text import validated_name
 from dos.verbs.args import Option
@@ -50,7 +50,7 @@ def run(args: Args, context: Context) -> Reply:
 
 
 def _decide(args: Args, context: Context) -> Decision:
-    seen = evidence.gather(context.world, context.policy)
+    seen = arbiter_evidence(context.world, context.policy)
     asked = arbiter.Ask(lane=args.lane, exact=True)
     return arbiter.judge(
         asked, seen.live, seen.roster, predicates=seen.predicates, config=context.policy
@@ -58,7 +58,9 @@ def _decide(args: Args, context: Context) -> Decision:
 
 
 def _next_lapse(context: Context) -> float:
-    left = [row.expires_in_seconds for row in view.rows(context.world.journal) if not row.lapsed]
+    left = [
+        row.expires_in_seconds for row in leases.lease_rows(context.world.journal) if not row.lapsed
+    ]
     return min([LOOK_SECONDS, *(seconds + 0.001 for seconds in left)])
 
 

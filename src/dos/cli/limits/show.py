@@ -17,7 +17,7 @@ from dos.limits import quota, view
 from dos.limits.quota import Candidate
 from dos.limits.state.quota import Quota
 from dos.times import utc_datetime
-from dos.units.io import units as sources
+from dos.units.io import sources
 from dos.units.unit import Unit
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply

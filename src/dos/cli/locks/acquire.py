@@ -12,8 +12,8 @@ from msgspec import Struct
 from dos.errors import BadInput
 from dos.journal.store import Store
 from dos.lanes import admission
-from dos.lanes.io import view
-from dos.lanes.io.view import Row
+from dos.lanes.io import leases
+from dos.lanes.io.leases import LeaseRow
 from dos.lease import Lease, Refusal, Request
 from dos.machine import process
 from dos.regions import region
@@ -25,9 +25,11 @@ from dos.verbs.context import Context, Reply
 NAME = "archive"
 
 
-def current_lock(store: Store) -> Row | None:
+def current_lock(store: Store) -> LeaseRow | None:
     """Who has it, lapsed or not."""
-    return next((row for row in view.rows(store, locks=True) if row.lease.lane == NAME), None)
+    return next(
+        (row for row in leases.lease_rows(store, locks=True) if row.lease.lane == NAME), None
+    )
 
 
 def take_lock(store: Store, owner: str, ttl_ms: int) -> Lease | Refusal:
@@ -109,7 +111,7 @@ def _attempt(store: Store, owner: str, ttl_ms: int) -> Reply:
     return _reply("busy", text, holder, owner=owner)
 
 
-def _reply(outcome: str, text: str, holder: Row | None, *, owner: str) -> Reply:
+def _reply(outcome: str, text: str, holder: LeaseRow | None, *, owner: str) -> Reply:
     busy = outcome == "busy"
     was = holder.lease.holder if holder else None
     return Reply(

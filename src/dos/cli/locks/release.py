@@ -10,7 +10,7 @@ from msgspec import Struct
 from dos.cli.locks import acquire
 from dos.errors import Conflict, Fenced
 from dos.journal.store import Store
-from dos.lanes.io.view import Row
+from dos.lanes.io.leases import LeaseRow
 from dos.text import validated_name
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
@@ -45,7 +45,7 @@ def run(args: Args, context: Context) -> Reply:
     return Reply(text=text, data={"released": True, "owner": owner, "was": holder})
 
 
-def _end(store: Store, held: Row, *, own: bool, reason: str) -> bool:
+def _end(store: Store, held: LeaseRow, *, own: bool, reason: str) -> bool:
     try:
         if own and not held.restarted:
             store.release(held.lease.fence, reason)

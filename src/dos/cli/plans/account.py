@@ -13,8 +13,8 @@ from msgspec import Struct, to_builtins
 from dos import times
 from dos.backlog import account, waiting
 from dos.backlog.account import Answer, Verdict
-from dos.backlog.io import account as evidence
 from dos.backlog.io import attempts
+from dos.backlog.io.gather import account_evidence
 from dos.backlog.waiting import Waits
 from dos.fleet.io.reader import FleetReader
 from dos.verbs.args import Option
@@ -49,13 +49,13 @@ def run(args: Args, context: Context) -> Reply:
     seen, waits = found.seen, found.waits.units
     waiting_units = [name for name, unit_waits in waits.items() if unit_waits]
     verdict = account.judge(
-        evidence.gather(
+        account_evidence(
             [*seen.units, *seen.unapproved],
             seen.on_target,
             world.config,
             unread=seen.unread,
             live=seen.live_runs,
-            tried=attempts.recorded(world),
+            tried=attempts.recorded_attempts(world),
             answers=seen.answers,
             now_ms=now_ms,
             waiting=waiting_units,

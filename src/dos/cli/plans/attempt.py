@@ -7,14 +7,14 @@ from typing import Annotated
 
 from msgspec import Struct
 
-from dos.backlog.attempts import AttemptOutcome
+from dos.backlog.cooldown import AttemptOutcome
 from dos.cli.lanes import caller
 from dos.journal import streams
 from dos.journal.events.fleet import UnitAttempted
 from dos.machine import process
 from dos.text import validated_name
 from dos.times import utc_stamp
-from dos.units.io import named_unit, units
+from dos.units.io import sources
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
 
@@ -38,8 +38,8 @@ def run(args: Args, context: Context) -> Reply:
     lane = validated_name(args.lane, "lane name") if args.lane else ""
     loop_ts = validated_name(args.loop_ts, "loop stamp") if args.loop_ts else ""
     word = validated_name(args.unit, "unit")
-    declared = named_unit.find(
-        units.read(context.world.workspace, context.world.config).units, word
+    declared = sources.find_unit(
+        sources.read(context.world.workspace, context.world.config).units, word
     )
     fact = UnitAttempted(
         unit=declared.name if declared else word,

@@ -10,7 +10,7 @@ from msgspec import Struct, to_builtins
 
 from dos.backlog import cooldown
 from dos.backlog.cooldown import EXIT_CODES
-from dos.backlog.io import cooldown as evidence
+from dos.backlog.io.attempts import cooldown_evidence
 from dos.text import validated_name
 from dos.times import now_ms
 from dos.verbs.args import Option
@@ -31,7 +31,7 @@ class Args(Struct, kw_only=True):
 
 def run(args: Args, context: Context) -> Reply:
     unit, now = validated_name(args.unit, "unit"), now_ms(args.now_ms)
-    seen = evidence.gather(context.world, unit, now_ms=now, instead=args.attempts)
+    seen = cooldown_evidence(context.world, unit, now_ms=now, instead=args.attempts)
     verdict = cooldown.judge(seen, context.policy.cooldown)
     return Reply(
         code=EXIT_CODES[verdict.answer],

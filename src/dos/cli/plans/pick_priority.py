@@ -8,11 +8,10 @@ from typing import Annotated
 
 from msgspec import Struct, to_builtins
 
-from dos.backlog import priority
-from dos.backlog.io import priority as evidence
-from dos.backlog.priority import EXIT_CODES
+from dos.backlog.attempts import EXIT_CODES, judge_freshness
+from dos.backlog.io.attempts import freshness_evidence
 from dos.text import validated_name
-from dos.units.io import named_unit
+from dos.units.io import sources
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
 
@@ -29,8 +28,8 @@ class Args(Struct, kw_only=True):
 def run(args: Args, context: Context) -> Reply:
     unit = validated_name(args.unit, "unit")
     if args.attempts is None:
-        unit = named_unit.resolve(context.world, unit)
-    verdict = priority.judge(evidence.gather(context.world, unit, instead=args.attempts))
+        unit = sources.resolve_unit_name(context.world, unit)
+    verdict = judge_freshness(freshness_evidence(context.world, unit, instead=args.attempts))
     return Reply(
         code=EXIT_CODES[verdict.answer],
         text=f"{verdict.answer}  {verdict.reason}",

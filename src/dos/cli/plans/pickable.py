@@ -60,13 +60,13 @@ def _reply(verdict: Verdict, waits: Waits | None = None) -> Reply:
 
 def _gathered(unit: str, context: Context, now: int) -> tuple[Evidence, Waits]:
     """What is known of the unit, and all that keeps it from being worked on: also what its lane waits for."""
-    from dos.backlog.io import pickable as evidence
+    from dos.backlog.io.gather import pickable_evidence
     from dos.fleet.io.reader import FleetReader
 
     found = FleetReader(context.world).outlook(now_ms=now)
     seen = found.seen
     declared = [*seen.units, *seen.unapproved]
-    known = evidence.gather(
+    known = pickable_evidence(
         context.world,
         unit,
         declared,

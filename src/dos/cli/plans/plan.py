@@ -21,7 +21,7 @@ from dos.fleet import lane_entries
 from dos.fleet.state.fleet import Fleet
 from dos.journal import fold
 from dos.text import quote, replace_undecodable, validated_name
-from dos.units.io import units as sources
+from dos.units.io import sources
 from dos.units.portfolio import Portfolio
 from dos.units.unit import Unit
 from dos.verbs.args import Option

@@ -21,7 +21,7 @@ from dos.testwitness.io.recorded import TYPED
 from dos.testwitness.io.run import Asked, Witnessed, witness
 from dos.testwitness.verdict import Answer, Cell, Runs
 from dos.text import join_some, replace_undecodable, validated_name
-from dos.units.io import named_unit, units
+from dos.units.io import sources
 from dos.unknown import Unknown
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
@@ -70,7 +70,7 @@ def run(args: Args, context: Context) -> Reply:
         )
     sha = commits.named(context.world.git, args.commit)
     unit = (
-        named_unit.resolve(context.policy_world, validated_name(args.unit, "unit"))
+        sources.resolve_unit_name(context.policy_world, validated_name(args.unit, "unit"))
         if args.unit
         else ""
     )
@@ -127,7 +127,9 @@ def _command(args: Args, context: Context, unit: str) -> tuple[str, str]:
         return args.cmd, TYPED
     workers = context.policy.workers
     if unit:
-        declared = named_unit.find(units.read(context.world.workspace, context.policy).units, unit)
+        declared = sources.find_unit(
+            sources.read(context.world.workspace, context.policy).units, unit
+        )
         if declared and declared.acceptance:
             return declared.acceptance, f"{declared.document}:{declared.line}"
     for name, command in (("test", workers.test), ("acceptance", workers.acceptance)):
@@ -145,7 +147,7 @@ def _trailer(sha: str, context: Context) -> str:
         "log", "-1", "--format=%(trailers:key=Unit,valueonly)", sha
     ).split()
     known = (
-        {unit.name for unit in units.read(context.world.workspace, context.policy).units}
+        {unit.name for unit in sources.read(context.world.workspace, context.policy).units}
         if len(said) == 1
         else ()
     )

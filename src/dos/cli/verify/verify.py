@@ -20,7 +20,7 @@ from dos.text import quote
 from dos.units.io.documents import documents
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply, colour_wanted
-from dos.verify.io import look as evidence
+from dos.verify.io import verifier
 from dos.verify.shipped import SCHEMA, Answer, Candidate, Contradiction, Tier, Verdict
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def run(args: Args, context: Context) -> Reply:
             f"{world.start} is not the top of a repository; {world.workspace.tree} is around it",
             hint=f"dos verify --workspace {world.workspace.tree} …",
         )
-    ask = evidence.Ask(
+    ask = verifier.Ask(
         ref=args.ref,
         merged_into=args.merged_into,
         uses_index=not args.no_index,
@@ -107,7 +107,7 @@ def run(args: Args, context: Context) -> Reply:
     )
     progress = _Progress(context)
     try:
-        verdicts = evidence.verify(world, units, ask, progress=progress.tell)
+        verdicts = verifier.verify(world, units, ask, progress=progress.tell)
     finally:
         progress.clear()
     if not verdicts:

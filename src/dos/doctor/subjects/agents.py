@@ -16,7 +16,7 @@ from dos.config.explain import nearest
 from dos.config.toml_text import key_text
 from dos.doctor.subjects.finding import Finding, editing, error, install, note, warning
 from dos.machine import commands as programs
-from dos.units.io import units
+from dos.units.io import sources
 from dos.unknown import Unknown
 from dos.world import World
 
@@ -133,7 +133,7 @@ def _unknown_on_lane(world: World, lane: str) -> Finding:
     return error(
         "AGENT_UNKNOWN",
         what,
-        f"`dos up` refuses to start: {units.agent_trouble(name, world.config)}.",
+        f"`dos up` refuses to start: {sources.agent_trouble(name, world.config)}.",
         fix,
     )
 
@@ -146,8 +146,8 @@ def _in_use(world: World) -> tuple[str, ...]:
         config.plans.source != "documents"
     ):  # a program, or a tracker, is asked once, for the plans themselves
         return config.named_agents()
-    asked_for = (unit.agent for unit in units.read(world.workspace, config).units)
-    known = (name for name in asked_for if name and not units.agent_trouble(name, config))
+    asked_for = (unit.agent for unit in sources.read(world.workspace, config).units)
+    known = (name for name in asked_for if name and not sources.agent_trouble(name, config))
     return tuple(dict.fromkeys((*config.named_agents(), *known)))
 
 

@@ -5,7 +5,7 @@ from shlex import quote
 from dos.doctor.subjects import store
 from dos.doctor.subjects.finding import Finding, note, warning
 from dos.lanes.abandoned import Answer, Verdict, judge
-from dos.lanes.io import abandoned as evidence
+from dos.lanes.io.leases import leases_with_holders
 from dos.lease import Lease
 from dos.times import utc_stamp
 from dos.world import World
@@ -27,7 +27,7 @@ def named(lease: Lease) -> str:
 
 
 def _judged(world: World) -> list[tuple[Lease, Verdict]]:
-    return [(lease, judge(seen)) for lease, seen in evidence.gather(store.journal(world))]
+    return [(lease, judge(seen)) for lease, seen in leases_with_holders(store.journal(world))]
 
 
 def _finding(lease: Lease, verdict: Verdict) -> Finding:

@@ -14,10 +14,10 @@ from dos.doctor.subjects.finding import Finding, error, note, warning
 from dos.errors import BadInput
 from dos.text import join_some, quote
 from dos.units.io import documents as plan_documents
-from dos.units.io import units as sources
+from dos.units.io import sources
 from dos.units.portfolio import Portfolio
 from dos.units.unit import Problem, Trouble, Unit
-from dos.verify.io import recognised
+from dos.verify import mentions
 from dos.world import World
 
 FIRST_UNIT = "## FIRST1: say what should be true\n\n- lane: {lane}\n"
@@ -86,11 +86,11 @@ def examine(world: World) -> list[Finding]:
 def naming(world: World) -> list[Finding]:
     """A grammar that understands nobody here would call everything not shipped."""
     stamp, commits = world.config.stamp, git.repository(world).commits
-    shaped = recognised.ship_shaped(commits)
+    shaped = mentions.ship_shaped_commits(commits)
     units = {(unit.plan, unit.id) for unit in every(world)}
-    if stamp == Stamp() or not shaped or recognised.naming(commits, units, stamp):
+    if stamp == Stamp() or not shaped or mentions.commits_naming(commits, units, stamp):
         return []
-    if recognised.understood(shaped, stamp):
+    if mentions.grammar_recognises_some(shaped, stamp):
         return []
     return [
         warning(

@@ -12,7 +12,7 @@ from dos.agents.adapter import Ending
 from dos.agents.io import candidates
 from dos.approval.io.plans import PlanTexts
 from dos.approval.io.settings import SettingsText
-from dos.backlog.attempt_state import Attempts
+from dos.backlog.attempts import Attempts
 from dos.backlog.io import survey
 from dos.backlog.io.target import OnTarget
 from dos.baseline import gate

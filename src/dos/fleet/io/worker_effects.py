@@ -14,7 +14,7 @@ from dos.agents.io import candidates, logs, orphans
 from dos.agents.io.halt_listener import HaltListener
 from dos.agents.io.run import Launcher
 from dos.approval.io.plans import PlanTexts
-from dos.backlog.attempt_state import Attempts
+from dos.backlog.attempts import Attempts
 from dos.backlog.io import survey as backlog
 from dos.backlog.io.target import OnTarget
 from dos.baseline.gate import Baselines
@@ -39,10 +39,9 @@ from dos.landing.checks import Checks
 from dos.landing.isolated import LaneTrees
 from dos.landing.queue import LandingQueue
 from dos.landing.shared_tree import OneTree
-from dos.lanes.io import hold
-from dos.lanes.io.hold import Holding
-from dos.lanes.io.lane import rules
-from dos.lanes.io.request import request
+from dos.lanes.io import held_leases
+from dos.lanes.io.gather import admission_rules
+from dos.lanes.io.held_leases import HeldLeases, lease_request
 from dos.lease import Lease, Refusal, Request
 from dos.limits.quota import Candidate
 from dos.limits.state.quota import Quota
@@ -87,7 +86,7 @@ class WorkerEffects:
         # that another has, would keep all of them waiting anyway.
         beside = self.store.borrowed if config.store.url.startswith("postgres") else self._open
         listen = partial(HaltListener, open_store=beside, is_lost=self._is_lost)
-        self.holding = Holding(beside, outlasts_outages=outlasts_outages)
+        self.holding = HeldLeases(beside, outlasts_outages=outlasts_outages)
         self._before: dict[tuple[str, str], list[Lease]] = {}  # of a lane that is being taken
         self._on_target = OnTarget(
             workspace, config, is_watched=config.workers.isolation != "shared"
@@ -144,7 +143,7 @@ class WorkerEffects:
         self.store.close()
 
     def take_lease(self, effect: effects.TakeLease) -> Lease | Refusal:
-        asked = request(
+        asked = lease_request(
             self.config, effect.lane, run_id=effect.run_id, is_lock=effect.is_lock, start_sha=self._target_commit(),
             lease_key=self._lease_key,
         )  # fmt: skip
@@ -156,7 +155,7 @@ class WorkerEffects:
     def _take(self, asked: Request) -> Lease | Refusal:
         """It can be repeated: who held the lane is only to be seen before it was taken."""
         asked_at, before = (
-            hold.now(),
+            held_leases.lease_seconds(),
             self._before.setdefault((asked.lane, asked.run_id), self.store.leases()),
         )
         taken = self._granted(asked) or self._acquire(asked)
@@ -184,7 +183,7 @@ class WorkerEffects:
             return effects.Plans(lease=own, documents=documents)
         plans = regions.region([self.config.paths.plans_glob])
         asked = structs.replace(
-            request(self.config, own.lane, run_id=effect.run_id, lease_key=self._lease_key),
+            lease_request(self.config, own.lane, run_id=effect.run_id, lease_key=self._lease_key),
             lane=f"replan-{own.lane}",
             region=plans,
         )
@@ -202,7 +201,7 @@ class WorkerEffects:
         return None
 
     def _acquire(self, asked: Request) -> Lease | Refusal:
-        admit = rules(self.workspace.root, self.config)
+        admit = admission_rules(self.workspace.root, self.config)
         taken = self.store.acquire(asked, admit)
         if isinstance(taken, Refusal) and self._bury(taken.blocked_by):
             taken = self.store.acquire(asked, admit)

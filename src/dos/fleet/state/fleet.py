@@ -5,7 +5,7 @@ from typing import ClassVar, assert_never
 from msgspec import Struct, field, structs
 
 from dos.agents.adapter import LIMITS, Ending
-from dos.backlog.attempts import AttemptOutcome
+from dos.backlog.cooldown import AttemptOutcome
 from dos.fleet.state import entries
 from dos.fleet.state.entries import FleetRun, Incidents, Orders, Starts, Stopped, Tried, Unit
 from dos.journal.events import fleet, lanes, limits

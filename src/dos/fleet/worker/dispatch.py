@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 from dos.agents.adapter import LAUNCH_FAILED, LIMITS, PERSONAL, Ending
-from dos.backlog.attempts import AttemptOutcome
+from dos.backlog.cooldown import AttemptOutcome
 from dos.errors import Halted
 from dos.fleet import choose_agent, effects
 from dos.fleet.effect import Steps, do

@@ -8,8 +8,8 @@ from dos.errors import BadInput
 from dos.fleet.state import fleet
 from dos.fleet.state.fleet import Fleet
 from dos.journal import fold
-from dos.lanes import arbitrate
-from dos.lanes.launch_health import Evidence, LaneRun
+from dos.lanes import arbitrate, launch_health
+from dos.lanes.launch_health import LaneRun
 from dos.loop import released_texts
 from dos.reasons import table
 from dos.reasons.table import ClearsBy, Needs
@@ -19,7 +19,7 @@ from dos.world import World
 LARGEST_LOG = 16 << 20
 
 
-def gather(
+def launch_evidence(
     world: World,
     config: Config,
     *,
@@ -28,7 +28,7 @@ def gather(
     leases: str | None = None,
     own_loop_ts: str = "",
     git_log: Path | None = None,
-) -> Evidence:
+) -> launch_health.Evidence:
     """By the journal; or by live leases that a caller wrote down, and by a log of a released host's commits."""
     declared = config.canonical_lane(lane)
     if declared is None and not tree:
@@ -42,7 +42,7 @@ def gather(
     else:
         live = arbitrate.held_from_json(leases)
     region = regions.region(tree) if tree else config.lane_region(lane)
-    return Evidence(
+    return launch_health.Evidence(
         lane=lane,
         region=region or regions.region(()),
         live=tuple(live),

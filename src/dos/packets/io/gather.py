@@ -7,8 +7,8 @@ from msgspec import structs
 
 from dos.backlog import pickable
 from dos.backlog.io import attempts, landed
+from dos.backlog.io.gather import evidence_without_cooldown, placement_problem, with_cooldown
 from dos.backlog.io.landed import Landed
-from dos.backlog.io.pickable import rested, standing, unplaced
 from dos.config.schema import Config
 from dos.errors import BadInput
 from dos.fleet.state import fleet, held_units
@@ -17,7 +17,7 @@ from dos.journal import fold
 from dos.packets.packet import Candidate
 from dos.questions.state import Decisions
 from dos.text import comparison_key, quote
-from dos.units.io import units as sources
+from dos.units.io import sources
 from dos.units.unit import Unit
 from dos.unknown import Unknown
 from dos.world import World
@@ -40,7 +40,7 @@ def gather(
     """Every unit in scope, in the order of the plans."""
     units = sources.read(world.workspace, config).units
     recorded, _ = fold.current(world.journal, Fleet)
-    tried, now_ms = attempts.recorded(world), round(now.timestamp() * 1000)
+    tried, now_ms = attempts.recorded_attempts(world), round(now.timestamp() * 1000)
     live = {lease.run_id for lease in world.journal.leases(lapsed=False)} - {""}
     names = [name for unit in units for name in (unit.name, *unit.depends)]
     truths, state = landed.look(world, names, recorded, declared=units)
@@ -55,7 +55,7 @@ def gather(
         lane, seen = lane_of(unit), state.units.get(unit.name, fleet.Unit())
         region = config.lane_region(lane) if lane else None
         held = pickable.judge(
-            rested(unit, _standing(unit, lane, state, now_ms), state, tried, config)
+            with_cooldown(unit, _standing(unit, lane, state, now_ms), state, tried, config)
         )
         found.append(
             Candidate(
@@ -78,10 +78,10 @@ def gather(
 def _standing(unit: Unit, lane: str, state: Fleet, now_ms: int) -> pickable.Evidence:
     """What keeps a unit from being offered, but for landings, which git tells, and live runs."""
     return structs.replace(
-        standing(unit, state, (), now_ms=now_ms),
+        evidence_without_cooldown(unit, state, (), now_ms=now_ms),
         shipped=False,
         dependency_unmet=False,
-        unparseable=unplaced(unit, lane),
+        unparseable=placement_problem(unit, lane),
     )
 
 

@@ -21,7 +21,7 @@ from dos.receipts.io import acceptance, draft, repository
 from dos.receipts.receipt import Receipt, Source
 from dos.text import quote
 from dos.times import now_stamp, utc_stamp
-from dos.units.io import named_unit, units
+from dos.units.io import sources
 from dos.unknown import Unknown
 from dos.witness import belief, state_diff
 from dos.witness.accountability import Accountability
@@ -98,7 +98,7 @@ def _tied(world: World, asked: Asked) -> Receipt:
     )
     return receipts.blank(
         claim=asked.claim,
-        unit=named_unit.resolve(world, asked.unit) if asked.unit else "",
+        unit=sources.resolve_unit_name(world, asked.unit) if asked.unit else "",
         narrated=asked.narrated,
         repo=repo,
         commit=commit,
@@ -170,7 +170,7 @@ def _declared(world: World, receipt: Receipt, script: str) -> tuple[Source, bool
     if not receipt.unit:
         return Source.CALLER, False
     config, root = world.config, world.workspace.root
-    unit = named_unit.find(units.read(world.workspace, config).units, receipt.unit)
+    unit = sources.find_unit(sources.read(world.workspace, config).units, receipt.unit)
     if unit and unit.acceptance == script:
         source, document = Source.UNIT, unit.document
     elif unit and script in (config.workers.acceptance, config.workers.test):

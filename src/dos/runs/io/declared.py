@@ -9,7 +9,7 @@ from dos.errors import GitFailed
 from dos.git import commits
 from dos.git.commits import Change
 from dos.journal.run_state import Run
-from dos.lanes.io.scope import in_workspace
+from dos.lanes.io.gather import workspace_paths
 from dos.runs import step as step_verdict
 from dos.runs.declared import Declared, Step
 from dos.runs.step import Evidence, Fate
@@ -71,7 +71,7 @@ class Commits:
     def _fates(self, sha: str, head: str) -> dict[str, Fate]:
         changes = commits.changes(self._git, sha)
         since = commits.changes_since(self._git, sha, head) if changes else {}
-        names = in_workspace(self._world, [change.path for change in changes])
+        names = workspace_paths(self._world, [change.path for change in changes])
         return {
             name: _fate(change, since.get(change.path))
             for name, change in zip(names, changes, strict=True)

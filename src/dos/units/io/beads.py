@@ -109,10 +109,10 @@ def _unit(issue: Issue, document: str, line: int) -> Unit:
     prose = []
     slip = ""
     for text in issue.description.split("\n"):
-        if field := fields.field(text):
+        if field := fields.parse_field(text):
             stated[field[0]] = field[1]
             continue
-        if not slip and (near := fields.mistyped(text)):
+        if not slip and (near := fields.find_mistyped_key(text)):
             slip = f"`{near[0]}:` is no key of a unit; did you mean `{near[1]}:`?"
         prose.append(text)
     parts = ["\n".join(prose).strip(), issue.design.strip()]
@@ -125,13 +125,13 @@ def _unit(issue: Issue, document: str, line: int) -> Unit:
         title=issue.title.strip() or issue.id,
         text="\n\n".join(part for part in parts if part),
         lane=said.get("lane", "").strip(),
-        agent=fields.text(said, "agent"),
-        paths=fields.parts(said.get("paths", "")),
+        agent=fields.stated_text(said, "agent"),
+        paths=fields.split_list(said.get("paths", "")),
         acceptance=said.get("acceptance", ""),
         depends=tuple(dict.fromkeys(_blockers(issue))),
         plan_class=said.get("class", "").strip(),
-        gated=fields.text(said, "gated"),
-        soak_until=fields.text(said, "soak"),
+        gated=fields.stated_text(said, "gated"),
+        soak_until=fields.stated_text(said, "soak"),
         claimed=CLAIMS.get(issue.status, Claim.NONE),
         unparseable=slip,
         document=document,

@@ -8,7 +8,7 @@ from msgspec import DecodeError, Struct, ValidationError, field, json, structs
 from dos.errors import BadInput
 from dos.machine import commands
 from dos.text import quote
-from dos.units.markdown import status as claims
+from dos.units.markdown.fields import claim_of_status
 from dos.units.unit import Claim, Problem, Trouble, Unit
 from dos.unknown import Unknown
 
@@ -63,7 +63,7 @@ def _unit(line: Line, number: int) -> Unit:
         "plan": line.plan or plan or unit_id.rstrip("0123456789.").rstrip("-") or unit_id,
         "id": unit_id,
         "title": line.title or unit_id,
-        "claimed": claims.status(line.status) if line.status else Claim.NONE,
+        "claimed": claim_of_status(line.status) if line.status else Claim.NONE,
     }
     return Unit(**known, document=NAME, line=number)
 

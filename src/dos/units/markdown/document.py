@@ -4,8 +4,8 @@ from textwrap import dedent
 
 from msgspec import Struct
 
-from dos.units.markdown import fields, lines
-from dos.units.markdown import status as claims
+from dos.units.markdown import blocks, fields
+from dos.units.markdown.fields import claim_of_line, claim_of_status
 from dos.units.markdown.parse import COUNTED, HEADER, ITEM, NAMED, ROW, Found, Reading
 from dos.units.policy import Grammar
 from dos.units.unit import Claim, Problem, Trouble, Unit
@@ -46,7 +46,7 @@ def read(
     text: str, *, plan: str = "", document: str = "", grammar: Grammar = Grammar(), series: str = ""
 ) -> Document:
     """The units of a document. With a `series`, headings that only count are read as units of it."""
-    shown = lines.read(text)
+    shown = blocks.read_text(text)
     plan = shown.front.get("plan") or plan
     reading = Reading(shown, plan=plan, document=document, grammar=grammar, asked=series)
     style = reading.find()
@@ -67,10 +67,12 @@ def read(
     )
 
 
-def _declared(found: Found, text: lines.Text, document: str, others: frozenset[str]) -> Declared:
+def _declared(
+    found: Found, text: blocks.MarkdownText, document: str, others: frozenset[str]
+) -> Declared:
     stated, front = found.stated, text.front
-    gated = fields.text(stated, "gated") or _inherited(found, "gated")
-    soak = fields.text(stated, "soak") or _inherited(found, "soak")
+    gated = fields.stated_text(stated, "gated") or _inherited(found, "gated")
+    soak = fields.stated_text(stated, "soak") or _inherited(found, "soak")
     claimed, stamp = _claim(found, others, held=bool(gated or soak))
     unit = Unit(
         plan=found.plan,
@@ -78,10 +80,10 @@ def _declared(found: Found, text: lines.Text, document: str, others: frozenset[s
         title=found.title or found.id,
         text=_text(found, text),
         lane=stated.get("lane") or _inherited(found, "lane") or front.get("lane", ""),
-        agent=fields.text(stated, "agent") or _inherited(found, "agent"),
-        paths=fields.parts(stated.get("paths") or _inherited(found, "paths")),
+        agent=fields.stated_text(stated, "agent") or _inherited(found, "agent"),
+        paths=fields.split_list(stated.get("paths") or _inherited(found, "paths")),
         acceptance=stated.get("acceptance", ""),
-        depends=fields.names(stated.get("depends", "")),
+        depends=fields.unit_names(stated.get("depends", "")),
         plan_class=stated.get("class")
         or _inherited(found, "class")
         or front.get("classification", ""),
@@ -99,12 +101,12 @@ def _declared(found: Found, text: lines.Text, document: str, others: frozenset[s
 
 def _claim(found: Found, others: frozenset[str], *, held: bool) -> tuple[Claim, str]:
     """What is claimed, and the line that says so when it is that the unit shipped."""
-    said = [(claims.claim(line, found.id, others), line) for line in found.own]
+    said = [(claim_of_line(line, found.id, others), line) for line in found.own]
     for claim, line in said:
         if claim is Claim.SHIPPED:
             return claim, line
     status = found.stated.get("status", "")
-    claim = claims.status(status) if status else Claim.OPEN
+    claim = claim_of_status(status) if status else Claim.OPEN
     if claim is Claim.SHIPPED:
         return claim, f"status: {status}"
     if held or any(claim is Claim.BLOCKED for claim, _ in said):
@@ -114,10 +116,12 @@ def _claim(found: Found, others: frozenset[str], *, held: bool) -> tuple[Claim, 
 
 def _inherited(found: Found, name: str) -> str:
     """A row or an item has what the unit around it has; a heading states its own."""
-    return "" if found.level or found.parent is None else fields.text(found.parent.stated, name)
+    return (
+        "" if found.level or found.parent is None else fields.stated_text(found.parent.stated, name)
+    )
 
 
-def _text(found: Found, text: lines.Text) -> str:
+def _text(found: Found, text: blocks.MarkdownText) -> str:
     sections = (range(begin, end) for begin, end in found.sections)
     body = "\n".join(
         text.written[at] for section in sections for at in section if at not in found.taken

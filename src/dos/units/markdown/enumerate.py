@@ -5,7 +5,7 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from dos.units.markdown import document, ids, status
+from dos.units.markdown import document, fields, ids
 from dos.units.markdown.document import Declared
 from dos.units.policy import Grammar
 from dos.units.unit import Trouble
@@ -126,7 +126,7 @@ def _roll_up(by_unit: dict[str, Entry], declared: Sequence[Declared]) -> None:
         entry = by_unit[parent]
         if entry.shipped or not all(by_unit[child].shipped for child in children[parent]):
             continue
-        if not status.says_not_done(texts[parent]):
+        if not fields.says_not_done(texts[parent]):
             evidence = ", ".join(children[parent])
             by_unit[parent] = Entry(
                 unit=parent,

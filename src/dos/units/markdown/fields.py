@@ -3,6 +3,8 @@
 import re
 from collections.abc import Collection, Iterable, Mapping
 
+from dos.units.unit import Claim
+
 _NAMES = {
     "lane": "lane",
     "agent": "agent",
@@ -92,19 +94,19 @@ _NOTHING = frozenset(("", "-", "–", "—", "none", "no", "nothing", "false", "
 _NAME = re.compile(r"[A-Za-z0-9][\w./'-]*")
 
 
-def field(line: str, *, bare: bool = False) -> tuple[str, str] | None:
+def parse_field(line: str, *, bare: bool = False) -> tuple[str, str] | None:
     """The field and its value, when a line states one; `bare` lines need no bullet."""
     found = _FIELD.match(line)
     if not found or not (found["bullet"] or bare):
         return None
     name = _NAMES[found["name"].lower().translate(_SPACES)]
-    value = clean(found["value"])
+    value = clean_value(found["value"])
     if name in ("class", "agent") and not _ONE_WORD.fullmatch(value):
         return None  # a sentence about a class, or an agent, of the program
     return name, value
 
 
-def mistyped(line: str) -> tuple[str, str] | None:
+def find_mistyped_key(line: str) -> tuple[str, str] | None:
     """The word of a list item that is nearly a key, and the key that is meant."""
     found = _LABEL.match(line)
     if not found:
@@ -130,22 +132,22 @@ def _distance(one: str, other: str) -> int:
     return above[-1]
 
 
-def columns(header: Iterable[str]) -> list[str]:
+def column_fields(header: Iterable[str]) -> list[str]:
     """What each column of a table holds; empty for one that is only text."""
-    return [_COLUMNS.get(clean(cell).strip("* ").lower(), "") for cell in header]
+    return [_COLUMNS.get(clean_value(cell).strip("* ").lower(), "") for cell in header]
 
 
-def clean(value: str) -> str:
+def clean_value(value: str) -> str:
     return value.strip().strip("`").strip()
 
 
-def parts(value: str) -> tuple[str, ...]:
+def split_list(value: str) -> tuple[str, ...]:
     return tuple(part for each in value.split(",") if (part := each.strip(" \t`")))
 
 
-def names(value: str) -> tuple[str, ...]:
+def unit_names(value: str) -> tuple[str, ...]:
     """The units that a `depends:` names: `AUTH1, BILL/BILL2`, or the plan before the unit."""
-    if not value or clean(value).lower() in _NOTHING:
+    if not value or clean_value(value).lower() in _NOTHING:
         return ()
     found: list[str] = []
     for word in (each.rstrip(".'-/") for each in _NAME.findall(value)):
@@ -157,7 +159,7 @@ def names(value: str) -> tuple[str, ...]:
     return tuple(found)
 
 
-def text(fields: Mapping[str, str], name: str) -> str:
+def stated_text(fields: Mapping[str, str], name: str) -> str:
     value = fields.get(name, "")
     return "" if not value or value.lower() in _NOTHING else value
 
@@ -181,7 +183,7 @@ _HUBS = frozenset(
 )  # fmt: skip
 
 
-def files(
+def mentioned_files(
     text: str, *, code_dirs: Collection[str] = (), hubs: Collection[str] = ()
 ) -> tuple[str, ...]:
     """Paths as they are written, each once; with `code_dirs` only those under one of these.
@@ -199,3 +201,103 @@ def files(
             continue
         (prose if suffix in _PROSE else code).append(path)
     return tuple(dict.fromkeys(code or prose))
+
+
+MARKS = ("✅", "✓", "✔", "☑", "[x]", "[X]")
+_SHIPPED = re.compile(r"\bshipped\b", re.IGNORECASE)
+# `not yet shipped`; and `when it has shipped`, which is a title and no stamp.
+_NEGATED = re.compile(r"\b(?:not|yet|never|no|un|isn't)[\s*_`-]{1,9}$", re.IGNORECASE)
+_IN_A_SENTENCE = re.compile(
+    r"\b(?:be|been|being|is|are|was|were|has|have|had|gets?|got|when|once|until|unless|after|before|if|as)\s{1,9}$",
+    re.IGNORECASE,
+)
+_BLOCKED = re.compile(r"\b(?:soak|soaking|blocked|awaiting|gated|deferred)\b", re.IGNORECASE)
+_ANYTHING = re.compile(r"shipped|soak|blocked|awaiting|gated|deferred|[✅✓✔☑]|\[x\]", re.IGNORECASE)
+_CLAUSE = re.compile(r"[,;()|—–]|\s-+\s")
+_WORD = re.compile(r"[A-Za-z0-9][\w./'-]*")
+_NOT_DONE = re.compile(
+    r"\b(?:todo|wip|pending|remaining|unfinished|incomplete|blocked|deferred|in[ -]progress|still open)\b"
+    r"|\bnot (?:yet )?(?:done|shipped)\b",
+    re.IGNORECASE,
+)
+_STATUS = {
+    Claim.SHIPPED: (
+        "shipped",
+        "done",
+        "closed",
+        "complete",
+        "completed",
+        "landed",
+        "merged",
+        "resolved",
+        *MARKS,
+    ),
+    Claim.BLOCKED: (
+        "blocked",
+        "gated",
+        "deferred",
+        "soak",
+        "soaking",
+        "awaiting",
+        "waiting",
+        "hold",
+        "on hold",
+    ),
+    Claim.OPEN: (
+        "open",
+        "todo",
+        "active",
+        "pending",
+        "planned",
+        "ready",
+        "new",
+        "in progress",
+        "in_progress",
+        "wip",
+    ),
+}
+STATUSES = {word: claim for claim, words in _STATUS.items() for word in words}
+
+
+def claim_of_line(line: str, own: str, others: frozenset[str]) -> Claim:
+    """The claim of one line. A clause that names another unit speaks about that one."""
+    found = Claim.OPEN
+    if not _ANYTHING.search(line):
+        return found
+    for clause in _CLAUSE.split(line) if len(others) > 1 else (line,):
+        words = (
+            {word.rstrip(".'-/") for word in _WORD.findall(clause)} if len(others) > 1 else set()
+        )
+        if (words & others) - {own}:
+            continue
+        if is_stamped(clause):
+            return Claim.SHIPPED
+        if _BLOCKED.search(clause):
+            found = Claim.BLOCKED
+    return found
+
+
+def is_stamped(text: str) -> bool:
+    if any(mark in text for mark in MARKS):
+        return True
+    return any(
+        _stamps(found[0], text[max(0, found.start() - 40) : found.start()])
+        for found in _SHIPPED.finditer(text)
+    )
+
+
+def _stamps(word: str, before: str) -> bool:
+    return not _NEGATED.search(before) and (word.isupper() or not _IN_A_SENTENCE.search(before))
+
+
+def claim_of_status(word: str) -> Claim:
+    """What a `status:` says; no claim when nobody knows the word."""
+    value = word.strip(" *_`.").lower()
+    if value.startswith(("not ", "un")):
+        return Claim.OPEN
+    first = value.split(None, 1)[0].strip(",;:()") if value else ""
+    return STATUSES.get(value) or STATUSES.get(first) or Claim.NONE
+
+
+def says_not_done(text: str) -> bool:
+    return _NOT_DONE.search(text) is not None

@@ -6,7 +6,7 @@ from functools import cached_property
 
 from msgspec import Struct, field, structs
 
-from dos.units.markdown import blocks, fields, ids, lines
+from dos.units.markdown import blocks, fields, ids
 from dos.units.markdown.ids import Lead
 from dos.units.policy import Grammar
 from dos.units.unit import Problem, Trouble
@@ -41,7 +41,7 @@ class Found(Struct, kw_only=True):
 
 class Reading:
     def __init__(
-        self, text: lines.Text, *, plan: str, document: str, grammar: Grammar, asked: str
+        self, text: blocks.MarkdownText, *, plan: str, document: str, grammar: Grammar, asked: str
     ) -> None:
         self.text, self.plan, self.document, self.grammar, self.asked = (
             text,
@@ -192,7 +192,7 @@ class Reading:
         visible = self.text.visible
         if at < len(visible) and not visible[at].strip():
             at += 1
-        while at < len(visible) and (stated := fields.field(visible[at], bare=True)):
+        while at < len(visible) and (stated := fields.parse_field(visible[at], bare=True)):
             unit.stated[stated[0]] = stated[1]
             unit.taken.add(at)
             at += 1
@@ -242,13 +242,13 @@ class Reading:
         unit = self._declare(lead, mark.at, ROW, parent=self._around(mark.at))
         if unit is None:
             return
-        columns = fields.columns(mark.header)[1:] or ["title"]
+        columns = fields.column_fields(mark.header)[1:] or ["title"]
         for place, cell in enumerate(mark.cells[1:]):
             column = columns[place] if place < len(columns) else ""
             if column == "title":
                 unit.title = unit.title or cell
             elif column:
-                unit.stated.setdefault(column, fields.clean(cell))
+                unit.stated.setdefault(column, fields.clean_value(cell))
             elif cell:
                 head = mark.header[place + 1] if place + 1 < len(mark.header) else ""
                 unit.cells.append(f"{head}: {cell}" if head else cell)
@@ -332,7 +332,7 @@ class Reading:
             bare = line.lstrip()
             if len(line) - len(bare) <= mark.indent or not bare.startswith(("- ", "* ", "+ ")):
                 break
-            values.append(fields.clean(bare[2:]))
+            values.append(fields.clean_value(bare[2:]))
             unit.taken.add(at)
         return ", ".join(values)
 

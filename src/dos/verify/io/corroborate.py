@@ -11,7 +11,7 @@ from dos.receipts.io.find import Checked
 from dos.testwitness.io import recorded
 from dos.units.unit import Landing
 from dos.unknown import Unknown
-from dos.verify.io import look
+from dos.verify.io import verifier
 from dos.verify.shipped import Seen, Verdict
 from dos.verify.survival import Fate
 from dos.witness.belief import Answer as Effect
@@ -101,7 +101,7 @@ def _verdicts(world: World, branch: str, landed: list[Landing]) -> Sequence[Verd
     ref = branch if branch.startswith("refs/") else f"refs/heads/{branch}"
     pairs = [(plan, phase) for plan, _, phase in (each.unit.rpartition("/") for each in landed)]
     try:
-        return look.verify(world, pairs, look.Ask(ref=ref))
+        return verifier.verify(world, pairs, verifier.Ask(ref=ref))
     except DosError as error:
         return [Unknown(error.message)] * len(landed)
 

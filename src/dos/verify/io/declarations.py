@@ -95,7 +95,7 @@ class Declarations:
         named = (
             ()
             if unit.paths
-            else fields.files(
+            else fields.mentioned_files(
                 unit.text,
                 code_dirs=stamp.code_dirs,
                 hubs=(*stamp.infra_basenames, *stamp.infra_doc_basenames),

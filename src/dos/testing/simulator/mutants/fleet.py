@@ -7,7 +7,7 @@ from unittest.mock import patch
 from msgspec import structs
 
 from dos.approval.io.texts import Answers, ApprovedTexts
-from dos.backlog.attempt_state import Attempts
+from dos.backlog.attempts import Attempts
 from dos.backlog.io import target
 from dos.backlog.pickable import MOST_DEATHS
 from dos.baseline import gate

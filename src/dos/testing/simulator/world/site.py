@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from msgspec import structs
 
-from dos.backlog.attempt_state import Attempts
+from dos.backlog.attempts import Attempts
 from dos.baseline.gate import Baselines
 from dos.config.load import FILE_NAME
 from dos.fleet.effect import Steps, do

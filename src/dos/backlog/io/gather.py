@@ -4,8 +4,9 @@ from collections.abc import Collection, Sequence
 
 from msgspec import structs
 
-from dos.backlog.attempt_state import Attempts
-from dos.backlog.io import attempts, cooldown
+from dos.backlog import account, pickable
+from dos.backlog.attempts import Attempts
+from dos.backlog.io import attempts
 from dos.backlog.pickable import MOST_DEATHS, Evidence, Flag
 from dos.config.schema import Config
 from dos.errors import BadInput
@@ -13,16 +14,17 @@ from dos.fleet.state import fleet, held_units
 from dos.fleet.state.fleet import Fleet
 from dos.questions.state import Decisions
 from dos.text import quote
-from dos.units.io import named_unit, units
+from dos.units.io import sources
 from dos.units.portfolio import Portfolio, soak_end
 from dos.units.unit import Trouble, Unit
+from dos.unknown import Unknown
 from dos.world import World
 
 UNREAD = (Trouble.UNREADABLE, Trouble.NOT_CLOSED)  # a document may declare more than can be seen
 UNCLEAR = (Trouble.LANE_UNKNOWN, Trouble.AGENT_UNKNOWN, Trouble.CLASS_UNKNOWN, Trouble.RANGE)
 
 
-def gather(
+def pickable_evidence(
     world: World,
     word: str,
     declared: Sequence[Unit],
@@ -33,22 +35,24 @@ def gather(
     now_ms: int,
 ) -> Evidence:
     """Of the declared unit that is named so; `state` is the fleet's as git shows it."""
-    portfolio = units.read(world.workspace, world.config)
-    unit = named_unit.find(declared, word)
+    portfolio = sources.read(world.workspace, world.config)
+    unit = sources.find_unit(declared, word)
     if unit is None:
         raise _nowhere(word, portfolio)
     (unit,) = held_units.gated([unit], state, answers)
-    seen = rested(
+    seen = with_cooldown(
         unit,
-        standing(unit, state, live, now_ms=now_ms),
+        evidence_without_cooldown(unit, state, live, now_ms=now_ms),
         state,
-        attempts.recorded(world),
+        attempts.recorded_attempts(world),
         world.config,
     )
     return structs.replace(seen, unparseable=seen.unparseable or _unclear(unit, portfolio))
 
 
-def standing(unit: Unit, state: Fleet, live: Collection[str], *, now_ms: int) -> Evidence:
+def evidence_without_cooldown(
+    unit: Unit, state: Fleet, live: Collection[str], *, now_ms: int
+) -> Evidence:
     """How a unit stands by the word of its plan and of the journal; `live` are the runs that hold a lane."""
     seen = state.units.get(unit.name, fleet.Unit())
     return Evidence(
@@ -66,13 +70,15 @@ def standing(unit: Unit, state: Fleet, live: Collection[str], *, now_ms: int) ->
     )
 
 
-def rested(unit: Unit, seen: Evidence, state: Fleet, tried: Attempts, config: Config) -> Evidence:
+def with_cooldown(
+    unit: Unit, seen: Evidence, state: Fleet, tried: Attempts, config: Config
+) -> Evidence:
     """`seen`, with the end of the unit's cooldown after a try in vain."""
-    rest = cooldown.of_unit(unit, state, tried, config, now_ms=seen.now_ms)
+    rest = attempts.unit_cooldown(unit, state, tried, config, now_ms=seen.now_ms)
     return structs.replace(seen, cooldown_until_ms=rest.until_ms)
 
 
-def unplaced(unit: Unit, lane: str) -> Flag:
+def placement_problem(unit: Unit, lane: str) -> Flag:
     return unit.unparseable if lane else f"it names no lane that is declared: {quote(unit.lane)}"
 
 
@@ -110,3 +116,45 @@ def _soak(unit: Unit, now_ms: int) -> Flag:
     if end is None:
         return f"until {unit.soak_until}, which is no date"
     return f"until {unit.soak_until}" if now_ms < end.timestamp() * 1000 else False
+
+
+def account_evidence(
+    units: Sequence[Unit],
+    state: Fleet,
+    config: Config,
+    *,
+    unread: str,
+    live: Collection[str],
+    tried: Attempts,
+    answers: Decisions,
+    now_ms: int,
+    waiting: Collection[str],
+) -> account.Evidence:
+    """`state` is the fleet's as git shows it; `unread`, why it could not be seen. `live` are the runs that hold a lane,
+    `waiting` the units that nobody may take now, for whatever reason."""
+    known = state.units
+    names = tuple(unit.name for unit in units)
+    landed = {name for name in names if name in known and known[name].landed}
+    claims = {
+        name: seen.claimed_by for name, seen in known.items() if seen.claimed_by and not seen.landed
+    }
+    units = held_units.gated(units, state, answers)
+    stands = {
+        unit.name: evidence_without_cooldown(unit, state, live, now_ms=now_ms) for unit in units
+    }
+    holds = {name: pickable.judge(seen) for name, seen in stands.items()}
+    return account.Evidence(
+        declared=names,
+        landed=Unknown(unread) if unread else landed,
+        in_flight={name: run for name, run in claims.items() if run in live},
+        interrupted={name: run for name, run in claims.items() if run not in live},
+        held={name: hold.reason for name, hold in holds.items() if hold.held and hold.reason},
+        resting=[
+            unit.name
+            for unit in units
+            if with_cooldown(unit, stands[unit.name], state, tried, config).cooldown_until_ms
+            > now_ms
+        ],
+        waiting=waiting,
+        undeclared=tuple(name for name in known if name not in holds),
+    )

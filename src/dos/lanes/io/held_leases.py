@@ -1,22 +1,26 @@
 """The leases that this process holds, each kept alive by a thread of its own."""
 
+import os
 import threading
 from collections.abc import Callable
 
-from dos.errors import Fenced, StoreFailed
+from dos.config.schema import Config
+from dos.errors import BadInput, Fenced, StoreFailed
 from dos.journal.clock import SystemClock
 from dos.journal.store import Store
-from dos.lease import Lease
+from dos.lease import Lease, Request, key_hash
+from dos.machine import process
+from dos.regions import region
 
 STOP_SECONDS = 10.0  # for a renewal that is under way when the keeper is stopped
 
 
-def now() -> float:
+def lease_seconds() -> float:
     """In seconds, by the clock that leases follow: it goes on while the machine sleeps."""
     return SystemClock().lease_ms() / 1000
 
 
-class Keeper(threading.Thread):
+class LeaseRenewer(threading.Thread):
     def __init__(
         self,
         lease: Lease,
@@ -38,7 +42,7 @@ class Keeper(threading.Thread):
         self._lease = lease
         self._open_store = open_store
         self._done = threading.Event()
-        self._ends = (now() if asked_at is None else asked_at) + lease.ttl_ms / 1000
+        self._ends = (lease_seconds() if asked_at is None else asked_at) + lease.ttl_ms / 1000
 
     def stop(self) -> None:
         self._done.set()
@@ -51,7 +55,7 @@ class Keeper(threading.Thread):
             raise Fenced(
                 f"the lease with fence {self._lease.fence} was taken over, or not renewed in its time"
             )
-        if doubtful or now() >= self._ends:
+        if doubtful or lease_seconds() >= self._ends:
             self._renew(store)
 
     def is_lost(self) -> bool:
@@ -74,14 +78,14 @@ class Keeper(threading.Thread):
                 self._done.wait(self._pause() / 4)  # then the store is opened anew
 
     def _renew(self, store: Store) -> None:
-        began = now()
+        began = lease_seconds()
         if store.renew([self._lease.fence]).lost:
             self._lose()
             raise Fenced(f"the lease with fence {self._lease.fence} was taken over")
         self._ends = max(self._ends, began + self._lease.ttl_ms / 1000)
 
     def _is_over(self, ends: float) -> bool:
-        return not self._outlasts_outages and now() >= ends
+        return not self._outlasts_outages and lease_seconds() >= ends
 
     def _lose(self) -> None:
         self.lost.set()
@@ -92,12 +96,12 @@ class Keeper(threading.Thread):
         return self._lease.ttl_ms / 4000
 
 
-class Holding:
+class HeldLeases:
     def __init__(self, open_store: Callable[[], Store], *, outlasts_outages: bool = False) -> None:
         """See Keeper for `outlasts_outages`."""
         self._open_store = open_store
         self._outlasts_outages = outlasts_outages
-        self._keepers: dict[int, Keeper] = {}
+        self._keepers: dict[int, LeaseRenewer] = {}
         self._some_lost = threading.Event()
         self.lanes: dict[int, Lease] = {}  # by fence; locks are none
 
@@ -105,7 +109,7 @@ class Holding:
         """Also when it is said again: then its keeper is at it already."""
         if lease.fence in self._keepers:
             return
-        keeper = Keeper(
+        keeper = LeaseRenewer(
             lease,
             self._open_store,
             asked_at=asked_at,
@@ -140,3 +144,38 @@ class Holding:
     def close(self) -> None:
         for fence in list(self._keepers):
             self.let_go(fence)
+
+
+def lease_request(
+    config: Config,
+    lane: str,
+    *,
+    run_id: str,
+    lease_key: str = "",
+    is_lock: bool = False,
+    start_sha: str = "",
+) -> Request:
+    """What a process that renews by itself asks for."""
+    me = process.identify(os.getpid())
+    name = lane if is_lock else config.canonical_lane(lane)
+    if name is None:
+        raise BadInput(
+            f"there is no lane {lane!r}; the lanes are {', '.join(config.known_lanes())}",
+            hint="`dos man lane` lists them; [lanes] in dos.toml declares them.",
+        )
+    return Request(
+        lane=name,
+        holder=f"{process.host()}:{os.getpid()}",
+        host=process.host(),
+        ttl_ms=int(config.leases.ttl_seconds * 1000),
+        region=region([]) if is_lock else config.lane_region(name) or region([]),
+        kind="lock" if is_lock else "cluster",
+        exclusive=not is_lock and config.is_exclusive(name),
+        is_lock=is_lock,
+        run_id=run_id,
+        pid=os.getpid(),
+        pid_started=me.started if me else None,
+        system=process.system(),
+        start_sha=start_sha,
+        key_hash=key_hash(lease_key) if lease_key and not is_lock else "",
+    )

@@ -7,7 +7,7 @@ from msgspec import Struct
 from dos.git import log
 from dos.git.message_index import Needles
 from dos.git.objects import Objects
-from dos.verify.io.look import Ask, Look
+from dos.verify.io.verifier import Ask, Look
 from dos.verify.naming import words
 from dos.verify.policy import Policy
 from dos.verify.shipped import Evidence, Verdict, judge

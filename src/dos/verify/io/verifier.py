@@ -19,11 +19,11 @@ from dos.receipts.io import notes
 from dos.text import quote
 from dos.verify.footprint import Scope
 from dos.verify.io import registry
+from dos.verify.io.commit_footprint import Footprints
 from dos.verify.io.declarations import Declarations
-from dos.verify.io.footprint import Footprints
+from dos.verify.mentions import names_some_unit
 from dos.verify.naming import Message, Name, Naming, Rung
 from dos.verify.policy import Policy
-from dos.verify.ship_shaped import is_of_a_unit
 from dos.verify.shipped import Evidence, Seen, Verdict, judge
 from dos.world import World
 
@@ -203,7 +203,7 @@ class Look:
             if commit is None or commit.sha not in log.holds(self.git, self.tip.sha, [commit.sha]):
                 continue
             # A commit that is of another unit is none of this one, whatever a row says.
-            if all(each.sha != commit.sha for each, _ in named) and not is_of_a_unit(
+            if all(each.sha != commit.sha for each, _ in named) and not names_some_unit(
                 commit.message
             ):
                 named.append((commit, Naming(rung=Rung.REGISTRY, faint=True)))
