@@ -256,7 +256,7 @@ def test_worktrees_are_not_listed_while_one_is_made(repository, tmp_path):
     half = repository.root / ".git" / "worktrees" / "lane" / "commondir"
     whole = half.read_text()
     found: list[list[list[str]]] = []
-    reader = threading.Thread(target=lambda: found.append(worktree.listed_trees(git)))
+    reader = threading.Thread(target=lambda: found.append(worktree.list_worktrees(git)))
     with worktree._alone(state / worktree.GATE):
         half.write_text("")
         assert git.once("worktree", "list").returncode == 128, "as it was seen"
@@ -286,4 +286,4 @@ def test_worktrees_that_others_make_by_hand_are_listed_by_a_second_try(
         return done
 
     monkeypatch.setattr(Writer, "once", once)
-    assert len(worktree.listed_trees(git)) == 2
+    assert len(worktree.list_worktrees(git)) == 2

@@ -39,33 +39,33 @@ def commit(place: Path, name: str, text: str, subject: str = "Work") -> str:
 
 def delivered(worktree: Worktree, name: str = "one/a.txt", unit: str = "DEMO/A1") -> Landing:
     head = commit(Path(worktree.path), name, "x\n")
-    ready = branch.prepare(unit, worktree, head)
+    ready = branch.prepare_landing(unit, worktree, head)
     assert isinstance(ready, Landing)
-    return branch.on_own_branch("one", ready)
+    return branch.on_unit_branch("one", ready)
 
 
 def test_work_is_delivered_on_a_branch_of_its_own_and_the_target_stays(repository, git, worktree):
     ready = delivered(worktree)
-    assert ready.branch == BRANCH == branch.branch_for("one", "DEMO/A1")
+    assert ready.branch == BRANCH == branch.unit_branch_name("one", "DEMO/A1")
     assert not branch.has_landed(git, ready)
-    assert branch.to_branch(git, lane="one", fence=7, landing=ready) is None
+    assert branch.move_unit_branch(git, lane="one", fence=7, landing=ready) is None
     assert branch.has_landed(git, ready)
     assert repository.git("rev-parse", BRANCH) == ready.commit
     assert repository.subjects() == ["Begin"] and repository.git("status", "--porcelain") == ""
-    assert branch.waiting(git, "main") == {BRANCH: ready.commit}
+    assert branch.unmerged_unit_branches(git, "main") == {BRANCH: ready.commit}
 
 
 def test_what_was_merged_waits_no_more(repository, git, worktree):
-    branch.to_branch(git, lane="one", fence=7, landing=delivered(worktree))
+    branch.move_unit_branch(git, lane="one", fence=7, landing=delivered(worktree))
     repository.git("branch", "dos-is-a-word/of-mine")
     repository.git("merge", "--quiet", "--no-ff", "--no-edit", BRANCH)
-    assert branch.waiting(git, "main") == {}
+    assert branch.unmerged_unit_branches(git, "main") == {}
 
 
 def test_delivering_again_changes_nothing(repository, git, worktree):
     ready = delivered(worktree)
     for _ in range(2):
-        assert branch.to_branch(git, lane="one", fence=7, landing=ready) is None
+        assert branch.move_unit_branch(git, lane="one", fence=7, landing=ready) is None
     assert len(repository.git("reflog", "show", BRANCH).splitlines()) == 1
 
 
@@ -73,9 +73,9 @@ def test_delivering_again_changes_nothing(repository, git, worktree):
 def test_a_stale_worker_delivers_nothing(repository, git, worktree, exists):
     ready = delivered(worktree)
     if exists:
-        branch.to_branch(git, lane="one", fence=7, landing=ready)
+        branch.move_unit_branch(git, lane="one", fence=7, landing=ready)
     branch.raise_fence(git, "one", 8)
-    refused = branch.to_branch(git, lane="one", fence=7, landing=ready)
+    refused = branch.move_unit_branch(git, lane="one", fence=7, landing=ready)
     assert refused and "fence" in refused.reason and not refused.retryable
     assert branch.has_landed(git, ready) == exists
 
@@ -84,7 +84,7 @@ def test_a_branch_that_holds_other_work_is_not_moved(repository, git, worktree):
     repository.git("checkout", "--quiet", "-b", BRANCH)
     theirs = commit(repository.root, "one/theirs", "x\n")
     repository.git("checkout", "--quiet", "main")
-    refused = branch.to_branch(git, lane="one", fence=7, landing=delivered(worktree))
+    refused = branch.move_unit_branch(git, lane="one", fence=7, landing=delivered(worktree))
     assert refused and "holds other work" in refused.reason
     assert repository.git("rev-parse", BRANCH) == theirs
 
@@ -94,10 +94,10 @@ def test_a_branch_that_the_work_holds_is_moved_unless_somebody_looks_at_it(
 ):
     repository.git("checkout", "--quiet", "-b", BRANCH)
     ready = delivered(worktree)
-    refused = branch.to_branch(git, lane="one", fence=7, landing=ready)
+    refused = branch.move_unit_branch(git, lane="one", fence=7, landing=ready)
     assert refused and refused.retryable and "checked out" in refused.reason
     repository.git("checkout", "--quiet", "main")
-    assert branch.to_branch(git, lane="one", fence=7, landing=ready) is None
+    assert branch.move_unit_branch(git, lane="one", fence=7, landing=ready) is None
     assert repository.git("rev-parse", BRANCH) == ready.commit
 
 
@@ -110,14 +110,14 @@ def test_a_branch_that_was_moved_in_between_is_not_moved(repository, git, worktr
         return real(*arguments)
 
     monkeypatch.setattr(branch, "_swap", swap)
-    refused = branch.to_branch(git, lane="one", fence=7, landing=ready)
+    refused = branch.move_unit_branch(git, lane="one", fence=7, landing=ready)
     assert refused and refused.retryable
     assert repository.git("rev-parse", BRANCH) == repository.git("rev-parse", "main")
 
 
 def test_a_branch_in_the_way_of_the_name_is_said(repository, git, worktree):
     repository.git("branch", "dos")
-    refused = branch.to_branch(git, lane="one", fence=7, landing=delivered(worktree))
+    refused = branch.move_unit_branch(git, lane="one", fence=7, landing=delivered(worktree))
     assert refused and "dos" in refused.reason
 
 
@@ -125,9 +125,11 @@ def test_what_was_intended_for_the_target_itself_never_moves_it_from_here(
     repository, git, worktree
 ):
     repository.git("checkout", "--quiet", "--detach")
-    ready = branch.prepare("DEMO/A1", worktree, commit(Path(worktree.path), "one/a.txt", "x\n"))
+    ready = branch.prepare_landing(
+        "DEMO/A1", worktree, commit(Path(worktree.path), "one/a.txt", "x\n")
+    )
     assert isinstance(ready, Landing) and ready.branch == "main"
-    assert branch.to_branch(git, lane="one", fence=7, landing=ready)
+    assert branch.move_unit_branch(git, lane="one", fence=7, landing=ready)
     assert repository.subjects() == ["Begin"]
 
 
@@ -143,7 +145,7 @@ def clash(
     for name in names:
         (repository.root / name).write_text("theirs\n" * lines)
     repository.commit_all("Theirs")
-    refused = branch.prepare("DEMO/A1", worktree, head)
+    refused = branch.prepare_landing("DEMO/A1", worktree, head)
     assert isinstance(refused, NotLanded)
     tree = Writer(Path(worktree.path))
     assert tree.run("rev-parse", "HEAD").strip() == head and tree.dirty_paths() == []
@@ -180,7 +182,7 @@ def test_a_conflict_in_what_is_no_text_can_be_written_down(repository, worktree)
             "--message",
             "x",
         )
-    refused = branch.prepare(
+    refused = branch.prepare_landing(
         "DEMO/A1", worktree, Writer(Path(worktree.path)).run("rev-parse", "HEAD").strip()
     )
     assert isinstance(refused, NotLanded) and refused.conflict
@@ -191,7 +193,7 @@ def test_a_file_that_was_deleted_there_and_changed_here_is_a_conflict(repository
     head = commit(Path(worktree.path), "one/keep", "ours\n")
     repository.git("rm", "--quiet", "one/keep")
     repository.commit_all("Gone")
-    refused = branch.prepare("DEMO/A1", worktree, head)
+    refused = branch.prepare_landing("DEMO/A1", worktree, head)
     assert isinstance(refused, NotLanded) and refused.conflict and "one/keep" in refused.reason
 
 
@@ -203,7 +205,7 @@ def test_what_an_ignored_file_is_in_the_way_of_is_no_conflict(repository, worktr
     (repository.root / "cache").write_text("theirs")
     repository.git("add", "--force", "cache")
     repository.commit_all("A file where a folder is")
-    answer = branch.prepare("DEMO/A1", worktree, head)
+    answer = branch.prepare_landing("DEMO/A1", worktree, head)
     assert not (isinstance(answer, NotLanded) and answer.conflict)
 
 
@@ -215,7 +217,7 @@ def test_what_the_user_has_configured_changes_no_rebase(repository, worktree):
     head = commit(Path(worktree.path), "one/a.txt", "y\n", "fixup! Write a")
     repository.git("branch", "mine", head)
     repository.commit_all("Moved")
-    ready = branch.prepare("DEMO/A1", worktree, head)
+    ready = branch.prepare_landing("DEMO/A1", worktree, head)
     assert isinstance(ready, Landing)
     assert len(Writer(repository.root).commits_between(ready.base, ready.commit)) == 2
     assert repository.git("rev-parse", "mine") == head
@@ -233,7 +235,7 @@ def test_an_ignored_file_on_the_way_to_a_new_one_is_not_lost(repository, git, wo
     inside.run(
         "-c", "user.name=a", "-c", "user.email=a@a", "commit", "--quiet", "--message", "Work"
     )
-    ready = branch.prepare("DEMO/A1", worktree, inside.run("rev-parse", "HEAD").strip())
+    ready = branch.prepare_landing("DEMO/A1", worktree, inside.run("rev-parse", "HEAD").strip())
     assert isinstance(ready, Landing)
     refused = branch.move_branch(git, lane="one", fence=7, landing=ready)
     assert refused and "one/new" in refused.reason

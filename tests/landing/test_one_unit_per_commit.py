@@ -127,7 +127,7 @@ def test_a_grammar_that_only_a_commit_between_declares_hides_no_name(planned):
     commits = planned.git("rev-list", "--reverse", f"{base}..HEAD").split()
     place = workspace.find(planned.root)
     first, *others = sources.read(place, load(planned.root).config).units
-    asked = partial(measure.named_besides, place, first, others, base=base, head=commits[-1])
+    asked = partial(measure.other_units_named, place, first, others, base=base, head=commits[-1])
     assert "names DEMO/A2" in asked(commits=commits)
     assert asked(commits=commits[1:]) == ""
 

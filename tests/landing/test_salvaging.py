@@ -10,7 +10,7 @@ from sample_repository import Repository, commit, write
 from dos.errors import BadInput
 from dos.git.repository import Writer
 from dos.landing import salvage, worktree
-from dos.landing.salvage import Saved
+from dos.landing.salvage import SavedWork
 from dos.world import World
 
 pytestmark = pytest.mark.sampled(3)
@@ -20,7 +20,7 @@ def state(repository: Repository) -> Path:
     return repository.root / ".git" / "dos"
 
 
-def everything(repository: Repository) -> list[Saved]:
+def everything(repository: Repository) -> list[SavedWork]:
     with World(repository.root) as world:
         return salvage.read(world.git, world.workspace.state, world.journal.events())
 
@@ -35,7 +35,7 @@ def prepare(repository: Repository, run_id: str = "RUN") -> Path:
 
 def save(
     repository: Repository, name: str = "one/keep", text: str = "saved\n", run_id: str = "RUN"
-) -> Saved:
+) -> SavedWork:
     """What an agent left uncommitted."""
     path = prepare(repository, run_id) / name
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -65,7 +65,7 @@ def test_what_a_run_left_is_listed_with_its_run_lane_and_unit(repository):
     assert (first.number, first.lane, first.unit) == (1, "one", "DEMO/A1")
     assert first.why == "left uncommitted: uncommitted changes" and first.run_id.startswith("RID-")
     assert (second.number, second.unit, second.why) == (2, "DEMO/A2", "did not land: commits")
-    sized = salvage.sized(Writer(repository.root), first)
+    sized = salvage.with_size(Writer(repository.root), first)
     assert (sized.files, sized.bytes) == (1, 5)
 
 

@@ -9,7 +9,7 @@ from dos.fleet.effects import Measured, NotLanded, Worktree
 from dos.git.repository import Writer
 from dos.landing import branch, shared_tree
 from dos.lease import Lease
-from dos.receipts.io.acceptance import Accepted
+from dos.receipts.io.acceptance import AcceptanceResult
 from dos.receipts.receipt import CommandRun
 from dos.regions import region
 from dos.units.unit import Landing
@@ -47,8 +47,8 @@ def commit(repository: Repository, name: str, subject: str = "Work", unit: str =
 
 
 def measure(repository: Repository, worktree: Worktree, *, passed: bool = True) -> Measured:
-    def accept(tree: Path) -> Accepted:
-        return Accepted(passed=passed, detail="" if passed else "exit 1", run=RAN)
+    def accept(tree: Path) -> AcceptanceResult:
+        return AcceptanceResult(passed=passed, detail="" if passed else "exit 1", run=RAN)
 
     return shared_tree.measure(worktree, "DEMO/A1", LEASE, accept)
 
@@ -99,7 +99,7 @@ def merging(repository: Repository) -> None:
 def test_what_is_in_the_way_is_named_and_left_as_it_is(repository, disturb, why):
     disturb(repository)
     before = everything(repository)
-    with pytest.raises(shared_tree.NotReady, match=why) as refused:
+    with pytest.raises(shared_tree.TreeNotReady, match=why) as refused:
         prepare(repository)
     assert refused.value.hint and everything(repository) == before
 
@@ -114,7 +114,7 @@ def test_what_an_agent_committed_is_measured_and_is_on_the_branch_already(reposi
     assert measured.head == second and measured.changed_paths == 2 and measured.run == RAN
     ready = shared_tree.prepare_landing("DEMO/A1", made, measured.head, LEASE)
     assert ready == Landing(unit="DEMO/A1", branch="main", base=made.base, commit=second)
-    assert shared_tree.confirm(git, lane="one", fence=7, ready=ready) is None
+    assert shared_tree.confirm_landed(git, lane="one", fence=7, ready=ready) is None
     assert branch.has_landed(git, ready)
 
 
@@ -135,7 +135,9 @@ def test_what_others_commit_meanwhile_is_not_this_lanes(repository):
     first = commit(repository, "one/a.txt", unit="DEMO/A1")
     unnamed = commit(repository, "two/b")
     second = commit(repository, "one/b.txt")
-    share = shared_tree.share_of(Writer(repository.root), made.base, second, "DEMO/A1", LEASE)
+    share = shared_tree.find_unit_commits(
+        Writer(repository.root), made.base, second, "DEMO/A1", LEASE
+    )
     assert (share.mine, share.others, share.strays) == ([first, second], [theirs, unnamed], [])
     ready = shared_tree.prepare_landing("DEMO/A1", made, second, LEASE)
     assert isinstance(ready, Landing) and (ready.base, ready.commit) == (theirs, second)
@@ -144,7 +146,7 @@ def test_what_others_commit_meanwhile_is_not_this_lanes(repository):
 def test_a_commit_that_names_the_unit_is_its_own_also_outside_of_the_lane(repository):
     made = prepare(repository)
     head = commit(repository, "two/a", unit="DEMO/A1")
-    assert shared_tree.share_of(
+    assert shared_tree.find_unit_commits(
         Writer(repository.root), made.base, head, "DEMO/A1", LEASE
     ).strays == ["two/a"]
 
@@ -163,7 +165,7 @@ def test_what_is_left_uncommitted_is_named_and_left_alone(repository):
     put(repository, "one/half")
     put(repository, "two/of-another")
     before = everything(repository)
-    assert shared_tree.uncommitted(Writer(repository.root), LEASE) == ["one/half"]
+    assert shared_tree.uncommitted_in_lane(Writer(repository.root), LEASE) == ["one/half"]
     assert measure(repository, made).commits and everything(repository) == before
 
 
@@ -191,7 +193,7 @@ def test_work_that_is_not_on_the_branch_any_more_does_not_land(repository):
     assert isinstance(ready, Landing)
     repository.git("reset", "--quiet", "--hard", made.base)
     assert isinstance(shared_tree.prepare_landing("DEMO/A1", made, head, LEASE), NotLanded)
-    refused = shared_tree.confirm(git, lane="one", fence=7, ready=ready)
+    refused = shared_tree.confirm_landed(git, lane="one", fence=7, ready=ready)
     assert refused and "is not on 'main' any more" in refused.reason
 
 
@@ -201,7 +203,7 @@ def test_a_stale_worker_confirms_nothing(repository):
     ready = shared_tree.prepare_landing("DEMO/A1", made, commit(repository, "one/a.txt"), LEASE)
     branch.raise_fence(git, "one", 8)
     assert isinstance(ready, Landing)
-    refused = shared_tree.confirm(git, lane="one", fence=7, ready=ready)
+    refused = shared_tree.confirm_landed(git, lane="one", fence=7, ready=ready)
     assert refused and "fence" in refused.reason
 
 
@@ -212,5 +214,5 @@ def test_a_workspace_below_the_top_of_its_repository_has_its_lanes_below_it_too(
     made = shared_tree.prepare(Writer(repository.root / "sub"), LEASE, target="main", prefix="sub/")
     assert made.path == str(repository.root)
     put(repository, "sub/one/edit")
-    with pytest.raises(shared_tree.NotReady, match="sub/one/edit"):
+    with pytest.raises(shared_tree.TreeNotReady, match="sub/one/edit"):
         shared_tree.prepare(Writer(repository.root / "sub"), LEASE, target="main", prefix="sub/")

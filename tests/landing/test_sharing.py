@@ -47,7 +47,7 @@ class Clone:
 
     def work(self, path: str, *, base: str = "") -> Landing:
         """A commit on top of what the remote has, on no branch, as a lane's worktree makes them."""
-        old = base or remote_fetch.base(self.git, "origin", "main")
+        old = base or remote_fetch.base_commit(self.git, "origin", "main")
         place = self.tree.parent / f"{self.tree.name}-lane"
         if not place.exists():
             git(self.tree, "worktree", "add", "-q", "--detach", str(place), old)
@@ -68,7 +68,7 @@ class Clone:
         return remote_push.push(self.git, "origin", lane=lane, fence=fence, landing=landing)
 
     def follows(self, commit: str, *, lane: str = "one", fence: int) -> str:
-        return remote_push.follow(
+        return remote_push.update_local_branch(
             self.git, lane=lane, fence=fence, branch="main", commit=commit, why="DEMO/A1"
         )
 
@@ -125,7 +125,7 @@ def test_work_starts_where_the_remote_is_and_lands_there(remote, here, there):
     assert here.lands(landing, fence=5) is None
     assert head(remote) == landing.commit
     assert git(here.tree, "for-each-ref", "refs/heads", "refs/tags") == before
-    assert remote_fetch.base(there.git, "origin", "main") == landing.commit
+    assert remote_fetch.base_commit(there.git, "origin", "main") == landing.commit
     assert remote_fetch.has_landed(there.git, "origin", landing)
 
 
@@ -210,7 +210,7 @@ def test_a_refused_landing_leaves_the_clones_own_branch_alone(here, there):
     there.holds("one", 9)
     before = git(here.tree, "rev-parse", "main")
     assert here.lands(late, fence=5)
-    assert here.follows(remote_fetch.base(here.git, "origin", "main"), fence=5) == ""
+    assert here.follows(remote_fetch.base_commit(here.git, "origin", "main"), fence=5) == ""
     assert git(here.tree, "rev-parse", "main") == before
 
 
@@ -252,7 +252,7 @@ def test_a_remote_that_is_away_is_its_own_kind_of_trouble(remote, here):
     remote.rename(remote.with_name("unplugged"))
     for act in (
         lambda: remote_fetch.fetch(here.git, "origin", "main"),
-        lambda: remote_fetch.base(here.git, "origin", "main"),
+        lambda: remote_fetch.base_commit(here.git, "origin", "main"),
         lambda: remote_fetch.has_landed(here.git, "origin", landing),
         lambda: remote_push.raise_fence(here.git, "origin", "one", 6),
         lambda: here.lands(landing, fence=5),
@@ -277,10 +277,10 @@ def test_an_answer_that_was_lost_is_found_out(remote, here):
 def test_a_branch_or_a_remote_that_is_not_there_is_said(remote, here):
     assert remote_fetch.fetch(here.git, "origin", "none") is None
     with pytest.raises(BadInput, match="no branch 'none'"):
-        remote_fetch.base(here.git, "origin", "none")
+        remote_fetch.base_commit(here.git, "origin", "none")
     with pytest.raises(BadInput, match="there is no remote 'nowhere'"):
-        remote_fetch.check(here.git, "nowhere")
-    remote_fetch.check(here.git, "origin")
+        remote_fetch.check_remote_name(here.git, "nowhere")
+    remote_fetch.check_remote_name(here.git, "origin")
     here.holds("one", 5)
     landing = here.work("one/a")
     git(remote, "update-ref", "-d", "refs/dos/fence/one")
@@ -308,7 +308,7 @@ def test_what_is_known_of_the_remote_never_goes_back(here, there, monkeypatch):
     """A worker asks, and before it writes down what it heard, another of the same host hears something newer."""
     here.holds("one", 5)
     there.holds("two", 6)
-    old = remote_fetch.base(here.git, "origin", "main")
+    old = remote_fetch.base_commit(here.git, "origin", "main")
     landing, ask = there.work("two/a"), remote_fetch._ask
 
     def slow(git: Writer, remote: str, *refs: str) -> dict[str, str]:
@@ -332,7 +332,10 @@ def test_the_clones_branch_and_the_users_files_follow(here, there):
     assert git(here.tree, "rev-parse", "main") == landing.commit
     assert (here.tree / "one" / "a").exists() and git(here.tree, "status", "--porcelain") == ""
     there.holds("two", 6)
-    assert there.follows(remote_fetch.base(there.git, "origin", "main"), lane="two", fence=6) == ""
+    assert (
+        there.follows(remote_fetch.base_commit(there.git, "origin", "main"), lane="two", fence=6)
+        == ""
+    )
     assert (there.tree / "one" / "a").exists()
 
 
@@ -347,7 +350,7 @@ def test_what_the_user_has_in_the_way_is_left_and_said(here):
 
 
 def test_a_clone_that_stays_behind_says_so_until_it_comes_along(here):
-    target = targets.of(here.git, "origin")
+    target = targets.open_target(here.git, "origin")
     target.raise_fence("one", 5)
     first = here.work("one/keep")
     (here.tree / "one" / "keep").write_text("an edit of mine\n")

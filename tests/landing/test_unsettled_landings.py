@@ -79,7 +79,7 @@ def played(answers: list[effects.NotLanded | None], **more: object) -> tuple[Fat
                 case effects.MoveBranch():
                     answer = left.pop(0)
                 case effects.IssueReceipt():
-                    answer = type("Issued", (), {"receipt": None, "said": ""})()
+                    answer = type("IssuedReceipt", (), {"receipt": None, "message": ""})()
                 case _:
                     answer = None
     except StopIteration as done:

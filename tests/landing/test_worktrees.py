@@ -36,7 +36,7 @@ def tree(repository) -> Writer:
 def prepare(repository: Repository, run_id: str = "RUN") -> effects.Worktree:
     git, place = Writer(repository.root), workspace.find(repository.root)
     return worktree.prepare(
-        git, place.state, lane="one", run_id=run_id, target="main", places=place.worktrees
+        git, place.state, lane="one", run_id=run_id, target="main", worktrees=place.worktrees
     )
 
 
@@ -202,7 +202,7 @@ def test_a_worktree_below_one_of_the_users_own_never_leads_to_that(repository, t
     (places / "one").mkdir(parents=True)
     (places / "one" / "left").write_text("left\n")
     made = worktree.prepare(
-        Writer(repository.root), state, lane="one", run_id="R", target="main", places=places
+        Writer(repository.root), state, lane="one", run_id="R", target="main", worktrees=places
     )
     assert (Path(made.salvaged[0].ref) / "left").read_text() == "left\n"
     assert (tmp_path / "home" / "one" / "keep").read_text() == "an edit of mine\n"

@@ -67,8 +67,10 @@ def test_a_name_of_git_s_means_the_same_wherever_work_is_measured(tmp_path) -> N
 
     place, git = workspace.find(repository.root / "sub"), Writer(repository.root)
     assert place.prefix == "sub/"
-    assert sorted(measure.strays(git, base, each[-1], lease, place.prefix)) == sorted(OUTSIDE)
-    share = shared_tree.share_of(git, base, each[-1], "A/A1", lease, place.prefix)
+    assert sorted(measure.paths_outside_lane(git, base, each[-1], lease, place.prefix)) == sorted(
+        OUTSIDE
+    )
+    share = shared_tree.find_unit_commits(git, base, each[-1], "A/A1", lease, place.prefix)
     assert (share.mine, share.others) == (each[: len(INSIDE)], each[len(INSIDE) :])
     assert liveness.gather(repository.journal, place, [lease])[
         lease.fence

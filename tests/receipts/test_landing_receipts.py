@@ -196,9 +196,11 @@ def test_a_name_that_no_receipt_may_hold_is_said_and_lands(repository):
     git = Writer(repository.root)
     head = repository.git("rev-parse", "HEAD")
     landed = Landing(unit="DEMO/A\n1", branch="main", base=head, commit=head)
-    found = draft.issue(git, World(repository.root).workspace, landed, ref="refs/heads/main")
+    found = draft.issue_receipt(
+        git, World(repository.root).workspace, landed, ref="refs/heads/main"
+    )
     assert found.receipt is None
-    assert "no receipt" in found.said
+    assert "no receipt" in found.message
 
 
 @pytest.mark.soak
@@ -209,7 +211,7 @@ def test_it_does_not_survive_where_its_file_was_changed_again(repository):
     repository.commit_all("Again")
     base, commit = str(first["base"]), str(first["commit"])
     landed = Landing(unit="DEMO/A1", branch="main", base=base, commit=commit, receipt=first)
-    found = draft.issue(
+    found = draft.issue_receipt(
         Writer(repository.root), World(repository.root).workspace, landed, ref="refs/heads/main"
     ).receipt
     assert (found["ancestor"], found["survives"]) == (True, False)

@@ -26,7 +26,7 @@ from dos.units.unit import Landing, Unit
 
 if TYPE_CHECKING:  # both import this module, which names them in strings
     from dos.fleet.supervisor import Fleet  # noqa: F401
-    from dos.receipts.receipt import Issued  # noqa: F401
+    from dos.receipts.receipt import IssuedReceipt  # noqa: F401
 
 
 class TakeLease(Effect[Lease | Refusal], frozen=True, kw_only=True):
@@ -338,7 +338,7 @@ class HasLanded(Effect[bool], frozen=True, kw_only=True):
     landing: Landing
 
 
-class IssueReceipt(Effect["Issued"], frozen=True, kw_only=True):
+class IssueReceipt(Effect["IssuedReceipt"], frozen=True, kw_only=True):
     """Sign the receipt and write it to git's notes; or say what stood in the way."""
 
     landing: Landing

@@ -55,7 +55,7 @@ def raise_fence(git: Writer, lane: str, fence: int) -> None:
     git.change_ref(ref, raised)
 
 
-def prepare(
+def prepare_landing(
     unit: str, worktree: Worktree, head: str, *, newest: str | None = ""
 ) -> Landing | NotLanded:
     """What would be landed: the commit that was measured, brought on top of the target when that has moved.
@@ -106,7 +106,7 @@ def move_branch(git: Writer, *, lane: str, fence: int, landing: Landing) -> NotL
         return NotLanded(
             reason=f"{landing.branch!r} has moved to {at[:9]}", retryable=True, moved=True
         )
-    if refused := not_forward(git, landing):
+    if refused := check_fast_forward(git, landing):
         return refused
     trees = [tree for tree in _trees_on(git, landing.branch) if not _is_there(tree, landing)]
     for tree in trees:
@@ -127,7 +127,7 @@ def move_branch(git: Writer, *, lane: str, fence: int, landing: Landing) -> NotL
     return refused
 
 
-def not_forward(git: Writer, landing: Landing) -> NotLanded | None:
+def check_fast_forward(git: Writer, landing: Landing) -> NotLanded | None:
     """A branch is only ever moved to what was built on it: anything else would take commits away."""
     if ancestry.follows(git, landing.base, landing.commit):
         return None
@@ -140,7 +140,7 @@ def has_landed(git: Writer, landing: Landing) -> bool:
     return git.is_ancestor(landing.commit, f"refs/heads/{landing.branch}")
 
 
-def branch_for(lane: str, unit: str) -> str:
+def unit_branch_name(lane: str, unit: str) -> str:
     """The branch that a unit's work is delivered on, for those who merge by pull request."""
     return "/".join(["dos", _readable(lane), *map(_readable, unit.split("/"))])
 
@@ -154,16 +154,18 @@ def _readable(word: str) -> str:
     )
 
 
-def on_own_branch(lane: str, landing: Landing) -> Landing:
+def on_unit_branch(lane: str, landing: Landing) -> Landing:
     """The same work, to be delivered on the unit's own branch: `has_landed` then asks for that one."""
-    return structs.replace(landing, branch=branch_for(lane, landing.unit))
+    return structs.replace(landing, branch=unit_branch_name(lane, landing.unit))
 
 
-def to_branch(git: Writer, *, lane: str, fence: int, landing: Landing) -> NotLanded | None:
+def move_unit_branch(git: Writer, *, lane: str, fence: int, landing: Landing) -> NotLanded | None:
     """Make the unit's branch, or move it when the work holds all that it holds. Nobody's files come along."""
     if not git.commit_of(landing.commit):
         return NotLanded(reason=f"commit {landing.commit[:9]} is not there any more")
-    if landing.branch != branch_for(lane, landing.unit):  # intended before the setting was changed
+    if landing.branch != unit_branch_name(
+        lane, landing.unit
+    ):  # intended before the setting was changed
         return NotLanded(
             reason=f"it was to land on {landing.branch!r}, and work is delivered on branches of its own now"
         )
@@ -181,7 +183,7 @@ def to_branch(git: Writer, *, lane: str, fence: int, landing: Landing) -> NotLan
     )
 
 
-def waiting(git: Writer, target: str) -> dict[str, str]:
+def unmerged_unit_branches(git: Writer, target: str) -> dict[str, str]:
     """The branches that were delivered on and are not in the target yet, each with its commit."""
     words = (
         "for-each-ref",
@@ -199,7 +201,7 @@ def check_fence(git: Writer, lane: str, fence: int) -> NotLanded | None:
     return NotLanded(reason=f"git knows a newer fence of lane {lane!r} than {fence}")
 
 
-def unfinished(tree: Writer) -> str | None:
+def unfinished_operation(tree: Writer) -> str | None:
     directory = Path(tree.run("rev-parse", "--absolute-git-dir").strip())
     return next((name for name in UNFINISHED if (directory / name).exists()), None)
 
@@ -233,7 +235,7 @@ def _swap(git: Writer, lane: str, fence: int, landing: Landing) -> NotLanded | N
 def _trees_on(git: Writer, branch: str) -> list[Writer]:
     """The work trees in which a branch is checked out."""
     found = []
-    for lines in adding.listed_trees(git):
+    for lines in adding.list_worktrees(git):
         if f"branch refs/heads/{branch}" in lines and "bare" not in lines:
             path = Path(lines[0].removeprefix("worktree "))
             found += [Writer(path)] if path.is_dir() else []
@@ -248,16 +250,16 @@ def _is_there(tree: Writer, landing: Landing) -> bool:
 
 def _in_the_way(tree: Writer, landing: Landing) -> str | None:
     """Whatever of the user's would be harmed, or would undo the landing with the next commit."""
-    if begun := unfinished(tree):
+    if begun := unfinished_operation(tree):
         return f"{tree.tree} is in the middle of something ({begun})"
     changed = tree.paths_between(landing.base, landing.commit)
     if edited := sorted(set(changed) & set(tree.dirty_paths())):
         return f"{edited[0]} has changes in {tree.tree} that nobody committed"
-    hidden = next(iter(in_no_commit(tree, landing.base, changed)), None)
+    hidden = next(iter(untracked_obstacles(tree, landing.base, changed)), None)
     return f"{hidden} is in {tree.tree} and git ignores it" if hidden else None
 
 
-def in_no_commit(tree: Writer, commit: str, new: Iterable[str]) -> list[str]:
+def untracked_obstacles(tree: Writer, commit: str, new: Iterable[str]) -> list[str]:
     """Files of the user's, ignored ones too, that stand where new ones would be written, or on the way there."""
     tracked = set(tree.paths_of(commit))
     found: dict[str, None] = {}

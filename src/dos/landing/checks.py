@@ -13,7 +13,7 @@ from dos.config.schema import Config
 from dos.git import reflogs
 from dos.lease import Lease
 from dos.receipts.io import draft
-from dos.receipts.io.acceptance import Accepted, accept
+from dos.receipts.io.acceptance import AcceptanceResult, run_acceptance
 from dos.receipts.receipt import Source
 from dos.units.unit import Unit
 from dos.workspace import Workspace
@@ -58,37 +58,41 @@ class Checks:
     def _identity(self) -> dict[str, str]:
         return surroundings.identity(os.environ, self._workspace.root)
 
-    def run(self, tree: Path, command: str, lease: Lease, seconds: float | None = None) -> Accepted:
+    def run(
+        self, tree: Path, command: str, lease: Lease, seconds: float | None = None
+    ) -> AcceptanceResult:
         """Raises Halted when a person stops the run meanwhile."""
         if not command:
-            return Accepted()
+            return AcceptanceResult()
         limit = self._workers.wall_seconds if seconds is None else seconds
         with self._listen(lease.run_id) as listener:
-            answer = accept(tree, command, self.environment(lease), limit, listener.must_stop)
+            answer = run_acceptance(
+                tree, command, self.environment(lease), limit, listener.must_stop
+            )
         orphans.end(str(self._workspace.root), lease)
         listener.raise_if_halted()
         return answer
 
-    def run_apart(
+    def run_outside_a_run(
         self, tree: Path, command: str, lease: Lease, seconds: float, stopped: Callable[[], bool]
-    ) -> Accepted:
+    ) -> AcceptanceResult:
         """For no run: nobody can halt it but whoever says `stopped`."""
         try:
-            return accept(tree, command, self.environment(lease), seconds, stopped)
+            return run_acceptance(tree, command, self.environment(lease), seconds, stopped)
         finally:  # also when we are interrupted
             orphans.end(str(self._workspace.root), lease)
 
     def acceptance(self, unit: Unit) -> str:
         return unit.acceptance or self._workers.acceptance
 
-    def gate(self, unit: Unit, *, again: bool) -> str:
+    def landing_command(self, unit: Unit, *, rerun_acceptance: bool) -> str:
         """The workspace's tests always; the unit's acceptance again only when its base has changed."""
-        commands = [self.acceptance(unit) if again else "", self._workers.test]
-        return draft.together([command for command in commands if command])
+        commands = [self.acceptance(unit) if rerun_acceptance else "", self._workers.test]
+        return draft.joined_script([command for command in commands if command])
 
-    def declared(self, unit: Unit) -> draft.Declared:
+    def declared_commands(self, unit: Unit) -> draft.DeclaredCommands:
         scripts = tuple(filter(None, (self.acceptance(unit), self._workers.test)))
         by_unit = Source.BOTH if self._workers.test else Source.UNIT
-        return draft.Declared(
+        return draft.DeclaredCommands(
             scripts=scripts, source=by_unit if unit.acceptance else Source.WORKSPACE
         )

@@ -29,7 +29,7 @@ from dos.units.unit import Landing, Unit
 from dos.workspace import Workspace
 
 
-class LaneTrees:
+class IsolatedLanding:
     def __init__(
         self,
         workspace: Workspace,
@@ -39,10 +39,10 @@ class LaneTrees:
         target: Target,
         branch: Callable[[], str],
         checks: Checks,
-        prove: Callable[[], None],
-        heed: Callable[[Lease], None],
-        fault: Callable[[str, str, Lease], BaselineChecked | None],
-        declared: Callable[[], Sequence[Unit]],
+        raise_if_lease_lost: Callable[[], None],
+        raise_if_halted: Callable[[Lease], None],
+        find_baseline_fault: Callable[[str, str, Lease], BaselineChecked | None],
+        declared_units: Callable[[], Sequence[Unit]],
     ) -> None:
         self.workspace = workspace
         self.config = config
@@ -51,12 +51,14 @@ class LaneTrees:
         self.target = target
         self.branch = branch  # that is landed on
         self.checks = checks
-        self.prove = prove  # raises when the lease is not surely ours any more
-        self.heed = heed  # raises when a person has stopped the run
-        self.declared = declared  # the units of the plans that count, whatever is on disk
-        self.fault = (
-            fault  # of a commit, a branch: how the tests fail there too, where no agent has worked
+        self.raise_if_lease_lost = (
+            raise_if_lease_lost  # raises when the lease is not surely ours any more
         )
+        self.raise_if_halted = raise_if_halted  # raises when a person has stopped the run
+        self.declared_units = (
+            declared_units  # the units of the plans that count, whatever is on disk
+        )
+        self.find_baseline_fault = find_baseline_fault  # how the tests fail without the work too
 
     def performers(self) -> Performers:
         rows = (
@@ -80,7 +82,7 @@ class LaneTrees:
             lane=effect.lane,
             run_id=effect.run_id,
             target=branch,
-            places=self.workspace.worktrees,
+            worktrees=self.workspace.worktrees,
             base=self.target.newest(branch),
         )
         inside = Writer(Path(made.path))
@@ -94,7 +96,7 @@ class LaneTrees:
                 worktree.clear(inside, made.base)
                 raise
             if setup.passed is False:
-                self.prove()  # it may have taken long, and then the tree is another's
+                self.raise_if_lease_lost()  # it may have taken long, and then the tree is another's
                 worktree.clear(inside, made.base)  # what it left is nobody's work
                 raise NotReady(
                     f"the setup command failed: {setup.detail}", hint="[workers] setup in dos.toml"
@@ -109,14 +111,14 @@ class LaneTrees:
             made = structs.replace(made, said="; ".join(filter(None, (made.said, told))))
         takes_turns = self.workers.landing != "branch"  # else each unit has a branch of its own
         made = structs.replace(made, queue=branch if takes_turns else "")
-        return self._with_what_was_left(effect, made)
+        return self._with_saved_work(effect, made)
 
     def _check_out_submodules(self, inside: Writer) -> str:
         return worktree_files.check_out_submodules(
             inside, (self.workspace.common or self.workspace.state) / "modules"
         )
 
-    def _with_what_was_left(
+    def _with_saved_work(
         self, effect: effects.PrepareWorktree, made: effects.Worktree
     ) -> effects.Worktree:
         is_inside = partial(regions.lane_holds, effect.lease.region, root=self.workspace.prefix)
@@ -127,18 +129,24 @@ class LaneTrees:
         return made
 
     def measure(self, effect: effects.MeasureWork) -> effects.Measured:
-        self.heed(effect.lease)
-        doubt = partial(self._doubt, effect, effect.worktree.base)
+        self.raise_if_halted(effect.lease)
+        doubt = partial(self._why_not_shipped, effect, effect.worktree.base)
         found = measuring.measure(
-            effect.worktree, effect.lease, self._judged(effect), self.workspace.prefix, doubt=doubt
+            effect.worktree,
+            effect.lease,
+            self._acceptance_check(effect),
+            self.workspace.prefix,
+            doubt=doubt,
         )
-        is_only_unnamed = found.accepted and found.unproven == proving.unnamed(effect.unit)
-        return self._named(effect, found) if is_only_unnamed else found
+        is_only_unnamed = found.accepted and found.unproven == proving.unnamed_reason(effect.unit)
+        return self._with_unit_trailer(effect, found) if is_only_unnamed else found
 
-    def _named(self, effect: effects.MeasureWork, found: effects.Measured) -> effects.Measured:
+    def _with_unit_trailer(
+        self, effect: effects.MeasureWork, found: effects.Measured
+    ) -> effects.Measured:
         """Work that its acceptance command takes and that lies in the lane is not thrown away for want of a trailer."""
         inside, base = Writer(Path(effect.worktree.path)), effect.worktree.base
-        if found.head not in self.commits(effect, base, found.head) or self._others(
+        if found.head not in self.unit_commits(effect, base, found.head) or self._other_units_named(
             effect, base, found.head
         ):
             return found
@@ -146,39 +154,44 @@ class LaneTrees:
             head = salvage.add_unit_trailer(inside, found.head, effect.unit)
         except MalformedObject:  # no commit can be made with what stands in this one
             return found
-        if self._doubt(effect, base, head):
+        if self._why_not_shipped(effect, base, head):
             return found
         worktree.clear(inside, head)
         return structs.replace(
             found, head=head, commits=inside.commits_between(base, head), unproven=""
         )
 
-    def _doubt(
+    def _why_not_shipped(
         self, effect: effects.MeasureWork | effects.PrepareLanding, base: str, head: str
     ) -> str:
         """Why the commits do not show the unit, or show more than it; of a replan nothing is to be shown."""
         if effect.grooms:
             return ""
-        if why := proving.unproven(self.workspace, effect.unit, base=base, head=head):
+        if why := proving.why_not_shipped(self.workspace, effect.unit, base=base, head=head):
             return why
-        return self._others(effect, base, head)
+        return self._other_units_named(effect, base, head)
 
-    def _others(
+    def _other_units_named(
         self, effect: effects.MeasureWork | effects.PrepareLanding, base: str, head: str
     ) -> str:
-        commits = self.commits(effect, base, head)
-        return proving.named_besides(
-            self.workspace, effect.unit, self.declared(), commits=commits, base=base, head=head
+        commits = self.unit_commits(effect, base, head)
+        return proving.other_units_named(
+            self.workspace,
+            effect.unit,
+            self.declared_units(),
+            commits=commits,
+            base=base,
+            head=head,
         )
 
-    def commits(
+    def unit_commits(
         self, effect: effects.MeasureWork | effects.PrepareLanding, base: str, head: str
     ) -> list[str]:
         """Those from a base to a head that were made for the unit: what the target holds by now is others'."""
         inside, held = Writer(Path(effect.worktree.path)), self.target.ref(effect.worktree.target)
         return inside.commits_between(base, head, *([held] if inside.commit_of(held) else []))
 
-    def _judged(self, effect: effects.MeasureWork) -> acceptance.Accept:
+    def _acceptance_check(self, effect: effects.MeasureWork) -> acceptance.AcceptanceCheck:
         return partial(
             self.checks.run, command=self.checks.acceptance(effect.unit), lease=effect.lease
         )
@@ -195,7 +208,7 @@ class LaneTrees:
 
     def commit_changes(self, effect: effects.CommitChanges) -> str:
         inside, saved = Writer(Path(effect.worktree.path)), effect.saved.commit
-        strays = measuring.strays(
+        strays = measuring.paths_outside_lane(
             inside, effect.worktree.base, saved, effect.lease, self.workspace.prefix
         )
         if strays or not self.checks.acceptance(effect.unit):
@@ -215,12 +228,14 @@ class LaneTrees:
 
     def prepare_landing(self, effect: effects.PrepareLanding) -> Landing | effects.NotLanded:
         newest = self.target.newest(effect.worktree.target)
-        ready = landing.prepare(effect.unit.name, effect.worktree, effect.head, newest=newest)
+        ready = landing.prepare_landing(
+            effect.unit.name, effect.worktree, effect.head, newest=newest
+        )
         if isinstance(ready, effects.NotLanded):
             return ready
         # On what will stand on the branch: another unit may have landed beneath this one.
         inside = Writer(Path(effect.worktree.path))
-        if strays := measuring.strays(
+        if strays := measuring.paths_outside_lane(
             inside, ready.base, ready.commit, effect.lease, self.workspace.prefix
         ):
             return effects.NotLanded(
@@ -231,41 +246,43 @@ class LaneTrees:
                 reason=f"the commit of the submodule {alone} is in no remote of it; push it first"
             )
         if self.workers.landing == "branch":
-            ready = landing.on_own_branch(effect.lease.lane, ready)
-        return self.tested(effect, ready, inside)
+            ready = landing.on_unit_branch(effect.lease.lane, ready)
+        return self.run_gate(effect, ready, inside)
 
-    def tested(
+    def run_gate(
         self, effect: effects.PrepareLanding, ready: Landing, inside: Writer
     ) -> Landing | effects.NotLanded:
         """With the receipt drafted from what was checked, unless the workspace's tests say no."""
         moved = ready.base != effect.worktree.base
         gate = self.checks.run(
-            inside.tree, self.checks.gate(effect.unit, again=moved), effect.lease
+            inside.tree,
+            self.checks.landing_command(effect.unit, rerun_acceptance=moved),
+            effect.lease,
         )
         if gate.passed is False:
-            return self._red(effect, ready, gate.detail)
-        if moved and (why := self._doubt(effect, ready.base, ready.commit)):
+            return self._tests_failed(effect, ready, gate.detail)
+        if moved and (why := self._why_not_shipped(effect, ready.base, ready.commit)):
             return effects.NotLanded(
                 reason=f"on top of {ready.branch!r} git does not show it: {why}"
             )
-        self.heed(effect.lease)  # what has not landed by now does not land
+        self.raise_if_halted(effect.lease)  # what has not landed by now does not land
         accepted = None if moved else effect.run  # else it was run again with the tests
-        drafted = draft.draft(
+        drafted = draft.draft_receipt(
             inside,
             ready,
             lane=effect.lease.region,
             region_root=self.workspace.prefix,
             runs=[run for run in (accepted, gate.run) if run],
-            declared=self.checks.declared(effect.unit),
+            declared=self.checks.declared_commands(effect.unit),
         )
         return structs.replace(ready, receipt=drafted)
 
-    def _red(
+    def _tests_failed(
         self, effect: effects.PrepareLanding, ready: Landing, detail: str
     ) -> effects.NotLanded:
         """Whose fault it is that the tests fail: the work's, or that of whatever surrounds it."""
         reason = f"the tests fail on top of {ready.branch!r}: {detail}"
-        fault = self.fault(ready.base, effect.worktree.target, effect.lease)
+        fault = self.find_baseline_fault(ready.base, effect.worktree.target, effect.lease)
         if fault is None:
             return effects.NotLanded(reason=reason)
         return effects.NotLanded(
@@ -275,7 +292,9 @@ class LaneTrees:
     def move_branch(self, effect: effects.MoveBranch) -> effects.NotLanded | None:
         lane, fence = effect.lease.lane, effect.lease.fence
         if self.workers.landing == "branch":
-            return landing.to_branch(self.git, lane=lane, fence=fence, landing=effect.landing)
+            return landing.move_unit_branch(
+                self.git, lane=lane, fence=fence, landing=effect.landing
+            )
         return self.target.move(effect.landing, lane=lane, fence=fence)
 
     def has_landed(self, effect: effects.HasLanded) -> bool:
@@ -283,11 +302,11 @@ class LaneTrees:
             return landing.has_landed(self.git, effect.landing)
         return self.target.has_landed(effect.landing)
 
-    def issue_receipt(self, effect: effects.IssueReceipt) -> receipt.Issued:
+    def issue_receipt(self, effect: effects.IssueReceipt) -> receipt.IssuedReceipt:
         branch = effect.landing.branch
         ref = (
             f"refs/heads/{branch}" if self.workers.landing == "branch" else self.target.ref(branch)
         )
-        issued = draft.issue(self.git, self.workspace, effect.landing, ref=ref)
-        said = "; ".join(filter(None, (issued.said, self.target.stays_behind)))
-        return structs.replace(issued, said=said)
+        issued = draft.issue_receipt(self.git, self.workspace, effect.landing, ref=ref)
+        said = "; ".join(filter(None, (issued.message, self.target.stays_behind)))
+        return structs.replace(issued, message=said)

@@ -12,7 +12,7 @@ from dos.git import ancestry
 from dos.git.objects import Objects
 from dos.git.repository import Reader
 from dos.lease import Lease
-from dos.receipts.io.acceptance import Accept, Accepted
+from dos.receipts.io.acceptance import AcceptanceCheck, AcceptanceResult
 from dos.text import join_some, printable_path, replace_undecodable
 from dos.units.unit import Unit
 from dos.verify import mentions
@@ -31,17 +31,22 @@ def certain(head: str) -> str:
 
 
 def measure(
-    worktree: Worktree, lease: Lease, accept: Accept, prefix: str = "", *, doubt: Doubt = certain
+    worktree: Worktree,
+    lease: Lease,
+    accept: AcceptanceCheck,
+    prefix: str = "",
+    *,
+    doubt: Doubt = certain,
 ) -> Measured:
     inside = Reader(Path(worktree.path))
     head = inside.run("rev-parse", "HEAD").strip()
-    if flaw := unfounded(inside, worktree.base, head):
+    if flaw := history_problem(inside, worktree.base, head):
         return Measured(
             head=head, commits=[], strays=[], changed_paths=0, accepted=None, detail=flaw
         )
     paths = inside.paths_between(worktree.base, head)
-    outside = strays(inside, worktree.base, head, lease, prefix)
-    answer = accept(inside.tree) if paths and not outside else Accepted()
+    outside = paths_outside_lane(inside, worktree.base, head, lease, prefix)
+    answer = accept(inside.tree) if paths and not outside else AcceptanceResult()
     return Measured(
         head=head,
         commits=inside.commits_between(worktree.base, head),
@@ -54,14 +59,16 @@ def measure(
     )
 
 
-def unfounded(inside: Reader, base: str, head: str) -> str:
+def history_problem(inside: Reader, base: str, head: str) -> str:
     """Why the commits from a base to a head cannot be counted; empty when they can."""
     if cut := ancestry.hidden(inside, base, head):
         return cut
     return "" if ancestry.follows(inside, base, head) else "its base was rewritten away"
 
 
-def strays(inside: Reader, base: str, head: str, lease: Lease, prefix: str = "") -> list[str]:
+def paths_outside_lane(
+    inside: Reader, base: str, head: str, lease: Lease, prefix: str = ""
+) -> list[str]:
     """The changed paths that lie outside of the lane, whose globs start where dos.toml is."""
     changed = inside.paths_between(base, head)
     return [
@@ -75,12 +82,12 @@ _NOT_NAMED = "no commit names the unit; the last paragraph of the commit message
 _NOT_SAID = "a plan says that a unit is about such files by `paths:`, or by `class: docs`"
 
 
-def unnamed(unit: Unit) -> str:
+def unnamed_reason(unit: Unit) -> str:
     """What is said of commits that are about no unit at all."""
     return _NOT_NAMED.format(name=unit.name)
 
 
-def unproven(workspace: Workspace, unit: Unit, *, base: str, head: str) -> str:
+def why_not_shipped(workspace: Workspace, unit: Unit, *, base: str, head: str) -> str:
     """Why the commits from a base to a head do not show the unit; empty when they do."""
     ask = verifier.Ask(ref=head, since=base, is_vouched=False)
     try:
@@ -94,12 +101,12 @@ def unproven(workspace: Workspace, unit: Unit, *, base: str, head: str) -> str:
     if verdict.shipped:
         return ""
     if not verdict.candidates:
-        return unnamed(unit)
+        return unnamed_reason(unit)
     about = f" ({_NOT_SAID})" if Contradiction.DOCS_ONLY in verdict.contradictions else ""
     return verdict.reason + about
 
 
-def named_besides(
+def other_units_named(
     workspace: Workspace,
     unit: Unit,
     declared: Sequence[Unit],

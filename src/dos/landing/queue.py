@@ -71,7 +71,7 @@ class LandingQueue(Struct, kw_only=True):
             case never:
                 assert_never(never)
 
-    def ahead(self, run_id: str) -> list[Ticket]:
+    def tickets_ahead(self, run_id: str) -> list[Ticket]:
         """The tickets that come before a run's own on its branch, in order. Those of dead holders are among them."""
         own = self.tickets.get(run_id)
         if own is None:
@@ -110,7 +110,7 @@ def wait_for_turn(
         live = {lease.fence: lease for lease in watch.look()}
         queue = watch.state(LandingQueue)
         check(effect.lease, effect.run_id not in queue.tickets)  # a ticket ends with its lease
-        tickets = queue.ahead(effect.run_id)
+        tickets = queue.tickets_ahead(effect.run_id)
         ahead = sum(each.fence in live and not process.gone(live[each.fence]) for each in tickets)
         left = deadline - time.monotonic()
         if not ahead or left <= 0:

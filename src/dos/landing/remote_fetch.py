@@ -27,14 +27,14 @@ class Fence(Struct, frozen=True, kw_only=True):
     number: int
 
 
-class Seen(Struct, frozen=True, kw_only=True):
+class RemoteState(Struct, frozen=True, kw_only=True):
     """A branch and a lane's fence as the remote had them at one moment. Their commits are here."""
 
     target: str | None
     fence: Fence | None
 
 
-def check(git: Writer, remote: str) -> None:
+def check_remote_name(git: Writer, remote: str) -> None:
     """A name that means nothing is a mistake in the configuration; a remote that is away is not."""
     known = git.run("remote").split()
     if remote not in known:
@@ -50,7 +50,7 @@ def fetch(git: Writer, remote: str, branch: str) -> str | None:
     return _heard(git, remote, {target: shared_ref(branch)}).get(target)
 
 
-def base(git: Writer, remote: str, branch: str) -> str:
+def base_commit(git: Writer, remote: str, branch: str) -> str:
     """Where new work starts."""
     found = fetch(git, remote, branch)
     if found is None:
@@ -67,16 +67,16 @@ def has_landed(git: Writer, remote: str, landing: Landing) -> bool:
     return found is not None and git.is_ancestor(landing.commit, found)
 
 
-def look(git: Writer, remote: str, lane: str, branch: str = "") -> Seen:
+def fetch_state(git: Writer, remote: str, lane: str, branch: str = "") -> RemoteState:
     target, fence = f"refs/heads/{branch}", fence_ref(lane)
     places = {fence: f"refs/dos/shared/fence/{slug(lane)}"} | (
         {target: shared_ref(branch)} if branch else {}
     )
     heard = _heard(git, remote, places)
-    return Seen(target=heard.get(target), fence=_fence(git, fence, heard.get(fence)))
+    return RemoteState(target=heard.get(target), fence=_fence(git, fence, heard.get(fence)))
 
 
-def tell(git: Writer, *words: str) -> tuple[int, str, str]:
+def run_remote_git(git: Writer, *words: str) -> tuple[int, str, str]:
     """Git over the network: whatever ends it without an answer is the remote's being away."""
     try:
         done = git.attempt(*words)
@@ -85,14 +85,14 @@ def tell(git: Writer, *words: str) -> tuple[int, str, str]:
     return done.returncode, done.stdout, done.stderr
 
 
-def away(git: Writer, remote: str, complaint: str) -> RemoteAway:
+def unreachable(git: Writer, remote: str, complaint: str) -> RemoteAway:
     return RemoteAway(
-        f"the remote {remote} of {git.tree} cannot be reached: {said(complaint)}",
+        f"the remote {remote} of {git.tree} cannot be reached: {error_line(complaint)}",
         hint=f"Try it yourself: git -C {git.tree} ls-remote {remote}",
     )
 
 
-def said(complaint: str) -> str:
+def error_line(complaint: str) -> str:
     """The line that says what is wrong: git adds advice after it, and a server's own words stand before it."""
     lines = [line.strip() for line in complaint.splitlines() if line.strip()]
     fatal = [line for line in lines if line.startswith(("fatal:", "error:", "ssh:"))]
@@ -112,9 +112,9 @@ def _heard(git: Writer, remote: str, places: dict[str, str]) -> dict[str, str]:
 
 
 def _ask(git: Writer, remote: str, *refs: str) -> dict[str, str]:
-    code, listing, complaint = tell(git, "ls-remote", "--quiet", remote, *refs)
+    code, listing, complaint = run_remote_git(git, "ls-remote", "--quiet", remote, *refs)
     if code != 0:
-        raise away(git, remote, complaint)
+        raise unreachable(git, remote, complaint)
     pairs = (line.partition("\t") for line in listing.splitlines())
     # A pattern also finds what only ends like it.
     return {ref: commit for commit, _, ref in pairs if ref in refs}
@@ -123,9 +123,9 @@ def _ask(git: Writer, remote: str, *refs: str) -> dict[str, str]:
 def _bring(git: Writer, remote: str, refs: list[str], heard: dict[str, str]) -> bool:
     """Whether what was heard of is here now: it may have moved on since."""
     if any(git.commit_of(heard[ref]) is None for ref in refs):
-        code, _, complaint = tell(git, "fetch", *_QUIETLY, remote, *refs)
+        code, _, complaint = run_remote_git(git, "fetch", *_QUIETLY, remote, *refs)
         if code != 0 and not any(words in complaint for words in _MOVED):
-            raise away(git, remote, complaint)
+            raise unreachable(git, remote, complaint)
     return all(git.commit_of(heard[ref]) for ref in refs)
 
 

@@ -12,7 +12,14 @@ from dos.git.repository import AS_DOS, Writer
 from dos.git.target import shared_ref
 from dos.landing import branch as local
 from dos.landing.branch import fence_ref
-from dos.landing.remote_fetch import TRIES, Seen, away, look, said, tell
+from dos.landing.remote_fetch import (
+    TRIES,
+    RemoteState,
+    error_line,
+    fetch_state,
+    run_remote_git,
+    unreachable,
+)
 from dos.machine import process
 from dos.units.unit import Landing
 
@@ -36,7 +43,7 @@ def raise_fence(git: Writer, remote: str, lane: str, fence: int) -> None:
     """
     ref = fence_ref(lane)
     for _ in range(TRIES):
-        seen = look(git, remote, lane).fence
+        seen = fetch_state(git, remote, lane).fence
         if seen and seen.number == fence:
             return
         if seen and seen.number > fence:
@@ -45,15 +52,16 @@ def raise_fence(git: Writer, remote: str, lane: str, fence: int) -> None:
                 hint=f"If the journal was deleted on purpose: git push {remote} :{ref}",
             )
         lease = f"--force-with-lease={ref}:{seen.commit if seen else _ZERO}"
-        code, _, complaint = tell(
+        code, _, complaint = run_remote_git(
             git, *_PUSH, lease, remote, f"{_written(git, fence, 'taken')}:{ref}"
         )
         if code == 0:
             return
         if code != 1:
-            raise away(git, remote, complaint)
+            raise unreachable(git, remote, complaint)
     raise RemoteAway(
-        f"{ref} of {remote} cannot be moved: {said(complaint)}", hint="Look who else moves it."
+        f"{ref} of {remote} cannot be moved: {error_line(complaint)}",
+        hint="Look who else moves it.",
     )
 
 
@@ -63,14 +71,14 @@ def push(git: Writer, remote: str, *, lane: str, fence: int, landing: Landing) -
         return NotLanded(
             reason=f"commit {landing.commit[:9]} is not in this clone: it was made on another host"
         )
-    seen = look(git, remote, lane, landing.branch)
+    seen = fetch_state(git, remote, lane, landing.branch)
     if seen.target and git.is_ancestor(landing.commit, seen.target):
         return None
     if refused := _refused(remote, lane, fence, landing, seen):
         return refused
     assert seen.fence is not None
     # With a lease git would also take commits away from the remote: that what we push only adds is ours to prove.
-    if refused := local.not_forward(git, landing):
+    if refused := local.check_fast_forward(git, landing):
         return refused
     branch, ref = f"refs/heads/{landing.branch}", fence_ref(lane)
     written = _written(git, fence, f"landed {landing.commit}")
@@ -78,7 +86,7 @@ def push(git: Writer, remote: str, *, lane: str, fence: int, landing: Landing) -
         f"--force-with-lease={branch}:{landing.base}",
         f"--force-with-lease={ref}:{seen.fence.commit}",
     )
-    code, answers, complaint = tell(
+    code, answers, complaint = run_remote_git(
         git, *_PUSH, *leases, remote, f"{landing.commit}:{branch}", f"{written}:{ref}"
     )
     if code == 0:
@@ -88,7 +96,9 @@ def push(git: Writer, remote: str, *, lane: str, fence: int, landing: Landing) -
     return _what_happened(git, remote, lane, fence, landing, answers + complaint)
 
 
-def follow(git: Writer, *, lane: str, fence: int, branch: str, commit: str, why: str) -> str:
+def update_local_branch(
+    git: Writer, *, lane: str, fence: int, branch: str, commit: str, why: str
+) -> str:
     """Bring the branch of this clone to what the remote has, with the files of the trees that are on it.
 
     Says what is in the way where that would not be safe: the branch here can wait, and comes along the next time.
@@ -109,7 +119,7 @@ def _what_happened(
     git: Writer, remote: str, lane: str, fence: int, landing: Landing, answer: str
 ) -> NotLanded | None:
     """The push failed, or its answer was lost: what the remote holds now says which."""
-    seen = look(git, remote, lane, landing.branch)
+    seen = fetch_state(git, remote, lane, landing.branch)
     if seen.target and git.is_ancestor(landing.commit, seen.target):
         return None
     if refused := _refused(remote, lane, fence, landing, seen):
@@ -127,7 +137,9 @@ def _what_happened(
     return NotLanded(reason=reason, retryable=locked or undecided)
 
 
-def _refused(remote: str, lane: str, fence: int, landing: Landing, seen: Seen) -> NotLanded | None:
+def _refused(
+    remote: str, lane: str, fence: int, landing: Landing, seen: RemoteState
+) -> NotLanded | None:
     if seen.target is None:
         return NotLanded(reason=f"the remote {remote} has no branch {landing.branch!r} any more")
     if seen.fence is None:
@@ -158,4 +170,4 @@ def _reason(answer: str) -> str:
         line.rpartition("(")[2].rstrip(")") for line in answer.splitlines() if line.startswith("!")
     ]
     own = [reason for reason in reasons if not reason.startswith("atomic")]
-    return (own or reasons or [said(answer)])[0]
+    return (own or reasons or [error_line(answer)])[0]

@@ -31,7 +31,7 @@ _FIELDS = (
 _FORMAT = "".join(f"%({field})%00" for field in _FIELDS) + "%01"
 
 
-class Saved(Struct, frozen=True, kw_only=True):
+class SavedWork(Struct, frozen=True, kw_only=True):
     number: int  # the oldest is 1: what comes later changes no number
     ref: str  # a ref, or where a folder is that git could not hold
     commit: str = ""  # empty for a folder
@@ -50,7 +50,7 @@ class Saved(Struct, frozen=True, kw_only=True):
         return self.ref.removeprefix(PREFIX)
 
 
-def read(git: Reader, state: Path, happened: Iterable[Event]) -> list[Saved]:
+def read(git: Reader, state: Path, happened: Iterable[Event]) -> list[SavedWork]:
     """Everything that is there, oldest first; what the journal tells of and is gone is gone."""
     told = _told(happened)
     found = [*_refs(git), *_folders(state / "salvage")]
@@ -59,11 +59,11 @@ def read(git: Reader, state: Path, happened: Iterable[Event]) -> list[Saved]:
     return [structs.replace(saved, number=number) for number, saved in enumerate(known, 1)]
 
 
-def sized(git: Reader, saved: Saved) -> Saved:
+def with_size(git: Reader, saved: SavedWork) -> SavedWork:
     """With how many files it changes, and how much is in them."""
     if not saved.commit:
         return saved
-    base = base_of(git, saved.commit)
+    base = base_commit(git, saved.commit)
     words = ("-r", "-z", "--no-renames", "--raw", "--no-abbrev", base, saved.commit)
     states = [
         record.split(" ") for record in git.run("diff-tree", *words).split("\0")[::2] if record
@@ -80,7 +80,7 @@ def sized(git: Reader, saved: Saved) -> Saved:
     return structs.replace(saved, base=base, files=len(states), bytes=size)
 
 
-def base_of(git: Reader, commit: str) -> str:
+def base_commit(git: Reader, commit: str) -> str:
     """What the saved commit is a change of: its parent where dos or a stash made it, else where it left our history."""
     subject, _, parents = (
         git.run("show", "--no-patch", "--format=%s%x00%P", commit).rstrip("\n").partition("\0")
@@ -97,7 +97,7 @@ def base_of(git: Reader, commit: str) -> str:
     return shared or first or _nothing(git)
 
 
-def find(everything: list[Saved], asked: str) -> Saved:
+def find(everything: list[SavedWork], asked: str) -> SavedWork:
     """By its number, its ref, the end of it, or its commit."""
     if asked.isascii() and asked.isdigit() and len(asked) < SHORTEST_COMMIT:
         found = [saved for saved in everything if saved.number == int(asked)]
@@ -138,7 +138,7 @@ def _told(happened: Iterable[Event]) -> dict[str, _Told]:
     return told
 
 
-def _completed(saved: Saved, told: _Told | None) -> Saved:
+def _completed(saved: SavedWork, told: _Told | None) -> SavedWork:
     # A number that was given out again after a drop is other work than the journal tells of.
     if told is None or told.fact.commit != saved.commit:
         return saved
@@ -148,7 +148,7 @@ def _completed(saved: Saved, told: _Told | None) -> Saved:
     )
 
 
-def _refs(git: Reader) -> list[Saved]:
+def _refs(git: Reader) -> list[SavedWork]:
     said = git.run("for-each-ref", f"--format={_FORMAT}", PREFIX)
     found = []
     for record in said.split("\0\1\n"):
@@ -156,7 +156,7 @@ def _refs(git: Reader) -> list[Saved]:
             continue
         ref, commit, seconds, subject, unit = record.split("\0")
         found.append(
-            Saved(
+            SavedWork(
                 number=0,
                 ref=ref,
                 commit=commit,
@@ -169,7 +169,7 @@ def _refs(git: Reader) -> list[Saved]:
     return found
 
 
-def _folders(place: Path) -> list[Saved]:
+def _folders(place: Path) -> list[SavedWork]:
     """What was moved as it was: below its run, or beside the runs where a person was told to put it."""
     if not place.is_dir():
         return []
@@ -179,13 +179,13 @@ def _folders(place: Path) -> list[Saved]:
     return [_folder(run_id, path) for run_id, path in found]
 
 
-def _folder(run_id: str, path: Path) -> Saved:
+def _folder(run_id: str, path: Path) -> SavedWork:
     files = size = 0
     for folder, _, names in os.walk(path):
         for name in names[: MOST_FILES - files]:
             files, size = files + 1, size + (Path(folder) / name).lstat().st_size
     at_ms = path.lstat().st_ctime_ns // 1_000_000
-    return Saved(
+    return SavedWork(
         number=0, ref=str(path), at_ms=at_ms, run_id=run_id, why="a folder", files=files, bytes=size
     )
 
@@ -195,7 +195,7 @@ def _nothing(git: Reader) -> str:
     return _EMPTY_TREES[git.run("rev-parse", "--show-object-format").strip()]
 
 
-class Applied(Struct, frozen=True, kw_only=True):
+class ApplyResult(Struct, frozen=True, kw_only=True):
     files: list[str]  # that are changed by it, or would be
     conflicts: list[str]  # where both sides changed the same: then nothing was done
     in_the_way: str = ""  # of the user's; then nothing was done either
@@ -205,7 +205,7 @@ class Applied(Struct, frozen=True, kw_only=True):
         return not self.conflicts and not self.in_the_way
 
 
-def apply(tree: Path, saved: Saved, *, dry_run: bool = False) -> Applied:
+def apply(tree: Path, saved: SavedWork, *, dry_run: bool = False) -> ApplyResult:
     """Bring the change into the work tree, staged and uncommitted: all of it, or none."""
     if not saved.commit:
         raise BadInput(
@@ -218,17 +218,17 @@ def apply(tree: Path, saved: Saved, *, dry_run: bool = False) -> Applied:
         raise BadInput(
             f"{top.tree} has no commit to apply anything to", hint="Commit something first."
         )
-    merged, conflicts = _merged(top, base_of(top, saved.commit), head, saved.commit)
+    merged, conflicts = _merged(top, base_commit(top, saved.commit), head, saved.commit)
     files = top.paths_between(head, merged)
     if conflicts:
-        return Applied(files=files, conflicts=conflicts)
+        return ApplyResult(files=files, conflicts=conflicts)
     in_the_way = _in_the_way(top, head, files)
     if not in_the_way and not dry_run and files:
         try:
             top.run("read-tree", "-m", "-u", head, merged)
         except GitFailed as error:
             in_the_way = error.message
-    return Applied(files=files, conflicts=[], in_the_way=in_the_way)
+    return ApplyResult(files=files, conflicts=[], in_the_way=in_the_way)
 
 
 def _merged(git: Writer, base: str, ours: str, theirs: str) -> tuple[str, list[str]]:
@@ -246,11 +246,11 @@ def _merged(git: Writer, base: str, ours: str, theirs: str) -> tuple[str, list[s
 
 
 def _in_the_way(tree: Writer, head: str, files: list[str]) -> str:
-    if begun := branch.unfinished(tree):
+    if begun := branch.unfinished_operation(tree):
         return f"{tree.tree} is in the middle of something ({begun})"
     if edited := sorted(set(files) & set(tree.dirty_paths())):
         return f"it changes {join_some([printable_path(path) for path in edited])}, which nobody has committed yet"
-    hidden = branch.in_no_commit(tree, head, files)
+    hidden = branch.untracked_obstacles(tree, head, files)
     return (
         f"{join_some([printable_path(path) for path in hidden])} is there already, in no commit"
         if hidden
@@ -258,7 +258,7 @@ def _in_the_way(tree: Writer, head: str, files: list[str]) -> str:
     )
 
 
-def drop(tree: Path, saved: Saved) -> str:
+def drop(tree: Path, saved: SavedWork) -> str:
     """Let go of it; how it can be had back."""
     if saved.commit:
         if refused := Writer(tree).swap_ref(saved.ref, None, saved.commit):
@@ -269,7 +269,7 @@ def drop(tree: Path, saved: Saved) -> str:
     return ""
 
 
-def measure(saved: Saved) -> str:
+def describe_size(saved: SavedWork) -> str:
     """How much it is, for people."""
     size, unit = float(saved.bytes), "bytes"
     for larger in ("kB", "MB", "GB"):
@@ -305,8 +305,8 @@ def commit_saved(inside: Writer, saved: str, unit: Unit, identity: Mapping[str, 
         return inside.run("rev-parse", "HEAD").strip()  # git made it, and died before it said so
     inside.run("read-tree", "--reset", "-u", saved)
     message = _MESSAGE.format(name=unit.name, title=" ".join(unit.title.split()) or unit.name)
-    add_unit_trailer, email = identity.get("GIT_AUTHOR_NAME"), identity.get("GIT_AUTHOR_EMAIL")
-    author = (f"--author={add_unit_trailer} <{email}>",) if add_unit_trailer and email else ()
+    name, email = identity.get("GIT_AUTHOR_NAME"), identity.get("GIT_AUTHOR_EMAIL")
+    author = (f"--author={name} <{email}>",) if name and email else ()
     inside.run(
         *AS_DOS, "commit", "--quiet", "--no-verify", "--cleanup=verbatim", *author, "-m", message
     )

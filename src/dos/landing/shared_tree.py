@@ -13,19 +13,19 @@ from dos.fleet.effects import Measured, NotLanded, Worktree
 from dos.git.repository import Writer
 from dos.landing import branch as landing
 from dos.landing import measure as measuring
-from dos.landing.isolated import LaneTrees
-from dos.landing.measure import Doubt, certain, unfounded
+from dos.landing.isolated import IsolatedLanding
+from dos.landing.measure import Doubt, certain, history_problem
 from dos.lease import Lease
-from dos.receipts.io.acceptance import Accept, Accepted
+from dos.receipts.io.acceptance import AcceptanceCheck, AcceptanceResult
 from dos.text import plural, printable_path
 from dos.units.unit import Landing
 
 
-class NotReady(BadInput):
+class TreeNotReady(BadInput):
     """A person has to put something right in the tree before a worker can begin."""
 
 
-class Share(Struct, frozen=True, kw_only=True):
+class UnitCommits(Struct, frozen=True, kw_only=True):
     """Whose the commits are that came onto the branch meanwhile: other lanes put theirs there too."""
 
     mine: list[str]
@@ -40,25 +40,25 @@ def prepare(git: Writer, lease: Lease, *, target: str, prefix: str = "") -> Work
     base = top.commit_of("HEAD")
     if (branch := top.branch()) != target or base is None:
         found = f"the branch {branch!r}" if branch else "no branch"
-        raise NotReady(
+        raise TreeNotReady(
             f"{top.tree} is on {found}, and the work has to go onto {target!r}",
             hint=f"git -C {top.tree} switch {target}   (or: dos config set workers.target_branch NAME)",
         )
-    if unfinished := landing.unfinished(top):
-        raise NotReady(
+    if unfinished := landing.unfinished_operation(top):
+        raise TreeNotReady(
             f"{top.tree} is in the middle of something ({unfinished})",
             hint=f"Finish it: git -C {top.tree} status",
         )
-    if left := uncommitted(top, lease, prefix):
+    if left := uncommitted_in_lane(top, lease, prefix):
         more = f" and {len(left) - 1} more" if len(left) > 1 else ""
-        raise NotReady(
+        raise TreeNotReady(
             f"{left[0]}{more} in {top.tree} has changes that nobody committed, and lane {lease.lane!r} works there",
             hint=f"Commit or stash them: git -C {top.tree} status",
         )
     return Worktree(path=str(top.tree), target=target, base=base, salvaged=[], ready=True)
 
 
-def uncommitted(tree: Writer, lease: Lease, prefix: str = "") -> list[str]:
+def uncommitted_in_lane(tree: Writer, lease: Lease, prefix: str = "") -> list[str]:
     """What lies uncommitted in the lane's region, to be named and left alone."""
     found = tree.dirty_paths()
     # Of a repository inside of the repository only its folder is named: any file in it stands for all.
@@ -74,7 +74,7 @@ def measure(
     worktree: Worktree,
     unit: str,
     lease: Lease,
-    accept: Accept,
+    accept: AcceptanceCheck,
     prefix: str = "",
     *,
     doubt: Doubt = certain,
@@ -87,15 +87,15 @@ def measure(
         return structs.replace(
             nothing, detail=f"it left {worktree.path} on {tree.branch() or 'no branch'}"
         )
-    if flaw := unfounded(tree, worktree.base, head):
+    if flaw := history_problem(tree, worktree.base, head):
         return structs.replace(nothing, detail=flaw)
-    share = share_of(tree, worktree.base, head, unit, lease, prefix)
-    answer = accept(tree.tree) if share.paths and not share.strays else Accepted()
+    share = find_unit_commits(tree, worktree.base, head, unit, lease, prefix)
+    answer = accept(tree.tree) if share.paths and not share.strays else AcceptanceResult()
     # A command that ran beside changes of others says nothing about the commit alone.
     exact = [tree.commit_of("HEAD")] == share.mine[-1:] and not tree.dirty_paths()
     failed = answer.passed is False or bool(share.strays)
     unproven = doubt(share.mine[-1]) if share.paths and not failed else ""
-    left = stays(share.mine, worktree.target) if failed or unproven else ""
+    left = describe_unlanded(share.mine, worktree.target) if failed or unproven else ""
     return Measured(
         head=share.mine[-1] if share.mine else head,
         commits=share.mine,
@@ -108,7 +108,7 @@ def measure(
     )
 
 
-def stays(commits: Sequence[str], target: str) -> str:
+def describe_unlanded(commits: Sequence[str], target: str) -> str:
     """What is said of work that was not taken and lies on the branch all the same."""
     if not commits:
         return ""
@@ -118,9 +118,9 @@ def stays(commits: Sequence[str], target: str) -> str:
     return f"{found} {stay} on {target!r} until a person decides: nothing was reset"
 
 
-def share_of(
+def find_unit_commits(
     tree: Writer, base: str, head: str, unit: str, lease: Lease, prefix: str = ""
-) -> Share:
+) -> UnitCommits:
     """A commit is another's when it names another unit, or names none and changes nothing in the lane."""
     mine: list[str] = []
     others: list[str] = []
@@ -140,7 +140,7 @@ def share_of(
     strays = [
         printable_path(path) for path in paths if not regions.lane_holds(lease.region, path, prefix)
     ]
-    return Share(mine=mine, paths=list(paths), strays=strays, others=others)
+    return UnitCommits(mine=mine, paths=list(paths), strays=strays, others=others)
 
 
 def prepare_landing(
@@ -150,14 +150,14 @@ def prepare_landing(
     tree = Writer(Path(worktree.path))
     if not tree.is_ancestor(head, f"refs/heads/{worktree.target}"):
         return NotLanded(reason=f"commit {head[:9]} is not on {worktree.target!r} any more")
-    share = share_of(tree, worktree.base, head, unit, lease, prefix)
+    share = find_unit_commits(tree, worktree.base, head, unit, lease, prefix)
     if not share.mine:
         return NotLanded(reason=f"no commit of {unit} is on {worktree.target!r}")
     old = tree.run("rev-parse", f"{share.mine[0]}^1").strip()
     return Landing(unit=unit, branch=worktree.target, base=old, commit=share.mine[-1])
 
 
-def confirm(git: Writer, *, lane: str, fence: int, ready: Landing) -> NotLanded | None:
+def confirm_landed(git: Writer, *, lane: str, fence: int, ready: Landing) -> NotLanded | None:
     """In place of moving a branch: the fence is still ours, and the branch still holds the work."""
     if refused := landing.check_fence(git, lane, fence):
         return refused
@@ -166,26 +166,26 @@ def confirm(git: Writer, *, lane: str, fence: int, ready: Landing) -> NotLanded 
     return None
 
 
-class OneTree(LaneTrees):
+class SharedTreeLanding(IsolatedLanding):
     def prepare(self, effect: effects.PrepareWorktree) -> effects.Worktree:
         return prepare(self.git, effect.lease, target=self.branch(), prefix=self.workspace.prefix)
 
     def measure(self, effect: effects.MeasureWork) -> effects.Measured:
-        self.heed(effect.lease)
+        self.raise_if_halted(effect.lease)
         return measure(
             effect.worktree,
             effect.unit.name,
             effect.lease,
-            self._judged(effect),
+            self._acceptance_check(effect),
             self.workspace.prefix,
-            doubt=partial(self._doubt, effect, effect.worktree.base),
+            doubt=partial(self._why_not_shipped, effect, effect.worktree.base),
         )
 
-    def commits(
+    def unit_commits(
         self, effect: effects.MeasureWork | effects.PrepareLanding, base: str, head: str
     ) -> list[str]:
         tree = Writer(Path(effect.worktree.path))
-        return share_of(
+        return find_unit_commits(
             tree, base, head, effect.unit.name, effect.lease, self.workspace.prefix
         ).mine
 
@@ -202,8 +202,8 @@ class OneTree(LaneTrees):
         if isinstance(ready, effects.NotLanded):
             return ready
         tree = Writer(Path(effect.worktree.path))
-        tested = self.tested(effect, ready, tree)
-        if isinstance(tested, Landing) and measuring.strays(
+        tested = self.run_gate(effect, ready, tree)
+        if isinstance(tested, Landing) and measuring.paths_outside_lane(
             tree, ready.base, ready.commit, effect.lease, self.workspace.prefix
         ):
             return (
@@ -212,6 +212,6 @@ class OneTree(LaneTrees):
         return tested
 
     def move_branch(self, effect: effects.MoveBranch) -> effects.NotLanded | None:
-        return confirm(
+        return confirm_landed(
             self.git, lane=effect.lease.lane, fence=effect.lease.fence, ready=effect.landing
         )

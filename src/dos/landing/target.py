@@ -31,14 +31,14 @@ class Target(TargetView, Protocol):
     def has_landed(self, landing: Landing) -> bool: ...
 
 
-def of(git: Writer, remote: str) -> Target:
+def open_target(git: Writer, remote: str) -> Target:
     if not remote:
-        return Here(git)
-    remote_fetch.check(git, remote)
-    return Shared(git, remote)
+        return LocalTarget(git)
+    remote_fetch.check_remote_name(git, remote)
+    return RemoteTarget(git, remote)
 
 
-class LastSeen:
+class LastFetchedTarget:
     """For those who only look: nothing is fetched."""
 
     def __init__(self, git: Reader, remote: str) -> None:
@@ -52,7 +52,7 @@ class LastSeen:
         return self._git.commit_of(self.ref(branch))
 
 
-class Here:
+class LocalTarget:
     stays_behind = ""
 
     def __init__(self, git: Writer) -> None:
@@ -74,7 +74,7 @@ class Here:
         return here.has_landed(self._git, landing)
 
 
-class Shared:
+class RemoteTarget:
     def __init__(self, git: Writer, remote: str) -> None:
         self._git, self._remote = git, remote
         self._looked: dict[str, float] = {}
@@ -100,7 +100,7 @@ class Shared:
     def move(self, landing: Landing, *, lane: str, fence: int) -> NotLanded | None:
         refused = remote_push.push(self._git, self._remote, lane=lane, fence=fence, landing=landing)
         if refused is None:
-            self.stays_behind = remote_push.follow(
+            self.stays_behind = remote_push.update_local_branch(
                 self._git,
                 lane=lane,
                 fence=fence,

@@ -37,7 +37,7 @@ def add(git: Writer, state: Path, path: Path, commit: str) -> None:
                 raise
 
 
-def listed_trees(git: Writer) -> list[list[str]]:
+def list_worktrees(git: Writer) -> list[list[str]]:
     """The worktrees that git knows, each as the lines that it has for it; the first is `worktree PATH`."""
     with _among_readers(workspace.find(git.tree).state / GATE):
         said = git.run("worktree", "list", "--porcelain", "-z")
@@ -94,11 +94,11 @@ def prepare(
     lane: str,
     run_id: str,
     target: str,
-    places: Path | None = None,
+    worktrees: Path | None = None,
     base: str | None = "",
 ) -> Worktree:
     """A clean worktree at the target branch's head, on no branch: no ref of the user's can be moved from it."""
-    path = (places or state / "worktrees") / slug(lane)
+    path = (worktrees or state / "worktrees") / slug(lane)
     base = git.commit_of(f"refs/heads/{target}") if base == "" else base
     if base is None:
         raise GitFailed(
@@ -318,7 +318,7 @@ def _set_aside(path: Path, state: Path, run_id: str, why: str) -> Salvage:
 
 def _known_head(git: Writer, path: Path) -> str | None:
     """Where a worktree was when git last knew it, also if nothing there leads back to git any more."""
-    for place, *about in listed_trees(git):
+    for place, *about in list_worktrees(git):
         if place == f"worktree {path.resolve()}":
             return git.commit_of(about[0].removeprefix("HEAD ")) if about else None
     return None

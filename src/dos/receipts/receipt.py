@@ -272,6 +272,6 @@ def _called(found: Any) -> str:
     )
 
 
-class Issued(Struct, frozen=True, kw_only=True):
+class IssuedReceipt(Struct, frozen=True, kw_only=True):
     receipt: dict[str, Any] | None  # None: it could not be made
-    said: str = ""
+    message: str = ""

@@ -144,7 +144,7 @@ def _nothing_approved(workspace: Workspace, paths: list[str]) -> BadInput:
 def _newest(git: Writer, config: Config) -> Callable[[], str]:
     """The commit that the target branch is at; empty where there is none."""
     branch = target.branch(config, git)
-    found = targets.of(git, config.workers.remote).newest(branch) if branch else None
+    found = targets.open_target(git, config.workers.remote).newest(branch) if branch else None
     return lambda: found or ""
 
 

@@ -24,7 +24,7 @@ from dos.landing.checks import Checks
 from dos.lease import Lease
 from dos.machine import execute, filesystem, process
 from dos.questions.state import Decisions
-from dos.receipts.io.acceptance import Accepted
+from dos.receipts.io.acceptance import AcceptanceResult
 from dos.text import plural, replace_undecodable
 from dos.verify import file_kinds
 from dos.verify.baseline import NOTHING_TO_EMPTY, Answer, Subject
@@ -251,7 +251,7 @@ class _Run:
             missing=missing,
         )
 
-    def _run(self, what: str, command: str, seconds: float) -> Accepted:
+    def _run(self, what: str, command: str, seconds: float) -> AcceptanceResult:
         """The same, told before and after."""
         self._progress(f"running {what}: {' '.join(command.split())} (at most {seconds:.0f} s)")
         began = time.monotonic()
@@ -261,8 +261,8 @@ class _Run:
         )
         return answer
 
-    def _accept(self, command: str, seconds: float) -> Accepted:
-        answer = self._checks.run_apart(
+    def _accept(self, command: str, seconds: float) -> AcceptanceResult:
+        answer = self._checks.run_outside_a_run(
             self._inside.tree, command, self._lease, seconds, self._stopped
         )
         if self._stopped():
@@ -301,7 +301,7 @@ class _Run:
         return len(written)
 
 
-def cannot_run(answer: Accepted) -> str:
+def cannot_run(answer: AcceptanceResult) -> str:
     """Why a command could not be run at all; empty: it ran, whatever it said."""
     code = answer.run.exit_code if answer.run else 0
     if code in (0, None):
@@ -338,7 +338,7 @@ def _scripts(package: Path) -> list[str]:
         return []
 
 
-def _failed(command: str, answer: Accepted, began: float) -> Answer:
+def _failed(command: str, answer: AcceptanceResult, began: float) -> Answer:
     output = [replace_undecodable(line)[:LONGEST_LINE] for line in answer.output[-TAIL_LINES:]]
     seconds = round(time.monotonic() - began, 3)
     return Answer(

@@ -147,7 +147,7 @@ def _check(world: World, probed: dict[str, Unit], progress: Progress) -> Baselin
     place, config = world.workspace, world.config
     repository = Writer(place.root)
     branch = target.branch(config, repository)
-    commit = targets.of(repository, config.workers.remote).newest(branch) if branch else ""
+    commit = targets.open_target(repository, config.workers.remote).newest(branch) if branch else ""
     if not branch or not commit:
         return None
     listen = partial(HaltListener, open_store=lambda: world.journal, is_lost=execute.never)

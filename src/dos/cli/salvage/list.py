@@ -6,14 +6,14 @@ from msgspec import Struct, to_builtins
 
 from dos.errors import BadInput, WorkspaceMissing
 from dos.landing import salvage
-from dos.landing.salvage import Saved
+from dos.landing.salvage import SavedWork
 from dos.text import comparison_key, validated_name
 from dos.times import utc_stamp
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
 
 
-def read_saved(context: Context) -> list[Saved]:
+def read_saved(context: Context) -> list[SavedWork]:
     world = context.journal_world
     if world.workspace.common is None:
         raise WorkspaceMissing(
@@ -22,12 +22,12 @@ def read_saved(context: Context) -> list[Saved]:
     return salvage.read(world.git, world.workspace.state, world.journal.events())
 
 
-def to_json(saved: Saved) -> dict[str, Any]:
+def to_json(saved: SavedWork) -> dict[str, Any]:
     data: dict[str, Any] = to_builtins(saved)
     return data | {"at": utc_stamp(saved.at_ms), "kind": "ref" if saved.commit else "folder"}
 
 
-def describe(saved: Saved) -> str:
+def describe(saved: SavedWork) -> str:
     """Whose it was, and why it was saved."""
     whose = " ".join(filter(None, (saved.lane, saved.unit))) or "of nobody who wrote it down"
     return f"{whose}: {saved.why}"
@@ -51,12 +51,12 @@ def run(args: Args, context: Context) -> Reply:
         if not lane or comparison_key(saved.lane) == lane
     ]
     some = [
-        salvage.sized(context.journal_world.git, saved) for saved in there[: args.limit or None]
+        salvage.with_size(context.journal_world.git, saved) for saved in there[: args.limit or None]
     ]
     lines = []
     for saved in some:
         lines.append(
-            f"{saved.number:>3}  {saved.name}  {utc_stamp(saved.at_ms)}  {salvage.measure(saved)}"
+            f"{saved.number:>3}  {saved.name}  {utc_stamp(saved.at_ms)}  {salvage.describe_size(saved)}"
         )
         lines.append(f"     {describe(saved)}")
     if len(there) > len(some):

@@ -7,7 +7,7 @@ from msgspec import Struct
 from dos.cli.salvage.list import describe, read_saved, to_json
 from dos.git.repository import Reader
 from dos.landing import salvage
-from dos.landing.salvage import Saved
+from dos.landing.salvage import SavedWork
 from dos.text import printable_path, replace_undecodable
 from dos.times import utc_stamp
 from dos.verbs.args import Option
@@ -25,14 +25,14 @@ class Args(Struct, kw_only=True):
 
 def run(args: Args, context: Context) -> Reply:
     git = context.journal_world.git
-    saved = salvage.sized(git, salvage.find(read_saved(context), args.ref))
+    saved = salvage.with_size(git, salvage.find(read_saved(context), args.ref))
     changed = _changed(git, saved) if saved.commit else []
     patch = _patch(git, saved) if args.patch and saved.commit else ""
     told = [
         f"{saved.number}  {saved.ref}",
         f"saved   {utc_stamp(saved.at_ms)}" + (f" by {saved.run_id}" if saved.run_id else ""),
         f"whose   {describe(saved)}",
-        f"size    {salvage.measure(saved)}",
+        f"size    {salvage.describe_size(saved)}",
         *([f"commit  {saved.commit}, a change of {saved.base[:9]}"] if saved.commit else []),
         *(f"  {how} {printable_path(path)}" for how, path in changed),
         *([patch] if patch else []),
@@ -50,7 +50,7 @@ def run(args: Args, context: Context) -> Reply:
     )
 
 
-def _changed(git: Reader, saved: Saved) -> list[tuple[str, str]]:
+def _changed(git: Reader, saved: SavedWork) -> list[tuple[str, str]]:
     """A added, M changed, D deleted: and the path, as text."""
     words = git.run(
         "diff-tree", "-r", "-z", "--no-renames", "--name-status", saved.base, saved.commit
@@ -60,6 +60,6 @@ def _changed(git: Reader, saved: Saved) -> list[tuple[str, str]]:
     ]
 
 
-def _patch(git: Reader, saved: Saved) -> str:
+def _patch(git: Reader, saved: SavedWork) -> str:
     words = ("--no-color", "--no-ext-diff", "--no-textconv", "--binary", saved.base, saved.commit)
     return replace_undecodable(git.run("diff", *words)).rstrip("\n")

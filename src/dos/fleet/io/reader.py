@@ -21,7 +21,7 @@ from dos.fleet.population.types import SuperviseEvidence, SupervisePolicy, Super
 from dos.git import target as target_branch
 from dos.git.repository import Reader
 from dos.journal import fold
-from dos.landing.target import LastSeen
+from dos.landing.target import LastFetchedTarget
 from dos.world import World
 
 
@@ -111,7 +111,7 @@ class FleetReader:
     def _observer(self) -> FleetObserver:
         world = self._world
         place, config, git = world.workspace, world.config, Reader(world.workspace.root)
-        target = LastSeen(git, config.workers.remote)
+        target = LastFetchedTarget(git, config.workers.remote)
 
         def branch() -> str:
             return target_branch.branch(config, git)

@@ -36,9 +36,9 @@ from dos.journal.store import Store
 from dos.landing import queue
 from dos.landing import target as targets
 from dos.landing.checks import Checks
-from dos.landing.isolated import LaneTrees
+from dos.landing.isolated import IsolatedLanding
 from dos.landing.queue import LandingQueue
-from dos.landing.shared_tree import OneTree
+from dos.landing.shared_tree import SharedTreeLanding
 from dos.lanes.io import held_leases
 from dos.lanes.io.gather import admission_rules
 from dos.lanes.io.held_leases import HeldLeases, lease_request
@@ -98,8 +98,8 @@ class WorkerEffects:
         self.baseline = Baseline(workspace, config, self.git, self.checks)
         self._launcher = Launcher(config, is_lost=self._is_lost, open_store=beside)
         self.plan_texts = PlanTexts.of_checkout(workspace, config, self.git, self._target_commit)
-        self._landing_on = targets.of(self.git, config.workers.remote)
-        ground = OneTree if config.workers.isolation == "shared" else LaneTrees
+        self._landing_on = targets.open_target(self.git, config.workers.remote)
+        ground = SharedTreeLanding if config.workers.isolation == "shared" else IsolatedLanding
         self.ground = ground(
             workspace,
             config,
@@ -107,10 +107,12 @@ class WorkerEffects:
             target=self._landing_on,
             branch=self.target,
             checks=self.checks,
-            prove=partial(self._prove, True),
-            heed=self._heed,
-            fault=Surroundings(self.baseline, self.watch, self.store.now_ms, listen).fault,
-            declared=self.units,
+            raise_if_lease_lost=partial(self._prove, True),
+            raise_if_halted=self._heed,
+            find_baseline_fault=Surroundings(
+                self.baseline, self.watch, self.store.now_ms, listen
+            ).fault,
+            declared_units=self.units,
         )
 
     def agents(self, lane: str, unit_agent: str = "") -> list[Candidate]:

@@ -307,7 +307,7 @@ def _note_landed(pen: Pen, landing: Landing, *, recognised: bool) -> Steps[None]
     """With its receipt, or not at all: until then the landing is unsettled, and whoever comes next finishes it."""
     issued = yield from do(effects.IssueReceipt(landing=landing))
     unit = {**pen.who, "unit": landing.unit, "commit": landing.commit}
-    receipt = ReceiptIssued(**unit, receipt=issued.receipt, said=issued.said)
+    receipt = ReceiptIssued(**unit, receipt=issued.receipt, said=issued.message)
     landed = fleet.UnitLanded(
         **unit, branch=landing.branch, base=landing.base, recognised=recognised
     )

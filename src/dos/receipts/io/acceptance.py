@@ -12,23 +12,23 @@ from dos.times import now_stamp
 OUTPUT_LINES = 40  # of a command, for whoever asks what it said
 
 
-class Accepted(Struct, frozen=True, kw_only=True):
+class AcceptanceResult(Struct, frozen=True, kw_only=True):
     passed: bool | None = None  # None: there was no command
     detail: str = ""
     run: CommandRun | None = None
     output: list[str] = []  # its last lines
 
 
-Accept = Callable[[Path], Accepted]
+AcceptanceCheck = Callable[[Path], AcceptanceResult]
 
 
-def accept(
+def run_acceptance(
     tree: Path,
     command: str,
     environment: dict[str, str],
     seconds: float,
     stopped: Callable[[], bool] = execute.never,
-) -> Accepted:
+) -> AcceptanceResult:
     """Run a command on a tree and take its exit code for the answer."""
     started, limits = now_stamp(), execute.Limits(wall_seconds=seconds)
     ran = execute.run(
@@ -44,9 +44,9 @@ def accept(
         ended=now_stamp(),
     )
     if ran.timed_out:
-        return Accepted(
+        return AcceptanceResult(
             passed=False, detail=f"no answer within {seconds:g} s", run=run, output=output
         )
     said = next((line.strip() for line in reversed(ran.lines) if line.strip()), "")
     detail = f"exit {ran.exit_code}" + (f", {said[:200]}" if said else "")
-    return Accepted(passed=ran.exit_code == 0, detail=detail, run=run, output=output)
+    return AcceptanceResult(passed=ran.exit_code == 0, detail=detail, run=run, output=output)

@@ -126,7 +126,9 @@ def _command(world: World, asked: Asked, receipt: Receipt) -> Seen:
             hint=f"git stash --include-untracked; or: git worktree add --detach ../clean {receipt.commit[:9]}",
         )
     environment = surroundings.handed_on(os.environ, world.config)
-    answer = acceptance.accept(git.tree, script, environment, world.config.workers.wall_seconds)
+    answer = acceptance.run_acceptance(
+        git.tree, script, environment, world.config.workers.wall_seconds
+    )
     run = answer.run
     assert run is not None
     rung, said = Accountability.OS_RECORDED, f"{quote(script)}: {answer.detail}"
@@ -143,7 +145,7 @@ def _command(world: World, asked: Asked, receipt: Receipt) -> Seen:
         facts = (attest if run.exit_code == 0 else refute)(COMMAND, rung, asked.claim, said)
     source, declared = _declared(world, receipt, script)
     bound = declared and draft.can_fail([script])
-    return facts, draft.ran([run]) | {
+    return facts, draft.describe_runs([run]) | {
         "command_source": source,
         "bound": bound,
         "witness_author": COMMAND,

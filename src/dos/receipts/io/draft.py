@@ -12,7 +12,7 @@ from dos.machine import process
 from dos.receipts import receipt as receipts
 from dos.receipts.io import keys, notes, repository
 from dos.receipts.io.signatures import signer
-from dos.receipts.receipt import CommandRun, Issued, Receipt, Rejected, Source
+from dos.receipts.receipt import CommandRun, IssuedReceipt, Receipt, Rejected, Source
 from dos.regions import Region, region
 from dos.times import now_stamp
 from dos.units.unit import Landing
@@ -26,27 +26,31 @@ GIT = "git"
 COMMAND = "os_acceptance"
 
 
-class Declared(Struct, frozen=True, kw_only=True):
+class DeclaredCommands(Struct, frozen=True, kw_only=True):
     """The commands that a landing has to pass, and who declared them."""
 
     scripts: tuple[str, ...] = ()
     source: Source = Source.NOBODY
 
 
-def draft(
+def draft_receipt(
     git: Writer,
     landed: Landing,
     *,
     lane: Region,
     region_root: str,
     runs: Sequence[CommandRun] = (),
-    declared: Declared = Declared(),
+    declared: DeclaredCommands = DeclaredCommands(),
 ) -> dict[str, Any] | None:
     """What is known before the branch moves. It is journaled, so that a crash loses none of it."""
     repo = repository.repository(git, landed.commit)
     seen: dict[str, Any] = {"witness_author": GIT, "witness_surface": GIT}
     if runs:
-        seen = ran(runs) | {"witness_author": COMMAND, "verdict": Answer.CONFIRMED, "believe": True}
+        seen = describe_runs(runs) | {
+            "witness_author": COMMAND,
+            "verdict": Answer.CONFIRMED,
+            "believe": True,
+        }
         seen |= {"command_source": declared.source, "bound": can_fail(declared.scripts)}
     made = receipts.blank(
         claim=landed.unit,
@@ -72,9 +76,9 @@ def draft(
         return None  # said when the receipt is issued
 
 
-def ran(runs: Sequence[CommandRun]) -> dict[str, Any]:
+def describe_runs(runs: Sequence[CommandRun]) -> dict[str, Any]:
     """What a receipt says of commands that were run on one tree, one after the other."""
-    script = together([run.script for run in runs])
+    script = joined_script([run.script for run in runs])
     argv = ("sh", "-c", script)
     plain = receipts.is_plain(script)
     return {
@@ -88,7 +92,7 @@ def ran(runs: Sequence[CommandRun]) -> dict[str, Any]:
     }
 
 
-def together(scripts: Sequence[str]) -> str:
+def joined_script(scripts: Sequence[str]) -> str:
     """One after the other, as long as they pass."""
     return scripts[0] if len(scripts) == 1 else " && ".join(f"( {script} )" for script in scripts)
 
@@ -98,16 +102,18 @@ def can_fail(scripts: Sequence[str]) -> bool:
     return any(not cannot_fail(("sh", "-c", script)) for script in scripts)
 
 
-def issue(git: Writer, workspace: Workspace, landed: Landing, *, ref: str) -> Issued:
+def issue_receipt(git: Writer, workspace: Workspace, landed: Landing, *, ref: str) -> IssuedReceipt:
     """Sign the receipt that was drafted and lay it into the notes. A landing is never undone because of its receipt.
 
     `ref` is what shows here where it landed.
     """
     # Without a draft nobody knows any more what was run: then git alone is the witness.
-    found = receipts.read(landed.receipt or draft(git, landed, lane=region([]), region_root=""))
+    found = receipts.read(
+        landed.receipt or draft_receipt(git, landed, lane=region([]), region_root="")
+    )
     if isinstance(found, Rejected):
-        return Issued(
-            receipt=None, said="it has no receipt: a name in it holds what a receipt may not"
+        return IssuedReceipt(
+            receipt=None, message="it has no receipt: a name in it holds what a receipt may not"
         )
     said = []
     try:
@@ -121,7 +127,7 @@ def issue(git: Writer, workspace: Workspace, landed: Landing, *, ref: str) -> Is
         notes.add(git, receipt)
     except (DosError, OSError) as error:
         said.append(f"its receipt is in the journal and not in git's notes: {error}")
-    return Issued(receipt=to_builtins(receipt), said="; ".join(said))
+    return IssuedReceipt(receipt=to_builtins(receipt), message="; ".join(said))
 
 
 def _as_it_stands(git: Writer, receipt: Receipt, landed: Landing, ref: str) -> Receipt:

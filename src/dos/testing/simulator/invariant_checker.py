@@ -400,7 +400,7 @@ class Watch:
         swarm = self.site.swarm
         if faults.PAUSE in swarm.rates or faults.PARTITION in swarm.moments:
             return
-        for ticket in self.site.landing_queue.ahead(run_id):
+        for ticket in self.site.landing_queue.tickets_ahead(run_id):
             lease = self.leases.live.get(ticket.fence)
             holder = self.site.holder(lease) if lease else None
             if holder is not None and holder.alive:

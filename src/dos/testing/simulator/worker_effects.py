@@ -15,7 +15,7 @@ from dos.fleet.state.fleet import Fleet
 from dos.journal import streams
 from dos.journal.events.envelope import Event
 from dos.lease import Lease, Refusal, RefusalReason, Request
-from dos.receipts.receipt import Issued
+from dos.receipts.receipt import IssuedReceipt
 from dos.regions import Region, region
 from dos.testing.simulator.agents import Agents
 from dos.testing.simulator.world import faults
@@ -349,7 +349,7 @@ class WorkerPerformers:
 
     def _ahead(self, process: Process, effect: effects.AwaitTurn) -> int:
         live = {lease.fence: lease for lease in self.site.live()}
-        tickets = self.site.landing_queue.ahead(effect.run_id)
+        tickets = self.site.landing_queue.tickets_ahead(effect.run_id)
         return sum(
             each.fence in live and not self.site.is_gone(live[each.fence], process.host)
             for each in tickets
@@ -383,8 +383,8 @@ class WorkerPerformers:
             self.machine.counts[faults.STALE_MOVE if stale else faults.BRANCH_RACE] += 1
         return refused
 
-    def issue_receipt(self, process: Process, effect: effects.IssueReceipt) -> Issued:
-        return Issued(receipt=None, said="simulated")
+    def issue_receipt(self, process: Process, effect: effects.IssueReceipt) -> IssuedReceipt:
+        return IssuedReceipt(receipt=None, message="simulated")
 
     def has_landed(self, process: Process, effect: effects.HasLanded) -> bool:
         return effect.landing.commit in self.repository.on_target
