@@ -62,11 +62,12 @@ def history(count: int) -> str:
 
 def audited(root: Path) -> int:
     git = Writer(root)
-    wanted = changes.Asked(words=("main",), is_range=True, short=9)
+    wanted = changes.CommitRange(words=("main",), is_range=True, short=9)
     with Objects(git) as objects:
         auditor = Auditor(git, objects, short=wanted.short)
         return sum(
-            bool(audit.judge(seen)) for seen in auditor.gather_each(changes.commits(git, wanted))
+            bool(audit.judge(seen))
+            for seen in auditor.gather_each(changes.read_commits(git, wanted))
         )
 
 

@@ -15,8 +15,8 @@ from dos.fleet.io.drive import drive
 from dos.fleet.io.supervisor_effects import FleetEffects
 from dos.fleet.supervisor import Ending, Supervisor, Why
 from dos.journal import fold
-from dos.journal.events.decode import decode
 from dos.journal.events.limits import BaselineChecked
+from dos.journal.events.reader import decode
 from dos.machine import process as processes
 from dos.questions import state
 from dos.questions.state import Decisions

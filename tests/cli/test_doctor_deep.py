@@ -15,8 +15,8 @@ from troubles import configured, finding, kinds
 
 from dos.baseline.io import on_demand
 from dos.errors import GitFailed
-from dos.journal.events.decode import decode
 from dos.journal.events.limits import BaselineChecked
+from dos.journal.events.reader import decode
 from dos.workspace import find
 from dos.world import World
 

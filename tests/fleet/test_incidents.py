@@ -14,7 +14,7 @@ from dos.backlog.io.landed import Landed, NotLanded
 from dos.backlog.io.target import OnTarget
 from dos.fleet import incidents
 from dos.fleet.state.fleet import Fleet, Unit
-from dos.git.reflogs import Reflogs
+from dos.git.log import Reflogs
 from dos.git.repository import Writer
 from dos.journal import fold, streams
 from dos.loop.types import StopReason

@@ -14,7 +14,7 @@ from dos.fleet.population import reconcile
 from dos.fleet.population.types import LaneLiveness, SupervisePolicy
 from dos.fleet.state.fleet import Fleet as State
 from dos.fleet.supervisor import Fleet, LiveRun, Supervisor, Why
-from dos.journal import fleet_streams, fold
+from dos.journal import fold
 from dos.journal.backends.memory import MemoryBackend
 from dos.journal.events import fleet as events
 from dos.journal.events import limits as engine
@@ -210,7 +210,7 @@ def test_supervisors_of_several_hosts_all_end_by_themselves_whoever_came_last(fo
         system.pause = lambda effect, following=following: endings.append(following.run())
     endings.append(systems[0].run())
     assert [ending.why for ending in endings] == [Why.IDLE] * 3
-    said = [event for event in fleet_streams.load(store) if event.kind == "fleet_stopped"]
+    said = [event for event in store.load_fleet() if event.kind == "fleet_stopped"]
     assert sorted(event.stream for event in said) == ["fleet/h-0", "fleet/h-1", "fleet/h-2"]
 
 
@@ -219,7 +219,7 @@ def test_what_older_versions_wrote_to_one_stream_is_read_with_what_each_host_wri
     system.store.record("fleet", events.FleetStarted(host="h", pid=7, target=1))
     system.run()
     system.store.record("fleet", events.DrainRequested(reason="dos down"))
-    told = [(event.stream, event.kind) for event in fleet_streams.load(system.store)]
+    told = [(event.stream, event.kind) for event in system.store.load_fleet()]
     assert told == [
         ("fleet", "fleet_started"), ("fleet/h-1", "fleet_started"), ("fleet/h-1", "fleet_stopped"),
         ("fleet", "drain_requested"),

@@ -3,7 +3,7 @@
 import pytest
 
 from dos import workspace
-from dos.git import head
+from dos.git import files
 from dos.git.repository import Reader, Writer
 
 
@@ -35,7 +35,7 @@ def read(git, monkeypatch=None):
         monkeypatch.setattr(
             Reader, "once", lambda *arguments, **settings: pytest.fail("git was started")
         )
-    return head.commit(place)
+    return files.head_commit(place)
 
 
 def on_a_branch(git):
@@ -111,4 +111,4 @@ def test_another_way_to_keep_refs_is_left_to_git(tmp_path):
 
 
 def test_outside_of_git_there_is_none(tmp_path):
-    assert head.commit(workspace.find(tmp_path)) == ""
+    assert files.head_commit(workspace.find(tmp_path)) == ""

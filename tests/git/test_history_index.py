@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from dos.errors import GitFailed
-from dos.git import history_cache, log, message_index
+from dos.git import files, log, message_index
 from dos.git.repository import Writer
 from dos.verify.io import verifier
 from dos.verify.io.verifier import Ask
@@ -443,7 +443,7 @@ def test_without_a_cache_there_is_none(root, tmp_path, monkeypatch):
     (tmp_path / "file").unlink()
     assert sorted(tmp_path.rglob("*")) == before
     monkeypatch.setenv("XDG_CACHE_HOME", "relative")
-    assert history_cache.index(workspace(root)) is None
+    assert files.message_index_path(workspace(root)) is None
 
 
 @pytest.mark.parametrize("setup", ["", "dos.toml", ".git/dos"])

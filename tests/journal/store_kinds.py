@@ -14,7 +14,7 @@ from lease_histories import FakeClock
 from dos.journal.backends.memory import MemoryBackend
 from dos.journal.backends.open import open_store
 from dos.journal.events import lanes
-from dos.journal.events.decode import decode
+from dos.journal.events.reader import decode
 from dos.journal.store import Store
 from dos.lanes import admission
 from dos.lease import Lease, Refusal, Request

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from msgspec import structs
 
 from dos.fleet.state.fleet import Fleet
-from dos.journal import fold, run_stream, streams
+from dos.journal import fold, run_state, streams
 from dos.journal.backends.memory import MemoryBackend
 from dos.journal.events.fleet import LandingIntended, RunBegun, UnitLanded
 from dos.journal.store import Store
@@ -37,7 +37,7 @@ def test_every_fold_has_the_landing_that_was_intended(made: list[Landing]) -> No
         )
 
     plain = [structs.replace(each, receipt=None) for each in made]
-    assert run_stream.read(store, RUN).landings == plain
+    assert run_state.read(store, RUN).landings == plain
     newest = {each.unit: each for each in made}
     units = fold.current(store, Fleet)[0].units
     assert {name: units[name].intended.landing for name in newest} == newest

@@ -22,7 +22,7 @@ from dos.errors import (
 )
 from dos.journal.backends import postgres_session as postgres_sessions
 from dos.journal.backends.postgres import PostgresBackend
-from dos.journal.backends.postgres_errors import explain
+from dos.journal.backends.postgres_session import explain
 from dos.journal.store import Store
 
 SECRET = "s3cret-w0rd"

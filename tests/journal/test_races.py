@@ -16,7 +16,7 @@ from dos import regions
 from dos.journal.backends.open import open_store
 from dos.journal.check import check
 from dos.journal.events import lanes
-from dos.journal.events.decode import decode
+from dos.journal.events.reader import decode
 from dos.lanes import admission
 from dos.lease import Lease, Request
 from dos.regions import region

@@ -6,10 +6,10 @@ from hypothesis import strategies as st
 from lease_histories import memory_store
 from log_files import exported, moved, written
 
-from dos.journal import run_stream, streams
+from dos.journal import run_state, streams
 from dos.journal.events import runs as run_events
-from dos.journal.events.decode import decode
 from dos.journal.events.envelope import Event
+from dos.journal.events.reader import decode
 from dos.journal.store import Entry, storable
 from dos.journal.transfer import intent_ledger as released_runs
 from dos.journal.transfer.transfer import import_lines
@@ -97,10 +97,10 @@ def test_whatever_a_record_holds_its_fact_can_be_stored_and_read(said):
     assert at_ms is None or at_ms >= 0
     if found is None:
         return
-    raw = storable(Entry(stream=run_stream.stream(ID), kind=found.kind, body=found), "")
+    raw = storable(Entry(stream=run_state.stream(ID), kind=found.kind, body=found), "")
     stored = Event(
         pos=1,
-        stream=run_stream.stream(ID),
+        stream=run_state.stream(ID),
         ver=1,
         kind=found.kind,
         at_ms=0,
@@ -140,7 +140,7 @@ def test_the_lines_are_kept_beside_what_they_say(tmp_path):
     assert [event.kind for event in store.load(f"import/{ID}/intent.jsonl")] == [
         "line_imported"
     ] * 2
-    told = store.load(run_stream.stream(ID))
+    told = store.load(run_state.stream(ID))
     assert [event.kind for event in told] == ["intent_declared", "step_claimed"]
     assert told[0].at_ms == 1767323045000
     before = store.last()
@@ -200,7 +200,7 @@ def test_a_line_that_cannot_be_read_is_counted_and_says_nothing(tmp_path, line, 
     import_lines(
         store, ledger(tmp_path, [record("INTENT", goal="g"), line, record("INTENT", plan="P")])
     )
-    run = run_stream.read(store, ID)
+    run = run_state.read(store, ID)
     assert (run.goal, run.plan) == ("g", "P")
     assert (run.unreadable_lines, run.unreadable_newer) == (unreadable, newer)
 
@@ -215,7 +215,7 @@ def test_a_run_that_was_exported_and_imported_is_the_same_run(tmp_path):
         ),
     )
     import_lines(target, moved(tmp_path, source))
-    assert run_stream.read(target, ID) == run_stream.read(source, ID)
+    assert run_state.read(target, ID) == run_state.read(source, ID)
     assert [line["kind"] for line in exported(target, stream=streams.run(ID))] == [
         "intent_declared", "ledger_line_unreadable", "run_suspended",
     ]  # fmt: skip

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from msgspec import json
 
 from dos.errors import NameInvalid
-from dos.journal import run_stream
+from dos.journal import run_state
 from dos.journal.backends.memory import MemoryBackend
 from dos.journal.events import fleet as events
 from dos.journal.events import runs as run_events
@@ -22,12 +22,12 @@ STEPS = ("s1", "s2", "s3", "s4")
 def store_of(*facts) -> Store:
     store = Store(MemoryBackend())
     for fact in facts:
-        store.record(run_stream.stream(ID), fact)
+        store.record(run_state.stream(ID), fact)
     return store
 
 
 def folded(*facts) -> Run:
-    return run_stream.read(store_of(*facts), ID)
+    return run_state.read(store_of(*facts), ID)
 
 
 def declared(*steps, **more):
@@ -123,9 +123,9 @@ def test_lines_that_cannot_be_read_are_counted_and_a_newer_one_is_remembered():
 
 def test_what_others_write_in_the_stream_changes_nothing_but_the_version():
     store = store_of(declared("s1"))
-    before = run_stream.read(store, ID)
-    store.append(run_stream.stream(ID), "of_tomorrow", {"a": 1})
-    after = run_stream.read(store, ID)
+    before = run_state.read(store, ID)
+    store.append(run_state.stream(ID), "of_tomorrow", {"a": 1})
+    after = run_state.read(store, ID)
     assert after.version == before.version + 1
     after.version = before.version
     assert after == before
@@ -133,7 +133,7 @@ def test_what_others_write_in_the_stream_changes_nothing_but_the_version():
 
 def test_a_stream_of_no_run_is_not_read():
     with pytest.raises(NameInvalid):
-        run_stream.read(store_of(), "../x")
+        run_state.read(store_of(), "../x")
 
 
 def test_a_change_is_decided_anew_when_another_was_quicker():
@@ -143,17 +143,17 @@ def test_a_change_is_decided_anew_when_another_was_quicker():
     def decide(run):
         seen.append(run.version)
         if len(seen) == 1:
-            store.record(run_stream.stream(ID), SUSPENDED)
+            store.record(run_state.stream(ID), SUSPENDED)
         return [PROPOSED]
 
-    assert run_stream.change(store, ID, decide).version == 2
+    assert run_state.change(store, ID, decide).version == 2
     assert seen == [1, 2]
-    assert run_stream.read(store, ID).proposed
+    assert run_state.read(store, ID).proposed
 
 
 def test_nothing_decided_is_nothing_written():
     store = store_of(declared("s1"))
-    run_stream.change(store, ID, lambda run: [])
+    run_state.change(store, ID, lambda run: [])
     assert store.last() == 1
 
 
@@ -180,7 +180,7 @@ approved = st.builds(
 
 
 def check_parts(history, cut):
-    happened = store_of(*history).load(run_stream.stream(ID))
+    happened = store_of(*history).load(run_state.stream(ID))
     at_once = fold(Run(), happened)
     first = json.encode(fold(Run(), happened[:cut]))
     assert fold(json.decode(first, type=Run), happened[cut:]) == at_once

@@ -4,10 +4,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import json
 
-from dos.journal.events.decode import decode
 from dos.journal.events.envelope import Event, Fact
 from dos.journal.events.fleet import WorkSalvaged
 from dos.journal.events.limits import FleetFound, LimitHit
+from dos.journal.events.reader import decode
 from dos.journal.events.runs import HaltProposed
 
 words = st.text(st.characters(codec="utf-8"), max_size=12)

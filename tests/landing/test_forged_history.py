@@ -9,7 +9,7 @@ from test_sharing import Clone, git, make_remote
 
 from dos.errors import GitFailed
 from dos.fleet.effects import NotLanded
-from dos.git import ancestry
+from dos.git import commits
 from dos.git.repository import Writer
 from dos.landing import branch as local
 from dos.landing import rebase, worktree
@@ -143,11 +143,11 @@ def test_a_clone_that_is_shallow_by_itself_is_believed(clone, tmp_path):
     git(tmp_path, "clone", "-q", "--depth=2", f"file://{tmp_path / 'remote.git'}", str(cut))
     base = git(cut, "rev-parse", "HEAD")
     git(cut, "commit", "-q", "--allow-empty", "-m", "more")
-    assert ancestry.hidden(Writer(cut), base, "HEAD") == ""
-    assert ancestry.follows(Writer(cut), base, "HEAD")
+    assert commits.hidden_history(Writer(cut), base, "HEAD") == ""
+    assert commits.follows(Writer(cut), base, "HEAD")
     with (cut / ".git" / "shallow").open("a") as file:
         file.write(base + "\n")  # its parent is here
-    assert base[:9] in ancestry.hidden(Writer(cut), base, "HEAD")
+    assert base[:9] in commits.hidden_history(Writer(cut), base, "HEAD")
 
 
 def test_ancestry_is_read_from_the_commits_whatever_their_dates_say(repository):
@@ -156,9 +156,9 @@ def test_ancestry_is_read_from_the_commits_whatever_their_dates_say(repository):
         repository.git("commit", "--quiet", "--allow-empty", "--date", day, "-m", day)
     last = repository.git("rev-parse", "HEAD")
     git_here = Writer(repository.root)
-    assert ancestry.follows(git_here, first, last) and ancestry.follows(git_here, first, first)
-    assert not ancestry.follows(git_here, last, first)
-    assert not ancestry.follows(git_here, "0" * 40, last)
+    assert commits.follows(git_here, first, last) and commits.follows(git_here, first, first)
+    assert not commits.follows(git_here, last, first)
+    assert not commits.follows(git_here, "0" * 40, last)
 
 
 def ours_in_a_lane(repository: Repository) -> Writer:

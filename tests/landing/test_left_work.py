@@ -7,8 +7,8 @@ from sample_repository import commit, write
 from dos.fleet import effects
 from dos.fleet.io.drive import drive
 from dos.git.repository import Writer
-from dos.journal.events.decode import decode
 from dos.journal.events.limits import WorkCommitted
+from dos.journal.events.reader import decode
 from dos.landing import salvage
 from dos.loop.types import StopReason
 from dos.oracle import is_shipped

@@ -11,7 +11,7 @@ from sample_repository import Repository
 
 from dos.fleet import effects
 from dos.git.repository import Writer
-from dos.journal.events.receipts import ReceiptIssued
+from dos.journal.events.proofs import ReceiptIssued
 from dos.receipts import receipt as receipts
 from dos.receipts.io import draft, notes
 from dos.receipts.io import find as evidence

@@ -8,14 +8,14 @@ from typing import Any, ClassVar, assert_never
 from msgspec import Struct, field
 
 from dos.backlog.cooldown import Attempt, AttemptOutcome
-from dos.journal.events import fleet, imports, limits
+from dos.journal.events import fleet, limits, runs
 from dos.journal.events.envelope import Event
 from dos.journal.events.reader import FactReader
 from dos.journal.transfer.lane_log import Readability, readability
 from dos.times import YEAR_10000_MS, utc_stamp
 
 UNITS_KEPT = 5_000  # those that were tried longest ago are forgotten first
-Handled = fleet.UnitAttempted | imports.LineImported | limits.UnitCleared
+Handled = fleet.UnitAttempted | runs.LineImported | limits.UnitCleared
 _reader: FactReader[Handled] = FactReader(
     Handled,
     silent="""
@@ -60,7 +60,7 @@ class Attempts(Struct, kw_only=True):
             case limits.UnitCleared() as fact:
                 if tries := self.units.get(fact.unit):
                     tries.newest_ms, tries.texts = {}, {}
-            case imports.LineImported() as fact:
+            case runs.LineImported() as fact:
                 attempt = released_attempt(fact.record) if fact.op == "ATTEMPT" else None
                 if attempt:
                     self._note(attempt)

@@ -13,7 +13,7 @@ from dos.config.past_errors import with_store_only
 from dos.errors import DosError
 from dos.journal import streams
 from dos.journal.backends.open import embedded_path
-from dos.journal.events.hooks import HookFault
+from dos.journal.events.fleet import HookFault
 from dos.verbs.output import print_stderr
 from dos.world import World, open_journal
 

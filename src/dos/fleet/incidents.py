@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping
 from dos.fleet import effects
 from dos.fleet.state.fleet import Fleet
 from dos.fleet.state.fleet import Unit as Seen
-from dos.git.reflogs import Move, Reflogs
+from dos.git.log import Move, Reflogs
 from dos.git.repository import Reader
 from dos.journal import streams
 from dos.journal.events.limits import IncidentFound

@@ -3,14 +3,19 @@
 import os
 import re
 from collections.abc import Iterator, Sequence
+from heapq import heappop, heappush
+from pathlib import Path
 
 from msgspec import Struct
 
 from dos.errors import BadInput, GitFailed, GitUnanswered
 from dos.git import log
-from dos.git.repository import Reader
+from dos.git.files import shallow_boundary as cut_off_at
+from dos.git.objects import Objects, is_hash
+from dos.git.repository import Reader, Writer
 from dos.text import quote, replace_undecodable
 from dos.unknown import Unknown
+from dos.workspace import find
 
 # Shorter ones are too easily another commit's, and a name such as `main` moves.
 _RECORDED = re.compile(r"[0-9a-fA-F]{7,64}")
@@ -218,3 +223,65 @@ def _commit(head: str, records: list[str]) -> RecentCommit:
     return RecentCommit(
         sha=sha, parents=tuple(parents), committed_ms=int(seconds) * 1000, paths=paths
     )
+
+
+def follows(git: Reader, old: str, new: str) -> bool:
+    """Whether the commit `new` is `old` or was built on it: to move a branch from one to the other takes nothing away.
+
+    Git's no is a no. Its yes is walked through, commit by commit, the newest first: a landing is a few steps long.
+    """
+    base, tip = git.commit_of(old), git.commit_of(new)
+    if base is None or tip is None or not git.is_ancestor(base, tip):
+        return False
+    seen, waiting = {tip}, [(0, tip)]
+    with Objects(git) as objects:
+        while waiting:
+            _, name = heappop(waiting)
+            if name == base:
+                return True
+            commit = objects.commit(name)
+            for parent in commit.parents if commit else ():
+                if parent not in seen:
+                    seen.add(parent)
+                    heappush(waiting, (-commit.committed if commit else 0, parent))
+    return False
+
+
+def hidden_history(git: Reader, base: str = "", head: str = "") -> str:
+    """Why git does not show all of the history that is here; empty when it does.
+
+    A `shallow` file says which commits have no parents. One that git made itself names commits whose parents are
+    not here, and none of what was committed since (`base`..`head`).
+    """
+    named = [word for word in cut_off_at(find(git.tree)).split() if is_hash(word)]
+    if not named:
+        return ""
+    new = set(git.commits_between(base, head)) if base else set[str]()
+    with Objects(git) as objects:
+        for name in named:
+            commit = objects.commit(name)
+            parents = commit.parents if commit else ()
+            if parents and (name in new or all(objects.commit(parent) for parent in parents)):
+                return (
+                    f"git's own file `shallow` was changed: it hides what {name[:9]} was built on"
+                )
+    return ""
+
+
+def commit_paths(root: Path, paths: Sequence[str], message: str) -> str:
+    """Commit these files alone, as the user; the new commit. Ignored ones are added too."""
+    git = Writer(root)
+    git.run("add", "--force", "--", *paths)
+    git.run(*_identity(), "commit", "--quiet", "-m", message, "--", *paths)
+    return git.commit_of("HEAD") or ""
+
+
+def _identity() -> list[str]:
+    """Who commits, where only the environment says so: git is started without it."""
+    known = (("user.name", "GIT_AUTHOR_NAME"), ("user.email", "GIT_AUTHOR_EMAIL"))
+    return [
+        word
+        for key, name in known
+        if (value := os.environ.get(name))
+        for word in ("-c", f"{key}={value}")
+    ]

@@ -1,6 +1,6 @@
 """What became of a commit's work after it: who took it back, where a file went."""
 
-from dos.git import commits, log, trees
+from dos.git import changes, commits, log
 from dos.git.objects import Commit, Entry, Objects
 from dos.git.repository import Reader
 
@@ -59,7 +59,7 @@ class Fates:
             return []
         return [
             each.path
-            for each in trees.changes(self._objects, parent.tree, commit.tree)
+            for each in changes.tree_changes(self._objects, parent.tree, commit.tree)
             if each.new_blob
         ]
 
@@ -74,5 +74,5 @@ class Fates:
         parent = self._objects.commit(commit.parents[0]) if commit and commit.parents else None
         if commit is None or parent is None:
             return ""
-        changed = trees.changes(self._objects, parent.tree, commit.tree)
+        changed = changes.tree_changes(self._objects, parent.tree, commit.tree)
         return next((each.path for each in changed if each.old_path == path), "")

@@ -11,8 +11,8 @@ from dos.errors import JournalCorrupt, StoreFailed
 from dos.journal import lease_state as leases
 from dos.journal import streams
 from dos.journal.events import lanes
-from dos.journal.events.decode import decode
 from dos.journal.events.envelope import SCHEMA, Event
+from dos.journal.events.reader import decode
 from dos.journal.fold import pruned_through
 from dos.journal.lease_state import Leases
 from dos.journal.store import Reading, Store

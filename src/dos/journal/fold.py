@@ -14,7 +14,7 @@ from msgspec import json
 
 from dos.errors import Internal
 from dos.journal import streams
-from dos.journal.events import fleet, limits, upgrades
+from dos.journal.events import catalog, fleet, limits
 from dos.journal.events.envelope import Event
 from dos.journal.events.fleet import JournalPruned
 from dos.journal.events.reader import select
@@ -158,7 +158,7 @@ def code_hash(kind: type[State]) -> str:
     made_with: tuple[str, ...] = getattr(
         kind, "made_with", ()
     )  # modules whose rules the state follows
-    for module in (kind.__module__, fleet.__name__, limits.__name__, upgrades.__name__, *made_with):
+    for module in (kind.__module__, fleet.__name__, limits.__name__, catalog.__name__, *made_with):
         spec = sys.modules[module].__spec__
         if spec is None or spec.origin is None:
             raise Internal(

@@ -5,54 +5,22 @@ to no run.
 Everything else stays for ever, and so does the newest event of every stream, because the next version follows it.
 """
 
-import errno
-import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice, takewhile
 from pathlib import Path
 from typing import assert_never
 
 from msgspec import Struct, json
 
-from dos.errors import BadInput, StoreFailed, StoreFull
-from dos.journal import lease_state, lines, streams
-from dos.journal.events import hooks, lanes
+from dos.errors import BadInput
+from dos.journal import lease_state, streams
+from dos.journal.events import fleet, lanes
 from dos.journal.events.envelope import Event
 from dos.journal.events.fleet import JournalPruned
 from dos.journal.events.reader import FactReader
 from dos.journal.fold import pruned_through
+from dos.journal.lines import Archive
 from dos.journal.store import Entry, Store
-from dos.journal.sync import sync_directory
-
-
-class Archive:
-    """A new file in a directory; neither is made before there is something to write."""
-
-    def __init__(self, directory: Path, name: str) -> None:
-        self.path = directory / name
-        self.written = 0
-
-    def write(self, batch: Sequence[Event]) -> None:
-        try:
-            directory = self.path.parent
-            missing = [each for each in (directory, *directory.parents) if not each.exists()]
-            directory.mkdir(parents=True, exist_ok=True)
-            with self.path.open(
-                "a" if self.written else "x", encoding="utf-8", newline="\n"
-            ) as file:
-                file.writelines(f"{lines.written(event)}\n" for event in batch)
-                file.flush()
-                os.fsync(file.fileno())
-            for each in {directory, *(made.parent for made in missing)}:
-                sync_directory(each)
-        except OSError as error:
-            failure = StoreFull if error.errno in (errno.ENOSPC, errno.EDQUOT) else StoreFailed
-            raise failure(
-                f"{self.path}: {error.strerror or error}",
-                hint="What could not be archived was not removed; give another directory.",
-            ) from error
-        self.written += len(batch)
-
 
 HOUR_MS = 3_600_000
 DAY_MS = 24 * HOUR_MS
@@ -60,7 +28,7 @@ FLOOR_MS = DAY_MS  # nothing younger is ever removed
 KEYED_MS = 7 * DAY_MS  # a writer that retries with a key must find its first try
 BATCH = 5_000
 
-Passing = lanes.LeaseRefused | hooks.HookFault  # nothing follows from them
+Passing = lanes.LeaseRefused | fleet.HookFault  # nothing follows from them
 Handled = lease_state.Handled | Passing
 # Silence is what keeps the rest.
 _reader: FactReader[Handled] = FactReader(
@@ -137,7 +105,7 @@ class Survey:
                 return fact.lease not in self._kept
             case lanes.LeaseRenewed():
                 return self._renewed.get(fact.lease) != event.pos
-            case lanes.LeaseRefused() | hooks.HookFault():
+            case lanes.LeaseRefused() | fleet.HookFault():
                 return True
             case never:
                 assert_never(never)

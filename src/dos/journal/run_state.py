@@ -1,13 +1,18 @@
 """One run, from its own stream: what it set out to do, what it claims, what was checked, how it stands."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar, assert_never
 
 from msgspec import Struct, field, structs
 
+from dos.errors import Conflict
+from dos.journal import streams
 from dos.journal.events import fleet, runs
-from dos.journal.events.envelope import Event
+from dos.journal.events.envelope import Event, Fact
 from dos.journal.events.reader import FactReader
+from dos.journal.fold import fold
+from dos.journal.store import Entry, Store
+from dos.run_ids import validated_run_id
 from dos.units.unit import Landing
 
 _End = (
@@ -171,3 +176,43 @@ class Run(Struct, kw_only=True):
             step: globs for step, globs in regions.items() if step not in self.steps
         } | self.regions
         self.steps = list(dict.fromkeys([*steps, *self.kept_steps]))
+
+
+Decide = Callable[[Run], Sequence[Fact]]
+
+
+def stream(run_id: str) -> str:
+    return streams.run(validated_run_id(run_id))
+
+
+def read(store: Store, run_id: str) -> Run:
+    return fold(Run(), store.load(stream(run_id)))
+
+
+def entries(
+    run_id: str, facts: Sequence[Fact], *, at_version: int, fence: int | None = None
+) -> list[Entry]:
+    """The facts on their way into a run's stream, provided that it is still at this version."""
+    return [
+        Entry(
+            stream=stream(run_id), kind=fact.kind, body=fact, expect=at_version + place, fence=fence
+        )
+        for place, fact in enumerate(facts)
+    ]
+
+
+def change(store: Store, run_id: str, decide: Decide, *, fence: int | None = None) -> Run:
+    """Write what is decided on the run as it is; decided anew whenever somebody else was quicker.
+
+    It ends: each new round means that another's change was written. The run comes back as it was decided on.
+    """
+    while True:
+        run = read(store, run_id)
+        facts = decide(run)
+        if not facts:
+            return run
+        try:
+            store.append_all(entries(run_id, facts, at_version=run.version, fence=fence))
+        except Conflict:
+            continue
+        return run

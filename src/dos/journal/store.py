@@ -191,6 +191,13 @@ class Store:
         with self.backend.read(once=True) as tx:
             return [readable(event) for event in tx.load(stream, after, limit)]
 
+    def load_fleet(self) -> list[Event]:
+        """Return what people and the supervisors of all systems recorded about the fleet, in order."""
+        with self.backend.read() as view:
+            names = [streams.FLEET, *view.streams(streams.system.prefix)]
+            events = [readable(event) for name in names for event in view.load(name, 0, None)]
+        return sorted(events, key=lambda event: event.pos)
+
     def tail(self, after: int = 0, limit: int = 1000) -> list[Event]:
         """All streams' events with a position above `after`, in order."""
         with self.backend.read(once=True) as tx:

@@ -15,7 +15,7 @@ from msgspec import structs
 from dos import backoff
 from dos.errors import Fenced, GitFailed, GitUnanswered
 from dos.fleet.effects import NotLanded, Worktree
-from dos.git import ancestry
+from dos.git import commits
 from dos.git.repository import AS_DOS, Writer
 from dos.landing import rebase
 from dos.landing import worktree as adding
@@ -129,7 +129,7 @@ def move_branch(git: Writer, *, lane: str, fence: int, landing: Landing) -> NotL
 
 def check_fast_forward(git: Writer, landing: Landing) -> NotLanded | None:
     """A branch is only ever moved to what was built on it: anything else would take commits away."""
-    if ancestry.follows(git, landing.base, landing.commit):
+    if commits.follows(git, landing.base, landing.commit):
         return None
     return NotLanded(
         reason=f"commit {landing.commit[:9]} was not built on {landing.base[:9]}, where {landing.branch!r} is"
@@ -172,7 +172,7 @@ def move_unit_branch(git: Writer, *, lane: str, fence: int, landing: Landing) ->
     there = git.commit_of(f"refs/heads/{landing.branch}")
     if there == landing.commit:
         return check_fence(git, lane, fence)
-    if there and not ancestry.follows(git, there, landing.commit):
+    if there and not commits.follows(git, there, landing.commit):
         why = f"the branch {landing.branch!r} holds other work ({there[:9]}); merge it or delete it first"
         return NotLanded(reason=why, obstacle=True)
     if there and (trees := _trees_on(git, landing.branch)):

@@ -10,7 +10,7 @@ from dos.agents.io import environment as surroundings
 from dos.agents.io import orphans
 from dos.agents.io.halt_listener import HaltListener
 from dos.config.schema import Config
-from dos.git import reflogs
+from dos.git.log import AGENT_ACTION
 from dos.lease import Lease
 from dos.receipts.io import draft
 from dos.receipts.io.acceptance import AcceptanceResult, run_acceptance
@@ -50,7 +50,7 @@ class Checks:
         own = {
             "DOS_RUN_ID": run_id,
             "DOS_UNIT": unit,
-            "GIT_REFLOG_ACTION": f"{reflogs.AGENT_ACTION}{run_id}",
+            "GIT_REFLOG_ACTION": f"{AGENT_ACTION}{run_id}",
         }
         return self.environment(lease) | self._identity | own
 

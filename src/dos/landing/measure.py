@@ -8,7 +8,7 @@ from msgspec import structs
 from dos import regions
 from dos.errors import BadInput
 from dos.fleet.effects import Measured, Worktree
-from dos.git import ancestry
+from dos.git.commits import follows, hidden_history
 from dos.git.objects import Objects
 from dos.git.repository import Reader
 from dos.lease import Lease
@@ -61,9 +61,9 @@ def measure(
 
 def history_problem(inside: Reader, base: str, head: str) -> str:
     """Why the commits from a base to a head cannot be counted; empty when they can."""
-    if cut := ancestry.hidden(inside, base, head):
+    if cut := hidden_history(inside, base, head):
         return cut
-    return "" if ancestry.follows(inside, base, head) else "its base was rewritten away"
+    return "" if follows(inside, base, head) else "its base was rewritten away"
 
 
 def paths_outside_lane(

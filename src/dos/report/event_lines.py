@@ -6,8 +6,8 @@ from msgspec import Struct
 
 from dos.journal.events import fleet, lanes, limits
 from dos.journal.events.envelope import Event
+from dos.journal.events.proofs import ReceiptIssued
 from dos.journal.events.reader import FactReader
-from dos.journal.events.receipts import ReceiptIssued
 from dos.report import event_text
 from dos.report.event_text import OfFleet, OfWaiting
 

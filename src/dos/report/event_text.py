@@ -9,10 +9,9 @@ from dos.agents import logins
 from dos.agents.adapter import Ending
 from dos.journal.events import fleet, lanes, limits, runs
 from dos.journal.events.catalog import AnyFact
-from dos.journal.events.hooks import HookFault
-from dos.journal.events.imports import LineImported, LineUnreadable
-from dos.journal.events.proofs import TestWitnessed
-from dos.journal.events.receipts import ReceiptIssued
+from dos.journal.events.fleet import HookFault
+from dos.journal.events.proofs import ReceiptIssued, TestWitnessed
+from dos.journal.events.runs import LineImported, LineUnreadable
 from dos.limits import quota
 from dos.limits.quota import Key, Limit
 from dos.loop import tokens

@@ -6,7 +6,6 @@ from typing import assert_never
 from msgspec import Struct
 
 from dos.journal import lease_state, streams
-from dos.journal.events.decode import decode
 from dos.journal.events.envelope import Event
 from dos.journal.events.fleet import RunBegun, RunStopped, UnitClaimed
 from dos.journal.events.lanes import (
@@ -17,7 +16,7 @@ from dos.journal.events.lanes import (
     LeaseRenewed,
     LeaseRevoked,
 )
-from dos.journal.events.reader import select
+from dos.journal.events.reader import decode, select
 from dos.journal.store import Store
 from dos.report import event_text
 from dos.times import utc_stamp

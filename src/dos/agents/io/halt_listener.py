@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Self
 
 from dos.errors import Fenced, Halted, StoreFailed
-from dos.journal import run_stream
+from dos.journal import run_state
 from dos.journal.events.limits import HaltRequested
 from dos.journal.events.reader import select
 from dos.journal.store import Store
@@ -33,7 +33,7 @@ class HaltListener(threading.Thread):
         super().__init__(name="halt-listener", daemon=True)
         self.halted = ""  # why, once a person has said so
         self.heeded = heeded
-        self._stream = run_stream.stream(run_id)
+        self._stream = run_state.stream(run_id)
         self._open_store = open_store
         self._is_lost = is_lost
         self._done = threading.Event()

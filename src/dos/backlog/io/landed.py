@@ -15,7 +15,7 @@ from dos.fleet.state.fleet import Unit as Seen
 from dos.git import commits as commits_of
 from dos.git import log
 from dos.git import target as target_branch
-from dos.git.history_cache import is_shallow
+from dos.git.files import is_shallow
 from dos.git.repository import Reader
 from dos.journal import fold
 from dos.receipts.io import find

@@ -18,7 +18,7 @@ from dos.agents.io.logs import Log
 from dos.cli.lanes import caller
 from dos.cli.terminal.tail import Tail
 from dos.errors import BadInput
-from dos.journal import run_stream
+from dos.journal import run_state
 from dos.journal.events.fleet import AgentStarted
 from dos.journal.events.reader import select
 from dos.machine import process
@@ -219,7 +219,7 @@ def _lane(world: World, given: str) -> str:
 
 def _agent(world: World, log: Log) -> str:
     """Who was started, by the journal: the n-th start of this iteration is the n-th log."""
-    starts = select(world.journal.load(run_stream.stream(log.run_id)), AgentStarted)
+    starts = select(world.journal.load(run_state.stream(log.run_id)), AgentStarted)
     started = [fact.agent for _, fact in starts if fact.iteration == log.iteration]
     return started[min(log.attempt, len(started)) - 1] if started else world.config.workers.agent
 

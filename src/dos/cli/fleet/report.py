@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from dos.errors import BadInput
 from dos.fleet.io.reader import FleetReader
-from dos.journal import fleet_streams, fold
+from dos.journal import fold
 from dos.journal.events.envelope import Event
 from dos.journal.store import Store
 from dos.limits.state import costs
@@ -105,7 +105,7 @@ def _text(sheet: Sheet, asked: Decisions, *, only_last: bool) -> str:
 
 def _since(journal: Store, since: str) -> Iterator[Event]:
     if since == LAST:
-        began = last_start(fleet_streams.load(journal))
+        began = last_start(journal.load_fleet())
         return journal.events(began.pos - 1 if began else 0)
     if since.isascii() and since.isdecimal():
         return _from_position(journal, since)

@@ -6,7 +6,7 @@ from msgspec import to_builtins
 
 from dos.cli.loop import liveness
 from dos.git import commits
-from dos.journal import run_stream
+from dos.journal import run_state
 from dos.journal.run_state import Run
 from dos.loop.verdicts.liveness import Answer
 from dos.runs import resume
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 def report(run_id: str, args: "Args", context: Context) -> Reply:
     world = context.world
-    seen = run_stream.read(world.journal, run_id)
+    seen = run_state.read(world.journal, run_id)
     moving = _liveness(run_id, args, context, seen)
     stopped = args.stopped or seen.suspended or moving.data["verdict"] == Answer.STALLED
     found = None

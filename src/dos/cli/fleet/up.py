@@ -38,7 +38,7 @@ from dos.fleet.io.reader import FleetReader
 from dos.fleet.io.startup import check_settings
 from dos.fleet.io.supervisor_effects import FleetEffects
 from dos.fleet.supervisor import Ending, Supervisor, Why
-from dos.journal import fleet_streams, streams
+from dos.journal import streams
 from dos.journal.events.fleet import DrainRequested
 from dos.journal.store import Store
 from dos.machine import process
@@ -162,7 +162,7 @@ def _supervisor(args: Args, config: Config) -> Supervisor:
 def _report(context: Context, host: str, before: int) -> summary.Report:
     with context.open_reader() as journal:
         # What a supervisor before us began, and did not end, is told too.
-        began = last_start(fleet_streams.load(journal), host=host)
+        began = last_start(journal.load_fleet(), host=host)
         happened = journal.events(began.pos - 1 if began else before)
         return summary.report(happened, FleetReader(context.world).waits().all())
 

@@ -17,7 +17,7 @@ from dos.fleet.io.halt_proposals import OWNER, Seen, Tracked
 from dos.fleet.population import lease_health
 from dos.fleet.population.lease_health import HaltCandidate as Watched
 from dos.fleet.population.lease_health import HaltPolicy as Policy
-from dos.journal import run_stream
+from dos.journal import run_state
 from dos.journal.events.runs import HaltProposed
 from dos.journal.store import Entry
 from dos.loop.verdicts.liveness import Answer
@@ -126,7 +126,7 @@ def _entry(run: Watched, command: str) -> Entry:
         moved_ms=run.moved_ms,
     )
     return Entry(
-        stream=run_stream.stream(run.run_id),
+        stream=run_state.stream(run.run_id),
         kind=fact.kind,
         body=fact,
         key=evidence.key(run),

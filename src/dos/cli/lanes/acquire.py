@@ -14,7 +14,7 @@ from msgspec import Struct, structs
 
 from dos.cli.lanes import arbitrate, caller
 from dos.errors import BadInput, StoreBusy, StoreFailed
-from dos.git import head
+from dos.git import files
 from dos.journal import streams
 from dos.journal.events.lanes import LeaseRefused
 from dos.lanes import arbitrate as arbiter
@@ -118,7 +118,7 @@ def _request(args: Args, context: Context) -> Request:
         pid=worker.pid if worker else None,
         pid_started=worker.started if worker else None,
         system=process.system(),
-        start_sha=head.commit(context.world.workspace),
+        start_sha=files.head_commit(context.world.workspace),
     )
 
 

@@ -9,7 +9,7 @@ from typing import Annotated
 from msgspec import UNSET, Struct, to_builtins
 
 from dos import run_ids
-from dos.journal import run_stream
+from dos.journal import run_state
 from dos.runs import complete
 from dos.runs.io import declared
 from dos.runs.io import resume as evidence
@@ -35,7 +35,7 @@ class Args(Struct, kw_only=True):
 def run(args: Args, context: Context) -> Reply:
     run_id = run_ids.validated_run_id(args.run_id)
     world = context.world
-    seen = run_stream.read(world.journal, run_id)
+    seen = run_state.read(world.journal, run_id)
     found = declared.gather(world, run_id, seen)
     diverged = (
         evidence.ASSERTED if args.diverged else evidence.diverged(world, world.journal, seen, found)

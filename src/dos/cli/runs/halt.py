@@ -17,7 +17,7 @@ from dos.cli.lanes import caller, pauses
 from dos.cli.runs import lookup
 from dos.cli.terminal.progress import progress
 from dos.errors import BadInput
-from dos.journal import run_stream, streams
+from dos.journal import run_state, streams
 from dos.journal.events import envelope, fleet
 from dos.journal.events.limits import HaltRequested
 from dos.journal.events.reader import select
@@ -44,7 +44,7 @@ def halt_entries(
         facts.append(RunSuspended(run_id=run_id, reason=reason, resume_sha=resume_sha))
     return [
         Entry(
-            stream=run_stream.stream(run_id),
+            stream=run_state.stream(run_id),
             kind=fact.kind,
             body=fact,
             key=f"{fact.kind}/{key}" if key else None,
@@ -62,7 +62,7 @@ def live_run_leases(journal: Store) -> list[Lease]:
 
 def last_stop(journal: Store, run_id: str) -> fleet.RunStopped | None:
     """Its last word; None: it has not said it."""
-    said = [fact for _, fact in select(journal.load(run_stream.stream(run_id)), fleet.RunStopped)]
+    said = [fact for _, fact in select(journal.load(run_state.stream(run_id)), fleet.RunStopped)]
     return said[-1] if said else None
 
 
@@ -173,7 +173,7 @@ def _halted(args: Args, context: Context) -> Reply:
 def _not_at_work(context: Context, run_id: str) -> Reply:
     """There is nothing to wait for, and nothing is written."""
     journal = context.journal_world.journal
-    if not journal.load(run_stream.stream(run_id), limit=1):
+    if not journal.load(run_state.stream(run_id), limit=1):
         return Reply(
             code=1,
             text=f"the journal knows no run {run_id}",
@@ -224,14 +224,14 @@ def _proposed(args: Args, context: Context) -> Reply:
     suspends = args.resumable and bool(run_id)
     entries = [
         Entry(
-            stream=run_stream.stream(fact.run_id) if fact.run_id else streams.HALTS,
+            stream=run_state.stream(fact.run_id) if fact.run_id else streams.HALTS,
             kind=fact.kind,
             body=fact,
         )
     ]
     if suspends:
         put_aside = RunSuspended(run_id=run_id, reason=reason, resume_sha=resume_sha)
-        entries.append(Entry(stream=run_stream.stream(run_id), kind=put_aside.kind, body=put_aside))
+        entries.append(Entry(stream=run_state.stream(run_id), kind=put_aside.kind, body=put_aside))
     context.journal.append_all(entries)
     data: dict[str, Any] = {
         "recorded": True, "handle": handle, "command": command, "lane": fact.lane, "loop_ts": fact.loop_ts

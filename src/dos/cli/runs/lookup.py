@@ -8,7 +8,7 @@ from dos import run_ids
 from dos.errors import BadInput, Refused
 from dos.fleet.state.fleet import Fleet
 from dos.git import commits
-from dos.journal import fold, run_stream, streams
+from dos.journal import fold, run_state, streams
 from dos.journal.events.envelope import Event, Fact
 from dos.journal.run_state import Run
 from dos.journal.store import Store
@@ -20,7 +20,7 @@ LONGEST_TEXT = 1_000
 
 def open_run(context: Context, run_id: str) -> Run:
     """The run, provided that something was declared for it and nobody else goes on with it."""
-    return check_open(run_id, run_stream.read(context.world.journal, run_id))
+    return check_open(run_id, run_state.read(context.world.journal, run_id))
 
 
 def check_open(run_id: str, run: Run) -> Run:
@@ -44,7 +44,7 @@ def record(context: Context, run_id: str, fact: Fact) -> None:
         check_open(run_id, run)
         return [fact]
 
-    run_stream.change(context.journal, run_id, decide, fence=own_fence(run_id))
+    run_state.change(context.journal, run_id, decide, fence=own_fence(run_id))
 
 
 def declared_step(run: Run, step: str) -> str:

@@ -13,7 +13,7 @@ from msgspec import Struct, to_builtins
 from dos import run_ids
 from dos.cli.lanes import pauses
 from dos.errors import BadInput, Conflict, StoreBusy
-from dos.journal import run_stream
+from dos.journal import run_state
 from dos.journal.events.runs import ResumeProposed
 from dos.journal.store import Store
 from dos.runs import resume
@@ -85,7 +85,7 @@ def _unpaused(args: Args, context: Context) -> Reply:
 def _asked(args: Args, context: Context, journal: Store, run_id: str) -> tuple[Verdict, bool, str]:
     """The verdict, whether this very call proposed it, and who goes on with the run."""
     while True:
-        seen = run_stream.read(journal, run_id)
+        seen = run_state.read(journal, run_id)
         verdict = resume.judge(
             evidence.gather(context.world, journal, run_id, seen, asserted_diverged=args.diverged)
         )
@@ -99,7 +99,7 @@ def _asked(args: Args, context: Context, journal: Store, run_id: str) -> tuple[V
         )
         journal = context.journal
         try:
-            journal.append_all(run_stream.entries(run_id, [fact], at_version=seen.version))
+            journal.append_all(run_state.entries(run_id, [fact], at_version=seen.version))
         except Conflict:
             continue
         return verdict, True, ""

@@ -9,7 +9,7 @@ from msgspec import Struct, to_builtins
 
 from dos import run_ids
 from dos.errors import BadInput
-from dos.journal import run_stream
+from dos.journal import run_state
 from dos.runs import rewind
 from dos.runs.io import rewind as evidence
 from dos.runs.rewind import Answer, Fire
@@ -33,7 +33,7 @@ def run(args: Args, context: Context) -> Reply:
     run_id = run_ids.validated_run_id(args.run_id)
     if "\0" in args.transcript:
         raise BadInput("--transcript is no file name", hint="Give a file of JSON lines.")
-    seen = run_stream.read(context.world.journal, run_id)
+    seen = run_state.read(context.world.journal, run_id)
     found = evidence.gather(context.world, run_id, seen, fire=args.fire, transcript=args.transcript)
     verdict = rewind.judge(found)
     lines = [f"{verdict.answer}  {verdict.reason}", *verdict.no_good_note.lines]

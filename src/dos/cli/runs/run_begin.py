@@ -16,7 +16,7 @@ from dos import run_ids
 from dos.cli.lanes import caller
 from dos.cli.runs import lookup
 from dos.errors import BadInput, Conflict, Refused
-from dos.journal import run_stream
+from dos.journal import run_state
 from dos.journal.events.envelope import Fact
 from dos.journal.events.fleet import RunMinted
 from dos.journal.events.runs import ExtentChanged, IntentDeclared, RunResumed
@@ -100,21 +100,19 @@ def _declared(args: Args, context: Context) -> IntentDeclared:
         minted = _minted(
             args.lane,
             parent,
-            run_stream.read(context.world.journal, parent).root_id if parent else "",
+            run_state.read(context.world.journal, parent).root_id if parent else "",
         )
         intent = structs.replace(
             intent, run_id=minted.run_id, start_sha=intent.start_sha or _head(context)
         )
-        context.journal.append_all(
-            run_stream.entries(minted.run_id, [minted, intent], at_version=0)
-        )
+        context.journal.append_all(run_state.entries(minted.run_id, [minted, intent], at_version=0))
         return intent
-    known = run_stream.read(context.world.journal, args.run_id)
+    known = run_state.read(context.world.journal, args.run_id)
     if not (known.start_sha or intent.start_sha):
         intent = structs.replace(intent, start_sha=_head(context))
     _again(known, intent, args)  # what is wrong is said before a journal is made
     fence = lookup.own_fence(args.run_id)
-    before = run_stream.change(
+    before = run_state.change(
         context.journal, args.run_id, lambda run: _again(run, intent, args), fence=fence
     )
     return _whole(before, intent)
@@ -245,8 +243,8 @@ def _successor(args: Args, context: Context) -> IntentDeclared:
     minted = _minted(left.lane, before, left.root_id)
     successor = args.run_id or minted.run_id
     while True:
-        left = lookup.check_open(before, run_stream.read(context.journal, before))
-        new = run_stream.read(context.journal, successor)
+        left = lookup.check_open(before, run_state.read(context.journal, before))
+        new = run_state.read(context.journal, successor)
         if new.has_intent:
             raise Refused(
                 f"{successor} has work of its own",
@@ -254,8 +252,8 @@ def _successor(args: Args, context: Context) -> IntentDeclared:
             )
         resumed, intent = _claim(args, context, left, successor)
         facts = [intent] if new.version else [structs.replace(minted, run_id=successor), intent]
-        entries = run_stream.entries(before, [resumed], at_version=left.version, fence=args.fence)
-        entries += run_stream.entries(successor, facts, at_version=new.version)
+        entries = run_state.entries(before, [resumed], at_version=left.version, fence=args.fence)
+        entries += run_state.entries(successor, facts, at_version=new.version)
         try:
             context.journal.append_all(entries)
         except Conflict:

@@ -11,7 +11,7 @@ from msgspec import Struct
 from dos import run_ids
 from dos.cli.runs import lookup
 from dos.errors import Refused
-from dos.journal import run_stream
+from dos.journal import run_state
 from dos.journal.events.runs import RunEnded
 from dos.journal.run_state import Run
 from dos.runs import complete
@@ -48,7 +48,7 @@ def run(args: Args, context: Context) -> Reply:
         _check(args, context, lookup.check_open(run_id, run))
         return [fact]
 
-    run_stream.change(context.journal, run_id, decide, fence=lookup.own_fence(run_id))
+    run_state.change(context.journal, run_id, decide, fence=lookup.own_fence(run_id))
     return Reply(
         text=f"ended  {run_id}: {args.result}", data={"run_id": run_id, "result": args.result}
     )

@@ -14,8 +14,8 @@ from dos.audit import audit
 from dos.audit.audit import Answer, Limit, Policy, Sweep, Verdict
 from dos.audit.io.gather import Auditor
 from dos.errors import WorkspaceMissing
-from dos.git import changes, history_cache
-from dos.git.changes import Asked
+from dos.git import changes, files
+from dos.git.changes import CommitRange as Asked
 from dos.git.objects import Objects
 from dos.loop import tokens
 from dos.verbs.args import Option
@@ -46,7 +46,7 @@ def run(args: Args, context: Context) -> Reply:
             f"{workspace.tree} is not in a git repository",
             hint="Give --workspace a repository, or cd into one.",
         )
-    wanted = changes.asked(context.lenient_world.git, args.ref)
+    wanted = changes.parse_range(context.lenient_world.git, args.ref)
     counts, listed = Sweep(), list[Verdict]()
     for verdict in _verdicts(context, wanted, Policy(docs_ok=args.docs_ok)):
         counts.add(verdict)
@@ -60,9 +60,7 @@ def run(args: Args, context: Context) -> Reply:
         code=EXITS[Answer.CLAIM_UNWITNESSED] if counts.findings and not args.warn_only else 0,
         text=_text(args, counts),
         data=counts.as_data() if args.sweep else to_builtins(listed) if context.as_json else None,
-        stderr=_complaint(
-            args, counts, is_shallow=wanted.is_range and history_cache.is_shallow(workspace)
-        ),
+        stderr=_complaint(args, counts, is_shallow=wanted.is_range and files.is_shallow(workspace)),
         indented=True,
     )
 
@@ -70,10 +68,10 @@ def run(args: Args, context: Context) -> Reply:
 def _verdicts(context: Context, wanted: Asked, policy: Policy) -> Iterator[Verdict]:
     workspace, git = context.lenient_world.workspace, context.lenient_world.git
     assert workspace.common is not None
-    cut_off = frozenset(history_cache.small_text(workspace.common / "shallow").split())
+    cut_off = frozenset(files.small_text(workspace.common / "shallow").split())
     with Objects(git) as objects:
         auditor = Auditor(git, objects, short=wanted.short, cut_off=cut_off)
-        for seen in auditor.gather_each(changes.commits(git, wanted)):
+        for seen in auditor.gather_each(changes.read_commits(git, wanted)):
             yield audit.judge(seen, policy)
 
 

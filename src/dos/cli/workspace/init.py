@@ -18,7 +18,7 @@ from dos.config.infer import infer_lanes_from_directory, scaffold
 from dos.config.layout.commands import infer_commands
 from dos.config.layout.components import infer_lanes
 from dos.errors import BadInput, WorkspaceMissing
-from dos.git import commit_files
+from dos.git import commits
 from dos.git.repository import Reader
 from dos.lanes.policy import Lanes
 from dos.text import LONGEST_PATH, quote
@@ -173,7 +173,7 @@ def _commit(args: Args, root: Path, paths: list[str]) -> list[str]:
             "workers judge by what is committed; commit these files (or run `dos init --commit` instead):",
             f"  cd {shlex.quote(str(root))} && {shlex.join(added)} && {shlex.join(committed)}",
         ]
-    made = commit_files.commit(root, words, "Add dos.toml")
+    made = commits.commit_paths(root, words, "Add dos.toml")
     return [f"committed {', '.join(words)} as {made[:9]}"]
 
 

@@ -25,7 +25,7 @@ from dos.errors import (
     StoreForeign,
     StoreUnreachable,
 )
-from dos.git.history_cache import is_shallow
+from dos.git.files import is_shallow
 from dos.journal.backends.open import embedded_path
 from dos.journal.events.envelope import SCHEMA
 from dos.journal.store import DurabilityNote, Store

@@ -8,7 +8,7 @@ from dos import run_ids
 from dos.config.schema import Config
 from dos.errors import NameInvalid
 from dos.fleet.population.lease_health import HaltCandidate as Watched
-from dos.journal import run_stream as runs
+from dos.journal import run_state as runs
 from dos.journal.events.fleet import RunStopped
 from dos.journal.events.reader import select
 from dos.journal.events.runs import HaltProposed, RunEnded

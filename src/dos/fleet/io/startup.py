@@ -18,7 +18,7 @@ MODULES = (
     "dos.journal.backends.memory",
     "dos.journal.backends.sqlite",
     "dos.journal.events.catalog",
-    "dos.journal.events.upgrades",
+    "dos.journal.events.catalog",
     "dos.reasons.table",
     "dos.units.io.beads",
     "dos.units.io.command",

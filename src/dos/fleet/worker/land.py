@@ -11,9 +11,9 @@ from dos.fleet.effect import Steps, do
 from dos.fleet.worker.iteration import Dispatch, Fate
 from dos.fleet.worker.journal_writer import Pen
 from dos.journal import streams
-from dos.journal.events import fleet, limits, receipts
+from dos.journal.events import fleet, limits, proofs
 from dos.journal.events.limits import BaselineChecked, DecisionAnswered
-from dos.journal.events.receipts import ReceiptIssued
+from dos.journal.events.proofs import ReceiptIssued
 from dos.journal.events.runs import StepVerified
 from dos.questions.catalog import AnyQuestion
 from dos.questions.resources import BaselineFailed
@@ -316,7 +316,7 @@ def _note_landed(pen: Pen, landing: Landing, *, recognised: bool) -> Steps[None]
     # run's own record: a unit may have been another lane's before, whose lease is newer than this one.
     stream = streams.unit(landing.unit)
     records = [
-        effects.Record(stream=stream, fact=receipt, key=receipts.key_of(landing.commit)),
+        effects.Record(stream=stream, fact=receipt, key=proofs.key_of(landing.commit)),
         effects.Record(stream=stream, fact=landed, key=f"landed/{landing.commit}"),
         pen.record(streams.run(pen.run_id), step, f"verified/{landing.commit}"),
     ]

@@ -23,8 +23,7 @@ except ImportError as error:
         hint="pip install 'dispatch-os[postgres]'",
     ) from error
 
-from dos.journal.backends.postgres_errors import explain
-from dos.journal.backends.postgres_session import Connection, Sessions
+from dos.journal.backends.postgres_session import Connection, Sessions, explain
 from dos.journal.backends.postgres_transaction import (
     COMMIT,
     ROLLBACK,

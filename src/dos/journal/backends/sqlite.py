@@ -18,8 +18,13 @@ from msgspec import json, structs
 from dos import backoff
 from dos.errors import Internal, OutcomeUnknown, StoreBusy, StoreReadOnly, StoreUnreachable
 from dos.journal.backends import row as stored
-from dos.journal.backends.sqlite_errors import explain, explain_system, primary_code
-from dos.journal.backends.sqlite_open import open_reading, open_writing
+from dos.journal.backends.sqlite_open import (
+    explain,
+    explain_system,
+    open_reading,
+    open_writing,
+    primary_code,
+)
 from dos.journal.clock import Clock, SystemClock
 from dos.journal.events.envelope import Event
 from dos.journal.store import NOTHING, Entry, Foreseen

@@ -293,3 +293,14 @@ class JournalPruned(Fact, frozen=True, kw_only=True):
     kind = "journal_pruned"
     through: int
     removed: int
+
+
+class HookFault(Fact, frozen=True, kw_only=True):
+    """A hook could not answer and let the agent continue; one of a session is written, with its session as the key."""
+
+    kind = "hook_fault"
+    moment: str  # as it was typed
+    problem: str
+    session: str = (
+        ""  # the agent program's own name for the conversation; empty: the event names none
+    )

@@ -1,5 +1,7 @@
 """What was measured of the work, in the stream of its commit: whoever asks later need not measure again."""
 
+from typing import Any
+
 from msgspec import field
 
 from dos.journal.events.envelope import Fact
@@ -25,3 +27,20 @@ class TestWitnessed(Fact, frozen=True, kw_only=True):
     assert_level: bool = False
     reason: str = ""
     weakened: list[str] = field(default_factory=list)
+
+
+class ReceiptIssued(Fact, frozen=True, kw_only=True):
+    """Written once for each landed commit, after the branch moved and before the unit counts as landed."""
+
+    kind = "receipt_issued"
+    run_id: str
+    lane: str
+    unit: str
+    commit: str
+    receipt: dict[str, Any] | None  # None: it could not be made
+    said: str = ""  # what a person should know of it: that a key was made, or why it is not signed
+
+
+def key_of(commit: str) -> str:
+    """One landing of one commit has one receipt, whoever writes it."""
+    return f"receipt/{commit}"

@@ -120,3 +120,22 @@ class LedgerLineUnreadable(Fact, frozen=True, kw_only=True):
     file: str
     line: int
     newer: bool = False  # a newer version wrote it: what it said may change everything
+
+
+class LineImported(Fact, frozen=True, kw_only=True):
+    """A line of a released log format, kept as it was, with where it stood."""
+
+    kind = "line_imported"
+    file: str
+    line: int
+    op: str
+    record: dict[str, Any]
+
+
+class LineUnreadable(Fact, frozen=True, kw_only=True):
+    """A line that could not be read is kept too: nothing is lost by importing."""
+
+    kind = "line_unreadable"
+    file: str
+    line: int
+    text: str

@@ -9,14 +9,11 @@ from typing import IO, Any
 from msgspec import UNSET, Struct, convert, json
 
 from dos.errors import BadInput, JournalCorrupt, JournalTooNew
-from dos.journal import lease_state, lines, run_stream, streams
-from dos.journal.events import envelope, lanes
-from dos.journal.events import fleet as events
-from dos.journal.events.decode import decode
+from dos.journal import lease_state, lines, run_state, streams
+from dos.journal.events import envelope, fleet, lanes
 from dos.journal.events.envelope import SCHEMA, Event
-from dos.journal.events.imports import LineImported, LineUnreadable
-from dos.journal.events.reader import FactReader, select
-from dos.journal.events.runs import LedgerLineUnreadable
+from dos.journal.events.reader import FactReader, decode, select
+from dos.journal.events.runs import LedgerLineUnreadable, LineImported, LineUnreadable
 from dos.journal.lines import Line
 from dos.journal.store import Entry, Foreseen, Store, Writing, storable
 from dos.journal.transfer import intent_ledger
@@ -38,10 +35,10 @@ LARGEST_FILE = 1 << 30
 INTENT_LOG = "intent.jsonl"
 DEEPEST = 100
 # What speaks of positions in its own journal, and says nothing in another.
-_of_positions: FactReader[lease_state.Handled | lanes.LeaseRefused | events.JournalPruned] = (
-    FactReader(
-        lease_state.Handled | lanes.LeaseRefused | events.JournalPruned,
-        silent="""
+_Positional = lease_state.Handled | lanes.LeaseRefused | fleet.JournalPruned
+_positional: FactReader[_Positional] = FactReader(
+    _Positional,
+    silent="""
         spawn_intended worker_spawned worker_reaped lane_failed drain_requested fleet_started fleet_stopped
         decision_forced run_minted run_begun unit_claimed unit_taken work_salvaged agent_started agent_ended
         work_measured landing_intended unit_landed landing_refused unit_attempted iteration_committed
@@ -53,7 +50,6 @@ _of_positions: FactReader[lease_state.Handled | lanes.LeaseRefused | events.Jour
         resume_proposed run_resumed run_ended halt_proposed ledger_line_unreadable hook_fault receipt_issued
         test_witnessed line_imported line_unreadable
     """,
-    )
 )
 _REFUSED = (Readability.WRONG_FAMILY, Readability.UNREADABLE_NEWER)
 
@@ -202,7 +198,7 @@ def _told_of_run(entry: Entry, run_id: str) -> Entry | None:
     if told is None:
         return None
     return Entry(
-        stream=run_stream.stream(run_id), kind=told.kind, body=told, key=entry.key, at_ms=at_ms
+        stream=run_state.stream(run_id), kind=told.kind, body=told, key=entry.key, at_ms=at_ms
     )
 
 
@@ -308,7 +304,7 @@ def _plan_ours(origin: str, number: int, record: dict[str, Any], key: str) -> _P
             f"line {number} of {origin} has schema {line.schema}, and this dos reads up to {SCHEMA}",
             hint="Upgrade dos: `pip install --upgrade dispatch-os`.",
         )
-    if line.kind in _of_positions.handles:
+    if line.kind in _positional.handles:
         # No lease moves: its holder has to ask for one here.
         fact = LineImported(file=origin, line=number, op=line.kind, record=record)
         return _Planned(entry=_noted(fact, key), ours=line)

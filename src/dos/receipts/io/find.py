@@ -8,8 +8,8 @@ from msgspec import Struct, json
 from dos.errors import DosError
 from dos.git.repository import Reader
 from dos.journal import streams
+from dos.journal.events.proofs import ReceiptIssued
 from dos.journal.events.reader import select
-from dos.journal.events.receipts import ReceiptIssued
 from dos.journal.store import Store
 from dos.receipts import check as verdict
 from dos.receipts import receipt

@@ -4,7 +4,7 @@ from dos import regions
 from dos.errors import GitFailed
 from dos.git import commits
 from dos.git.commits import Commit
-from dos.journal import run_stream
+from dos.journal import run_state
 from dos.journal.run_state import Run
 from dos.journal.store import Store
 from dos.regions import Region
@@ -82,7 +82,7 @@ def _own(world: World, journal: Store, run: Run) -> set[str]:
         if not run.resumes or run.resumes in seen:
             break
         seen.add(run.resumes)
-        run = run_stream.read(journal, run.resumes)
+        run = run_state.read(journal, run.resumes)
     return {sha for sha in found if sha}
 
 

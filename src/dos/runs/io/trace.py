@@ -7,7 +7,7 @@ from msgspec import Struct, structs
 
 from dos import regions
 from dos.git import commits
-from dos.journal import run_stream, streams
+from dos.journal import run_state, streams
 from dos.journal.events import fleet, lanes
 from dos.journal.events.envelope import Event
 from dos.journal.events.fleet import RunMinted, SpawnIntended
@@ -95,7 +95,7 @@ class Trace(Struct, frozen=True, kw_only=True):
 
 def gather(world: World, run_id: str) -> Trace:
     journal = world.journal
-    run = run_stream.read(journal, run_id)
+    run = run_state.read(journal, run_id)
     wal = _wal(journal, run_id)
     return Trace(
         run_id=run_id,
@@ -236,7 +236,7 @@ def _event(event: Event, op: str, record: dict[str, Any], by: str) -> LeaseEvent
 
 
 def _decisions(journal: Store, run_id: str) -> list[Decision]:
-    written = select(journal.load(run_stream.stream(run_id)), fleet.IterationCommitted)
+    written = select(journal.load(run_state.stream(run_id)), fleet.IterationCommitted)
     return [
         Decision(
             iteration=fact.iteration,

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from msgspec import structs
 
 from dos.errors import GitFailed
-from dos.git import trees
+from dos.git import changes
 from dos.git.changes import FileChange
 from dos.git.objects import SUBMODULE, Commit, Objects
 from dos.git.repository import Reader
@@ -31,7 +31,9 @@ class Footprints:
     ) -> Seen:
         changed = [
             self._change(each)
-            for each in trees.changes(self._objects, parent.tree if parent else "", commit.tree)
+            for each in changes.tree_changes(
+                self._objects, parent.tree if parent else "", commit.tree
+            )
         ]
         found = footprint.judge(changed, before, later)
         seen = structs.replace(seen, footprint=found, is_scoped=before.is_declared)

@@ -12,7 +12,7 @@ from msgspec import Struct, structs
 from dos.config.load import load
 from dos.config.schema import Config
 from dos.errors import BadInput, GitFailed
-from dos.git import history_cache, log, message_index
+from dos.git import files, log, message_index
 from dos.git.objects import Commit, Objects
 from dos.journal.backends.open import embedded_path
 from dos.receipts.io import notes
@@ -104,9 +104,9 @@ class Look:
             and self.tip.sha,  # what they point at may come to be part of it
             self._kept_text(self.config.paths.soaks_index),
             self.limits,
-            history_cache.cut_off_at(self.workspace),
+            files.shallow_boundary(self.workspace),
             self.is_dirty,
-            history_cache.has_replacements(self.workspace),
+            files.has_replacements(self.workspace),
         )
 
     def needles(self, unit: tuple[str, str]) -> message_index.Needles:
@@ -122,7 +122,7 @@ class Look:
             self.git,
             self.tip.sha,
             [self.needles(unit) for unit in units],
-            history_cache.index(self.workspace)
+            files.message_index_path(self.workspace)
             if self.ask.uses_index and not self.ask.since
             else None,
             since=self.ask.since,
@@ -139,7 +139,7 @@ class Look:
         has_journal = embedded_path(self.world.config.store.url, self.workspace.state)
         if not self.ask.is_vouched or (
             (has_journal is not None and not has_journal.exists())
-            and not history_cache.has_refs(self.workspace, notes.REF)
+            and not files.has_refs(self.workspace, notes.REF)
             and not (self.config.verify.non_git_oracle or self.config.verify.ci == "require")
         ):
             return seen
@@ -167,7 +167,7 @@ class Look:
             ),
             registry_unbacked=unbacked,
             config_dirty=self.is_dirty,
-            replaced=not named and history_cache.has_replacements(self.workspace),
+            replaced=not named and files.has_replacements(self.workspace),
             expected=self.declarations.of(self.judged_at.tree, name).expected,
         )
 
@@ -235,7 +235,7 @@ class Look:
 
     def _kept_text(self, path: str) -> str:
         """A file that the ref holds, as it has it; another one from disk."""
-        return self.declarations.text(self.judged_at.tree, path) or history_cache.small_text(
+        return self.declarations.text(self.judged_at.tree, path) or files.small_text(
             self.workspace.root / path
         )
 
@@ -269,7 +269,7 @@ def _is_hash(text: str) -> bool:
 
 def _limits(world: World, objects: Objects, tip: Commit) -> list[str]:
     found = []
-    if history_cache.is_shallow(world.workspace):
+    if files.is_shallow(world.workspace):
         found.append("shallow")
     start = world.start
     inside = (
