@@ -24,7 +24,7 @@ class Backoff(Struct, frozen=True):
         return (self.delay(failures) for failures in range(tries))
 
 
-def exponential(first: float, *, cap: float, factor: float = 2.0) -> Backoff:
+def exponential_backoff(first: float, *, cap: float, factor: float = 2.0) -> Backoff:
     """Each wait is `factor` times as long as the one before, and none is longer than the cap."""
     delays = [min(first, cap)]
     while 0 < delays[-1] < cap:

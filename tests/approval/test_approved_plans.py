@@ -47,10 +47,10 @@ class Seat:
 
     def answer(self, choice):
         (question,) = self.questions()
-        raised = state.raising(question)
+        raised = state.raise_entry(question)
         self.store.append_all([raised])
         (asked,) = self.answers().open.values()
-        self.store.append_all(state.answering(asked, choice, by="me"))
+        self.store.append_all(state.answer_entries(asked, choice, by="me"))
 
 
 @pytest.fixture

@@ -65,7 +65,7 @@ class Seat:
         """What the fleet asks about dos.toml; raised, as a supervisor does."""
         seen = self.fleet.observe(effects.ObserveFleet(lease=self.lease))
         found = [each for each in seen.questions if isinstance(each, SettingsChanged)]
-        self.fleet.store.append_all([state.raising(each) for each in found])
+        self.fleet.store.append_all([state.raise_entry(each) for each in found])
         for closing in seen.due:
             self.fleet.let_expire(
                 effects.LetExpire(asked=closing.asked, choice=closing.choice, reason=closing.reason)
@@ -195,7 +195,7 @@ def test_a_question_of_another_checkout_is_left_to_its_own_fleet(seat):
         "where": "other:/elsewhere",
     }
     theirs = SettingsChanged.ask(**detail)
-    seat.fleet.store.append_all([state.raising(theirs)])
+    seat.fleet.store.append_all([state.raise_entry(theirs)])
     assert seat.asked() == [] and seat.open() == [theirs.id]
 
 

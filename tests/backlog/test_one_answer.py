@@ -203,9 +203,9 @@ class Site:
             seen = FleetReader(world).look()
         found = [*observe.questions(seen), *observe.failures(seen)]
         for question in found:
-            self.store.append_all([decisions.raising(question)])
+            self.store.append_all([decisions.raise_entry(question)])
 
-    def answer(self, number: int, choice: int) -> decisions.Answered | None:
+    def answer(self, number: int, choice: int) -> decisions.AnsweredQuestion | None:
         """As a person does, who may be quicker than the supervisor that would ask."""
         rows = [row for row in self.dos("decisions").json if row["choices"]]
         if not rows:
@@ -396,10 +396,10 @@ def answer_takes_effect(made: Site, number: int, choice: int) -> None:
         "an answered question holds nothing"
     )
     assert question.id not in {row["id"] for row in made.dos("decisions").json}
-    if not question.choice(answered.choice).goes_on:
+    if not question.choice(answered.choice).releases:
         return
     unfinished = found.seen.unfinished
-    for lane in subject.lanes(question.waits):
+    for lane in subject.lane_names(question.waits):
         has_work = any(found.seen.lane_of.get(unit) == lane for unit in unfinished)
         assert (
             lane in started
@@ -415,7 +415,7 @@ def answer_takes_effect(made: Site, number: int, choice: int) -> None:
         )
     for key in (each.key for each in question.waits if isinstance(each, subject.Limit)):
         assert not found.seen.limits[key.path].ending, "what was limited is used again"
-    for unit in subject.units(question.waits):
+    for unit in subject.unit_names(question.waits):
         if unit in unfinished:
             free = found.seen.lane_of[unit] in started or unit in found.seen.claimed
             assert free or found.waits.units[unit], "it is started, or says what else it waits for"

@@ -33,7 +33,7 @@ from dos.questions import state as decisions
 from dos.questions import subject
 from dos.questions.catalog import AnyQuestion
 from dos.questions.lanes import LaneFailed, LaneStopped
-from dos.questions.resources import about_limit
+from dos.questions.resources import limit_question
 from dos.questions.runs import Spinning
 from dos.questions.state import Decisions
 from dos.questions.units import LandingConflict, UnitUndone
@@ -96,11 +96,11 @@ class Story:
         self.store.record(streams.run(run), fact)
 
     def ask(self, question: AnyQuestion) -> None:
-        self.store.append_all([decisions.raising(question)])
+        self.store.append_all([decisions.raise_entry(question)])
 
     def answer(self, decision: str, choice: str, *, expired: bool = False) -> None:
         asked = self.state(Decisions).open[decision]
-        self.store.append_all(decisions.answering(asked, choice, by="ann", expired=expired))
+        self.store.append_all(decisions.answer_entries(asked, choice, by="ann", expired=expired))
 
     def seen(self) -> Seen:
         state, answers, now_ms = (
@@ -149,7 +149,7 @@ class Story:
     def asked(self) -> list[AnyQuestion]:
         return list(observe.questions(self.seen()))
 
-    def closings(self) -> list[decisions.Closing]:
+    def closings(self) -> list[decisions.PendingClose]:
         return closing.closings(self.seen())
 
     def actions(self) -> list[staffing.Action]:
@@ -211,8 +211,10 @@ def test_a_lane_that_was_answered_for_before_it_was_given_up_on_is_asked_about_w
     for run in "ABC":
         story.dies(*(f"{run}{number}" for number in range(3)))
         (question,) = observe.failures(story.seen())
-        unwritten = decisions.Standing(raised=decisions.raised(question), at_ms=0, version=0)
-        story.store.append_all(decisions.answering(unwritten, choice, by="ann"))
+        unwritten = decisions.OpenQuestion(
+            raised=decisions.raised_event(question), at_ms=0, version=0
+        )
+        story.store.append_all(decisions.answer_entries(unwritten, choice, by="ann"))
         if choice == "leave":
             assert not list(observe.failures(story.seen())) and Spawn("api") not in story.planned()
             story.starts()
@@ -270,7 +272,7 @@ def failed(story) -> Story:
 
 def test_a_lane_goes_on_with_untried_units_and_the_question_is_about_those_that_failed(failed):
     (question,) = failed.asked()
-    assert subject.words(question.waits) == ["unit:P/A2", "unit:P/A1"]
+    assert subject.to_words(question.waits) == ["unit:P/A2", "unit:P/A1"]
     assert "P/A1 (2 attempts, last: it strayed)" in question.text
     assert "P/A2 (1 attempt, last: its tests are red)" in question.text
     assert failed.actions() == [Spawn("api"), Spawn("docs")] and failed.open() == ["P/A3"]
@@ -313,7 +315,7 @@ def test_a_question_that_a_start_ends_leaves_what_still_cools_and_retries_what_d
     (closing,) = failed.closings()
     assert closing.choice == "retry"
     failed.later_ms = 0
-    failed.store.append_all(decisions.expiring(closing.asked, closing.choice))
+    failed.store.append_all(decisions.expiry_entries(closing.asked, closing.choice))
     assert failed.open() == ["P/A3"], "what nobody answered clears nothing"
 
 
@@ -326,7 +328,7 @@ def test_a_unit_that_is_rewritten_is_tried_at_once_and_the_question_closes_when_
     failed.units[2] = structs.replace(failed.units[2], acceptance="true")
     (closing,) = failed.closings()
     assert (closing.choice, bool(closing.reason)) == ("leave", True)
-    failed.store.append_all(decisions.expiring(closing.asked, closing.choice, closing.reason))
+    failed.store.append_all(decisions.expiry_entries(closing.asked, closing.choice, closing.reason))
     assert failed.open() == ["P/A1", "P/A2", "P/A3"]
 
 
@@ -351,7 +353,7 @@ def test_a_retried_lane_takes_up_its_cooling_units_whatever_it_stopped_for(story
     story.fails("R1", "P/A1", "no commit was made")
     story.stops("R1", "thrashing", "operator")
     (question,) = story.asked()
-    assert subject.words(question.waits) == ["lane:api"]
+    assert subject.to_words(question.waits) == ["lane:api"]
     story.ask(question)
     story.answer(question.id, "retry")
     assert story.open() == ["P/A1"] and Spawn("api") in story.actions()
@@ -399,7 +401,7 @@ def test_a_run_that_goes_on_after_a_dead_one_asks_about_the_failures_of_both(fai
     failed.fails("R3", "P/A4", "it strayed")
     failed.stops("R3", "consecutive-dirty-zero", "operator")
     (question,) = failed.asked()
-    assert subject.words(question.waits) == ["unit:P/A3", "unit:P/A4"], (
+    assert subject.to_words(question.waits) == ["unit:P/A3", "unit:P/A4"], (
         "the others were asked about"
     )
 
@@ -449,7 +451,7 @@ def test_an_answered_retry_takes_effect_and_a_start_clears_no_cooldown(steps):
                 story.starts()
                 for closing in story.closings():
                     story.store.append_all(
-                        decisions.expiring(closing.asked, closing.choice, closing.reason)
+                        decisions.expiry_entries(closing.asked, closing.choice, closing.reason)
                     )
                 assert story.resting() == before
 
@@ -498,11 +500,11 @@ def test_a_limit_that_is_put_right_lets_those_go_that_ended_at_it_and_nobody_els
     story.stops("R2", "thrashing", "operator", lane="docs")
     assert story.waits() and story.waits("docs")
     (limit,) = story.state(Quota).limits.values()
-    assert story.questions() == [about_limit(limit).id, "lane-stopped-R2-1"], (
+    assert story.questions() == [limit_question(limit).id, "lane-stopped-R2-1"], (
         "one question for each, not two"
     )
-    story.ask(about_limit(limit))
-    story.answer(about_limit(limit).id, "fixed")
+    story.ask(limit_question(limit))
+    story.answer(limit_question(limit).id, "fixed")
     assert not story.waits() and story.waits("docs")
 
 
@@ -513,8 +515,8 @@ def test_another_limit_that_is_put_right_lets_nothing_go(story):
     other = next(
         limit for limit in story.state(Quota).limits.values() if limit.key.vendor == "other"
     )
-    story.ask(about_limit(other))
-    story.answer(about_limit(other).id, "fixed")
+    story.ask(limit_question(other))
+    story.answer(limit_question(other).id, "fixed")
     assert story.waits()
 
 

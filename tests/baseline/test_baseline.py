@@ -86,7 +86,7 @@ def answer(repository: Repository, choice: str) -> None:
     with World(repository.root) as world:
         store = open_journal(world.workspace, world.config.store.url, actor="person")
         for asked in questions(repository).open.values():
-            store.append_all(state.answering(asked, choice, by="person"))
+            store.append_all(state.answer_entries(asked, choice, by="person"))
 
 
 def test_setup_and_test_run_in_a_fresh_tree_and_a_restart_on_the_same_tree_costs_nothing(

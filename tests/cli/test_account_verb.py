@@ -60,7 +60,7 @@ def test_an_answered_retry_ends_the_cooldown_for_every_verb_that_tells_why(dos, 
     dos("attempt", "P/P1", "--outcome", "drained")
     question = UnitsFailed.ask("api", "RID-1", [FailedUnit(unit="P/P1", why="no commit was made")])
     with open_journal(places.find(planned), "") as journal:
-        journal.append_all([state.raising(question)])
+        journal.append_all([state.raise_entry(question)])
     assert dos("pickable", "P1").code == 11, "it waits for the answer"
     assert dos("account", "--json").json["held"]["P/P1"] == "OPERATOR_GATED"
     assert "unit:P/P1" in dos("decide-for", "api", "retry").out

@@ -94,9 +94,9 @@ def test_a_lease_that_beat_since_it_was_looked_at_is_left_alone(healthy, monkeyp
     with open_journal(workspace.find(healthy), "") as journal:
         lease = taken(journal, dead_process())
         journal.renew([lease.fence])
-        monkeypatch.setattr(leases, "abandoned", lambda world: [lease])
+        monkeypatch.setattr(leases, "dead_leases", lambda world: [lease])
         with World(healthy) as world:
-            (repair,) = mending.mend(world, lambda: journal, dry_run=False)
+            (repair,) = mending.repair(world, lambda: journal, dry_run=False)
     assert repair.done is False and "alive" in repair.why_not
     assert live_lanes(healthy) == ["api"]
 
@@ -174,9 +174,9 @@ def test_a_worker_that_runs_on_without_a_lease_is_an_orphan(
     if holds:
         lease_of(healthy, identity.pid, started=identity.started)
     seen = Running(identity=identity, words=words, stopped=False)
-    monkeypatch.setattr(processes_health, "running", lambda world: [seen])
+    monkeypatch.setattr(processes_health, "running_processes", lambda world: [seen])
     with World(healthy) as world:
-        found = [each.kind for each in processes_health.orphans(world)]
+        found = [each.kind for each in processes_health.examine_orphans(world)]
     assert found == (["PROCESS_ORPHANED"] if orphan else [])
 
 
@@ -194,14 +194,14 @@ def test_a_worker_that_only_the_journal_knows_is_found_too(healthy, monkeypatch)
         )  # fmt: skip
         journal.record("spawn/api", fact)
     with World(healthy) as world:
-        (found,) = processes_health.orphans(world)
+        (found,) = processes_health.examine_orphans(world)
     assert found.fix == f"kill {me.pid}" and "'api'" in found.what
 
 
 def test_a_stopped_process_is_found_though_the_journal_is_shut(healthy, dos, monkeypatch, tmp_path):
     with_damaged_journal(healthy, monkeypatch, tmp_path)
     seen = Running(identity=Identity(2**22 + 1, 1.0), words=("up",), stopped=True)
-    monkeypatch.setattr(processes_health, "running", lambda world: [seen])
+    monkeypatch.setattr(processes_health, "running_processes", lambda world: [seen])
     assert {"PROCESS_STOPPED", "STORE_DAMAGED"} <= kinds(dos("doctor", "--json"))
 
 

@@ -13,7 +13,7 @@ from dos.journal.store import Store
 from dos.limits.state import quota
 from dos.limits.state.quota import Quota
 from dos.questions import state
-from dos.questions.resources import about_limit
+from dos.questions.resources import limit_question
 from dos.questions.state import Decisions
 from dos.world import open_journal
 
@@ -81,11 +81,11 @@ def test_a_lift_names_one_closes_its_question_and_is_written_once(dos: Dos, jour
     hit(journal, "anthropic", days=300)
     hit(journal, "openai", "auth")
     (claude, codex) = fold.current(journal, Quota)[0].limits.values()
-    journal.append_all([state.raising(about_limit(each)) for each in (claude, codex)])
+    journal.append_all([state.raise_entry(limit_question(each)) for each in (claude, codex)])
     several = dos("limits", "lift")
     assert (several.code, "dos limits lift anthropic" in several.err) == (2, True)
     assert dos("limits", "lift", "anthropic").out.startswith("Lifted the limit of anthropic.")
-    assert list(fold.current(journal, Decisions)[0].open) == [about_limit(codex).id]
+    assert list(fold.current(journal, Decisions)[0].open) == [limit_question(codex).id]
     lifted = fold.current(journal, Quota)[0].limits[claude.key.path]
     assert (lifted.ending, lifted.at_once) == ("", True)
     assert dos("limits", "lift", "anthropic").code == 2

@@ -38,7 +38,7 @@ from dos.limits.state.quota import Quota
 from dos.questions import state as decisions
 from dos.questions.catalog import AnyQuestion
 from dos.questions.lanes import FailedUnit, LaneFailed, UnitsFailed
-from dos.questions.resources import BudgetSpent, about_limit
+from dos.questions.resources import BudgetSpent, limit_question
 from dos.questions.runs import Spinning
 from dos.questions.units import LandingConflict
 from dos.world import open_journal
@@ -55,7 +55,7 @@ def journal(workspace: Path) -> Iterator[Store]:
 
 
 def ask(journal: Store, *questions: AnyQuestion) -> None:
-    journal.append_all([decisions.raising(question) for question in questions])
+    journal.append_all([decisions.raise_entry(question) for question in questions])
 
 
 FAILED = LaneFailed.ask("api", "exit 1")
@@ -167,7 +167,7 @@ def test_what_follows_from_an_answer_is_written_with_it(dos: Dos, journal: Store
     hit = LimitHit(vendor="acme", account="work", ending="auth")
     journal.record(streams.limit(quota.key_of(hit)), hit)
     (limit,) = fold.current(journal, Quota)[0].limits.values()
-    ask(journal, about_limit(limit))
+    ask(journal, limit_question(limit))
     assert dos("decide-for", "limit-acme/work-1", "fixed").code == 0
     assert [event.kind for event in journal.tail(2)] == [DecisionAnswered.kind, LimitLifted.kind]
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from dos.config.edit import set_value, unset_value
 from dos.config.load import load, parse
-from dos.config.show import rows
+from dos.config.show import list_settings
 from dos.config.toml_text import value_text
 from dos.errors import BadInput, ConfigInvalid
 
@@ -377,7 +377,7 @@ def test_any_changes_one_after_another_give_what_they_say(
     for key, value in changes:
         set_value(path, key, value_text(value))
     after = parse(path.read_text(), path)
-    shown = {row.key: row.text for row in rows(after)}
+    shown = {row.key: row.text for row in list_settings(after)}
     for key, value in dict(changes).items():
         assert shown[key] == value_text(value)
     assert path.read_text().startswith(TEXT[: TEXT.index("concurrent")])

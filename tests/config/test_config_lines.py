@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dos.config.toml_text import key_lines, key_text, line_of, quoted, value_text
+from dos.config.toml_text import key_lines, key_text, line_of, toml_string, value_text
 
 EVERYTHING = '''# a comment with [brackets] and = signs
 top = 1
@@ -137,7 +137,7 @@ VALUES = st.recursive(
 @settings(deadline=None)
 @given(TEXT)
 def test_a_quoted_text_reads_back_as_itself(text: str) -> None:
-    assert tomllib.loads(f"x = {quoted(text)}") == {"x": text}
+    assert tomllib.loads(f"x = {toml_string(text)}") == {"x": text}
 
 
 @settings(deadline=None)

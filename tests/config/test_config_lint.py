@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dos import regions
-from dos.config.lint import MOST_OVERLAPS, Finding, Kind, Severity, as_json, fails, lint
+from dos.config.lint import MOST_OVERLAPS, Finding, Kind, Severity, as_json, lint, should_fail
 from dos.config.load import parse
 from dos.config.schema import Config, Reason
 from dos.lanes.policy import Lanes
@@ -157,8 +157,8 @@ def test_what_fails_the_verb(kind: Kind, fail: bool, strict_fail: bool) -> None:
         kind.value[:4]
     ]
     findings = [Finding(kind=kind, severity=severity, subject="s", detail="d", fix="f")]
-    assert (fails(findings), fails(findings, strict=True)) == (fail, strict_fail)
-    assert not fails([])
+    assert (should_fail(findings), should_fail(findings, strict=True)) == (fail, strict_fail)
+    assert not should_fail([])
 
 
 FOLDERS = st.sampled_from(["a/**", "a/b/**", "a/b/c.py", "b/**", "c/*", "**/*", "A/**"])
@@ -218,5 +218,5 @@ def test_when_everything_collides_only_so_many_pairs_are_listed() -> None:
     ],
 )
 def test_the_fix_is_a_command(lanes: Lanes, fix: str) -> None:
-    (finding,) = lint(Config(lanes=lanes), likely={"a": "A/**"})
+    (finding,) = lint(Config(lanes=lanes), folder_trees={"a": "A/**"})
     assert finding.fix == fix

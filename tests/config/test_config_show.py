@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from dos.config.load import load, parse
-from dos.config.show import Row, as_json, rows
+from dos.config.show import Setting, as_json, list_settings
 
 FILE = Path("/somewhere/dos.toml")
 TEXT = """\
@@ -41,8 +41,8 @@ x = ["y"]
 """
 
 
-def shown(text: str) -> dict[str, Row]:
-    return {row.key: row for row in rows(parse(text, FILE))}
+def shown(text: str) -> dict[str, Setting]:
+    return {row.key: row for row in list_settings(parse(text, FILE))}
 
 
 @pytest.mark.parametrize(
@@ -72,13 +72,13 @@ def test_a_row_says_the_value_and_the_line_it_comes_from(key: str, text: str, or
 
 
 def test_every_key_is_there_once() -> None:
-    keys = [row.key for row in rows(parse(TEXT, FILE))]
+    keys = [row.key for row in list_settings(parse(TEXT, FILE))]
     assert len(keys) == len(set(keys))
     assert {"store.url", "leases.ttl_seconds", "protect.globs", "enforcement.posture"} <= set(keys)
 
 
 def test_without_a_file_everything_is_default(tmp_path: Path) -> None:
-    assert {row.origin for row in rows(load(tmp_path))} == {"default"}
+    assert {row.origin for row in list_settings(load(tmp_path))} == {"default"}
 
 
 def test_an_empty_lanes_table_changes_nothing() -> None:
@@ -87,5 +87,5 @@ def test_an_empty_lanes_table_changes_nothing() -> None:
 
 def test_the_json_form_has_the_same_rows() -> None:
     assert {"key": "supervise.target", "value": 3, "origin": "dos.toml:3"} in as_json(
-        rows(parse(TEXT, FILE))
+        list_settings(parse(TEXT, FILE))
     )

@@ -8,7 +8,7 @@ import pytest
 
 from dos.config.load import load, parse
 from dos.config.schema import Config
-from dos.config.show import rows
+from dos.config.show import list_settings
 from dos.errors import ConfigInvalid
 from dos.fleet.population.types import SupervisePolicy
 from dos.fleet.worker.start_state import fresh
@@ -206,7 +206,7 @@ DEFAULTS = {
 
 
 def test_without_a_file_every_key_has_its_default(tmp_path: Path) -> None:
-    shown = {row.key: row.value for row in rows(load(tmp_path))}
+    shown = {row.key: row.value for row in list_settings(load(tmp_path))}
     rules = shown.pop("morphology")
     assert msgspec.json.decode(msgspec.json.encode(shown)) == DEFAULTS
     assert [rule["substring"] for rule in rules] == [

@@ -41,7 +41,7 @@ def test_the_posture_that_nobody_reads_is_an_error_with_its_fix():
     loaded = parse('[enforcement]\nposture = "observe"\n', Path("dos.toml"))
     (found,) = [
         each
-        for each in lint(loaded.config, written=loaded.origins)
+        for each in lint(loaded.config, set_keys=loaded.origins)
         if each.kind is Kind.POLICY_UNREAD
     ]
     assert (found.severity, found.subject) == (Severity.ERROR, "enforcement.posture")

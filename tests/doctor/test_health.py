@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from patience import PATIENCE
 
-from dos.config.toml_text import passwordless, without_password
+from dos.config.toml_text import mask_password, strip_password
 from dos.doctor.subjects import at_once, clock, disk, store
-from dos.doctor.subjects.lanes import Tracked
+from dos.doctor.subjects.lanes import TrackedFiles
 from dos.errors import GitFailed
 from dos.globs import matches, path_key
 from dos.journal.store import DurabilityNote, Entry, Store
@@ -28,7 +28,7 @@ from dos.world import World, open_journal
     ],
 )
 def test_how_much_room_is_enough(room, expected, tmp_path):
-    assert [(found.kind, found.severity) for found in disk.judge(room, tmp_path)] == expected
+    assert [(found.kind, found.severity) for found in disk.judge_disk(room, tmp_path)] == expected
 
 
 def test_a_large_journal_is_one_that_holds_much_and_not_one_that_held_much(tmp_path, monkeypatch):
@@ -38,12 +38,14 @@ def test_a_large_journal_is_one_that_holds_much_and_not_one_that_held_much(tmp_p
             [Entry(stream="s", kind="k", body={"text": "x" * 1000}) for _ in range(500)]
         )
         assert [
-            found.kind for found in disk.examine(world) if found.kind.startswith("JOURNAL")
+            found.kind for found in disk.examine_disk(world) if found.kind.startswith("JOURNAL")
         ] == ["JOURNAL_LARGE"]
         with journal.backend.write() as tx:
             tx.delete(range(1, 490))
-        assert disk.stored_bytes(store.file(world)) > 300_000
-        assert not [found.kind for found in disk.examine(world) if found.kind.startswith("JOURNAL")]
+        assert disk.stored_bytes(store.journal_path(world)) > 300_000
+        assert not [
+            found.kind for found in disk.examine_disk(world) if found.kind.startswith("JOURNAL")
+        ]
 
 
 @pytest.mark.parametrize(
@@ -59,7 +61,7 @@ def test_a_large_journal_is_one_that_holds_much_and_not_one_that_held_much(tmp_p
     ],
 )
 def test_what_the_clock_may_say(now_ms, newest_ms, expected):
-    assert [found.kind for found in clock.judge(now_ms, newest_ms)] == expected
+    assert [found.kind for found in clock.judge_clock(now_ms, newest_ms)] == expected
 
 
 @pytest.mark.parametrize(
@@ -76,8 +78,8 @@ def test_what_the_clock_may_say(now_ms, newest_ms, expected):
     ],
 )
 def test_a_password_is_never_shown(url, shown):
-    assert without_password(url) == shown
-    left = passwordless(url)
+    assert mask_password(url) == shown
+    left = strip_password(url)
     assert "***" not in left and "secret" not in left and left.startswith(url.partition(":")[0])
 
 
@@ -90,7 +92,7 @@ def test_a_password_is_never_shown(url, shown):
     ],
 )
 def test_a_program_can_be_given_the_url_without_its_password(url, left):
-    assert passwordless(url) == left
+    assert strip_password(url) == left
 
 
 NAMES = st.lists(st.sampled_from(["a", "b", "A", "é", "c.", "d.py"]), min_size=1, max_size=3).map(
@@ -104,12 +106,12 @@ GLOBS = st.sampled_from(
 @given(st.lists(NAMES, max_size=6), GLOBS)
 def test_a_lane_covers_what_its_globs_match_however_the_files_are_ordered(paths, glob):
     folded = [path for each in paths if (path := path_key(each)) is not None]
-    assert Tracked(paths).any_in([glob]) == any(matches(glob, path) for path in folded)
+    assert TrackedFiles(paths).has_match([glob]) == any(matches(glob, path) for path in folded)
 
 
 def test_questions_are_put_at_once_and_the_first_failure_is_told():
     both = Barrier(2)  # neither gets past it alone
-    assert at_once.ask(
+    assert at_once.run_concurrently(
         [lambda: both.wait(PATIENCE) * 0 + 1, lambda: both.wait(PATIENCE) * 0 + 2]
     ) == [1, 2]
 
@@ -117,7 +119,7 @@ def test_questions_are_put_at_once_and_the_first_failure_is_told():
         raise GitFailed("no")
 
     with pytest.raises(GitFailed, match="no"):
-        at_once.ask([lambda: 1, fails])
+        at_once.run_concurrently([lambda: 1, fails])
 
 
 @pytest.mark.parametrize(

@@ -49,7 +49,7 @@ def one_unit(repository: Repository) -> Repository:
 
 def questions(repository: Repository) -> list:
     with World(repository.root) as world:
-        return decisions.in_order(fold.current(world.journal, Decisions)[0])
+        return decisions.urgent_first(fold.current(world.journal, Decisions)[0])
 
 
 def truth(repository: Repository):
@@ -60,7 +60,7 @@ def truth(repository: Repository):
 def answer(repository: Repository, choice: str) -> None:
     (asked,) = questions(repository)
     with open_effects(repository).store as store:
-        store.append_all(decisions.answering(asked, choice, by="tester"))
+        store.append_all(decisions.answer_entries(asked, choice, by="tester"))
 
 
 @pytest.mark.parametrize(

@@ -61,7 +61,7 @@ def answer(repository: Repository, about: str, choice: str) -> None:
         World(repository.root).workspace, World(repository.root).config, actor="person"
     )
     try:
-        with_writer.store.append_all(decisions.answering(asked, choice, by="tester"))
+        with_writer.store.append_all(decisions.answer_entries(asked, choice, by="tester"))
     finally:
         with_writer.close()
 
@@ -170,7 +170,7 @@ def test_a_unit_that_was_taken_out_again_is_asked_about_and_done_again_only_on_a
     acting = WorkerEffects(
         World(repository.root).workspace, World(repository.root).config, actor="test"
     )
-    acting.store.append_all([structs.replace(decisions.raising(each)) for each in found])
+    acting.store.append_all([structs.replace(decisions.raise_entry(each)) for each in found])
     acting.close()
     assert not could_start(observe(repository), "one")
     answer(repository, "unit_undone", "again")

@@ -108,7 +108,7 @@ def test_dropped_work_that_was_in_the_way_of_nobody_is_not_landed_later(reposito
     work(repository, performers=parking(lambda effect: None))
     acting = open_effects(repository)
     asked = next(iter(fold.current(acting.store, Decisions)[0].open.values()))
-    acting.store.append_all(state.answering(asked, "drop", by="tester"))
+    acting.store.append_all(state.answer_entries(asked, "drop", by="tester"))
     acting.close()
     mine.unlink()
     work(repository, number=2, performers=parking(lambda effect: None))

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from worked_repository import MINUTE, Repository
 
 from dos import globs, regions, workspace
-from dos.doctor.subjects.lanes import Tracked
+from dos.doctor.subjects.lanes import TrackedFiles
 from dos.git.repository import Writer
 from dos.landing import measure, shared_tree
 from dos.lanes import scope
@@ -40,7 +40,7 @@ def test_every_pure_surface_answers_as_the_region_does(
         below = file.removeprefix(root)
         judged = scope.judge(scope.evidence_of_names("lane", [below], lane))
         assert (judged.verdict is scope.Answer.IN_SCOPE) is held
-        assert Tracked([below]).any_in(lane) is held
+        assert TrackedFiles([below]).has_match(lane) is held
     else:
         assert not held
 

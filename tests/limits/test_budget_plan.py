@@ -131,10 +131,10 @@ def test_people_are_warned_once_for_each_limit():
 
 def ask_and_answer(story, row, choice):
     """As the fleet and a person do it."""
-    entry = state.raising(resources.BudgetSpent.ask(row))
+    entry = state.raise_entry(resources.BudgetSpent.ask(row))
     story.tell(entry.body, stream=entry.stream)
     waiting = fold.fold(Decisions(), story.teller.happened).open[entry.body.id]
-    for written in state.answering(waiting, choice, by="ann"):
+    for written in state.answer_entries(waiting, choice, by="ann"):
         story.tell(written.body, stream=written.stream)
 
 

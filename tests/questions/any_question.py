@@ -6,7 +6,7 @@ from dos.limits.accounts import Day, Iteration, LaneDay, RunAccount
 from dos.limits.budget import Measure, Row, Standing
 from dos.limits.quota import LONGEST_WEEKLY_WAIT_MS, Key, Limit
 from dos.questions.added import Added
-from dos.questions.catalog import Unrecognised
+from dos.questions.catalog import UnknownQuestion
 from dos.questions.lanes import FailedUnit, LaneFailed, LaneStopped, UnitsFailed
 from dos.questions.question import Record
 from dos.questions.resources import BaselineFailed, BudgetSpent, LimitDoubted, LimitReached
@@ -132,7 +132,7 @@ BY_CLASS = {
     Added: st.builds(
         Added.ask, st.sampled_from(["FLAG", "note"]), lanes, texts, texts, answered=st.just(())
     ),
-    Unrecognised: st.builds(
+    UnknownQuestion: st.builds(
         Record,
         id=st.just("odd-1"),
         about=st.just("odd"),
@@ -140,6 +140,6 @@ BY_CLASS = {
         choices=st.dictionaries(texts.filter(bool), texts, max_size=3),
         otherwise=texts,
         detail=st.dictionaries(texts, texts, max_size=2),
-    ).map(lambda record: Unrecognised(id=record.id, text=record.question, record=record)),
+    ).map(lambda record: UnknownQuestion(id=record.id, text=record.question, record=record)),
 }
 questions = st.one_of(BY_CLASS.values())

@@ -18,7 +18,7 @@ from dos.questions import answer as answering
 from dos.questions import state as decisions
 from dos.questions import subject
 from dos.questions.question import ClearLane, ClearUnit, HaltRun, LiftLimit
-from dos.questions.state import Answered, Decisions, Standing
+from dos.questions.state import AnsweredQuestion, Decisions, OpenQuestion
 
 BY = "ann"
 every_class = pytest.mark.parametrize("kind", BY_CLASS, ids=lambda kind: kind.__name__)
@@ -27,7 +27,7 @@ every_class = pytest.mark.parametrize("kind", BY_CLASS, ids=lambda kind: kind.__
 def opened(*asked):
     store = Store(MemoryBackend(), actor="fleet")
     for question in asked:
-        store.append_all([decisions.raising(question)])
+        store.append_all([decisions.raise_entry(question)])
     return store
 
 
@@ -63,15 +63,15 @@ def test_an_answer_closes_the_question_and_releases_what_waited_for_no_other(kin
     other = data.draw(questions)
     assume(other.id != question.id)
     store = opened(question, other)
-    done = answering.answer(store, answering.find(store, question.id), choice.name, by=BY)
+    done = answering.answer(store, answering.find_question(store, question.id), choice.name, by=BY)
     left = state(store)
     assert done.ours and done.answered.taken == choice
     assert list(left.open) == [other.id] and left.answered[question.id].question == question
-    assert decisions.held(left) == set(other.waits), (
+    assert decisions.waiting_subjects(left) == set(other.waits), (
         "what waited is not held by this question any more"
     )
-    released = set(question.waits) - set(other.waits) if choice.goes_on else set()
-    assert done.released == sorted(subject.words(released))
+    released = set(question.waits) - set(other.waits) if choice.releases else set()
+    assert done.released == sorted(subject.to_words(released))
 
 
 @every_class
@@ -79,15 +79,18 @@ def test_an_answer_closes_the_question_and_releases_what_waited_for_no_other(kin
 def test_an_answer_writes_the_facts_that_its_class_declares(kind, data, is_written, expired):
     """Also of a question that nobody wrote down, because its cause is in the journal or in a plan."""
     question, choice = drawn(data, kind)
-    asked = Standing(raised=decisions.raised(question), at_ms=1, version=int(is_written))
-    entries = decisions.answering(asked, choice.name, by=BY, expired=expired)
+    asked = OpenQuestion(raised=decisions.raised_event(question), at_ms=1, version=int(is_written))
+    entries = decisions.answer_entries(asked, choice.name, by=BY, expired=expired)
     bodies = [entry.body for entry in entries if not isinstance(entry.body, limits.DecisionRaised)]
-    brought = [each for each in choice.brings if not (expired and isinstance(each, ClearUnit))]
+    brought = [each for each in choice.effects if not (expired and isinstance(each, ClearUnit))]
     answer = limits.DecisionAnswered(id=question.id, choice=choice.name, by=BY, expired=expired)
     assert bodies == [answer, *map(expected, brought)]
     store = opened(question) if is_written else opened()
     store.append_all(entries)
-    assert isinstance(answering.find(store, question.id), Answered) and not state(store).open
+    assert (
+        isinstance(answering.find_question(store, question.id), AnsweredQuestion)
+        and not state(store).open
+    )
 
 
 @every_class
@@ -100,14 +103,16 @@ def test_after_a_persons_retry_no_cooldown_holds_its_units(kind, data, expired):
         store.record(streams.unit(unit), UnitAttempted(unit=unit, outcome="drained"))
     assert cooling(store, question.units) == set(question.units)
     store.append_all(
-        decisions.answering(answering.find(store, question.id), choice.name, by=BY, expired=expired)
+        decisions.answer_entries(
+            answering.find_question(store, question.id), choice.name, by=BY, expired=expired
+        )
     )
     cleared = set() if expired else set(choice.clears)
     assert cooling(store, question.units) == set(question.units) - cleared
     tries_again = choice.name in ("retry", "again")
     assert set(choice.clears) == (set(question.units) if tries_again else set())
-    let_go = {each.lane for each in choice.brings if isinstance(each, ClearLane)}
-    assert let_go >= (set(subject.lanes(question.waits)) if tries_again else set()), (
+    let_go = {each.lane for each in choice.effects if isinstance(each, ClearLane)}
+    assert let_go >= (set(subject.lane_names(question.waits)) if tries_again else set()), (
         "a lane that waits is let go"
     )
 

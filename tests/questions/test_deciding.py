@@ -19,10 +19,10 @@ from dos.limits.state.quota import Quota
 from dos.questions import answer, catalog
 from dos.questions import state as decisions
 from dos.questions.lanes import LaneFailed, LaneStopped
-from dos.questions.question import name
-from dos.questions.resources import BudgetSpent, about_limit
+from dos.questions.question import question_id
+from dos.questions.resources import BudgetSpent, limit_question
 from dos.questions.runs import Spinning
-from dos.questions.state import ANSWERED_KEPT, Answered, Decisions, Standing
+from dos.questions.state import ANSWERED_KEPT, AnsweredQuestion, Decisions, OpenQuestion
 from dos.questions.subject import Lane
 from dos.questions.units import LandingConflict, UnitUndone
 
@@ -58,7 +58,12 @@ QUESTIONS = [
         ["unit:U1"],
         ["again", "leave"],
     ),
-    (about_limit(LIMIT), "limit-acme/work/large-3", ["limit:acme/work/large"], ["fixed", "leave"]),
+    (
+        limit_question(LIMIT),
+        "limit-acme/work/large-3",
+        ["limit:acme/work/large"],
+        ["fixed", "leave"],
+    ),
     (
         Spinning.ask("RID-1", "api", "an hour", expires_ms=5),
         "spinning-RID-1-1",
@@ -88,7 +93,7 @@ def test_questions(question, name, waits, choices):
 
 @given(st.text(max_size=300), st.text(max_size=300), st.integers(1, 99), st.integers(1, 99))
 def test_two_subjects_never_share_an_id(one, other, first, second):
-    same = name("lane_failed", one, first) == name("lane_failed", other, second)
+    same = question_id("lane_failed", one, first) == question_id("lane_failed", other, second)
     assert same == ((one, first) == (other, second))
 
 
@@ -103,16 +108,16 @@ def state(store):
 def test_asking_twice_is_asking_once():
     store = opened()
     for _ in range(3):
-        store.append_all([decisions.raising(LaneFailed.ask("api", "exit 1"))])
+        store.append_all([decisions.raise_entry(LaneFailed.ask("api", "exit 1"))])
     assert list(state(store).open) == ["lane-failed-api-1"]
     assert store.last() == 1
 
 
 def test_asking_again_after_the_answer_asks_nothing():
     store = opened()
-    store.append_all([decisions.raising(LaneFailed.ask("api", "exit 1"))])
-    answer.answer(store, answer.find(store, "lane-failed-api-1"), "leave", by="ann")
-    store.append_all([decisions.raising(LaneFailed.ask("api", "exit 1"))])
+    store.append_all([decisions.raise_entry(LaneFailed.ask("api", "exit 1"))])
+    answer.answer(store, answer.find_question(store, "lane-failed-api-1"), "leave", by="ann")
+    store.append_all([decisions.raise_entry(LaneFailed.ask("api", "exit 1"))])
     assert state(store).open == {}
     assert state(store).knows("lane-failed-api-1")
 
@@ -124,35 +129,42 @@ def test_the_answer_lets_go_exactly_what_waited():
         LaneFailed.ask("docs", "x"),
         BudgetSpent.ask(LANE),
     ):
-        store.append_all([decisions.raising(question)])
-    assert decisions.held(state(store)) == {Lane("api"), Lane("docs")}
-    assert decisions.released(state(store), "lane-failed-docs-1") == {Lane("docs")}
-    assert decisions.released(state(store), "lane-failed-api-1") == set(), (
+        store.append_all([decisions.raise_entry(question)])
+    assert decisions.waiting_subjects(state(store)) == {Lane("api"), Lane("docs")}
+    assert decisions.released_by(state(store), "lane-failed-docs-1") == {Lane("docs")}
+    assert decisions.released_by(state(store), "lane-failed-api-1") == set(), (
         "the lane waits for its budget too"
     )
-    done = answer.answer(store, answer.find(store, "lane-failed-docs-1"), "retry", by="ann")
-    assert (done.released, decisions.held(state(store))) == (["lane:docs"], {Lane("api")})
+    done = answer.answer(
+        store, answer.find_question(store, "lane-failed-docs-1"), "retry", by="ann"
+    )
+    assert (done.released, decisions.waiting_subjects(state(store))) == (
+        ["lane:docs"],
+        {Lane("api")},
+    )
 
 
 @pytest.mark.parametrize(("choice", "released"), [("retry", ["lane:api"]), ("leave", [])])
 def test_only_an_answer_that_lets_it_go_on_says_so(choice, released):
     store = opened()
-    store.append_all([decisions.raising(LaneFailed.ask("api", "x"))])
+    store.append_all([decisions.raise_entry(LaneFailed.ask("api", "x"))])
     assert (
-        answer.answer(store, answer.find(store, "lane-failed-api-1"), choice, by="ann").released
+        answer.answer(
+            store, answer.find_question(store, "lane-failed-api-1"), choice, by="ann"
+        ).released
         == released
     )
 
 
 def test_the_second_answer_is_told_the_first_and_writes_nothing():
     store = opened()
-    store.append_all([decisions.raising(LaneFailed.ask("api", "x"))])
-    asked = answer.find(store, "lane-failed-api-1")
+    store.append_all([decisions.raise_entry(LaneFailed.ask("api", "x"))])
+    asked = answer.find_question(store, "lane-failed-api-1")
     first = answer.answer(store, asked, "retry", by="ann")
     written = store.last()
     for seen in (
         asked,
-        answer.find(store, "lane-failed-api-1"),
+        answer.find_question(store, "lane-failed-api-1"),
     ):  # who looked before, and who looks after
         second = answer.answer(store, seen, "leave", by="bob")
         assert (second.ours, second.answered) == (False, first.answered)
@@ -163,12 +175,12 @@ def test_the_second_answer_is_told_the_first_and_writes_nothing():
 
 def test_what_cannot_be_answered_says_what_can():
     store = opened()
-    store.append_all([decisions.raising(LaneFailed.ask("api", "x"))])
+    store.append_all([decisions.raise_entry(LaneFailed.ask("api", "x"))])
     with pytest.raises(BadInput) as unknown:
-        answer.find(store, "lane-failed-web-1")
+        answer.find_question(store, "lane-failed-web-1")
     assert "lane-failed-api-1" in unknown.value.hint
     with pytest.raises(BadInput) as wrong:
-        answer.answer(store, answer.find(store, "lane-failed-api-1"), "maybe", by="ann")
+        answer.answer(store, answer.find_question(store, "lane-failed-api-1"), "maybe", by="ann")
     assert "retry, leave" in wrong.value.hint
     assert store.last() == 1
 
@@ -178,19 +190,19 @@ def test_a_limit_that_is_put_right_is_lifted_in_the_same_transaction():
     hit = LimitHit(vendor="acme", account="work", model="large", ending="auth", found="401")
     store.record(streams.limit(quota.key_of(hit)), hit)
     (limit,) = fold.current(store, Quota)[0].limits.values()
-    store.append_all([decisions.raising(about_limit(limit))])
-    asked = answer.find(store, about_limit(limit).id)
+    store.append_all([decisions.raise_entry(limit_question(limit))])
+    asked = answer.find_question(store, limit_question(limit).id)
     answer.answer(store, asked, "fixed", by="ann")
     (lifted,) = fold.current(store, Quota)[0].limits.values()
     assert (lifted.ending, lifted.lifts) == ("", 1)
-    assert about_limit(lifted).id != asked.raised.id, "the next time it is another question"
+    assert limit_question(lifted).id != asked.raised.id, "the next time it is another question"
 
 
 @pytest.mark.parametrize(
     ("question", "choice", "kinds"),
     [
-        (about_limit(LIMIT), "fixed", [LimitLifted]),
-        (about_limit(LIMIT), "leave", []),
+        (limit_question(LIMIT), "fixed", [LimitLifted]),
+        (limit_question(LIMIT), "leave", []),
         (Spinning.ask("RID-1", "api", "x"), "halt", [HaltRequested]),
         (Spinning.ask("RID-1", "api", "x"), "leave", []),
         (LaneFailed.ask("api", "x"), "retry", [LaneCleared]),
@@ -200,32 +212,32 @@ def test_a_limit_that_is_put_right_is_lifted_in_the_same_transaction():
     ],
 )
 def test_what_follows_from_an_answer(question, choice, kinds):
-    facts = decisions.consequences(question, choice, by="ann")
+    facts = decisions.consequence_facts(question, choice, by="ann")
     assert [type(fact) for _, fact in facts] == kinds
 
 
 def test_when_nobody_answers_in_time_what_was_said_happens():
     store = opened()
-    store.append_all([decisions.raising(Spinning.ask("RID-1", "api", "x", expires_ms=5_000))])
-    store.append_all([decisions.raising(LaneFailed.ask("api", "x"))])
-    assert decisions.due(state(store), 4_999) == []
-    (over,) = decisions.due(state(store), 5_000)
-    store.append_all(decisions.expiring(over))
+    store.append_all([decisions.raise_entry(Spinning.ask("RID-1", "api", "x", expires_ms=5_000))])
+    store.append_all([decisions.raise_entry(LaneFailed.ask("api", "x"))])
+    assert decisions.expired_questions(state(store), 4_999) == []
+    (over,) = decisions.expired_questions(state(store), 5_000)
+    store.append_all(decisions.expiry_entries(over))
     with pytest.raises(Conflict):
-        store.append_all(decisions.expiring(over))
+        store.append_all(decisions.expiry_entries(over))
     told = state(store).answered["spinning-RID-1-1"]
     assert (told.choice, told.expired) == ("leave", True)
-    assert decisions.due(state(store), 10**15) == []
+    assert decisions.expired_questions(state(store), 10**15) == []
 
 
 def test_what_waits_until_the_fleet_is_started_again_is_over_then():
     store = opened()
-    store.append_all([decisions.raising(LaneStopped.ask("api", "RID-1", "x"))])
+    store.append_all([decisions.raise_entry(LaneStopped.ask("api", "RID-1", "x"))])
     (asked,) = state(store).open.values()
-    assert decisions.due(state(store), 10**15, started_ms=asked.at_ms) == [], (
+    assert decisions.expired_questions(state(store), 10**15, started_ms=asked.at_ms) == [], (
         "it was asked after that"
     )
-    assert decisions.due(state(store), 0, started_ms=asked.at_ms + 1) == [asked]
+    assert decisions.expired_questions(state(store), 0, started_ms=asked.at_ms + 1) == [asked]
 
 
 @pytest.mark.soak
@@ -233,11 +245,13 @@ def test_what_a_person_wants_of_a_unit_is_never_forgotten():
     store = opened()
     for ordinal, choice in ((1, "retry"), (2, "drop")):
         question = LandingConflict.ask("AUTH/U1", ["red"], ordinal=ordinal)
-        store.append_all([decisions.raising(question)])
-        answer.answer(store, answer.find(store, question.id), choice, by="ann")
+        store.append_all([decisions.raise_entry(question)])
+        answer.answer(store, answer.find_question(store, question.id), choice, by="ann")
     for number in range(ANSWERED_KEPT + 5):
-        store.append_all([decisions.raising(LaneFailed.ask(f"l{number}", "x"))])
-        answer.answer(store, answer.find(store, f"lane-failed-l{number}-1"), "leave", by="ann")
+        store.append_all([decisions.raise_entry(LaneFailed.ask(f"l{number}", "x"))])
+        answer.answer(
+            store, answer.find_question(store, f"lane-failed-l{number}-1"), "leave", by="ann"
+        )
     kept = state(store).answered
     assert kept["landing-conflict-AUTH/U1-2"].choice == "drop"
     assert "landing-conflict-AUTH/U1-1" not in kept, "of each unit the newest"
@@ -248,10 +262,12 @@ def test_what_a_person_wants_of_a_unit_is_never_forgotten():
 def test_an_old_answer_is_forgotten_by_the_list_and_not_by_the_journal():
     store = opened()
     for number in range(ANSWERED_KEPT + 5):
-        store.append_all([decisions.raising(LaneFailed.ask(f"l{number}", "x"))])
-        answer.answer(store, answer.find(store, f"lane-failed-l{number}-1"), "leave", by="ann")
+        store.append_all([decisions.raise_entry(LaneFailed.ask(f"l{number}", "x"))])
+        answer.answer(
+            store, answer.find_question(store, f"lane-failed-l{number}-1"), "leave", by="ann"
+        )
     assert len(state(store).answered) == ANSWERED_KEPT
-    assert isinstance(answer.find(store, "lane-failed-l0-1"), Answered)
+    assert isinstance(answer.find_question(store, "lane-failed-l0-1"), AnsweredQuestion)
 
 
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.booleans()), max_size=15), st.integers(0, 15))
@@ -260,10 +276,10 @@ def test_folding_in_two_parts_is_folding_at_once(steps, cut):
     for number, (lane, answers) in enumerate(steps):
         question = LaneFailed.ask(lane, "x")
         waiting = fold.fold(Decisions(), teller.happened).open.get(question.id)
-        if answers and isinstance(waiting, Standing):
-            entry = decisions.answering(waiting, "retry", by="ann")[0]
+        if answers and isinstance(waiting, OpenQuestion):
+            entry = decisions.answer_entries(waiting, "retry", by="ann")[0]
         else:
-            entry = decisions.raising(question)
+            entry = decisions.raise_entry(question)
         teller.tell(entry.stream, entry.body, number)
     kept = fold.decode(Decisions, fold.encode(fold.fold(Decisions(), teller.happened[:cut])))
     whole = fold.fold(Decisions(), teller.happened)

@@ -10,7 +10,7 @@ from msgspec import json, structs
 
 from dos.limits.accounts import parse
 from dos.questions import catalog, subject
-from dos.questions.catalog import AnyQuestion, Unrecognised
+from dos.questions.catalog import AnyQuestion, UnknownQuestion
 from dos.questions.question import Record, SetAside
 from dos.questions.units import UnitHeld
 
@@ -70,7 +70,7 @@ def test_every_choice_has_its_effect(question):
     assert len({each.name for each in question.choices}) == len(question.choices)
     for choice in question.choices:
         assert question.choice(choice.name) == choice
-        assert not (choice.goes_on and choice.sets_aside)
+        assert not (choice.releases and choice.sets_aside)
         assert question.waits or not choice.sets_aside
         assert not choice.sets_aside or isinstance(choice.sets_aside, SetAside)
 
@@ -78,9 +78,9 @@ def test_every_choice_has_its_effect(question):
 @given(questions)
 def test_what_happens_without_an_answer_is_an_answer_or_never_happens(question):
     expires = question.until_start or question.expires_ms is not None
-    if expires and not isinstance(question, Unrecognised):
+    if expires and not isinstance(question, UnknownQuestion):
         assert question.choice(question.otherwise)
-        assert question.choice(question.closed_with(question.units))
+        assert question.choice(question.choice_without_answer(question.units))
 
 
 @pytest.mark.parametrize("about", ["lane_failed", "budget", "baseline", "limit", "nonsense", ""])
@@ -89,8 +89,8 @@ def test_what_lacks_what_its_class_needs_still_holds_what_waits(about):
         id="x", about=about, question="What?", waits=["lane:api", "odd"], choices={"retry": "r"}
     )
     found = catalog.decode(record)
-    assert isinstance(found, Unrecognised)
-    assert found.waits == (subject.Lane("api"), subject.Unrecognised("odd"))
+    assert isinstance(found, UnknownQuestion)
+    assert found.waits == (subject.Lane("api"), subject.UnknownSubject("odd"))
     assert catalog.encode(found) == record
 
 

@@ -13,7 +13,7 @@ from dos.loop.types import StopReason, WorkerStop
 from dos.packets.prompts import ReasonCode
 from dos.reasons import policy as declared_reasons
 from dos.reasons import table as reasons
-from dos.reasons.policy import built_in
+from dos.reasons.policy import built_in_tokens
 from dos.reasons.rows import CAUSE_KEYS
 from dos.reasons.table import Category, ClearsBy, Kind, Reason, Registry
 from dos.verbs.table import VERBS
@@ -58,7 +58,7 @@ def test_every_token_that_somebody_uses_has_exactly_one_row(token, kind):
 def test_no_row_is_there_for_nothing():
     used = {*RefusalReason, *OF_LANES, *SIDECARS, *pickable.Answer, *CAUSE_KEYS, *RESULTS, *STOPS}
     assert {row.token.upper() for row in reasons.TABLE} == {token.upper() for token in used}
-    assert {row.token.upper() for row in reasons.TABLE} == built_in()
+    assert {row.token.upper() for row in reasons.TABLE} == built_in_tokens()
 
 
 NOBODY = {"iteration-cap", "complete", "drained-twice", "drain-requested", "lease-lost"}

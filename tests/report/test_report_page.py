@@ -17,7 +17,7 @@ from dos.journal.fold import fold
 from dos.limits.state import costs
 from dos.limits.state.spend import Spend
 from dos.questions import view
-from dos.questions.state import Decisions, in_order
+from dos.questions.state import Decisions, urgent_first
 from dos.report import html, summary
 from dos.report.html import Sheet
 from dos.report.proof import Proved, Signed
@@ -84,7 +84,7 @@ def sheet(
         workspace=name,
         told=tell(happened),
         proofs=proofs or {},
-        questions=view.rows(in_order(asked), T + 60_000),
+        questions=view.rows(urgent_first(asked), T + 60_000),
         costs=costs.costs(fold(Spend(), happened), "unit"),
     )
 

@@ -53,8 +53,10 @@ class Seat:
     def answer(self, choice):
         self.counting()
         (question,) = self.host.questions(self.answers)
-        self.store.append_all([state.raising(question)])
-        self.store.append_all(state.answering(self.answers.open[question.id], choice, by="person"))
+        self.store.append_all([state.raise_entry(question)])
+        self.store.append_all(
+            state.answer_entries(self.answers.open[question.id], choice, by="person")
+        )
         self.host.heed(self.store, self.answers, self.store.last())
         return question
 

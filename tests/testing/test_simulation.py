@@ -11,7 +11,7 @@ from amounts import long
 from dos.errors import Internal
 from dos.fleet import effects
 from dos.questions.added import Added
-from dos.questions.catalog import AnyQuestion, Unrecognised
+from dos.questions.catalog import AnyQuestion, UnknownQuestion
 from dos.questions.lanes import LaneFailed, LaneStopped, UnitsFailed
 from dos.questions.resources import BaselineFailed, BudgetSpent, LimitDoubted, LimitReached
 from dos.questions.runs import HaltProposed, RunStopped, Spinning
@@ -107,7 +107,7 @@ def test_people_answer_each_kind_of_question_with_each_choice():
 
 
 def test_every_kind_of_question_but_what_other_versions_asked_comes_up():
-    assert set(ANSWERS) == set(get_args(AnyQuestion)) - {Unrecognised}
+    assert set(ANSWERS) == set(get_args(AnyQuestion)) - {UnknownQuestion}
 
 
 def test_there_is_a_bug_for_every_promise():

@@ -159,7 +159,7 @@ def check_questions(decisions: Decisions) -> list[CheckQuestion]:
     return [
         CheckQuestion(
             id=question.id,
-            subject=question.checked,
+            subject=question.checked_subject,
             fault=question.fault,
             choice=choice,
             answered_ms=answered_ms,

@@ -16,7 +16,7 @@ from msgspec import Struct
 from dos.config.load import LoadedConfig, parse, read_text
 from dos.config.problems import Problem
 from dos.config.schema import Config
-from dos.config.toml_text import key_text, line_of, quoted, value_text
+from dos.config.toml_text import key_text, line_of, toml_string, value_text
 from dos.errors import BadInput, ConfigInvalid
 from dos.fields import Key
 from dos.machine import filesystem
@@ -33,7 +33,7 @@ _BY_HAND = "Change it in an editor."
 
 def set_value(path: Path, dotted_key: str, value_text: str) -> LoadedConfig:
     """Writes a value, given as TOML; a bare word is a string where the key holds one. Gives the new configuration."""
-    key = parsed_key(dotted_key)
+    key = parse_key(dotted_key)
     value = _chosen_value(key, value_text, dotted_key)
 
     def put(document: "TOMLDocument") -> None:
@@ -57,17 +57,17 @@ def set_value(path: Path, dotted_key: str, value_text: str) -> LoadedConfig:
                 raise BadInput(
                     f"{path}: {'.'.join(key[: place + 1])} is not a table", hint=_BY_HAND
                 )
-        below = [] if is_new or key[-1] in table else _take_below(table)
+        below = [] if is_new or key[-1] in table else _detach_trailing_comments(table)
         table[key[-1]] = tomlkit.parse(f"x = {value}\n")["x"]
         if is_new:
             table.add(tomlkit.nl())  # it may stand before another table
         elif below:
             table.value.body.extend(below)
 
-    return _edited(path, put, lambda tables: _with(tables, key, _value(value)))
+    return _edit_file(path, put, lambda tables: _with_value(tables, key, _parse_value(value)))
 
 
-def _take_below(table: Any) -> list[Any]:
+def _detach_trailing_comments(table: Any) -> list[Any]:
     """What stands after a blank line at the end of a table: it speaks of the next one, and a new key goes before it."""
     from tomlkit.items import Table, Whitespace
 
@@ -86,7 +86,7 @@ def _take_below(table: Any) -> list[Any]:
 
 def unset_value(path: Path, dotted_key: str, entry: str = "") -> LoadedConfig:
     """Takes a key or a whole table out, or one entry out of the list that a key holds. Gives the new configuration."""
-    key = parsed_key(dotted_key)
+    key = parse_key(dotted_key)
 
     def take(document: "TOMLDocument") -> None:
         table: Any = document
@@ -114,15 +114,17 @@ def unset_value(path: Path, dotted_key: str, entry: str = "") -> LoadedConfig:
         for place in reversed(places):
             del listed[place]
 
-    return _edited(path, take, lambda tables: _without(tables, key, entry))
+    return _edit_file(path, take, lambda tables: _without_value(tables, key, entry))
 
 
-def parsed_key(dotted_key: str) -> tuple[str, ...]:
+def parse_key(dotted_key: str) -> tuple[str, ...]:
     """The parts of a key; TOML's own grammar decides, so quotes work as in the file."""
     import tomllib
 
     try:
-        table: Any = {} if "\n" in dotted_key else tomllib.loads(f"{dotted_key} = {quoted(_MARK)}")
+        table: Any = (
+            {} if "\n" in dotted_key else tomllib.loads(f"{dotted_key} = {toml_string(_MARK)}")
+        )
     except ValueError:
         table = {}
     key = []
@@ -137,7 +139,7 @@ def parsed_key(dotted_key: str) -> tuple[str, ...]:
     return tuple(key)
 
 
-def _value(text: str) -> Any:
+def _parse_value(text: str) -> Any:
     """What a text says in TOML; the text is one value and nothing else."""
     import tomllib
 
@@ -149,19 +151,19 @@ def _value(text: str) -> Any:
 
 def _chosen_value(key: tuple[str, ...], text: str, dotted_key: str) -> str:
     """The TOML for what was typed: as it stands if the key can hold that, else as a string if it can hold one."""
-    kind = _kind_of(key)
+    kind = _type_for_key(key)
     try:
-        typed = _value(text)
+        typed = _parse_value(text)
     except (ValueError, RecursionError) as error:
         # A word is a string that lost its quotes to the shell; whether the key can hold one, the loader says.
-        if text[:1] in ("[", "{", '"', "'") and not _fits(text, kind):
+        if text[:1] in ("[", "{", '"', "'") and not _can_hold(text, kind):
             hint = 'Strings need quotes inside lists and tables: ["a", "b"].'
             raise BadInput(f"{dotted_key}: {text!r} is not a TOML value", hint=hint) from error
-        return quoted(text)
-    return quoted(text) if not _fits(typed, kind) and _fits(text, kind) else text
+        return toml_string(text)
+    return toml_string(text) if not _can_hold(typed, kind) and _can_hold(text, kind) else text
 
 
-def _fits(value: Any, kind: Any) -> bool:
+def _can_hold(value: Any, kind: Any) -> bool:
     try:
         msgspec.convert(value, kind)
     except msgspec.ValidationError:
@@ -169,7 +171,7 @@ def _fits(value: Any, kind: Any) -> bool:
     return True
 
 
-def _kind_of(key: tuple[str, ...]) -> Any:
+def _type_for_key(key: tuple[str, ...]) -> Any:
     """The type that the records have for a key; anything for a key that they do not know: the loader will say so."""
     kind: Any = Config
     for part in key:
@@ -182,37 +184,38 @@ def _kind_of(key: tuple[str, ...]) -> Any:
     return kind
 
 
-def _with(tables: dict[str, Any], key: tuple[str, ...], value: Any) -> dict[str, Any]:
-    inner = value if len(key) == 1 else _with(tables.get(key[0], {}), key[1:], value)
+def _with_value(tables: dict[str, Any], key: tuple[str, ...], value: Any) -> dict[str, Any]:
+    inner = value if len(key) == 1 else _with_value(tables.get(key[0], {}), key[1:], value)
     return {**tables, key[0]: inner}
 
 
-def _without(tables: dict[str, Any], key: tuple[str, ...], entry: str) -> dict[str, Any]:
+def _without_value(tables: dict[str, Any], key: tuple[str, ...], entry: str) -> dict[str, Any]:
     if len(key) > 1:
-        return {**tables, key[0]: _without(tables[key[0]], key[1:], entry)}
+        return {**tables, key[0]: _without_value(tables[key[0]], key[1:], entry)}
     if entry:
         return {**tables, key[0]: [item for item in tables[key[0]] if item != entry]}
     return {name: value for name, value in tables.items() if name != key[0]}
 
 
-def _filled(tables: dict[str, Any]) -> dict[str, Any]:
+def _without_empty_tables(tables: dict[str, Any]) -> dict[str, Any]:
     """Without its empty tables: one that lost its last key may go, and says the same."""
     # What is not a number is not even itself; that it cannot be used is said in a moment.
     inner = {
-        name: _filled(value) if isinstance(value, dict) else value for name, value in tables.items()
+        name: _without_empty_tables(value) if isinstance(value, dict) else value
+        for name, value in tables.items()
     }
     inner = {name: value if value == value else None for name, value in inner.items()}
     return {name: value for name, value in inner.items() if value != {}}
 
 
-def _edited(
+def _edit_file(
     path: Path,
     change: "Callable[[TOMLDocument], None]",
     expected: Callable[[dict[str, Any]], dict[str, Any]],
 ) -> LoadedConfig:
-    with _alone(path) as folder:
+    with _locked_folder(path) as folder:
         old = read_text(path) or ""
-        new = _changed(old, path, change, expected)
+        new = _changed_text(old, path, change, expected)
         loaded = parse(new, path, lenient=True)
         if loaded.problems:
             raise _refused(loaded.problems, parse(old, path, lenient=True).problems, path)
@@ -220,7 +223,7 @@ def _edited(
     return msgspec.structs.replace(loaded, replaced=old)
 
 
-def _changed(
+def _changed_text(
     old: str,
     path: Path,
     change: "Callable[[TOMLDocument], None]",
@@ -235,7 +238,9 @@ def _changed(
         document = tomlkit.parse(old)
         change(document)
         new = tomlkit.dumps(document)
-        kept = _filled(tomllib.loads(new)) == _filled(expected(tomllib.loads(old)))
+        kept = _without_empty_tables(tomllib.loads(new)) == _without_empty_tables(
+            expected(tomllib.loads(old))
+        )
     except (TOMLKitError, ValueError, RecursionError) as error:
         parse(old, path)  # a file that was broken before is reported as what it is
         raise ConfigInvalid(
@@ -253,13 +258,13 @@ def _changed(
 
 
 @contextmanager
-def _alone(path: Path) -> Iterator[int]:
+def _locked_folder(path: Path) -> Iterator[int]:
     """Gives the opened folder, locked: two that read the same text would each write away what the other wrote."""
     target = path.resolve()
     try:
         folder = os.open(target.parent, os.O_RDONLY | os.O_CLOEXEC)
     except OSError as error:
-        raise _unwritten(path, target.parent, error) from error
+        raise _write_failed(path, target.parent, error) from error
     try:
         try:
             is_ours = filesystem.lock_file(folder, gives_up=filesystem.gives_up_after(BUSY_SECONDS))
@@ -306,10 +311,10 @@ def _write(path: Path, text: str, folder: int, *, instead_of: str) -> None:
             temporary.unlink(missing_ok=True)
         os.fsync(folder)  # a rename is durable once its folder is
     except OSError as error:
-        raise _unwritten(path, target if target.exists() else target.parent, error) from error
+        raise _write_failed(path, target if target.exists() else target.parent, error) from error
 
 
-def _unwritten(path: Path, place: Path, error: OSError) -> ConfigInvalid:
+def _write_failed(path: Path, place: Path, error: OSError) -> ConfigInvalid:
     full = error.errno in (errno.ENOSPC, errno.EDQUOT)
     hint = (
         f"Free some room: df -h {shlex.quote(str(path.parent))}"
@@ -323,7 +328,7 @@ EDITORS = ("vi", "vim", "nano", "emacs")
 _BARE = re.compile(r"[A-Za-z0-9_.:/@*-]+")
 
 
-class Editing:
+class EditCommands:
     """Opens the file at a key. Where its keys stand is looked up at the first use: most files need no editing."""
 
     def __init__(self, loaded: LoadedConfig, path: Path) -> None:
@@ -331,20 +336,22 @@ class Editing:
         self._path = path
         self._lines: dict[Key, int] | None = None
 
-    def at(self, *key: str) -> str:
+    def for_key(self, *key: str) -> str:
         if self._lines is None:
             self._lines = self._loaded.origins
-        return edit(self._path, line_of(self._lines, key))
+        return edit_command(self._path, line_of(self._lines, key))
 
-    def mend(self, problem: Problem) -> str:
+    def for_problem(self, problem: Problem) -> str:
         if problem.line:
-            return edit(self._path, problem.line)
+            return edit_command(self._path, problem.line)
         # What is not TOML has no keys to locate, and may not even be text; the place stands in the message alone.
         said = re.match(re.escape(str(self._path)) + r":(\d+):", problem.message)
-        return _as_text(self._path) or edit(self._path, int(said[1]) if said else None)
+        return _make_text_command(self._path) or edit_command(
+            self._path, int(said[1]) if said else None
+        )
 
 
-def edit(path: Path, line: int | None = None) -> str:
+def edit_command(path: Path, line: int | None = None) -> str:
     return f"${{EDITOR:-{_editor(os.environ.get('PATH'))}}}{f' +{line}' if line else ''} {shlex.quote(str(path))}"
 
 
@@ -355,30 +362,28 @@ def _editor(path: str | None) -> str:
     return next((name for name in EDITORS if shutil.which(name, path=path)), EDITORS[0])
 
 
-def put(key: Sequence[str], value: object) -> str:
+def set_command(key: Sequence[str], value: object) -> str:
     bare = isinstance(value, str) and _BARE.fullmatch(value)
-    return (
-        f"dos config set {_words(key_text(tuple(key)), str(value) if bare else value_text(value))}"
-    )
+    return f"dos config set {_shell_words(key_text(tuple(key)), str(value) if bare else value_text(value))}"
 
 
-def drop(key: Sequence[str], entry: str = "") -> str:
+def unset_command(key: Sequence[str], entry: str = "") -> str:
     """Takes a key out, or one entry out of the list that it holds."""
-    return f"dos config unset {_words(key_text(tuple(key)), *([entry] if entry else []))}"
+    return f"dos config unset {_shell_words(key_text(tuple(key)), *([entry] if entry else []))}"
 
 
-def aside(path: Path) -> str:
+def move_aside_command(path: Path) -> str:
     """Moves what is in the way to a name beside it that nothing has."""
     names = (f"{path.name}.before{number or ''}" for number in range(1000))
     free = next(place for name in names if not os.path.lexists(place := path.with_name(name)))
     return f"mv {shlex.quote(str(path))} {shlex.quote(str(free))}"
 
 
-def as_root(words: str) -> str:
+def with_sudo(words: str) -> str:
     return words if os.geteuid() == 0 else f"sudo {words}"
 
 
-def readable(path: str | Path) -> str:
+def make_readable_command(path: str | Path) -> str:
     """Gives this user what it may not read, or the first folder on the way to it that it may not look into."""
     closed = (
         folder
@@ -390,23 +395,23 @@ def readable(path: str | Path) -> str:
     return (
         f"chmod -R u+rwX {shlex.quote(str(place))}"
         if mine
-        else as_root(f'chown -R "$(id -un)" {shlex.quote(str(place))}')
+        else with_sudo(f'chown -R "$(id -un)" {shlex.quote(str(place))}')
     )
 
 
-def _words(*words: str) -> str:
+def _shell_words(*words: str) -> str:
     dashed = any(word.startswith("-") for word in words)
     return " ".join([*(["--"] if dashed else []), *map(shlex.quote, words)])
 
 
-def _as_text(path: Path) -> str:
+def _make_text_command(path: Path) -> str:
     """What makes a file of it that an editor can open; nothing where it is one."""
     if not os.path.lexists(path):
         return ""
     if not path.is_file():
-        return aside(path)
+        return move_aside_command(path)
     if not os.access(path, os.R_OK):
-        return readable(path)
+        return make_readable_command(path)
     with path.open("rb") as file:
         start = file.read(2)
     if start in (b"\xff\xfe", b"\xfe\xff"):

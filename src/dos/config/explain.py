@@ -12,7 +12,7 @@ from msgspec.structs import FieldInfo
 
 from dos.config.problems import Problem
 from dos.config.schema import Config
-from dos.config.toml_text import key_text, quoted, value_text
+from dos.config.toml_text import key_text, toml_string, value_text
 from dos.fields import BadValue, Key
 
 
@@ -52,7 +52,7 @@ def _examine_table(kind: type[Struct], value: Any, key: Key) -> Iterator[Problem
         header = f"[{key_text(key)}]" if key and isinstance(key[-1], str) else "{ ... }"
         yield Problem(
             key=key,
-            message=f"{key_text(key)} must be a table, not {_found(value)}",
+            message=f"{key_text(key)} must be a table, not {_describe_value(value)}",
             hint=f"Write it as {header} and its keys.",
         )
         return
@@ -72,13 +72,13 @@ def _examine_table(kind: type[Struct], value: Any, key: Key) -> Iterator[Problem
             yield Problem(
                 key=key,
                 message=f"{key_text(key)} has no `{name}`",
-                hint=f"Add `{name} = ...`: {_wanted(field.type)}.",
+                hint=f"Add `{name} = ...`: {_describe_type(field.type)}.",
             )
     if sound:
-        yield from _examine_whole(kind, value, key)
+        yield from _examine_together(kind, value, key)
 
 
-def _examine_whole(kind: type[Struct], value: dict[str, Any], key: Key) -> Iterator[Problem]:
+def _examine_together(kind: type[Struct], value: dict[str, Any], key: Key) -> Iterator[Problem]:
     """The keys are each right; are they right together?"""
     try:
         msgspec.convert(value, kind)
@@ -105,7 +105,7 @@ def _unknown(name: str, known: Iterable[str], table: Key) -> Problem:
     owners = [
         owner for owner, keys in _keys_by_table().items() if name in keys and (owner,) != table
     ]
-    near = nearest(
+    near = nearest_name(
         name, known, cutoff=0.75 if owners else 0.6
     )  # one that exists elsewhere is hardly mistyped
     if near:
@@ -120,7 +120,7 @@ def _unknown(name: str, known: Iterable[str], table: Key) -> Problem:
     )
 
 
-def nearest(name: str, known: Iterable[str], *, cutoff: float = 0.6) -> str | None:
+def nearest_name(name: str, known: Iterable[str], *, cutoff: float = 0.6) -> str | None:
     folded = {candidate.casefold(): candidate for candidate in known}
     close = difflib.get_close_matches(name.casefold(), folded, n=1, cutoff=cutoff)
     return folded[close[0]] if close else None
@@ -137,14 +137,16 @@ def _keys_by_table() -> dict[str, set[str]]:
 
 def _wrong_value(kind: Any, value: Any, key: Key) -> Problem:
     choices = [choice for part in _parts(kind) for choice in _choices(part)]
-    near = nearest(value, choices) if isinstance(value, str) and choices else None
+    near = nearest_name(value, choices) if isinstance(value, str) and choices else None
     hint = f'Did you mean "{near}"?' if near else ""
     if get_origin(kind) is tuple and isinstance(value, str):
-        hint = f"Write it as a list: [{quoted(value)}]."
+        hint = f"Write it as a list: [{toml_string(value)}]."
     elif get_origin(kind) is tuple and _is_table(get_args(kind)[0]) and isinstance(value, dict):
         hint = f"Write the header as [[{key_text(key)}]]."
     return Problem(
-        key=key, message=f"{key_text(key)} must be {_wanted(kind)}, not {_found(value)}", hint=hint
+        key=key,
+        message=f"{key_text(key)} must be {_describe_type(kind)}, not {_describe_value(value)}",
+        hint=hint,
     )
 
 
@@ -158,26 +160,26 @@ def _choices(kind: Any) -> tuple[str, ...]:
     return get_args(kind) if get_origin(kind) is Literal else ()
 
 
-def _wanted(kind: Any) -> str:
-    return " or ".join(_wanted_part(part) for part in _parts(kind))
+def _describe_type(kind: Any) -> str:
+    return " or ".join(_describe_type_part(part) for part in _parts(kind))
 
 
 _NAMES = {bool: "true or false", int: "a whole number", float: "a number", str: "a string"}
 
 
-def _wanted_part(kind: Any) -> str:
+def _describe_type_part(kind: Any) -> str:
     if get_origin(kind) is Annotated:
         plain, *notes = get_args(kind)
         limits = "".join(_limits(note) for note in notes if isinstance(note, Meta))
-        return _wanted_part(plain) + limits
+        return _describe_type_part(plain) + limits
     if get_origin(kind) is Literal:
-        return " or ".join(quoted(choice) for choice in get_args(kind))
+        return " or ".join(toml_string(choice) for choice in get_args(kind))
     if get_origin(kind) is tuple:
         inside = get_args(kind)[0]
         return (
             "a list of tables"
             if _is_table(inside)
-            else f"a list of {_wanted(inside).removeprefix('a ')}s"
+            else f"a list of {_describe_type(inside).removeprefix('a ')}s"
         )
     if get_origin(kind) is dict or _is_table(kind):
         return "a table"
@@ -195,11 +197,11 @@ def _limits(meta: Meta) -> str:
     return f" {low} to {meta.le}"
 
 
-def _found(value: Any) -> str:
+def _describe_value(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
-        return f"the string {quoted(value if len(value) <= 40 else value[:39] + '…')}"
+        return f"the string {toml_string(value if len(value) <= 40 else value[:39] + '…')}"
     if isinstance(value, int):
         return f"the number {value}" if abs(value) < 10**20 else "a very large number"
     if isinstance(value, float):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from dos import regions, text
 from dos.config.schema import Paths
-from dos.config.toml_text import key_text, quoted, value_text
+from dos.config.toml_text import key_text, toml_string, value_text
 from dos.errors import NameInvalid, RegionInvalid
 from dos.fields import LONGEST_LANE_NAME
 from dos.lanes.policy import Lanes
@@ -68,7 +68,7 @@ def _folders(root: Path) -> list[str]:
     return sorted(name for name in found if not name.startswith(".") and name not in NOISE)
 
 
-def usable_name(name: str) -> bool:
+def is_usable_lane_name(name: str) -> bool:
     """It can be the name of a lane, and stands for itself in a glob."""
     return bool(_prefix(name, name))
 
@@ -120,7 +120,7 @@ def scaffold(
             "",
             "# Where the plan documents are.",
             "[paths]",
-            f"plans_glob = {quoted(plans_glob)}",
+            f"plans_glob = {toml_string(plans_glob)}",
             "",
             "# How a commit subject names the unit that it ships.",
             "[stamp]",
@@ -146,7 +146,7 @@ def _lane_lines(lanes: Lanes) -> list[str]:
         lines += [
             "",
             "[lanes.aliases]",
-            *(f"{key_text((word,))} = {quoted(to)}" for word, to in lanes.aliases.items()),
+            *(f"{key_text((word,))} = {toml_string(to)}" for word, to in lanes.aliases.items()),
         ]
     return lines
 

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from dos.config import edit
-from dos.config.edit import Editing
+from dos.config.edit import EditCommands
 from dos.config.load import FILE_NAME, LoadedConfig
 from dos.config.problems import Problem
 from dos.config.schema import Config
@@ -105,24 +105,24 @@ def lint(
     config: Config,
     problems: Iterable[Problem] = (),
     *,
-    editing: Editing | None = None,
-    likely: Mapping[str, str] = NO_TREES,
-    written: Iterable[Key] = (),
+    commands: EditCommands | None = None,
+    folder_trees: Mapping[str, str] = NO_TREES,
+    set_keys: Iterable[Key] = (),
 ) -> list[Finding]:
     """Every finding: errors first, then by kind and subject.
 
     `problems` are those of a lenient load; `likely` are the trees of folders that a lane may be named after; `written`
     are the keys that the file sets.
     """
-    editing = editing or Editing(LoadedConfig(config=config, path=None), Path(FILE_NAME))
+    commands = commands or EditCommands(LoadedConfig(config=config, path=None), Path(FILE_NAME))
     found = [
-        *_unreadable(problems, editing),
-        *_lanes_without_tree(config, editing, likely),
+        *_unreadable(problems, commands),
+        *_lanes_without_tree(config, commands, folder_trees),
         *_lanes_in_two_roles(config),
         *_undeclared(config),
-        *_overlapping(config, editing),
-        *_dangling_references(config, editing),
-        *_unread(written),
+        *_overlapping(config, commands),
+        *_dangling_references(config, commands),
+        *_unread(set_keys),
     ]
     order = list(Severity)
     return sorted(
@@ -138,7 +138,7 @@ def as_json(findings: list[Finding]) -> dict[str, Any]:
     }
 
 
-def fails(findings: list[Finding], *, strict: bool = False) -> bool:
+def should_fail(findings: list[Finding], *, strict: bool = False) -> bool:
     """Whether the verb exits 1: for an error or a warning, or with `strict` for errors alone."""
     gating = {Severity.ERROR} if strict else {Severity.ERROR, Severity.WARN}
     return any(finding.severity in gating for finding in findings)
@@ -148,16 +148,19 @@ def _finding(kind: Kind, subject: str, detail: str, fix: str) -> Finding:
     return Finding(kind=kind, severity=SEVERITIES[kind], subject=subject, detail=detail, fix=fix)
 
 
-def _unreadable(problems: Iterable[Problem], editing: Editing) -> Iterator[Finding]:
+def _unreadable(problems: Iterable[Problem], editing: EditCommands) -> Iterator[Finding]:
     for problem in problems:
         detail = f"{problem}. {problem.hint}" if problem.hint else str(problem)
         yield _finding(
-            Kind.CONFIG_INVALID, key_text(problem.key) or "dos.toml", detail, editing.mend(problem)
+            Kind.CONFIG_INVALID,
+            key_text(problem.key) or "dos.toml",
+            detail,
+            editing.for_problem(problem),
         )
 
 
 def _lanes_without_tree(
-    config: Config, editing: Editing, likely: Mapping[str, str]
+    config: Config, editing: EditCommands, likely: Mapping[str, str]
 ) -> Iterator[Finding]:
     lanes = config.lanes
     lists = {"concurrent": set(lanes.concurrent), "autopick": set(lanes.autopick)}
@@ -171,7 +174,9 @@ def _lanes_without_tree(
             name,
             f"lane {name!r} ({', '.join(roles)}) has no tree, so nothing can run beside it;"
             f" add {key_text((name,))} and its globs to [lanes.trees]",
-            edit.put(("lanes", "trees", name), [tree]) if tree else editing.at("lanes", "trees"),
+            edit.set_command(("lanes", "trees", name), [tree])
+            if tree
+            else editing.for_key("lanes", "trees"),
         )
 
 
@@ -183,7 +188,7 @@ def _lanes_in_two_roles(config: Config) -> Iterator[Finding]:
                 Kind.LANE_BOTH_CONCURRENT_AND_EXCLUSIVE,
                 name,
                 f"lane {name!r} is listed as concurrent and as exclusive: it cannot run beside others and alone",
-                edit.drop(("lanes", "exclusive"), name),
+                edit.unset_command(("lanes", "exclusive"), name),
             )
 
 
@@ -196,7 +201,7 @@ def _undeclared(config: Config) -> Iterator[Finding]:
                 Kind.AUTOPICK_LANE_UNDECLARED,
                 name,
                 f"autopick names {name!r}, which is neither concurrent nor exclusive",
-                edit.drop(("lanes", "autopick"), name),
+                edit.unset_command(("lanes", "autopick"), name),
             )
     for word, target in lanes.aliases.items():
         if comparison_key(target.strip()) not in declared:
@@ -204,11 +209,11 @@ def _undeclared(config: Config) -> Iterator[Finding]:
                 Kind.ALIAS_TARGET_UNDECLARED,
                 word,
                 f"alias {word!r} stands for {target!r}, which is neither concurrent nor exclusive",
-                edit.drop(("lanes", "aliases", word)),
+                edit.unset_command(("lanes", "aliases", word)),
             )
 
 
-def _overlapping(config: Config, editing: Editing) -> Iterator[Finding]:
+def _overlapping(config: Config, editing: EditCommands) -> Iterator[Finding]:
     lanes = {
         name: region(config.lanes.trees.get(name, ()))
         for name in sorted(set(config.lanes.concurrent))
@@ -219,10 +224,10 @@ def _overlapping(config: Config, editing: Editing) -> Iterator[Finding]:
         yield _pair(*known[one], *known[other], editing)
     if next(pairs, None):
         detail = f"more than {MOST_OVERLAPS:,} pairs of lanes collide; the others are not listed"
-        yield _finding(Kind.CONCURRENT_LANES_OVERLAP, "", detail, editing.at("lanes", "trees"))
+        yield _finding(Kind.CONCURRENT_LANES_OVERLAP, "", detail, editing.for_key("lanes", "trees"))
 
 
-def _pair(first: str, one: Region, second: str, other: Region, editing: Editing) -> Finding:
+def _pair(first: str, one: Region, second: str, other: Region, editing: EditCommands) -> Finding:
     first_inside, second_inside = is_within(one, other), is_within(other, one)
     if first_inside == second_inside:
         mine, theirs = first_collision(one, other) or ("", "")
@@ -231,7 +236,7 @@ def _pair(first: str, one: Region, second: str, other: Region, editing: Editing)
             f"{first}+{second}",
             f"lanes {first!r} and {second!r} collide on {mine!r} and {theirs!r}, so they never run side by side;"
             " make their trees disjoint",
-            editing.at("lanes", "trees", first),
+            editing.for_key("lanes", "trees", first),
         )
     inner, outer = (first, second) if first_inside else (second, first)
     return _finding(
@@ -239,7 +244,7 @@ def _pair(first: str, one: Region, second: str, other: Region, editing: Editing)
         inner,
         f"every path of lane {inner!r} lies inside lane {outer!r}, so they never run side by side;"
         f" take it out of the tree of {outer!r}, or make {outer!r} exclusive",
-        editing.at("lanes", "trees", outer),
+        editing.for_key("lanes", "trees", outer),
     )
 
 
@@ -247,10 +252,12 @@ def _unread(written: Iterable[Key]) -> Iterator[Finding]:
     for key in unread_keys(written):
         name = key_text(key)
         detail = f"{name} is set, and nothing in this version of dos reads it: it decides nothing"
-        yield _finding(Kind.POLICY_UNREAD, name, detail, edit.drop([str(part) for part in key]))
+        yield _finding(
+            Kind.POLICY_UNREAD, name, detail, edit.unset_command([str(part) for part in key])
+        )
 
 
-def _dangling_references(config: Config, editing: Editing) -> Iterator[Finding]:
+def _dangling_references(config: Config, editing: EditCommands) -> Iterator[Finding]:
     declared = {comparison_key(name) for name in config.roster()}
     for token, reason in config.reasons.items():
         for reference in reason.see_also:
@@ -261,7 +268,7 @@ def _dangling_references(config: Config, editing: Editing) -> Iterator[Finding]:
                 Kind.REASON_SEE_ALSO_DANGLES,
                 token,
                 f"reason {token} refers to lane {named[1]!r}, which is not declared",
-                editing.at("reasons", token, "see_also"),
+                editing.for_key("reasons", token, "see_also"),
             )
 
 

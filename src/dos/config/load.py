@@ -20,7 +20,7 @@ LARGEST_BYTES = 1_000_000
 MOST_KEY_PARTS = 200  # the time to parse a dotted key grows with the square of its parts
 
 # Keys that hold a list and may be written as one string.
-_LONE = {
+_STRING_OR_LIST = {
     "stamp": ("subject_dirs",),
     "data_class": (
         "trajectory_patterns",
@@ -68,7 +68,7 @@ def load(root: Path, *, lenient: bool = False) -> LoadedConfig:
     except ConfigInvalid as error:
         if not lenient:
             raise
-        return _without(path, Problem(message=error.message, hint=error.hint))
+        return _defaults_with_problem(path, Problem(message=error.message, hint=error.hint))
     return (
         LoadedConfig(config=Config(), path=None)
         if text is None
@@ -83,8 +83,8 @@ def parse(text: str, path: Path, *, lenient: bool = False) -> LoadedConfig:
     except ConfigInvalid as error:
         if not lenient:
             raise
-        return _without(path, Problem(message=error.message, hint=error.hint))
-    shaped = _shaped(raw)
+        return _defaults_with_problem(path, Problem(message=error.message, hint=error.hint))
+    shaped = _normalised(raw)
     try:
         config = msgspec.convert(shaped, Config)
     except msgspec.ValidationError as error:
@@ -207,28 +207,29 @@ def _check_key_parts(text: str, path: Path) -> None:
         at += len(part)
 
 
-def _shaped(raw: dict[str, Any]) -> dict[str, Any]:
+def _normalised(raw: dict[str, Any]) -> dict[str, Any]:
     """The tables in the one form that the records have, where the file may use several."""
     # An empty [lanes] declares nothing, so it does not replace anything.
     shaped = {name: value for name, value in raw.items() if not (name == "lanes" and value == {})}
-    for table, keys in _LONE.items():
+    for table, keys in _STRING_OR_LIST.items():
         if table in shaped:
-            shaped[table] = _listed(shaped[table], keys)
+            shaped[table] = _strings_as_lists(shaped[table], keys)
     for table in ("reasons", "intervention"):
         if isinstance(shaped.get(table), dict):
             shaped[table] = {
-                token: _listed(body, ("see_also",)) for token, body in shaped[table].items()
+                token: _strings_as_lists(body, ("see_also",))
+                for token, body in shaped[table].items()
             }
     reasons = shaped.get("reasons")
     if isinstance(reasons, dict) and "morphology" in reasons and "morphology" not in raw:
         shaped["reasons"] = {
             token: body for token, body in reasons.items() if token != "morphology"
         }
-        shaped["morphology"] = _rules(reasons["morphology"])
+        shaped["morphology"] = _morphology_rules(reasons["morphology"])
     return shaped
 
 
-def _listed(table: Any, keys: tuple[str, ...]) -> Any:
+def _strings_as_lists(table: Any, keys: tuple[str, ...]) -> Any:
     if not isinstance(table, dict):
         return table
     return {
@@ -237,7 +238,7 @@ def _listed(table: Any, keys: tuple[str, ...]) -> Any:
     }
 
 
-def _rules(written: Any) -> Any:
+def _morphology_rules(written: Any) -> Any:
     """Morphology rules are tables, pairs, or one table of substring = category."""
     if isinstance(written, dict):
         return [
@@ -292,5 +293,5 @@ def _without_effect(raw: dict[str, Any], config: Config, path: Path) -> dict[Key
     return found
 
 
-def _without(path: Path, problem: Problem) -> LoadedConfig:
+def _defaults_with_problem(path: Path, problem: Problem) -> LoadedConfig:
     return LoadedConfig(config=Config(), path=path, problems=(problem,))

@@ -21,7 +21,7 @@ from dos.loop.verdicts.efficiency import Policy as Efficiency
 from dos.loop.verdicts.liveness import Policy as Liveness
 from dos.loop.verdicts.noop_budget import Policy as NoopStreak
 from dos.loop.verdicts.productivity import Policy as Productivity
-from dos.reasons.policy import MORPHOLOGY, MorphologyRule, Reason, built_in
+from dos.reasons.policy import MORPHOLOGY, MorphologyRule, Reason, built_in_tokens
 from dos.regions import Region
 from dos.units.policy import Grammar as Enumerate
 from dos.units.policy import Lifecycle, Plans, Transition
@@ -239,7 +239,7 @@ class Config(Table, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         if self.reasons:
-            _check_tokens("reasons", self.reasons, built_in())
+            _check_tokens("reasons", self.reasons, built_in_tokens())
         _check_tokens("intervention", self.intervention, BUILT_IN_RUNGS)
         ranks = {rank: token for token, rank in BUILT_IN_RUNGS.items()}
         for token, rung in self.intervention.items():

@@ -7,13 +7,13 @@ import msgspec
 from msgspec import Struct
 
 from dos.config.load import LoadedConfig
-from dos.config.toml_text import key_text, line_of, value_text, without_password
+from dos.config.toml_text import key_text, line_of, mask_password, value_text
 from dos.fields import Key
 
 DEFAULT = "default"
 
 
-class Row(Struct, frozen=True, kw_only=True):
+class Setting(Struct, frozen=True, kw_only=True):
     key: str  # as it is typed: supervise.target
     value: Any  # plain data; None is a key that is not set
     origin: str  # dos.toml:12, or default
@@ -24,7 +24,7 @@ class Row(Struct, frozen=True, kw_only=True):
         return value_text(self.value)
 
 
-def rows(loaded: LoadedConfig) -> list[Row]:
+def list_settings(loaded: LoadedConfig) -> list[Setting]:
     """One row a key, in the order of the tables; an entry of a table of names is a row of its own."""
     lines = loaded.origins
     name = loaded.path.name if loaded.path else ""
@@ -37,16 +37,16 @@ def rows(loaded: LoadedConfig) -> list[Row]:
         if key[0] == "lanes" and line is None:
             line = line_of(lines, ("lanes",)) if _says_anything(lines, "lanes") else None
         if key == ("store", "url"):
-            value = without_password(value)
+            value = mask_password(value)
         found.append(
-            Row(
+            Setting(
                 key=key_text(key), value=value, origin=DEFAULT if line is None else f"{name}:{line}"
             )
         )
     return found
 
 
-def as_json(shown: list[Row]) -> list[dict[str, Any]]:
+def as_json(shown: list[Setting]) -> list[dict[str, Any]]:
     return [{"key": row.key, "value": row.value, "origin": row.origin} for row in shown]
 
 

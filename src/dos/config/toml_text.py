@@ -19,7 +19,7 @@ _SPACE = re.compile(r"[ \t\r]+")
 _GAP = re.compile(r"(?:[ \t\r\n]+|#[^\n]*)+")
 
 
-def quoted(text: str) -> str:
+def toml_string(text: str) -> str:
     """A TOML basic string. JSON's escapes are TOML's, but for DEL."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
@@ -31,7 +31,9 @@ def key_text(key: Key) -> str:
         if isinstance(part, int):
             written += f"[{part}]"
         else:
-            written += ("." if written else "") + (part if _BARE.fullmatch(part) else quoted(part))
+            written += ("." if written else "") + (
+                part if _BARE.fullmatch(part) else toml_string(part)
+            )
     return written
 
 
@@ -42,7 +44,7 @@ def value_text(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
-        return quoted(value)
+        return toml_string(value)
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
         return str(int(value))
     # Loops, not generators: one frame a level, so that whatever could be parsed can be written.
@@ -178,12 +180,12 @@ def _unescaped(written: str) -> str:
     return key
 
 
-def without_password(url: str) -> str:
+def mask_password(url: str) -> str:
     """A store's URL as it may be shown."""
     return re.sub(r"(?<=password=)[^&]*", "***", _with_password(url, ":***@"))
 
 
-def passwordless(url: str) -> str:
+def strip_password(url: str) -> str:
     """A store's URL with which a program asks for the password itself."""
     place, mark, query = _with_password(url, "@").partition("?")
     kept = [part for part in query.split("&") if part and "password" not in part.partition("=")[0]]

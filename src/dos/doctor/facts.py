@@ -54,11 +54,11 @@ class Facts(Struct, frozen=True, kw_only=True):
 
 def gather(world: World) -> Facts:
     place, loaded = world.workspace, world.loaded_config
-    seen = _or_none(lambda: git.repository(world)) or git.Repository(
+    seen = _or_none(lambda: git.repository(world)) or git.RepositoryFacts(
         version=Unknown("it does not answer")
     )
     git_version = "" if isinstance(seen.version, Unknown) else ".".join(map(str, seen.version))
-    units = _or_none(lambda: {(unit.plan, unit.id) for unit in plans.every(world)})
+    units = _or_none(lambda: {(unit.plan, unit.id) for unit in plans.all_units(world)})
     programs = {
         name: None if isinstance(said, Unknown) else said
         for name, said in agents.versions(world).items()
@@ -80,7 +80,7 @@ def gather(world: World) -> Facts:
         units=None if units is None else len(units),
         verifiability=_verifiability(seen.commits, units or set(), world.config),
         agents=programs,
-        journal=store.facts(world),
+        journal=store.journal_facts(world),
         free_bytes=_or_none(lambda: filesystem.room(place.state).free_bytes),
         kernel_files=[name for name in KERNEL_FILES if (place.root / name).is_file()],
         predicates=["disjointness", "self-modify", *plugins.installed_names(plugins.PREDICATES)],

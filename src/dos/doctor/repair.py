@@ -13,19 +13,19 @@ from dos.world import World
 ONLY_SHOWN = "a dry run changes nothing"
 
 
-def mend(world: World, open_journal: Callable[[], Store], *, dry_run: bool) -> list[Repair]:
+def repair(world: World, open_journal: Callable[[], Store], *, dry_run: bool) -> list[Repair]:
     return [
-        *_tried(
+        *_run_step(
             "revoke the leases of dead processes",
-            lambda: _free_lanes(world, open_journal, dry_run=dry_run),
+            lambda: _revoke_dead_leases(world, open_journal, dry_run=dry_run),
         ),
-        *_tried(
+        *_run_step(
             "forget worktrees that are gone", lambda: _forget_worktrees(world, dry_run=dry_run)
         ),
     ]
 
 
-def _tried(what: str, step: Callable[[], list[Repair]]) -> list[Repair]:
+def _run_step(what: str, step: Callable[[], list[Repair]]) -> list[Repair]:
     """One step that cannot be done does not keep the others from being done."""
     try:
         return step()
@@ -34,9 +34,11 @@ def _tried(what: str, step: Callable[[], list[Repair]]) -> list[Repair]:
         return [Repair(kind="NOT_TRIED", what=what, done=False, why_not=why)]
 
 
-def _free_lanes(world: World, open_journal: Callable[[], Store], *, dry_run: bool) -> list[Repair]:
+def _revoke_dead_leases(
+    world: World, open_journal: Callable[[], Store], *, dry_run: bool
+) -> list[Repair]:
     """Revoke the leases of processes that are gone."""
-    gone = leases.abandoned(world)
+    gone = leases.dead_leases(world)
     if not gone:
         return []
     if dry_run or world.loaded_config.problems:
@@ -56,13 +58,13 @@ def _revoke(store: Store, lease: Lease) -> Repair:
 
 
 def _repair(lease: Lease, *, done: bool, why_not: str = "") -> Repair:
-    what = f"revoke the lease of process {lease.pid} on {leases.named(lease)} (fence {lease.fence})"
+    what = f"revoke the lease of process {lease.pid} on {leases.lease_name(lease)} (fence {lease.fence})"
     return Repair(kind="LEASE_HOLDER_GONE", what=what, done=done, why_not=why_not)
 
 
 def _forget_worktrees(world: World, *, dry_run: bool) -> list[Repair]:
     """Git's entries for worktrees that are not there; git itself keeps those that are locked."""
-    stale = worktrees.stale(world)
+    stale = worktrees.stale_worktrees(world)
     if not stale:
         return []
     if not dry_run:

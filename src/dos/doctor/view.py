@@ -10,22 +10,22 @@ from dos.config.lint import Severity
 from dos.config.schema import Config
 from dos.doctor.facts import Facts
 from dos.doctor.subjects.configuration import OVERLAP_POLICIES
-from dos.doctor.subjects.disk import sized
+from dos.doctor.subjects.disk import format_bytes
 from dos.doctor.subjects.finding import Finding
 from dos.text import join_some, last_output_lines, plural
 
 MOST_OF_A_KIND = 20
 
 
-class OfAKind(Protocol):
+class HasKind(Protocol):
     @property
     def kind(self) -> str: ...
 
 
-Found = TypeVar("Found", bound=OfAKind)
+AnyFinding = TypeVar("AnyFinding", bound=HasKind)
 
 
-def first_of_each_kind(findings: Sequence[Found]) -> Iterator[tuple[Found, str]]:
+def first_of_each_kind(findings: Sequence[AnyFinding]) -> Iterator[tuple[AnyFinding, str]]:
     """Those that are shown, each with what has to be said after it: nothing, or how many are left out."""
     all_of = Counter(finding.kind for finding in findings)
     seen: Counter[str] = Counter()
@@ -213,7 +213,7 @@ def _groups(report: Report) -> dict[str, list[tuple[str, str]]]:
     agents = [f"{name} {version or '(version unknown)'}" for name, version in facts.agents.items()]
     exclusive = f"; alone: {join_some(config.lanes.exclusive)}" if config.lanes.exclusive else ""
     units = "unread" if facts.units is None else plural(facts.units, "unit")
-    room = "unknown" if facts.free_bytes is None else f"{sized(facts.free_bytes)} free"
+    room = "unknown" if facts.free_bytes is None else f"{format_bytes(facts.free_bytes)} free"
     return {
         "This machine": [
             ("dos", f"{facts.dos_version} on Python {facts.python}, {facts.platform}"),
@@ -261,5 +261,5 @@ def _journal_line(facts: Facts) -> str:
         return f"{journal.url}: none yet"
     if journal.events is None:
         return f"{journal.url}: cannot be read"
-    size = "" if journal.size_bytes is None else f", {sized(journal.size_bytes)}"
+    size = "" if journal.size_bytes is None else f", {format_bytes(journal.size_bytes)}"
     return f"{journal.url}: {journal.events:,} events{size}"

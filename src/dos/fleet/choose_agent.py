@@ -106,7 +106,7 @@ def _spent(verdict: budget.Verdict) -> NoRoom:
 def _gated(gate: Gated, limits: Quota, told: list[Fact]) -> NoRoom:
     found = limits.limits.get(gate.key.path)
     asks: list[AnyQuestion] = (
-        [resources.about_limit(found)] if found and _wants_a_person(gate, found) else []
+        [resources.limit_question(found)] if found and _wants_a_person(gate, found) else []
     )
     is_login = found is not None and found.ending == Ending.AUTH
     return NoRoom(

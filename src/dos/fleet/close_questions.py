@@ -7,17 +7,17 @@ from dos.fleet.state import held_units
 from dos.limits import quota
 from dos.questions import state
 from dos.questions.added import Added
-from dos.questions.catalog import Unrecognised
+from dos.questions.catalog import UnknownQuestion
 from dos.questions.lanes import LaneFailed, LaneStopped, UnitsFailed
 from dos.questions.resources import (
     BaselineFailed,
     BudgetSpent,
     LimitDoubted,
     LimitReached,
-    about_limit,
+    limit_question,
 )
 from dos.questions.runs import HaltProposed, RunStopped, Spinning
-from dos.questions.state import Closing, Standing
+from dos.questions.state import OpenQuestion, PendingClose
 from dos.questions.texts import PlanChanged, SettingsChanged
 from dos.questions.units import Incident, LandingBlocked, LandingConflict, UnitHeld, UnitUndone
 
@@ -25,21 +25,23 @@ from dos.questions.units import Incident, LandingBlocked, LandingConflict, UnitH
 _SETTLED = (BaselineFailed, LimitReached, LimitDoubted)
 
 
-def closings(seen: Seen) -> list[Closing]:
+def closings(seen: Seen) -> list[PendingClose]:
     """The open questions that expire now, each with what is taken for it."""
-    due = state.due(seen.answers, seen.now_ms, started_ms=seen.state.started_ms)
+    due = state.expired_questions(seen.answers, seen.now_ms, started_ms=seen.state.started_ms)
     over = {asked.raised.id for asked in due}
     found = []
     for asked in seen.answers.open.values():
         question = asked.question
         if question.id in over or _is_unused(seen, asked):
-            found.append(Closing(asked=asked, choice=question.closed_with(seen.resting)))
+            found.append(
+                PendingClose(asked=asked, choice=question.choice_without_answer(seen.resting))
+            )
         elif not isinstance(question, _SETTLED) and (why := _cause_gone(seen, asked)):
-            found.append(Closing(asked=asked, choice=question.settled_as, reason=why))
+            found.append(PendingClose(asked=asked, choice=question.settled_choice, reason=why))
     return found
 
 
-def settled(seen: Seen) -> list[Standing]:
+def settled(seen: Seen) -> list[OpenQuestion]:
     """The open questions that something else has answered: a test passes by now, a limit does not hold any more."""
     standing = [
         asked for asked in seen.answers.open.values() if isinstance(asked.question, _SETTLED)
@@ -47,7 +49,7 @@ def settled(seen: Seen) -> list[Standing]:
     return [asked for asked in standing if _cause_gone(seen, asked)]
 
 
-def _cause_gone(seen: Seen, asked: Standing) -> str:
+def _cause_gone(seen: Seen, asked: OpenQuestion) -> str:
     """Why nobody need answer any more; empty: the question still stands."""
     question = asked.question
     match question:
@@ -65,7 +67,7 @@ def _cause_gone(seen: Seen, asked: Standing) -> str:
             return "the test passes" if question.id in seen.baseline.passed else ""
         case LimitReached() | LimitDoubted():
             limit = seen.limits.get(question.key.path)
-            holds = limit is not None and limit.ending and about_limit(limit).id == question.id
+            holds = limit is not None and limit.ending and limit_question(limit).id == question.id
             return "" if holds else "the limit does not hold any more"
         case HaltProposed() | RunStopped():
             return ""  # the journal's state closes them with the event that ends their cause
@@ -81,14 +83,14 @@ def _cause_gone(seen: Seen, asked: Standing) -> str:
             | Spinning()
             | BudgetSpent()
             | Added()
-            | Unrecognised()
+            | UnknownQuestion()
         ):
             return ""  # only an answer or its time ends them
         case _:
             assert_never(question)
 
 
-def _is_unused(seen: Seen, asked: Standing) -> bool:
+def _is_unused(seen: Seen, asked: OpenQuestion) -> bool:
     """It is about a limit that holds, and that no agent of these lanes would meet."""
     question = asked.question
     if not isinstance(question, LimitReached | LimitDoubted):

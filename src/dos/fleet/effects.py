@@ -378,7 +378,7 @@ class Complain(Effect[None], frozen=True, kw_only=True):
 class LetExpire(Effect[None], frozen=True, kw_only=True):
     """Answer a question that nobody answered in time as was announced, unless somebody was quicker."""
 
-    asked: state.Standing
+    asked: state.OpenQuestion
     choice: str = ""
     reason: str = ""
 

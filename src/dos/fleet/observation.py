@@ -27,7 +27,7 @@ from dos.loop.verdicts.liveness import Answer as Liveness
 from dos.questions import subject
 from dos.questions.catalog import AnyQuestion
 from dos.questions.lanes import FailedUnit, LaneFailed, LaneStopped, UnitsFailed
-from dos.questions.state import Decisions, held
+from dos.questions.state import Decisions, waiting_subjects
 from dos.questions.units import UnitUndone
 from dos.units.unit import Unit
 
@@ -188,7 +188,7 @@ class Seen(Struct, frozen=True, kw_only=True, dict=True):
         policy = self.config.supervise
         # Never so long that the deaths that are allowed would not fit into the period.
         longest_ms = policy.restart_period_seconds * 1000 / (2 * self._most_deaths)
-        pauses = backoff.exponential(policy.restart_backoff_seconds * 1000, cap=longest_ms)
+        pauses = backoff.exponential_backoff(policy.restart_backoff_seconds * 1000, cap=longest_ms)
         return self.starts(lane).at_ms + int(pauses.delay(len(recent)))
 
     def _recent_deaths(self, lane: str) -> list[int]:
@@ -226,7 +226,7 @@ class Seen(Struct, frozen=True, kw_only=True, dict=True):
         answered = self.answers.answered.get(question.id)
         if answered is None:
             return False
-        goes_on = answered.taken is not None and answered.taken.goes_on
+        goes_on = answered.taken is not None and answered.taken.releases
         return goes_on or answered.answered_ms < self.state.started_ms
 
     def about_stop(self, lane: str) -> LaneStopped | UnitsFailed | None:
@@ -253,7 +253,7 @@ class Seen(Struct, frozen=True, kw_only=True, dict=True):
         """The units of a lane that were tried in vain, by its last run or a short while ago, and nobody was asked about
         but by the question `besides`."""
         names = dict.fromkeys([*tried, *(rest.unit_id for rest in self.backlogs[lane].resting)])
-        asked_about = held(self.answers, besides=besides)
+        asked_about = waiting_subjects(self.answers, besides=besides)
         failed = []
         for name in names:
             unit = self.state.units.get(name, folded.Unit())

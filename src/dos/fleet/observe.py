@@ -21,7 +21,7 @@ from dos.limits import quota
 from dos.limits.quota import Limit
 from dos.questions.catalog import AnyQuestion
 from dos.questions.lanes import LaneFailed
-from dos.questions.resources import about_limit
+from dos.questions.resources import limit_question
 from dos.questions.runs import Spinning
 from dos.times import utc_datetime
 
@@ -155,7 +155,7 @@ def questions(seen: Seen) -> Iterator[AnyQuestion]:
     ]
     found += [seen.baseline.question] if seen.baseline.question else []
     found += [question for room in seen.roomless.values() for question in room.questions]
-    found += [about_limit(limit) for limit in _of_people(seen)]
+    found += [limit_question(limit) for limit in _of_people(seen)]
     found += seen.changed_texts
     found += [question for lane in seen.backlogs if (question := seen.about_stop(lane))]
     fresh = {question.id: question for question in found if not seen.answers.knows(question.id)}

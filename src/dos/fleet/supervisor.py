@@ -67,8 +67,8 @@ class Fleet(Struct, frozen=True, kw_only=True):
     dying: list[LaneFailed] = []  # the lanes to be given up on, each as the question about it
     told: list[envelope.Fact] = []  # what people are to be warned of
     questions: list[AnyQuestion] = []  # for people, and not asked yet
-    due: list[state.Closing] = []  # whose time to be answered is over
-    settled: list[state.Standing] = []  # whose cause is gone
+    due: list[state.PendingClose] = []  # whose time to be answered is over
+    settled: list[state.OpenQuestion] = []  # whose cause is gone
     logged_in: list[Limit] = []  # that nobody was logged in for, and somebody has logged in since
     runs: dict[str, LiveRun] = {}  # by lane
     incidents: list[limits.IncidentFound] = []  # not written down yet
@@ -205,7 +205,7 @@ class Supervisor:
                 effects.LetExpire(asked=closing.asked, choice=closing.choice, reason=closing.reason)
             )
         for asked in fleet.settled:
-            yield from self._record_once(state.settling(asked))
+            yield from self._record_once(state.settle_entry(asked))
         for limit in fleet.logged_in:
             yield from self._record_once(
                 quota.lifting(limit, reason=f"{logins.program(limit.key.vendor)} logged in")
@@ -286,7 +286,7 @@ class Supervisor:
         yield from self._note(streams.spawn(lane), fact)
 
     def _ask(self, question: AnyQuestion) -> Steps[None]:
-        entry = state.raising(question)
+        entry = state.raise_entry(question)
         yield from do(effects.Record(stream=entry.stream, fact=entry.body, key=state.RAISED))
 
     def _say(self, fact: envelope.Fact) -> Steps[None]:

@@ -18,7 +18,7 @@ from dos.loop import tokens
 from dos.questions import subject
 from dos.questions.catalog import AnyQuestion
 from dos.questions.resources import BaselineFailed
-from dos.questions.state import Answered, Standing
+from dos.questions.state import AnsweredQuestion, OpenQuestion
 from dos.questions.texts import PlanChanged
 from dos.text import comparison_key, plural
 from dos.times import utc_datetime
@@ -155,7 +155,7 @@ def _holds(question: AnyQuestion, lane: str) -> bool:
     return not {subject.Fleet(), subject.Lane(lane)}.isdisjoint(question.waits)
 
 
-def of_question(asked: Standing, held: str) -> Waiting:
+def of_question(asked: OpenQuestion, held: str) -> Waiting:
     """`held` is the lane or the unit that waits for the answer."""
     return _waiting_for(asked.question, held, since=utc_datetime(asked.at_ms))
 
@@ -329,7 +329,7 @@ def _of_possible_question(seen: Seen, question: AnyQuestion, held: str) -> Waiti
 
 
 def _of_hold(unit: Unit, hold: Hold) -> Waiting:
-    if isinstance(hold.asked, Answered):
+    if isinstance(hold.asked, AnsweredQuestion):
         command = f"dos up --retry {quote(unit.name)}"
         since = utc_datetime(hold.asked.answered_ms)
         return Waiting(

@@ -5,7 +5,7 @@ from hashlib import sha256
 from typing import ClassVar, Self
 
 from dos.choices import ChoiceName
-from dos.questions.question import Choice, Question, name
+from dos.questions.question import Choice, Question, question_id
 
 
 class Added(Question, frozen=True, kw_only=True):
@@ -23,10 +23,10 @@ class Added(Question, frozen=True, kw_only=True):
         """`answered` are the ids of the questions that were answered."""
         subject = f"{lane}-{sha256(text.encode()).hexdigest()[:8]}"
         ordinal = 1
-        while name(kind.lower(), subject, ordinal) in answered:
+        while question_id(kind.lower(), subject, ordinal) in answered:
             ordinal += 1
         return cls(
-            id=name(kind.lower(), subject, ordinal),
+            id=question_id(kind.lower(), subject, ordinal),
             text=text,
             kind=kind.upper(),
             lane=lane,

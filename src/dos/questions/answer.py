@@ -6,17 +6,19 @@ from dos.errors import BadInput, Conflict
 from dos.journal import fold, streams
 from dos.journal.store import Store
 from dos.questions import state, subject
-from dos.questions.state import Answered, Decisions, Standing
+from dos.questions.state import AnsweredQuestion, Decisions, OpenQuestion
 from dos.text import join_some, quote, validated_name
 
 
-class Result(Struct, frozen=True, kw_only=True):
-    answered: Answered
+class AnswerResult(Struct, frozen=True, kw_only=True):
+    answered: AnsweredQuestion
     ours: bool  # this answer was written; else somebody was quicker, and nothing was
     released: list[str] = field(default_factory=list)  # what waited for it and for nothing else
 
 
-def find(store: Store, decision: str, known: Decisions | None = None) -> Standing | Answered:
+def find_question(
+    store: Store, decision: str, known: Decisions | None = None
+) -> OpenQuestion | AnsweredQuestion:
     """By its id, among those that are `known`; of one that was answered long ago its own stream still tells."""
     known = known or fold.current(store, Decisions)[0]
     if asked := known.open.get(decision):
@@ -26,19 +28,19 @@ def find(store: Store, decision: str, known: Decisions | None = None) -> Standin
     )
     found = written.open.get(decision) or written.answered.get(decision)
     if found is None:
-        raise BadInput(f"there is no decision {quote(decision)}", hint=_open(known))
+        raise BadInput(f"there is no decision {quote(decision)}", hint=_open_hint(known))
     return found
 
 
-def numbered(known: Decisions, number: int) -> str:
+def id_by_number(known: Decisions, number: int) -> str:
     """The id of one in the list. Only to look at: the list may have moved since it was printed."""
-    names = [asked.raised.id for asked in state.in_order(known)]
+    names = [asked.raised.id for asked in state.urgent_first(known)]
     if not 1 <= number <= len(names):
-        raise BadInput(f"there is no decision number {number}", hint=_open(known))
+        raise BadInput(f"there is no decision number {number}", hint=_open_hint(known))
     return names[number - 1]
 
 
-def choice_of(asked: Standing | Answered, choice: str) -> str:
+def validated_choice(asked: OpenQuestion | AnsweredQuestion, choice: str) -> str:
     names = [each.name for each in asked.raised.choices]
     if not names:
         question = asked.question
@@ -54,30 +56,32 @@ def choice_of(asked: Standing | Answered, choice: str) -> str:
     return choice
 
 
-def answer(store: Store, asked: Standing | Answered, choice: str, *, by: str) -> Result:
-    if isinstance(asked, Answered):
-        return Result(answered=asked, ours=False)
+def answer(
+    store: Store, asked: OpenQuestion | AnsweredQuestion, choice: str, *, by: str
+) -> AnswerResult:
+    if isinstance(asked, AnsweredQuestion):
+        return AnswerResult(answered=asked, ours=False)
     waiting, _ = fold.current(store, Decisions)
     try:
-        store.append_all(state.answering(asked, choice_of(asked, choice), by=by))
+        store.append_all(state.answer_entries(asked, validated_choice(asked, choice), by=by))
     except Conflict:
-        return Result(answered=_answered(store, asked), ours=False)
+        return AnswerResult(answered=_answered(store, asked), ours=False)
     answered = _answered(store, asked)
-    goes_on = answered.taken is not None and answered.taken.goes_on
-    released = state.released(waiting, asked.raised.id) if goes_on else ()
-    return Result(answered=answered, ours=True, released=sorted(subject.words(released)))
+    goes_on = answered.taken is not None and answered.taken.releases
+    released = state.released_by(waiting, asked.raised.id) if goes_on else ()
+    return AnswerResult(answered=answered, ours=True, released=sorted(subject.to_words(released)))
 
 
-def _answered(store: Store, asked: Standing) -> Answered:
-    found = find(store, asked.raised.id)
-    if isinstance(found, Standing):
+def _answered(store: Store, asked: OpenQuestion) -> AnsweredQuestion:
+    found = find_question(store, asked.raised.id)
+    if isinstance(found, OpenQuestion):
         raise Conflict(
             f"the question {asked.raised.id} changed while it was answered", hint="Try again."
         )
     return found
 
 
-def _open(waiting: Decisions) -> str:
+def _open_hint(waiting: Decisions) -> str:
     return (
         f"These wait: {join_some(waiting.open)}."
         if waiting.open

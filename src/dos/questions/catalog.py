@@ -17,7 +17,7 @@ from dos.questions.texts import PlanChanged, SettingsChanged
 from dos.questions.units import Incident, LandingBlocked, LandingConflict, UnitHeld, UnitUndone
 
 
-class Unrecognised(Question, frozen=True, kw_only=True):
+class UnknownQuestion(Question, frozen=True, kw_only=True):
     """A question that another version of the program asked. What waits for it is held; any answer releases it."""
 
     record: Record
@@ -25,7 +25,7 @@ class Unrecognised(Question, frozen=True, kw_only=True):
     @property
     def choices(self) -> tuple[Choice, ...]:
         offered = self.record.choices.items()
-        return tuple(Choice(name=name, meaning=meaning, goes_on=True) for name, meaning in offered)
+        return tuple(Choice(name=name, meaning=meaning, releases=True) for name, meaning in offered)
 
     @property
     def otherwise(self) -> str:
@@ -63,7 +63,7 @@ AnyQuestion = (
     | LimitDoubted
     | BudgetSpent
     | Added
-    | Unrecognised
+    | UnknownQuestion
 )
 
 _BY_ABOUT: Mapping[str, type[AnyQuestion]] = {
@@ -78,14 +78,14 @@ _BY_ABOUT: Mapping[str, type[AnyQuestion]] = {
 
 def encode(question: AnyQuestion) -> Record:
     """As it is written to the journal; `decode` gives an equal question back."""
-    if isinstance(question, Unrecognised):
+    if isinstance(question, UnknownQuestion):
         return question.record
     return Record(
         id=question.id,
         about=question.about,
         question=question.text,
         choices={choice.name: choice.meaning for choice in question.choices},
-        waits=subject.words(question.waits),
+        waits=subject.to_words(question.waits),
         expires_ms=question.expires_ms,
         otherwise=question.otherwise,
         until_start=question.until_start,
@@ -107,12 +107,12 @@ def decode(record: Record) -> AnyQuestion:
 def _unrecognised(record: Record) -> AnyQuestion:
     lane = str(record.detail.get("lane", ""))
     run_id = str(record.detail.get("run_id", ""))
-    return Unrecognised(**_heading(record), lane=lane, run_id=run_id, record=record)
+    return UnknownQuestion(**_heading(record), lane=lane, run_id=run_id, record=record)
 
 
 def _class_of(record: Record, waits: Iterable[Subject]) -> type[AnyQuestion] | None:
     """Two are about a lane that stopped: the lane waits, or only the units that failed do."""
-    if record.about == LaneStopped.about and subject.units(waits):
+    if record.about == LaneStopped.about and subject.unit_names(waits):
         return UnitsFailed
     return _BY_ABOUT.get(record.about)
 

@@ -16,7 +16,7 @@ from dos.questions.question import (
     Record,
     SetAside,
     clear_units,
-    name,
+    question_id,
 )
 from dos.text import join_some, plural
 
@@ -37,7 +37,7 @@ class LaneFailed(Question, frozen=True, kw_only=True):
     def ask(cls, lane: str, reason: str, *, ordinal: int = 1) -> Self:
         """`ordinal` counts how often the lane was given up on."""
         return cls(
-            id=name(cls.about, lane, ordinal),
+            id=question_id(cls.about, lane, ordinal),
             text=f"The workers of lane {lane} keep dying: {reason}. What now?",
             waits=(subject.Lane(lane),),
             until_start=True,
@@ -51,8 +51,8 @@ class LaneFailed(Question, frozen=True, kw_only=True):
             Choice(
                 name=ChoiceName.RETRY,
                 meaning=_WORKED_ON,
-                goes_on=True,
-                brings=(ClearLane(lane=self.lane),),
+                releases=True,
+                effects=(ClearLane(lane=self.lane),),
             ),
             Choice(name=ChoiceName.LEAVE, meaning=_STAYS),
         )
@@ -88,7 +88,7 @@ class _StoppedRun(Question, frozen=True, kw_only=True):
 
     @classmethod
     def id_of(cls, run_id: str) -> str:
-        return name(cls.about, run_id, 1)
+        return question_id(cls.about, run_id, 1)
 
     @classmethod
     def fields_of(cls, record: Record) -> dict[str, Any]:
@@ -124,7 +124,7 @@ class _StoppedRun(Question, frozen=True, kw_only=True):
             ClearLane(lane=self.lane),
             *clear_units(self.units, self.lane),
         )
-        return Choice(name=ChoiceName.RETRY, meaning=meaning, goes_on=True, brings=brings)
+        return Choice(name=ChoiceName.RETRY, meaning=meaning, releases=True, effects=brings)
 
 
 class LaneStopped(_StoppedRun, frozen=True, kw_only=True):

@@ -58,20 +58,20 @@ class Choice(Struct, frozen=True, kw_only=True):
 
     name: str
     meaning: str
-    goes_on: bool = (
+    releases: bool = (
         False  # what waited for the answer is released; after any other answer it stays as it is
     )
-    brings: tuple[Consequence, ...] = ()  # written in the same transaction as the answer
+    effects: tuple[Consequence, ...] = ()  # written in the same transaction as the answer
     sets_aside: SetAside | None = None
 
     @property
     def clears(self) -> tuple[str, ...]:
         """The units whose cooldown is over with it."""
-        return tuple(each.unit for each in self.brings if isinstance(each, ClearUnit))
+        return tuple(each.unit for each in self.effects if isinstance(each, ClearUnit))
 
     def consequences(self, *, by_person: bool) -> list[Consequence]:
         """What is written with the answer, by a person or by a question that expires."""
-        return [each for each in self.brings if by_person or not isinstance(each, ClearUnit)]
+        return [each for each in self.effects if by_person or not isinstance(each, ClearUnit)]
 
 
 class Record(Struct, frozen=True, kw_only=True):
@@ -122,7 +122,7 @@ class Question(Struct, frozen=True, kw_only=True):
         return ""
 
     @property
-    def settled_as(self) -> str:
+    def settled_choice(self) -> str:
         """What is written down as its answer once its cause is gone."""
         return self.choices[0].name
 
@@ -171,10 +171,10 @@ class Question(Struct, frozen=True, kw_only=True):
     @property
     def units(self) -> tuple[str, ...]:
         """The units that it is about: those that wait for the answer, and those that a retry would try."""
-        return tuple(subject.units(self.waits))
+        return tuple(subject.unit_names(self.waits))
 
     @property
-    def stands_for(self) -> frozenset[Subject]:
+    def subjects(self) -> frozenset[Subject]:
         """What waits for the answer, and the lane of that."""
         if self.waits and self.lane:
             return frozenset((*self.waits, subject.Lane(self.lane)))
@@ -195,21 +195,21 @@ class Question(Struct, frozen=True, kw_only=True):
         """None for an answer that it does not offer, such as the one that is written when its cause is gone."""
         return next((each for each in self.choices if each.name == name), None)
 
-    def text_of(self, unit: str) -> str:
+    def unit_fingerprint(self, unit: str) -> str:
         """The fingerprint of a unit when it was asked about; empty: it does not matter."""
         return ""
 
-    def closed_with(self, resting: Collection[str]) -> str:
+    def choice_without_answer(self, resting: Collection[str]) -> str:
         """The choice that is taken when nobody answers; `resting` are the units that are on cooldown then.
 
         A start retries what was asked about before it, but clears no cooldown: what still rests is left.
         """
-        if self.leaves_resting and not set(self.units).isdisjoint(resting):
+        if self.leaves_units_on_cooldown and not set(self.units).isdisjoint(resting):
             return ChoiceName.LEAVE
         return self.otherwise
 
     @property
-    def leaves_resting(self) -> bool:
+    def leaves_units_on_cooldown(self) -> bool:
         """Whether it is closed with `leave` while one of its units is on cooldown."""
         return self.until_start and bool(self.units) and self.choice(ChoiceName.LEAVE) is not None
 
@@ -224,7 +224,7 @@ def clear_units(names: Sequence[str], lane: str) -> tuple[ClearUnit, ...]:
     return tuple(ClearUnit(unit=name, lane=lane) for name in dict.fromkeys(names))
 
 
-def name(about: str, subject: str, ordinal: int) -> str:
+def question_id(about: str, subject: str, ordinal: int) -> str:
     """For example `lane-failed-api-1`: it can be typed, and two subjects never share one."""
     typed = "".join(
         c if c.isascii() and (c.isalnum() or c in "-._/:@+") else f"%{ord(c):x}." for c in subject

@@ -14,7 +14,7 @@ from dos.limits.budget import Measure, Row
 from dos.limits.quota import Key
 from dos.limits.quota import Limit as ProviderLimit
 from dos.questions import subject
-from dos.questions.question import Choice, LiftLimit, Question, Record, name
+from dos.questions.question import Choice, LiftLimit, Question, Record, question_id
 from dos.questions.subject import Subject
 from dos.times import utc_stamp
 from dos.verify.baseline import BLIND_ADVICE, Result
@@ -41,7 +41,7 @@ class BaselineFailed(Question, frozen=True, kw_only=True):
     @classmethod
     def ask(cls, check: Result) -> Self:
         return cls(
-            id=name(cls.about, check.host, check.ordinal),
+            id=question_id(cls.about, check.host, check.ordinal),
             text=f"{check.problem}. {BLIND_ADVICE}" if check.fault == "blind" else check.problem,
             waits=(subject.Host(check.host),),
             until_start=True,
@@ -56,7 +56,7 @@ class BaselineFailed(Question, frozen=True, kw_only=True):
         )
 
     @property
-    def checked(self) -> Checked:
+    def checked_subject(self) -> Checked:
         """What was checked: an answer holds for this alone."""
         return Checked(host=self.host, tree=self.tree, commands=self.commands)
 
@@ -68,9 +68,9 @@ class BaselineFailed(Question, frozen=True, kw_only=True):
             Choice(
                 name=ChoiceName.RETRY,
                 meaning="it is checked again, and agents start when it passes",
-                goes_on=True,
+                releases=True,
             ),
-            Choice(name=ChoiceName.START, meaning=started, goes_on=True),
+            Choice(name=ChoiceName.START, meaning=started, releases=True),
             Choice(name=ChoiceName.LEAVE, meaning=left),
         )
 
@@ -83,14 +83,14 @@ class BaselineFailed(Question, frozen=True, kw_only=True):
         return ChoiceName.PASSED
 
 
-class _OfLimit(Question, frozen=True, kw_only=True):
+class _LimitQuestion(Question, frozen=True, kw_only=True):
     waits_on: ClassVar[WaitsOn] = WaitsOn.LIMIT
     key: Key
     ending: str = ""
 
     @classmethod
     def _id(cls, found: ProviderLimit) -> str:
-        return name(cls.about, found.key.path, found.lifts + 1)
+        return question_id(cls.about, found.key.path, found.lifts + 1)
 
     @classmethod
     def fields_of(cls, record: Record) -> dict[str, Any]:
@@ -110,10 +110,12 @@ class _OfLimit(Question, frozen=True, kw_only=True):
 
     def _lift(self, named: str) -> Choice:
         lifted = (LiftLimit(key=self.key),)
-        return Choice(name=named, meaning="it is used again, at once", goes_on=True, brings=lifted)
+        return Choice(
+            name=named, meaning="it is used again, at once", releases=True, effects=lifted
+        )
 
 
-class LimitReached(_OfLimit, frozen=True, kw_only=True):
+class LimitReached(_LimitQuestion, frozen=True, kw_only=True):
     """A limit that no waiting clears."""
 
     about: ClassVar[str] = "limit"
@@ -146,7 +148,7 @@ class LimitReached(_OfLimit, frozen=True, kw_only=True):
         return ChoiceName.LEAVE
 
 
-class LimitDoubted(_OfLimit, frozen=True, kw_only=True):
+class LimitDoubted(_LimitQuestion, frozen=True, kw_only=True):
     """A limit that claims to last longer than any does."""
 
     about: ClassVar[str] = "limit_until"
@@ -173,7 +175,7 @@ class LimitDoubted(_OfLimit, frozen=True, kw_only=True):
         return ChoiceName.WAIT
 
 
-def about_limit(found: ProviderLimit) -> LimitReached | LimitDoubted:
+def limit_question(found: ProviderLimit) -> LimitReached | LimitDoubted:
     """The question about a limit that only a person can clear."""
     return LimitDoubted.ask(found) if quota.is_doubted(found) else LimitReached.ask(found)
 
@@ -197,7 +199,9 @@ class BudgetSpent(Question, frozen=True, kw_only=True):
     @classmethod
     def ask(cls, row: Row) -> Self:
         return cls(
-            id=name(cls.about, f"{row.scope}-{row.account}-{row.measure}", row.standing.asked + 1),
+            id=question_id(
+                cls.about, f"{row.scope}-{row.account}-{row.measure}", row.standing.asked + 1
+            ),
             text=f"The budget is spent: {row}. Raise it?",
             waits=(_spender(row.account),),
             expires_ms=row.ends_ms,
@@ -227,7 +231,7 @@ class BudgetSpent(Question, frozen=True, kw_only=True):
             Choice(
                 name=ChoiceName.RAISE,
                 meaning=f"up to {self.limit + self.by:g} {self.measure}",
-                goes_on=True,
+                releases=True,
             ),
             Choice(name=ChoiceName.STOP, meaning="what waits here ends"),
         ]

@@ -4,7 +4,7 @@ from typing import ClassVar, Self
 
 from dos.choices import ChoiceName
 from dos.loop import tokens
-from dos.questions.question import Choice, HaltRun, Question, name
+from dos.questions.question import Choice, HaltRun, Question, question_id
 
 _GOES_ON = "it goes on"
 
@@ -32,7 +32,7 @@ class Spinning(Question, frozen=True, kw_only=True):
 
     @classmethod
     def id_of(cls, run_id: str, ordinal: int) -> str:
-        return name(cls.about, run_id, ordinal)
+        return question_id(cls.about, run_id, ordinal)
 
     @property
     def choices(self) -> tuple[Choice, ...]:
@@ -82,7 +82,7 @@ class HaltProposed(Question, frozen=True, kw_only=True):
         subject = run_id or handle
         where = f" on lane {lane}" if lane else ""
         return cls(
-            id=name(cls.about, subject, position),
+            id=question_id(cls.about, subject, position),
             text=f"Stop {subject}{where}? Proposed because: {reason}",
             handle=handle,
             lane=lane,
@@ -120,7 +120,7 @@ class RunStopped(Question, frozen=True, kw_only=True):
     def ask(cls, *, run_id: str, lane: str, stop_reason: str, reason: str) -> Self:
         where = f" on lane {lane}" if lane else ""
         return cls(
-            id=name(cls.about, run_id, 1),
+            id=question_id(cls.about, run_id, 1),
             text=f"Run {run_id}{where} stopped and needs you: {tokens.words(stop_reason)}, {reason}",
             run_id=run_id,
             lane=lane,
@@ -148,5 +148,5 @@ def _halt(run_id: str, reason: str) -> Choice:
     return Choice(
         name=ChoiceName.HALT,
         meaning="its worker and its agent are stopped; the work is kept",
-        brings=(HaltRun(run_id=run_id, reason=reason),),
+        effects=(HaltRun(run_id=run_id, reason=reason),),
     )

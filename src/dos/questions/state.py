@@ -33,7 +33,7 @@ ANSWERED_KEPT = (
     200  # beside the newest about each unit, which is the only memory of what a person wants of it
 )
 RAISED = "raised"  # the key, in the question's own stream
-_OfRun = (
+_RunFact = (
     HaltProposed
     | RunStopped
     | RunEnded
@@ -43,7 +43,7 @@ _OfRun = (
     | UnitLanded
     | WorkerReaped
 )
-Handled = DecisionRaised | DecisionAnswered | _OfRun
+Handled = DecisionRaised | DecisionAnswered | _RunFact
 _reader: FactReader[Handled] = FactReader(
     Handled,
     silent="""
@@ -61,7 +61,7 @@ _reader: FactReader[Handled] = FactReader(
 )
 
 
-class Standing(Struct, frozen=True, kw_only=True, dict=True):
+class OpenQuestion(Struct, frozen=True, kw_only=True, dict=True):
     """A question that is open."""
 
     raised: DecisionRaised
@@ -70,10 +70,10 @@ class Standing(Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def question(self) -> AnyQuestion:
-        return question_of(self.raised)
+        return decode_question(self.raised)
 
 
-class Answered(Struct, frozen=True, kw_only=True, dict=True):
+class AnsweredQuestion(Struct, frozen=True, kw_only=True, dict=True):
     raised: DecisionRaised
     at_ms: int
     choice: str
@@ -84,7 +84,7 @@ class Answered(Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def question(self) -> AnyQuestion:
-        return question_of(self.raised)
+        return decode_question(self.raised)
 
     @property
     def taken(self) -> Offered | None:
@@ -92,10 +92,10 @@ class Answered(Struct, frozen=True, kw_only=True, dict=True):
         return self.question.choice(self.choice)
 
 
-class Closing(Struct, frozen=True, kw_only=True):
+class PendingClose(Struct, frozen=True, kw_only=True):
     """A question that is to be closed without a person's answer."""
 
-    asked: Standing
+    asked: OpenQuestion
     choice: str
     reason: str = ""
 
@@ -104,8 +104,8 @@ class Decisions(Struct, kw_only=True):
     name: ClassVar[str] = "decisions"
     made_with: ClassVar[tuple[str, ...]] = (catalog.__name__, question.__name__, runs.__name__)
 
-    open: dict[str, Standing] = field(default_factory=dict)  # oldest first
-    answered: dict[str, Answered] = field(default_factory=dict)  # the newest last
+    open: dict[str, OpenQuestion] = field(default_factory=dict)  # oldest first
+    answered: dict[str, AnsweredQuestion] = field(default_factory=dict)  # the newest last
 
     def apply(self, event: Event) -> None:
         match _reader.decode(event):
@@ -113,15 +113,17 @@ class Decisions(Struct, kw_only=True):
                 pass
             case DecisionRaised() as fact:
                 if not self.knows(fact.id):
-                    self.open[fact.id] = Standing(raised=fact, at_ms=event.at_ms, version=event.ver)
+                    self.open[fact.id] = OpenQuestion(
+                        raised=fact, at_ms=event.at_ms, version=event.ver
+                    )
             case DecisionAnswered() as fact:
                 if asked := self.open.pop(fact.id, None):
                     self._answer(asked, fact, event)
             case fact:
                 self._apply_run(fact, event)
 
-    def _answer(self, asked: Standing, fact: DecisionAnswered, event: Event) -> None:
-        self.answered[fact.id] = Answered(
+    def _answer(self, asked: OpenQuestion, fact: DecisionAnswered, event: Event) -> None:
+        self.answered[fact.id] = AnsweredQuestion(
             raised=asked.raised,
             at_ms=asked.at_ms,
             choice=fact.choice,
@@ -132,7 +134,7 @@ class Decisions(Struct, kw_only=True):
         )
         self._forget_old_answers()
 
-    def _apply_run(self, fact: _OfRun, event: Event) -> None:
+    def _apply_run(self, fact: _RunFact, event: Event) -> None:
         """Halts that were proposed, and runs by hand that stopped: each is open until its cause is gone."""
         match fact:
             case HaltProposed():
@@ -161,7 +163,9 @@ class Decisions(Struct, kw_only=True):
 
     def _open(self, question: AnyQuestion, event: Event) -> None:
         if not self.knows(question.id):
-            self.open[question.id] = Standing(raised=raised(question), at_ms=event.at_ms, version=0)
+            self.open[question.id] = OpenQuestion(
+                raised=raised_event(question), at_ms=event.at_ms, version=0
+            )
 
     def _close(self, run_id: str, *kinds: type[AnyQuestion]) -> None:
         for asked in list(self.open.values()):
@@ -208,13 +212,13 @@ def _stopped(fact: RunStopped) -> AnyQuestion:
     )
 
 
-def raising(question: AnyQuestion) -> Entry:
+def raise_entry(question: AnyQuestion) -> Entry:
     """One record, however often and by however many it is written."""
-    fact = raised(question)
+    fact = raised_event(question)
     return Entry(stream=streams.decision(fact.id), kind=fact.kind, body=fact, key=RAISED)
 
 
-def raised(question: AnyQuestion) -> DecisionRaised:
+def raised_event(question: AnyQuestion) -> DecisionRaised:
     record = catalog.encode(question)
     return DecisionRaised(
         id=record.id,
@@ -229,7 +233,7 @@ def raised(question: AnyQuestion) -> DecisionRaised:
     )
 
 
-def question_of(fact: DecisionRaised) -> AnyQuestion:
+def decode_question(fact: DecisionRaised) -> AnyQuestion:
     """The question that was asked."""
     record = Record(
         id=fact.id,
@@ -245,21 +249,21 @@ def question_of(fact: DecisionRaised) -> AnyQuestion:
     return catalog.decode(record)
 
 
-def answering(
-    asked: Standing, choice: str, *, by: str, expired: bool = False, reason: str = ""
+def answer_entries(
+    asked: OpenQuestion, choice: str, *, by: str, expired: bool = False, reason: str = ""
 ) -> list[Entry]:
     """The answer and all that follows from it, for one transaction; a conflict says that another was quicker."""
     answer = DecisionAnswered(
         id=asked.raised.id, choice=choice, by=by, expired=expired, reason=reason
     )
-    facts = consequences(asked.question, choice, by=by, expired=expired)
+    facts = consequence_facts(asked.question, choice, by=by, expired=expired)
     return [
         *_first(asked, answer),
         *(Entry(stream=to, kind=fact.kind, body=fact) for to, fact in facts),
     ]
 
 
-def _first(asked: Standing, answer: DecisionAnswered) -> list[Entry]:
+def _first(asked: OpenQuestion, answer: DecisionAnswered) -> list[Entry]:
     """The answer on top of its question; one that nobody wrote down, because its cause is, is written with it."""
     to = streams.decision(answer.id)
     if asked.version:
@@ -268,7 +272,7 @@ def _first(asked: Standing, answer: DecisionAnswered) -> list[Entry]:
     return [question, Entry(stream=to, kind=answer.kind, body=answer, expect=1)]
 
 
-def consequences(
+def consequence_facts(
     question: AnyQuestion, choice: str, *, by: str = "", expired: bool = False
 ) -> list[tuple[str, Fact]]:
     """The facts that an answer brings about, each with its stream; what the answer alone tells is folded from it."""
@@ -297,14 +301,16 @@ def _fact(brought: Consequence, by: str) -> tuple[str, Fact]:
             assert_never(brought)
 
 
-def in_order(decisions: Decisions) -> list[Standing]:
+def urgent_first(decisions: Decisions) -> list[OpenQuestion]:
     """As people see them: what costs money all the time goes first, then the oldest."""
     return sorted(
         decisions.open.values(), key=lambda asked: (not asked.question.is_urgent, asked.at_ms)
     )
 
 
-def due(decisions: Decisions, now_ms: int, *, started_ms: int = 0) -> list[Standing]:
+def expired_questions(
+    decisions: Decisions, now_ms: int, *, started_ms: int = 0
+) -> list[OpenQuestion]:
     """The open ones whose time is over, also because the fleet was started since; each gets its `otherwise`."""
     return [
         asked
@@ -314,36 +320,38 @@ def due(decisions: Decisions, now_ms: int, *, started_ms: int = 0) -> list[Stand
     ]
 
 
-def expiring(asked: Standing, choice: str = "", reason: str = "") -> list[Entry]:
+def expiry_entries(asked: OpenQuestion, choice: str = "", reason: str = "") -> list[Entry]:
     """Closed without a person's answer: with `choice`, or what was said would happen then."""
-    return answering(asked, choice or asked.raised.otherwise, by="", expired=True, reason=reason)
+    return answer_entries(
+        asked, choice or asked.raised.otherwise, by="", expired=True, reason=reason
+    )
 
 
-def about_limit(decisions: Decisions, key: Key) -> list[Standing]:
+def open_about_limit(decisions: Decisions, key: Key) -> list[OpenQuestion]:
     """The open questions about one provider's limit."""
     return [
         asked for asked in decisions.open.values() if subject.Limit(key) in asked.question.waits
     ]
 
 
-def settling(asked: Standing, *, by: str = "") -> Entry:
+def settle_entry(asked: OpenQuestion, *, by: str = "") -> Entry:
     """Closes a question whose cause is gone: a limit was lifted another way, a test passes. Nothing follows."""
-    answer = DecisionAnswered(id=asked.raised.id, choice=asked.question.settled_as, by=by)
+    answer = DecisionAnswered(id=asked.raised.id, choice=asked.question.settled_choice, by=by)
     return Entry(
         stream=streams.decision(answer.id), kind=answer.kind, body=answer, expect=asked.version
     )
 
 
-def held(decisions: Decisions, *, besides: str = "") -> set[Subject]:
+def waiting_subjects(decisions: Decisions, *, besides: str = "") -> set[Subject]:
     """All that waits for an answer; the question `besides` is not looked at."""
     return _waits(asked for name, asked in decisions.open.items() if name != besides)
 
 
-def released(decisions: Decisions, decision: str) -> set[Subject]:
+def released_by(decisions: Decisions, decision: str) -> set[Subject]:
     """What an answer to this one question would let go: what waits for no other."""
     asked = decisions.open.get(decision)
-    return _waits([asked]) - held(decisions, besides=decision) if asked else set()
+    return _waits([asked]) - waiting_subjects(decisions, besides=decision) if asked else set()
 
 
-def _waits(asked: Iterable[Standing]) -> set[Subject]:
+def _waits(asked: Iterable[OpenQuestion]) -> set[Subject]:
     return {waiting for each in asked for waiting in each.question.waits}

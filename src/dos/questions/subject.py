@@ -56,7 +56,7 @@ class Fleet(Struct, frozen=True, tag="fleet"):
         return _FLEET
 
 
-class Unrecognised(Struct, frozen=True, tag="unrecognised"):
+class UnknownSubject(Struct, frozen=True, tag="unrecognised"):
     """A subject that another version of the program wrote. It is shown, and nothing here is held by it."""
 
     word: str
@@ -65,7 +65,7 @@ class Unrecognised(Struct, frozen=True, tag="unrecognised"):
         return self.word
 
 
-Subject = Lane | Unit | RunSubject | Host | Limit | Fleet | Unrecognised
+Subject = Lane | Unit | RunSubject | Host | Limit | Fleet | UnknownSubject
 
 
 def parse(word: str) -> Subject:
@@ -82,19 +82,19 @@ def parse(word: str) -> Subject:
             return Host(name)
         case "limit" if key := Key.from_path(name):
             return Limit(key)
-    return Fleet() if word == _FLEET else Unrecognised(word)
+    return Fleet() if word == _FLEET else UnknownSubject(word)
 
 
-def words(subjects: Iterable[Subject]) -> list[str]:
+def to_words(subjects: Iterable[Subject]) -> list[str]:
     """As the journal and JSON hold them, in the same order."""
     return [str(each) for each in subjects]
 
 
-def lanes(subjects: Iterable[Subject]) -> list[str]:
+def lane_names(subjects: Iterable[Subject]) -> list[str]:
     """The names of the lanes among them, in the same order."""
     return [each.name for each in subjects if isinstance(each, Lane)]
 
 
-def units(subjects: Iterable[Subject]) -> list[str]:
+def unit_names(subjects: Iterable[Subject]) -> list[str]:
     """The names of the units among them, in the same order."""
     return [each.name for each in subjects if isinstance(each, Unit)]

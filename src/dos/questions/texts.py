@@ -4,7 +4,7 @@ from hashlib import sha256
 from typing import ClassVar, Self
 
 from dos.choices import ChoiceName
-from dos.questions.question import Choice, Question, name
+from dos.questions.question import Choice, Question, question_id
 
 REMOVED = "removed"  # in place of the digest of a text
 
@@ -29,7 +29,7 @@ class _TextChanged(Question, frozen=True, kw_only=True):
         pair = sha256("\0".join((document, digest, approved, where)).encode()).hexdigest()
         called = cls._called(document)
         return cls(
-            id=name(cls.about, f"{document}-{pair[:9]}", ordinal),
+            id=question_id(cls.about, f"{document}-{pair[:9]}", ordinal),
             text=f"{called} {change} since `dos up`, and that is not committed on the target branch. Use it?",
             document=document,
             digest=digest,

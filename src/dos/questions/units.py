@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 from dos.backlog.waiting import WaitsOn
 from dos.choices import ChoiceName
 from dos.questions import subject
-from dos.questions.question import Choice, Question, Record, SetAside, clear_units, name
+from dos.questions.question import Choice, Question, Record, SetAside, clear_units, question_id
 from dos.text import join_some, plural
 
 _SOAK_GATE = "SOAK_GATE"
@@ -31,7 +31,7 @@ class LandingConflict(Question, frozen=True, kw_only=True):
         """`ordinal` counts how often the question came up for the unit."""
         last = reasons[-1] if reasons else ""
         return cls(
-            id=name(cls.about, unit, ordinal),
+            id=question_id(cls.about, unit, ordinal),
             text=f"{unit} was done and could not land, {len(reasons)} times: {last}",
             waits=(subject.Unit(unit),),
             until_start=True,
@@ -47,8 +47,8 @@ class LandingConflict(Question, frozen=True, kw_only=True):
             Choice(
                 name=ChoiceName.RETRY,
                 meaning="an agent tries again, and is told why the others did not land",
-                goes_on=True,
-                brings=clear_units(self.units, self.lane),
+                releases=True,
+                effects=clear_units(self.units, self.lane),
             ),
             Choice(name=ChoiceName.HOLD, meaning=held, sets_aside=SetAside.UNTIL_START),
             Choice(
@@ -81,7 +81,7 @@ class LandingBlocked(Question, frozen=True, kw_only=True):
     def ask(cls, unit: str, reason: str, *, commit: str, lane: str = "", ordinal: int = 1) -> Self:
         """`ordinal` counts the answers before."""
         return cls(
-            id=name(cls.about, f"{unit}-{commit[:9]}", ordinal),
+            id=question_id(cls.about, f"{unit}-{commit[:9]}", ordinal),
             text=f"{unit} is done as {commit[:9]} and waits to land: {reason}. It lands by itself once that is gone",
             waits=(subject.Unit(unit),),
             until_start=True,
@@ -98,8 +98,8 @@ class LandingBlocked(Question, frozen=True, kw_only=True):
             Choice(
                 name=ChoiceName.RETRY,
                 meaning="it is out of the way: the same commits land now",
-                goes_on=True,
-                brings=clear_units(self.units, self.lane),
+                releases=True,
+                effects=clear_units(self.units, self.lane),
             ),
             Choice(name=ChoiceName.DROP, meaning=dropped, sets_aside=SetAside.FOR_GOOD),
         )
@@ -121,7 +121,7 @@ class UnitUndone(Question, frozen=True, kw_only=True):
     def ask(cls, unit: str, *, commit: str, why: str = "") -> Self:
         because = f": {why}" if why else ""
         return cls(
-            id=name(cls.about, f"{unit}-{commit[:9]}", 1),
+            id=question_id(cls.about, f"{unit}-{commit[:9]}", 1),
             text=f"{unit} landed as {commit[:9]} and is not there any more{because}. Do it again?",
             waits=(subject.Unit(unit),),
             unit=unit,
@@ -135,8 +135,8 @@ class UnitUndone(Question, frozen=True, kw_only=True):
             Choice(
                 name=ChoiceName.AGAIN,
                 meaning="it is offered to the workers again",
-                goes_on=True,
-                brings=again,
+                releases=True,
+                effects=again,
             ),
             Choice(name=ChoiceName.LEAVE, meaning="it stays undone"),
         )
@@ -182,7 +182,7 @@ class Incident(Question, frozen=True, kw_only=True):
     @classmethod
     def id_of(cls, incident: str) -> str:
         """The id of the one question about an incident."""
-        return name(cls.about, incident, 1)
+        return question_id(cls.about, incident, 1)
 
     @property
     def choices(self) -> tuple[Choice, ...]:
@@ -199,8 +199,8 @@ class Incident(Question, frozen=True, kw_only=True):
             Choice(
                 name=ChoiceName.AGAIN,
                 meaning=again,
-                goes_on=True,
-                brings=clear_units(self.units, self.lane),
+                releases=True,
+                effects=clear_units(self.units, self.lane),
             ),
             Choice(name=ChoiceName.KEEP, meaning=kept),
         )
@@ -245,7 +245,7 @@ class UnitHeld(Question, frozen=True, kw_only=True):
             wait = "waits" if len(behind) == 1 else "wait"
             waiting = f"; {plural(len(behind), 'unit')} {wait} for it: {join_some(behind)}"
         return cls(
-            id=name(cls.about, unit, ordinal),
+            id=question_id(cls.about, unit, ordinal),
             text=f"{unit} is held: {why}{waiting}",
             waits=tuple(subject.Unit(each) for each in (unit, *behind)),
             unit=unit,
@@ -268,7 +268,7 @@ class UnitHeld(Question, frozen=True, kw_only=True):
         retried = clear_units(self.units, self.lane)
         return (
             Choice(
-                name=ChoiceName.RETRY, meaning="it is tried again", goes_on=True, brings=retried
+                name=ChoiceName.RETRY, meaning="it is tried again", releases=True, effects=retried
             ),
         )
 

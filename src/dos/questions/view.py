@@ -14,14 +14,14 @@ from dos.journal import streams
 from dos.journal.events.limits import Choice
 from dos.questions import subject
 from dos.questions.catalog import AnyQuestion
-from dos.questions.state import Answered, Decisions, Standing, in_order
+from dos.questions.state import AnsweredQuestion, Decisions, OpenQuestion, urgent_first
 from dos.text import first_diff_lines, last_output_lines, plural
 from dos.times import utc_stamp
 
-Asked = Standing | Answered
+StoredQuestion = OpenQuestion | AnsweredQuestion
 
 
-class Said(Struct, frozen=True, kw_only=True):
+class AnswerRow(Struct, frozen=True, kw_only=True):
     choice: str
     by: str
     at: str
@@ -29,7 +29,7 @@ class Said(Struct, frozen=True, kw_only=True):
     reason: str = ""  # why it was closed without a person's answer
 
 
-class Row(Struct, frozen=True, kw_only=True):
+class QuestionRow(Struct, frozen=True, kw_only=True):
     id: str
     about: str
     question: str
@@ -39,7 +39,7 @@ class Row(Struct, frozen=True, kw_only=True):
     expires_at: str | None
     expires_on_start: bool
     otherwise: str
-    answer: Said | None
+    answer: AnswerRow | None
     detail: dict[str, Any]
     kind: str
     lane: str
@@ -57,20 +57,22 @@ class Row(Struct, frozen=True, kw_only=True):
     waiting: list[Waiting] = []  # what those who wait for the answer wait for besides
 
 
-def listed(decisions: Decisions, *, with_answered: bool = False) -> list[Asked]:
+def ordered_questions(decisions: Decisions, *, with_answered: bool = False) -> list[StoredQuestion]:
     """The most urgent first, then the oldest; what was answered comes last."""
     past = reversed(decisions.answered.values()) if with_answered else ()
-    return [*in_order(decisions), *past]
+    return [*urgent_first(decisions), *past]
 
 
-def rows(asked: Sequence[Asked], now_ms: int, waits: FleetWaits = FleetWaits()) -> list[Row]:
+def rows(
+    asked: Sequence[StoredQuestion], now_ms: int, waits: FleetWaits = FleetWaits()
+) -> list[QuestionRow]:
     """`waits` is what everything waits for: an answer alone does not help what waits for something else too."""
     return [row(each, now_ms, waits) for each in asked]
 
 
-def besides(question: AnyQuestion, waits: FleetWaits) -> Waits:
+def other_waits(question: AnyQuestion, waits: FleetWaits) -> Waits:
     """What those who wait for the answer wait for besides."""
-    lanes, units = subject.lanes(question.waits), subject.units(question.waits)
+    lanes, units = subject.lane_names(question.waits), subject.unit_names(question.waits)
     its_own = {question.command, question.answer_command} - {
         ""
     }  # what its plan holds a unit for is the question
@@ -78,19 +80,19 @@ def besides(question: AnyQuestion, waits: FleetWaits) -> Waits:
     return tuple(each for each in found if each.clears_with not in its_own)
 
 
-def row(asked: Asked, now_ms: int, waits: FleetWaits = FleetWaits()) -> Row:
+def row(asked: StoredQuestion, now_ms: int, waits: FleetWaits = FleetWaits()) -> QuestionRow:
     raised = asked.raised
     question = asked.question
     said = None
-    if isinstance(asked, Answered):
-        said = Said(
+    if isinstance(asked, AnsweredQuestion):
+        said = AnswerRow(
             choice=asked.choice,
             by=asked.by,
             at=utc_stamp(asked.answered_ms),
             expired=asked.expired,
             reason=asked.reason,
         )
-    return Row(
+    return QuestionRow(
         id=raised.id,
         about=raised.about,
         question=raised.question,
@@ -111,21 +113,21 @@ def row(asked: Asked, now_ms: int, waits: FleetWaits = FleetWaits()) -> Row:
         source_path=question.source or streams.decision(question.id),
         proposed_command=question.command or question.answer_command,
         handle=raised.id,
-        waiting=list(besides(question, waits)) if said is None else [],
+        waiting=list(other_waits(question, waits)) if said is None else [],
     )
 
 
-def render(shown: Sequence[Asked], now_ms: int, waits: FleetWaits = FleetWaits()) -> str:
-    unanswered = [each for each in shown if isinstance(each, Standing)]
+def render(shown: Sequence[StoredQuestion], now_ms: int, waits: FleetWaits = FleetWaits()) -> str:
+    unanswered = [each for each in shown if isinstance(each, OpenQuestion)]
     title = f"{plural(len(unanswered), 'question')} for a person"
     lines = [title if unanswered else "nothing waits for a person"]
     for number, asked in enumerate(shown, 1):
         each = row(asked, now_ms, waits)
         if each.answer is not None:
-            lines.append(f"{number:>3}  {each.id}: {_said(each.answer)}")
+            lines.append(f"{number:>3}  {each.id}: {_answer_text(each.answer)}")
             continue
         lines.append(f"{number:>3}  {each.question}")
-        lines.append(f"     {_behind(each, asked.question)}")
+        lines.append(f"     {_waiting_text(each, asked.question)}")
         if each.waiting:
             lines.append(f"     also waits: {waiting.told(each.waiting)}")
         if asked.question.command:
@@ -138,7 +140,10 @@ def render(shown: Sequence[Asked], now_ms: int, waits: FleetWaits = FleetWaits()
 
 
 def render_one(
-    asked: Asked, now_ms: int, difference: Sequence[str] = (), waits: FleetWaits = FleetWaits()
+    asked: StoredQuestion,
+    now_ms: int,
+    difference: Sequence[str] = (),
+    waits: FleetWaits = FleetWaits(),
 ) -> str:
     each = row(asked, now_ms, waits)
     question = asked.question
@@ -146,15 +151,15 @@ def render_one(
         each.question,
         "",
         f"id       {each.id}",
-        f"asked    {each.raised_at} ({span(each.age_seconds)} ago)",
+        f"asked    {each.raised_at} ({format_duration(each.age_seconds)} ago)",
     ]
     lines.append(f"waiting  {', '.join(each.waits) or 'nothing'}")
     lines += [f"besides  {more.subject}: {more}" for more in each.waiting]
     lines += last_output_lines(question.output)
     lines += first_diff_lines(difference)
     if each.answer is not None:
-        return "\n".join([*lines, f"answer   {_said(each.answer)}"])
-    lines.append(f"expires  {_expiry(each, question)}")
+        return "\n".join([*lines, f"answer   {_answer_text(each.answer)}"])
+    lines.append(f"expires  {_expiry_text(each, question)}")
     if question.command:
         lines.append(f"command  {each.proposed_command}")
     lines += ["choices"] if each.choices else []
@@ -165,7 +170,7 @@ def render_one(
     return "\n".join(lines)
 
 
-def span(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """How long, as people say it."""
     if seconds < 120:
         return f"{seconds:.0f} s"
@@ -174,7 +179,7 @@ def span(seconds: float) -> str:
     return f"{seconds / 3600:.1f} h" if seconds < 172_800 else f"{seconds / 86_400:.1f} days"
 
 
-def _said(answer: Said) -> str:
+def _answer_text(answer: AnswerRow) -> str:
     if answer.reason:
         return f"{answer.choice}, closed at {answer.at}: {answer.reason}"
     if answer.expired:
@@ -182,12 +187,14 @@ def _said(answer: Said) -> str:
     return f"{answer.choice}, by {answer.by or 'somebody'} at {answer.at}"
 
 
-def _behind(each: Row, question: AnyQuestion) -> str:
+def _waiting_text(each: QuestionRow, question: AnyQuestion) -> str:
     waits = f"{', '.join(each.waits)} waits" if each.waits else "nothing waits"
-    return f"{waits} since {span(each.age_seconds)}; expires {_expiry(each, question)}"
+    return (
+        f"{waits} since {format_duration(each.age_seconds)}; expires {_expiry_text(each, question)}"
+    )
 
 
-def _expiry(each: Row, question: AnyQuestion) -> str:
+def _expiry_text(each: QuestionRow, question: AnyQuestion) -> str:
     """When the question is over without an answer, and what holds then."""
     if question.closes:
         return f"by itself {question.closes}"
@@ -195,7 +202,9 @@ def _expiry(each: Row, question: AnyQuestion) -> str:
         return f"{each.expires_at}, then: {each.otherwise}"
     if each.expires_on_start:
         cooling = (
-            ", or leave while one of its units is on cooldown" if question.leaves_resting else ""
+            ", or leave while one of its units is on cooldown"
+            if question.leaves_units_on_cooldown
+            else ""
         )
         return f"with the next `dos up`, then: {each.otherwise}{cooling}"
     return f"never; until then: {each.otherwise}" if each.otherwise else "never"

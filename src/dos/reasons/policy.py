@@ -46,7 +46,7 @@ MORPHOLOGY = (
 )
 
 
-def built_in() -> frozenset[str]:
+def built_in_tokens() -> frozenset[str]:
     from dos.reasons import table
 
     return frozenset(reason.token.upper() for reason in table.TABLE)

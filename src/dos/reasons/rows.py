@@ -76,7 +76,7 @@ class Reason(Struct, frozen=True, kw_only=True):
             )
 
 
-def reason(
+def make_reason(
     kind: Kind,
     token: str,
     category: Category,
@@ -107,7 +107,7 @@ _LIVE = "`dos lease-lane live` shows who holds what; ask for another lane, or wa
 _SHIPPED = "`dos status` shows what has landed by git's word."
 _SIDECAR = "Write the packet again, with a prompt for every pick."
 
-_row = partial(reason, Kind.REFUSAL)
+_row = partial(make_reason, Kind.REFUSAL)
 
 REFUSALS = (
     _row("LANE_HELD", Category.OPERATOR_GATE, ClearsBy.OTHER_WORKER, "Somebody holds this lane.", _LIVE),
@@ -193,7 +193,7 @@ REFUSALS = (
 )  # fmt: skip
 
 
-_hold = partial(reason, Kind.HOLD)
+_hold = partial(make_reason, Kind.HOLD)
 _ITSELF = "It clears by itself; take another unit meanwhile."
 
 HOLDS = (
@@ -236,8 +236,8 @@ HOLDS = (
 )  # fmt: skip
 
 
-_cause = partial(reason, Kind.CAUSE)
-_result = partial(reason, Kind.RESULT)
+_cause = partial(make_reason, Kind.CAUSE)
+_result = partial(make_reason, Kind.RESULT)
 _MEND = "Mend what produces it: dispatching again gives the same."
 
 CAUSES = (

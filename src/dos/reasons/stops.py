@@ -2,14 +2,14 @@
 
 from functools import partial
 
-from dos.reasons.rows import Category, ClearsBy, Kind, Needs, reason
+from dos.reasons.rows import Category, ClearsBy, Kind, Needs, make_reason
 
 _LIVE = "`dos lease-lane live` shows who holds what; ask for another lane, or wait."
 _AGAIN = "`dos up` starts it again."
 _WAITS = "`dos status` says what waits, and for what."
 _UNITS = "Add units to a plan document."
 
-_row = partial(reason, Kind.STOP)
+_row = partial(make_reason, Kind.STOP)
 
 STOPS = (
     _row("complete", Category.TRUE_DRAIN, ClearsBy.NOBODY, "Every declared unit is verified.", ""),

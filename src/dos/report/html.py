@@ -12,7 +12,7 @@ from msgspec import Struct, structs, to_builtins
 from dos.backlog.waiting import Waiting
 from dos.limits.state import costs
 from dos.limits.state.costs import Costs
-from dos.questions.view import Row, span
+from dos.questions.view import QuestionRow, format_duration
 from dos.report.html_chart import chart, clock, css_class, name
 from dos.report.html_style import STYLE
 from dos.report.proof import Proved
@@ -34,7 +34,7 @@ class Sheet(Struct, frozen=True, kw_only=True):
     workspace: str
     told: Session
     proofs: dict[str, Proved]  # by commit
-    questions: list[Row]
+    questions: list[QuestionRow]
     waiting: list[Waiting] = []  # what lanes and units wait for
     costs: Costs
     own: list[str] = []  # commits and edits of the user
@@ -82,7 +82,7 @@ def heading(sheet: Sheet) -> str:
         else f"{told.until:%Y-%m-%d %H:%M:%S}"
     )
     again = sum(bool(start.found) for start in told.starts)
-    parts = [f"{told.since:%Y-%m-%d %H:%M:%S} to {ended} UTC ({span(told.seconds)})"]
+    parts = [f"{told.since:%Y-%m-%d %H:%M:%S} to {ended} UTC ({format_duration(told.seconds)})"]
     parts += (
         [
             f"started again {'once' if again == 1 else f'{again} times'} after it had ended without a word"
@@ -142,7 +142,12 @@ def _tiles(sheet: Sheet) -> str:
         ("landed", "landed", str(len(told.landed)), "good"),
         ("disbelieved", "not believed", str(len(told.disbelieved)), "warn"),
         ("crashed", "crashed", str(len(told.crashed)), "bad"),
-        ("waited", "waited", span(parked) if told.waits else str(len(told.limits)), "note"),
+        (
+            "waited",
+            "waited",
+            format_duration(parked) if told.waits else str(len(told.limits)),
+            "note",
+        ),
         ("salvaged", "saved", str(len(told.salvaged)), ""),
         ("people", "for a person", str(waiting), "bad"),
         ("costs", *_cost(sheet), ""),
@@ -186,7 +191,7 @@ def _people(sheet: Sheet) -> list[str]:
     ]
 
 
-def _behind(asked: Row) -> str:
+def _behind(asked: QuestionRow) -> str:
     waits = (
         f"{name(', '.join(asked.waits))} waits for it" if asked.waits else "nothing waits for it"
     )
@@ -198,7 +203,7 @@ def _behind(asked: Row) -> str:
     return f"{waits}, since {asked.raised_at}{then}"
 
 
-def _choices(asked: Row) -> str:
+def _choices(asked: QuestionRow) -> str:
     return " ".join(
         f"<code>dos decide-for {name(asked.id)} {name(each.name)}</code>" for each in asked.choices
     )
@@ -210,7 +215,7 @@ def _timeline(told: Session) -> list[str]:
     rows = "".join(
         f"<tr><td>{clock(bar.start, told)}</td><td>{name(bar.lane)}</td><td>{name(bar.unit)}</td>"
         f'<td class="how {css_class(bar.how)}">{bar.how}</td><td>{name(bar.ending)}</td>'
-        f"{_number(span(bar.seconds))}<td>{name(bar.agent)}</td></tr>"
+        f"{_number(format_duration(bar.seconds))}<td>{name(bar.agent)}</td></tr>"
         for bar in told.bars
     )
     titles = ("from (UTC)", "lane", "unit", "became", "its process", "took", "agent")
@@ -307,9 +312,9 @@ def _waits(told: Session) -> list[str]:
         f'<article class="row note"><h3>{name(f"{each.vendor} {each.model}".rstrip())}: {name(each.ending)}'
         f'<span class="when">{clock(each.start, told)}</span></h3><p>'
         + (
-            f"had room again after {span(each.seconds)}"
+            f"had room again after {format_duration(each.seconds)}"
             if each.is_over
-            else f"no room since {span(each.seconds)}"
+            else f"no room since {format_duration(each.seconds)}"
         )
         + (f"; it said <q>{name(each.found)}</q>" if each.found else "")
         + "</p></article>"
@@ -317,7 +322,7 @@ def _waits(told: Session) -> list[str]:
     ]
     rows = "".join(
         f"<tr><td>{clock(each.start, told)}</td><td>{name(each.lane)}</td><td>{name(each.why)}</td>"
-        f"{_number(span(each.seconds) + ('' if each.is_over else ', still'))}<td>{name(each.detail)}</td></tr>"
+        f"{_number(format_duration(each.seconds) + ('' if each.is_over else ', still'))}<td>{name(each.detail)}</td></tr>"
         for each in told.waits
     )
     return limits + ([_table(("from (UTC)", "lane", "on", "for", "why"), rows)] if rows else [])
@@ -337,7 +342,7 @@ def _costs(sheet: Sheet) -> list[str]:
         return []
     rows = "".join(
         f"<tr><td>{name(row.name)}</td>{_number(str(row.landed_units))}{_number(costs.money(row.total))}"
-        f"{_number(costs.money(row.rejected))}{_number(_tokens(row))}{_number(span(row.total.wall_seconds))}</tr>"
+        f"{_number(costs.money(row.rejected))}{_number(_tokens(row))}{_number(format_duration(row.total.wall_seconds))}</tr>"
         for row in (*told.rows, told.total)
     )
     unpriced = told.total.total.unpriced

@@ -6,7 +6,7 @@ Widths are shares of the whole, so that it fits any screen and its letters keep 
 from datetime import datetime, timedelta
 from html import escape
 
-from dos.questions.view import span
+from dos.questions.view import format_duration
 from dos.report.session import Bar, How, Session, Wait
 from dos.text import escape_invisible
 
@@ -61,7 +61,7 @@ def chart(told: Session) -> str:
         parts += [
             _wait(wait, scale, top + LABEL + TRACK + 2) for wait in told.waits if wait.lane == lane
         ]
-    label = f"{len(told.bars)} agents on {len(lanes)} lanes in {span(told.seconds)}"
+    label = f"{len(told.bars)} agents on {len(lanes)} lanes in {format_duration(told.seconds)}"
     return (
         f'<svg class="chart" width="100%" height="{height}" role="img" aria-label="{label}">{"".join(parts)}</svg>'
         f'<p class="legend">{_legend(told)}</p>'
@@ -103,7 +103,7 @@ def _restart(scale: _Scale, at: datetime, found: str, height: int) -> str:
 def _bar(bar: Bar, scale: _Scale, top: int, told: Session) -> str:
     left, width = scale.place(bar.start, bar.end)
     ending = f" ({bar.ending})" if bar.ending else ""
-    title = f"{bar.unit}: {bar.how}{ending}, {span(bar.seconds)} from {clock(bar.start, told)}, {bar.agent}"
+    title = f"{bar.unit}: {bar.how}{ending}, {format_duration(bar.seconds)} from {clock(bar.start, told)}, {bar.agent}"
     return (
         f'<svg x="{left:.2f}%" y="{top}" width="{width:.2f}%" height="{TRACK}"><title>{name(title)}</title>'
         f'<rect class="bar {css_class(bar.how)}" width="100%" height="100%" rx="4"/>'
@@ -113,7 +113,7 @@ def _bar(bar: Bar, scale: _Scale, top: int, told: Session) -> str:
 
 def _wait(wait: Wait, scale: _Scale, top: int) -> str:
     left, width = scale.place(wait.start, wait.end)
-    title = f"waited {span(wait.seconds)} on {wait.why}: {wait.detail}"
+    title = f"waited {format_duration(wait.seconds)} on {wait.why}: {wait.detail}"
     return (
         f'<rect class="waiting" x="{left:.2f}%" y="{top}" width="{width:.2f}%" height="{WAITING - 2}" rx="2">'
         f"<title>{name(title)}</title></rect>"

@@ -8,8 +8,8 @@ from dos.backlog.waiting import Waiting
 from dos.journal.events.envelope import Event
 from dos.journal.fold import fold
 from dos.questions.catalog import AnyQuestion
-from dos.questions.state import Decisions, in_order
-from dos.questions.view import span
+from dos.questions.state import Decisions, urgent_first
+from dos.questions.view import format_duration
 from dos.report.proof import Proved
 from dos.report.session import Incident, Limit, Session, Wait
 from dos.report.session_fold import tell
@@ -33,7 +33,7 @@ class Report(Struct, kw_only=True):
 def report(happened: Iterable[Event], waiting: Sequence[Waiting] = ()) -> Report:
     """Of events, and of what everything waits for: nobody is asked whether what landed still stands."""
     seen = list(happened)
-    questions = [asked.question for asked in in_order(fold(Decisions(), seen))]
+    questions = [asked.question for asked in urgent_first(fold(Decisions(), seen))]
     return words(tell(seen), questions=questions, waiting=waiting)
 
 
@@ -113,16 +113,16 @@ def _incident(each: Incident) -> str:
 def _limited(each: Limit) -> str:
     who = f"{each.vendor} {each.model}".rstrip()
     until = (
-        f"had room again after {span(each.seconds)}"
+        f"had room again after {format_duration(each.seconds)}"
         if each.is_over
-        else f"no room since {span(each.seconds)}"
+        else f"no room since {format_duration(each.seconds)}"
     )
     return f"{each.lane or 'fleet'}: {who} said {each.ending}; {until}"
 
 
 def _waited(each: Wait) -> str:
     detail = f" ({each.detail})" if each.detail else ""
-    return f"{each.lane}: {'waited' if each.is_over else 'waits since'} {span(each.seconds)} on {each.why}{detail}"
+    return f"{each.lane}: {'waited' if each.is_over else 'waits since'} {format_duration(each.seconds)} on {each.why}{detail}"
 
 
 def _part(title: str, lines: list[str]) -> str:

@@ -13,7 +13,7 @@ from dos.fleet.state.live import HOUR_MS, HOURS_KEPT, Parked, Tally, WatchedRun
 from dos.limits import quota
 from dos.limits.quota import Limit as Known
 from dos.loop import tokens
-from dos.questions.state import in_order
+from dos.questions.state import urgent_first
 from dos.report.live import Held, Seen
 from dos.text import comparison_key
 from dos.times import utc_datetime
@@ -144,7 +144,7 @@ def view(seen: Seen, waits: Mapping[str, Waits] = {}) -> View:
         spend=_together(row.spend for row in rows),
     )
     pause = seen.watching.pauses.get("")
-    questions = in_order(seen.decisions)
+    questions = urgent_first(seen.decisions)
     return View(
         at=utc_datetime(seen.now_ms),
         rows=rows,

@@ -104,7 +104,7 @@ def settings_of_service(workspace: Workspace, journal: str) -> LoadedConfig:
             raise _other_journal(workspace)
         if not PlanTexts.of_checkout(workspace, loaded.config, git, target).adopt_committed(store):
             with World(workspace.root, config=loaded.config) as world:
-                raise _nothing_approved(workspace, uncommitted.uncommitted(world))
+                raise _nothing_approved(workspace, uncommitted.uncommitted_paths(world))
     return loaded
 
 

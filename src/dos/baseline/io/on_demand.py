@@ -11,7 +11,7 @@ from dos.baseline.io.check import Baseline, Progress
 from dos.config import edit
 from dos.config.layout.commands import infer_commands
 from dos.doctor.subjects import git, store
-from dos.doctor.subjects.finding import Finding, editing, error, note, warning
+from dos.doctor.subjects.finding import Finding, edit_commands, error, note, warning
 from dos.errors import StoreFailed
 from dos.fleet.state.fleet import Fleet
 from dos.git import target
@@ -50,7 +50,7 @@ def findings_about(world: World, result: Result, units: Mapping[str, Unit]) -> l
     """Of a check that was made; `units` are those whose acceptance commands were probed."""
     if result.fault == "red":
         key = "setup" if result.command == world.config.workers.setup else "test"
-        fix = editing(world).at("workers", key) if key == "setup" else _prepared(world)
+        fix = edit_commands(world).for_key("workers", key) if key == "setup" else _prepared(world)
         return [
             error(
                 "BASELINE_RED",
@@ -91,29 +91,29 @@ def _cannot_run(world: World, unit: Unit, reason: str) -> Finding:
 def _declared(world: World, unit: Unit) -> str:
     """Opens what declares the command."""
     if not unit.acceptance:
-        return editing(world).at("workers", "acceptance")
+        return edit_commands(world).for_key("workers", "acceptance")
     if world.config.plans.source == "command" or not unit.document:
         return "dos config get plans.command"
-    return edit.edit(world.workspace.root / unit.document, unit.line or None)
+    return edit.edit_command(world.workspace.root / unit.document, unit.line or None)
 
 
 def _prepared(world: World) -> str:
     """Gives a fresh tree what the test needs: by the setup that the repository's files suggest, if there is none."""
     workers, suggested = world.config.workers, infer_commands(world.workspace.root).setup
     if not workers.setup and suggested:
-        return edit.put(("workers", "setup"), suggested)
-    return editing(world).at("workers", "setup" if workers.setup else "test")
+        return edit.set_command(("workers", "setup"), suggested)
+    return edit_commands(world).for_key("workers", "setup" if workers.setup else "test")
 
 
 def _given(world: World, key: str) -> str:
     if key == "test":
         suggested = infer_commands(world.workspace.root).test
         return (
-            edit.put(("workers", "test"), suggested)
+            edit.set_command(("workers", "test"), suggested)
             if suggested
-            else editing(world).at("workers", "test")
+            else edit_commands(world).for_key("workers", "test")
         )
-    return edit.put(("workers", key), {"baseline": "auto", "isolation": "worktree"}[key])
+    return edit.set_command(("workers", key), {"baseline": "auto", "isolation": "worktree"}[key])
 
 
 MARK = "doctor/"  # among the names of lanes, by which what a command leaves behind is found
@@ -124,7 +124,7 @@ def examine(world: World, open_journal: Callable[[], Store], progress: Progress)
 
     A result that lets agents start is written down, so that `dos up` need not check it again; any other is only told.
     """
-    if not git.usable(world) or world.loaded_config.problems:
+    if not git.is_usable(world) or world.loaded_config.problems:
         return []  # what is wrong there is a finding already
     if not_checked := unchecked_note(world):
         return not_checked
@@ -139,7 +139,7 @@ def examine(world: World, open_journal: Callable[[], Store], progress: Progress)
             key = f"doctor/{os.getpid()}.{time.time_ns()}"
             open_journal().record(streams.baseline(result.host), result, key=key)
         except StoreFailed as failure:
-            found.append(store.failed(failure, world))
+            found.append(store.store_finding(failure, world))
     return found
 
 

@@ -4,16 +4,16 @@ import shlex
 from difflib import get_close_matches
 from pathlib import Path
 
-from dos.config.edit import parsed_key
-from dos.config.show import Row, rows
+from dos.config.edit import parse_key
+from dos.config.show import Setting, list_settings
 from dos.config.toml_text import key_text
 from dos.errors import BadInput
 from dos.verbs.context import Context
 
 
-def under(context: Context, key: str) -> list[Row]:
+def under(context: Context, key: str) -> list[Setting]:
     """The key itself, or every key of the table; every key at all when none is named."""
-    known = rows(context.world.loaded_config)
+    known = list_settings(context.world.loaded_config)
     wanted = normal_key(key)
     found = [
         row for row in known if not wanted or row.key == wanted or row.key.startswith(f"{wanted}.")
@@ -40,7 +40,7 @@ def editable(context: Context) -> Path:
     return found.config
 
 
-def bare(row: Row) -> str:
+def bare(row: Setting) -> str:
     """The value for a script: a string without its quotes, everything else as the file would have it."""
     return row.value if isinstance(row.value, str) else row.text
 
@@ -48,6 +48,6 @@ def bare(row: Row) -> str:
 def normal_key(key: str) -> str:
     """The key as it is shown, however it was quoted."""
     try:
-        return key_text(parsed_key(key))
+        return key_text(parse_key(key))
     except BadInput:  # no key at all: it will not be found
         return key.strip()

@@ -11,7 +11,7 @@ from msgspec import Struct
 from dos.cli.config.approval import approved
 from dos.cli.config.rows import editable, normal_key
 from dos.config.edit import set_value
-from dos.config.show import rows
+from dos.config.show import list_settings
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
 
@@ -30,7 +30,7 @@ def run(args: Args, context: Context) -> Reply:
     loaded = set_value(path, args.key, args.value)
     warnings = [*loaded.warnings, *approved(context, loaded)]
     key = normal_key(args.key)
-    value = next((row.text for row in rows(loaded) if row.key == key), args.value)
+    value = next((row.text for row in list_settings(loaded) if row.key == key), args.value)
     return Reply(
         text=f"{key} = {value}  in {path}",
         data={"key": key, "value": value, "path": str(path), "warnings": warnings},

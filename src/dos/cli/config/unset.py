@@ -10,7 +10,7 @@ from msgspec import Struct
 from dos.cli.config.approval import approved
 from dos.cli.config.rows import editable, normal_key
 from dos.config.edit import unset_value
-from dos.config.show import rows
+from dos.config.show import list_settings
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
 
@@ -30,7 +30,7 @@ def run(args: Args, context: Context) -> Reply:
     warnings = approved(context, loaded)
     complaint = "\n".join(f"warning: {text}" for text in warnings)
     key = normal_key(args.key)
-    now = next((row.text for row in rows(loaded) if row.key == key), "")
+    now = next((row.text for row in list_settings(loaded) if row.key == key), "")
     if args.entry:
         data = {"key": key, "value": now, "path": str(path), "warnings": warnings}
         return Reply(text=f"{key} = {now}  in {path}", data=data, stderr=complaint)

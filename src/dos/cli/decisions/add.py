@@ -48,7 +48,7 @@ def run(args: Args, context: Context) -> Reply:
     recorded, _ = fold.current(context.journal, Decisions)
     question = Added.ask(kind, lane, text, command, answered=recorded.answered)
     is_new = question.id not in recorded.open
-    context.journal.append_all([state.raising(question)])
+    context.journal.append_all([state.raise_entry(question)])
     told = f"added  {question.id}" if is_new else f"already open  {question.id}"
     return Reply(text=told, data={"id": question.id, "added": is_new, "kind": kind, "lane": lane})
 

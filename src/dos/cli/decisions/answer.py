@@ -36,8 +36,8 @@ class Args(Struct, kw_only=True):
 def run(args: Args, context: Context) -> Reply:
     by = validated_name(args.by, "name") if args.by else actor()
     known = waiting.now(context)
-    asked = answer.find(context.journal_world.journal, _meant(known, args.decision), known)
-    choice = answer.choice_of(asked, args.choice)
+    asked = answer.find_question(context.journal_world.journal, _meant(known, args.decision), known)
+    choice = answer.validated_choice(asked, args.choice)
     result = answer.answer(context.journal, asked, choice, by=by)
     now_ms = context.journal.now_ms()
     row = view.row(result.answered, now_ms)
@@ -51,11 +51,11 @@ def run(args: Args, context: Context) -> Reply:
     return Reply(text=f"{row.id}: {choice}{text}", data=data, indented=True)
 
 
-def _after(result: answer.Result, waits: FleetWaits) -> tuple[str, Waits]:
+def _after(result: answer.AnswerResult, waits: FleetWaits) -> tuple[str, Waits]:
     """What the answer let go, and what that waits for besides."""
     if not result.released:
         return "", ()
-    still = view.besides(result.answered.question, waits)
+    still = view.other_waits(result.answered.question, waits)
     lines = [f"; free to go on: {', '.join(result.released)}"]
     lines += [f"{each.subject} also waits: {told([each])}" for each in still]
     return "\n".join(lines), still
@@ -65,7 +65,7 @@ def _meant(known: Decisions, word: str) -> str:
     """The one question that a unit, or a lane, waits for. Of a lane's, those that an answer can clear."""
     meant = []
     for decision, asked in known.open.items():
-        waits = asked.question.stands_for
+        waits = asked.question.subjects
         is_of_lane = subject.Lane(word) in waits and bool(asked.raised.choices)
         if is_of_lane or subject.Unit(word) in waits:
             meant.append(decision)

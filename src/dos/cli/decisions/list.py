@@ -30,7 +30,7 @@ def run(args: Args, context: Context) -> Reply:
         return show.run(show.Args(decision=args.number), context)
     journal = context.journal_world.journal
     found = waiting.now(context)
-    shown = view.listed(found, with_answered=args.all)
+    shown = view.ordered_questions(found, with_answered=args.all)
     now_ms = journal.now_ms()
     waits = waiting.waits(context)
     data = to_builtins(view.rows(shown, now_ms, waits))

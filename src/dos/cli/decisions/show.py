@@ -26,8 +26,8 @@ def run(args: Args, context: Context) -> Reply:
     if decision.isdecimal():
         if not known.open:
             return Reply(code=1, text="nothing waits for a person", data=None)
-        decision = answer.numbered(known, int(decision))
-    found = answer.find(journal, decision, known)
+        decision = answer.id_by_number(known, int(decision))
+    found = answer.find_question(journal, decision, known)
     now_ms = journal.now_ms()
     waits = waiting.waits(context)
     data = to_builtins(view.row(found, now_ms, waits))

@@ -22,7 +22,7 @@ from dos.journal.store import Store
 from dos.limits.state import costs
 from dos.limits.state.spend import Spend
 from dos.questions import view
-from dos.questions.state import Decisions, in_order
+from dos.questions.state import Decisions, urgent_first
 from dos.report import html as report_page
 from dos.report import summary
 from dos.report.html import Sheet
@@ -81,7 +81,7 @@ def _sheet(world: World, happened: list[Event], asked: Decisions) -> Sheet:
         workspace=world.workspace.root.name,
         told=told,
         proofs={each.commit: proved(proof) for each, proof in found.items()},
-        questions=view.rows(in_order(asked), world.journal.now_ms(), waits),
+        questions=view.rows(urgent_first(asked), world.journal.now_ms(), waits),
         waiting=waits.all(),
         costs=costs.costs(fold.fold(Spend(), happened), "unit"),
         own=own_commits.gather(world, happened),
@@ -89,7 +89,7 @@ def _sheet(world: World, happened: list[Event], asked: Decisions) -> Sheet:
 
 
 def _text(sheet: Sheet, asked: Decisions, *, only_last: bool) -> str:
-    questions = [each.question for each in in_order(asked)]
+    questions = [each.question for each in urgent_first(asked)]
     told = summary.render(
         summary.words(sheet.told, sheet.proofs, questions, sheet.own, sheet.waiting)
     )

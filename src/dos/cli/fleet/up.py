@@ -96,7 +96,7 @@ def run(args: Args, context: Context) -> Reply:
     for warning in (warnings := survey.never_offered(context.world.workspace, config)):
         context.warn(f"warning: {warning}")
     warnings += _uncommitted(context)
-    for found in agents.missing(context.world):
+    for found in agents.missing_programs(context.world):
         context.warn(f"warning: {found.what}. Fix: {found.fix}")
         warnings.append(found.what)
     _check_plans(args, context)
@@ -211,10 +211,10 @@ def _retry(words: list[str] | None, context: Context) -> None:
 def _uncommitted(context: Context) -> list[str]:
     """Said before anything starts: what is judged is not what is dispatched."""
     world = context.world
-    paths = committed.uncommitted(world)
+    paths = committed.uncommitted_paths(world)
     if not paths:
         return []
-    warning = f"{committed.described(world, paths)}. {committed.WHY}"
+    warning = f"{committed.describe_uncommitted(world, paths)}. {committed.UNCOMMITTED_WHY}"
     context.warn(f"warning: {warning} Commit: {committed.commit_command(world, paths)}")
     return [warning]
 
@@ -235,7 +235,7 @@ def _warn_of_other_clones(context: Context, effects: FleetEffects) -> None:
 def _warn_of_versions(context: Context, config: Config) -> None:
     """Beside the fleet: a program may take seconds to say its version."""
     with World(context.world.workspace.root, config=config) as world:
-        for found in agents.untested(world):
+        for found in agents.untested_versions(world):
             context.warn(f"warning: {found.what}. {found.why}")
 
 

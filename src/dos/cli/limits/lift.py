@@ -85,8 +85,8 @@ def _lift(journal: Store, limit: Limit) -> list[str] | None:
         if now is None or not now.ending:
             return None
         waiting, _ = fold.current(journal, Decisions)
-        asked = decisions.about_limit(waiting, limit.key)
-        closing = [decisions.settling(each, by=actor()) for each in asked]
+        asked = decisions.open_about_limit(waiting, limit.key)
+        closing = [decisions.settle_entry(each, by=actor()) for each in asked]
         try:
             journal.append_all(
                 [quota.lifting(now, reason=f"lifted by {actor() or 'a person'}"), *closing]

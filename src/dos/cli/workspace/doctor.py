@@ -56,9 +56,9 @@ def run(args: Args, context: Context) -> Reply:
     if args.fix:
         from dos.doctor import repair
 
-        repairs = repair.mend(world, lambda: context.journal, dry_run=args.dry_run)
-    begin = finding.from_here(world)
-    more: dict[str, examine.Look] = {}
+        repairs = repair.repair(world, lambda: context.journal, dry_run=args.dry_run)
+    begin = finding.cd_prefix(world)
+    more: dict[str, examine.Examiner] = {}
     if args.deep:
         more["baseline"] = _baseline(context)
     more["waiting"] = _waiting  # after the check: what it found to pass holds nobody
@@ -89,7 +89,7 @@ def _waiting(world: World) -> list[Finding]:
 
     if not world.workspace.state.exists():
         return []
-    store.journal(world)  # one that cannot be read was told of, and is not asked again
+    store.open_journal(world)  # one that cannot be read was told of, and is not asked again
     found = FleetReader(world).waits().all()
     why = "Nobody works on it until then."
     return [
@@ -99,7 +99,7 @@ def _waiting(world: World) -> list[Finding]:
     ]
 
 
-def _baseline(context: Context) -> examine.Look:
+def _baseline(context: Context) -> examine.Examiner:
     from dos.baseline.io import on_demand
 
     is_watched = sys.stderr.isatty() and not context.as_json

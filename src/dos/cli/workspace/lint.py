@@ -10,7 +10,7 @@ from msgspec import Struct, structs
 
 from dos.config import lint
 from dos.config.infer import trees_by_name
-from dos.doctor.subjects.finding import editing, from_here
+from dos.doctor.subjects.finding import cd_prefix, edit_commands
 from dos.doctor.view import first_of_each_kind
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
@@ -29,11 +29,11 @@ def run(args: Args, context: Context) -> Reply:
     found = lint.lint(
         loaded.config,
         loaded.problems,
-        editing=editing(world),
-        likely=likely,
-        written=loaded.origins,
+        commands=edit_commands(world),
+        folder_trees=likely,
+        set_keys=loaded.origins,
     )
-    if begin := from_here(world):
+    if begin := cd_prefix(world):
         found = [structs.replace(each, fix=begin + each.fix) for each in found]
     lines = []
     for each, left_out in first_of_each_kind(found):
@@ -41,7 +41,7 @@ def run(args: Args, context: Context) -> Reply:
         lines += [f"      {left_out}"] if left_out else []
     where = loaded.path or f"no {path}: the defaults"
     return Reply(
-        code=int(lint.fails(found, strict=args.strict)),
+        code=int(lint.should_fail(found, strict=args.strict)),
         text="\n".join(lines) or f"clean: {where}",
         data=lint.as_json(found) if context.as_json else None,
         next_action=found[0].fix if found else "dos doctor",

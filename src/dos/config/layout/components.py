@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path, PurePosixPath
 
 from dos import text
-from dos.config.infer import EVERYTHING, usable_name
+from dos.config.infer import EVERYTHING, is_usable_lane_name
 from dos.config.layout import packages
 from dos.lanes.policy import Lanes
 
@@ -68,7 +68,7 @@ def infer_lanes(root: Path, tracked: Sequence[str], cap: int = CAP) -> Lanes:
 def _nameable(path: str) -> str:
     """The path as far as globs can name it: below `app`, `app/[id]/page.tsx` is just some file."""
     parts = PurePosixPath(path).parts
-    odd = next((place for place, part in enumerate(parts) if not usable_name(part)), None)
+    odd = next((place for place, part in enumerate(parts) if not is_usable_lane_name(part)), None)
     if odd is None:
         return path
     return "/".join((*parts[:odd], "_")) if odd else ""
@@ -182,7 +182,7 @@ def _called(project: str, folders: Sequence[str], files: Sequence[str]) -> str:
         for folder in folders
         if folder.lower() not in _TESTS and f"{folder}/__init__.py" in files
     ]
-    if _is_flat(files) and not sources and not importable and usable_name(project):
+    if _is_flat(files) and not sources and not importable and is_usable_lane_name(project):
         return project
     first = [*sources, *importable, *folders][0]
     inside = [child for child in _children(first, files) if child]

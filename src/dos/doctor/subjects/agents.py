@@ -12,9 +12,16 @@ from dos.agents.registry import VersionVerdict as Verdict
 from dos.agents.registry import judge_version
 from dos.config import edit as commands
 from dos.config import infer as surroundings
-from dos.config.explain import nearest
+from dos.config.explain import nearest_name
 from dos.config.toml_text import key_text
-from dos.doctor.subjects.finding import Finding, editing, error, install, note, warning
+from dos.doctor.subjects.finding import (
+    Finding,
+    edit_commands,
+    error,
+    install_command,
+    note,
+    warning,
+)
 from dos.machine import commands as programs
 from dos.units.io import sources
 from dos.unknown import Unknown
@@ -41,28 +48,28 @@ def versions(world: World) -> dict[str, str | Unknown]:
 
 
 def examine(world: World) -> list[Finding]:
-    return [*_configured(world), *_silent(world), *untested(world)]
+    return [*_configured(world), *_without_version(world), *untested_versions(world)]
 
 
-def _silent(world: World) -> list[Finding]:
-    adapters = (_adapter(world, name) for name in _in_use(world))
+def _without_version(world: World) -> list[Finding]:
+    adapters = (_adapter(world, name) for name in _agents_in_use(world))
     used = {adapter.program for adapter in adapters if adapter}
     return [
         warning(
             "AGENT_VERSION_UNREAD",
             f"{program} did not say its version: {version.why}",
             "A program that cannot do that will hardly do more.",
-            _installed(program),
+            _npm_command(program),
         )
         for program, version in versions(world).items()
         if isinstance(version, Unknown) and program in used
     ]
 
 
-def untested(world: World) -> list[Finding]:
+def untested_versions(world: World) -> list[Finding]:
     """Only of those that are to be started here: what it prints may have changed since it was last looked at."""
     found = []
-    for name in _in_use(world):
+    for name in _agents_in_use(world):
         adapter = _adapter(world, name)
         if adapter is None or not adapter.program:
             continue
@@ -75,7 +82,9 @@ def untested(world: World) -> list[Finding]:
             newest = adapter.tested[1]
             why = f"Those are {adapter.tested[0]} to {newest}; what it prints may be read wrongly."
             found.append(
-                note("AGENT_VERSION_UNTESTED", what, why, f"{_installed(adapter.program)}@{newest}")
+                note(
+                    "AGENT_VERSION_UNTESTED", what, why, f"{_npm_command(adapter.program)}@{newest}"
+                )
             )
     return found
 
@@ -100,11 +109,11 @@ def _configured(world: World) -> list[Finding]:
                 "AGENT_UNSET",
                 "[workers] agent is not set",
                 f"`dos up` has nothing to start. {known}",
-                _choice(),
+                _choose_agent_command(),
             )
         ]
     found = []
-    for name in _in_use(world):
+    for name in _agents_in_use(world):
         adapter = _adapter(world, name)
         if adapter is None and name not in (workers.agent, *workers.fallback):
             found += [
@@ -114,13 +123,13 @@ def _configured(world: World) -> list[Finding]:
             ]
         elif adapter is None:
             what = f"[workers] agent is {name!r}, and there is none of that name"
-            found.append(error("AGENT_UNKNOWN", what, known, _choice()))
+            found.append(error("AGENT_UNKNOWN", what, known, _choose_agent_command()))
         else:
-            found += _startable(world, name, adapter)
+            found += _examine_program(world, name, adapter)
     return found
 
 
-def missing(world: World) -> list[Finding]:
+def missing_programs(world: World) -> list[Finding]:
     """Of the agents in use, those whose program is not there. It asks no program for its version."""
     return [found for found in _configured(world) if found.kind == "AGENT_MISSING"]
 
@@ -128,8 +137,8 @@ def missing(world: World) -> list[Finding]:
 def _unknown_on_lane(world: World, lane: str) -> Finding:
     key, name = ("lanes", "agents", lane), world.config.lanes.agents[lane]
     what = f"{key_text(key)} is {name!r}, and there is none of that name"
-    near = nearest(name, [*world.config.agents, *registry.names()])
-    fix = commands.put(key, near) if near else editing(world).at(*key)
+    near = nearest_name(name, [*world.config.agents, *registry.names()])
+    fix = commands.set_command(key, near) if near else edit_commands(world).for_key(*key)
     return error(
         "AGENT_UNKNOWN",
         what,
@@ -139,7 +148,7 @@ def _unknown_on_lane(world: World, lane: str) -> Finding:
 
 
 @lru_cache(maxsize=1)
-def _in_use(world: World) -> tuple[str, ...]:
+def _agents_in_use(world: World) -> tuple[str, ...]:
     """Every agent that is to be started here: those that dos.toml names, and those that units ask for."""
     config = world.config
     if (
@@ -151,12 +160,14 @@ def _in_use(world: World) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*config.named_agents(), *known)))
 
 
-def _startable(world: World, agent: str, adapter: Adapter) -> list[Finding]:
+def _examine_program(world: World, agent: str, adapter: Adapter) -> list[Finding]:
     own = world.config.agents[agent].command if agent in world.config.agents else ()
     configured = own or (
         world.config.workers.command if adapter.name in registry.CONFIGURED else ()
     )
-    edit = editing(world).at(*(("agents", agent, "command") if own else ("workers", "command")))
+    edit = edit_commands(world).for_key(
+        *(("agents", agent, "command") if own else ("workers", "command"))
+    )
     if adapter.name == "scripted":
         unscripted = error(
             "AGENT_MISSING", f"the agent {agent!r} has no script to play", _SCRIPT, edit
@@ -168,9 +179,9 @@ def _startable(world: World, agent: str, adapter: Adapter) -> list[Finding]:
     if not program:
         return []
     if shutil.which(str(place or program)):
-        return _uncommitted(world, agent, program)
+        return _examine_committed(world, agent, program)
     if program in _PACKAGES:
-        fix = _installed(program)
+        fix = _npm_command(program)
     elif place and place.is_file() and not os.access(place, os.X_OK):
         fix = f"chmod +x {quote(str(place))}"
     else:
@@ -179,7 +190,7 @@ def _startable(world: World, agent: str, adapter: Adapter) -> list[Finding]:
     return [error("AGENT_MISSING", what, "Every iteration would end as launch-failed.", fix)]
 
 
-def _uncommitted(world: World, agent: str, program: str) -> list[Finding]:
+def _examine_committed(world: World, agent: str, program: str) -> list[Finding]:
     """A worktree holds what is committed."""
     if (
         "/" not in program
@@ -194,12 +205,18 @@ def _uncommitted(world: World, agent: str, program: str) -> list[Finding]:
     return [error("AGENT_MISSING", what, "Commit it, or name it by its whole path.", fix)]
 
 
-def _choice() -> str:
+def _choose_agent_command() -> str:
     """An agent whose program is there; where there is none, one that can be had."""
     for program in surroundings.agent_programs():
-        return commands.put(("workers", "agent"), surroundings.AGENT_PROGRAMS[program])
-    return f"{_installed('claude')} && {commands.put(('workers', 'agent'), 'claude_code')}"
+        return commands.set_command(("workers", "agent"), surroundings.AGENT_PROGRAMS[program])
+    return (
+        f"{_npm_command('claude')} && {commands.set_command(('workers', 'agent'), 'claude_code')}"
+    )
 
 
-def _installed(program: str) -> str:
-    return f"npm install --global {_PACKAGES[program]}" if shutil.which("npm") else install("npm")
+def _npm_command(program: str) -> str:
+    return (
+        f"npm install --global {_PACKAGES[program]}"
+        if shutil.which("npm")
+        else install_command("npm")
+    )

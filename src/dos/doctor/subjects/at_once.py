@@ -7,7 +7,7 @@ from typing import Any
 from dos.errors import DosError
 
 
-def ask(questions: Sequence[Callable[[], Any]]) -> list[Any]:
+def run_concurrently(questions: Sequence[Callable[[], Any]]) -> list[Any]:
     """The answers in the order of the questions; the first failure is raised once all have answered."""
     answers: dict[int, Any] = {}
 

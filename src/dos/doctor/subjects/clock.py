@@ -4,7 +4,7 @@ import shutil
 import time
 from datetime import UTC, datetime
 
-from dos.config.edit import as_root
+from dos.config.edit import with_sudo
 from dos.doctor.subjects import store
 from dos.doctor.subjects.finding import Finding, error, warning
 from dos.errors import StoreFailed
@@ -22,13 +22,13 @@ _SETTERS = {
 }
 
 
-def examine(world: World) -> list[Finding]:
-    return judge(time.time_ns() // 1_000_000, _newest_ms(world))
+def examine_clock(world: World) -> list[Finding]:
+    return judge_clock(time.time_ns() // 1_000_000, _newest_event_ms(world))
 
 
-def judge(now_ms: int, newest_ms: int | None) -> list[Finding]:
+def judge_clock(now_ms: int, newest_ms: int | None) -> list[Finding]:
     fix = next(
-        (as_root(words) for program, words in _SETTERS.items() if shutil.which(program)), "date"
+        (with_sudo(words) for program, words in _SETTERS.items() if shutil.which(program)), "date"
     )
     if datetime.fromtimestamp(now_ms / 1000, UTC).year < FIRST_YEAR:
         why = "Run ids sort by time, and a usage limit's reset time is compared with it."
@@ -42,9 +42,9 @@ def judge(now_ms: int, newest_ms: int | None) -> list[Finding]:
     return []
 
 
-def _newest_ms(world: World) -> int | None:
+def _newest_event_ms(world: World) -> int | None:
     try:
-        journal = store.journal(world)
+        journal = store.open_journal(world)
         newest = journal.tail(journal.last() - 1, 1)
     except StoreFailed:
         return None  # the store's own finding says why; the year can be judged without it

@@ -1,9 +1,9 @@
 """The file dos.toml: is it there, can it be used, does all of it mean something?"""
 
 from dos.config import edit, lint
-from dos.config.edit import Editing
+from dos.config.edit import EditCommands
 from dos.config.problems import Problem
-from dos.doctor.subjects.finding import Finding, editing, error, note, warning
+from dos.doctor.subjects.finding import Finding, edit_commands, error, note, warning
 from dos.world import World
 
 OVERLAP_POLICIES = ("prefix",)
@@ -12,7 +12,7 @@ LARGEST_STATE_FILE_BYTES = 200_000
 
 def examine(world: World) -> list[Finding]:
     loaded = world.loaded_config
-    found = [_invalid(problem, editing(world)) for problem in loaded.problems]
+    found = [_invalid(problem, edit_commands(world)) for problem in loaded.problems]
     if loaded.path is None:
         found.append(
             note(
@@ -23,14 +23,14 @@ def examine(world: World) -> list[Finding]:
             )
         )
     for key, text in loaded.without_effect.items():
-        fix = edit.drop([str(part) for part in key])
+        fix = edit.unset_command([str(part) for part in key])
         found.append(note("CONFIG_WITHOUT_EFFECT", text, "It can be taken out.", fix))
     return [*found, *_overlap_policy(world), *_state_file(world)]
 
 
-def _invalid(problem: Problem, editor: Editing) -> Finding:
+def _invalid(problem: Problem, editor: EditCommands) -> Finding:
     why = f"Verbs that admit or act refuse until it is right. {problem.hint}".rstrip()
-    return error(lint.Kind.CONFIG_INVALID, str(problem), why, editor.mend(problem))
+    return error(lint.Kind.CONFIG_INVALID, str(problem), why, editor.for_problem(problem))
 
 
 def _overlap_policy(world: World) -> list[Finding]:
@@ -42,7 +42,7 @@ def _overlap_policy(world: World) -> list[Finding]:
             "OVERLAP_POLICY_UNKNOWN",
             f"[overlap] policy is {name!r}, and there is none of that name",
             f"The policies are: {', '.join(OVERLAP_POLICIES)}.",
-            edit.drop(("overlap", "policy")),
+            edit.unset_command(("overlap", "policy")),
         )
     ]
 
@@ -57,6 +57,6 @@ def _state_file(world: World) -> list[Finding]:
             "STATE_FILE_LARGE",
             f"{path} is {size:,} bytes",
             f"A run registry above {LARGEST_STATE_FILE_BYTES:,} bytes holds mostly what is long over.",
-            edit.edit(path),
+            edit.edit_command(path),
         )
     ]

@@ -17,17 +17,17 @@ SCARCE_FILES = 10_000
 LARGE_JOURNAL_BYTES = 256_000_000
 
 
-def examine(world: World) -> list[Finding]:
+def examine_disk(world: World) -> list[Finding]:
     state = world.workspace.state
-    return [*judge(filesystem.room(state), state), *_journal(world)]
+    return [*judge_disk(filesystem.room(state), state), *_examine_journal_size(world)]
 
 
-def judge(room: Room, place: Path) -> list[Finding]:
+def judge_disk(room: Room, place: Path) -> list[Finding]:
     found = []
     fix = f"du -xh {quote(str(filesystem.existing(place)))} | sort -h | tail"
     if room.free_bytes < SCARCE_BYTES:
         level = error if room.free_bytes < LAST_BYTES else warning
-        what = f"{sized(room.free_bytes)} are left on the disk of {place}"
+        what = f"{format_bytes(room.free_bytes)} are left on the disk of {place}"
         found.append(
             level(
                 "DISK_LOW",
@@ -44,7 +44,7 @@ def judge(room: Room, place: Path) -> list[Finding]:
     return found
 
 
-def sized(count: int) -> str:
+def format_bytes(count: int) -> str:
     for unit, size in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
         if count >= size:
             return f"{count / size:.1f} {unit}"
@@ -57,7 +57,7 @@ def stored_bytes(path: Path) -> int:
     return sum(each.stat().st_size for each in beside if os.access(each, os.F_OK))
 
 
-def _journal(world: World) -> list[Finding]:
+def _examine_journal_size(world: World) -> list[Finding]:
     path = embedded_path(world.config.store.url, world.workspace.state)
     if (
         path is None
@@ -66,7 +66,9 @@ def _journal(world: World) -> list[Finding]:
     ):
         return []
     why = "What is superseded and older than [retention] journal_max_age_days can be archived and removed."
-    return [note("JOURNAL_LARGE", f"the journal holds {sized(held)}", why, "dos journal compact")]
+    return [
+        note("JOURNAL_LARGE", f"the journal holds {format_bytes(held)}", why, "dos journal compact")
+    ]
 
 
 def _held_bytes(path: Path) -> int:

@@ -9,7 +9,7 @@ from shlex import quote
 from msgspec import Struct
 
 from dos import workspace
-from dos.config.edit import Editing, as_root
+from dos.config.edit import EditCommands, with_sudo
 from dos.config.lint import Severity
 from dos.errors import WorkspaceMissing
 from dos.world import World
@@ -47,16 +47,16 @@ _INSTALLERS = {
 }
 
 
-def editing(world: World) -> Editing:
-    return Editing(world.loaded_config, world.workspace.config)
+def edit_commands(world: World) -> EditCommands:
+    return EditCommands(world.loaded_config, world.workspace.config)
 
 
-def git(world: World, words: str) -> str:
+def git_command(world: World, words: str) -> str:
     """A git command that can be typed anywhere."""
     return f"git -C {quote(str(world.workspace.tree))} {words}"
 
 
-def install(package: str) -> str:
+def install_command(package: str) -> str:
     """Whatever this system installs its programs with."""
     import shutil  # the linter needs only the commands above
 
@@ -65,7 +65,7 @@ def install(package: str) -> str:
     sudo = "" if os.geteuid() == 0 else "sudo "
     words = next((words for program, words in _INSTALLERS.items() if shutil.which(program)), "")
     if words:
-        return as_root(words.format(sudo=sudo, package=package))
+        return with_sudo(words.format(sudo=sudo, package=package))
     return (
         "xcode-select --install"
         if sys.platform == "darwin"
@@ -73,7 +73,7 @@ def install(package: str) -> str:
     )
 
 
-def from_here(world: World, environment: Mapping[str, str] = os.environ) -> str:
+def cd_prefix(world: World, environment: Mapping[str, str] = os.environ) -> str:
     """What has to stand before a command so that `dos` finds this workspace: nothing for those who are inside."""
     try:
         found = workspace.find(Path(environment.get("DISPATCH_WORKSPACE") or "."))

@@ -11,8 +11,8 @@ from msgspec import Struct
 
 from dos.config import edit
 from dos.doctor.subjects import at_once
-from dos.doctor.subjects.finding import Finding, error, install, warning
-from dos.doctor.subjects.finding import git as command
+from dos.doctor.subjects.finding import Finding, error, install_command, warning
+from dos.doctor.subjects.finding import git_command as command
 from dos.errors import GitFailed
 from dos.git import repository as git
 from dos.git.exit_codes import Reads
@@ -30,7 +30,7 @@ _NO_COMMIT = "does not have any commits yet"
 _SHAPE = "--format=%s%x00%(trailers:key=Unit,valueonly,separator=%x2c)%x01"
 
 
-class Repository(Struct, frozen=True, kw_only=True):
+class RepositoryFacts(Struct, frozen=True, kw_only=True):
     """What git says of it, asked once for the report and the findings."""
 
     version: tuple[int, ...] | Unknown
@@ -46,11 +46,11 @@ class Repository(Struct, frozen=True, kw_only=True):
 
 
 @lru_cache(maxsize=1)
-def repository(world: World) -> Repository:
+def repository(world: World) -> RepositoryFacts:
     if world.workspace.common is None or shutil.which("git") is None:
-        return Repository(version=git.version())
-    tell = partial(_told, world.git)
-    version, branch, log, who, files, worktrees, salvaged = at_once.ask(
+        return RepositoryFacts(version=git.version())
+    tell = partial(_git_output, world.git)
+    version, branch, log, who, files, worktrees, salvaged = at_once.run_concurrently(
         [
             git.version,
             partial(_branch, world.git),
@@ -64,11 +64,11 @@ def repository(world: World) -> Repository:
     failed = next((each for each in (log, files, worktrees) if each.returncode > 1), None)
     if failed and _NO_COMMIT not in failed.stderr:
         said = (failed.stderr.strip().splitlines() or ["no reason given"])[0]
-        return Repository(version=version, refusal=said)
+        return RepositoryFacts(version=version, refusal=said)
     records = (
         record.lstrip("\n").partition("\0") for record in log.stdout.split("\x01") if record.strip()
     )
-    return Repository(
+    return RepositoryFacts(
         version=version,
         branch=branch,
         commits=tuple((subject, trailers) for subject, _, trailers in records),
@@ -86,7 +86,7 @@ def _branch(asked: git.Reader) -> str:
         return ""  # the others say why
 
 
-def _told(asked: git.Reader, command: Reads, *words: str) -> "CompletedProcess[str]":
+def _git_output(asked: git.Reader, command: Reads, *words: str) -> "CompletedProcess[str]":
     """What git says also when it refuses: that is what is to be told then. One that dies is asked again first."""
     try:
         return asked.attempt(command, *words)
@@ -94,7 +94,7 @@ def _told(asked: git.Reader, command: Reads, *words: str) -> "CompletedProcess[s
         return asked.once(command, *words)
 
 
-def usable(world: World) -> bool:
+def is_usable(world: World) -> bool:
     """Whether git can be asked at all; if not, one finding says so for everybody."""
     seen = repository(world)
     return (
@@ -109,18 +109,21 @@ def examine(world: World) -> list[Finding]:
     if isinstance(seen.version, Unknown):
         what = f"git cannot be used: {seen.version.why}"
         why = "Every worker needs a worktree, and every proof is a commit."
-        return [error("GIT_MISSING", what, why, install("git"))]
+        return [error("GIT_MISSING", what, why, install_command("git"))]
     if seen.version[:2] < OLDEST:
         what = f"git is {'.'.join(map(str, seen.version))}, and at least {'.'.join(map(str, OLDEST))} is needed"
         return [
             error(
-                "GIT_TOO_OLD", what, "Older ones cannot merge without a work tree.", install("git")
+                "GIT_TOO_OLD",
+                what,
+                "Older ones cannot merge without a work tree.",
+                install_command("git"),
             )
         ]
     return _repository(world, seen)
 
 
-def _repository(world: World, seen: Repository) -> list[Finding]:
+def _repository(world: World, seen: RepositoryFacts) -> list[Finding]:
     workspace = world.workspace
     if workspace.common is None:
         bare = (workspace.root / "HEAD").is_file() and (workspace.root / "objects").is_dir()
@@ -135,20 +138,20 @@ def _repository(world: World, seen: Repository) -> list[Finding]:
                 "GIT_REFUSES",
                 what,
                 "No verb can see a commit.",
-                _readable_again(world, seen.refusal),
+                _make_readable_command(world, seen.refusal),
             )
         ]
     # Who commits comes first: without it the first commit cannot be made.
     return [*_identity(world, seen), *_target(world, seen)]
 
 
-def _readable_again(world: World, refusal: str) -> str:
+def _make_readable_command(world: World, refusal: str) -> str:
     workspace = world.workspace
     common = workspace.common or workspace.tree
     if "dubious ownership" in refusal:
         return f"git config --global --add safe.directory {quote(str(workspace.tree))}"
     if wrong := re.search(r"bad config line (\d+) in file (.+)", refusal):
-        return edit.edit(workspace.tree / wrong[2], int(wrong[1]))
+        return edit.edit_command(workspace.tree / wrong[2], int(wrong[1]))
     head = common / "HEAD"
     if not re.match(r"ref: |[0-9a-f]{40}", head.read_text(encoding="utf-8", errors="replace")):
         # As a power cut leaves it.
@@ -160,7 +163,7 @@ def _readable_again(world: World, refusal: str) -> str:
     return f"tail -n 20 {quote(str(moves))}" if moves.is_file() else f"ls -la {quote(str(common))}"
 
 
-def _identity(world: World, seen: Repository) -> list[Finding]:
+def _identity(world: World, seen: RepositoryFacts) -> list[Finding]:
     if seen.knows_who_commits:
         return []
     values = {"user.name": '"$(id -un)"', "user.email": '"$(id -un)@$(uname -n)"'}
@@ -175,7 +178,7 @@ def _identity(world: World, seen: Repository) -> list[Finding]:
     ]
 
 
-def _target(world: World, seen: Repository) -> list[Finding]:
+def _target(world: World, seen: RepositoryFacts) -> list[Finding]:
     if not seen.commits:
         fix = command(world, "commit --allow-empty -m 'First commit'")
         return [
@@ -190,7 +193,12 @@ def _target(world: World, seen: Repository) -> list[Finding]:
     if not branch:
         what = "no branch is checked out, and [workers] target_branch names none"
         return [
-            error("NO_TARGET_BRANCH", what, "There is nothing to land on.", _choose_target(world))
+            error(
+                "NO_TARGET_BRANCH",
+                what,
+                "There is nothing to land on.",
+                _choose_target_command(world),
+            )
         ]
     if branch != seen.branch and world.git.commit_of(f"refs/heads/{branch}") is None:
         what = f"the target branch {branch!r} is not there"
@@ -199,13 +207,13 @@ def _target(world: World, seen: Repository) -> list[Finding]:
                 "TARGET_BRANCH_MISSING",
                 what,
                 "There is nothing to land on.",
-                _make_target(world, branch),
+                _make_target_command(world, branch),
             )
         ]
     return []
 
 
-def _choose_target(world: World) -> str:
+def _choose_target_command(world: World) -> str:
     """The branch that most repositories have, else the one that was worked on last, else a new one."""
     newest = world.git.run(
         "for-each-ref", "--sort=-committerdate", "--format=%(refname:lstrip=2)", "refs/heads"
@@ -213,13 +221,13 @@ def _choose_target(world: World) -> str:
     known = newest.split()
     chosen = next((name for name in ("main", "master") if name in known), known[0] if known else "")
     return (
-        edit.put(("workers", "target_branch"), chosen)
+        edit.set_command(("workers", "target_branch"), chosen)
         if chosen
         else command(world, "switch -c main")
     )
 
 
-def _make_target(world: World, branch: str) -> str:
+def _make_target_command(world: World, branch: str) -> str:
     """A branch of that name, where git can have one."""
     possible = world.git.attempt("check-ref-format", "--branch", branch).stdout.strip() == branch
     above = [str(path) for path in Path(branch).parents if path.name]
@@ -227,4 +235,4 @@ def _make_target(world: World, branch: str) -> str:
     below = world.git.run("for-each-ref", f"refs/heads/{branch}/") if possible else ""
     if possible and not taken and not below:
         return command(world, f"branch {quote(branch)}")
-    return edit.drop(("workers", "target_branch"))
+    return edit.unset_command(("workers", "target_branch"))

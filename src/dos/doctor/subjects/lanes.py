@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from dos.config import edit, infer, lint
 from dos.config.lint import Kind
-from dos.doctor.subjects.finding import Finding, editing, warning
+from dos.doctor.subjects.finding import Finding, edit_commands, warning
 from dos.doctor.subjects.git import repository
 from dos.globs import can_match, matches, path_key
 from dos.regions import prefix
@@ -25,38 +25,45 @@ _WHY = {
 }
 
 
-def examine(world: World) -> list[Finding]:
+def examine_lanes(world: World) -> list[Finding]:
     likely = infer.trees_by_name(world.workspace.root)
     found = lint.lint(
-        world.config, editing=editing(world), likely=likely, written=world.loaded_config.origins
+        world.config,
+        commands=edit_commands(world),
+        folder_trees=likely,
+        set_keys=world.loaded_config.origins,
     )
-    return [*map(_as_finding, found), *_empty(world, likely)]
+    return [*map(_from_lint, found), *_lanes_without_files(world, likely)]
 
 
-def _as_finding(found: lint.Finding) -> Finding:
+def _from_lint(found: lint.Finding) -> Finding:
     why = _WHY.get(found.kind, "")
     return Finding(
         kind=found.kind, severity=found.severity, what=found.detail, why=why, fix=found.fix
     )
 
 
-def _empty(world: World, likely: Mapping[str, str]) -> list[Finding]:
-    tracked = Tracked(repository(world).tracked)
-    editor = editing(world)
+def _lanes_without_files(world: World, likely: Mapping[str, str]) -> list[Finding]:
+    tracked = TrackedFiles(repository(world).tracked)
+    editor = edit_commands(world)
     found = []
     for lane in world.config.roster():
         globs = world.config.lanes.trees.get(lane, ())
-        if globs and tracked.paths and not tracked.any_in(globs):
+        if globs and tracked.paths and not tracked.has_match(globs):
             tree = likely.get(comparison_key(lane), "")
             key = ("lanes", "trees", lane)
             what = f"no tracked file is in lane {lane!r}: {', '.join(globs)}"
             why = "The folder is still to be made, or the glob is misspelt."
-            fix = edit.put(key, [tree]) if tree and tracked.any_in([tree]) else editor.at(*key)
+            fix = (
+                edit.set_command(key, [tree])
+                if tree and tracked.has_match([tree])
+                else editor.for_key(*key)
+            )
             found.append(warning("LANE_COVERS_NOTHING", what, why, fix))
     return found
 
 
-class Tracked:
+class TrackedFiles:
     """The files of a repository, ordered so that a lane need only be shown those in its own folder."""
 
     def __init__(self, names: Iterable[str]) -> None:
@@ -68,7 +75,7 @@ class Tracked:
             path for path in self.paths if not path.isascii() or "./" in path or " /" in path
         ]
 
-    def any_in(self, globs: Iterable[str]) -> bool:
+    def has_match(self, globs: Iterable[str]) -> bool:
         return any(self._any_in(glob) for glob in globs)
 
     def _any_in(self, glob: str) -> bool:

@@ -8,13 +8,13 @@ from shlex import quote
 from dos.doctor.subjects.finding import Finding, error
 from dos.world import World
 
-OURS = "dispatch-os"
-NAME = "dos"
-_OWNED = re.compile(rf'^"?(?:\.{{1,2}}/)*{NAME}/', re.MULTILINE)
+OUR_PACKAGE = "dispatch-os"
+OUR_NAME = "dos"
+_OWNED = re.compile(rf'^"?(?:\.{{1,2}}/)*{OUR_NAME}/', re.MULTILINE)
 
 
-def examine(world: World) -> list[Finding]:
-    others = sorted(owners() - {OURS})
+def examine_packages(world: World) -> list[Finding]:
+    others = sorted(owners_of_our_names() - {OUR_PACKAGE})
     if not others:
         return []
     names = ", ".join(others)
@@ -22,19 +22,19 @@ def examine(world: World) -> list[Finding]:
     return [
         error(
             "PACKAGES_CLASH",
-            f"{names} is installed beside {OURS} in {sys.prefix}: both own the import and the command `{NAME}`",
+            f"{names} is installed beside {OUR_PACKAGE} in {sys.prefix}: both own the import and the command `{OUR_NAME}`",
             "Whichever was installed last wrote over files of the other, and uninstalling one removes them.",
             f"{python} -m pip uninstall --yes {' '.join(map(quote, others))}"
-            f" && {python} -m pip install --force-reinstall --no-deps {OURS}",
+            f" && {python} -m pip install --force-reinstall --no-deps {OUR_PACKAGE}",
         )
     ]
 
 
-def owners() -> set[str]:
+def owners_of_our_names() -> set[str]:
     """The distributions that install a package or a command of our name, by their normalised names."""
     found = {
         each.dist.name
-        for each in metadata.entry_points(group="console_scripts", name=NAME)
+        for each in metadata.entry_points(group="console_scripts", name=OUR_NAME)
         if each.dist
     }
     for each in metadata.distributions():

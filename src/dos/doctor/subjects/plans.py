@@ -21,7 +21,7 @@ from dos.verify import mentions
 from dos.world import World
 
 FIRST_UNIT = "## FIRST1: say what should be true\n\n- lane: {lane}\n"
-WHY = {
+PROBLEM_EFFECTS = {
     Trouble.UNREADABLE: "What it declares is not known, and nothing is offered until it can be read.",
     Trouble.NOT_CLOSED: "Units below it are not found.",
     Trouble.RANGE: "A heading declares one unit; nothing is offered for this one.",
@@ -43,7 +43,7 @@ def _portfolio(world: World) -> Portfolio:
     return sources.read(world.workspace, world.config)
 
 
-def every(world: World) -> tuple[Unit, ...]:
+def all_units(world: World) -> tuple[Unit, ...]:
     return _portfolio(world).units
 
 
@@ -55,7 +55,7 @@ def _documents(world: World, glob: str) -> list[Path]:
     return [path for path in plan_documents.documents(root, glob) if path.is_file()]
 
 
-def examine(world: World) -> list[Finding]:
+def examine_plans(world: World) -> list[Finding]:
     glob, plans = world.config.paths.plans_glob, world.config.plans
     from_documents = plans.source == "documents"
     try:
@@ -63,9 +63,9 @@ def examine(world: World) -> list[Finding]:
         documents = _documents(world, glob) if from_documents and not found.units else []
     except BadInput as failure:
         if from_documents:
-            fix = edit.drop(("paths", "plans_glob"))
+            fix = edit.unset_command(("paths", "plans_glob"))
             return [error("PLANS_GLOB_INVALID", failure.message, "No unit is found.", fix)]
-        fix = edit.drop(("plans", "source"))
+        fix = edit.unset_command(("plans", "source"))
         return [error("PLANS_SOURCE_FAILED", failure.message, "No unit is found.", fix)]
     findings = [_finding(world, problem) for problem in found.problems]
     if found.units:
@@ -73,21 +73,23 @@ def examine(world: World) -> list[Finding]:
     if documents and not findings:
         what = f"no heading of the documents {glob!r} names a unit"
         why = "A unit is a heading with an id of letters and digits: `## AUTH1: log in`."
-        return [warning("PLANS_WITHOUT_UNITS", what, why, edit.edit(documents[0]))]
+        return [warning("PLANS_WITHOUT_UNITS", what, why, edit.edit_command(documents[0]))]
     if documents or not from_documents:
         return findings
     # Outside of git nobody knows how much lies below, and looking everywhere may never end.
     elsewhere = infer.plans_glob(world.workspace.root) if world.workspace.common else None
     there = elsewhere and _documents(world, elsewhere)
-    fix = edit.put(("paths", "plans_glob"), elsewhere) if there else _first_plan(world, glob)
+    fix = (
+        edit.set_command(("paths", "plans_glob"), elsewhere) if there else _first_plan(world, glob)
+    )
     return [warning("NO_PLANS", f"no file matches {glob!r}", "There is no unit to work on.", fix)]
 
 
-def naming(world: World) -> list[Finding]:
+def examine_naming(world: World) -> list[Finding]:
     """A grammar that understands nobody here would call everything not shipped."""
     stamp, commits = world.config.stamp, git.repository(world).commits
     shaped = mentions.ship_shaped_commits(commits)
-    units = {(unit.plan, unit.id) for unit in every(world)}
+    units = {(unit.plan, unit.id) for unit in all_units(world)}
     if stamp == Stamp() or not shaped or mentions.commits_naming(commits, units, stamp):
         return []
     if mentions.grammar_recognises_some(shaped, stamp):
@@ -119,18 +121,22 @@ def _first_plan(world: World, glob: str) -> str:
         .replace("%", "%%")
         .replace("\n", "\\n")
     )
-    begin = "" if simple else f"{edit.drop(('paths', 'plans_glob'))} && "
+    begin = "" if simple else f"{edit.unset_command(('paths', 'plans_glob'))} && "
     return f"{begin}mkdir -p {shlex.quote(str(place.parent))} && printf {shlex.quote(text)} > {shlex.quote(str(place))}"
 
 
 def _finding(world: World, problem: Problem) -> Finding:
     why = (
-        WHY.get(problem.kind)
+        PROBLEM_EFFECTS.get(problem.kind)
         or f"It is never offered. The lanes are: {join_some(world.config.roster())}."
     )
     place = world.workspace.root / problem.document
     unread = problem.kind is Trouble.UNREADABLE and not os.access(place, os.R_OK)
-    fix = edit.readable(place) if unread else _edit(world, problem.document, problem.line)
+    fix = (
+        edit.make_readable_command(place)
+        if unread
+        else _edit_unit_command(world, problem.document, problem.line)
+    )
     return warning(problem.kind, str(problem), why, fix)
 
 
@@ -140,9 +146,9 @@ def _without_lane(world: World, units: tuple[Unit, ...]) -> list[Finding]:
     return [
         warning(
             "UNIT_WITHOUT_LANE",
-            f"{_place(unit)}: unit {unit.name} names no lane, and [lanes] autopick is empty",
+            f"{_unit_place(unit)}: unit {unit.name} names no lane, and [lanes] autopick is empty",
             "It is never offered.",
-            _edit(world, unit.document, unit.line),
+            _edit_unit_command(world, unit.document, unit.line),
         )
         for unit in units
         if not unit.lane
@@ -156,20 +162,20 @@ def _shared_ids(world: World, units: tuple[Unit, ...]) -> list[Finding]:
     return [
         note(
             "UNIT_ID_SHARED",
-            f"{len(same)} units have the id {unit_id}: {join_some([_place(unit) for unit in same])}",
+            f"{len(same)} units have the id {unit_id}: {join_some([_unit_place(unit) for unit in same])}",
             "A commit that names only the id says nothing of which.",
-            _edit(world, same[-1].document, same[-1].line),
+            _edit_unit_command(world, same[-1].document, same[-1].line),
         )
         for unit_id, same in by_id.items()
         if len(same) > 1
     ]
 
 
-def _place(unit: Unit) -> str:
+def _unit_place(unit: Unit) -> str:
     return f"{unit.document}:{unit.line}"
 
 
-def _edit(world: World, document: str, line: int) -> str:
+def _edit_unit_command(world: World, document: str, line: int) -> str:
     if world.config.plans.source == "command":
         return "dos config get plans.command"
-    return edit.edit(world.workspace.root / document, line or None)
+    return edit.edit_command(world.workspace.root / document, line or None)

@@ -17,13 +17,13 @@ from dos.world import World
 SETTLING_SECONDS = 120.0  # a process that begins or ends may be without a lease for so long
 
 
-def examine(world: World) -> list[Finding]:
+def examine_stopped(world: World) -> list[Finding]:
     """Those that a signal has stopped; without the journal, which such a process may be holding shut."""
-    return [_stopped(process) for process in running(world) if process.stopped]
+    return [_stopped(process) for process in running_processes(world) if process.stopped]
 
 
 @lru_cache(maxsize=1)
-def running(world: World) -> list[Running]:
+def running_processes(world: World) -> list[Running]:
     """The whole table of processes takes long to load: first a look at whether there can be one of ours."""
     if sys.platform == "linux" and not any(
         _may_be_ours(entry.name) for entry in os.scandir("/proc")
@@ -43,18 +43,20 @@ def _may_be_ours(pid: str) -> bool:
         return False
 
 
-def orphans(world: World) -> list[Finding]:
+def examine_orphans(world: World) -> list[Finding]:
     """Workers and supervisors that run and hold nothing."""
-    journal = store.journal(world)
+    journal = store.open_journal(world)
     fleet, _ = fold.current(journal, Fleet)
-    found = {process.identity.pid: process for process in (*_recorded(fleet), *running(world))}
+    found = {
+        process.identity.pid: process for process in (*_recorded(fleet), *running_processes(world))
+    }
     with journal.backend.read() as view:
         holders = {lease.pid for lease in view.leases()}
     return [
         _orphaned(process)
         for pid, process in found.items()
         if process.verb in ("up", "worker") and not process.stopped
-        if pid not in holders and _settled(process, fleet)
+        if pid not in holders and _has_settled(process, fleet)
     ]
 
 
@@ -74,7 +76,7 @@ def _recorded(fleet: Fleet) -> list[Running]:
     ]
 
 
-def _settled(process: Running, fleet: Fleet) -> bool:
+def _has_settled(process: Running, fleet: Fleet) -> bool:
     """It had time to take its lease, and time to end after it gave the lease back."""
     run = fleet.runs.get(process.option("--run-id"))
     ended_seconds = (

@@ -8,19 +8,19 @@ from dos.errors import BadInput
 from dos.receipts.io import keys
 from dos.world import World
 
-KIND = "RECEIPTS_UNSIGNED"
-WHY = "Units land all the same, with a receipt that proves nothing to others."
+UNSIGNED = "RECEIPTS_UNSIGNED"
+UNSIGNED_WHY = "Units land all the same, with a receipt that proves nothing to others."
 
 
-def examine(world: World) -> list[Finding]:
+def examine_receipt_key(world: World) -> list[Finding]:
     """A key that is not there is none: the first landing makes it."""
     try:
         path = keys.own_key()
         if path.exists():
             keys.check_private_key(path, world.workspace)
     except BadInput as error:
-        return [warning(KIND, error.message, WHY, error.hint)]
+        return [warning(UNSIGNED, error.message, UNSIGNED_WHY, error.hint)]
     if path.suffix != ".pub" and not keys.cryptography_installed():
         install = f"{quote(sys.executable)} -m pip install 'cryptography>=42'"
-        return [note(KIND, keys.cryptography_missing().message, WHY, install)]
+        return [note(UNSIGNED, keys.cryptography_missing().message, UNSIGNED_WHY, install)]
     return []

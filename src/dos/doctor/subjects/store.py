@@ -10,9 +10,9 @@ from shlex import quote
 from msgspec import Struct
 
 from dos.config import edit
-from dos.config.toml_text import passwordless, without_password
+from dos.config.toml_text import mask_password, strip_password
 from dos.doctor.subjects.disk import stored_bytes
-from dos.doctor.subjects.finding import Finding, editing, error, git, note, warning
+from dos.doctor.subjects.finding import Finding, edit_commands, error, git_command, note, warning
 from dos.errors import (
     BadInput,
     DosError,
@@ -54,14 +54,14 @@ class Journal(Struct, frozen=True, kw_only=True):
     size_bytes: int | None
 
 
-def facts(world: World) -> Journal:
+def journal_facts(world: World) -> Journal:
     url = world.config.store.url
-    path = file(world)
+    path = journal_path(world)
     events = _events(world, path)
     return Journal(
-        url=without_password(url) or f"sqlite:{path}",
+        url=mask_password(url) or f"sqlite:{path}",
         path=None if path is None else str(path),
-        exists=path is None or _there(path),
+        exists=path is None or _may_exist(path),
         reachable=events is not None,
         events=events,
         schema=SCHEMA,
@@ -71,16 +71,16 @@ def facts(world: World) -> Journal:
 
 def _events(world: World, path: Path | None) -> int | None:
     """How many there are; none before the first one was written. None when the journal cannot be read."""
-    if path is not None and not _there(path):
-        return None if _in_the_way(path) else 0
+    if path is not None and not _may_exist(path):
+        return None if _blocking_entry(path) else 0
     try:
-        with journal(world).backend.read() as view:
+        with open_journal(world).backend.read() as view:
             return view.count(0)
     except (DosError, OSError):
         return None
 
 
-def _there(path: Path) -> bool:
+def _may_exist(path: Path) -> bool:
     try:
         return path.exists()
     except (
@@ -90,35 +90,35 @@ def _there(path: Path) -> bool:
 
 
 def examine(world: World) -> list[Finding]:
-    path = file(world)
-    folders = [_no_directory(world.workspace.state / name) for name in FOLDERS]
+    path = journal_path(world)
+    folders = [_not_a_directory(world.workspace.state / name) for name in FOLDERS]
     found = [*_uncertain(world), *filter(None, folders)]
     if path is not None:
-        if blocked := _in_the_way(path):
+        if blocked := _blocking_entry(path):
             return [*found, blocked]
-        found += _place(path)
-        if not _there(path):
+        found += _examine_place(path)
+        if not _may_exist(path):
             return found + _sqlite()
     try:
-        with journal(world).backend.read() as view:
+        with open_journal(world).backend.read() as view:
             view.tail(view.last() - 1, 1)
             view.leases()
         found += [*_durability(world), *_sessions(world)]
     except StoreFailed as failure:
-        found.append(failed(failure, world))
+        found.append(store_finding(failure, world))
     return found
 
 
-def journal(world: World) -> Store:
+def open_journal(world: World) -> Store:
     """The journal for reading."""
-    found = _opened(world)
+    found = _open_or_failure(world)
     if isinstance(found, StoreFailed):
         raise found
     return found
 
 
 @lru_cache(maxsize=1)  # a server that does not answer is waited for once, and not by every subject
-def _opened(world: World) -> Store | StoreFailed:
+def _open_or_failure(world: World) -> Store | StoreFailed:
     """One that has no name, or that may not be looked for, cannot be reached either."""
     try:
         return world.journal
@@ -130,15 +130,15 @@ def _opened(world: World) -> Store | StoreFailed:
         return StoreUnreachable(f"{error.filename}: {error.strerror}")
 
 
-def file(world: World) -> Path | None:
+def journal_path(world: World) -> Path | None:
     """Where the embedded store lies; None when the journal is on a server."""
     return embedded_path(world.config.store.url, world.workspace.state)
 
 
-def failed(failure: StoreFailed, world: World) -> Finding:
+def store_finding(failure: StoreFailed, world: World) -> Finding:
     """What stands between a reader and the journal."""
-    path = file(world)
-    if path is not None and (blocked := _in_the_way(path)):
+    path = journal_path(world)
+    if path is not None and (blocked := _blocking_entry(path)):
         return blocked
     match failure:
         case JournalTooNew():
@@ -146,7 +146,7 @@ def failed(failure: StoreFailed, world: World) -> Finding:
             return error("STORE_TOO_NEW", str(failure), _WITHOUT_JOURNAL, fix)
         case JournalCorrupt() if path is not None:
             why = f"{_WITHOUT_JOURNAL} Stop the fleet first. The damaged files are kept, and a new journal begins."
-            return error("STORE_DAMAGED", str(failure), why, _begin_anew(world, path))
+            return error("STORE_DAMAGED", str(failure), why, _new_journal_command(world, path))
         case JournalCorrupt():
             return error("STORE_DAMAGED", str(failure), _WITHOUT_JOURNAL, "dos journal check")
         case StoreBusy():
@@ -159,9 +159,9 @@ def failed(failure: StoreFailed, world: World) -> Finding:
     if path is not None and (closed := _read_only(path)):
         return closed
     if path is None:
-        fix = _way_to_server(failure, world)
+        fix = _server_command(failure, world)
     elif isinstance(failure, StoreForeign):
-        fix = edit.aside(path)
+        fix = edit.move_aside_command(path)
     else:
         fix = f"ls -la {quote(str(path.parent))}"
     return error(
@@ -169,31 +169,31 @@ def failed(failure: StoreFailed, world: World) -> Finding:
     )
 
 
-def _way_to_server(failure: StoreFailed, world: World) -> str:
+def _server_command(failure: StoreFailed, world: World) -> str:
     if isinstance(failure, JournalUnnamed) and is_shallow(world.workspace):
-        return git(world, "fetch --unshallow")
+        return git_command(world, "fetch --unshallow")
     if isinstance(failure, DriverMissing):
         return f"{quote(sys.executable)} -m pip install 'dispatch-os[postgres]'"
-    return editing(world).at("store", "url")
+    return edit_commands(world).for_key("store", "url")
 
 
-def _begin_anew(world: World, path: Path) -> str:
+def _new_journal_command(world: World, path: Path) -> str:
     """Everything of the journal is moved away, and with it what git knows of its leases: their numbers begin again."""
     kept = (path.parent / f"damaged-{number}" for number in range(1, 1000))
     place = quote(str(next(folder for folder in kept if not folder.exists())))
-    fences = git(world, "for-each-ref --format='delete %(refname)' refs/dos/fence")
+    fences = git_command(world, "for-each-ref --format='delete %(refname)' refs/dos/fence")
     moved = f"mkdir {place} && mv {quote(str(path))}* {place}"
     return (
-        f"{moved} && {fences} | {git(world, 'update-ref --stdin')}"
+        f"{moved} && {fences} | {git_command(world, 'update-ref --stdin')}"
         if world.workspace.common
         else moved
     )
 
 
-def _in_the_way(path: Path) -> Finding | None:
+def _blocking_entry(path: Path) -> Finding | None:
     """Something that is not what the journal needs in its place. Readers pass over some of it; no writer can."""
     for folder in reversed(path.parents):
-        if found := _no_directory(folder):
+        if found := _not_a_directory(folder):
             return found
     for place in (path, *(path.with_name(path.name + ending) for ending in BESIDE)):
         try:
@@ -209,7 +209,7 @@ def _in_the_way(path: Path) -> Finding | None:
     return None
 
 
-def _no_directory(folder: Path) -> Finding | None:
+def _not_a_directory(folder: Path) -> Finding | None:
     if not os.path.lexists(folder) or folder.is_dir():
         return None
     return _blocked(folder, LEADS_NOWHERE if folder.is_symlink() else "a file", "a directory")
@@ -218,7 +218,10 @@ def _no_directory(folder: Path) -> Finding | None:
 def _blocked(place: Path, found: str, needed: str) -> Finding:
     why = "Nothing can be written there. It is only moved; if a disk is to be mounted there, mount it instead."
     return error(
-        "STATE_BLOCKED", f"{place} is {found}, and dos needs {needed} there", why, edit.aside(place)
+        "STATE_BLOCKED",
+        f"{place} is {found}, and dos needs {needed} there",
+        why,
+        edit.move_aside_command(place),
     )
 
 
@@ -226,10 +229,17 @@ def _uncertain(world: World) -> list[Finding]:
     if not any(problem.key[:1] in ((), ("store",)) for problem in world.loaded_config.problems):
         return []
     what = "which journal is meant cannot be read from dos.toml; the one in the default place was looked at"
-    return [note("STORE_UNCERTAIN", what, "Another one may be in use.", editing(world).at("store"))]
+    return [
+        note(
+            "STORE_UNCERTAIN",
+            what,
+            "Another one may be in use.",
+            edit_commands(world).for_key("store"),
+        )
+    ]
 
 
-def _place(path: Path) -> list[Finding]:
+def _examine_place(path: Path) -> list[Finding]:
     found = [closed] if (closed := _read_only(path)) else []
     if os.access(filesystem.existing(path.parent), os.X_OK) and (kind := filesystem.network(path)):
         what = f"{path.parent} is on a network file system ({kind})"
@@ -239,7 +249,10 @@ def _place(path: Path) -> list[Finding]:
         )
         found.append(
             error(
-                "STORE_ON_NETWORK", what, why, edit.put(("store", "url"), f"sqlite:{_local(path)}")
+                "STORE_ON_NETWORK",
+                what,
+                why,
+                edit.set_command(("store", "url"), f"sqlite:{_local_path(path)}"),
             )
         )
     return found
@@ -254,12 +267,12 @@ def _read_only(path: Path) -> Finding | None:
                 "STORE_READ_ONLY",
                 what,
                 "No lease can be taken and no event recorded.",
-                _writable(folder),
+                _make_writable_command(folder),
             )
     return None
 
 
-def _local(path: Path) -> Path:
+def _local_path(path: Path) -> Path:
     """A place of this user's on a disk of this machine, as far as there is one."""
     homes = (
         Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"),
@@ -269,22 +282,22 @@ def _local(path: Path) -> Path:
     return home / "dos" / slug(str(path.parent)) / path.name
 
 
-def _writable(place: Path) -> str:
+def _make_writable_command(place: Path) -> str:
     if os.statvfs(place).f_flag & os.ST_RDONLY:
-        return edit.as_root(
+        return edit.with_sudo(
             f'mount -o remount,rw "$(df --output=target {quote(str(place))} | tail -n 1)"'
         )
-    return edit.readable(place)
+    return edit.make_readable_command(place)
 
 
 def _durability(world: World) -> list[Finding]:
-    notes = getattr(journal(world).backend, "durability_notes", None)
+    notes = getattr(open_journal(world).backend, "durability_notes", None)
     return _sqlite() if notes is None else [_server_note(found, world) for found in notes()]
 
 
 def _sessions(world: World) -> list[Finding]:
     """Of a server that has fewer sessions to give than the fleet would take."""
-    room = getattr(journal(world).backend, "room", None)
+    room = getattr(open_journal(world).backend, "room", None)
     if room is None:
         return []
     most, _ = room()
@@ -320,7 +333,7 @@ def _sqlite() -> list[Finding]:
 
 
 def _server_note(found: DurabilityNote, world: World) -> Finding:
-    fix = _ask_server(found.setting, world.config.store.url)
+    fix = _server_setting_command(found.setting, world.config.store.url)
     if found.loses:
         return warning(
             "STORE_DURABILITY", found.text, "What the journal acknowledged can be lost.", fix
@@ -328,9 +341,9 @@ def _server_note(found: DurabilityNote, world: World) -> Finding:
     return note("STORE_DURABILITY", found.text, "Nothing that was acknowledged is lost by it.", fix)
 
 
-def _ask_server(setting: str, url: str) -> str:
+def _server_setting_command(setting: str, url: str) -> str:
     """Puts right what the note is about where a setting does; else shows where the server keeps its files."""
-    psql = f"psql {quote(passwordless(url))}"
+    psql = f"psql {quote(strip_password(url))}"
     if setting == "synchronous_commit":
         return f"{psql} -c 'ALTER ROLE CURRENT_USER SET synchronous_commit = on'"
     if setting in ("fsync", "full_page_writes"):

@@ -4,22 +4,22 @@ from pathlib import Path
 from shlex import quote
 
 from dos.doctor.subjects.finding import Finding, note, warning
-from dos.doctor.subjects.finding import git as command
-from dos.doctor.subjects.git import SALVAGE, WORKTREES, repository, usable
+from dos.doctor.subjects.finding import git_command as command
+from dos.doctor.subjects.git import SALVAGE, WORKTREES, is_usable, repository
 from dos.git.repository import Reader
 from dos.text import slug
 from dos.world import World
 
 
 def examine(world: World) -> list[Finding]:
-    if not usable(world):
+    if not is_usable(world):
         return []
     seen = repository(world)
     known = _registered(seen.worktrees)
-    return [*_stale(known), *_left_over(world, known), *_salvaged(world, seen.salvaged)]
+    return [*_stale(known), *_leftover_folders(world, known), *_salvaged_work(world, seen.salvaged)]
 
 
-def stale(world: World) -> list[Path]:
+def stale_worktrees(world: World) -> list[Path]:
     """Asked anew: whoever puts it right looks again afterwards."""
     return (
         _prunable(_registered(world.git.run("worktree list", *WORKTREES)))
@@ -56,7 +56,7 @@ def _stale(known: dict[Path, set[str]]) -> list[Finding]:
     ]
 
 
-def _left_over(world: World, known: dict[Path, set[str]]) -> list[Finding]:
+def _leftover_folders(world: World, known: dict[Path, set[str]]) -> list[Finding]:
     """Places of lanes in which no worker will go on."""
     folder = world.workspace.worktrees
     places = {path.resolve(): said for path, said in known.items()}
@@ -66,16 +66,16 @@ def _left_over(world: World, known: dict[Path, set[str]]) -> list[Finding]:
         if path.resolve() not in places:
             what = f"{path} is no worktree that git knows"
             why = "The next worker of that lane takes its place; what is in it is in no commit."
-            found.append(warning("WORKTREE_ORPHANED", what, why, _known_again(world, path)))
+            found.append(warning("WORKTREE_ORPHANED", what, why, _reattach_command(world, path)))
         elif path.name not in lanes and "prunable" not in places[path.resolve()]:
             what = f"{path} belongs to a lane that is not declared any more"
             why = "Nobody will work there again."
-            fix = _removed(world, path, locked="locked" in places[path.resolve()])
+            fix = _remove_command(world, path, locked="locked" in places[path.resolve()])
             found.append(note("WORKTREE_WITHOUT_LANE", what, why, fix))
     return found
 
 
-def _known_again(world: World, path: Path) -> str:
+def _reattach_command(world: World, path: Path) -> str:
     """Git takes a worktree back whose entry is still there; anything else is kept, as it is, beside the worktrees."""
     marker = path / ".git"
     entry = (
@@ -94,7 +94,7 @@ def _known_again(world: World, path: Path) -> str:
     return f"mkdir -p {quote(str(kept))} && mv {quote(str(path))} {quote(str(free))}"
 
 
-def _removed(world: World, path: Path, *, locked: bool) -> str:
+def _remove_command(world: World, path: Path, *, locked: bool) -> str:
     """Removes it after what is in no commit, and what no branch holds, is kept."""
     inside = Reader(path)
     head = inside.run("rev-parse", "HEAD").strip()
@@ -111,7 +111,7 @@ def _removed(world: World, path: Path, *, locked: bool) -> str:
     return " && ".join([*steps, command(world, f"worktree remove {quote(str(path))}")])
 
 
-def _salvaged(world: World, count: int) -> list[Finding]:
+def _salvaged_work(world: World, count: int) -> list[Finding]:
     if not count:
         return []
     refs = "1 ref holds" if count == 1 else f"{count} refs hold"

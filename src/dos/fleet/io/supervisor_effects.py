@@ -238,7 +238,7 @@ class FleetEffects(WorkerEffects):
 
     def let_expire(self, effect: effects.LetExpire) -> None:
         try:
-            self.store.append_all(asked.expiring(effect.asked, effect.choice, effect.reason))
+            self.store.append_all(asked.expiry_entries(effect.asked, effect.choice, effect.reason))
         except Conflict:
             pass  # somebody has answered it
 

@@ -12,7 +12,7 @@ from dos.questions import subject
 from dos.questions.catalog import AnyQuestion
 from dos.questions.lanes import UnitsFailed
 from dos.questions.question import SetAside
-from dos.questions.state import Answered, Decisions, Standing
+from dos.questions.state import AnsweredQuestion, Decisions, OpenQuestion
 from dos.questions.units import UnitHeld
 from dos.units.unit import Unit
 
@@ -20,11 +20,11 @@ from dos.units.unit import Unit
 class Hold(Struct, frozen=True, kw_only=True):
     """A question that keeps a unit from being offered: it is open, or was answered so that the unit is put aside."""
 
-    asked: Standing | Answered
+    asked: OpenQuestion | AnsweredQuestion
 
     @property
     def is_open(self) -> bool:
-        return isinstance(self.asked, Standing)
+        return isinstance(self.asked, OpenQuestion)
 
     @property
     def why(self) -> str:
@@ -60,12 +60,12 @@ def gated(units: Sequence[Unit], state: Fleet, answers: Decisions) -> list[Unit]
     ]
 
 
-def units_behind(asked: Standing | Answered) -> list[str]:
+def units_behind(asked: OpenQuestion | AnsweredQuestion) -> list[str]:
     """The units that wait for the answer."""
-    return subject.units(asked.question.waits)
+    return subject.unit_names(asked.question.waits)
 
 
-def cause_gone(asked: Standing, state: Fleet, unfinished: Mapping[str, Unit]) -> str:
+def cause_gone(asked: OpenQuestion, state: Fleet, unfinished: Mapping[str, Unit]) -> str:
     """Why nobody need answer any more, of a question about units that failed; empty: it still stands.
 
     `unfinished` are the declared units that have not landed.
@@ -83,7 +83,7 @@ def cause_gone(asked: Standing, state: Fleet, unfinished: Mapping[str, Unit]) ->
     return "each of its units has landed, was taken out of the plan or rewritten, or was cleared to be tried again"
 
 
-def _is_put_aside(answered: Answered, state: Fleet, unit: Unit) -> bool:
+def _is_put_aside(answered: AnsweredQuestion, state: Fleet, unit: Unit) -> bool:
     """Whether a person's answer keeps everybody from the unit."""
     aside = answered.taken.sets_aside if answered.taken else None
     is_this_start = answered.answered_ms >= state.started_ms
@@ -101,11 +101,13 @@ def _is_put_aside(answered: Answered, state: Fleet, unit: Unit) -> bool:
             assert_never(aside)
 
 
-def _is_free_again(asked: Standing | Answered, since_ms: int, state: Fleet, unit: Unit) -> bool:
+def _is_free_again(
+    asked: OpenQuestion | AnsweredQuestion, since_ms: int, state: Fleet, unit: Unit
+) -> bool:
     """A person has cleared the unit since, or rewritten it."""
     if state.units.get(unit.name, fleet.Unit()).cleared_ms >= max(since_ms, 1):
         return True
-    before = asked.question.text_of(unit.name)
+    before = asked.question.unit_fingerprint(unit.name)
     return bool(before) and before != unit.fingerprint
 
 

@@ -50,7 +50,7 @@ class Pen:
     def ask(self, questions: Iterable[AnyQuestion]) -> Steps[None]:
         """Of a person; one that was asked before is not asked again."""
         for question in questions:
-            entry = state.raising(question)
+            entry = state.raise_entry(question)
             yield from self.share(entry.stream, entry.body, state.RAISED)
 
     def note_salvage(

@@ -33,7 +33,7 @@ from dos.machine import filesystem
 from dos.regions import Mode
 from dos.text import comparison_key
 
-_GATE_PAUSES = backoff.exponential(0.0002, cap=0.003, factor=1.5)  # in seconds
+_GATE_PAUSES = backoff.exponential_backoff(0.0002, cap=0.003, factor=1.5)  # in seconds
 
 
 class SqliteBackend:

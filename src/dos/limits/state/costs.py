@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from dos.limits.budget import Spent
 from dos.limits.state.spend import LANDED, REJECTED, REPLAN, Book, Spend
-from dos.questions.view import span
+from dos.questions.view import format_duration
 
 UNKNOWN = "unknown"
 
@@ -93,7 +93,7 @@ def render(told: Costs) -> str:
     else:
         tokens = UNKNOWN if each.tokens is None else f"{each.tokens:,.0f}"
         lines.append(
-            f"each landed unit: {_dollars(each.usd)}, {tokens} tokens, {span(each.wall_seconds or 0.0)} of agents' time"
+            f"each landed unit: {_dollars(each.usd)}, {tokens} tokens, {format_duration(each.wall_seconds or 0.0)} of agents' time"
         )
     if told.total.total.unpriced:
         lines.append(
@@ -174,9 +174,9 @@ def _cells(row: Row) -> tuple[str, ...]:
         money(row.rejected),
         money(row.replan),
         tokens,
-        span(row.total.wall_seconds),
-        span(row.parked_seconds),
-        span(row.idle_seconds),
+        format_duration(row.total.wall_seconds),
+        format_duration(row.parked_seconds),
+        format_duration(row.idle_seconds),
     )
 
 

@@ -22,7 +22,7 @@ from dos.limits.accounts import Account, Day, Iteration, LaneDay, RunAccount
 from dos.limits.budget import Spent, Standing, day_of
 from dos.loop.types import OutcomeKind
 from dos.questions import resources
-from dos.questions.state import question_of
+from dos.questions.state import decode_question
 
 DAYS_KEPT = 35
 RUNS_KEPT = 200
@@ -220,7 +220,7 @@ class Spend(Struct, kw_only=True):
                     accounts.parse(fact.scope, fact.subject), fact.measure, spent_at=fact.limit
                 )
             case DecisionRaised():
-                question = question_of(fact)
+                question = decode_question(fact)
                 if isinstance(question, resources.BudgetSpent):
                     self.asked[fact.id] = Asked(
                         account=question.account, measure=question.measure, by=question.by

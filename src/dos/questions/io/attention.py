@@ -11,7 +11,7 @@ from dos.machine import process
 from dos.questions import state as decisions
 from dos.questions.catalog import AnyQuestion
 from dos.questions.runs import HaltProposed
-from dos.questions.state import Decisions, Standing
+from dos.questions.state import Decisions, OpenQuestion
 from dos.questions.units import UnitHeld
 from dos.units.unit import Unit
 from dos.world import World
@@ -21,10 +21,10 @@ FOR_A_PERSON = (Answer.DRAFT_CLASS, Answer.OPERATOR_GATED, Answer.SOAK_OPEN)
 
 def gather(world: World, units: Units | None, *, now_ms: int) -> Decisions:
     recorded, _ = fold.current(world.journal, Decisions)
-    return waiting(recorded, world.journal.leases(), units, now_ms=now_ms)
+    return questions_for_people(recorded, world.journal.leases(), units, now_ms=now_ms)
 
 
-def waiting(
+def questions_for_people(
     recorded: Decisions, leases: Sequence[Lease], units: Units | None, *, now_ms: int
 ) -> Decisions:
     """Without `units`, where plans cannot be read, what they hold is missing and nothing else."""
@@ -47,9 +47,9 @@ def waiting(
     return Decisions(open=found, answered=recorded.answered)
 
 
-def _unwritten(question: AnyQuestion, now_ms: int) -> Standing:
+def _unwritten(question: AnyQuestion, now_ms: int) -> OpenQuestion:
     """An answer is written together with it."""
-    return Standing(raised=decisions.raised(question), at_ms=now_ms, version=0)
+    return OpenQuestion(raised=decisions.raised_event(question), at_ms=now_ms, version=0)
 
 
 def _about_held(units: Units, name: str) -> UnitHeld | None:
@@ -61,7 +61,7 @@ def _about_held(units: Units, name: str) -> UnitHeld | None:
     )
 
 
-def _has_stopped(asked: Standing, leases: Sequence[Lease]) -> bool:
+def _has_stopped(asked: OpenQuestion, leases: Sequence[Lease]) -> bool:
     """Of a halt that was proposed: nothing is left to stop, by the leases and, of a process here, by the system."""
     halt = asked.question
     if not isinstance(halt, HaltProposed):

@@ -21,7 +21,7 @@ from dos.questions import subject
 from dos.questions.catalog import AnyQuestion
 from dos.questions.question import Choice, ClearLane, ClearUnit, LiftLimit
 from dos.questions.resources import BaselineFailed, BudgetSpent
-from dos.questions.state import Standing
+from dos.questions.state import OpenQuestion
 from dos.questions.texts import SettingsChanged, TextChanged
 from dos.questions.units import Incident, UnitHeld, UnitUndone
 from dos.testing.simulator import invariants
@@ -56,7 +56,7 @@ class Answers:
         fleets.on_tick_over = self.tick_over
         fleets.on_hand_over = self.handed_over
 
-    def given(self, event: Event, asked: Standing, choice: Choice) -> None:
+    def given(self, event: Event, asked: OpenQuestion, choice: Choice) -> None:
         question = asked.question
         lanes = frozenset(self._lanes(question))
         if lanes:
@@ -80,7 +80,7 @@ class Answers:
     def _lanes(self, question: AnyQuestion) -> Iterable[str]:
         if isinstance(question, TextChanged):
             yield from self.site.setting.config.roster()
-        for each in question.stands_for:
+        for each in question.subjects:
             match each:
                 case subject.Lane(name):
                     yield name
@@ -159,10 +159,10 @@ class Answers:
             return self._text_ignored(answer.question, answer, seen)
         if isinstance(answer.question, Incident) and answer.choice.name == ChoiceName.KEEP:
             return self._still_to_do(answer.question, seen)
-        if not answer.choice.goes_on:
+        if not answer.choice.releases:
             return ""
         starts, resting = seen.starts(lane), {rest.unit_id for rest in seen.backlogs[lane].resting}
-        for brought in answer.choice.brings:
+        for brought in answer.choice.effects:
             match brought:
                 case ClearUnit(unit=unit) if unit in resting and not _tried_since(
                     seen, unit, answer

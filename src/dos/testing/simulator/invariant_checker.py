@@ -456,7 +456,7 @@ class Watch:
         if fact.id not in self._raised:
             self._raised.add(fact.id)
             self.on_question(fact.id)
-            question = decisions.question_of(fact)
+            question = decisions.decode_question(fact)
             if isinstance(question, BudgetSpent):
                 self._budget_asked[fact.id] = question
 

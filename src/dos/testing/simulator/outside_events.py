@@ -17,7 +17,7 @@ from dos.questions import state
 from dos.questions.added import Added
 from dos.questions.catalog import AnyQuestion
 from dos.questions.resources import BaselineFailed
-from dos.questions.state import Decisions, Standing
+from dos.questions.state import Decisions, OpenQuestion
 from dos.questions.texts import TextChanged
 from dos.reasons.table import Needs
 from dos.testing.simulator.world import faults
@@ -207,7 +207,7 @@ class People:
         added = Added.ask(
             "DESIGN", lane, "Which of the two?", "", answered=self.site.decisions.answered
         )
-        entry = state.raising(added)
+        entry = state.raise_entry(added)
         self._put(faults.QUESTION_ADDED, entry.stream, entry.body)
 
     def stop_by_hand(self, _: object) -> None:
@@ -259,10 +259,10 @@ class People:
                 choice = self.random.choice(offered)
                 self.machine.after(self.random.randint(1, 30_000), self._answer, (asked, choice))
 
-    def _answer(self, meant: tuple[Standing, str]) -> None:
+    def _answer(self, meant: tuple[OpenQuestion, str]) -> None:
         asked, choice = meant
         try:
-            self.site.store.append_all(state.answering(asked, choice, by="person"))
+            self.site.store.append_all(state.answer_entries(asked, choice, by="person"))
             self.machine.counts[faults.answered(type(asked.question), choice)] += 1
             self._mend(asked, choice)
         except Conflict:
@@ -278,7 +278,7 @@ class People:
             host for host in self.site.hosts if self.site.texts[host.name].where == question.where
         )
 
-    def _mend(self, asked: Standing, choice: str) -> None:
+    def _mend(self, asked: OpenQuestion, choice: str) -> None:
         """Who says that it should be checked again has most often put it right before."""
         question = asked.question
         if (

@@ -216,7 +216,7 @@ class FleetPerformers:
     def waiting(self) -> decisions.Decisions:
         """All that waits for a person, as the first host's `dos decisions` lists it."""
         seen = self.seen(self.site.hosts[0])
-        return attention.waiting(
+        return attention.questions_for_people(
             self.site.decisions,
             self.site.reader.leases(),
             observing.units(seen),
@@ -333,7 +333,9 @@ class FleetPerformers:
 
     def let_expire(self, process: Process, effect: effects.LetExpire) -> None:
         try:
-            process.store.append_all(decisions.expiring(effect.asked, effect.choice, effect.reason))
+            process.store.append_all(
+                decisions.expiry_entries(effect.asked, effect.choice, effect.reason)
+            )
         except Conflict:
             self.machine.counts[faults.ANSWER_RACE] += 1  # somebody has answered it
 
