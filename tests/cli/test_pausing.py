@@ -60,7 +60,7 @@ def test_a_lane_that_waits_for_a_person_goes_on_by_the_same_word(dos, state, fac
         store.record("spawn/api", fact)
     assert dos("top", "--json").json["rows"][0]["state"] in ("waiting on a person", "FATAL")
     answer = dos("resume", "api")
-    assert (answer.code, answer.out) == (0, "lane api goes on\n")
+    assert (answer.code, answer.out) == (0, "lane api can start again\n")
     assert dos("top", "--json").json["rows"][0]["state"] == "idle"
     assert dos("resume", "api").out == "lane api is not paused\n"
 

@@ -7,19 +7,17 @@ after the lease has expired.
 """
 
 import time
-from collections.abc import Callable
 from typing import Annotated, Any
 
 from msgspec import Struct, structs
 
 from dos.cli.lanes import arbitrate, caller
 from dos.errors import BadInput, StoreBusy, StoreFailed
-from dos.git import files
+from dos.git import head
 from dos.journal import streams
 from dos.journal.events.lanes import LeaseRefused
-from dos.lanes import arbitrate as arbiter
-from dos.lanes.arbitrate import Answer, Ask, Decision, Held
-from dos.lanes.io.gather import admission_rules, arbiter_evidence
+from dos.lanes.arbitrate import Answer, Ask, Decision, Held, judge
+from dos.lanes.io.lane import gather, rules
 from dos.lanes.roster import GLOBAL, Roster
 from dos.lease import Lease, Refusal, Request
 from dos.machine import process
@@ -34,48 +32,53 @@ EXITS = {"acquire": 0, "refuse": 1, "contract_error": 2, "lock-busy": 4}
 
 
 class Args(Struct, kw_only=True):
+    """The lane that is wanted, its would-be holder, and how long to try."""
+
     owner: Annotated[
-        str, Option(help="who asks; renewing and releasing need the same name", metavar="OWNER")
+        str, Option(help="holder's name, needed again to renew and release", metavar="OWNER")
     ]
-    lane: Annotated[str, Option(help="the lane; any free one when not given", metavar="LANE")] = ""
+    lane: Annotated[str, Option(help="lane to take (default: any free one)", metavar="LANE")] = ""
     kind: Annotated[
         str,
-        Option(help="cluster, keyword, global or another kind", metavar="KIND", may_be_empty=True),
+        Option(
+            help="kind of lane: cluster, keyword, global or another",
+            metavar="KIND",
+            may_be_empty=True,
+        ),
     ] = ""
     tree: Annotated[
-        list[str], Option(help="the paths, where the lane has none of its own", metavar="GLOB")
+        list[str], Option(help="paths of a lane that declares none", metavar="GLOB")
     ] = []
     mode: Annotated[
-        str, Option(help="readers may share: shared or exclusive", choices=("shared", "exclusive"))
+        str,
+        Option(help="shared for readers, else exclusive", choices=("shared", "exclusive")),
     ] = "exclusive"
-    any_: Annotated[bool, Option(help="another free lane will do as well")] = False
+    any_: Annotated[bool, Option(help="take another free lane if this one is held")] = False
     run_id: Annotated[
-        str, Option(help="the run; $CID_RUN_ID or $DISPATCH_RUN_ID when not given", metavar="RID")
+        str, Option(help="run id (default: $CID_RUN_ID or $DISPATCH_RUN_ID)", metavar="RID")
     ] = ""
     loop_ts: Annotated[
-        str, Option(help="the loop's own stamp; now when not given", metavar="STAMP")
+        str, Option(help="stamp that identifies the loop (default: now)", metavar="STAMP")
     ] = ""
     pid: Annotated[
-        int | None, Option(help="the worker's process, whose end frees the lane", metavar="PID")
+        int | None, Option(help="worker process; its exit lets others reap", metavar="PID")
     ] = None
     ttl_minutes: Annotated[
         float | None,
-        Option(
-            help="how long it lasts; [leases] manual_ttl_minutes when not given", metavar="MINUTES"
-        ),
+        Option(help="lifetime (default: [leases] manual_ttl_minutes)", metavar="MINUTES"),
     ] = None
     leases: Annotated[
-        str | None, Option(help="live leases beside those of the journal", metavar="JSON")
+        str | None, Option(help="live leases besides those of the journal", metavar="JSON")
     ] = None
-    retries: Annotated[
-        int, Option(help="how often to try again while the journal is locked", metavar="N")
-    ] = 5
+    retries: Annotated[int, Option(help="retries while the journal is locked", metavar="N")] = 5
     retry_interval: Annotated[
-        float, Option(help="seconds between two tries", metavar="SECONDS")
+        float, Option(help="seconds between two retries", metavar="SECONDS")
     ] = 0.2
 
 
-class Taken(Struct, frozen=True, kw_only=True):
+class Outcome(Struct, frozen=True, kw_only=True):
+    """The arbiter's decision, and the lease if the journal granted it."""
+
     decision: Decision
     lease: Lease | None = None
 
@@ -84,7 +87,8 @@ def run(args: Args, context: Context) -> Reply:
     validated_name(args.owner, "owner")
     if args.retries < 0 or not 0 <= args.retry_interval <= LONGEST_INTERVAL_SECONDS:
         raise BadInput(
-            f"--retries cannot be below 0, and --retry-interval is between 0 and {LONGEST_INTERVAL_SECONDS} seconds",
+            "--retries cannot be below 0, and --retry-interval must be between 0 and "
+            f"{LONGEST_INTERVAL_SECONDS} seconds",
             hint="For example: --retries 5 --retry-interval 0.2",
         )
     context.busy_seconds = max(SHORTEST_TRY_SECONDS, args.retry_interval)
@@ -92,22 +96,20 @@ def run(args: Args, context: Context) -> Reply:
         lane=args.lane, kind=args.kind, tree=args.tree, mode=args.mode, exact=not args.any_
     )
     request = _request(args, context)
-    taken = _patiently(args, lambda: _take(args, context, ask, request))
-    decision = taken.decision
-    if taken.lease is None:
-        return _refusal(args, context, ask, request, decision)
+    outcome = _take_with_retries(args, context, ask, request)
+    if outcome.lease is None:
+        return _refusal(args, context, ask, request, outcome.decision)
     return Reply(
-        data=_data(args, request, decision, taken.lease),
-        plain=arbitrate.sentence(decision),
-        next_action=_interpretation(taken.lease),
+        data=_data(args, request, outcome.decision, outcome.lease),
+        plain=arbitrate.sentence(outcome.decision),
+        next_action=_interpretation(outcome.lease),
         always_json=True,
     )
 
 
 def _request(args: Args, context: Context) -> Request:
-    """All but the lane, which is not decided yet."""
-    worker = caller.identify_process(args.pid)
-    return Request(
+    """Build the request for the journal; the lane is filled in after the arbiter's decision."""
+    request = Request(
         lane=args.lane,
         holder=args.owner,
         host=process.host(),
@@ -115,48 +117,52 @@ def _request(args: Args, context: Context) -> Request:
         region=region(()),
         run_id=caller.run_id(args.run_id),
         loop_ts=caller.loop_stamp(args.loop_ts),
-        pid=worker.pid if worker else None,
-        pid_started=worker.started if worker else None,
         system=process.system(),
-        start_sha=files.head_commit(context.world.workspace),
+        start_sha=head.commit(context.world.workspace),
     )
+    worker = caller.identify_process(args.pid)
+    if worker is None:
+        return request
+    return structs.replace(request, pid=worker.pid, pid_started=worker.started)
 
 
-def _patiently(args: Args, attempt: Callable[[], Taken]) -> Taken:
+def _take_with_retries(args: Args, context: Context, ask: Ask, request: Request) -> Outcome:
     for _ in range(args.retries):
         try:
-            return attempt()
+            return _take(args, context, ask, request)
         except StoreBusy:
             time.sleep(args.retry_interval)
-    return attempt()
+    return _take(args, context, ask, request)
 
 
-def _take(args: Args, context: Context, ask: Ask, request: Request) -> Taken:
-    """The arbiter says which lane; the journal's transaction says whether. Who was overtaken asks again."""
-    config, world = context.policy, context.world
-    admit = admission_rules(world.workspace.root, config)
-    before: tuple[Held, ...] | None = None
-    journal = (
-        world.journal
-    )  # only read, until there is something to grant: a wrong name makes no journal
+def _take(args: Args, context: Context, ask: Ask, request: Request) -> Outcome:
+    """Let the arbiter choose a lane and the journal grant it.
+
+    The journal decides in its transaction. If another holder was faster, the arbiter decides again
+    with the new leases, until it is granted or refused.
+    """
+    config = context.policy
+    world = context.world
+    admit = rules(world.workspace.root, config)
+    live_before: tuple[Held, ...] | None = None
+    # The journal is only read until there is something to grant: a mistyped lane creates no journal.
+    journal = world.journal
     while True:
-        seen = arbiter_evidence(world, config, journal=journal, beside=args.leases)
-        decision = arbiter.judge(
-            ask, seen.live, seen.roster, predicates=seen.predicates, config=config
+        evidence = gather(world, config, journal=journal, beside=args.leases)
+        decision = judge(
+            ask, evidence.live, evidence.roster, predicates=evidence.predicates, config=config
         )
         if decision.outcome is Answer.REFUSE:
-            return Taken(decision=decision)
+            return Outcome(decision=decision)
         journal = context.journal
-        outcome = journal.acquire(
-            _decided(request, ask, decision, seen.roster), admit, requested_lane=ask.lane
-        )
-        if isinstance(outcome, Lease):
-            return Taken(decision=decision, lease=outcome)
-        if (
-            seen.live == before
-        ):  # nothing has changed: the journal is stricter than the arbiter was told to be
-            return Taken(decision=_refused(ask, outcome))
-        before = seen.live
+        decided = _with_lane(request, ask, decision, evidence.roster)
+        granted = journal.acquire(decided, admit, requested_lane=ask.lane)
+        if isinstance(granted, Lease):
+            return Outcome(decision=decision, lease=granted)
+        if evidence.live == live_before:
+            # No lease has changed since: with --leases the journal can be stricter than the arbiter.
+            return Outcome(decision=_refused(ask, granted))
+        live_before = evidence.live
 
 
 def _refused(ask: Ask, refusal: Refusal) -> Decision:
@@ -168,46 +174,51 @@ def _refused(ask: Ask, refusal: Refusal) -> Decision:
     )
 
 
-def _decided(request: Request, ask: Ask, decision: Decision, roster: Roster) -> Request:
+def _with_lane(request: Request, ask: Ask, decision: Decision, roster: Roster) -> Request:
     kind = decision.lane_kind
+    is_global = comparison_key(kind) == GLOBAL
     return structs.replace(
         request,
         lane=decision.lane,
         kind=kind,
         region=region(decision.tree),
         mode=ask.mode,
-        exclusive=roster.runs_alone(decision.lane)
-        or comparison_key(kind) == GLOBAL
-        or roster.runs_alone(kind),
+        exclusive=roster.runs_alone(decision.lane) or is_global or roster.runs_alone(kind),
     )
 
 
 def _refusal(args: Args, context: Context, ask: Ask, request: Request, decision: Decision) -> Reply:
-    """That a refusal cannot be written down changes no answer."""
-    data, hint, unwritten = _data(args, request, decision, None), {}, ""
+    """Reply with the refusal; a refusal that cannot be recorded is still a refusal."""
+    data = _data(args, request, decision, None)
+    hint: dict[str, str] = {}
+    failure = ""
     if decision.exit_code == 1:
         try:
-            hint = _note_refusal(args, context, ask, request, decision)
+            hint = _record_refusal(args, context, ask, request, decision)
         except StoreFailed as error:
-            unwritten = f"warning: the refusal could not be written down: {error}"
-        data["refusal_journaled"] = not unwritten
+            failure = f"warning: the refusal could not be recorded in the journal: {error}"
+        data["refusal_journaled"] = not failure
     return Reply(
         code=decision.exit_code,
         data=data | hint,
         plain=arbitrate.sentence(decision),
         next_action=arbitrate.interpretation(decision, hint),
-        stderr=unwritten or arbitrate.warning_text(decision, hint),
+        stderr=failure or arbitrate.warning_text(decision, hint),
         always_json=True,
     )
 
 
-def _note_refusal(
+def _record_refusal(
     args: Args, context: Context, ask: Ask, request: Request, decision: Decision
 ) -> dict[str, str]:
-    """One event for one obstacle, however often somebody polls; and what to do about an obstacle that is dead."""
+    """Record the refusal and return the hint for a dead holder.
+
+    The key makes it one event for each owner, reason and blocking lease, however often an owner
+    polls.
+    """
     lane = context.policy.canonical_lane(ask.lane) or ask.lane
     stream = streams.lease(lane) if lane else streams.LANES
-    fact = LeaseRefused(
+    refused = LeaseRefused(
         lane=lane,
         holder=args.owner,
         reason_class=decision.reason_class,
@@ -215,29 +226,37 @@ def _note_refusal(
         run_id=request.run_id,
         loop_ts=request.loop_ts,
     )
-    found = arbitrate.blocking_leases(context, context.journal, ask)
-    # Of a refusal that no single lease is behind, the newest lease; 0 where there is none.
-    obstacle = max(
-        (lease.fence for lease in found or context.journal.leases(lapsed=False)), default=0
-    )
-    key = f"refused/{args.owner}/{decision.reason_class}/{obstacle}"
+    blocking = arbitrate.blocking_leases(context, context.journal, ask)
+    # If no single lease caused the refusal, the newest lease stands for it; 0 where there is none.
+    obstacles = blocking or context.journal.leases(lapsed=False)
+    newest_fence = max((lease.fence for lease in obstacles), default=0)
+    key = f"refused/{args.owner}/{decision.reason_class}/{newest_fence}"
     with context.journal.backend.read() as view:
-        known = view.keyed(stream, key)
-    if known is None:
-        context.journal.record(stream, fact, key=key)
-    return arbitrate.reap_hint(found)
+        recorded = view.keyed(stream, key)
+    if recorded is None:
+        context.journal.record(stream, refused, key=key)
+    return arbitrate.reap_hint(blocking)
 
 
 def _data(args: Args, request: Request, decision: Decision, lease: Lease | None) -> dict[str, Any]:
     data = decision.to_json() | {
-        "journaled": lease is not None,  # the lease, as released versions say it
+        "journaled": lease
+        is not None,  # whether the lease was recorded: a key of dos-kernel ≤ 0.30
         "owner": args.owner,
-        "fence": lease.fence if lease else None,
-        "expires_in_seconds": lease.ttl_ms / 1000 if lease else None,
+        "fence": None,
+        "expires_in_seconds": None,
     }
-    return data | {"run_id": request.run_id} if request.run_id else data
+    if lease is not None:
+        data["fence"] = lease.fence
+        data["expires_in_seconds"] = lease.ttl_ms / 1000
+    if request.run_id:
+        data["run_id"] = request.run_id
+    return data
 
 
 def _interpretation(lease: Lease) -> str:
     globs = ", ".join(lease.region.globs)
-    return f"GO: change only {globs}; renew with `dos lease-lane heartbeat`, and release it when you are done."
+    return (
+        f"GO: change only {globs}; renew the lease with `dos lease-lane heartbeat`, "
+        "and release it when you are done."
+    )

@@ -4,7 +4,7 @@ The lease gets a new fence. The previous holder is locked out at once: it can ne
 lease nor write under it.
 """
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from msgspec import Struct, structs
 
@@ -20,61 +20,71 @@ EXITS = {"adopted": 0, "not-held": 1, "contract_error": 2, "lock-busy": 4}
 
 
 class Args(Struct, kw_only=True):
-    lane: Annotated[str, Option(help="the lane", metavar="LANE")]
-    owner: Annotated[str, Option(help="the new owner", metavar="OWNER")]
+    """Which lease to take over, and what the new one records."""
+
+    lane: Annotated[str, Option(help="lane of the lease", metavar="LANE")]
+    owner: Annotated[str, Option(help="name of the new holder", metavar="OWNER")]
     loop_ts: Annotated[str, Option(help="only the lease with this stamp", metavar="STAMP")] = ""
     fence: Annotated[int | None, Option(help="only the lease with this fence", metavar="N")] = None
     run_id: Annotated[
-        str, Option(help="the run that goes on; the old one when not given", metavar="RID")
+        str, Option(help="run of the new holder (default: unchanged)", metavar="RID")
     ] = ""
     pid: Annotated[
-        int | None, Option(help="the worker's process, whose end frees the lane", metavar="PID")
+        int | None, Option(help="worker process; its exit lets others reap", metavar="PID")
     ] = None
     ttl_minutes: Annotated[
-        float | None,
-        Option(help="how long it lasts; as long as before when not given", metavar="MINUTES"),
+        float | None, Option(help="lifetime (default: unchanged)", metavar="MINUTES")
     ] = None
 
 
 def run(args: Args, context: Context) -> Reply:
     validated_name(args.owner, "owner")
     lane = validated_name(args.lane, "lane name")
-    old = caller.find_lease(context.policy_world, lane=lane, loop_ts=args.loop_ts, fence=args.fence)
-    new = None if old is None else _adopt(args, context, old)
-    data = {
-        "adopted": new is not None,
-        "lane": old.lane if old else lane,
+    data: dict[str, Any] = {
+        "adopted": False,
+        "lane": lane,
         "owner": args.owner,
-        "previous_owner": old.holder if old else None,
-        "previous_fence": old.fence if old else None,
-        "fence": new.fence if new else None,
-        "expires_in_seconds": new.ttl_ms / 1000 if new else None,
+        "previous_owner": None,
+        "previous_fence": None,
+        "fence": None,
+        "expires_in_seconds": None,
     }
-    plain = (
-        f"{args.owner!r} holds {data['lane']!r} now."
-        if new
-        else f"There was no lease on {data['lane']!r} to adopt."
-    )
-    return Reply(code=0 if new else 1, data=data, plain=plain, always_json=True)
+    old = caller.find_lease(context.policy_world, lane=lane, loop_ts=args.loop_ts, fence=args.fence)
+    new = None
+    if old is not None:
+        data |= {"lane": old.lane, "previous_owner": old.holder, "previous_fence": old.fence}
+        new = _adopt(args, context, old)
+    if new is None:
+        plain = f"There is no lease on {data['lane']!r} to adopt."
+        return Reply(code=1, data=data, plain=plain, always_json=True)
+    data |= {"adopted": True, "fence": new.fence, "expires_in_seconds": new.ttl_ms / 1000}
+    return Reply(data=data, plain=f"{args.owner!r} now holds {data['lane']!r}.", always_json=True)
 
 
 def _adopt(args: Args, context: Context, old: Lease) -> Lease | None:
-    worker = caller.identify_process(args.pid)
-    same = Request(**{name: getattr(old, name) for name in Request.__struct_fields__})
-    asked = structs.replace(
-        same,
+    """Adopt the lease; None if its holder renewed, released or lost it since it was read."""
+    run_id = old.run_id
+    if args.run_id:
+        run_id = caller.run_id(args.run_id)
+    ttl_ms = old.ttl_ms
+    if args.ttl_minutes is not None:
+        ttl_ms = caller.ttl_ms(args.ttl_minutes, context.policy)
+    old_request = Request(**{name: getattr(old, name) for name in Request.__struct_fields__})
+    request = structs.replace(
+        old_request,
         holder=args.owner,
         host=process.host(),
-        run_id=caller.run_id(args.run_id) if args.run_id else old.run_id,
-        pid=worker.pid if worker else None,
-        pid_started=worker.started if worker else None,
+        run_id=run_id,
+        pid=None,
+        pid_started=None,
         system=process.system(),
-        key_hash="",  # that of the old holder's programs, which are locked out
-        ttl_ms=old.ttl_ms
-        if args.ttl_minutes is None
-        else caller.ttl_ms(args.ttl_minutes, context.policy),
+        key_hash="",  # the key of the previous holder's programs, which are locked out
+        ttl_ms=ttl_ms,
     )
+    worker = caller.identify_process(args.pid)
+    if worker is not None:
+        request = structs.replace(request, pid=worker.pid, pid_started=worker.started)
     try:
-        return context.journal.adopt(old.fence, asked, version=old.version)
+        return context.journal.adopt(old.fence, request, version=old.version)
     except Conflict:
-        return None  # its holder moved between the look and the write
+        return None

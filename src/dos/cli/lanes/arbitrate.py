@@ -13,10 +13,9 @@ from msgspec import Struct
 from dos.errors import BadInput
 from dos.journal.events.fleet import DecisionForced
 from dos.journal.store import Store
-from dos.lanes import admission, arbitrate
-from dos.lanes.arbitrate import Answer, Ask, Decision
-from dos.lanes.io import gather as evidence
-from dos.lanes.io.gather import arbiter_evidence
+from dos.lanes import admission
+from dos.lanes.arbitrate import Answer, Ask, Decision, judge
+from dos.lanes.io.lane import gather, roster
 from dos.lanes.preference import Candidate
 from dos.lease import Lease
 from dos.machine import process
@@ -25,57 +24,34 @@ from dos.text import join_some, quote, validated_name
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
 
-
-def blocking_leases(context: Context, journal: Store, ask: Ask) -> list[Lease]:
-    """The live leases that the named lane meets; all of them, for a request that names none."""
-    live = journal.leases(lapsed=False)
-    if not ask.lane:
-        return live
-    roster = evidence.roster(context.world, context.policy)
-    lane = roster.canonical(ask.lane) or ask.lane
-    wanted = Candidate(
-        lane=lane,
-        kind=ask.kind,
-        region=region(ask.tree or roster.tree(lane)),
-        mode=ask.mode,
-        exclusive=roster.runs_alone(lane),
-    )
-    return [lease for lease in live if admission.judge_pair(wanted, lease)]
-
-
-def reap_hint(leases: Sequence[Lease]) -> dict[str, str]:
-    """What to type when somebody in the way is dead, under the key it has in JSON; nothing when nobody is."""
-    gone = next((lease for lease in leases if process.gone(lease)), None)
-    if gone is None:
-        return {}
-    who = f"the process of {gone.holder!r}, who holds {gone.lane!r}"
-    return {"hint": f"`dos lease-lane reap` frees the lane: {who}, is gone"}
-
-
 EXITS = {"acquire": 0, "refuse": 1, "contract_error": 2}
+MOST_BUDGET_DIGITS = 9
 
 
 class Args(Struct, kw_only=True):
-    lane: Annotated[
-        str, Option(help="the lane that is asked for; any when not given", metavar="LANE")
-    ] = ""
+    """The request, and the leases and budgets to decide it with."""
+
+    lane: Annotated[str, Option(help="requested lane (default: any)", metavar="LANE")] = ""
     kind: Annotated[
         str,
-        Option(help="cluster, keyword, global or another kind", metavar="KIND", may_be_empty=True),
+        Option(
+            help="kind of lane: cluster, keyword, global or another",
+            metavar="KIND",
+            may_be_empty=True,
+        ),
     ] = ""
     tree: Annotated[
-        list[str], Option(help="the paths, where the lane has none of its own", metavar="GLOB")
+        list[str], Option(help="paths of a lane that declares none", metavar="GLOB")
     ] = []
     mode: Annotated[
-        str, Option(help="readers may share: shared or exclusive", choices=("shared", "exclusive"))
+        str,
+        Option(help="shared for readers, else exclusive", choices=("shared", "exclusive")),
     ] = "exclusive"
-    exact: Annotated[bool, Option(help="this lane or none")] = False
-    force: Annotated[
-        bool, Option(help="grant the named lane over a refusal, and write that down")
-    ] = False
+    exact: Annotated[bool, Option(help="offer no other lane")] = False
+    force: Annotated[bool, Option(help="grant the lane despite a refusal, and record it")] = False
     leases: Annotated[
         str | None,
-        Option(help="the live leases, instead of the journal's; [] for none", metavar="JSON"),
+        Option(help="live leases to use instead of the journal's; [] for none", metavar="JSON"),
     ] = None
     class_budget: Annotated[
         list[str],
@@ -96,27 +72,15 @@ def run(args: Args, context: Context) -> Reply:
         exact=args.exact,
         force=args.force,
     )
-    seen = arbiter_evidence(
+    evidence = gather(
         context.world, context.policy, instead=args.leases, budgets=budgets(args.class_budget)
     )
-    decision = arbitrate.judge(
-        ask, seen.live, seen.roster, predicates=seen.predicates, config=context.policy
+    decision = judge(
+        ask, evidence.live, evidence.roster, predicates=evidence.predicates, config=context.policy
     )
-    if (
-        args.force
-        and decision.outcome is Answer.ACQUIRE
-        and decision.reason_class
-        and not decision.auto_picked
-    ):
-        # Before the answer: nobody goes on by force without a trace.
-        forced = DecisionForced(
-            lane=decision.lane,
-            reason_class=decision.reason_class,
-            reason=decision.reason,
-            host=process.host(),
-        )
-        context.journal.record("decisions", forced)
-    hint = {}
+    if args.force:
+        _record_force(context, decision)
+    hint: dict[str, str] = {}
     if decision.exit_code == 1 and args.leases is None:
         hint = reap_hint(blocking_leases(context, context.world.journal, ask))
     return Reply(
@@ -129,9 +93,24 @@ def run(args: Args, context: Context) -> Reply:
     )
 
 
+def _record_force(context: Context, decision: Decision) -> None:
+    """Record a grant that --force made over a refusal; before the reply, so none goes unrecorded."""
+    overruled = decision.outcome is Answer.ACQUIRE and decision.reason_class
+    if not overruled or decision.auto_picked:
+        return
+    forced = DecisionForced(
+        lane=decision.lane,
+        reason_class=decision.reason_class,
+        reason=decision.reason,
+        host=process.host(),
+    )
+    context.journal.record("decisions", forced)
+
+
 def build_request(
     *, lane: str, kind: str, tree: list[str], mode: str, exact: bool = False, force: bool = False
 ) -> Ask:
+    """Return the request for the arbiter; raises BadInput for a name that cannot be one."""
     if lane:
         validated_name(lane, "lane name")
     if kind:
@@ -141,44 +120,76 @@ def build_request(
     )
 
 
-def budgets(given: list[str]) -> dict[str, int]:
-    """KIND=N, each; 0 is no cap, and takes none away that is configured."""
+def budgets(options: list[str]) -> dict[str, int]:
+    """Parse KIND=N options. KIND=0 is left out: it sets no cap and lifts no configured one."""
     caps: dict[str, int] = {}
-    for text in given:
-        kind, equals, number = text.rpartition("=")
-        if not equals or not kind.strip() or not number.strip().isdecimal() or len(number) > 9:
+    for text in options:
+        kind, equals, digits = text.rpartition("=")
+        is_number = digits.strip().isdecimal() and len(digits) <= MOST_BUDGET_DIGITS
+        if not equals or not kind.strip() or not is_number:
             raise BadInput(
-                f"the class budget {quote(text)} is not KIND=N",
+                f"--class-budget {quote(text)} is not KIND=N",
                 hint="For example: --class-budget cluster=2",
             )
-        if int(number):
-            caps[validated_name(kind.strip(), "lane kind")] = int(number)
+        if int(digits):
+            caps[validated_name(kind.strip(), "lane kind")] = int(digits)
     return caps
 
 
+def blocking_leases(context: Context, journal: Store, ask: Ask) -> list[Lease]:
+    """Return the live leases that block the named lane; all of them if no lane is named."""
+    live = journal.leases(lapsed=False)
+    if not ask.lane:
+        return live
+    lanes = roster(context.world, context.policy)
+    lane = lanes.canonical(ask.lane) or ask.lane
+    candidate = Candidate(
+        lane=lane,
+        kind=ask.kind,
+        region=region(ask.tree or lanes.tree(lane)),
+        mode=ask.mode,
+        exclusive=lanes.runs_alone(lane),
+    )
+    return [lease for lease in live if admission.judge_pair(candidate, lease)]
+
+
+def reap_hint(leases: Sequence[Lease]) -> dict[str, str]:
+    """Return the command that frees the lane, as the JSON key `hint`, if a holder has exited."""
+    for lease in leases:
+        if process.gone(lease):
+            holder = f"the process of {lease.holder!r}, who holds {lease.lane!r}"
+            return {"hint": f"`dos lease-lane reap` frees the lane: {holder}, has exited"}
+    return {}
+
+
 def sentence(decision: Decision) -> str:
+    """Return the decision as one sentence for --output plain."""
     if decision.outcome is Answer.REFUSE:
         return f"Wait: {decision.reason}."
-    where = ", ".join(decision.tree)
-    return f"You can start in the lane {decision.lane!r}, which is {where}: {decision.reason}."
+    paths = ", ".join(decision.tree)
+    return f"You can start in lane {decision.lane!r}, which is {paths}: {decision.reason}."
 
 
 def warning_text(decision: Decision, hint: Mapping[str, str]) -> str:
+    """Return what stderr shows beside the decision: an unknown lane, or the hint to reap."""
     if decision.exit_code == 2:
-        return f"error: {decision.reason}\n  hint: `dos man lane` lists the lanes; [lanes] in dos.toml declares them."
-    return f"  hint: {hint['hint']}" if hint else ""
+        fix = "`dos man lane` lists the lanes; [lanes] in dos.toml declares them."
+        return f"error: {decision.reason}\n  hint: {fix}"
+    if hint:
+        return f"  hint: {hint['hint']}"
+    return ""
 
 
 def interpretation(decision: Decision, hint: Mapping[str, str]) -> str:
+    """Return the next action for an agent: GO or STOP, and the command that helps."""
     if decision.outcome is Answer.ACQUIRE:
-        return f"GO: change only {', '.join(decision.tree)}; take the lane with `dos lease-lane acquire` first."
+        paths = ", ".join(decision.tree)
+        return f"GO: change only {paths}; take the lane with `dos lease-lane acquire` first."
     if decision.exit_code == 2:
-        return "STOP: there is no such lane; `dos man lane` lists those that there are."
+        return "STOP: there is no such lane; `dos man lane` lists the lanes."
     if hint:
         return f"STOP: change nothing here; {hint['hint']}."
-    free = join_some(decision.free_clusters)
-    return (
-        f"STOP: change nothing here; ask for one of {free}."
-        if free
-        else "STOP: change nothing; wait for a lane."
-    )
+    if decision.free_clusters:
+        free = join_some(decision.free_clusters)
+        return f"STOP: change nothing here; ask for one of {free}."
+    return "STOP: change nothing; wait for a lane."

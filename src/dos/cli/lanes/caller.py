@@ -1,7 +1,9 @@
-"""Identify the caller of a lane verb and the lease that its options name."""
+"""Identify the caller of a lane verb and the lease that its options name.
+
+A lease is identified by its fence; lane, owner and loop stamp are other ways to find it.
+"""
 
 import os
-import time
 
 from dos import run_ids
 from dos.config.schema import Config
@@ -9,53 +11,64 @@ from dos.errors import BadInput
 from dos.journal import streams
 from dos.lanes.roster import GLOBAL
 from dos.lease import Lease
-from dos.machine import process as processes
+from dos.machine import process
 from dos.machine.process import Identity
 from dos.text import comparison_key, did_you_mean, quote, validated_name
-from dos.times import utc_stamp
+from dos.times import now_stamp
 from dos.world import World
 
 MOST_PROCESSES = 1 << 31
 LONGEST_TTL_MINUTES = 525_600
 
 
-def now_stamp() -> str:
-    return utc_stamp(time.time_ns() // 1_000_000)
+def optional_name(text: str, what: str) -> str:
+    """Return the validated name, or "" if the option was not given."""
+    if not text:
+        return ""
+    return validated_name(text, what)
 
 
-def loop_stamp(given: str) -> str:
-    """The loop's stamp; now, where the caller has none."""
-    return validated_name(given, "loop stamp") if given else now_stamp()
+def loop_stamp(text: str) -> str:
+    """Return the given loop stamp, validated; the current time if there is none."""
+    return optional_name(text, "loop stamp") or now_stamp()
 
 
-def run_id(given: str) -> str:
-    """The run that is named, else the one that a launcher exported; empty without either."""
-    if given:
-        return run_ids.validated_run_id(given)
+def run_id(text: str) -> str:
+    """Return the given run id, else the one that the launcher exported; "" without either."""
+    if text:
+        return run_ids.validated_run_id(text)
     for name in ("CID_RUN_ID", "DISPATCH_RUN_ID"):
-        if exported := os.environ.get(name):
-            try:
-                return run_ids.validated_run_id(exported)
-            except BadInput as error:
-                raise BadInput(
-                    f"${name}: {error.message}", hint=f"Unset {name}, or give --run-id."
-                ) from error
+        exported = os.environ.get(name)
+        if not exported:
+            continue
+        try:
+            return run_ids.validated_run_id(exported)
+        except BadInput as error:
+            raise BadInput(
+                f"${name}: {error.message}", hint=f"Unset {name}, or give --run-id."
+            ) from error
     return ""
 
 
 def identify_process(pid: int | None) -> Identity | None:
-    """The process whose end is to free the lane. A pid alone is none: the next process may have it."""
+    """Return the process with its start time: a pid alone may belong to another process later.
+
+    Raises BadInput if no such process runs on this host.
+    """
     if pid is None:
         return None
-    found = processes.identify(pid) if 0 < pid < MOST_PROCESSES else None
-    if found is None:
+    identity = None
+    if 0 < pid < MOST_PROCESSES:
+        identity = process.identify(pid)
+    if identity is None:
         raise BadInput(
             f"no process {pid} runs on this host", hint="Give the worker's pid, or leave --pid out."
         )
-    return found
+    return identity
 
 
 def ttl_ms(minutes: float | None, config: Config) -> int:
+    """Return the lifetime of a lease in milliseconds; without --ttl-minutes, the configured one."""
     if minutes is None:
         return int(config.leases.manual_ttl.total_seconds() * 1000)
     if not 0 < minutes <= LONGEST_TTL_MINUTES:
@@ -67,19 +80,21 @@ def ttl_ms(minutes: float | None, config: Config) -> int:
 
 
 def known_lane(world: World, lane: str) -> str:
-    """The lane as it is declared. A name that nobody declared and nobody ever held can only be a mistake."""
+    """Return the lane's declared name; raises BadInput if it was neither declared nor ever held.
+
+    If dos.toml has errors, its lanes cannot be known and the name is returned as given.
+    """
     config = world.config
-    if found := config.canonical_lane(lane):
-        return found
-    if (
-        comparison_key(lane) == GLOBAL or world.loaded_config.problems
-    ):  # what a broken file declares, nobody knows
+    declared = config.canonical_lane(lane)
+    if declared:
+        return declared
+    if comparison_key(lane) == GLOBAL or world.loaded_config.problems:
         return lane
     with world.journal.backend.read() as view:
         if view.head(streams.lease(lane)):
             return lane
     raise BadInput(
-        f"there is no lane {quote(lane)}: nobody declared it, and nobody ever held it; "
+        f"there is no lane {quote(lane)}: it is not declared and was never held; "
         + did_you_mean(lane, config.known_lanes(), "lanes"),
         hint="`dos man lane` lists the lanes; [lanes] in dos.toml declares them.",
     )
@@ -88,31 +103,45 @@ def known_lane(world: World, lane: str) -> str:
 def find_lease(
     world: World, *, lane: str, owner: str = "", loop_ts: str = "", fence: int | None = None
 ) -> Lease | None:
-    """The newest lease that fits everything that was given; an error where the lane's name can only be a mistake."""
-    wanted = comparison_key(world.config.canonical_lane(lane) or lane) if lane else ""
-    fits = [
+    """Return the newest lease that fits all of the given options, or None.
+
+    Raises BadInput if no lease fits and the lane's name is unknown.
+    """
+    lane_key = ""
+    if lane:
+        lane_key = comparison_key(world.config.canonical_lane(lane) or lane)
+    matches = [
         lease
         for lease in world.journal.leases()
-        if (not wanted or comparison_key(lease.lane) == wanted)
+        if (not lane_key or comparison_key(lease.lane) == lane_key)
         and (not owner or lease.holder == owner)
         and (not loop_ts or lease.loop_ts == loop_ts)
         and (fence is None or lease.fence == fence)
     ]
-    if lane and not fits:
+    if lane and not matches:
         known_lane(world, lane)
-    return max(fits, key=lambda lease: lease.fence, default=None)
+    return max(matches, key=lambda lease: lease.fence, default=None)
 
 
 def validated_holder(lane: str | None, owner: str | None, fence: int | None) -> tuple[str, str]:
-    """Lane and owner as a holder gives them: both, unless the fence says it all. An empty one is never everybody."""
-    if fence is None and (lane is None or owner is None):
-        missing = " and ".join(
-            flag for flag, given in (("--lane", lane), ("--owner", owner)) if given is None
-        )
+    """Return lane and owner; both are required unless --fence is given.
+
+    An empty option is refused as a name, so that it cannot match every lease.
+    """
+    missing = []
+    if lane is None:
+        missing.append("--lane")
+    if owner is None:
+        missing.append("--owner")
+    if fence is None and missing:
         raise BadInput(
-            f"{missing} must say which lease is meant", hint="Give --lane and --owner, or --fence."
+            f"{' and '.join(missing)} must say which lease is meant",
+            hint="Give --lane and --owner, or --fence.",
         )
-    return (
-        "" if lane is None else validated_name(lane, "lane name"),
-        "" if owner is None else validated_name(owner, "owner"),
-    )
+    lane_name = ""
+    if lane is not None:
+        lane_name = validated_name(lane, "lane name")
+    owner_name = ""
+    if owner is not None:
+        owner_name = validated_name(owner, "owner")
+    return lane_name, owner_name

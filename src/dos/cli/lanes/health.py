@@ -11,7 +11,7 @@ from msgspec import Struct, to_builtins
 
 from dos.errors import BadInput
 from dos.lanes import launch_health
-from dos.lanes.io import launch
+from dos.lanes.io.launch import gather
 from dos.lanes.launch_health import Action, Policy
 from dos.text import validated_name
 from dos.verbs.args import Option
@@ -25,44 +25,50 @@ EXITS = {
     "contract_error": 2,
 }
 NEXT = {
-    Action.PROCEED: "GO: launch on it.",
-    Action.ROUTE_UNSTICK: "STOP: mend what the evidence names; `dos man wedge CAUSE` explains it.",
+    Action.PROCEED: "GO: launch a worker on it.",
+    Action.ROUTE_UNSTICK: "STOP: fix the cause first; `dos man wedge CAUSE` explains it.",
     Action.ROUTE_REPLAN: "STOP: replan first.",
-    Action.OVERLAP_BLOCK: "STOP: take another lane, or wait for that one.",
+    Action.OVERLAP_BLOCK: "STOP: take another lane, or wait for the lease that blocks this one.",
 }
 
 
 class Args(Struct, kw_only=True):
-    lane: Annotated[str, Option(help="the lane", metavar="LANE")]
+    """The lane, and facts to use instead of the recorded ones."""
+
+    lane: Annotated[str, Option(help="lane to check", metavar="LANE")]
     tree: Annotated[
-        str, Option(help="its paths, with commas; those it is declared with when not given")
+        str, Option(help="its paths, separated by commas (default: the declared ones)")
     ] = ""
     leases_json: Annotated[
-        str | None, Option(help="the live leases, instead of the journal's", metavar="JSON")
+        str | None, Option(help="live leases to use instead of the journal's", metavar="JSON")
     ] = None
     own_lease_ts: Annotated[
-        str, Option(help="the loop stamp of your own lease", metavar="STAMP")
+        str, Option(help="loop stamp of your own lease, which is ignored", metavar="STAMP")
     ] = ""
-    window: Annotated[int, Option(help="how many runs are looked at", metavar="N")] = 12
+    window: Annotated[int, Option(help="how many past runs to consider", metavar="N")] = 12
     git_log_file: Annotated[
-        str, Option(help="a log of archive commits, instead of the journal", metavar="FILE")
+        str, Option(help="archive commit subjects to use instead of the journal", metavar="FILE")
     ] = ""
 
 
 def run(args: Args, context: Context) -> Reply:
     validated_name(args.lane, "lane name")
     if args.window < 1:
-        raise BadInput(f"--window {args.window} looks at nothing", hint="Give 1 or more runs.")
-    seen = launch.launch_evidence(
+        raise BadInput(f"--window {args.window} considers no run", hint="Give 1 or more.")
+    globs = [glob.strip() for glob in args.tree.split(",")]
+    git_log = None
+    if args.git_log_file:
+        git_log = Path(args.git_log_file)
+    evidence = gather(
         context.world,
         context.policy,
         lane=args.lane,
-        tree=tuple(glob.strip() for glob in args.tree.split(",") if glob.strip()),
+        tree=tuple(filter(None, globs)),
         leases=args.leases_json,
         own_loop_ts=args.own_lease_ts,
-        git_log=Path(args.git_log_file) if args.git_log_file else None,
+        git_log=git_log,
     )
-    verdict = launch_health.plan(seen, Policy(window=args.window))
+    verdict = launch_health.plan(evidence, Policy(window=args.window))
     return Reply(
         code=verdict.exit_code,
         data=to_builtins(verdict),

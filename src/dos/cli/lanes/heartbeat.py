@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from dos.cli.lanes import caller
 from dos.errors import BadInput
+from dos.lease import Lease
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
 
@@ -17,15 +18,17 @@ EXITS = {"beat": 0, "not-held": 1, "contract_error": 2, "lock-busy": 4}
 
 
 class Args(Struct, kw_only=True):
-    lane: Annotated[str | None, Option(help="the lane that you hold", metavar="LANE")] = None
+    """Which lease to renew."""
+
+    lane: Annotated[str | None, Option(help="lane that you hold", metavar="LANE")] = None
     owner: Annotated[
-        str | None, Option(help="the name that you took it under", metavar="OWNER")
+        str | None, Option(help="owner name that you took it under", metavar="OWNER")
     ] = None
     loop_ts: Annotated[str, Option(help="only the lease with this stamp", metavar="STAMP")] = ""
     fence: Annotated[int | None, Option(help="only the lease with this fence", metavar="N")] = None
     coalesce_within_s: Annotated[
         float,
-        Option(help="write nothing when the last beat is younger than this", metavar="SECONDS"),
+        Option(help="write nothing if the last renewal is younger than this", metavar="SECONDS"),
     ] = 0.0
 
 
@@ -38,20 +41,24 @@ def run(args: Args, context: Context) -> Reply:
     lease = caller.find_lease(
         context.journal_world, lane=lane, owner=owner, loop_ts=args.loop_ts, fence=args.fence
     )
-    kept = None
+    renewed = False
     if lease is not None:
-        # At most half of its life, so that a beat that was left out cannot end it.
-        coalesce_ms = min(int(args.coalesce_within_s * 1000), lease.ttl_ms // 2)
-        kept = next(iter(context.journal.renew([lease.fence], coalesce_ms=coalesce_ms).kept), None)
-    data = {
-        "beat": kept is not None,
-        "lane": lease.lane if lease else lane,
-        "owner": lease.holder if lease else owner,
-    }
+        lane = lease.lane
+        owner = lease.holder
+        renewed = _renew(context, lease, args.coalesce_within_s)
+    data = {"beat": renewed, "lane": lane, "owner": owner}
+    if renewed:
+        return Reply(data=data, plain=f"You still hold {lane!r}.", always_json=True)
     return Reply(
-        code=0 if kept else 1,
+        code=1,
         data=data,
-        plain=f"You still hold {data['lane']!r}." if kept else "You do not hold it any more.",
-        next_action="" if kept else "STOP: stop working in this lane, and ask for it again.",
+        plain="You no longer hold it.",
+        next_action="STOP: stop working in this lane, and take it again first.",
         always_json=True,
     )
+
+
+def _renew(context: Context, lease: Lease, coalesce_seconds: float) -> bool:
+    # At most half of the lease's life, so that a renewal that was skipped cannot let it expire.
+    coalesce_ms = min(int(coalesce_seconds * 1000), lease.ttl_ms // 2)
+    return bool(context.journal.renew([lease.fence], coalesce_ms=coalesce_ms).kept)

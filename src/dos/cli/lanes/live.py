@@ -6,24 +6,24 @@ they block nothing.
 
 from msgspec import Struct
 
-from dos.lanes.io import leases
+from dos.lanes.io import view
 from dos.verbs.context import Context, Reply
 
 EXITS = {"reported": 0, "contract_error": 2}
 
 
 class Args(Struct, kw_only=True):
-    pass
+    """No arguments."""
 
 
-def run(args: Args, context: Context) -> Reply:
-    rows = leases.lease_rows(context.journal_world.journal)
-    plain = [
-        f"{row.lease.holder!r} holds {row.lease.lane!r}{' (lapsed)' if row.lapsed else ''}."
-        for row in rows
-    ]
+def run(_args: Args, context: Context) -> Reply:
+    rows = view.rows(context.journal_world.journal)
+    sentences = []
+    for row in rows:
+        mark = " (lapsed)" if row.lapsed else ""
+        sentences.append(f"{row.lease.holder!r} holds {row.lease.lane!r}{mark}.")
     return Reply(
         data=[row.to_json() for row in rows],
-        plain="\n".join(plain) or "Nobody holds a lane.",
+        plain="\n".join(sentences) or "No leases.",
         always_json=True,
     )

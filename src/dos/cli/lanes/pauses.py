@@ -1,4 +1,4 @@
-"""Pauses: who asked for which, and how one is asked for and ended."""
+"""Read, record and end the pauses of a lane or of the whole fleet."""
 
 from shlex import quote
 
@@ -13,61 +13,78 @@ from dos.verbs.context import Context, Reply, actor
 
 
 def active_pauses(context: Context) -> dict[str, Pause]:
-    """By lane; under no name, the whole fleet's."""
+    """Return the pauses in force by lane; "" is the key of the fleet's own."""
     return fold.fold(Watching(), context.journal_world.journal.load(streams.FLEET)).pauses
 
 
-def validated_lane(context: Context, given: str) -> str:
-    return (
-        caller.known_lane(context.journal_world, validated_name(given, "lane name"))
-        if given
-        else ""
-    )
+def validated_lane(context: Context, lane: str) -> str:
+    """Return the lane's declared name, or "" if none is given; raises BadInput if it is unknown."""
+    if not lane:
+        return ""
+    return caller.known_lane(context.journal_world, validated_name(lane, "lane name"))
 
 
 def record_pause(context: Context, lane: str, reason: str) -> None:
+    """Record in the journal that the lane, or with "" the fleet, is paused."""
     context.journal.record(streams.FLEET, PauseRequested(lane=lane, by=actor(), reason=reason))
 
 
 def describe(lane: str) -> str:
-    return f"lane {lane}" if lane else "the fleet"
+    """Return "lane NAME", or "the fleet" for no lane."""
+    if not lane:
+        return "the fleet"
+    return f"lane {lane}"
 
 
 def resume_command(lane: str) -> str:
-    """What ends the pause."""
-    return f"dos resume {quote(lane)}" if lane else "dos resume"
+    """Return the command that ends the pause."""
+    if not lane:
+        return "dos resume"
+    return f"dos resume {quote(lane)}"
 
 
-def end_pause(context: Context, given: str) -> Reply:
-    """End a pause, or let a lane go on that was stopped; but whoever names nothing at all may have meant a run."""
-    lane, paused = validated_lane(context, given), active_pauses(context)
-    if not lane and lane not in paused:
-        lanes = f", but {join_some(list(paused))} is" if paused else ""
-        raise BadInput(
-            f"the fleet is not paused{lanes}, and no run is named",
-            hint=f"`{resume_command(next(iter(paused)))}` ends that pause."
-            if paused
-            else "`dos resume --run-id RID` says where a run goes on.",
-        )
-    goes_on = lane in paused or (bool(lane) and _was_stopped(context, lane))
-    if goes_on:
+def end_pause(context: Context, lane: str) -> Reply:
+    """End the pause of a lane or the fleet, or let a stopped lane start again.
+
+    Raises BadInput if neither a lane nor a run is named and the fleet is not paused: the caller may
+    have meant a run.
+    """
+    lane = validated_lane(context, lane)
+    pauses = active_pauses(context)
+    if not lane and "" not in pauses:
+        raise _nothing_to_resume(list(pauses))
+    resumed = lane in pauses or (bool(lane) and _needs_a_person(context, lane))
+    if resumed:
         context.journal.record(streams.FLEET, PauseEnded(lane=lane, by=actor()))
-    told = f"{describe(lane)} goes on" if goes_on else f"{describe(lane)} is not paused"
-    still = (
-        f"; the fleet is still paused, `{resume_command('')}` ends that"
-        if lane and "" in paused
-        else ""
-    )
+    text = f"{describe(lane)} can start again" if resumed else f"{describe(lane)} is not paused"
+    fleet_paused = bool(lane) and "" in pauses
+    if fleet_paused:
+        text += f"; the fleet is still paused: `{resume_command('')}` ends that"
     return Reply(
-        text=told + still,
-        data={"resumed": goes_on, "lane": lane or None, "fleet_paused": bool(still)},
+        text=text,
+        data={"resumed": resumed, "lane": lane or None, "fleet_paused": fleet_paused},
     )
 
 
-def _was_stopped(context: Context, lane: str) -> bool:
-    """Its last run ended in a way that only a person's word clears, a halt among them; or it was given up on."""
+def _nothing_to_resume(paused_lanes: list[str]) -> BadInput:
+    if not paused_lanes:
+        return BadInput(
+            "the fleet is not paused, and no run is named",
+            hint="`dos resume --run-id RID` shows where a run can resume.",
+        )
+    return BadInput(
+        f"the fleet is not paused, but {join_some(paused_lanes)} is, and no run is named",
+        hint=f"`{resume_command(paused_lanes[0])}` ends that pause.",
+    )
+
+
+def _needs_a_person(context: Context, lane: str) -> bool:
+    """Whether only a person's word starts the lane again.
+
+    Its last run was halted or stopped for something an operator has to clear, or its starts failed.
+    """
     fleet, _ = fold.current(context.journal_world.journal, Fleet)
     starts = fleet.starts.get(lane, Starts())
-    return bool(starts.failed) or (
-        starts.stopped is not None and starts.stopped.needs in ("operator", "environment")
-    )
+    if starts.failed:
+        return True
+    return starts.stopped is not None and starts.stopped.needs in ("operator", "environment")

@@ -9,11 +9,12 @@ from typing import Annotated, Any
 
 from msgspec import Struct
 
+from dos.cli.lanes.caller import optional_name
 from dos.errors import Conflict
 from dos.lanes import abandoned
-from dos.lanes.io.leases import leases_with_holders
+from dos.lanes.io.abandoned import gather
 from dos.lease import Lease
-from dos.text import comparison_key, validated_name
+from dos.text import comparison_key
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
 
@@ -21,19 +22,21 @@ EXITS = {"reaped": 0, "contract_error": 2, "lock-busy": 4}
 
 
 class Args(Struct, kw_only=True):
+    """Which leases to look at."""
+
     lane: Annotated[str, Option(help="only this lane", metavar="LANE")] = ""
-    dry_run: Annotated[bool, Option(help="say what would be freed, and free nothing")] = False
+    dry_run: Annotated[bool, Option(help="show what would be released, release nothing")] = False
 
 
 def run(args: Args, context: Context) -> Reply:
-    lane = validated_name(args.lane, "lane name") if args.lane else ""
-    wanted = comparison_key(context.policy.canonical_lane(lane) or lane)
+    lane = optional_name(args.lane, "lane name")
+    lane_key = comparison_key(context.policy.canonical_lane(lane) or lane)
     reaped: list[dict[str, Any]] = []
     kept: list[dict[str, Any]] = []
-    for lease, seen in leases_with_holders(context.world.journal):
-        if lease.is_lock or (wanted and comparison_key(lease.lane) != wanted):
+    for lease, evidence in gather(context.world.journal):
+        if lease.is_lock or (lane_key and comparison_key(lease.lane) != lane_key):
             continue
-        verdict = abandoned.judge(seen)
+        verdict = abandoned.judge(evidence)
         row = {
             "lane": lease.lane,
             "owner": lease.holder,
@@ -45,17 +48,23 @@ def run(args: Args, context: Context) -> Reply:
         elif args.dry_run or _revoke(context, lease, verdict.reason):
             reaped.append(row)
         else:
-            kept.append(row | {"why": "its holder was at it just now"})
-    freed = "would be freed" if args.dry_run else "was freed"
+            kept.append(row | {"why": "its holder renewed or released it just now"})
     return Reply(
         data={"dry_run": args.dry_run, "kept": kept, "reaped": reaped},
-        plain="\n".join(f"{each['lane']!r} {freed}: {each['why']}." for each in reaped)
-        or f"Nothing {freed}.",
+        plain=_sentences(reaped, dry_run=args.dry_run),
         always_json=True,
     )
 
 
+def _sentences(reaped: list[dict[str, Any]], *, dry_run: bool) -> str:
+    verb = "would be released" if dry_run else "was released"
+    if not reaped:
+        return f"Nothing {verb}."
+    return "\n".join(f"{row['lane']!r} {verb}: {row['why']}." for row in reaped)
+
+
 def _revoke(context: Context, lease: Lease, why: str) -> bool:
+    """Revoke the lease; False if its holder changed it since it was read."""
     try:
         context.journal.revoke(lease.fence, version=lease.version, reason=why)
     except Conflict:

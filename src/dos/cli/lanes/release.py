@@ -19,13 +19,15 @@ LONGEST_REASON = 1_000
 
 
 class Args(Struct, kw_only=True):
-    lane: Annotated[str | None, Option(help="the lane that you hold", metavar="LANE")] = None
+    """Which lease to release, and why."""
+
+    lane: Annotated[str | None, Option(help="lane that you hold", metavar="LANE")] = None
     owner: Annotated[
-        str | None, Option(help="the name that you took it under", metavar="OWNER")
+        str | None, Option(help="owner name that you took it under", metavar="OWNER")
     ] = None
     loop_ts: Annotated[str, Option(help="only the lease with this stamp", metavar="STAMP")] = ""
     fence: Annotated[int | None, Option(help="only the lease with this fence", metavar="N")] = None
-    reason: Annotated[str, Option(help="why, for the record", metavar="TEXT")] = ""
+    reason: Annotated[str, Option(help="reason to record", metavar="TEXT")] = ""
 
 
 def run(args: Args, context: Context) -> Reply:
@@ -35,23 +37,22 @@ def run(args: Args, context: Context) -> Reply:
     lease = caller.find_lease(
         context.journal_world, lane=lane, owner=owner, loop_ts=args.loop_ts, fence=args.fence
     )
-    released = lease is not None and _release(context, lease, args.reason)
-    data = {
-        "released": released,
-        "lane": lease.lane if lease else lane,
-        "owner": lease.holder if lease else owner,
-    }
-    plain = (
-        f"{data['lane']!r} is free again."
-        if released
-        else f"{data['owner']!r} does not hold {data['lane']!r}."
-    )
-    return Reply(code=0 if released else 1, data=data, plain=plain, always_json=True)
+    released = False
+    if lease is not None:
+        lane = lease.lane
+        owner = lease.holder
+        released = _release(context, lease, args.reason)
+    data = {"released": released, "lane": lane, "owner": owner}
+    if released:
+        return Reply(data=data, plain=f"{lane!r} is free again.", always_json=True)
+    plain = f"{owner!r} does not hold {lane!r}."
+    return Reply(code=1, data=data, plain=plain, always_json=True)
 
 
 def _release(context: Context, lease: Lease, reason: str) -> bool:
+    """Release the lease; False if another owner took it since it was read."""
     try:
         context.journal.release(lease.fence, reason)
     except Fenced:
-        return False  # somebody took it between the look and the write
+        return False
     return True

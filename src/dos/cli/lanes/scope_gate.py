@@ -10,7 +10,7 @@ from msgspec import Struct, to_builtins
 
 from dos.errors import BadInput
 from dos.lanes import scope
-from dos.lanes.io.gather import scope_evidence
+from dos.lanes.io.scope import gather
 from dos.lanes.scope import Policy
 from dos.text import validated_name
 from dos.verbs.args import Option
@@ -20,22 +20,24 @@ EXITS = {"IN_SCOPE": 0, "contract_error": 2, "SCOPE_CREEP": 5, "WRONG_TARGET": 6
 
 
 class Args(Struct, kw_only=True):
-    lane: Annotated[
-        str, Option(help="the lane; the whole repository when not given", metavar="LANE")
-    ] = ""
+    """The lane, the changed files, and how many others are tolerated."""
+
+    lane: Annotated[str, Option(help="lane (default: the whole repository)", metavar="LANE")] = ""
     file: Annotated[
         list[str],
-        Option(help="a file that was touched; can be repeated", metavar="PATH", repeatable=True),
+        Option(help="changed file; can be repeated", metavar="PATH", repeatable=True),
     ] = []
-    staged: Annotated[bool, Option(help="the files that are staged")] = False
+    staged: Annotated[bool, Option(help="check the staged files")] = False
     base: Annotated[
-        str, Option(help="the files changed since this commit (HEAD)", metavar="REF")
+        str, Option(help="check the files changed since this commit (HEAD)", metavar="REF")
     ] = ""
-    head: Annotated[str, Option(help="and up to this one (HEAD)", metavar="REF")] = ""
+    head: Annotated[str, Option(help="up to this commit (HEAD)", metavar="REF")] = ""
     allow_shared_infra: Annotated[
-        bool, Option(help="files that every lane edits, such as setup.py, are fine")
+        bool, Option(help="allow files that every lane edits, such as setup.py")
     ] = False
-    creep_tolerance: Annotated[int, Option(help="so many files outside are fine", metavar="N")] = 0
+    creep_tolerance: Annotated[
+        int, Option(help="allow this many files outside the lane", metavar="N")
+    ] = 0
 
 
 def run(args: Args, context: Context) -> Reply:
@@ -44,7 +46,7 @@ def run(args: Args, context: Context) -> Reply:
     policy = Policy(
         allow_shared_infra=args.allow_shared_infra, creep_tolerance=args.creep_tolerance
     )
-    seen = scope_evidence(
+    evidence = gather(
         context.world,
         context.policy,
         lane=args.lane,
@@ -53,23 +55,29 @@ def run(args: Args, context: Context) -> Reply:
         base=args.base,
         head=args.head,
     )
-    verdict = scope.judge(seen, policy)
+    verdict = scope.judge(evidence, policy)
+    word = "REFUSE"
+    next_action = "Remove these files from the change, or take a lane that contains them."
+    if verdict.allowed:
+        word = "ALLOW"
+        next_action = ""
     return Reply(
         code=verdict.exit_code,
-        text=f"{'ALLOW' if verdict.allowed else 'REFUSE'}: {verdict.reason}",
+        text=f"{word}: {verdict.reason}",
         data=to_builtins(verdict),
-        stderr=""
-        if not args.lane or context.policy.canonical_lane(args.lane)
-        else _unknown(context, args.lane),
-        next_action=""
-        if verdict.allowed
-        else "Take these files out of the change, or take a lane that has them.",
+        stderr=_unknown_lane_warning(context, args.lane),
+        next_action=next_action,
     )
 
 
-def _unknown(context: Context, lane: str) -> str:
-    """A lane that nobody knows has no files, which is a verdict already; this says why."""
-    from dos.cli.lanes import caller  # only a typing error needs it
+def _unknown_lane_warning(context: Context, lane: str) -> str:
+    """Return a warning if the lane is not declared.
+
+    An undeclared lane has no files, so that every change is refused; the warning says why.
+    """
+    if not lane or context.policy.canonical_lane(lane):
+        return ""
+    from dos.cli.lanes import caller  # only a mistyped lane needs it
 
     try:
         caller.known_lane(context.world, lane)

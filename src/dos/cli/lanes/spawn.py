@@ -22,24 +22,24 @@ LONGEST_REASON = 1_000
 
 
 class Args(Struct, kw_only=True):
-    lane: Annotated[str, Option(help="the lane", metavar="LANE")]
-    owner: Annotated[
-        str, Option(help="who starts it; the host and the calling process when not given")
-    ] = ""
+    """The lane, and what to record about the start."""
+
+    lane: Annotated[str, Option(help="lane of the worker", metavar="LANE")]
+    owner: Annotated[str, Option(help="launcher's name (default: host and pid of the caller)")] = ""
     loop_ts: Annotated[
-        str, Option(help="the loop's own stamp; now when not given", metavar="STAMP")
+        str, Option(help="stamp that identifies the loop (default: now)", metavar="STAMP")
     ] = ""
     run_id: Annotated[
-        str, Option(help="the run; $CID_RUN_ID or $DISPATCH_RUN_ID when not given", metavar="RID")
+        str, Option(help="run id (default: $CID_RUN_ID or $DISPATCH_RUN_ID)", metavar="RID")
     ] = ""
-    reason: Annotated[str, Option(help="why, for the record", metavar="TEXT")] = ""
+    reason: Annotated[str, Option(help="reason to record", metavar="TEXT")] = ""
 
 
 def run(args: Args, context: Context) -> Reply:
     lane = caller.known_lane(context.policy_world, validated_name(args.lane, "lane name"))
     host = process.host()
-    holder = validated_name(args.owner, "owner") if args.owner else f"{host}:{os.getppid()}"
-    fact = SpawnIntended(
+    holder = caller.optional_name(args.owner, "owner") or f"{host}:{os.getppid()}"
+    intended = SpawnIntended(
         lane=lane,
         run_id=caller.run_id(args.run_id),
         host=host,
@@ -47,6 +47,7 @@ def run(args: Args, context: Context) -> Reply:
         loop_ts=caller.loop_stamp(args.loop_ts),
         reason=validated_name(args.reason or f"spawn:{holder}", "reason", longest=LONGEST_REASON),
     )
-    context.journal.record(streams.spawn(lane), fact)
-    data = {"recorded": True, "lane": lane, "loop_ts": fact.loop_ts, "holder": holder}
-    return Reply(data=data, plain=f"A worker for {lane!r} is on its way.", always_json=True)
+    context.journal.record(streams.spawn(lane), intended)
+    data = {"recorded": True, "lane": lane, "loop_ts": intended.loop_ts, "holder": holder}
+    plain = f"Recorded: a worker is starting on lane {lane!r}."
+    return Reply(data=data, plain=plain, always_json=True)
