@@ -13,11 +13,11 @@ from msgspec import Struct, structs
 
 from dos.cli.lanes import arbitrate, caller
 from dos.errors import BadInput, StoreBusy, StoreFailed
-from dos.git import head
+from dos.git import files
 from dos.journal import streams
 from dos.journal.events.lanes import LeaseRefused
 from dos.lanes.arbitrate import Answer, Ask, Decision, Held, judge
-from dos.lanes.io.lane import gather, rules
+from dos.lanes.io.gather import admission_rules, arbiter_evidence
 from dos.lanes.roster import GLOBAL, Roster
 from dos.lease import Lease, Refusal, Request
 from dos.machine import process
@@ -118,7 +118,7 @@ def _request(args: Args, context: Context) -> Request:
         run_id=caller.run_id(args.run_id),
         loop_ts=caller.loop_stamp(args.loop_ts),
         system=process.system(),
-        start_sha=head.commit(context.world.workspace),
+        start_sha=files.head_commit(context.world.workspace),
     )
     worker = caller.identify_process(args.pid)
     if worker is None:
@@ -143,12 +143,12 @@ def _take(args: Args, context: Context, ask: Ask, request: Request) -> Outcome:
     """
     config = context.policy
     world = context.world
-    admit = rules(world.workspace.root, config)
+    admit = admission_rules(world.workspace.root, config)
     live_before: tuple[Held, ...] | None = None
     # The journal is only read until there is something to grant: a mistyped lane creates no journal.
     journal = world.journal
     while True:
-        evidence = gather(world, config, journal=journal, beside=args.leases)
+        evidence = arbiter_evidence(world, config, journal=journal, beside=args.leases)
         decision = judge(
             ask, evidence.live, evidence.roster, predicates=evidence.predicates, config=config
         )

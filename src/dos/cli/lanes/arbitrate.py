@@ -15,7 +15,7 @@ from dos.journal.events.fleet import DecisionForced
 from dos.journal.store import Store
 from dos.lanes import admission
 from dos.lanes.arbitrate import Answer, Ask, Decision, judge
-from dos.lanes.io.lane import gather, roster
+from dos.lanes.io.gather import arbiter_evidence, roster
 from dos.lanes.preference import Candidate
 from dos.lease import Lease
 from dos.machine import process
@@ -72,7 +72,7 @@ def run(args: Args, context: Context) -> Reply:
         exact=args.exact,
         force=args.force,
     )
-    evidence = gather(
+    evidence = arbiter_evidence(
         context.world, context.policy, instead=args.leases, budgets=budgets(args.class_budget)
     )
     decision = judge(

@@ -11,7 +11,7 @@ from msgspec import Struct, to_builtins
 
 from dos.errors import BadInput
 from dos.lanes import launch_health
-from dos.lanes.io.launch import gather
+from dos.lanes.io.launch import launch_evidence
 from dos.lanes.launch_health import Action, Policy
 from dos.text import validated_name
 from dos.verbs.args import Option
@@ -59,7 +59,7 @@ def run(args: Args, context: Context) -> Reply:
     git_log = None
     if args.git_log_file:
         git_log = Path(args.git_log_file)
-    evidence = gather(
+    evidence = launch_evidence(
         context.world,
         context.policy,
         lane=args.lane,

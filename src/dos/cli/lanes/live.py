@@ -6,7 +6,7 @@ they block nothing.
 
 from msgspec import Struct
 
-from dos.lanes.io import view
+from dos.lanes.io.leases import lease_rows
 from dos.verbs.context import Context, Reply
 
 EXITS = {"reported": 0, "contract_error": 2}
@@ -17,7 +17,7 @@ class Args(Struct, kw_only=True):
 
 
 def run(_args: Args, context: Context) -> Reply:
-    rows = view.rows(context.journal_world.journal)
+    rows = lease_rows(context.journal_world.journal)
     sentences = []
     for row in rows:
         mark = " (lapsed)" if row.lapsed else ""

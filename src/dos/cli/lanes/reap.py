@@ -12,7 +12,7 @@ from msgspec import Struct
 from dos.cli.lanes.caller import optional_name
 from dos.errors import Conflict
 from dos.lanes import abandoned
-from dos.lanes.io.abandoned import gather
+from dos.lanes.io.leases import leases_with_holders
 from dos.lease import Lease
 from dos.text import comparison_key
 from dos.verbs.args import Option
@@ -33,7 +33,7 @@ def run(args: Args, context: Context) -> Reply:
     lane_key = comparison_key(context.policy.canonical_lane(lane) or lane)
     reaped: list[dict[str, Any]] = []
     kept: list[dict[str, Any]] = []
-    for lease, evidence in gather(context.world.journal):
+    for lease, evidence in leases_with_holders(context.world.journal):
         if lease.is_lock or (lane_key and comparison_key(lease.lane) != lane_key):
             continue
         verdict = abandoned.judge(evidence)

@@ -10,7 +10,7 @@ from msgspec import Struct, to_builtins
 
 from dos.errors import BadInput
 from dos.lanes import scope
-from dos.lanes.io.scope import gather
+from dos.lanes.io.gather import scope_evidence
 from dos.lanes.scope import Policy
 from dos.text import validated_name
 from dos.verbs.args import Option
@@ -46,7 +46,7 @@ def run(args: Args, context: Context) -> Reply:
     policy = Policy(
         allow_shared_infra=args.allow_shared_infra, creep_tolerance=args.creep_tolerance
     )
-    evidence = gather(
+    evidence = scope_evidence(
         context.world,
         context.policy,
         lane=args.lane,

@@ -11,8 +11,8 @@ from msgspec import Struct
 from dos.cli.lanes import arbitrate
 from dos.errors import BadInput
 from dos.lanes.arbitrate import Answer, Ask, Decision, judge
-from dos.lanes.io import view
-from dos.lanes.io.lane import gather
+from dos.lanes.io.gather import arbiter_evidence
+from dos.lanes.io.leases import lease_rows
 from dos.lease import RefusalReason
 from dos.text import validated_name
 from dos.verbs.args import Option
@@ -54,7 +54,7 @@ def run(args: Args, context: Context) -> Reply:
 
 
 def _decide(args: Args, context: Context) -> Decision:
-    evidence = gather(context.world, context.policy)
+    evidence = arbiter_evidence(context.world, context.policy)
     return judge(
         Ask(lane=args.lane, exact=True),
         evidence.live,
@@ -67,7 +67,7 @@ def _decide(args: Args, context: Context) -> Decision:
 def _seconds_to_next_expiry(context: Context) -> float:
     """Return the seconds until the next lease expires, at most LOOK_SECONDS."""
     soonest = LOOK_SECONDS
-    for row in view.rows(context.world.journal):
+    for row in lease_rows(context.world.journal):
         if not row.lapsed:
             soonest = min(soonest, row.expires_in_seconds + 0.001)
     return soonest

@@ -12,8 +12,7 @@ from msgspec import Struct
 from dos.errors import BadInput
 from dos.journal.store import Store
 from dos.lanes import admission
-from dos.lanes.io import view
-from dos.lanes.io.view import Row
+from dos.lanes.io.leases import LeaseRow, lease_rows
 from dos.lease import Lease, Refusal, Request
 from dos.machine import process
 from dos.regions import region
@@ -64,9 +63,9 @@ def _bad_times() -> BadInput:
     )
 
 
-def current_lock(store: Store) -> Row | None:
+def current_lock(store: Store) -> LeaseRow | None:
     """Return the archive lock, expired or not; None if it is free."""
-    for row in view.rows(store, locks=True):
+    for row in lease_rows(store, locks=True):
         if row.lease.lane == LOCK_NAME:
             return row
     return None
@@ -108,7 +107,7 @@ def _taken(outcome: str, text: str, owner: str) -> Reply:
     return Reply(text=text, data=data)
 
 
-def _busy(lock: Row | None, refusal: Refusal, owner: str) -> Reply:
+def _busy(lock: LeaseRow | None, refusal: Refusal, owner: str) -> Reply:
     holder = None
     text = f"busy {refusal.detail}"
     if lock is not None:

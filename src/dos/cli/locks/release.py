@@ -10,7 +10,7 @@ from msgspec import Struct
 from dos.cli.locks.acquire import current_lock
 from dos.errors import Conflict, Fenced
 from dos.journal.store import Store
-from dos.lanes.io.view import Row
+from dos.lanes.io.leases import LeaseRow
 from dos.text import validated_name
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
@@ -45,7 +45,7 @@ def run(args: Args, context: Context) -> Reply:
     return Reply(text=text, data={"released": True, "owner": owner, "was": holder})
 
 
-def _release(store: Store, lock: Row, *, is_own: bool, reason: str) -> bool:
+def _release(store: Store, lock: LeaseRow, *, is_own: bool, reason: str) -> bool:
     """Release or revoke the lock; False if it changed since it was read.
 
     After a restart of the machine a lease can no longer be released by its holder, only revoked.
