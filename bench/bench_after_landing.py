@@ -9,7 +9,7 @@ from pathlib import Path
 
 from dos.backlog.io import landed
 from dos.fleet.state.fleet import Fleet, Unit
-from dos.verify.io.verdict_cache import Memory
+from dos.verify.io.verdict_cache import VerdictCache
 from dos.world import World
 from histories import make
 from table import median, show
@@ -47,10 +47,10 @@ def commit(root: Path, message: str) -> str:
 def measured(root: Path, units: int) -> tuple[float, float]:
     """The medians of both in milliseconds, each after the same landing."""
     names = [f"MANY/MANY{number}" for number in range(units + ROUNDS)]
-    memory = Memory()
+    memory = VerdictCache()
     taken: dict[bool, list[float]] = {True: [], False: []}
     with World(root, lenient=True) as world:
-        state = landed.look(world, names, Fleet(), ref=MAIN, memory=memory)[1]
+        state = landed.inspect_target(world, names, Fleet(), ref=MAIN, memory=memory)[1]
         assert sum(bool(seen.landed) for seen in state.units.values()) == units, (
             "the bench's units did not land"
         )
@@ -61,7 +61,9 @@ def measured(root: Path, units: int) -> tuple[float, float]:
             for remembers in (True, False):
                 began = time.perf_counter()
                 found.append(
-                    landed.look(world, names, state, ref=MAIN, memory=memory if remembers else None)
+                    landed.inspect_target(
+                        world, names, state, ref=MAIN, memory=memory if remembers else None
+                    )
                 )
                 taken[remembers].append((time.perf_counter() - began) * 1000)
             assert found[0] == found[1], "they differ"

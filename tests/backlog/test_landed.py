@@ -14,8 +14,8 @@ from dos.git.repository import Reader
 from dos.journal import streams
 from dos.journal.events.fleet import UnitLanded
 from dos.unknown import Unknown
-from dos.verify.io.verdict_cache import Memory
-from dos.verify.io.verifier import Look
+from dos.verify.io.verdict_cache import VerdictCache
+from dos.verify.io.verifier import Verifier
 from dos.workspace import find
 from dos.world import World, open_journal
 
@@ -174,7 +174,7 @@ def test_git_is_asked_once_for_all_branches_that_wait_for_somebody_to_merge_them
     git(place, "branch", "--quiet", "-D", "dos/U17")
     git(place, "checkout", "--quiet", "main")
     with World(place) as world:
-        found, _ = landed.look(world, units, Fleet(units=units), ref="refs/heads/main")
+        found, _ = landed.inspect_target(world, units, Fleet(units=units), ref="refs/heads/main")
     waiting = {
         name for name, truth in found.items() if truth == Landed(units[name].landed, "branch")
     }
@@ -256,31 +256,31 @@ def test_only_what_can_have_changed_is_looked_at_again(place, monkeypatch, happe
     commit(place, "plan")
     commit(place, "one\n\nUnit: A/U1", one="one = 1\n")
     commit(place, "two\n\nUnit: A/U2", two="two = 2\n")
-    again, really = [], Look.at
+    again, really = [], Verifier.gather_evidence
 
     def at(self, units, progress=None):
         again.extend(phase for _, phase in units)
         return really(self, units, progress)
 
     act, expected = WHAT_HAPPENS[happens]
-    names, memory = ["A/U1", "A/U2", "A/U3"], Memory()
+    names, memory = ["A/U1", "A/U2", "A/U3"], VerdictCache()
     with World(place) as world:
-        landed.look(world, names, Fleet(), memory=memory)
-        monkeypatch.setattr(Look, "at", at)
+        landed.inspect_target(world, names, Fleet(), memory=memory)
+        monkeypatch.setattr(Verifier, "gather_evidence", at)
         act(place)
-        found = landed.look(world, names, Fleet(), memory=memory)
+        found = landed.inspect_target(world, names, Fleet(), memory=memory)
         assert again == expected
-        assert found == landed.look(world, names, Fleet())
+        assert found == landed.inspect_target(world, names, Fleet())
 
 
 def test_a_commit_that_only_says_it_takes_a_unit_back_counts_for_what_is_remembered(place):
     sha = commit(place, "one\n\nUnit: A/U1", one="one = 1\ntwo = 2\nthree = 3\n")
     commit(place, "rework", one="one = 1\nother = 2\nsome = 3\n")
-    memory = Memory()
+    memory = VerdictCache()
     with World(place) as world:
-        before = landed.look(world, ["A/U1"], Fleet(), memory=memory)[0]["A/U1"]
+        before = landed.inspect_target(world, ["A/U1"], Fleet(), memory=memory)[0]["A/U1"]
         commit(place, f"back\n\nThis reverts commit {sha}.")
-        found = landed.look(world, ["A/U1"], Fleet(), memory=memory)[0]["A/U1"]
+        found = landed.inspect_target(world, ["A/U1"], Fleet(), memory=memory)[0]["A/U1"]
     assert isinstance(before, Landed) and isinstance(found, NotLanded)
 
 

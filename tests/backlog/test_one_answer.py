@@ -345,7 +345,7 @@ def surfaces_agree(made: Site, *_: int) -> None:
     assert told["cooldown"] == {
         unit: rests[unit].until_ms if unit in rests else 0 for unit in staffed
     }
-    everything = as_read(tuple(expected.waits.all()))
+    everything = as_read(tuple(expected.waits.all_waits()))
     assert told["report"] == everything
     assert told["doctor"] == {f"{each.subject}: {each}" for each in everything if each.needs_person}
     for lane, reason in told["loop"].items():
@@ -391,7 +391,7 @@ def answer_takes_effect(made: Site, number: int, choice: int) -> None:
     question = answered.question
     found = outlook(made.root)
     started = {action.lane for action in found.plan.actions if isinstance(action, staffing.Spawn)}
-    every = found.waits.all()
+    every = found.waits.all_waits()
     assert question.id not in {each.question for each in every}, (
         "an answered question holds nothing"
     )

@@ -6,7 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dos.backlog.waiting import FleetWaits, Waiting, WaitsOn, clears_first, left_over, ordered, told
+from dos.backlog.waiting import (
+    FleetWaits,
+    Waiting,
+    WaitsOn,
+    by_clearing_time,
+    clears_first,
+    describe_remaining_units,
+    describe_waits,
+)
 
 NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
 WAITS = st.builds(
@@ -26,13 +34,13 @@ def waits(on: WaitsOn, hours: float | None = None, command: str = "") -> Waiting
 
 @given(st.lists(WAITS, max_size=6))
 def test_the_one_that_clears_last_comes_first_and_none_is_told_twice(found):
-    ends = [each.until for each in ordered(found)]
+    ends = [each.until for each in by_clearing_time(found)]
     known = [end for end in ends if end is not None]
     assert ends[: len(ends) - len(known)] == [None] * (len(ends) - len(known)), (
         "no known end clears last of all"
     )
     assert known == sorted(known, reverse=True)
-    assert sorted(map(str, ordered(found))) == sorted(map(str, dict.fromkeys(found)))
+    assert sorted(map(str, by_clearing_time(found))) == sorted(map(str, dict.fromkeys(found)))
 
 
 ANSWER = (waits(WaitsOn.PERSON, command="dos decide-for q retry"),)
@@ -61,9 +69,9 @@ def test_what_is_told_names_the_reason_its_end_and_what_to_type():
         on=WaitsOn.COOLDOWN, subject="P/A1", why="3 attempts", until=NOW, clears_with="dos up --retry P/A1"
     )  # fmt: skip
     assert str(cooling) == "on cooldown until 2026-05-01T12:00:00Z: 3 attempts"
-    assert told([cooling, cooling]) == f"{cooling} (and 1 more); dos up --retry P/A1"
+    assert describe_waits([cooling, cooling]) == f"{cooling} (and 1 more); dos up --retry P/A1"
     left = {"P/A1": (cooling,), "P/A2": (waits(WaitsOn.DEPENDENCY),), "P/A3": ()}
-    assert left_over(left) == (
+    assert describe_remaining_units(left) == (
         "3 units left: 1 waits for another unit (P/A2: x);"
         " 1 on cooldown (P/A1: 3 attempts; dos up --retry P/A1); 1 can be started (P/A3)"
     )
@@ -98,6 +106,6 @@ def test_what_waits_for_an_answer_may_wait_for_something_else_too():
     )
     paused = Waiting(on=WaitsOn.PAUSE, subject="api", clears_with="dos resume")
     found = FleetWaits(lanes={"api": (asked, paused)}, units={"P/A1": (asked, paused)})
-    assert found.besides("q", lanes=["api"], units=["P/A1"]) == (paused,)
-    assert found.besides("q", lanes=["docs"]) == ()
-    assert found.all() == [asked, paused]
+    assert found.waits_besides("q", lanes=["api"], units=["P/A1"]) == (paused,)
+    assert found.waits_besides("q", lanes=["docs"]) == ()
+    assert found.all_waits() == [asked, paused]

@@ -19,7 +19,7 @@ from dos.config.lint import Kind
 from dos.lease import Request
 from dos.machine import process
 from dos.regions import region
-from dos.units.unit import Trouble
+from dos.units.unit import ProblemKind
 from dos.workspace import find
 from dos.world import open_journal
 
@@ -219,7 +219,7 @@ ELSEWHERE = {
 
 
 def test_the_command_of_every_kind_of_finding_is_typed_somewhere():
-    told = {kind.value for kind in Kind} | {kind.value for kind in Trouble}
+    told = {kind.value for kind in Kind} | {kind.value for kind in ProblemKind}
     folders = (Path(package.__file__).parent for package in (doctor, baseline))
     for path in (path for folder in folders for path in folder.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):

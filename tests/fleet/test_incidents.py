@@ -11,7 +11,7 @@ from sample_repository import Repository, commit, write
 
 from dos.backlog.io import landed
 from dos.backlog.io.landed import Landed, NotLanded
-from dos.backlog.io.target import OnTarget
+from dos.backlog.io.target import TargetState
 from dos.fleet import incidents
 from dos.fleet.state.fleet import Fleet, Unit
 from dos.git.log import Reflogs
@@ -172,20 +172,24 @@ def test_a_landing_that_is_begun_between_two_looks_is_no_incident(one_unit):
     try:
         acting.watch.look()
         fleet, units = Fleet(), acting.units()
-        looking = OnTarget(acting.workspace, acting.config)
-        looking.known(fleet, units, acting._landing_on, "main", Decisions())
+        looking = TargetState(acting.workspace, acting.config)
+        looking.correct_fleet(fleet, units, acting._landing_on, "main", Decisions())
         run_id = "R1"
         fleet.units[UNIT] = fold_of(claimed_by=run_id)
         (one_unit.root / "one" / "a.txt").write_text("x")
         one_unit.git("add", "-A")
         one_unit.git("commit", "-qm", "Write a", "-m", f"Unit: {UNIT}")
-        state = looking.known(fleet, units, acting._landing_on, "main", Decisions(), {run_id})
+        state = looking.correct_fleet(
+            fleet, units, acting._landing_on, "main", Decisions(), {run_id}
+        )
         assert looking.incidents == []
         assert not state.units[UNIT].landed, (
             "it is not believed before the journal was read once more"
         )
         fleet.units[UNIT] = fold_of(landed=one_unit.git("rev-parse", "main"))
-        state = looking.known(fleet, units, acting._landing_on, "main", Decisions(), {run_id})
+        state = looking.correct_fleet(
+            fleet, units, acting._landing_on, "main", Decisions(), {run_id}
+        )
         assert looking.incidents == []
         assert state.units[UNIT].landed
     finally:
@@ -204,10 +208,10 @@ def test_a_unit_that_the_user_finished_after_its_run_had_died_is_done(one_unit):
         (one_unit.root / "one" / "a.txt").write_text("x")
         one_unit.git("add", "-A")
         one_unit.git("commit", "-qm", "Write a", "-m", f"Unit: {UNIT}")
-        looking = OnTarget(acting.workspace, acting.config)
+        looking = TargetState(acting.workspace, acting.config)
         acting.watch.look()
         units = [structs.replace(unit, acceptance="") for unit in acting.units()]
-        state = looking.known(fleet, units, acting._landing_on, "main", Decisions(), {"R2"})
+        state = looking.correct_fleet(fleet, units, acting._landing_on, "main", Decisions(), {"R2"})
         assert state.units[UNIT].landed
         assert looking.incidents == []
     finally:

@@ -148,7 +148,7 @@ def test_a_unit_that_nobody_will_take_is_named_with_its_reason(
     (repository.root / "dos.toml").write_text(f"[lanes]\n{lanes}\n")
     (repository.root / "docs" / "demo-plan.md").write_text(f"# Plan\n\n## DEMO A1: first\n{unit}\n")
     world = World(repository.root)
-    found = survey.never_offered(world.workspace, world.config)
+    found = survey.unofferable_units(world.workspace, world.config)
     assert len(found) == bool(why)
     assert all(
         line.startswith("docs/demo-plan.md:3: unit DEMO/A1 ") and why in line for line in found

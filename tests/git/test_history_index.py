@@ -16,12 +16,12 @@ from dos.git import files, log, message_index
 from dos.git.repository import Writer
 from dos.verify.io import verifier
 from dos.verify.io.verifier import Ask
-from dos.verify.naming import Message, Name, words
+from dos.verify.naming import Message, UnitName, words
 from dos.workspace import find as workspace
 from dos.world import World
 
 UNIT = ("AUTH", "AUTH1")
-NEEDLES = Name(*UNIT).needles()
+NEEDLES = UnitName(*UNIT).needles()
 SAFE = ("-c", "user.name=t", "-c", "user.email=t@t", "-c", "core.fsync=none")
 
 
@@ -402,7 +402,7 @@ def test_messages_in_no_encoding_are_found(root, base):
 
 def test_every_naming_is_found_by_the_words_that_are_kept():
     message = "x\n\nfar from the end\n\n  * AUTH1: do it\n\nUnit: AUTH/AUTH1\n"
-    assert Name(*UNIT).named_by(Message.of(message)) is not None
+    assert UnitName(*UNIT).find_in(Message.parse(message)) is not None
     assert any(needle <= message_index.indexed_words(message) for needle in NEEDLES)
 
 

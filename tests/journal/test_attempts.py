@@ -8,7 +8,7 @@ from lease_histories import START_MS, FakeClock, memory_store
 from log_files import exported, written
 
 from dos.backlog import attempts, cooldown
-from dos.backlog.attempts import Attempts, made, released_attempt
+from dos.backlog.attempts import Attempts, make_attempt, released_attempt
 from dos.backlog.cooldown import AttemptOutcome, Evidence, Policy
 from dos.journal import fold, streams
 from dos.journal.events.fleet import UnitAttempted
@@ -35,7 +35,7 @@ TAG = {"family": "lane-journal", "version": 1}
     ],
 )
 def test_a_released_attempt_is_read(changes, at_ms, outcome):
-    assert released_attempt(ROW | changes) == made("U", AttemptOutcome(outcome), at_ms)
+    assert released_attempt(ROW | changes) == make_attempt("U", AttemptOutcome(outcome), at_ms)
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_an_imported_log_counts_like_our_own_attempts(tmp_path):
     import_lines(store, path)  # a second time changes nothing
     state, _ = fold.current(store, Attempts)
     assert state.count("U") == 3
-    assert {each.outcome: each.at_ms for each in state.of("U")} == {
+    assert {each.outcome: each.at_ms for each in state.newest("U")} == {
         "error": START_MS,
         "drained": 1000,
         "shipped": 5,
@@ -88,7 +88,9 @@ def test_our_attempts_are_written_in_the_shape_of_released_logs_and_read_back(tm
         "host_id": "h", "run_id": "RID-1", "seq": 1, "ts": "2023-11-14T22:13:20Z",
     }  # fmt: skip
     import_lines(other, written(tmp_path / "lane-journal.jsonl", [record]))
-    assert fold.current(other, Attempts)[0].of("U") == fold.current(store, Attempts)[0].of("U")
+    assert fold.current(other, Attempts)[0].newest("U") == fold.current(store, Attempts)[0].newest(
+        "U"
+    )
 
 
 STEPS = st.lists(
@@ -104,13 +106,13 @@ def check_fold(steps, cut, later_ms, error_window_ms):
     for unit, outcome, wait_ms in steps:
         clock.advance(wait_ms)
         store.record(streams.unit(unit), UnitAttempted(unit=unit, outcome=outcome))
-        every.append(made(unit, AttemptOutcome.read(outcome), clock.wall_ms()))
+        every.append(make_attempt(unit, AttemptOutcome.read(outcome), clock.wall_ms()))
     happened = list(store.events())
     state = fold.fold(Attempts(), happened)
     assert fold.fold(fold.fold(Attempts(), happened[:cut]), happened[cut:]) == state
     assert fold.decode(Attempts, fold.encode(state)) == state
     now_ms, policy = clock.wall_ms() + later_ms, Policy(error_window_ms=error_window_ms)
-    listed = state.of("U")
+    listed = state.newest("U")
     folded = Evidence(
         unit_id="U", attempts=listed, now_ms=now_ms, unlisted=state.count("U") - len(listed)
     )

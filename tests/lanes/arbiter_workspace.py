@@ -1,6 +1,6 @@
 """The workspace in which lanes are arbitrated: three lanes that run side by side and one that runs alone."""
 
-from dos.lanes.arbitrate import Ask, Held
+from dos.lanes.arbitrate import ArbiterRequest, LiveLease
 from dos.lanes.roster import Roster
 
 TREES = {"api": ("api/**",), "docs": ("docs/**",), "worker": ("worker/**",), "global": ("**/*",)}
@@ -15,11 +15,13 @@ def roster(**changes):
 
 
 def live(lane, *tree, kind="cluster", **given):
-    return Held(lane=lane, lane_kind=kind, tree=tree or TREES.get(lane, ()), loop_ts="t1", **given)
+    return LiveLease(
+        lane=lane, lane_kind=kind, tree=tree or TREES.get(lane, ()), loop_ts="t1", **given
+    )
 
 
 def ask(lane="", kind="", *tree, **flags):
-    return Ask(lane=lane, kind=kind, tree=tree, **flags)
+    return ArbiterRequest(lane=lane, kind=kind, tree=tree, **flags)
 
 
 API = [live("api")]

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from dos import regions
 from dos.lanes import arbitrate, preference
 from dos.lanes.admission import AdmissionVerdict
-from dos.lanes.preference import Candidate, Preferences
+from dos.lanes.preference import LaneCandidate, Preferences
 from dos.lease import Refusal, RefusalReason
 
 P1 = ("p1", "priority", ["p1/**"])
@@ -254,14 +254,14 @@ def test_why_many_lanes_were_passed_over_is_cut():
         preference.Skip(lane=str(n), why=f"why {n}", reason=RefusalReason.LANE_HELD)
         for n in range(9)
     )
-    told = preference.NoFit(skips=skips).told()
+    told = preference.NoFit(skips=skips).describe_skips()
     assert told.endswith("and 5 more")
     assert "why 3" in told
 
 
 CANDIDATES = st.lists(st.sampled_from("abcdef"), max_size=6, unique=True).map(
     lambda names: [
-        Candidate(lane=name, kind="priority", region=regions.region([f"{name}/**"]))
+        LaneCandidate(lane=name, kind="priority", region=regions.region([f"{name}/**"]))
         for name in names
     ]
 )
@@ -278,7 +278,7 @@ def test_ranks_reorder_the_candidates_and_lose_none(candidates, ranks):
         tried.append(candidate)
         return Refusal(reason=RefusalReason.PREDICATE, detail="no")
 
-    preference.climb(candidates, refuse, Preferences(rank_key=counted(**ranks)))
+    preference.best_ranked(candidates, refuse, Preferences(rank_key=counted(**ranks)))
     assert sorted(each.lane for each in tried) == sorted(each.lane for each in candidates)
     numbers = [ranks.get(each.lane) for each in tried]
     ranked = [number for number in numbers if number is not None and number == number]
@@ -292,5 +292,5 @@ def test_ranks_reorder_the_candidates_and_lose_none(candidates, ranks):
 def test_siblings_never_leave_a_request_without_a_lane(candidates, siblings):
     lookup = {"a": ["a/**"], "b": ["b/**"]}.__getitem__
     wishes = Preferences(live_siblings=siblings, sibling_tree_lookup=lookup)
-    found = preference.climb(candidates, lambda _candidate: None, wishes)
+    found = preference.best_ranked(candidates, lambda _candidate: None, wishes)
     assert isinstance(found, preference.Fit) == bool(candidates)

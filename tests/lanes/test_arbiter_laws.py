@@ -7,7 +7,7 @@ from msgspec import structs
 from dos import regions
 from dos.lanes import admission, arbitrate
 from dos.lanes.admission import AdmissionVerdict
-from dos.lanes.arbitrate import Answer, Ask, Held
+from dos.lanes.arbitrate import Answer, ArbiterRequest, LiveLease
 from dos.lanes.roster import Roster
 from dos.lease import Lease, Request
 from dos.text import comparison_key
@@ -38,7 +38,7 @@ def rosters(draw):
 
 
 asks = st.builds(
-    Ask,
+    ArbiterRequest,
     lane=st.sampled_from(["", *NAMES]),
     kind=st.sampled_from(KINDS),
     tree=trees,
@@ -47,7 +47,7 @@ asks = st.builds(
     force=st.just(False),
 )
 leases = st.builds(
-    Held,
+    LiveLease,
     lane=st.sampled_from(NAMES),
     lane_kind=st.sampled_from(KINDS),
     tree=trees,
@@ -183,10 +183,12 @@ def test_a_refusal_names_no_lane_and_a_grant_lists_none_as_free(asked, live, rul
 
 @given(trees, trees)
 def test_overlap_is_the_same_seen_from_either_side(mine, theirs):
-    one = Held(lane="one", tree=mine)
-    two = Held(lane="two", tree=theirs)
+    one = LiveLease(lane="one", tree=mine)
+    two = LiveLease(lane="two", tree=theirs)
     rules = Roster()
     if mine and theirs:
-        forwards = arbitrate.judge(Ask(lane="one", tree=mine, exact=True), [two], rules)
-        backwards = arbitrate.judge(Ask(lane="two", tree=theirs, exact=True), [one], rules)
+        forwards = arbitrate.judge(ArbiterRequest(lane="one", tree=mine, exact=True), [two], rules)
+        backwards = arbitrate.judge(
+            ArbiterRequest(lane="two", tree=theirs, exact=True), [one], rules
+        )
         assert forwards.outcome == backwards.outcome

@@ -38,7 +38,7 @@ def test_every_pure_surface_answers_as_the_region_does(
 
     if file.startswith(root):
         below = file.removeprefix(root)
-        judged = scope.judge(scope.evidence_of_names("lane", [below], lane))
+        judged = scope.judge(scope.evidence_from_paths("lane", [below], lane))
         assert (judged.verdict is scope.Answer.IN_SCOPE) is held
         assert TrackedFiles([below]).has_match(lane) is held
     else:

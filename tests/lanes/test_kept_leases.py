@@ -44,9 +44,9 @@ def store() -> Store:
 def test_a_lease_that_is_taken_again_has_one_keeper_and_then_none(store):
     before, holding, lease = keepers(), HeldLeases(lambda: store), acquire(store, "one")
     for _ in range(5):
-        holding.keep(lease, asked_at=held_leases.lease_seconds())
+        holding.add(lease, requested_at=held_leases.lease_seconds())
     assert keepers() == before + 1
-    holding.let_go(lease.fence)
+    holding.release(lease.fence)
     assert keepers() == before
 
 
@@ -54,12 +54,12 @@ def test_the_loss_of_any_lease_ends_a_pause_and_one_that_was_given_back_does_not
     holding = HeldLeases(lambda: store)
     kept, lost = acquire(store, "one"), acquire(store, "two", ttl_ms=400)
     for lease in (kept, lost):
-        holding.keep(lease, asked_at=held_leases.lease_seconds())
+        holding.add(lease, requested_at=held_leases.lease_seconds())
     store.revoke(lost.fence, version=lost.version, reason="test")
     began = time.monotonic()
     holding.pause(PATIENCE)
     assert time.monotonic() - began < PATIENCE
-    holding.let_go(lost.fence)
+    holding.release(lost.fence)
     began = time.monotonic()
     holding.pause(0.2)
     assert time.monotonic() - began >= 0.2

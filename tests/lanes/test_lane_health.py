@@ -6,14 +6,14 @@ import msgspec
 import pytest
 
 from dos.lanes import launch_health
-from dos.lanes.arbitrate import Held
+from dos.lanes.arbitrate import LiveLease
 from dos.lanes.launch_health import UNANSWERED_STOP, Action, Evidence, LaneRun, Policy
 from dos.loop import released_texts
 from dos.regions import region
 
 SHIPPED = LaneRun(label="s", shipped=True)
 ACTED = LaneRun(label="o", operator_acted=True)
-STOPPED = LaneRun(label="x", cause="consecutive-dirty-zero", wants_mending=True)
+STOPPED = LaneRun(label="x", cause="consecutive-dirty-zero", needs_fix=True)
 OTHER = LaneRun(label="d")
 
 
@@ -24,27 +24,27 @@ def blocked(cause="blocked", *, replan=False, recurrence=1):
 def planned(*runs, live=(), tree=("api/**",), **changes):
     policy = changes.pop("policy", Policy())
     seen = Evidence(lane="api", region=region(tree), live=tuple(live), runs=runs, **changes)
-    return launch_health.plan(seen, policy)
+    return launch_health.judge(seen, policy)
 
 
 @pytest.mark.parametrize(
     ("live", "tree", "overlap"),
     [
         ([], ["api/**"], ""),
-        ([Held(lane="web", tree=("web/**",))], ["api/**"], ""),
+        ([LiveLease(lane="web", tree=("web/**",))], ["api/**"], ""),
         (
-            [Held(lane="web", tree=("web/**",)), Held(lane="x", tree=("api/deep/**",))],
+            [LiveLease(lane="web", tree=("web/**",)), LiveLease(lane="x", tree=("api/deep/**",))],
             ["api/**"],
             "x",
         ),
-        ([Held(lane="api", tree=("api/**",))], ["api/**"], ""),
-        ([Held(lane="API", tree=("api/**",))], ["api/**"], ""),
-        ([Held(lane="x", tree=("api/**",), loop_ts="mine")], ["api/**"], ""),
-        ([Held(lane="x", tree=("api/**",), loop_ts="theirs")], ["api/**"], "x"),
+        ([LiveLease(lane="api", tree=("api/**",))], ["api/**"], ""),
+        ([LiveLease(lane="API", tree=("api/**",))], ["api/**"], ""),
+        ([LiveLease(lane="x", tree=("api/**",), loop_ts="mine")], ["api/**"], ""),
+        ([LiveLease(lane="x", tree=("api/**",), loop_ts="theirs")], ["api/**"], "x"),
         # What nobody knows meets everything.
-        ([Held(lane="x")], ["api/**"], "x"),
-        ([Held(lane="x", tree=("web/**",))], [], "x"),
-        ([Held(lane="x", tree=("web/**",), exclusive=True)], ["api/**"], "x"),
+        ([LiveLease(lane="x")], ["api/**"], "x"),
+        ([LiveLease(lane="x", tree=("web/**",))], [], "x"),
+        ([LiveLease(lane="x", tree=("web/**",), exclusive=True)], ["api/**"], "x"),
     ],
 )
 def test_another_lane_that_meets_the_region_is_in_the_way(live, tree, overlap):
@@ -85,7 +85,10 @@ def test_the_history_of_a_lane_speaks_for_or_against_it(runs, action, cause, blo
 
 
 def test_what_is_in_the_way_goes_before_the_history():
-    assert planned(STOPPED, live=[Held(lane="x", tree=("api/**",))]).answer is Action.OVERLAP_BLOCK
+    assert (
+        planned(STOPPED, live=[LiveLease(lane="x", tree=("api/**",))]).answer
+        is Action.OVERLAP_BLOCK
+    )
 
 
 def test_a_window_that_sees_nothing_is_an_error():
@@ -126,7 +129,7 @@ def test_the_json_has_the_published_keys():
             "dispatch: api BLOCKED-OUTCOME 3rd recurrence",
             LaneRun(label="", cause="recurrence", recurrence=3),
         ),
-        ("loop: api STOP, run /unstick", LaneRun(label="", wants_mending=True)),
+        ("loop: api STOP, run /unstick", LaneRun(label="", needs_fix=True)),
         ("docs: operator-action: freed the claims", LaneRun(label="", operator_acted=True)),
         ("dispatch: web BLOCKED x", None),
         ("dispatch: api-two BLOCKED x", None),

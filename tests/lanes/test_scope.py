@@ -20,7 +20,10 @@ ROSTER = Roster(
 
 
 def judged(lane, *files, **policy):
-    return scope.judge(scope.evidence(lane, files, scope.tree_of(lane, ROSTER)), Policy(**policy))
+    return scope.judge(
+        scope.evidence_from_typed_paths(lane, files, scope.lane_tree(lane, ROSTER)),
+        Policy(**policy),
+    )
 
 
 @pytest.mark.parametrize(

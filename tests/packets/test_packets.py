@@ -11,14 +11,14 @@ from dos.packets import packet, prompts
 from dos.packets.io.files import assert_packet_shippable
 from dos.packets.packet import Candidate
 from dos.packets.prompts import Pick, ReasonCode, shippable
-from dos.units.unit import Claim, Unit
+from dos.units.unit import PlanClaim, Unit
 
 HEADER = packet.Header(
     tag="2026-01-31-1", root="/r", lanes=("api", "docs"), at="2026-01-31T00:00:00Z"
 )
 
 
-def candidate(name, *, claimed=Claim.OPEN, title="a title", **more):
+def candidate(name, *, claimed=PlanClaim.OPEN, title="a title", **more):
     unit = Unit(
         plan="A",
         id=name,
@@ -47,7 +47,7 @@ def test_units_are_picked_in_their_order_up_to_the_limit():
 
 
 def test_what_is_said_to_be_done_and_is_not_goes_last():
-    assert picked(candidate("A1", claimed=Claim.SHIPPED), candidate("A2")) == ["A2", "A1"]
+    assert picked(candidate("A1", claimed=PlanClaim.SHIPPED), candidate("A2")) == ["A2", "A1"]
 
 
 def test_a_unit_that_waits_only_for_picks_of_the_packet_goes_with_them():
@@ -74,7 +74,7 @@ def test_a_unit_that_waits_for_one_that_did_not_fit_in_does_not_go():
     [
         (candidate("A1"), Gate.LIVE, {"live": True}),
         (
-            candidate("A1", commit="abc", claimed=Claim.SHIPPED),
+            candidate("A1", commit="abc", claimed=PlanClaim.SHIPPED),
             Gate.DRAIN,
             {"drop_reason": "shipped", "ship_sha": "abc"},
         ),

@@ -13,7 +13,7 @@ from dos.questions.resources import BaselineFailed, BudgetSpent, LimitDoubted, L
 from dos.questions.runs import HaltProposed, RunStopped, Spinning
 from dos.questions.texts import REMOVED, PlanChanged, SettingsChanged
 from dos.questions.units import Incident, LandingBlocked, LandingConflict, UnitHeld, UnitUndone
-from dos.verify.baseline import Result
+from dos.verify.baseline import CheckResult
 
 texts = st.text(max_size=12)
 names = st.text(st.characters(exclude_categories=("Cs", "Cc")), max_size=12)
@@ -42,7 +42,7 @@ limits = st.builds(
     resets_at_ms=st.none() | st.just(2 * LONGEST_WEEKLY_WAIT_MS),
 )
 checks = st.builds(
-    Result,
+    CheckResult,
     command=texts,
     passed=st.booleans(),
     sees_tree=st.just(False),

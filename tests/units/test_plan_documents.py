@@ -8,7 +8,7 @@ from dos.config.schema import Config, Lanes, Paths
 from dos.errors import BadInput
 from dos.units.io import documents as plan_documents
 from dos.units.io import sources
-from dos.units.unit import Trouble
+from dos.units.unit import ProblemKind
 from dos.workspace import find
 
 GLOB = "docs/**/*-plan.md"
@@ -44,7 +44,7 @@ def test_a_document_that_is_not_text_is_a_problem_and_not_an_error(place, data):
     found = sources.read(place, Config())
     assert found.units == ()
     assert [(problem.kind, problem.document) for problem in found.problems] == [
-        (Trouble.UNREADABLE, "docs/x-plan.md")
+        (ProblemKind.UNREADABLE, "docs/x-plan.md")
     ]
 
 
@@ -65,7 +65,7 @@ def test_the_work_trees_of_agents_hold_no_plans(place):
     inside = place.root / ".dos" / "worktrees" / "api" / "docs"
     inside.mkdir(parents=True)
     (inside / "x-plan.md").write_text("## U1: copy\n")
-    assert plan_documents.documents(place.root, "**/*-plan.md") == []
+    assert plan_documents.plan_paths(place.root, "**/*-plan.md") == []
 
 
 @pytest.mark.skipif(os.getuid() == 0, reason="root reads everything")
@@ -78,7 +78,7 @@ def test_a_document_that_may_not_be_read_is_a_problem(place):
 @pytest.mark.parametrize("glob", ["/etc/*.md", ""])
 def test_a_pattern_for_no_files_is_an_error_that_says_what_to_type(place, glob):
     with pytest.raises(BadInput, match="plans_glob") as raised:
-        plan_documents.documents(place.root, glob)
+        plan_documents.plan_paths(place.root, glob)
     assert "dos config unset paths.plans_glob" in raised.value.hint
 
 
@@ -100,7 +100,7 @@ def test_lanes_are_checked_by_any_name_that_leads_to_one(place):
 def test_headings_that_only_count_are_shown_and_never_offered(place):
     written(place, a="## 1. Background\n## 2. Design\n")
     assert sources.read(place, Config()).units == ()
-    assert [unit.name for unit in sources.read(place, Config(), counted=True).units] == [
+    assert [unit.name for unit in sources.read(place, Config(), include_counted=True).units] == [
         "A/1",
         "A/2",
     ]

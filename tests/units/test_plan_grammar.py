@@ -4,7 +4,7 @@ import pytest
 
 from dos.units.markdown.document import plan_name, read
 from dos.units.policy import Grammar
-from dos.units.unit import Claim, Trouble
+from dos.units.unit import PlanClaim, ProblemKind
 
 DOCUMENT = """# The plan
 
@@ -207,7 +207,7 @@ def test_a_unit_states_its_fields():
         "the operator picks a vendor",
         "2026-08-20",
     )
-    assert unit.claimed == Claim.BLOCKED
+    assert unit.claimed == PlanClaim.BLOCKED
     assert unit.text == "Prose.\n\n\nMore."
 
 
@@ -243,7 +243,7 @@ def test_prose_is_no_field(line):
 @pytest.mark.parametrize("value", ["none", "no", "-", "", "—", "N/A"])
 def test_saying_that_there_is_nothing_is_saying_nothing(value):
     unit = only(f"## AUTH1: x\n- depends: {value}\n- gated: {value}\n- soak until: {value}\n")
-    assert (unit.depends, unit.gated, unit.soak_until, unit.claimed) == ((), "", "", Claim.OPEN)
+    assert (unit.depends, unit.gated, unit.soak_until, unit.claimed) == ((), "", "", PlanClaim.OPEN)
 
 
 def test_a_section_holds_the_headings_below_it_that_are_no_units():
@@ -290,7 +290,7 @@ def test_a_row_states_fields_by_the_header_of_its_table():
         "log | in",
         "api",
         ("AUTH2",),
-        Claim.BLOCKED,
+        PlanClaim.BLOCKED,
     )
     assert unit.text == "Risk: high"
 
@@ -301,7 +301,12 @@ def test_a_row_states_fields_by_the_header_of_its_table():
 def test_a_mark_behind_the_id_of_a_row_is_no_title(plan, cell, mark):
     table = f"| Unit | Title | Lane |\n|---|---|---|\n| X4 | second | api |\n| {cell} {mark} | third | api |\n"
     _, unit = read(table, plan=plan).units
-    assert (unit.id, unit.title, unit.lane, unit.claimed) == ("X5", "third", "api", Claim.SHIPPED)
+    assert (unit.id, unit.title, unit.lane, unit.claimed) == (
+        "X5",
+        "third",
+        "api",
+        PlanClaim.SHIPPED,
+    )
 
 
 def test_a_heading_and_a_row_of_one_id_are_one_unit():
@@ -313,7 +318,7 @@ def test_a_heading_and_a_row_of_one_id_are_one_unit():
         (declared,) = read(text, plan="OTHER").declared
         assert declared.source == "header+table-row"
         assert (declared.unit.name, declared.unit.title) == ("AUTH/AUTH1", "log in")
-        assert (declared.unit.lane, declared.unit.claimed) == ("api", Claim.SHIPPED)
+        assert (declared.unit.lane, declared.unit.claimed) == ("api", PlanClaim.SHIPPED)
 
 
 @pytest.mark.parametrize(
@@ -336,7 +341,7 @@ def test_a_heading_and_a_row_of_one_id_are_one_unit():
     ],
 )
 def test_a_stamp_of_its_own_says_shipped(line):
-    assert claimed(line) == {"AUTH1": Claim.SHIPPED}
+    assert claimed(line) == {"AUTH1": PlanClaim.SHIPPED}
 
 
 @pytest.mark.parametrize(
@@ -356,13 +361,13 @@ def test_a_stamp_of_its_own_says_shipped(line):
     ],
 )
 def test_nothing_else_does(text):
-    assert claimed(text)["AUTH1"] == Claim.OPEN
+    assert claimed(text)["AUTH1"] == PlanClaim.OPEN
 
 
 def test_a_child_that_shipped_does_not_ship_its_parent_and_a_neighbour_does_not_ship_a_unit():
     text = "## AUTH1: a\n### AUTH1.1: b ✅\n## AUTH2: c, after AUTH1 SHIPPED\n## AUTH3: d (AUTH2 ✅), SHIPPED\n"
     assert claimed(text) == {
-        "AUTH1": Claim.OPEN, "AUTH1.1": Claim.SHIPPED, "AUTH2": Claim.OPEN, "AUTH3": Claim.SHIPPED,
+        "AUTH1": PlanClaim.OPEN, "AUTH1.1": PlanClaim.SHIPPED, "AUTH2": PlanClaim.OPEN, "AUTH3": PlanClaim.SHIPPED,
     }  # fmt: skip
 
 
@@ -373,13 +378,13 @@ def test_a_heading_can_say_that_it_is_held(word):
     assert claimed(
         f"## AUTH1: log in ({word})\nNobody is blocked.\n## AUTH2: x\nIt is BLOCKED.\n"
     ) == {
-        "AUTH1": Claim.BLOCKED,
-        "AUTH2": Claim.OPEN,
+        "AUTH1": PlanClaim.BLOCKED,
+        "AUTH2": PlanClaim.OPEN,
     }
 
 
 def test_a_status_that_nobody_knows_claims_nothing():
-    assert claimed("## AUTH1: log in\n- status: purple\n") == {"AUTH1": Claim.NONE}
+    assert claimed("## AUTH1: log in\n- status: purple\n") == {"AUTH1": PlanClaim.NONE}
 
 
 def test_front_matter_names_the_plan_the_lane_and_the_class():
@@ -398,7 +403,7 @@ def test_what_has_no_end_is_a_problem_with_its_place(text, line):
     document = read(text, document="docs/a.md")
     assert [unit.id for unit in document.units] == ["A1"]
     (problem,) = document.problems
-    assert problem.kind is Trouble.NOT_CLOSED
+    assert problem.kind is ProblemKind.NOT_CLOSED
     assert str(problem).startswith(f"docs/a.md:{line}: ")
 
 
@@ -414,7 +419,7 @@ def test_a_second_heading_of_a_unit_is_a_problem_and_a_mention_is_none():
 
 def test_a_heading_of_several_units_is_a_problem():
     (problem,) = read("## AUTH1-AUTH3: all of it\n", document="a.md").problems
-    assert problem.kind is Trouble.RANGE and "AUTH1-AUTH3" in str(problem)
+    assert problem.kind is ProblemKind.RANGE and "AUTH1-AUTH3" in str(problem)
 
 
 def test_the_levels_and_the_tables_are_for_the_grammar_to_say():

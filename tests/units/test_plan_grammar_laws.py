@@ -12,7 +12,7 @@ from dos.units.markdown.document import read
 from dos.units.markdown.enumerate import enumerate_units
 from dos.units.policy import Grammar
 from dos.units.portfolio import assemble
-from dos.units.unit import Claim
+from dos.units.unit import PlanClaim
 
 MANY = settings(max_examples=EXAMPLES, deadline=None)
 
@@ -44,8 +44,8 @@ def check_any_text_is_read(text, grammar, asked):
     for each in document.declared:
         assert 1 <= each.unit.line <= lines
         assert each.unit.id.strip() and each.unit.title.strip()
-        assert each.unit.claimed in set(Claim)
-        assert (each.stamp != "") == (each.unit.claimed == Claim.SHIPPED)
+        assert each.unit.claimed in set(PlanClaim)
+        assert (each.stamp != "") == (each.unit.claimed == PlanClaim.SHIPPED)
     assert all(1 <= problem.line <= lines for problem in document.problems)
     assemble(document.units, document.problems)
     found = enumerate_units(text, grammar, asked, ["AUTH1"], plan="AUTH")
@@ -150,7 +150,7 @@ def test_every_unit_of_a_series_that_the_document_knows_is_enumerated_under_it(t
 def test_prose_below_a_unit_stamps_nothing(text):
     prose = re.sub(r"[^\w ✅✓]", " ", text.replace("\n", " "))
     (declared,) = read(f"## AUTH1: a title\n\nIt says: {prose} SHIPPED ✅\n").declared
-    assert declared.unit.claimed == Claim.OPEN
+    assert declared.unit.claimed == PlanClaim.OPEN
 
 
 SHAPES = {

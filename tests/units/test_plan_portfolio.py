@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dos.units.portfolio import assemble, soak_end
-from dos.units.unit import Trouble, Unit
+from dos.units.unit import ProblemKind, Unit
 
 
 def unit(name, *depends, **more):
@@ -56,7 +56,7 @@ def test_a_dependency_that_nobody_declares_is_taken_to_be_of_the_same_plan_and_s
 
 def test_a_dependency_that_can_mean_two_units_is_said():
     ((kind, text),) = said(unit("A/A1", "X1"), unit("B/X1"), unit("C/X1"))
-    assert kind is Trouble.DEPENDENCY_UNKNOWN and "B/X1 or C/X1" in text
+    assert kind is ProblemKind.DEPENDENCY_UNKNOWN and "B/X1 or C/X1" in text
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_a_dependency_that_can_mean_two_units_is_said():
 )
 def test_units_that_wait_for_one_another_are_said_once_for_each_cycle(units, cycles):
     found = said(*units)
-    assert [kind for kind, _ in found] == [Trouble.DEPENDENCY_CYCLE] * len(cycles)
+    assert [kind for kind, _ in found] == [ProblemKind.DEPENDENCY_CYCLE] * len(cycles)
     assert all(text.endswith(f": {cycle}") for (_, text), cycle in zip(found, cycles, strict=True))
 
 
@@ -98,7 +98,7 @@ def test_lanes_and_classes_that_nobody_declared_are_said():
         knows_lane={"api"}.__contains__,
         classes=("review",),
     )
-    assert [kind for kind, _ in found] == [Trouble.LANE_UNKNOWN, Trouble.CLASS_UNKNOWN]
+    assert [kind for kind, _ in found] == [ProblemKind.LANE_UNKNOWN, ProblemKind.CLASS_UNKNOWN]
     assert all(text.startswith("a-plan.md:7: unit A/A1 ") for _, text in found)
 
 
@@ -107,7 +107,7 @@ def test_a_unit_that_asks_for_an_agent_that_nobody_knows_is_held_and_the_reason_
     units = [unit("A/A1", agent="codx"), unit("A/A2", agent="codex"), unit("A/A3")]
     found = assemble(units, why_no_agent=known.__getitem__)
     (problem,) = found.problems
-    assert problem.kind is Trouble.AGENT_UNKNOWN
+    assert problem.kind is ProblemKind.AGENT_UNKNOWN
     text = "a-plan.md:7: unit A/A1 names the agent 'codx': there is no such agent; did you mean 'codex'?"
     assert str(problem) == text
     assert [each.gated for each in found.units] == [text, "", ""]
@@ -131,4 +131,4 @@ def test_a_soak_ends_at_a_time_or_with_a_day(text, end):
 
 def test_a_soak_whose_end_cannot_be_read_is_said():
     ((kind, text),) = said(unit("A/A1", soak_until="next week"))
-    assert kind is Trouble.SOAK_UNREADABLE and "'next week'" in text
+    assert kind is ProblemKind.SOAK_UNREADABLE and "'next week'" in text

@@ -12,7 +12,7 @@ from dos.config.schema import Config, Lanes, Plans
 from dos.errors import BadInput
 from dos.machine import commands, process
 from dos.units.io import sources
-from dos.units.unit import Claim, Trouble
+from dos.units.unit import PlanClaim, ProblemKind
 from dos.workspace import find
 
 LANES = Lanes(concurrent=("api",), trees={"api": ("api/**",)})
@@ -68,7 +68,11 @@ def test_issues_are_units_and_the_urgent_come_first(place):
     assert first.text == "Do it.\n\nAccepted when:\n\nIt works."
     assert first.depends == ("bd/bd-2",)
     assert (first.document, first.line) == (".beads/issues.jsonl", 2)
-    assert [unit.claimed for unit in found.units] == [Claim.BLOCKED, Claim.OPEN, Claim.OPEN]
+    assert [unit.claimed for unit in found.units] == [
+        PlanClaim.BLOCKED,
+        PlanClaim.OPEN,
+        PlanClaim.OPEN,
+    ]
     assert found.problems == ()
 
 
@@ -107,7 +111,7 @@ def test_a_line_that_is_no_issue_is_a_problem_with_its_place(place):
         ".beads/issues.jsonl:2",
         ".beads/issues.jsonl:4",
     ]
-    assert {problem.kind for problem in found.problems} == {Trouble.UNREADABLE}
+    assert {problem.kind for problem in found.problems} == {ProblemKind.UNREADABLE}
 
 
 def test_one_file_can_be_named(place):
@@ -158,10 +162,10 @@ def test_a_program_prints_units_and_they_keep_their_order(place):
     assert (first.text, first.paths, first.claimed, first.gated) == (
         "Do it.",
         ("api/a",),
-        Claim.SHIPPED,
+        PlanClaim.SHIPPED,
         "by me",
     )
-    assert last.claimed == Claim.NONE
+    assert last.claimed == PlanClaim.NONE
     assert found.problems == ()
 
 

@@ -3,15 +3,15 @@
 import pytest
 
 from dos.verify import mentions
-from dos.verify.naming import Message, Name
+from dos.verify.naming import Message, UnitName
 from dos.verify.policy import Stamp
 
-CLAIMED = Name("AUTH", "AUTH1")
-OTHERS = [Name("AUTH", f"AUTH{number}") for number in range(2, 7)]
+CLAIMED = UnitName("AUTH", "AUTH1")
+OTHERS = [UnitName("AUTH", f"AUTH{number}") for number in range(2, 7)]
 
 
 def others(text: str) -> mentions.OtherUnits:
-    return mentions.other_units(Message.of(text), CLAIMED, [CLAIMED, *OTHERS])
+    return mentions.other_units(Message.parse(text), CLAIMED, [CLAIMED, *OTHERS])
 
 
 @pytest.mark.parametrize(
@@ -64,32 +64,32 @@ def test_a_faint_name_is_left_to_whoever_can_see_the_files(text, faintly):
 
 
 def test_another_spelling_of_the_claimed_unit_is_no_other_unit():
-    same = Name("AUTH", "Phase 1")
+    same = UnitName("AUTH", "Phase 1")
     found = mentions.other_units(
-        Message.of("AUTH1: log in\n\nUnit: AUTH/Phase 1"), CLAIMED, [CLAIMED, same]
+        Message.parse("AUTH1: log in\n\nUnit: AUTH/Phase 1"), CLAIMED, [CLAIMED, same]
     )
     assert found.plainly == ()
 
 
 def test_a_part_of_a_unit_may_be_named_by_way_of_the_whole():
     stamp = Stamp(sub_phase_parent_fallback=True)
-    part, whole = Name("AUTH", "AUTH1-port", stamp), Name("AUTH", "AUTH1", stamp)
+    part, whole = UnitName("AUTH", "AUTH1-port", stamp), UnitName("AUTH", "AUTH1", stamp)
     found = mentions.other_units(
-        Message.of("AUTH AUTH1: the port\n\nUnit: AUTH/AUTH1"), whole, [part, whole]
+        Message.parse("AUTH AUTH1: the port\n\nUnit: AUTH/AUTH1"), whole, [part, whole]
     )
     assert found.plainly == ()
 
 
 @pytest.mark.parametrize("more", ["AUTH9", "AUTH AUTH9", "AUTH: 9", "OTHER2", "OPS/deploy"])
 def test_a_trailer_names_nothing_that_could_be_planned_later(more):
-    auth = Name("AUTH", "AUTH1")
+    auth = UnitName("AUTH", "AUTH1")
     for text in (f"Do\n\nUnit: AUTH1\nUnit: {more}", f"Do\n\nUnit: AUTH/AUTH1, {more}"):
-        assert mentions.other_units(Message.of(text), auth, [auth]).plainly == (more,)
+        assert mentions.other_units(Message.parse(text), auth, [auth]).plainly == (more,)
 
 
 @pytest.mark.parametrize(
     "named", ["A1", "a1", "DEMO A1", "DEMO/A1", "DEMO/A1, A1", "metres", "the first of 3 steps"]
 )
 def test_a_careless_trailer_names_no_other_unit(named):
-    unit = Name("DEMO", "A1")
-    assert mentions.other_units(Message.of(f"Do\n\nUnit: {named}"), unit, [unit]).plainly == ()
+    unit = UnitName("DEMO", "A1")
+    assert mentions.other_units(Message.parse(f"Do\n\nUnit: {named}"), unit, [unit]).plainly == ()

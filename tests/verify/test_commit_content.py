@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dos.verify import content, languages
-from dos.verify.content import decoded, differs, is_binary, substance
+from dos.verify.content import decode, differs_in_substance, is_binary, significant_lines
 
 SUFFIXES = sorted(languages._BY_SUFFIX)
 KEPT = [
@@ -55,8 +55,8 @@ KEPT = [
 
 @pytest.mark.parametrize(("path", "text", "lines"), KEPT, ids=lambda value: repr(value)[:40])
 def test_comments_blank_lines_and_spaces_go_and_strings_stay(path, text, lines):
-    assert substance(path, text) == lines
-    assert substance(path, "\n".join(lines)) == lines
+    assert significant_lines(path, text) == lines
+    assert significant_lines(path, "\n".join(lines)) == lines
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_comments_blank_lines_and_spaces_go_and_strings_stay(path, text, lines):
     ],
 )
 def test_the_same_in_other_clothes_does_not_differ(path, old, new):
-    assert not differs(path, old, new)
+    assert not differs_in_substance(path, old, new)
 
 
 @pytest.mark.parametrize(
@@ -87,12 +87,12 @@ def test_the_same_in_other_clothes_does_not_differ(path, old, new):
     ],
 )
 def test_another_meaning_differs(path, old, new):
-    assert differs(path, old, new) and differs(path, new, old)
+    assert differs_in_substance(path, old, new) and differs_in_substance(path, new, old)
 
 
 @given(st.sampled_from(SUFFIXES), st.text(max_size=400))
 def test_any_text_in_any_language_can_be_read(suffix, text):
-    lines = substance(f"a.{suffix}", text)
+    lines = significant_lines(f"a.{suffix}", text)
     assert all(line.strip() and "\n" not in line and "\0" not in line for line in lines)
 
 
@@ -104,8 +104,8 @@ def test_the_short_way_to_compare_agrees_with_the_long_one(suffix, old, new):
     path = f"a.{suffix}"
     if suffix in ("py", "pyi", "bzl", "star", "bazel"):
         return  # whether a string stands alone depends on brackets before the change; the short way errs to "differs"
-    alike = substance(path, old) == substance(path, new)
-    assert not differs(path, old, new) or not alike
+    alike = significant_lines(path, old) == significant_lines(path, new)
+    assert not differs_in_substance(path, old, new) or not alike
 
 
 STATEMENTS = {
@@ -149,16 +149,16 @@ def test_a_comment_or_a_blank_line_between_statements_changes_nothing(data):
         + "\n"
         + data.draw(more)
     )
-    assert substance(path, dressed) == substance(path, plain)
-    assert not differs(path, plain, dressed)
+    assert significant_lines(path, dressed) == significant_lines(path, plain)
+    assert not differs_in_substance(path, plain, dressed)
 
 
 @given(st.data())
 def test_what_was_kept_is_kept_again(data):
     path = data.draw(st.sampled_from(sorted(STATEMENTS)))
     statements = data.draw(st.lists(st.sampled_from(STATEMENTS[path]), max_size=6))
-    once = substance(path, "\n".join(statements))
-    assert substance(path, "\n".join(once)) == once
+    once = significant_lines(path, "\n".join(statements))
+    assert significant_lines(path, "\n".join(once)) == once
 
 
 @given(st.data())
@@ -167,7 +167,7 @@ def test_a_statement_more_or_less_differs(data):
     statements = data.draw(st.lists(st.sampled_from(STATEMENTS[path]), min_size=1, max_size=6))
     at = data.draw(st.integers(0, len(statements) - 1))
     fewer = statements[:at] + statements[at + 1 :]
-    assert differs(path, "\n".join(statements), "\n".join(fewer))
+    assert differs_in_substance(path, "\n".join(statements), "\n".join(fewer))
 
 
 def test_binary_is_known_by_a_nul():
@@ -177,9 +177,9 @@ def test_binary_is_known_by_a_nul():
 
 @given(st.binary(max_size=100))
 def test_any_bytes_can_be_decoded(raw):
-    assert "\r" not in decoded(raw)
+    assert "\r" not in decode(raw)
 
 
 def test_line_ends_and_marks_of_encodings_mean_nothing():
-    assert decoded(b"\xef\xbb\xbfa\r\nb\rc") == "a\nb\nc"
-    assert decoded(b"\xff") != decoded(b"\xfe")
+    assert decode(b"\xef\xbb\xbfa\r\nb\rc") == "a\nb\nc"
+    assert decode(b"\xff") != decode(b"\xfe")

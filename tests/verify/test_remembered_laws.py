@@ -10,7 +10,7 @@ from dos.backlog.io import landed
 from dos.errors import DosError
 from dos.fleet.state.fleet import Fleet, Unit
 from dos.verify.io import verifier
-from dos.verify.io.verdict_cache import Memory
+from dos.verify.io.verdict_cache import VerdictCache
 from dos.verify.io.verifier import Ask
 from dos.world import World
 
@@ -48,7 +48,7 @@ def said(ask, *given):
 
 def check_what_is_remembered_is_what_a_whole_look_shows(story, picks, grows, landings):
     with written(story) as repository, World(repository.root, lenient=True) as world:
-        memory = Memory()
+        memory = VerdictCache()
         for number, node in enumerate(visited(story, picks, grows=grows)):
             git(repository.root, "update-ref", MAIN, repository.shas[node])
             # Units come to be known, land and are forgotten while it looks.
@@ -58,8 +58,8 @@ def check_what_is_remembered_is_what_a_whole_look_shows(story, picks, grows, lan
                 for name, at in landings[number:]
             }
             fleet = Fleet(units=units)
-            found = landed.look(world, names, fleet, ref=MAIN, memory=memory)
-            assert found == landed.look(world, names, fleet, ref=MAIN), (number, node)
+            found = landed.inspect_target(world, names, fleet, ref=MAIN, memory=memory)
+            assert found == landed.inspect_target(world, names, fleet, ref=MAIN), (number, node)
             assert said(memory.verify, world, names, MAIN) == said(whole, world, names), (
                 number,
                 node,

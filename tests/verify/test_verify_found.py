@@ -13,7 +13,7 @@ from repository import Repository
 from dos.units.markdown import fields
 from dos.verify import content, file_kinds, unfinished
 from dos.verify.file_kinds import Kind
-from dos.verify.naming import Message, Name
+from dos.verify.naming import Message, UnitName
 from dos.verify.shipped import Answer
 
 pytestmark = pytest.mark.sampled(3)
@@ -175,7 +175,9 @@ def test_prose_in_other_clothes_is_prose(path):
     ],
 )
 def test_comments_of_older_languages_mean_nothing(path, comment):
-    assert content.substance(path, f"one\n{comment}\n") == content.substance(path, "one\n")
+    assert content.significant_lines(path, f"one\n{comment}\n") == content.significant_lines(
+        path, "one\n"
+    )
 
 
 @pytest.mark.parametrize(
@@ -187,7 +189,7 @@ def test_comments_of_older_languages_mean_nothing(path, comment):
     ],
 )  # fmt: skip
 def test_more_ways_to_say_that_it_is_not_done(subject):
-    naming = Name("AUTH", "AUTH1").named_by(Message.of(subject))
+    naming = UnitName("AUTH", "AUTH1").find_in(Message.parse(subject))
     assert naming is not None and naming.negated
 
 
@@ -201,7 +203,7 @@ def test_more_ways_to_say_that_it_is_not_done(subject):
     ],
 )
 def test_words_that_only_look_like_it(subject):
-    assert not unfinished.found(subject, 0, len("AUTH1:"))
+    assert not unfinished.unfinished_words(subject, 0, len("AUTH1:"))
 
 
 def test_a_unit_about_removing_something_is_done_by_removing_it(repository):
@@ -217,8 +219,8 @@ def test_a_unit_about_removing_something_is_done_by_removing_it(repository):
     [
         (fields.mentioned_files, "+a/" * 33_000),
         (fields.mentioned_files, "@a/" * 33_000),
-        (lambda text: content.substance("x.php", text), "'\\" * 50_000),
-        (lambda text: content.substance("x.rb", text), '"\\' * 50_000),
+        (lambda text: content.significant_lines("x.php", text), "'\\" * 50_000),
+        (lambda text: content.significant_lines("x.rb", text), '"\\' * 50_000),
     ],
 )
 def test_reading_never_goes_back_and_forth(read, text):

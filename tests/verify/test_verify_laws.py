@@ -35,13 +35,13 @@ from dos.cli import main
 from dos.git import message_index
 from dos.verbs.table import VERBS
 from dos.verify import shipped, survival
-from dos.verify.footprint import Print
+from dos.verify.footprint import Footprint
 from dos.verify.io import verifier
 from dos.verify.io.verifier import Ask
-from dos.verify.naming import Message, Name, Naming, Rung
+from dos.verify.naming import Message, Naming, Rung, UnitName
 from dos.verify.policy import Policy, Stamp
-from dos.verify.shipped import Answer, Evidence, Seen, Tier, Verdict
-from dos.verify.survival import Fate, File
+from dos.verify.shipped import Answer, CandidateCommit, Evidence, Tier, Verdict
+from dos.verify.survival import File, Survival
 from dos.world import World
 
 MANY = settings(max_examples=EXAMPLES, deadline=None)
@@ -76,10 +76,10 @@ stamps = st.builds(
 def check_a_longer_id_never_names_a_shorter_one(plan, begin, tail, form, stamp):
     short = begin.format(plan=plan)
     longer = short + tail
-    message = Message.of(form.format(plan=plan, id=longer))
-    assert Name(plan, short, stamp).named_by(message) is None, message
-    if form in PLAIN_FORMS and Name(plan, longer).holds_series(longer):
-        assert Name(plan, longer, stamp).named_by(message) is not None, message
+    message = Message.parse(form.format(plan=plan, id=longer))
+    assert UnitName(plan, short, stamp).find_in(message) is None, message
+    if form in PLAIN_FORMS and UnitName(plan, longer).contains_plan(longer):
+        assert UnitName(plan, longer, stamp).find_in(message) is not None, message
 
 
 BOUNDARY = (series, begins, tails, st.sampled_from(FORMS), stamps)
@@ -694,18 +694,20 @@ def check_survival(triples):
     assume(changed)
     found = survival.judge(changed)
     assert 0 <= found.kept <= found.total and found.total > 0
-    assert (found.fate in (Fate.LIVE, Fate.PARTIAL)) is (found.kept > 0)
+    assert (found.state in (Survival.LIVE, Survival.PARTIAL)) is (found.kept > 0)
     assert (
-        survival.judge([structs.replace(file, now=file.new) for file in changed]).fate is Fate.LIVE
+        survival.judge([structs.replace(file, now=file.new) for file in changed]).state
+        is Survival.LIVE
     )
     assert (
-        survival.judge([structs.replace(file, now=file.old) for file in changed]).fate
-        is Fate.UNDONE
+        survival.judge([structs.replace(file, now=file.old) for file in changed]).state
+        is Survival.UNDONE
     )
     there = [file for file in changed if file.new is not None]
     if there:
         assert (
-            survival.judge([structs.replace(file, now=None) for file in there]).fate is Fate.UNDONE
+            survival.judge([structs.replace(file, now=None) for file in there]).state
+            is Survival.UNDONE
         )
 
 
@@ -726,15 +728,18 @@ namings = st.builds(
     negated=st.booleans(),
 )
 prints = st.builds(
-    Print,
+    Footprint,
     flaw=st.sampled_from(["", "", "", "empty", "bookkeeping_only", "docs_only", "cosmetic_only"]),
     out_of_scope=st.booleans(),
 )
 fates = st.builds(
-    survival.Verdict, fate=st.sampled_from(Fate), kept=st.integers(0, 5), total=st.integers(5, 9)
+    survival.SurvivalVerdict,
+    fate=st.sampled_from(Survival),
+    kept=st.integers(0, 5),
+    total=st.integers(5, 9),
 )
 seen = st.builds(
-    Seen,
+    CandidateCommit,
     sha=st.integers(1, 10**6).map("{:040x}".format), summary=st.just("s"), naming=namings, footprint=prints,
     unreadable=st.sampled_from(["", "", "cut off"]), is_scoped=st.booleans(), survival=st.none() | fates,
     undone_by=st.sampled_from(["", "f" * 40]), is_reverted=st.booleans(),
@@ -755,8 +760,8 @@ RANK = {
 }
 
 
-def of(*candidates: Seen) -> Evidence:
-    return Evidence(plan="P", phase="U", ref="HEAD", seen=candidates)
+def of(*candidates: CandidateCommit) -> Evidence:
+    return Evidence(plan="P", phase="U", ref="HEAD", commits=candidates)
 
 
 def check_the_answer_rests_on_its_tier(candidates, policy):
@@ -801,11 +806,11 @@ def test_the_answer_rests_on_its_tier(candidates, policy):
     check_the_answer_rests_on_its_tier(candidates, policy)
 
 
-STANDS = Seen(
+STANDS = CandidateCommit(
     sha="a" * 40,
     summary="s",
     naming=Naming(rung=Rung.DIRECT),
-    survival=survival.Verdict(fate=Fate.LIVE, kept=1, total=1),
+    survival=survival.SurvivalVerdict(state=Survival.LIVE, kept=1, total=1),
     ci="GREEN",
 )
 

@@ -14,7 +14,7 @@ from patience import PATIENCE
 from repository import Repository
 
 from dos.verify import content, unfinished
-from dos.verify.naming import Message, Name
+from dos.verify.naming import Message, UnitName
 from dos.verify.shipped import Answer
 
 pytestmark = pytest.mark.sampled(3)
@@ -427,8 +427,8 @@ def test_a_question_leaves_no_trace_in_a_repository_that_nobody_set_up(
 
 
 READERS = {
-    "named": lambda text: Name("AUTH", "AUTH1").named_by(Message.of(text)),
-    "negated": lambda text: unfinished.found(text, len(text) // 2, len(text) // 2 + 1),
+    "named": lambda text: UnitName("AUTH", "AUTH1").find_in(Message.parse(text)),
+    "negated": lambda text: unfinished.unfinished_words(text, len(text) // 2, len(text) // 2 + 1),
 }
 
 
@@ -443,7 +443,7 @@ READERS = {
     ],
 )  # fmt: skip
 def test_reading_takes_time_in_step_with_the_length(reader, piece):
-    read = READERS.get(reader, lambda text: content.substance(reader, text))
+    read = READERS.get(reader, lambda text: content.significant_lines(reader, text))
 
     short, long = (piece * (length // len(piece)) for length in (30_000, 240_000))
     assert grows_less_than(

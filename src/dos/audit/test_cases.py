@@ -10,7 +10,7 @@ from itertools import pairwise
 
 from msgspec import Struct
 
-from dos.verify.content import substance
+from dos.verify.content import significant_lines
 
 
 class Grade(IntEnum):
@@ -164,7 +164,7 @@ def read(path: str, text: str) -> Suite:
 
 def _read(path: str, text: str) -> Suite:
     suffix = path.rpartition("/")[2].rpartition(".")[2].lower()
-    lines = [line[:_LONGEST_LINE] for line in substance(path, text)]
+    lines = [line[:_LONGEST_LINE] for line in significant_lines(path, text)]
     starts, wide = _starts(suffix, lines)
     cases, loose, after = [], [], 0
     for start, following in pairwise([*starts, _Start(len(lines), len(lines), "", False)]):

@@ -34,7 +34,7 @@ _reader: FactReader[Handled] = FactReader(
 )
 
 
-class Tries(Struct, kw_only=True):
+class UnitAttempts(Struct, kw_only=True):
     count: int = 0
     newest_ms: dict[AttemptOutcome, int] = field(
         default_factory=dict
@@ -47,7 +47,7 @@ class Tries(Struct, kw_only=True):
 class Attempts(Struct, kw_only=True):
     name: ClassVar[str] = "attempts"
 
-    units: dict[str, Tries] = field(default_factory=dict)
+    units: dict[str, UnitAttempts] = field(default_factory=dict)
 
     def apply(self, event: Event) -> None:
         match _reader.decode(event):
@@ -55,7 +55,9 @@ class Attempts(Struct, kw_only=True):
                 pass
             case fleet.UnitAttempted() as fact:
                 self._note(
-                    made(fact.unit, AttemptOutcome.read(fact.outcome), event.at_ms, fact.text)
+                    make_attempt(
+                        fact.unit, AttemptOutcome.read(fact.outcome), event.at_ms, fact.text
+                    )
                 )
             case limits.UnitCleared() as fact:
                 if tries := self.units.get(fact.unit):
@@ -67,19 +69,19 @@ class Attempts(Struct, kw_only=True):
             case never:
                 assert_never(never)
 
-    def of(self, unit: str) -> tuple[Attempt, ...]:
+    def newest(self, unit: str) -> tuple[Attempt, ...]:
         """The newest of each outcome."""
-        tries = self.units.get(unit, Tries())
+        tries = self.units.get(unit, UnitAttempts())
         return tuple(
-            made(unit, outcome, at_ms, tries.texts.get(outcome, ""))
+            make_attempt(unit, outcome, at_ms, tries.texts.get(outcome, ""))
             for outcome, at_ms in tries.newest_ms.items()
         )
 
     def count(self, unit: str) -> int:
-        return self.units.get(unit, Tries()).count
+        return self.units.get(unit, UnitAttempts()).count
 
     def _note(self, attempt: Attempt) -> None:
-        tries = self.units.setdefault(attempt.unit, Tries())
+        tries = self.units.setdefault(attempt.unit, UnitAttempts())
         tries.count += 1
         if attempt.at_ms >= tries.newest_ms.get(attempt.outcome, attempt.at_ms):
             tries.newest_ms[attempt.outcome] = attempt.at_ms
@@ -91,7 +93,7 @@ class Attempts(Struct, kw_only=True):
         return max(self.units[unit].newest_ms.values(), default=0)
 
 
-def made(unit: str, outcome: AttemptOutcome, at_ms: int, text: str = "") -> Attempt:
+def make_attempt(unit: str, outcome: AttemptOutcome, at_ms: int, text: str = "") -> Attempt:
     return Attempt(unit=unit, outcome=outcome, at_ms=at_ms, ts=utc_stamp(at_ms), text=text)
 
 
@@ -101,7 +103,7 @@ def released_attempt(record: Mapping[str, Any]) -> Attempt | None:
     return (
         None
         if unit is None or at_ms is None
-        else made(unit, AttemptOutcome.read(record.get("outcome")), at_ms)
+        else make_attempt(unit, AttemptOutcome.read(record.get("outcome")), at_ms)
     )
 
 

@@ -50,7 +50,7 @@ class Evidence(Struct, frozen=True, kw_only=True):
     text: str = (
         ""  # the unit's fingerprint now; an attempt at another text says nothing about this one
     )
-    goes_on: bool = False  # a run that tried it has not stopped: it counts its own tries
+    run_active: bool = False  # a run that tried it has not stopped: it counts its own tries
 
 
 class Policy(Table, frozen=True, kw_only=True):
@@ -107,7 +107,7 @@ def judge(seen: Evidence, policy: Policy = Policy()) -> Verdict:
     listed = [attempt for attempt in seen.attempts if attempt.unit == seen.unit_id]
     tried = [attempt for attempt in listed if not _rewritten(attempt, seen)]
     count = len(listed) + seen.unlisted
-    if seen.goes_on:
+    if seen.run_active:
         reason = "a run that tried it goes on, and counts its own tries"
         return Verdict(answer=Answer.CLEAR, unit_id=seen.unit_id, count=count, reason=reason)
     if not tried:

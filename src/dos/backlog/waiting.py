@@ -100,7 +100,7 @@ class Waiting(Struct, frozen=True, kw_only=True):
 Waits = tuple[Waiting, ...]
 
 
-def ordered(found: Iterable[Waiting]) -> Waits:
+def by_clearing_time(found: Iterable[Waiting]) -> Waits:
     """The one that clears last comes first; what has no known end clears last of all."""
     return tuple(sorted(dict.fromkeys(found), key=_clearing))
 
@@ -128,7 +128,7 @@ def clears_first(found: Iterable[Waits], now: datetime) -> Waits:
     return min(found, key=likely, default=())
 
 
-def told(waits: Sequence[Waiting]) -> str:
+def describe_waits(waits: Sequence[Waiting]) -> str:
     """The first of them, how many more there are, and what to type."""
     first = waits[0]
     more = f" (and {len(waits) - 1} more)" if len(waits) > 1 else ""
@@ -141,7 +141,7 @@ def _detail(waiting: Waiting) -> str:
     return f"{waiting.why or waiting.subject}{command}"
 
 
-def left_over(units: Mapping[str, Waits]) -> str:
+def describe_remaining_units(units: Mapping[str, Waits]) -> str:
     """How many units are left when nobody works any more, and what they wait for."""
     parts = []
     for on in WaitsOn:
@@ -162,7 +162,7 @@ class FleetWaits(Struct, frozen=True, kw_only=True):
     lanes: dict[str, Waits] = {}
     units: dict[str, Waits] = {}
 
-    def besides(
+    def waits_besides(
         self, question: str, *, lanes: Iterable[str] = (), units: Iterable[str] = ()
     ) -> Waits:
         """What these lanes and units wait for besides the answer to a question."""
@@ -170,12 +170,14 @@ class FleetWaits(Struct, frozen=True, kw_only=True):
             *(self.lanes.get(lane, ()) for lane in lanes),
             *(self.units.get(unit, ()) for unit in units),
         ]
-        return ordered(each for waits in found for each in waits if each.question != question)
+        return by_clearing_time(
+            each for waits in found for each in waits if each.question != question
+        )
 
-    def all(self) -> list[Waiting]:
+    def all_waits(self) -> list[Waiting]:
         """Each once, those that clear last first."""
         return list(
-            ordered(
+            by_clearing_time(
                 each for waits in (*self.lanes.values(), *self.units.values()) for each in waits
             )
         )

@@ -13,10 +13,10 @@ from dos.journal.events.reader import FactReader
 from dos.questions.catalog import AnyQuestion
 from dos.questions.resources import BaselineFailed
 from dos.questions.state import Decisions
-from dos.verify.baseline import Result, Subject
+from dos.verify.baseline import CheckResult, Subject
 
 
-class Check(Result, frozen=True, kw_only=True):
+class Check(CheckResult, frozen=True, kw_only=True):
     """A check that was made, and when."""
 
     at_ms: int = 0
@@ -87,7 +87,7 @@ def counts(check: Check, asked: Sequence[CheckQuestion], *, started_ms: int = 0)
     return check.at_ms >= max([started_ms, *retried])
 
 
-def is_accepted(check: Result, asked: Sequence[CheckQuestion]) -> bool:
+def is_accepted(check: CheckResult, asked: Sequence[CheckQuestion]) -> bool:
     """A person lets agents start all the same: on this tree; or, where the test sees no tree, with this command."""
     return any(
         each.choice == ChoiceName.START

@@ -19,7 +19,7 @@ def check(verb: Verb, arguments: Struct, context: Context, flag: str = "") -> No
     `flag` is the one that makes a verb for anybody one for people.
     """
     place, leases = _seen(context)
-    agent = caller.recognise(place, leases)
+    agent = caller.find_calling_agent(place, leases)
     if agent is None or (verb.allowed == PERSON_OR_HOLDER and _is_own(arguments, agent, leases)):
         return
     typed = f"dos {verb.name} {flag}".rstrip()

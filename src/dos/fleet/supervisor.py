@@ -147,7 +147,7 @@ class Supervisor:
             return Ending(Why.DRAINED, "drained on request")
         if self.until_idle and fleet.idle:
             if fleet.left:
-                return Ending(Why.WORK_LEFT, waiting.left_over(fleet.left))
+                return Ending(Why.WORK_LEFT, waiting.describe_remaining_units(fleet.left))
             return Ending(Why.IDLE, "nothing is left to do")
         target = 0 if fleet.drain_requested else self.target
         plan = reconcile.plan(fleet.lanes, target, self.policy, dying=fleet.dying)

@@ -146,7 +146,7 @@ def render(seen: View) -> str:
             proof = f"  {row.commit[:9]}" if row.commit else ""
             tried = f"  ({len(row.tries)}x not landed before: {row.tries[-1]})" if row.tries else ""
             held = f"  {row.held}: {row.held_because}" if row.held else ""
-            waits = f"  {waiting.told(row.waiting)}" if row.waiting else held
+            waits = f"  {waiting.describe_waits(row.waiting)}" if row.waiting else held
             lines.append(f"  {row.state:<8} {row.unit:<18} {row.lane:<12}{proof}{waits}{tried}")
     if seen.stopped:
         lines += ["", "last stops:"]

@@ -5,7 +5,7 @@ from datetime import datetime
 from shlex import quote
 
 from dos.backlog import pickable
-from dos.backlog.waiting import FleetWaits, Waiting, Waits, WaitsOn, clears_first, ordered
+from dos.backlog.waiting import FleetWaits, Waiting, Waits, WaitsOn, by_clearing_time, clears_first
 from dos.baseline import gate
 from dos.fleet.observation import Seen
 from dos.fleet.population import reconcile as staffing
@@ -51,18 +51,18 @@ def own(seen: Seen) -> FleetWaits:
     A lane of which no unit can be offered waits for the one that is likely to be free first. Where no plan declares
     anything, every lane may have work, and those are told that wait.
     """
-    units = {name: ordered(_of_unit(seen, unit)) for name, unit in seen.unfinished.items()}
-    units |= {unit.name: ordered(_of_unapproved(seen, unit)) for unit in seen.unapproved}
+    units = {name: by_clearing_time(_of_unit(seen, unit)) for name, unit in seen.unfinished.items()}
+    units |= {unit.name: by_clearing_time(_of_unapproved(seen, unit)) for unit in seen.unapproved}
     lanes: dict[str, Waits] = {}
     for lane, backlog in seen.backlogs.items():
         left = [name for name in seen.open_units(lane) if name not in seen.claimed]
-        found = ordered(_of_lane(seen, lane))
+        found = by_clearing_time(_of_lane(seen, lane))
         is_told = bool(found) and (seen.own_work or seen.is_parked(lane))
         if not left and not is_told:
             continue
         if left and not backlog.open and not seen.working_on(lane):
             first = clears_first((units.get(name, ()) for name in left), utc_datetime(seen.now_ms))
-            found = ordered((*found, *first))
+            found = by_clearing_time((*found, *first))
         lanes[lane] = found
     return FleetWaits(lanes=lanes, units=units)
 
@@ -77,7 +77,7 @@ def complete(seen: Seen, found: FleetWaits, obstacles: Sequence[Obstacle]) -> Fl
         if not waits and lane in in_the_way and not seen.own_work:
             lanes[lane] = (in_the_way[lane],)
     units = {
-        name: ordered((*waits, *_of_its_lane(seen, name, lanes)))
+        name: by_clearing_time((*waits, *_of_its_lane(seen, name, lanes)))
         for name, waits in found.units.items()
         if name not in seen.claimed
     }

@@ -75,7 +75,7 @@ def read_commits(git: Reader, wanted: CommitRange) -> Iterator[CommitFacts]:
             next(fields, b"") for _ in range(3)
         )  # the format ends with an empty field
         files, following = _files(fields)
-        said = Message.of(message.decode("utf-8", "replace"))
+        said = Message.parse(message.decode("utf-8", "replace"))
         yield CommitFacts(
             sha=sha.decode(),
             parents=tuple(parents.decode().split()),
@@ -195,7 +195,7 @@ def _lines(objects: Objects, entry: Entry) -> Counter[str]:
     return (
         Counter()
         if content.is_binary(raw)
-        else Counter(filter(str.strip, content.decoded(raw).split("\n")))
+        else Counter(filter(str.strip, content.decode(raw).split("\n")))
     )
 
 

@@ -182,7 +182,7 @@ def indexed_words(text: str, bundles: tuple[str, ...] = ()) -> frozenset[str]:
 
     A release names what it brings in any line.
     """
-    message = Message.of(text)
+    message = Message.parse(text)
     if not message.body:
         return words(message.subject)
     if _RELEASE.match(message.subject) or message.subject.lower().startswith(bundles):

@@ -17,7 +17,7 @@ from dos.text import join_some, printable_path, replace_undecodable
 from dos.units.unit import Unit
 from dos.verify import mentions
 from dos.verify.io import verifier
-from dos.verify.naming import Message, Name
+from dos.verify.naming import Message, UnitName
 from dos.verify.policy import Policy
 from dos.verify.shipped import Contradiction, judge
 from dos.workspace import Workspace
@@ -123,14 +123,14 @@ def other_units_named(
     with World(workspace.root, lenient=True) as world, Objects(world.git) as objects:
         # By the grammar before the work and after it: one that only a commit in between declares hides nothing.
         stamps = dict.fromkeys(
-            verifier.Look(world, objects, verifier.Ask(ref=ref)).stamp for ref in (base, head)
+            verifier.Verifier(world, objects, verifier.Ask(ref=ref)).stamp for ref in (base, head)
         )
         for sha in commits:
             commit = objects.commit(sha)
-            message = Message.of(commit.message if commit else "")
+            message = Message.parse(commit.message if commit else "")
             for stamp in stamps:
-                names = [Name(each.plan, each.id, stamp) for each in declared]
-                found = mentions.other_units(message, Name(unit.plan, unit.id, stamp), names)
+                names = [UnitName(each.plan, each.id, stamp) for each in declared]
+                found = mentions.other_units(message, UnitName(unit.plan, unit.id, stamp), names)
                 if found.plainly:
                     return _told(unit, sha, found.plainly)
                 faint |= dict.fromkeys(found.faintly, sha)

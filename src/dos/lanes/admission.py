@@ -39,7 +39,7 @@ Given = TypeVar("Given")
 Budgets = Mapping[str, int]
 
 
-class Claim(Protocol):
+class RequestedLane(Protocol):
     """A lane that somebody asks for; `lease.Request` is one."""
 
     @property
@@ -56,7 +56,7 @@ class Claim(Protocol):
     def is_lock(self) -> bool: ...
 
 
-class Holding(Claim, Protocol):
+class HeldLane(RequestedLane, Protocol):
     """A lane that somebody has; `lease.Lease` is one."""
 
     @property
@@ -67,7 +67,7 @@ class Holding(Claim, Protocol):
     def loop_ts(self) -> str: ...
 
 
-class Asked(Struct, frozen=True, kw_only=True):
+class PredicateRequest(Struct, frozen=True, kw_only=True):
     """A claim as a predicate is shown it."""
 
     lane: str
@@ -92,12 +92,12 @@ class AdmissionVerdict(Struct, frozen=True, kw_only=True):
 
 
 # The claim, a live lease as JSON has it ({} in an empty world), and whatever configuration the caller hands on.
-Predicate = Callable[[Asked, Mapping[str, object], object], AdmissionVerdict]
+Predicate = Callable[[PredicateRequest, Mapping[str, object], object], AdmissionVerdict]
 
 
 def judge(
-    asked: Claim,
-    live: Sequence[Holding],
+    request: RequestedLane,
+    live: Sequence[HeldLane],
     budgets: Budgets | None = None,
     predicates: Sequence[Predicate] = (),
     *,
@@ -106,25 +106,25 @@ def judge(
     config: object = None,
 ) -> Refusal | None:
     """None when it may; else the first refusal: what waiting cannot change, then who is in the way, then the caps."""
-    if asked.is_lock:
-        return _judge_lock(asked, live)
+    if request.is_lock:
+        return _judge_lock(request, live)
     lanes = [lease for lease in live if not lease.is_lock]
-    if not asked.region.is_known:
+    if not request.region.is_known:
         return Refusal(
             reason=RefusalReason.REGION_UNKNOWN,
-            detail=f"lane {asked.lane!r} has an EMPTY tree: its region is unknown, and unknown overlaps everything",
+            detail=f"lane {request.lane!r} has an EMPTY tree: its region is unknown, and unknown overlaps everything",
         )
-    if refusal := _judge_protected(asked, protected):
+    if refusal := _judge_protected(request, protected):
         return refusal
     for lease in lanes:
-        if refusal := judge_pair(asked, lease, ratio_max):
+        if refusal := judge_pair(request, lease, ratio_max):
             return refusal
-    return judge_budget(asked, lanes, budgets or {}) or run_predicates(
-        predicates, asked, lanes, config
+    return judge_budget(request, lanes, budgets or {}) or run_predicates(
+        predicates, request, lanes, config
     )
 
 
-def judge_pair(asked: Claim, lease: Holding, ratio_max: float = 0.0) -> Refusal | None:
+def judge_pair(asked: RequestedLane, lease: HeldLane, ratio_max: float = 0.0) -> Refusal | None:
     """May these two be live at once?"""
     if comparison_key(lease.lane) == comparison_key(asked.lane) and regions.modes_conflict(
         asked.mode, lease.mode
@@ -152,7 +152,9 @@ def judge_pair(asked: Claim, lease: Holding, ratio_max: float = 0.0) -> Refusal 
     return None
 
 
-def judge_budget(asked: Claim, lanes: Sequence[Holding], budgets: Budgets) -> Refusal | None:
+def judge_budget(
+    asked: RequestedLane, lanes: Sequence[HeldLane], budgets: Budgets
+) -> Refusal | None:
     """Are there already as many leases of this kind as may be?"""
     cap = budgets.get(asked.kind, 0)
     count = sum(lease.kind == asked.kind for lease in lanes)
@@ -165,10 +167,13 @@ def judge_budget(asked: Claim, lanes: Sequence[Holding], budgets: Budgets) -> Re
 
 
 def run_predicates(
-    predicates: Sequence[Predicate], asked: Claim, live: Sequence[Holding], config: object = None
+    predicates: Sequence[Predicate],
+    asked: RequestedLane,
+    live: Sequence[HeldLane],
+    config: object = None,
 ) -> Refusal | None:
     """The first refusal. In an empty world each predicate still runs once: what it protects may not be a lease."""
-    shown = Asked(lane=asked.lane, kind=asked.kind, tree=asked.region.globs)
+    shown = PredicateRequest(lane=asked.lane, kind=asked.kind, tree=asked.region.globs)
     for lease in live or (None,):
         row = {} if lease is None else _row(lease)
         for predicate in predicates:
@@ -178,7 +183,7 @@ def run_predicates(
 
 
 def _run_predicate(
-    predicate: Predicate, asked: Asked, lease: Mapping[str, object], config: object
+    predicate: Predicate, asked: PredicateRequest, lease: Mapping[str, object], config: object
 ) -> Refusal | None:
     name = str(
         getattr(predicate, "name", "") or getattr(predicate, "__name__", type(predicate).__name__)
@@ -198,7 +203,7 @@ def _run_predicate(
     return Refusal(reason=RefusalReason.PREDICATE, detail=detail, blocked_by=blocked_by)
 
 
-def _judge_lock(asked: Claim, live: Sequence[Holding]) -> Refusal | None:
+def _judge_lock(asked: RequestedLane, live: Sequence[HeldLane]) -> Refusal | None:
     for lease in live:
         if lease.is_lock and comparison_key(lease.lane) == comparison_key(asked.lane):
             return _refusal(
@@ -209,7 +214,7 @@ def _judge_lock(asked: Claim, live: Sequence[Holding]) -> Refusal | None:
     return None
 
 
-def _judge_protected(asked: Claim, protected: Sequence[str]) -> Refusal | None:
+def _judge_protected(asked: RequestedLane, protected: Sequence[str]) -> Refusal | None:
     if not protected:  # an empty list of globs is a region of which nothing is known
         return None
     pair = regions.first_collision(asked.region, regions.region(protected))
@@ -226,13 +231,13 @@ def _collision(asked: Region, held: Region) -> str:
     return f"{mine!r} meets {theirs!r}"
 
 
-def _by(lease: Holding) -> str:
+def _by(lease: HeldLane) -> str:
     if lease.fence is None:
         return f" by {lease.holder!r}" if lease.holder else ""
     return f" by {lease.holder!r}, fence {lease.fence}"
 
 
-def _row(lease: Holding) -> dict[str, object]:
+def _row(lease: HeldLane) -> dict[str, object]:
     return {
         "lane": lease.lane,
         "lane_kind": lease.kind,
@@ -243,5 +248,5 @@ def _row(lease: Holding) -> dict[str, object]:
     }
 
 
-def _refusal(reason: RefusalReason, detail: str, lease: Holding) -> Refusal:
+def _refusal(reason: RefusalReason, detail: str, lease: HeldLane) -> Refusal:
     return Refusal(reason=reason, detail=detail, blocked_by=lease.fence)

@@ -14,7 +14,7 @@ from dos import regions
 from dos.errors import BadInput
 from dos.lanes import admission, preference
 from dos.lanes.admission import Predicate
-from dos.lanes.preference import Candidate, Fit, NoFit, Preferences
+from dos.lanes.preference import Fit, LaneCandidate, NoFit, Preferences
 from dos.lanes.roster import GLOBAL, Roster
 from dos.lease import Lease, Refusal, RefusalReason
 from dos.regions import Mode, Region
@@ -24,7 +24,7 @@ CLUSTER = "cluster"
 KEYWORD = "keyword"
 
 
-class Ask(Struct, frozen=True, kw_only=True):
+class ArbiterRequest(Struct, frozen=True, kw_only=True):
     lane: str = ""
     kind: str = ""
     tree: tuple[str, ...] = ()  # empty: the tree that the lane is declared with
@@ -33,7 +33,7 @@ class Ask(Struct, frozen=True, kw_only=True):
     force: bool = False
 
 
-class Held(Struct, frozen=True, kw_only=True):
+class LiveLease(Struct, frozen=True, kw_only=True):
     """A live lease, as a caller writes it in JSON. Keys that are not here are left alone."""
 
     lane: Annotated[str, Meta(min_length=1)]
@@ -80,9 +80,9 @@ class Decision(Struct, frozen=True, kw_only=True):
         }
 
 
-def held(lease: Lease) -> Held:
+def live_lease(lease: Lease) -> LiveLease:
     """A lane's lease from the journal, as the arbiter sees it."""
-    return Held(
+    return LiveLease(
         lane=lease.lane,
         lane_kind=lease.kind,
         tree=lease.region.globs,
@@ -94,25 +94,25 @@ def held(lease: Lease) -> Held:
     )
 
 
-def held_from_json(text: str) -> list[Held]:
+def live_leases_from_json(text: str) -> list[LiveLease]:
     """The live leases that a caller wrote down. What cannot be read is never an empty world."""
     try:
-        return json.decode(text, type=list[Held])
+        return json.decode(text, type=list[LiveLease])
     except (DecodeError, UnicodeError, RecursionError) as error:
         raise _unusable(error) from error
 
 
-def held_from(rows: object) -> list[Held]:
+def live_leases_from_rows(rows: object) -> list[LiveLease]:
     """The same, from JSON that is parsed already."""
     try:
-        return convert(rows, type=list[Held])
+        return convert(rows, type=list[LiveLease])
     except (ValidationError, RecursionError) as error:
         raise _unusable(error) from error
 
 
 def judge(
-    asked: Ask,
-    live: Sequence[Held],
+    request: ArbiterRequest,
+    live: Sequence[LiveLease],
     roster: Roster,
     *,
     predicates: Sequence[Predicate] = (),
@@ -120,26 +120,26 @@ def judge(
     preferences: Preferences = Preferences(),
 ) -> Decision:
     case = _Case(
-        asked=asked,
+        asked=request,
         live=tuple(_standing(lease, roster) for lease in live),
         roster=roster,
         predicates=tuple(predicates),
         config=config,
         preferences=preferences,
     )
-    if asked.lane.strip() and not asked.tree and roster.canonical(asked.lane) is None:
+    if request.lane.strip() and not request.tree and roster.canonical(request.lane) is None:
         return _unknown_lane(case)
     if alone := next((lease for lease in case.live if lease.exclusive), None):
         return _beside_exclusive(case, alone)
-    wanted = _wanted(asked, roster)
+    wanted = _wanted(request, roster)
     if wanted is None:
         return _pick(case)
     refusal = case.admit(wanted)
-    if asked.force and asked.lane.strip():
+    if request.force and request.lane.strip():
         return _forced(case, wanted, refusal)
     if refusal is None:
         return case.grant(wanted, f"lane {wanted.lane!r} is free: granted as asked")
-    if asked.exact or not _replaceable(wanted, refusal, case):
+    if request.exact or not _replaceable(wanted, refusal, case):
         return case.refuse(refusal.reason, f"{refusal.detail}; {_free_now(case)}")
     return _pick(case, wanted, refusal)
 
@@ -161,14 +161,14 @@ class _Standing(Struct, frozen=True, kw_only=True):
 class _Case(Struct, frozen=True, kw_only=True):
     """One request and all that it is judged by."""
 
-    asked: Ask
+    asked: ArbiterRequest
     live: tuple[_Standing, ...]
     roster: Roster
     predicates: tuple[Predicate, ...]
     config: object
     preferences: Preferences
 
-    def admit(self, candidate: Candidate) -> Refusal | None:
+    def admit(self, candidate: LaneCandidate) -> Refusal | None:
         return admission.judge(
             candidate,
             self.live,
@@ -179,7 +179,7 @@ class _Case(Struct, frozen=True, kw_only=True):
             config=self.config,
         )
 
-    def admit_by_budget_first(self, candidate: Candidate) -> Refusal | None:
+    def admit_by_budget_first(self, candidate: LaneCandidate) -> Refusal | None:
         """In a walk a full class is the cause that counts: no other lane of it would do either."""
         return admission.judge_budget(candidate, self.live, self.roster.budgets) or self.admit(
             candidate
@@ -193,10 +193,10 @@ class _Case(Struct, frozen=True, kw_only=True):
             if comparison_key(self.roster.canonical(name) or name) not in taken
         )
 
-    def candidate(self, name: str, kind: str, tree: Sequence[str]) -> Candidate:
+    def candidate(self, name: str, kind: str, tree: Sequence[str]) -> LaneCandidate:
         alone = self.roster.runs_alone(name)
         lane = self.roster.canonical(name) or name
-        return Candidate(
+        return LaneCandidate(
             lane=lane,
             kind=comparison_key(lane) if alone else kind,
             region=regions.region(tree),
@@ -204,13 +204,13 @@ class _Case(Struct, frozen=True, kw_only=True):
             exclusive=alone,
         )
 
-    def autopick(self) -> list[Candidate]:
+    def autopick(self) -> list[LaneCandidate]:
         return [
             self.candidate(name, CLUSTER, self.roster.tree(name)) for name in self.roster.autopick
         ]
 
     def grant(
-        self, chosen: Candidate, reason: str, *, picks: int | None = None, auto: bool = False
+        self, chosen: LaneCandidate, reason: str, *, picks: int | None = None, auto: bool = False
     ) -> Decision:
         return Decision(
             outcome=Answer.ACQUIRE,
@@ -234,7 +234,7 @@ class _Case(Struct, frozen=True, kw_only=True):
         )
 
 
-def _standing(lease: Held, roster: Roster) -> _Standing:
+def _standing(lease: LiveLease, roster: Roster) -> _Standing:
     alone = lease.exclusive or roster.runs_alone(lease.lane)
     return _Standing(
         lane=roster.canonical(lease.lane) or lease.lane,
@@ -250,7 +250,7 @@ def _standing(lease: Held, roster: Roster) -> _Standing:
     )
 
 
-def _wanted(asked: Ask, roster: Roster) -> Candidate | None:
+def _wanted(asked: ArbiterRequest, roster: Roster) -> LaneCandidate | None:
     """What is asked for by name or by a kind that runs alone; None for a request that leaves the choice open."""
     name = asked.lane.strip()
     lane = roster.canonical(name) if name else None
@@ -270,7 +270,7 @@ def _wanted(asked: Ask, roster: Roster) -> Candidate | None:
         named = lane or validated_name(name, "lane name")
         kind = asked.kind or (KEYWORD if lane is None else CLUSTER)
     globs = asked.tree or roster.tree(named)
-    return Candidate(
+    return LaneCandidate(
         lane=named, kind=kind, region=regions.region(globs), mode=asked.mode, exclusive=alone
     )
 
@@ -281,7 +281,7 @@ def _exclusive_lane(kind: str, roster: Roster) -> str:
     return roster.exclusive[0]
 
 
-def _replaceable(wanted: Candidate, refusal: Refusal, case: _Case) -> bool:
+def _replaceable(wanted: LaneCandidate, refusal: Refusal, case: _Case) -> bool:
     """Would another lane do? Not for a tree of the caller's own, for the whole repository, or for protected files."""
     if (
         wanted.exclusive
@@ -292,13 +292,15 @@ def _replaceable(wanted: Candidate, refusal: Refusal, case: _Case) -> bool:
     return wanted.kind != KEYWORD or refusal.reason is RefusalReason.REGION_UNKNOWN
 
 
-def _pick(case: _Case, wanted: Candidate | None = None, refusal: Refusal | None = None) -> Decision:
+def _pick(
+    case: _Case, wanted: LaneCandidate | None = None, refusal: Refusal | None = None
+) -> Decision:
     """Another lane than the one that was refused, or the first that fits a request that names none."""
     wishes = case.preferences
     open_choice = wanted is None or wanted.kind == KEYWORD
     if open_choice and wishes.auto_pick_order is not None:
         rows = [case.candidate(*row) for row in wishes.auto_pick_order]
-        found = preference.climb(rows, case.admit_by_budget_first, wishes)
+        found = preference.best_ranked(rows, case.admit_by_budget_first, wishes)
     else:
         order = case.autopick()
         if wanted is not None:
@@ -320,7 +322,9 @@ def _pick(case: _Case, wanted: Candidate | None = None, refusal: Refusal | None 
     return _picked(case, found, wanted, refusal)
 
 
-def _picked(case: _Case, found: Fit, wanted: Candidate | None, refusal: Refusal | None) -> Decision:
+def _picked(
+    case: _Case, found: Fit, wanted: LaneCandidate | None, refusal: Refusal | None
+) -> Decision:
     lane = found.candidate.lane
     if wanted is None or refusal is None:
         unused = (
@@ -342,22 +346,26 @@ def _nothing_fits(case: _Case, found: NoFit, refusal: Refusal | None) -> Decisio
     picks = 0 if found.nothing_to_pick else None
     if refusal is not None:
         return case.refuse(
-            refusal.reason, f"{refusal.detail}; no other lane fits: {found.told()}", picks=picks
+            refusal.reason,
+            f"{refusal.detail}; no other lane fits: {found.describe_skips()}",
+            picks=picks,
         )
     for cause in (RefusalReason.CLASS_BUDGET_EXHAUSTED, RefusalReason.SELF_MODIFY):
         if found.only_for(cause):
-            return case.refuse(cause, found.told(cause))
+            return case.refuse(cause, found.describe_skips(cause))
     if found.nothing_to_pick:
         return case.refuse(
-            RefusalReason.NO_FREE_LANE, f"no lane has anything to pick: {found.told()}", picks=0
+            RefusalReason.NO_FREE_LANE,
+            f"no lane has anything to pick: {found.describe_skips()}",
+            picks=0,
         )
     none = (
         "no free lane" if case.preferences.auto_pick_order is None else "priority ladder exhausted"
     )
-    return case.refuse(RefusalReason.NO_FREE_LANE, f"{none}: {found.told()}")
+    return case.refuse(RefusalReason.NO_FREE_LANE, f"{none}: {found.describe_skips()}")
 
 
-def _forced(case: _Case, wanted: Candidate, refusal: Refusal | None) -> Decision:
+def _forced(case: _Case, wanted: LaneCandidate, refusal: Refusal | None) -> Decision:
     kind = wanted.kind if wanted.exclusive else case.asked.kind or KEYWORD
     notes = [refusal.detail] if refusal else []
     if any(comparison_key(lease.lane) == comparison_key(wanted.lane) for lease in case.live):

@@ -6,7 +6,7 @@ from enum import StrEnum
 from msgspec import Struct, field, structs
 
 from dos import regions
-from dos.lanes.arbitrate import Held
+from dos.lanes.arbitrate import LiveLease
 from dos.regions import Region
 from dos.text import comparison_key
 
@@ -36,7 +36,7 @@ class LaneRun(Struct, frozen=True, kw_only=True):
     operator_acted: bool = (
         False  # a person did something about the lane: what is older does not tell against it
     )
-    wants_mending: bool = False  # it stopped, and said that the same will happen again
+    needs_fix: bool = False  # it stopped, and said that the same will happen again
     cause: str = ""  # of a run that was blocked; empty: it was not
     replan_clears: bool = False
     recurrence: int = 1  # how often in a row, by its own word
@@ -45,7 +45,7 @@ class LaneRun(Struct, frozen=True, kw_only=True):
 class Evidence(Struct, frozen=True, kw_only=True):
     lane: str
     region: Region
-    live: tuple[Held, ...] = ()
+    live: tuple[LiveLease, ...] = ()
     own_loop_ts: str = ""
     runs: tuple[LaneRun, ...] = ()  # newest first
 
@@ -76,7 +76,7 @@ class Verdict(Struct, frozen=True, kw_only=True):
         return EXIT_CODES[self.answer]
 
 
-def plan(seen: Evidence, policy: Policy = Policy()) -> Verdict:
+def judge(seen: Evidence, policy: Policy = Policy()) -> Verdict:
     runs = seen.runs[: policy.window]
     blockers = [run for run in runs if run.cause]
     verdict = _of_region(seen) or _of_history(runs, blockers, policy)
@@ -117,7 +117,7 @@ def _of_history(runs: tuple[LaneRun, ...], blockers: list[LaneRun], policy: Poli
     return Verdict(answer=Action.PROCEED, reason=reason)
 
 
-def _in_the_way(seen: Evidence) -> Held | None:
+def _in_the_way(seen: Evidence) -> LiveLease | None:
     """Another lane's live lease that meets the region; a region of which nothing is known meets everything."""
     others = (
         lease
@@ -139,7 +139,7 @@ def _unanswered(runs: tuple[LaneRun, ...]) -> LaneRun | None:
     for run in runs:
         if run.shipped or run.operator_acted:
             return None
-        if run.wants_mending:
+        if run.needs_fix:
             return run
     return None
 

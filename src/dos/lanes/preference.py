@@ -12,13 +12,13 @@ from dos.regions import Mode, Region
 from dos.unknown import Unknown, call_or_unknown
 
 Tree = Sequence[str]
-Row = tuple[str, str, Tree]  # name, kind, tree
-Admit = Callable[["Candidate"], Refusal | None]
+LadderRow = tuple[str, str, Tree]  # name, kind, tree
+Admit = Callable[["LaneCandidate"], Refusal | None]
 NEVER_IN_PLAY = frozenset({RefusalReason.LANE_HELD, RefusalReason.REGION_UNKNOWN})
 SHOWN_SKIPS = 4
 
 
-class Candidate(Struct, frozen=True, kw_only=True):
+class LaneCandidate(Struct, frozen=True, kw_only=True):
     """A lane that could be granted."""
 
     lane: str
@@ -32,7 +32,7 @@ class Candidate(Struct, frozen=True, kw_only=True):
 class Preferences(Struct, frozen=True, kw_only=True):
     """What a caller in the same process may add to the order of the configuration."""
 
-    auto_pick_order: Sequence[Row] | None = (
+    auto_pick_order: Sequence[LadderRow] | None = (
         None  # instead of the configured order, for requests that name no lane
     )
     rank_key: Callable[[str, str, Tree], float | None] | None = None  # the highest first
@@ -53,7 +53,7 @@ class Skip(Struct, frozen=True, kw_only=True):
 
 
 class Fit(Struct, frozen=True, kw_only=True):
-    candidate: Candidate
+    candidate: LaneCandidate
     picks: int | None
     how: str
 
@@ -71,19 +71,23 @@ class NoFit(Struct, frozen=True, kw_only=True):
         asked = [skip for skip in self.skips if skip.reason is None]
         return bool(asked) and all(skip.picks is not None for skip in asked)
 
-    def told(self, reason: RefusalReason | None = None) -> str:
+    def describe_skips(self, reason: RefusalReason | None = None) -> str:
         """Why each was passed over, or those that were for one reason; cut where nobody reads on."""
         whys = list(dict.fromkeys(skip.why for skip in self.skips if reason in (None, skip.reason)))
         more = [f"and {len(whys) - SHOWN_SKIPS} more"] if len(whys) > SHOWN_SKIPS else []
         return "; ".join(whys[:SHOWN_SKIPS] + more) or "there is no candidate"
 
 
-def first_fit(candidates: Iterable[Candidate], admit: Admit, wishes: Preferences) -> Fit | NoFit:
+def first_fit(
+    candidates: Iterable[LaneCandidate], admit: Admit, wishes: Preferences
+) -> Fit | NoFit:
     """The first that is admitted and has something to do."""
     return _pass(candidates, admit, wishes, "first free lane of autopick")
 
 
-def climb(candidates: Sequence[Candidate], admit: Admit, wishes: Preferences) -> Fit | NoFit:
+def best_ranked(
+    candidates: Sequence[LaneCandidate], admit: Admit, wishes: Preferences
+) -> Fit | NoFit:
     """The best by rank. One that is apart from every sibling is preferred; none is refused for a sibling."""
     ranked = sorted(
         ((_rank(candidate, wishes), candidate) for candidate in candidates), key=_descending
@@ -94,7 +98,9 @@ def climb(candidates: Sequence[Candidate], admit: Admit, wishes: Preferences) ->
     )
     if wishes.live_siblings and wishes.sibling_tree_lookup is not None:
         apart = [
-            candidate for candidate in ordered if apart_from_siblings(candidate.region, wishes)
+            candidate
+            for candidate in ordered
+            if is_disjoint_from_siblings(candidate.region, wishes)
         ]
         found = _pass(apart, admit, wishes, f"{how}, disjoint from all live siblings")
         if isinstance(found, Fit):
@@ -102,7 +108,7 @@ def climb(candidates: Sequence[Candidate], admit: Admit, wishes: Preferences) ->
     return _pass(ordered, admit, wishes, how)
 
 
-def apart_from_siblings(region: Region, wishes: Preferences) -> bool:
+def is_disjoint_from_siblings(region: Region, wishes: Preferences) -> bool:
     """Does it touch none of them? A sibling whose tree cannot be told touches everything."""
     for sibling in wishes.live_siblings:
         theirs = call_or_unknown(partial(_region_of, sibling, wishes.sibling_tree_lookup))
@@ -116,7 +122,7 @@ def _region_of(sibling: str, lookup: Callable[[str], Tree] | None) -> Region:
 
 
 def _pass(
-    candidates: Iterable[Candidate], admit: Admit, wishes: Preferences, how: str
+    candidates: Iterable[LaneCandidate], admit: Admit, wishes: Preferences, how: str
 ) -> Fit | NoFit:
     skips: list[Skip] = []
     for candidate in candidates:
@@ -131,7 +137,7 @@ def _pass(
     return NoFit(skips=tuple(skips))
 
 
-def _ask_oracle(candidate: Candidate, wishes: Preferences) -> int | Skip | None:
+def _ask_oracle(candidate: LaneCandidate, wishes: Preferences) -> int | Skip | None:
     oracle, lane = wishes.pick_oracle, candidate.lane
     if oracle is None:
         return None
@@ -148,7 +154,7 @@ def _ask_oracle(candidate: Candidate, wishes: Preferences) -> int | Skip | None:
     return answer
 
 
-def _rank(candidate: Candidate, wishes: Preferences) -> float | None:
+def _rank(candidate: LaneCandidate, wishes: Preferences) -> float | None:
     key = wishes.rank_key
     if key is None:
         return None
@@ -158,6 +164,6 @@ def _rank(candidate: Candidate, wishes: Preferences) -> float | None:
     return rank
 
 
-def _descending(ranked: tuple[float | None, Candidate]) -> tuple[bool, float]:
+def _descending(ranked: tuple[float | None, LaneCandidate]) -> tuple[bool, float]:
     rank, _ = ranked
     return (True, 0.0) if rank is None else (False, -rank)

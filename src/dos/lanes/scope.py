@@ -38,7 +38,7 @@ EXIT_CODES = {Answer.IN_SCOPE: 0, Answer.SCOPE_CREEP: 5, Answer.WRONG_TARGET: 6}
 
 
 class Evidence(Struct, frozen=True, kw_only=True):
-    """Make it with `evidence` of what people typed, with `evidence_of_names` of what git names."""
+    """Make it with `evidence_from_typed_paths` of what people typed, with `evidence_from_paths` of what git names."""
 
     lane: str
     touched_files: tuple[str, ...]
@@ -66,7 +66,7 @@ class Policy(Struct, frozen=True, kw_only=True):
                 )
 
 
-class Scope(Struct, frozen=True, kw_only=True):
+class Classification(Struct, frozen=True, kw_only=True):
     verdict: Answer
     reason: str
     in_scope_files: tuple[str, ...]
@@ -79,29 +79,29 @@ class Verdict(Struct, frozen=True, kw_only=True):
     verdict: Answer
     reason: str
     refused_files: tuple[str, ...]
-    scope: Scope
+    scope: Classification
 
     @property
     def exit_code(self) -> int:
         return 0 if self.allowed else EXIT_CODES[self.verdict]
 
 
-def evidence(lane: str, files: Sequence[str], tree: Sequence[str]) -> Evidence:
+def evidence_from_typed_paths(lane: str, files: Sequence[str], tree: Sequence[str]) -> Evidence:
     """Of paths as people type them; blank ones are dropped."""
-    return evidence_of_names(lane, [normal(file) for file in files if file.strip()], tree)
+    return evidence_from_paths(lane, [normalize_path(file) for file in files if file.strip()], tree)
 
 
-def evidence_of_names(lane: str, names: Iterable[str], tree: Sequence[str]) -> Evidence:
+def evidence_from_paths(lane: str, names: Iterable[str], tree: Sequence[str]) -> Evidence:
     """Of names that git gives, or that are in their one spelling."""
     return Evidence(lane=lane, touched_files=tuple(dict.fromkeys(names)), lane_tree=tuple(tree))
 
 
-def normal(path: str) -> str:
+def normalize_path(path: str) -> str:
     """The one spelling of a path that people typed: `./a` is `a`, `a/../b` is `b`, and a backslash parts folders."""
     return posixpath.normpath(path.replace("\\", "/"))
 
 
-def tree_of(lane: str, roster: Roster) -> tuple[str, ...]:
+def lane_tree(lane: str, roster: Roster) -> tuple[str, ...]:
     """A lane's globs; the whole repository when no lane is named, none for a lane that nobody declared."""
     return roster.tree(lane) if lane.strip() else WHOLE_REPOSITORY
 
@@ -118,11 +118,11 @@ def judge(seen: Evidence, policy: Policy = Policy()) -> Verdict:
     )
 
 
-def _classified(seen: Evidence, policy: Policy) -> Scope:
+def _classified(seen: Evidence, policy: Policy) -> Classification:
     def scope(
         verdict: Answer, reason: str, inside: Sequence[str] = (), outside: Sequence[str] = ()
-    ) -> Scope:
-        return Scope(
+    ) -> Classification:
+        return Classification(
             verdict=verdict,
             reason=reason,
             in_scope_files=tuple(inside),

@@ -45,7 +45,7 @@ def _run(subject: str) -> LaneRun | None:
     return LaneRun(
         label=subject,
         shipped=verdict in SHIPPING,
-        wants_mending=stopped,
+        needs_fix=stopped,
         cause=cause,
         replan_clears=_WAITING.search(cause) is not None,
         recurrence=int(ordinal[1]) if ordinal else 1,

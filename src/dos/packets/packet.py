@@ -8,7 +8,7 @@ from msgspec import Struct, json, structs, to_builtins
 from dos.loop.gate import DISPOSITIONS_SCHEMA, Disposition, Verdict, classify
 from dos.packets.prompts import Pick
 from dos.units.markdown import blocks
-from dos.units.unit import Claim, Unit
+from dos.units.unit import PlanClaim, Unit
 
 
 class Candidate(Struct, frozen=True, kw_only=True):
@@ -39,7 +39,7 @@ def plan(candidates: Sequence[Candidate], limit: int) -> Packet:
     picked: set[str] = set()
     dispositions = []
     # What its plan says is done goes last: if that is true, no agent should be sent there first.
-    for candidate in sorted(candidates, key=lambda each: each.unit.claimed == Claim.SHIPPED):
+    for candidate in sorted(candidates, key=lambda each: each.unit.claimed == PlanClaim.SHIPPED):
         free = not (candidate.commit or candidate.taken_by or candidate.held)
         live = free and picked.issuperset(candidate.waits_for)
         dispositions.append(_disposition(candidate, live=live))
@@ -61,7 +61,7 @@ def _disposition(candidate: Candidate, *, live: bool) -> Disposition:
     if live:
         return made
     if candidate.commit:
-        stamped = unit.claimed == Claim.SHIPPED
+        stamped = unit.claimed == PlanClaim.SHIPPED
         return structs.replace(
             made,
             drop_reason="shipped",
@@ -85,7 +85,7 @@ def _pick(candidate: Candidate, number: int) -> Pick:
         doc_path=unit.document,
         subagent_type="general-purpose",
         mode="dispatch",
-        pick_kind="over-claim" if unit.claimed == Claim.SHIPPED else "unit",
+        pick_kind="over-claim" if unit.claimed == PlanClaim.SHIPPED else "unit",
         files=list(unit.paths),
         gates_on=[name.rpartition("/")[2] for name in candidate.waits_for],
         reserve_paths=list(candidate.reserve),

@@ -17,7 +17,7 @@ from dos.questions import subject
 from dos.questions.question import Choice, LiftLimit, Question, Record, question_id
 from dos.questions.subject import Subject
 from dos.times import utc_stamp
-from dos.verify.baseline import BLIND_ADVICE, Result
+from dos.verify.baseline import BLIND_ADVICE, CheckResult
 from dos.verify.baseline import Subject as Checked
 
 
@@ -39,7 +39,7 @@ class BaselineFailed(Question, frozen=True, kw_only=True):
     output: tuple[str, ...] = ()
 
     @classmethod
-    def ask(cls, check: Result) -> Self:
+    def ask(cls, check: CheckResult) -> Self:
         return cls(
             id=question_id(cls.about, check.host, check.ordinal),
             text=f"{check.problem}. {BLIND_ADVICE}" if check.fault == "blind" else check.problem,

@@ -76,7 +76,7 @@ def other_waits(question: AnyQuestion, waits: FleetWaits) -> Waits:
     its_own = {question.command, question.answer_command} - {
         ""
     }  # what its plan holds a unit for is the question
-    found = waits.besides(question.id, lanes=lanes, units=units)
+    found = waits.waits_besides(question.id, lanes=lanes, units=units)
     return tuple(each for each in found if each.clears_with not in its_own)
 
 
@@ -129,7 +129,7 @@ def render(shown: Sequence[StoredQuestion], now_ms: int, waits: FleetWaits = Fle
         lines.append(f"{number:>3}  {each.question}")
         lines.append(f"     {_waiting_text(each, asked.question)}")
         if each.waiting:
-            lines.append(f"     also waits: {waiting.told(each.waiting)}")
+            lines.append(f"     also waits: {waiting.describe_waits(each.waiting)}")
         if asked.question.command:
             lines.append(f"     {each.proposed_command}")
         if each.choices:

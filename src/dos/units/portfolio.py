@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 from msgspec import Struct, structs
 
-from dos.units.unit import Problem, Trouble, Unit
+from dos.units.unit import Problem, ProblemKind, Unit
 
 CLASSES = (
     "draft",
@@ -39,7 +39,7 @@ def assemble(
         first = kept.setdefault(unit.name, unit)
         if first is not unit:
             what = f"unit {unit.name} is declared in {first.document}:{first.line} already"
-            found.append(_problem(Trouble.DUPLICATE, unit, what))
+            found.append(_problem(ProblemKind.DUPLICATE, unit, what))
     by_id: dict[str, list[str]] = {}
     for unit in kept.values():
         by_id.setdefault(unit.id, []).append(unit.name)
@@ -51,7 +51,7 @@ def assemble(
         )
         if wrong := why_no_agent(unit.agent) if unit.agent else "":
             problem = _problem(
-                Trouble.AGENT_UNKNOWN,
+                ProblemKind.AGENT_UNKNOWN,
                 unit,
                 f"unit {unit.name} names the agent {unit.agent!r}: {wrong}",
             )
@@ -78,15 +78,15 @@ def _own_problems(
     found = []
     if unit.lane and not knows_lane(unit.lane):
         what = f"unit {unit.name} names the lane {unit.lane!r}, which is not declared"
-        found.append(_problem(Trouble.LANE_UNKNOWN, unit, what))
+        found.append(_problem(ProblemKind.LANE_UNKNOWN, unit, what))
     if unit.plan_class and unit.plan_class.lower() not in {name.lower() for name in classes}:
         what = f"unit {unit.name} has the class {unit.plan_class!r}; the classes are {', '.join(sorted(classes))}"
-        found.append(_problem(Trouble.CLASS_UNKNOWN, unit, what))
+        found.append(_problem(ProblemKind.CLASS_UNKNOWN, unit, what))
     if unit.soak_until and soak_end(unit.soak_until) is None:
         what = (
             f"unit {unit.name} soaks until {unit.soak_until!r}, which is no date such as 2026-01-31"
         )
-        found.append(_problem(Trouble.SOAK_UNREADABLE, unit, what))
+        found.append(_problem(ProblemKind.SOAK_UNREADABLE, unit, what))
     return found
 
 
@@ -105,7 +105,7 @@ def _resolved(
         what = f"unit {unit.name} depends on {name!r}, which is {' or '.join(meant)}; say which"
     else:
         what = f"unit {unit.name} depends on {name!r}, which no plan declares"
-    found.append(_problem(Trouble.DEPENDENCY_UNKNOWN, unit, what))
+    found.append(_problem(ProblemKind.DEPENDENCY_UNKNOWN, unit, what))
     return name if "/" in name else own
 
 
@@ -136,9 +136,9 @@ def _cycles(units: Sequence[Unit]) -> list[Problem]:
         if name in path:
             cycle = path[path.index(name) :]
             what = f"these units wait for one another: {' → '.join([*cycle, cycle[0]])}"
-            found.append(_problem(Trouble.DEPENDENCY_CYCLE, by_name[cycle[0]], what))
+            found.append(_problem(ProblemKind.DEPENDENCY_CYCLE, by_name[cycle[0]], what))
     return found
 
 
-def _problem(kind: Trouble, unit: Unit, what: str) -> Problem:
+def _problem(kind: ProblemKind, unit: Unit, what: str) -> Problem:
     return Problem(kind=kind, what=what, document=unit.document, line=unit.line)

@@ -7,7 +7,7 @@ from typing import Any
 from msgspec import Struct, json
 
 
-class Claim(StrEnum):
+class PlanClaim(StrEnum):
     """What the plan says about a unit. It is compared with the truth, and never taken for it."""
 
     SHIPPED = "shipped"
@@ -29,7 +29,7 @@ class Unit(Struct, frozen=True, kw_only=True):
     plan_class: str = ""
     gated: str = ""  # what a person has to decide first
     soak_until: str = ""
-    claimed: str = Claim.NONE
+    claimed: str = PlanClaim.NONE
     unparseable: str = (
         ""  # what in its plan may mean something else than it says: nobody works on it meanwhile
     )
@@ -49,7 +49,7 @@ class Unit(Struct, frozen=True, kw_only=True):
         return sha256(json.encode(asked)).hexdigest()[:16]
 
 
-class Trouble(StrEnum):
+class ProblemKind(StrEnum):
     UNREADABLE = "PLAN_UNREADABLE"
     NOT_CLOSED = (
         "PLAN_NOT_CLOSED"  # a code fence or a comment without an end: what follows is hidden
@@ -71,7 +71,7 @@ class Trouble(StrEnum):
 class Problem(Struct, frozen=True, kw_only=True):
     """One thing that is wrong with a plan, and where."""
 
-    kind: Trouble
+    kind: ProblemKind
     what: str
     document: str = ""
     line: int = 0

@@ -18,7 +18,7 @@ class Subject(Struct, frozen=True, kw_only=True):
     commands: str  # a digest of the setup and test commands
 
 
-class Answer(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class CheckOutcome(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What the commands said in a tree."""
 
     command: str  # the one that decided: setup where that failed, else test
@@ -44,7 +44,7 @@ class Answer(Struct, frozen=True, kw_only=True, omit_defaults=True):
         return "blind" if self.passed else "red"
 
 
-class Result(Answer, frozen=True, kw_only=True, omit_defaults=True):
+class CheckResult(CheckOutcome, frozen=True, kw_only=True, omit_defaults=True):
     """One check. It holds for its subject alone."""
 
     host: str

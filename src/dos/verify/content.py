@@ -6,7 +6,7 @@ It errs towards keeping: a language that nobody knows, a string or a comment tha
 import re
 
 from dos.verify import languages
-from dos.verify.languages import Reading
+from dos.verify.languages import CompiledLanguage
 
 _LOOKED_AT_BYTES = 8000
 _INNER = "\0"  # begins a line that began inside of a string, and stays as it is
@@ -22,9 +22,9 @@ _PREFIXES = frozenset(("", *_LETTERS))
 _TAB_WIDTH = 8
 
 
-def substance(path: str, text: str) -> list[str]:
+def significant_lines(path: str, text: str) -> list[str]:
     """The lines that mean something; strings keep every space, and indentation is kept as depth where it counts."""
-    reading = languages.reading(_suffix(path))
+    reading = languages.compiled_language(_suffix(path))
     if reading is None:
         return [" ".join(words) for line in text.split("\n") if (words := line.split())]
     if _INNER in text or _STRING in text:
@@ -39,27 +39,27 @@ def substance(path: str, text: str) -> list[str]:
     )
 
 
-def differs(path: str, old: str, new: str) -> bool:
+def differs_in_substance(path: str, old: str, new: str) -> bool:
     """Whether two texts of one file differ in substance; what is alike around the change is mostly not read."""
-    reading = languages.reading(_suffix(path))
+    reading = languages.compiled_language(_suffix(path))
     if reading is not None and (middles := _middles(old, new, reading)):
         before, after = middles
-        if substance(path, before) != substance(path, after):
+        if significant_lines(path, before) != significant_lines(path, after):
             return True
-    return substance(path, old) != substance(path, new)
+    return significant_lines(path, old) != significant_lines(path, new)
 
 
 def is_binary(raw: bytes) -> bool:
     return b"\0" in raw[:_LOOKED_AT_BYTES]
 
 
-def decoded(raw: bytes) -> str:
+def decode(raw: bytes) -> str:
     """Text of whatever encoding, another one for every other row of bytes, with one kind of line end."""
     text = raw.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "surrogateescape")
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
 
 
-def _middles(old: str, new: str, reading: Reading) -> list[str] | None:
+def _middles(old: str, new: str, reading: CompiledLanguage) -> list[str] | None:
     """The lines that differ, of both texts; None where they begin or end inside of a string or a comment."""
     before, after = old.splitlines(keepends=True), new.splitlines(keepends=True)
     shortest = min(len(before), len(after))
@@ -77,7 +77,7 @@ def _middles(old: str, new: str, reading: Reading) -> list[str] | None:
     return middles if _is_code_at(old, start, reading) and all(ends) else None
 
 
-def _is_code_at(text: str, place: int, reading: Reading) -> bool:
+def _is_code_at(text: str, place: int, reading: CompiledLanguage) -> bool:
     """Whether no string or comment of a text goes on beyond a place."""
     if reading.whole is not None:
         return False
@@ -96,7 +96,7 @@ def _is_code_at(text: str, place: int, reading: Reading) -> bool:
 class _Reader:
     """One pass over a text, from one string or comment to the next."""
 
-    def __init__(self, text: str, reading: Reading) -> None:
+    def __init__(self, text: str, reading: CompiledLanguage) -> None:
         self.text, self.reading = text, reading
         self._unread: list[str] = []  # code whose brackets are not counted yet
         self._depth = 0

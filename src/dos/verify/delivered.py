@@ -23,7 +23,7 @@ class Evidence(Struct, frozen=True, kw_only=True):
     strays: list[str]
     accepted: bool | None  # None: there is no acceptance command
     ending: Ending = Ending.OK  # of the agent
-    unproven: str = ""  # why the oracle would not call it shipped
+    why_not_shipped: str = ""  # why the oracle would not call it shipped
     detail: str = ""
 
 
@@ -53,7 +53,7 @@ def judge(seen: Evidence) -> Verdict:
             Answer.UNFINISHED,
             f"{made}, and no acceptance command that says whether it was done by then",
         )
-    if seen.unproven:
-        return Verdict(Answer.UNPROVEN, seen.unproven)
+    if seen.why_not_shipped:
+        return Verdict(Answer.UNPROVEN, seen.why_not_shipped)
     passed = "accepted" if seen.accepted else "no acceptance command"
     return Verdict(Answer.DELIVERED, f"{plural(seen.commits, 'commit')}, inside the lane, {passed}")

@@ -75,7 +75,7 @@ class Change(Struct, frozen=True, kw_only=True):
         return self.file.path
 
 
-class Print(Struct, frozen=True, kw_only=True):
+class Footprint(Struct, frozen=True, kw_only=True):
     """What of a change counts; when nothing does, the word for it."""
 
     files: tuple[File, ...] = ()
@@ -92,23 +92,23 @@ class Print(Struct, frozen=True, kw_only=True):
         return {line for file in self.files for line in file.removed}
 
 
-def judge(changes: Sequence[Change], scope: Scope, later: Scope = Scope()) -> Print:
+def judge(changes: Sequence[Change], scope: Scope, later: Scope = Scope()) -> Footprint:
     if not changes:
-        return Print(flaw="empty", why="the commit is empty")
+        return Footprint(flaw="empty", why="the commit is empty")
     counting = [change for change in changes if _counts(change, scope)]
     if not counting:
         kinds = {paths.kind(change.path) for change in changes}
         if kinds == {Kind.BOOKKEEPING}:
-            return Print(
+            return Footprint(
                 flaw="bookkeeping_only",
                 why=f"only {_listed(changes)} changed, which every release touches",
             )
-        return Print(
+        return Footprint(
             flaw="docs_only", why=f"only {_listed(changes)} changed, and the unit is not about that"
         )
     real = [change.file for change in counting if change.file.is_change]
     if not real:
-        return Print(
+        return Footprint(
             flaw="cosmetic_only",
             why=f"in {_listed(counting)} only comments, whitespace or order changed",
         )
@@ -119,8 +119,8 @@ def judge(changes: Sequence[Change], scope: Scope, later: Scope = Scope()) -> Pr
         why = (
             f"it changed {printable_path(real[0].path)}, and the unit is of {printable_path(where)}"
         )
-        return Print(files=tuple(real), out_of_scope=True, why=why)
-    return Print(files=tuple(inside))
+        return Footprint(files=tuple(real), out_of_scope=True, why=why)
+    return Footprint(files=tuple(inside))
 
 
 def _counts(change: Change, scope: Scope) -> bool:

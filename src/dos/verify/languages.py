@@ -26,7 +26,7 @@ class Language(Struct, frozen=True, kw_only=True):
     docstrings: bool = False  # a string that stands alone is a comment
 
 
-class Reading(Struct, frozen=True, kw_only=True):
+class CompiledLanguage(Struct, frozen=True, kw_only=True):
     """A language, ready to be read."""
 
     language: Language
@@ -254,7 +254,7 @@ _BY_SUFFIX = {
 
 
 @cache
-def reading(suffix: str) -> Reading | None:
+def compiled_language(suffix: str) -> CompiledLanguage | None:
     """How to read a file with this suffix, or of this name when it has none; None for a language nobody knows."""
     language = _BY_SUFFIX.get(suffix)
     if language is None:
@@ -268,7 +268,7 @@ def reading(suffix: str) -> Reading | None:
     }
     groups = "|".join(f"(?P<{name}>{fragment})" for name, fragment in fragments.items() if fragment)
     escaped = re.sub(r"([\]\[^-])", r"\\\1", language.begins)
-    return Reading(
+    return CompiledLanguage(
         language=language,
         finds=re.compile(rf"[^{escaped}]*+(?:{groups}|.|\Z)", flags) if language.begins else None,
         nests=re.compile(f"({language.nest[0]})|{language.nest[1]}", flags)

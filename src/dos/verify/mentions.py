@@ -10,7 +10,15 @@ from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
-from dos.verify.naming import LONGEST_SUBJECT, Message, Name, Rung, is_bookkeeping, trailers, words
+from dos.verify.naming import (
+    LONGEST_SUBJECT,
+    Message,
+    Rung,
+    UnitName,
+    is_bookkeeping,
+    trailers,
+    words,
+)
 from dos.verify.policy import Stamp
 
 _RELEASE = re.compile(r"v\d+(?:\.\d+)+:", re.IGNORECASE)
@@ -78,7 +86,7 @@ def commits_naming(
         asked = {
             unit for word in words(f"{subject} {units_line}") for unit in by_word.get(word, ())
         }
-        if any(Name(*unit, stamp).named_by(message) for unit in asked):
+        if any(UnitName(*unit, stamp).find_in(message) for unit in asked):
             found.append((subject, units_line))
     return found
 
@@ -105,18 +113,18 @@ class OtherUnits(Struct, frozen=True, kw_only=True):
     faintly: tuple[tuple[str, str], ...] = ()  # plan and phase of those that it may ship
 
 
-def other_units(message: Message, claimed: Name, declared: Iterable[Name]) -> OtherUnits:
+def other_units(message: Message, claimed: UnitName, declared: Iterable[UnitName]) -> OtherUnits:
     """The units besides the claimed one that a message names. A unit that is spoken of in prose is not named."""
     said = words(f"{message.subject}\n{message.body}")
     plainly: dict[str, None] = {}
     known = [claimed]  # the units whose names in the trailers need no second look
     faintly: list[tuple[str, str]] = []
     for unit in declared:
-        if unit.is_of(claimed.plan, claimed.phase) or not any(
+        if unit.is_declared_as(claimed.plan, claimed.phase) or not any(
             needle <= said for needle in unit.needles()
         ):
             continue
-        naming = unit.named_by(message)
+        naming = unit.find_in(message)
         if naming is None or naming.negated:
             continue
         if naming.rung in _PLAIN and not naming.faint:
@@ -135,8 +143,8 @@ def other_units(message: Message, claimed: Name, declared: Iterable[Name]) -> Ot
     return OtherUnits(plainly=tuple(plainly), faintly=tuple(faintly))
 
 
-def _is_name_or_id(unit: Name, name: str) -> bool:
+def _is_name_or_id(unit: UnitName, name: str) -> bool:
     """Whether a name in a trailer is that of the unit, or its id without the plan: which is careless, and no lie."""
-    return unit.is_called(name) or name.casefold() in {
+    return unit.matches_trailer(name) or name.casefold() in {
         spelling.casefold() for spelling in unit.spellings
     }

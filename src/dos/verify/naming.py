@@ -64,7 +64,7 @@ class Message(Struct, frozen=True):
     body: str
 
     @classmethod
-    def of(cls, text: str) -> "Message":
+    def parse(cls, text: str) -> "Message":
         """Git's own notion: the first paragraph on one line is the subject."""
         lines = text.replace("\r\n", "\n").replace("\r", "\n").lstrip("\n")
         head, body = (*_PARAGRAPHS.split(lines, maxsplit=1), "")[:2]
@@ -77,16 +77,16 @@ def words(text: str) -> frozenset[str]:
     return frozenset(_WORD.findall(text.casefold()))
 
 
-class Name:
+class UnitName:
     """One unit as it may be spelled, ready to be looked for."""
 
     def __init__(self, plan: str, phase: str, stamp: Stamp = Stamp()) -> None:
         self.plan, self.phase, self.stamp = plan.strip(), phase.strip(), stamp
 
-    def is_of(self, plan: str, phase: str) -> bool:
+    def is_declared_as(self, plan: str, phase: str) -> bool:
         """Whether what a plan document declares is this unit."""
         return phase.casefold() in {spelling.casefold() for spelling in self.spellings} and (
-            plan.casefold() == self.plan.casefold() or self.holds_series(phase)
+            plan.casefold() == self.plan.casefold() or self.contains_plan(phase)
         )
 
     def needles(self) -> list[frozenset[str]]:
@@ -94,7 +94,7 @@ class Name:
         own = words(self.plan)
         found = []
         for spelling in self.spellings:
-            found.append(words(spelling) | (frozenset() if self.holds_series(spelling) else own))
+            found.append(words(spelling) | (frozenset() if self.contains_plan(spelling) else own))
             found.append(words(self.plan + spelling))
         found += [
             words(head) | words(spelling)
@@ -105,11 +105,11 @@ class Name:
             found.append(own)
         if self._parent:
             found.append(
-                words(self._parent) | (frozenset() if self.holds_series(self._parent) else own)
+                words(self._parent) | (frozenset() if self.contains_plan(self._parent) else own)
             )
         return [each for each in dict.fromkeys(found) if not any(other < each for other in found)]
 
-    def named_by(self, message: Message) -> Naming | None:
+    def find_in(self, message: Message) -> Naming | None:
         """The plainest way in which a message names the unit."""
         if not self.plan or not self.phase or is_bookkeeping(message.subject, self.stamp):
             return None
@@ -141,12 +141,14 @@ class Name:
     def _trailers(self, message: Message) -> Iterator[Naming]:
         """Lines such as `Unit: AUTH/AUTH1` in the paragraphs of such lines that end a message."""
         for listed, faint in trailers(message):
-            if any(self.is_called(each) for each in listed):
+            if any(self.matches_trailer(each) for each in listed):
                 yield Naming(
-                    rung=Rung.GIT_TRAILER, faint=faint, negated=unfinished.found(message.subject)
+                    rung=Rung.GIT_TRAILER,
+                    faint=faint,
+                    negated=unfinished.unfinished_words(message.subject),
                 )
 
-    def is_called(self, name: str) -> bool:
+    def matches_trailer(self, name: str) -> bool:
         """Whether a name in a trailer is this unit's."""
         return self._listed.fullmatch(name) is not None
 
@@ -192,7 +194,7 @@ class Name:
         own = {
             spelling.lower()
             for spelling in self.spellings
-            if found["beside"] or self.holds_series(spelling)
+            if found["beside"] or self.contains_plan(spelling)
         }
         is_named = any(
             item.strip().lower() in own
@@ -235,7 +237,7 @@ class Name:
         head = re.match(r"(.*\d)_.+", self.plan)
         return [self.plan, *([head[1]] if head else [])]
 
-    def holds_series(self, spelling: str) -> bool:
+    def contains_plan(self, spelling: str) -> bool:
         """The plan stands in the id itself, as AUTH does in AUTH1."""
         return (
             bool(self.plan)
@@ -250,7 +252,7 @@ class Name:
     @cached_property
     def _qualified(self) -> str:
         """The id with its plan: in it, glued to it or beside it."""
-        bare = [spelling for spelling in self.spellings if self.holds_series(spelling)]
+        bare = [spelling for spelling in self.spellings if self.contains_plan(spelling)]
         series = re.escape(self.plan)
         forms = [_any_of(bare)] if bare else []
         forms += [f"{series}:?[ \\t]+{self._any_spelling}"]
@@ -262,7 +264,7 @@ class Name:
         spaced = f"{series}:?[ \\t]+{self._any_spelling}{_END}"
         if self.stamp.subject_dirs:
             return _compiled(f"{self._folders}(?P<unit>{spaced})")
-        bare = [spelling for spelling in self.spellings if self.holds_series(spelling)]
+        bare = [spelling for spelling in self.spellings if self.contains_plan(spelling)]
         glued = "|".join(
             [f"{series}{self._any_spelling}:", *([f"{_any_of(bare)}:"] if bare else [])]
         )
@@ -305,7 +307,7 @@ class Name:
     def _listed(self) -> re.Pattern[str]:
         return _compiled(
             f"{_any_of(self._plan_heads)}(?:/|:?[ \\t]+){self._any_spelling}"
-            + "".join(f"|{re.escape(each)}" for each in self.spellings if self.holds_series(each))
+            + "".join(f"|{re.escape(each)}" for each in self.spellings if self.contains_plan(each))
         )
 
     @cached_property
@@ -360,7 +362,7 @@ def is_bookkeeping(subject: str, stamp: Stamp) -> bool:
 
 
 def _naming(rung: Rung, text: str, begin: int, end: int, *, faint: bool = False) -> Naming:
-    return Naming(rung=rung, faint=faint, negated=unfinished.found(text, begin, end))
+    return Naming(rung=rung, faint=faint, negated=unfinished.unfinished_words(text, begin, end))
 
 
 def _any_of(texts: list[str]) -> str:

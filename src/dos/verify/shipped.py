@@ -10,11 +10,10 @@ from enum import IntEnum, StrEnum
 from msgspec import Struct
 
 from dos.unknown import Unknown
-from dos.verify.footprint import Print
+from dos.verify.footprint import Footprint
 from dos.verify.naming import Naming, Rung
 from dos.verify.policy import Policy
-from dos.verify.survival import Fate
-from dos.verify.survival import Verdict as Survival
+from dos.verify.survival import Survival, SurvivalVerdict
 
 SCHEMA = "dos.verify/2"
 
@@ -91,16 +90,16 @@ def required_tier(policy: Policy) -> Tier:
     return _REQUIRED[policy.require]
 
 
-class Seen(Struct, frozen=True, kw_only=True):
+class CandidateCommit(Struct, frozen=True, kw_only=True):
     """A commit that names the unit, and what is known of it."""
 
     sha: str
     summary: str
     naming: Naming
-    footprint: Print = Print()
+    footprint: Footprint = Footprint()
     unreadable: str = ""  # why what it changed could not be read
     is_scoped: bool = False  # the unit had declared where its work would be
-    survival: Survival | None = None  # of what counts in it
+    survival: SurvivalVerdict | None = None  # of what counts in it
     undone_by: str = ""
     is_reverted: bool = False  # a later commit says that it takes it back
     looked_at: frozenset[str] = frozenset()  # the paths at the ref that this depends on
@@ -115,7 +114,7 @@ class Evidence(Struct, frozen=True, kw_only=True):
     plan: str
     phase: str
     ref: str
-    seen: tuple[Seen, ...] = ()  # newest first
+    commits: tuple[CandidateCommit, ...] = ()  # newest first
     limits: tuple[str, ...] = ()
     soaking: bool | Unknown = False  # it shipped, and is still being watched
     registry_unbacked: str = ""  # a registry calls it done, and names nothing that shows it
@@ -159,21 +158,23 @@ class Verdict(Struct, frozen=True, kw_only=True):
         return EXIT_CODES[self.answer]
 
 
-def judge(seen: Evidence, policy: Policy = Policy()) -> Verdict:
-    weighed = [(each, weigh(each)) for each in seen.seen if not _takes_back(each, seen.seen)]
-    around = _around(seen)
+def judge(evidence: Evidence, policy: Policy = Policy()) -> Verdict:
+    weighed = [
+        (each, assess(each)) for each in evidence.commits if not _takes_back(each, evidence.commits)
+    ]
+    around = _around(evidence)
     if not weighed:
-        return _without_candidates(seen, around)
+        return _without_candidates(evidence, around)
     # The newest of equals: `max` keeps the first, and they come newest first.
     best, candidate = max(weighed, key=lambda pair: _strength(pair[0], pair[1], policy))
-    answer, why = _answer(best, candidate, seen, policy)
+    answer, why = _answer(best, candidate, evidence, policy)
     is_named = bool(candidate.tier)
     contradictions = dict.fromkeys([*candidate.contradictions, *around])
     return Verdict(
         answer=answer,
-        plan=seen.plan,
-        phase=seen.phase,
-        ref=seen.ref,
+        plan=evidence.plan,
+        phase=evidence.phase,
+        ref=evidence.ref,
         tier=candidate.tier,
         reason=why,
         source=_source(best) if answer is Answer.SHIPPED else Source.NONE,
@@ -183,12 +184,12 @@ def judge(seen: Evidence, policy: Policy = Policy()) -> Verdict:
         candidates=tuple(each for _, each in weighed),
         contradictions=tuple(contradictions),
         undone_by=best.undone_by or None if answer is Answer.UNDONE else None,
-        limits=seen.limits,
-        expected=seen.expected,
+        limits=evidence.limits,
+        expected=evidence.expected,
     )
 
 
-def weigh(seen: Seen) -> Candidate:
+def assess(seen: CandidateCommit) -> Candidate:
     """The tier that one commit reaches by itself, and what speaks against it."""
     tier, against, why = Tier.NAMED, [], []
     if not seen.is_merged:
@@ -219,7 +220,7 @@ def weigh(seen: Seen) -> Candidate:
     )
 
 
-def _substantive(seen: Seen, against: list[Contradiction]) -> tuple[Tier, list[str]]:
+def _substantive(seen: CandidateCommit, against: list[Contradiction]) -> tuple[Tier, list[str]]:
     if seen.footprint.out_of_scope:
         against.append(Contradiction.OUT_OF_SCOPE)
         return Tier.NAMED if seen.naming.faint else Tier.SUBSTANTIVE, [seen.footprint.why]
@@ -232,27 +233,27 @@ def _substantive(seen: Seen, against: list[Contradiction]) -> tuple[Tier, list[s
     found = seen.survival
     if found is None:
         return reached, ["whether it still stands could not be read"]
-    if found.fate is Fate.UNDONE or (
-        found.fate in (Fate.OVERWRITTEN, Fate.PARTIAL) and seen.is_reverted
+    if found.state is Survival.UNDONE or (
+        found.state in (Survival.OVERWRITTEN, Survival.PARTIAL) and seen.is_reverted
     ):
         against.append(Contradiction.REVERTED if seen.is_reverted else Contradiction.REMOVED)
         by = f" by {seen.undone_by[:7]}" if seen.undone_by else ""
         what = "reverted" if seen.is_reverted else "taken out again"
         return reached, [f"it was {what}{by}: nothing of {found.lost or 'it'} is left"]
-    if found.fate is Fate.OVERWRITTEN:
+    if found.state is Survival.OVERWRITTEN:
         against.append(Contradiction.OVERWRITTEN)
         by = f" (last by {seen.undone_by[:7]})" if seen.undone_by else ""
         return reached, [
             f"{found.lost} was rewritten, and none of its {found.total} lines is left{by}"
         ]
     stands = f"{found.kept} of {found.total} lines stand"
-    note = [f"only {stands}" if found.fate is Fate.PARTIAL else stands]
+    note = [f"only {stands}" if found.state is Survival.PARTIAL else stands]
     if seen.attested:
         return Tier.ATTESTED, [*note, seen.attested]
     return (Tier.WITNESSED, [*note, seen.witnessed]) if seen.witnessed else (Tier.LIVE, note)
 
 
-def _takes_back(seen: Seen, others: Sequence[Seen]) -> bool:
+def _takes_back(seen: CandidateCommit, others: Sequence[CandidateCommit]) -> bool:
     """Who only takes out again what others brought in for the unit has not shipped it."""
     found = seen.footprint
     if found.added or not found.removed:
@@ -263,7 +264,7 @@ def _takes_back(seen: Seen, others: Sequence[Seen]) -> bool:
 
 
 def _strength(
-    seen: Seen, candidate: Candidate, policy: Policy
+    seen: CandidateCommit, candidate: Candidate, policy: Policy
 ) -> tuple[bool, bool, bool, bool, int, bool]:
     """What answers: one that meets the policy, then one that was there and is gone, then the highest."""
     undone = not {Contradiction.REVERTED, Contradiction.REMOVED}.isdisjoint(
@@ -280,7 +281,7 @@ def _strength(
     )
 
 
-def _meets(seen: Seen, candidate: Candidate, policy: Policy) -> bool:
+def _meets(seen: CandidateCommit, candidate: Candidate, policy: Policy) -> bool:
     if candidate.tier < required_tier(policy) or not seen.is_merged:
         return False
     if policy.require == "named":
@@ -288,7 +289,9 @@ def _meets(seen: Seen, candidate: Candidate, policy: Policy) -> bool:
     return True
 
 
-def _answer(best: Seen, candidate: Candidate, seen: Evidence, policy: Policy) -> tuple[Answer, str]:
+def _answer(
+    best: CandidateCommit, candidate: Candidate, seen: Evidence, policy: Policy
+) -> tuple[Answer, str]:
     why = "; ".join(candidate.reasons)
     if not best.is_merged:
         return Answer.NOT_SHIPPED, why
@@ -348,7 +351,7 @@ def _without_candidates(seen: Evidence, around: Sequence[Contradiction]) -> Verd
     )
 
 
-def _source(seen: Seen) -> Source:
+def _source(seen: CandidateCommit) -> Source:
     if seen.ci == "GREEN":
         return Source.CI
     if seen.naming.rung is Rung.REGISTRY:

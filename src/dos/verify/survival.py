@@ -13,7 +13,7 @@ from msgspec import Struct
 ENOUGH = 0.5  # of the lines that were added
 
 
-class Fate(StrEnum):
+class Survival(StrEnum):
     LIVE = "live"
     PARTIAL = "partial"  # some of it stands, and less than half
     OVERWRITTEN = "overwritten"  # nothing of it stands, and other work is there
@@ -67,22 +67,22 @@ class File(Struct, frozen=True, kw_only=True):
         return _weighty(Counter(self.old or ()) - Counter(self.new or ()))
 
 
-class Verdict(Struct, frozen=True, kw_only=True):
-    fate: Fate
+class SurvivalVerdict(Struct, frozen=True, kw_only=True):
+    state: Survival
     kept: int
     total: int
     lost: str = ""  # a file of which nothing is left
 
 
-def judge(files: Iterable[File]) -> Verdict:
+def judge(files: Iterable[File]) -> SurvivalVerdict:
     counted = [(file, file.kept, file.weights.total()) for file in files]
     kept, total = sum(each[1] for each in counted), sum(each[2] for each in counted)
     lost = [file for file, left, _ in counted if not left]
     if kept:
-        fate = Fate.LIVE if kept >= ENOUGH * total else Fate.PARTIAL
+        fate = Survival.LIVE if kept >= ENOUGH * total else Survival.PARTIAL
     else:
-        fate = Fate.UNDONE if any(file.is_undone for file in lost) else Fate.OVERWRITTEN
-    return Verdict(fate=fate, kept=kept, total=total, lost=lost[0].path if lost else "")
+        fate = Survival.UNDONE if any(file.is_undone for file in lost) else Survival.OVERWRITTEN
+    return SurvivalVerdict(state=fate, kept=kept, total=total, lost=lost[0].path if lost else "")
 
 
 def _standing(added: Counter[str], old: Counter[str], new: Counter[str], now: Counter[str]) -> int:

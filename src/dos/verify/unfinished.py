@@ -26,7 +26,7 @@ _PART = re.compile(r"\bpart (\d+) (?:of|/) (\d+)\b")
 _SHOUTED = re.compile(r"\b(?:WIP|TODO|FIXME|TBD)\b")
 
 
-def found(line: str, begin: int = 0, end: int = 0) -> str:
+def unfinished_words(line: str, begin: int = 0, end: int = 0) -> str:
     """The words that say so, in small letters; the unit stands from `begin` to `end`."""
     before, after = (_plain(each) for each in (line[:begin], line[end:] if end else line[begin:]))
     whole = f"{before} {after}"

@@ -44,7 +44,7 @@ class PlanTexts:
     ) -> Self:
         def documents() -> list[Path]:
             paths = config.paths
-            return plan_documents.documents(workspace.root, paths.plans_glob, paths.next_packets)
+            return plan_documents.plan_paths(workspace.root, paths.plans_glob, paths.next_packets)
 
         return cls(
             Checkout(workspace.root, git, target, paths=documents, read=plan_documents.read_text),
@@ -59,7 +59,7 @@ class PlanTexts:
     def approve(self, store: Store, *, by: str = "") -> None:
         """A person has seen to it: what is on disk now counts. Raises where a document cannot be read."""
         if self._is_covered:
-            survey.readable(self._read(None))
+            survey.units_or_raise(self._read(None))
             self._approved.approve(store, by=by)
 
     def adopt_committed(self, store: Store) -> bool:
@@ -74,11 +74,11 @@ class PlanTexts:
     def units(self, store: Store, answers: Decisions) -> list[Unit]:
         """The units by the texts that count; documents that have not changed are not read again."""
         if not self._is_covered:
-            return survey.readable(self._read(None))
+            return survey.units_or_raise(self._read(None))
         texts = self._approved.look(store, answers)
         basis = (self._approved.seen, texts)
         if basis != self._basis:
-            self._units = survey.readable(self._read(texts))
+            self._units = survey.units_or_raise(self._read(texts))
             self.unapproved = self._only_on_disk()
             self._basis = basis
         return self._units

@@ -155,7 +155,7 @@ class _Look:
         ):
             return False
         old, new = self._texts(change)
-        return not content.differs(change.path, old or "", new or "")
+        return not content.differs_in_substance(change.path, old or "", new or "")
 
     def _came_by_merge(self, change: FileChange) -> bool:
         """Whether a merge only took the file over as another parent has it: that side's commits answer for it."""
@@ -213,9 +213,9 @@ class _Look:
 
     def _texts(self, change: FileChange) -> tuple[str | None, str | None]:
         old, new = (self._blob(name) for name in _names(change))
-        return None if old is None else content.decoded(
+        return None if old is None else content.decode(
             old
-        ), None if new is None else content.decoded(new)
+        ), None if new is None else content.decode(new)
 
     def _blob(self, name: str) -> bytes | None:
         if not name:

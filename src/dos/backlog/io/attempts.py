@@ -69,14 +69,14 @@ def unit_evidence(
     name: str, unit: Unit | None, state: Fleet, tried: Attempts, *, now_ms: int
 ) -> Evidence:
     """`unit` is what the plan says of it now, where it is declared."""
-    listed = tried.of(name)
+    listed = tried.newest(name)
     return Evidence(
         unit_id=name,
         attempts=listed,
         now_ms=now_ms,
         unlisted=tried.count(name) - len(listed),
         text=unit.fingerprint if unit else "",
-        goes_on=state.counts_its_tries(name),
+        run_active=state.counts_its_tries(name),
     )
 
 
@@ -84,7 +84,7 @@ def freshness_evidence(world: World, unit: str, *, instead: str | None = None) -
     """By the journal, or by the attempts that a caller wrote down `instead`."""
     if instead is None:
         tried = recorded_attempts(world)
-        moments = [attempt.at_ms for attempt in tried.of(unit)]
+        moments = [attempt.at_ms for attempt in tried.newest(unit)]
         return FreshnessEvidence(
             unit_id=unit, attempted=bool(moments), last_attempt_ms=max(moments, default=None)
         )

@@ -16,12 +16,20 @@ from dos.questions.state import Decisions
 from dos.text import quote
 from dos.units.io import sources
 from dos.units.portfolio import Portfolio, soak_end
-from dos.units.unit import Trouble, Unit
+from dos.units.unit import ProblemKind, Unit
 from dos.unknown import Unknown
 from dos.world import World
 
-UNREAD = (Trouble.UNREADABLE, Trouble.NOT_CLOSED)  # a document may declare more than can be seen
-UNCLEAR = (Trouble.LANE_UNKNOWN, Trouble.AGENT_UNKNOWN, Trouble.CLASS_UNKNOWN, Trouble.RANGE)
+UNREAD = (
+    ProblemKind.UNREADABLE,
+    ProblemKind.NOT_CLOSED,
+)  # a document may declare more than can be seen
+UNCLEAR = (
+    ProblemKind.LANE_UNKNOWN,
+    ProblemKind.AGENT_UNKNOWN,
+    ProblemKind.CLASS_UNKNOWN,
+    ProblemKind.RANGE,
+)
 
 
 def pickable_evidence(

@@ -22,7 +22,7 @@ from dos.receipts.io import find
 from dos.units.io import sources
 from dos.units.unit import Unit
 from dos.unknown import Unknown
-from dos.verify.io.verdict_cache import Memory
+from dos.verify.io.verdict_cache import VerdictCache
 from dos.verify.shipped import Answer, Source, Verdict
 from dos.witness.belief import Answer as Effect
 from dos.world import World
@@ -44,15 +44,15 @@ _DELIVERED = "refs/heads/dos/"  # branches of their own, for somebody to merge
 
 def gather(world: World, units: Iterable[str], fleet: Fleet | None = None) -> dict[str, Truth]:
     """The truth about each unit, by its name. History is read once for all of them."""
-    return look(world, units, fleet or fold.current(world.journal, Fleet)[0])[0]
+    return inspect_target(world, units, fleet or fold.current(world.journal, Fleet)[0])[0]
 
 
-def look(
+def inspect_target(
     world: World,
     units: Iterable[str],
     fleet: Fleet,
     ref: str = "",
-    memory: Memory | None = None,
+    memory: VerdictCache | None = None,
     declared: Sequence[Unit] | None = None,
     disputed: Collection[str] = (),
 ) -> tuple[dict[str, Truth], Fleet]:
@@ -66,16 +66,16 @@ def look(
     commits = {
         name: seen.landed for name in names if (seen := fleet.units.get(name)) and seen.landed
     }
-    where, memory = ref or target(world), memory or Memory()
+    where, memory = ref or target_ref(world), memory or VerdictCache()
     shown = _shown(world, names, where, memory)
-    memory.named = {
+    memory.shipped_commits = {
         name: seen.sha
         for name, seen in shown.items()
         if not isinstance(seen, Unknown) and seen.shipped
     }
     on_target = _on_target(world, set(commits.values()), where, memory) if commits else set()
     delivered = _delivered(world, fleet, commits, where)
-    agents_own = by_agents(memory.named, fleet, disputed)
+    agents_own = truths_of_agent_commits(memory.shipped_commits, fleet, disputed)
     others = {name: shown[name] for name in names if name not in commits and name not in agents_own}
     by_others = (
         _by_others(world, others, declared, memory)
@@ -89,14 +89,15 @@ def look(
         for name in names
     }
     known = {
-        name: corrected(fleet.units.get(name, Seen()), truth) for name, truth in truths.items()
+        name: corrected_by_git(fleet.units.get(name, Seen()), truth)
+        for name, truth in truths.items()
     }
     return truths, structs.replace(
         fleet, units={**fleet.units, **{name: seen for name, seen in known.items() if seen}}
     )
 
 
-def corrected(seen: Seen, truth: Truth) -> Seen | None:
+def corrected_by_git(seen: Seen, truth: Truth) -> Seen | None:
     """What the journal says of a unit, as git shows it; None where git shows nothing else."""
     if seen.intended is not None:
         return None  # a landing of it is under way, and its worker finishes it
@@ -114,7 +115,7 @@ def shipped(truth: Truth) -> bool | Unknown:
     return truth if isinstance(truth, Unknown) else isinstance(truth, Landed)
 
 
-def target(world: World) -> str | Unknown:
+def target_ref(world: World) -> str | Unknown:
     """The ref that units land on: the configured branch, else what the main work tree is on.
 
     Of a branch that many hosts share, what was last heard of it.
@@ -127,7 +128,7 @@ def target(world: World) -> str | Unknown:
 
 
 def _shown(
-    world: World, names: list[str], ref: str | Unknown, memory: Memory
+    world: World, names: list[str], ref: str | Unknown, memory: VerdictCache
 ) -> Mapping[str, Verdict | Unknown]:
     """What the target shows of each unit."""
     if isinstance(ref, Unknown):
@@ -139,7 +140,7 @@ def _shown(
         return dict.fromkeys(names, Unknown(error.message))
 
 
-def by_agents(
+def truths_of_agent_commits(
     named: Mapping[str, str], fleet: Fleet, disputed: Collection[str]
 ) -> dict[str, Truth]:
     """The truth about units whose commits an agent brought to the branch by itself: only a person's word counts."""
@@ -178,7 +179,7 @@ def _by_others(
     world: World,
     shown: Mapping[str, Verdict | Unknown],
     declared: Sequence[Unit] | None,
-    memory: Memory,
+    memory: VerdictCache,
 ) -> dict[str, Truth]:
     """The truth about the declared units that git shows and no worker has landed."""
     found = {
@@ -198,7 +199,7 @@ def _by_others(
 
 
 def _by_other(
-    world: World, unit: Unit, shown: Verdict, paths: Sequence[str], memory: Memory
+    world: World, unit: Unit, shown: Verdict, paths: Sequence[str], memory: VerdictCache
 ) -> Truth:
     """A person's commit counts where it changes something in the unit's lane; a unit with an acceptance command of its
     own is done when somebody signed that it passed."""
@@ -229,13 +230,13 @@ def _paths(world: World, commits: Collection[str]) -> dict[str, list[str]]:
     return found
 
 
-def _is_vouched(world: World, unit: Unit, sha: str, memory: Memory) -> bool:
-    if (unit.name, sha) not in memory.vouched and any(
+def _is_vouched(world: World, unit: Unit, sha: str, memory: VerdictCache) -> bool:
+    if (unit.name, sha) not in memory.receipted and any(
         receipt.valid and receipt.bound and receipt.verdict == Effect.CONFIRMED
         for receipt in find.for_commit(world, sha, unit.name)
     ):
-        memory.vouched.add((unit.name, sha))
-    return (unit.name, sha) in memory.vouched
+        memory.receipted.add((unit.name, sha))
+    return (unit.name, sha) in memory.receipted
 
 
 def _truth(
@@ -265,21 +266,21 @@ def _is_undone_since(git: Reader, commit: str, shown: Verdict) -> bool:
 
 
 def _on_target(
-    world: World, commits: set[str], ref: str | Unknown, memory: Memory
+    world: World, commits: set[str], ref: str | Unknown, memory: VerdictCache
 ) -> set[str] | Unknown:
     """Those of the commits that the target holds."""
     if isinstance(ref, Unknown):
         return ref
-    asked = commits - memory.holds.keys()
+    asked = commits - memory.contains.keys()
     try:
         found = _on_branch(world.git, asked, memory.tip or ref)
     except GitFailed as error:
         return Unknown(error.message)
     if isinstance(found, Unknown):
         return found
-    told = memory.holds | {commit: commit in found for commit in asked}
+    told = memory.contains | {commit: commit in found for commit in asked}
     if memory.tip:
-        memory.holds = told
+        memory.contains = told
     held = {commit for commit in commits if told[commit]}
     if len(held) < len(commits) and is_shallow(world.workspace):
         return Unknown("the history here is cut off, and may not hold every landing")

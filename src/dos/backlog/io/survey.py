@@ -21,7 +21,7 @@ from dos.questions.units import LandingBlocked
 from dos.runs import complete
 from dos.units.io import sources
 from dos.units.portfolio import Portfolio
-from dos.units.unit import Trouble, Unit
+from dos.units.unit import ProblemKind, Unit
 from dos.workspace import Workspace
 
 
@@ -142,18 +142,18 @@ def _completion(mine: Sequence[Unit], landed: Collection[str]) -> complete.Verdi
 
 def read_units(workspace: Workspace, config: Config) -> list[Unit]:
     """Every unit that can be offered, by the plans that are on disk."""
-    return readable(sources.read(workspace, config))
+    return units_or_raise(sources.read(workspace, config))
 
 
-def readable(found: Portfolio) -> list[Unit]:
+def units_or_raise(found: Portfolio) -> list[Unit]:
     """The units. A plan that cannot be read is no empty one: that would mean that all is done."""
     for problem in found.problems:
-        if problem.kind is Trouble.UNREADABLE:
+        if problem.kind is ProblemKind.UNREADABLE:
             raise BadInput(f"{problem}", hint=f"Try: cat {problem.document}")
     return list(found.units)
 
 
-def never_offered(workspace: Workspace, config: Config) -> list[str]:
+def unofferable_units(workspace: Workspace, config: Config) -> list[str]:
     """The units that no worker will ever take, each with where it stands and why."""
     found = sources.read(workspace, config)
     troubles = [str(problem) for problem in found.problems]
@@ -167,7 +167,7 @@ def never_offered(workspace: Workspace, config: Config) -> list[str]:
     return troubles
 
 
-def nothing_declared(workspace: Workspace, config: Config) -> str:
+def no_units_message(workspace: Workspace, config: Config) -> str:
     """That there is no unit to work on, and where one was looked for; empty: there is one."""
     found = sources.read(workspace, config)
     if found.units or found.problems:

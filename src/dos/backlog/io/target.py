@@ -18,16 +18,16 @@ from dos.questions.state import Decisions
 from dos.questions.units import UnitUndone
 from dos.units.unit import Unit
 from dos.unknown import Unknown
-from dos.verify.io.verdict_cache import Memory
+from dos.verify.io.verdict_cache import VerdictCache
 from dos.workspace import Workspace
 from dos.world import World
 
-Shown = dict[
+ShownUnits = dict[
     str, tuple[str, Seen]
 ]  # units as git shows them, each beside what the journal called landed then
 
 
-def as_shown(fleet: Fleet, shown: Shown, answers: Decisions) -> Fleet:
+def apply_shown_units(fleet: Fleet, shown: ShownUnits, answers: Decisions) -> Fleet:
     """The fleet's state with what git shows. What a person wants again is as if it had never landed."""
     wanted = [
         asked.question for asked in answers.answered.values() if asked.choice == ChoiceName.AGAIN
@@ -46,7 +46,7 @@ def as_shown(fleet: Fleet, shown: Shown, answers: Decisions) -> Fleet:
     return structs.replace(fleet, units={**fleet.units, **units}) if units else fleet
 
 
-class OnTarget:
+class TargetState:
     """Asked at every survey; history is looked at only when the branch, the plans or the landings have changed.
 
     With a `share`, looking takes no more than that of the time: what a worker landed is in the journal anyway.
@@ -62,14 +62,14 @@ class OnTarget:
         self._is_watched = is_watched
         self._watch: IncidentWatch | None = None
         self.incidents: list[IncidentFound] = []  # of the last look, and not in the journal then
-        self.unread = ""  # why the branch could not be read at the last look
+        self.read_error = ""  # why the branch could not be read at the last look
         self._not_before = 0.0
         self._asked: object = None
         self._names: list[str] = []
-        self._shown: Shown = {}
-        self._memory = Memory()
+        self._shown: ShownUnits = {}
+        self._memory = VerdictCache()
 
-    def known(
+    def correct_fleet(
         self,
         fleet: Fleet,
         units: Sequence[Unit],
@@ -83,7 +83,7 @@ class OnTarget:
         `live` are the runs that hold a lane. What an agent brought to the branch by itself counts as no landing.
         """
         if self._workspace.common is None:
-            self.unread = f"{self._workspace.root} is not in a git repository"
+            self.read_error = f"{self._workspace.root} is not in a git repository"
             return fleet
         names = [name for unit in units for name in (unit.name, *unit.depends)]
         terms = [
@@ -101,7 +101,7 @@ class OnTarget:
             asked = target.newest(branch), names, landings, terms, disputed
             with World(self._workspace.root, config=self._config) as world:
                 world.workspace = self._workspace
-                truths, state = landed.look(
+                truths, state = landed.inspect_target(
                     world,
                     names,
                     fleet,
@@ -110,7 +110,7 @@ class OnTarget:
                     declared=units,
                     disputed=disputed,
                 )
-            self.unread = next(
+            self.read_error = next(
                 (truth.why for truth in truths.values() if isinstance(truth, Unknown)), ""
             )
             shown = {
@@ -127,10 +127,10 @@ class OnTarget:
             self._asked, self._names = asked, names
             now = time.monotonic()
             self._not_before = now + (now - began) * (1 / self._share - 1)
-        return as_shown(fleet, self._shown, answers)
+        return apply_shown_units(fleet, self._shown, answers)
 
     @property
-    def is_unsure(self) -> bool:
+    def has_suspects(self) -> bool:
         """Whether the journal has to be read once more before it can be said how a unit came to the branch."""
         return self._watch is not None and bool(self._watch.suspects)
 
@@ -148,5 +148,5 @@ class OnTarget:
     def _suspects(self, fleet: Fleet, live: Collection[str]) -> Collection[str]:
         if self._watch is None:
             return ()
-        self._watch.suspect(self._memory.named, fleet, live)
+        self._watch.suspect(self._memory.shipped_commits, fleet, live)
         return self._watch.suspects

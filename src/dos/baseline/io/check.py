@@ -27,7 +27,7 @@ from dos.questions.state import Decisions
 from dos.receipts.io.acceptance import AcceptanceResult
 from dos.text import plural, replace_undecodable
 from dos.verify import file_kinds
-from dos.verify.baseline import NOTHING_TO_EMPTY, Answer, Subject
+from dos.verify.baseline import NOTHING_TO_EMPTY, CheckOutcome, Subject
 from dos.workspace import Workspace
 
 Progress = Callable[[str], None]
@@ -217,7 +217,7 @@ class _Run:
         self._fetched = fetched
         self._progress = progress
 
-    def judge(self, acceptance: Mapping[str, str]) -> Answer:
+    def judge(self, acceptance: Mapping[str, str]) -> CheckOutcome:
         workers = self._workers
         began = time.monotonic()
         problem = worktree_files.check_out_submodules(self._inside, self._fetched)
@@ -227,7 +227,7 @@ class _Run:
                 return _failed(workers.setup, setup, began)
             problem = problem and worktree_files.check_out_submodules(self._inside, self._fetched)
         if problem:
-            return Answer(command="git submodule update --init", passed=False, reason=problem)
+            return CheckOutcome(command="git submodule update --init", passed=False, reason=problem)
         test = self._run("the test", workers.test, workers.wall_seconds)
         if test.passed is False:
             return _failed(workers.test, test, began)
@@ -241,7 +241,7 @@ class _Run:
             sees = self._run(emptied, workers.test, most).passed is False
         else:
             self._progress(f"the test passes; {NOTHING_TO_EMPTY}")
-        return Answer(
+        return CheckOutcome(
             command=workers.test,
             passed=True,
             reason=test.detail,
@@ -338,9 +338,9 @@ def _scripts(package: Path) -> list[str]:
         return []
 
 
-def _failed(command: str, answer: AcceptanceResult, began: float) -> Answer:
+def _failed(command: str, answer: AcceptanceResult, began: float) -> CheckOutcome:
     output = [replace_undecodable(line)[:LONGEST_LINE] for line in answer.output[-TAIL_LINES:]]
     seconds = round(time.monotonic() - began, 3)
-    return Answer(
+    return CheckOutcome(
         command=command, passed=False, reason=answer.detail, output=output, seconds=seconds
     )

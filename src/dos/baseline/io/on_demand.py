@@ -25,8 +25,8 @@ from dos.lease import Lease
 from dos.machine import execute, process
 from dos.regions import region
 from dos.units.io import sources as units
-from dos.units.unit import Claim, Trouble, Unit
-from dos.verify.baseline import BLIND_ADVICE, Result
+from dos.units.unit import PlanClaim, ProblemKind, Unit
+from dos.verify.baseline import BLIND_ADVICE, CheckResult
 from dos.world import World
 
 _STOPS = "`dos up` starts no agent until it passes; it asks you instead."
@@ -46,7 +46,7 @@ def unchecked_note(world: World) -> list[Finding]:
     return [note("BASELINE_UNCHECKED", _UNCHECKED[key], why, _given(world, key))]
 
 
-def findings_about(world: World, result: Result, units: Mapping[str, Unit]) -> list[Finding]:
+def findings_about(world: World, result: CheckResult, units: Mapping[str, Unit]) -> list[Finding]:
     """Of a check that was made; `units` are those whose acceptance commands were probed."""
     if result.fault == "red":
         key = "setup" if result.command == world.config.workers.setup else "test"
@@ -177,13 +177,13 @@ def _probed(world: World) -> dict[str, Unit]:
     found = {
         (problem.document, problem.line)
         for problem in portfolio.problems
-        if problem.kind is Trouble.ACCEPTANCE_PROGRAM_MISSING
+        if problem.kind is ProblemKind.ACCEPTANCE_PROGRAM_MISSING
     }
     return {
         unit.name: unit
         for unit in portfolio.units
         if (unit.acceptance or world.config.workers.acceptance)
-        and unit.claimed != Claim.SHIPPED
+        and unit.claimed != PlanClaim.SHIPPED
         and unit.name not in landed
         and (unit.document, unit.line) not in found
     }

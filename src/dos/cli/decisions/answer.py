@@ -9,7 +9,7 @@ from typing import Annotated
 
 from msgspec import Struct, to_builtins
 
-from dos.backlog.waiting import FleetWaits, Waits, told
+from dos.backlog.waiting import FleetWaits, Waits, describe_waits
 from dos.cli.decisions import waiting
 from dos.questions import answer, subject, view
 from dos.questions.state import Decisions
@@ -57,7 +57,7 @@ def _after(result: answer.AnswerResult, waits: FleetWaits) -> tuple[str, Waits]:
         return "", ()
     still = view.other_waits(result.answered.question, waits)
     lines = [f"; free to go on: {', '.join(result.released)}"]
-    lines += [f"{each.subject} also waits: {told([each])}" for each in still]
+    lines += [f"{each.subject} also waits: {describe_waits([each])}" for each in still]
     return "\n".join(lines), still
 
 

@@ -74,7 +74,7 @@ def run(args: Args, context: Context) -> Reply:
 def _sheet(world: World, happened: list[Event], asked: Decisions) -> Sheet:
     told = tell(happened)
     found, waits = (
-        corroborate.gather(world, (each.landing for each in told.landed)),
+        corroborate.landing_proofs(world, (each.landing for each in told.landed)),
         FleetReader(world).waits(),
     )
     return Sheet(
@@ -82,7 +82,7 @@ def _sheet(world: World, happened: list[Event], asked: Decisions) -> Sheet:
         told=told,
         proofs={each.commit: proved(proof) for each, proof in found.items()},
         questions=view.rows(urgent_first(asked), world.journal.now_ms(), waits),
-        waiting=waits.all(),
+        waiting=waits.all_waits(),
         costs=costs.costs(fold.fold(Spend(), happened), "unit"),
         own=own_commits.gather(world, happened),
     )

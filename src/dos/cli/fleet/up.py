@@ -93,7 +93,7 @@ def run(args: Args, context: Context) -> Reply:
     candidates.check(config, context.world.loaded_config.origins)  # said now, not at the first unit
     _check_numbers(args)
     check_settings(config)
-    for warning in (warnings := survey.never_offered(context.world.workspace, config)):
+    for warning in (warnings := survey.unofferable_units(context.world.workspace, config)):
         context.warn(f"warning: {warning}")
     warnings += _uncommitted(context)
     for found in agents.missing_programs(context.world):
@@ -164,7 +164,7 @@ def _report(context: Context, host: str, before: int) -> summary.Report:
         # What a supervisor before us began, and did not end, is told too.
         began = last_start(journal.load_fleet(), host=host)
         happened = journal.events(began.pos - 1 if began else before)
-        return summary.report(happened, FleetReader(context.world).waits().all())
+        return summary.report(happened, FleetReader(context.world).waits().all_waits())
 
 
 def _lost(ending: Ending) -> str:
@@ -182,7 +182,7 @@ def _check_numbers(args: Args) -> None:
 def _check_plans(args: Args, context: Context) -> None:
     """Say that no plan declares a unit. A tracker or a program may have none; a fleet that ends when idle needs one."""
     config = context.policy
-    nothing = survey.nothing_declared(context.world.workspace, config)
+    nothing = survey.no_units_message(context.world.workspace, config)
     if nothing and args.until_idle and config.plans.source == "documents":
         raise BadInput(nothing, hint=WRITE_A_PLAN)
     if nothing:

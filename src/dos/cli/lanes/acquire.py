@@ -16,7 +16,7 @@ from dos.errors import BadInput, StoreBusy, StoreFailed
 from dos.git import files
 from dos.journal import streams
 from dos.journal.events.lanes import LeaseRefused
-from dos.lanes.arbitrate import Answer, Ask, Decision, Held, judge
+from dos.lanes.arbitrate import Answer, ArbiterRequest, Decision, LiveLease, judge
 from dos.lanes.io.gather import admission_rules, arbiter_evidence
 from dos.lanes.roster import GLOBAL, Roster
 from dos.lease import Lease, Refusal, Request
@@ -126,7 +126,9 @@ def _request(args: Args, context: Context) -> Request:
     return structs.replace(request, pid=worker.pid, pid_started=worker.started)
 
 
-def _take_with_retries(args: Args, context: Context, ask: Ask, request: Request) -> Outcome:
+def _take_with_retries(
+    args: Args, context: Context, ask: ArbiterRequest, request: Request
+) -> Outcome:
     for _ in range(args.retries):
         try:
             return _take(args, context, ask, request)
@@ -135,7 +137,7 @@ def _take_with_retries(args: Args, context: Context, ask: Ask, request: Request)
     return _take(args, context, ask, request)
 
 
-def _take(args: Args, context: Context, ask: Ask, request: Request) -> Outcome:
+def _take(args: Args, context: Context, ask: ArbiterRequest, request: Request) -> Outcome:
     """Let the arbiter choose a lane and the journal grant it.
 
     The journal decides in its transaction. If another holder was faster, the arbiter decides again
@@ -144,7 +146,7 @@ def _take(args: Args, context: Context, ask: Ask, request: Request) -> Outcome:
     config = context.policy
     world = context.world
     admit = admission_rules(world.workspace.root, config)
-    live_before: tuple[Held, ...] | None = None
+    live_before: tuple[LiveLease, ...] | None = None
     # The journal is only read until there is something to grant: a mistyped lane creates no journal.
     journal = world.journal
     while True:
@@ -165,7 +167,7 @@ def _take(args: Args, context: Context, ask: Ask, request: Request) -> Outcome:
         live_before = evidence.live
 
 
-def _refused(ask: Ask, refusal: Refusal) -> Decision:
+def _refused(ask: ArbiterRequest, refusal: Refusal) -> Decision:
     return Decision(
         outcome=Answer.REFUSE,
         reason=refusal.detail,
@@ -174,7 +176,9 @@ def _refused(ask: Ask, refusal: Refusal) -> Decision:
     )
 
 
-def _with_lane(request: Request, ask: Ask, decision: Decision, roster: Roster) -> Request:
+def _with_lane(
+    request: Request, ask: ArbiterRequest, decision: Decision, roster: Roster
+) -> Request:
     kind = decision.lane_kind
     is_global = comparison_key(kind) == GLOBAL
     return structs.replace(
@@ -187,7 +191,9 @@ def _with_lane(request: Request, ask: Ask, decision: Decision, roster: Roster) -
     )
 
 
-def _refusal(args: Args, context: Context, ask: Ask, request: Request, decision: Decision) -> Reply:
+def _refusal(
+    args: Args, context: Context, ask: ArbiterRequest, request: Request, decision: Decision
+) -> Reply:
     """Reply with the refusal; a refusal that cannot be recorded is still a refusal."""
     data = _data(args, request, decision, None)
     hint: dict[str, str] = {}
@@ -209,7 +215,7 @@ def _refusal(args: Args, context: Context, ask: Ask, request: Request, decision:
 
 
 def _record_refusal(
-    args: Args, context: Context, ask: Ask, request: Request, decision: Decision
+    args: Args, context: Context, ask: ArbiterRequest, request: Request, decision: Decision
 ) -> dict[str, str]:
     """Record the refusal and return the hint for a dead holder.
 

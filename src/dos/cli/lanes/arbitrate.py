@@ -14,9 +14,9 @@ from dos.errors import BadInput
 from dos.journal.events.fleet import DecisionForced
 from dos.journal.store import Store
 from dos.lanes import admission
-from dos.lanes.arbitrate import Answer, Ask, Decision, judge
+from dos.lanes.arbitrate import Answer, ArbiterRequest, Decision, judge
 from dos.lanes.io.gather import arbiter_evidence, roster
-from dos.lanes.preference import Candidate
+from dos.lanes.preference import LaneCandidate
 from dos.lease import Lease
 from dos.machine import process
 from dos.regions import Mode, region
@@ -109,13 +109,13 @@ def _record_force(context: Context, decision: Decision) -> None:
 
 def build_request(
     *, lane: str, kind: str, tree: list[str], mode: str, exact: bool = False, force: bool = False
-) -> Ask:
+) -> ArbiterRequest:
     """Return the request for the arbiter; raises BadInput for a name that cannot be one."""
     if lane:
         validated_name(lane, "lane name")
     if kind:
         validated_name(kind, "lane kind")
-    return Ask(
+    return ArbiterRequest(
         lane=lane, kind=kind, tree=tuple(tree), mode=Mode(mode.upper()), exact=exact, force=force
     )
 
@@ -136,14 +136,14 @@ def budgets(options: list[str]) -> dict[str, int]:
     return caps
 
 
-def blocking_leases(context: Context, journal: Store, ask: Ask) -> list[Lease]:
+def blocking_leases(context: Context, journal: Store, ask: ArbiterRequest) -> list[Lease]:
     """Return the live leases that block the named lane; all of them if no lane is named."""
     live = journal.leases(lapsed=False)
     if not ask.lane:
         return live
     lanes = roster(context.world, context.policy)
     lane = lanes.canonical(ask.lane) or ask.lane
-    candidate = Candidate(
+    candidate = LaneCandidate(
         lane=lane,
         kind=ask.kind,
         region=region(ask.tree or lanes.tree(lane)),

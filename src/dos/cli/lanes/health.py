@@ -68,7 +68,7 @@ def run(args: Args, context: Context) -> Reply:
         own_loop_ts=args.own_lease_ts,
         git_log=git_log,
     )
-    verdict = launch_health.plan(evidence, Policy(window=args.window))
+    verdict = launch_health.judge(evidence, Policy(window=args.window))
     return Reply(
         code=verdict.exit_code,
         data=to_builtins(verdict),

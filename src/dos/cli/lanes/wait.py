@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from dos.cli.lanes import arbitrate
 from dos.errors import BadInput
-from dos.lanes.arbitrate import Answer, Ask, Decision, judge
+from dos.lanes.arbitrate import Answer, ArbiterRequest, Decision, judge
 from dos.lanes.io.gather import arbiter_evidence
 from dos.lanes.io.leases import lease_rows
 from dos.lease import RefusalReason
@@ -56,7 +56,7 @@ def run(args: Args, context: Context) -> Reply:
 def _decide(args: Args, context: Context) -> Decision:
     evidence = arbiter_evidence(context.world, context.policy)
     return judge(
-        Ask(lane=args.lane, exact=True),
+        ArbiterRequest(lane=args.lane, exact=True),
         evidence.live,
         evidence.roster,
         predicates=evidence.predicates,
@@ -76,7 +76,7 @@ def _seconds_to_next_expiry(context: Context) -> float:
 def _hint(args: Args, context: Context, decision: Decision) -> dict[str, str]:
     if decision.exit_code != 1:
         return {}
-    ask = Ask(lane=args.lane)
+    ask = ArbiterRequest(lane=args.lane)
     return arbitrate.reap_hint(arbitrate.blocking_leases(context, context.world.journal, ask))
 
 

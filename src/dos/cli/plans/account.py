@@ -73,7 +73,7 @@ def run(args: Args, context: Context) -> Reply:
 
 def _lines(verdict: Verdict, waits: Mapping[str, Waits]) -> list[str]:
     def why(unit: str) -> str:
-        return f"  {waiting.told(waits[unit])}" if waits.get(unit) else ""
+        return f"  {waiting.describe_waits(waits[unit])}" if waits.get(unit) else ""
 
     return [
         *(f"  under way     {unit}  {run}" for unit, run in verdict.in_flight.items()),

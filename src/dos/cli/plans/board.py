@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from dos.backlog.io import landed
 from dos.backlog.io.landed import Landed, NotLanded, Truth
-from dos.units.unit import Claim, Unit
+from dos.units.unit import PlanClaim, Unit
 from dos.verify import reconcile
 from dos.verify.reconcile import Answer
 from dos.verify.shipped import Source
@@ -75,11 +75,11 @@ def row(
     unit: Unit, truth: Truth, *, lane: str, is_held: bool, in_flight: bool, agent: str = ""
 ) -> Row:
     shipped = landed.shipped(truth)
-    says_done = unit.claimed == Claim.SHIPPED
+    says_done = unit.claimed == PlanClaim.SHIPPED
     verdict = reconcile.judge(
         reconcile.Evidence(unit=unit.name, claimed=says_done, oracle_shipped=shipped)
     )
-    cell = _divergence(verdict.answer, Claim(unit.claimed))
+    cell = _divergence(verdict.answer, PlanClaim(unit.claimed))
     return Row(
         plan=unit.plan,
         phase=unit.id,
@@ -95,7 +95,7 @@ def row(
         lane=lane,
         lane_chip=HELD if is_held else FREE,
         in_flight=in_flight,
-        gated=bool(unit.gated or unit.soak_until) or unit.claimed == Claim.BLOCKED,
+        gated=bool(unit.gated or unit.soak_until) or unit.claimed == PlanClaim.BLOCKED,
         why=_why(truth, cell),
         agent=agent,
     )
@@ -122,14 +122,14 @@ def summary(rows: Sequence[Row]) -> Summary:
     )
 
 
-def _divergence(answer: Answer, claim: Claim) -> Divergence:
+def _divergence(answer: Answer, claim: PlanClaim) -> Divergence:
     if answer is Answer.UNKNOWN:
         return Divergence.UNKNOWN
     if answer is Answer.QUIET_INCOMPLETE:
         return Divergence.OVER
     if answer is Answer.HONEST_OPEN:
         return Divergence.PENDING if claim else Divergence.NO_CLAIM
-    return Divergence.UNDER if claim in (Claim.OPEN, Claim.BLOCKED) else Divergence.SHIPPED
+    return Divergence.UNDER if claim in (PlanClaim.OPEN, PlanClaim.BLOCKED) else Divergence.SHIPPED
 
 
 def _differ(rows: Sequence[Row]) -> bool:

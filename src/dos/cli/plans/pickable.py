@@ -54,7 +54,7 @@ def _reply(verdict: Verdict, waits: Waits | None = None) -> Reply:
     if waits is not None:
         data["waiting"] = to_builtins(waits)
     if waits:
-        text = f"{text}\nwaiting: {waiting.told(waits)}"
+        text = f"{text}\nwaiting: {waiting.describe_waits(waits)}"
     return Reply(code=verdict.exit_code, text=text, data=data, next_action=next_action)
 
 

@@ -79,7 +79,9 @@ def look(args: Args, world: World) -> Board:
     if args.source:
         config = structs.replace(config, plans=_plans(config.plans, SOURCES[args.source]))
     found = (
-        _named(args.pairs) if args.pairs else sources.read(world.workspace, config, counted=True)
+        _named(args.pairs)
+        if args.pairs
+        else sources.read(world.workspace, config, include_counted=True)
     )
     state, _ = fold.current(world.journal, Fleet)
     truths = landed.gather(world, [unit.name for unit in found.units], state)

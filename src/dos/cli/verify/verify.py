@@ -17,7 +17,7 @@ from dos.errors import BadInput, DosError, WorkspaceMissing
 from dos.git import log
 from dos.loop import tokens
 from dos.text import quote
-from dos.units.io.documents import documents
+from dos.units.io.documents import plan_paths
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply, colour_wanted
 from dos.verify.io import verifier
@@ -157,7 +157,7 @@ def _nothing_declared(world: "World", args: Args) -> DosError:
         return WorkspaceMissing(
             f"{world.workspace.root} is not in a git repository", hint="cd into a clone of it."
         )
-    there = len(documents(world.workspace.root, glob))
+    there = len(plan_paths(world.workspace.root, glob))
     beside = f"; {there} on disk match it, and are not committed there" if there else ""
     return BadInput(
         f"no plan document at {ref} declares a unit ({glob}){beside}",

@@ -90,7 +90,7 @@ def _waiting(world: World) -> list[Finding]:
     if not world.workspace.state.exists():
         return []
     store.open_journal(world)  # one that cannot be read was told of, and is not asked again
-    found = FleetReader(world).waits().all()
+    found = FleetReader(world).waits().all_waits()
     why = "Nobody works on it until then."
     return [
         note("WAITING", f"{each.subject}: {each}", why, each.clears_with)

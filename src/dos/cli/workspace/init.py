@@ -115,7 +115,7 @@ def _written_anew(args: Args, root: Path) -> Reply:
 
 
 def _without_plans(root: Path, glob: str) -> str:
-    if documents.documents(root, glob):
+    if documents.plan_paths(root, glob):
         return ""
     return ": there is none yet; `dos init --first-plan` writes one to fill in"
 

@@ -16,25 +16,25 @@ from dos.text import join_some, quote
 from dos.units.io import documents as plan_documents
 from dos.units.io import sources
 from dos.units.portfolio import Portfolio
-from dos.units.unit import Problem, Trouble, Unit
+from dos.units.unit import Problem, ProblemKind, Unit
 from dos.verify import mentions
 from dos.world import World
 
 FIRST_UNIT = "## FIRST1: say what should be true\n\n- lane: {lane}\n"
 PROBLEM_EFFECTS = {
-    Trouble.UNREADABLE: "What it declares is not known, and nothing is offered until it can be read.",
-    Trouble.NOT_CLOSED: "Units below it are not found.",
-    Trouble.RANGE: "A heading declares one unit; nothing is offered for this one.",
-    Trouble.DUPLICATE: "Only the first of the two counts.",
-    Trouble.UNMARKED: "It declares no unit, so nothing is offered for it.",
-    Trouble.AGENT_UNKNOWN: "It is held until its agent is one that there is.",
-    Trouble.CLASS_UNKNOWN: "Nobody knows whether it may be worked on.",
-    Trouble.KEY_MISTYPED: "The unit is held until the key is corrected, or the line is no list item any more.",
-    Trouble.PATHS_OUTSIDE_LANE: "Whatever an agent commits there is outside of the lane, and never lands.",
-    Trouble.ACCEPTANCE_PROGRAM_MISSING: "Its work could never be accepted.",
-    Trouble.SOAK_UNREADABLE: "A soak whose end nobody can read never ends.",
-    Trouble.DEPENDENCY_UNKNOWN: "A unit waits until everything it depends on has landed.",
-    Trouble.DEPENDENCY_CYCLE: "None of them is ever offered.",
+    ProblemKind.UNREADABLE: "What it declares is not known, and nothing is offered until it can be read.",
+    ProblemKind.NOT_CLOSED: "Units below it are not found.",
+    ProblemKind.RANGE: "A heading declares one unit; nothing is offered for this one.",
+    ProblemKind.DUPLICATE: "Only the first of the two counts.",
+    ProblemKind.UNMARKED: "It declares no unit, so nothing is offered for it.",
+    ProblemKind.AGENT_UNKNOWN: "It is held until its agent is one that there is.",
+    ProblemKind.CLASS_UNKNOWN: "Nobody knows whether it may be worked on.",
+    ProblemKind.KEY_MISTYPED: "The unit is held until the key is corrected, or the line is no list item any more.",
+    ProblemKind.PATHS_OUTSIDE_LANE: "Whatever an agent commits there is outside of the lane, and never lands.",
+    ProblemKind.ACCEPTANCE_PROGRAM_MISSING: "Its work could never be accepted.",
+    ProblemKind.SOAK_UNREADABLE: "A soak whose end nobody can read never ends.",
+    ProblemKind.DEPENDENCY_UNKNOWN: "A unit waits until everything it depends on has landed.",
+    ProblemKind.DEPENDENCY_CYCLE: "None of them is ever offered.",
 }
 
 
@@ -52,7 +52,7 @@ def _documents(world: World, glob: str) -> list[Path]:
     plain = takewhile(lambda part: not set(part) & set("*?["), Path(glob).parts[:-1])
     if (folder := root.joinpath(*plain)).is_dir():
         os.scandir(folder).close()  # a search passes over what it may not look into
-    return [path for path in plan_documents.documents(root, glob) if path.is_file()]
+    return [path for path in plan_documents.plan_paths(root, glob) if path.is_file()]
 
 
 def examine_plans(world: World) -> list[Finding]:
@@ -131,7 +131,7 @@ def _finding(world: World, problem: Problem) -> Finding:
         or f"It is never offered. The lanes are: {join_some(world.config.roster())}."
     )
     place = world.workspace.root / problem.document
-    unread = problem.kind is Trouble.UNREADABLE and not os.access(place, os.R_OK)
+    unread = problem.kind is ProblemKind.UNREADABLE and not os.access(place, os.R_OK)
     fix = (
         edit.make_readable_command(place)
         if unread

@@ -19,7 +19,7 @@ def uncommitted_paths(world: World) -> list[str]:
     root, config = world.workspace.root, world.config
     documents: list[str] = []
     if config.plans.source == "documents":
-        found = plan_documents.documents(root, config.paths.plans_glob, config.paths.next_packets)
+        found = plan_documents.plan_paths(root, config.paths.plans_glob, config.paths.next_packets)
         documents = [path.relative_to(root).as_posix() for path in found if path.is_file()]
     if world.loaded_config.path is not None:
         documents.append("dos.toml")

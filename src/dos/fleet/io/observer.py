@@ -14,7 +14,7 @@ from dos.approval.io.plans import PlanTexts
 from dos.approval.io.settings import SettingsText
 from dos.backlog.attempts import Attempts
 from dos.backlog.io import survey
-from dos.backlog.io.target import OnTarget
+from dos.backlog.io.target import TargetState
 from dos.baseline import gate
 from dos.baseline.gate import Baselines, check_questions
 from dos.baseline.io.check import BaselineCommands
@@ -64,7 +64,7 @@ class FleetObserver:
         *,
         plan_texts: PlanTexts,
         settings: SettingsText,
-        on_target: OnTarget,
+        on_target: TargetState,
         target: TargetView,
         branch: Callable[[], str],
         commit: Callable[[], str],
@@ -107,7 +107,7 @@ class FleetObserver:
         runs = {lease.run_id for lease in live} - {""}
         on_target = state
         if units:
-            on_target = self.on_target.known(
+            on_target = self.on_target.correct_fleet(
                 state, units, self._target, self._branch(), answers, runs
             )
         backlogs = self._backlogs(units, on_target, answers, leases, now_ms)
@@ -118,7 +118,7 @@ class FleetObserver:
             on_target=on_target,
             units=units,
             unapproved=self.plan_texts.unapproved,
-            unread=self.on_target.unread if units else "",
+            unread=self.on_target.read_error if units else "",
             answers=answers,
             leases=leases,
             staff=self._staff(live, over, state, now_ms),

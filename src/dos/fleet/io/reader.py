@@ -6,7 +6,7 @@ from msgspec import Struct, structs
 
 from dos.approval.io.plans import PlanTexts
 from dos.approval.io.settings import SettingsText
-from dos.backlog.io.target import OnTarget
+from dos.backlog.io.target import TargetState
 from dos.backlog.waiting import FleetWaits, Waiting, WaitsOn
 from dos.baseline.io.check import BaselineCommands
 from dos.errors import BadInput, DosError, GitFailed, StoreFailed
@@ -126,7 +126,7 @@ class FleetReader:
             fold.Watch(world.journal, *STATES),
             plan_texts=PlanTexts.of_checkout(place, config, git, commit),
             settings=SettingsText.of_checkout(place, git, commit, journal=config.store.url),
-            on_target=OnTarget(place, config, is_watched=config.workers.isolation != "shared"),
+            on_target=TargetState(place, config, is_watched=config.workers.isolation != "shared"),
             target=target,
             branch=branch,
             commit=commit,

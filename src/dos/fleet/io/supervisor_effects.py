@@ -13,7 +13,7 @@ from typing import Protocol
 from dos import run_ids
 from dos.agents.io import logs, orphans
 from dos.approval.io.settings import SettingsText
-from dos.backlog.io.target import OnTarget
+from dos.backlog.io.target import TargetState
 from dos.baseline import gate
 from dos.baseline.gate import Baselines
 from dos.baseline.io.check import Baseline
@@ -106,7 +106,7 @@ class FleetEffects(WorkerEffects):
         # Nothing is done without the journal, and whatever is done is checked by it: so there is no harm in waiting.
         super().__init__(workspace, config, actor=actor, outlasts_outages=True)
         self._executor = executor or LocalExecutor()
-        self._on_target = OnTarget(
+        self._on_target = TargetState(
             workspace, config, share=LOOKING_SHARE, is_watched=config.workers.isolation != "shared"
         )
         self._started: dict[int, tuple[str, str]] = {}  # by pid: the lane and the run

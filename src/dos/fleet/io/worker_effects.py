@@ -16,7 +16,7 @@ from dos.agents.io.run import Launcher
 from dos.approval.io.plans import PlanTexts
 from dos.backlog.attempts import Attempts
 from dos.backlog.io import survey as backlog
-from dos.backlog.io.target import OnTarget
+from dos.backlog.io.target import TargetState
 from dos.baseline.gate import Baselines
 from dos.baseline.io.check import Baseline
 from dos.baseline.io.red_tests import Surroundings
@@ -88,7 +88,7 @@ class WorkerEffects:
         listen = partial(HaltListener, open_store=beside, is_lost=self._is_lost)
         self.holding = HeldLeases(beside, outlasts_outages=outlasts_outages)
         self._before: dict[tuple[str, str], list[Lease]] = {}  # of a lane that is being taken
-        self._on_target = OnTarget(
+        self._on_target = TargetState(
             workspace, config, is_watched=config.workers.isolation != "shared"
         )
         self._backing_off: tuple[effects.BackOff | None, float] = (None, 0.0)  # until when
@@ -162,7 +162,7 @@ class WorkerEffects:
         )
         taken = self._granted(asked) or self._acquire(asked)
         if isinstance(taken, Lease):
-            self.holding.keep(taken, asked_at=asked_at)
+            self.holding.add(taken, requested_at=asked_at)
             if not asked.is_lock:
                 self._make_room(taken, before)
         del self._before[asked.lane, asked.run_id]
@@ -178,7 +178,7 @@ class WorkerEffects:
 
     def take_plans(self, effect: effects.TakePlans) -> effects.Plans | Refusal:
         paths, root = self.config.paths, self.workspace.root
-        found = plan_documents.documents(root, paths.plans_glob, paths.next_packets)
+        found = plan_documents.plan_paths(root, paths.plans_glob, paths.next_packets)
         documents = [path.relative_to(root).as_posix() for path in found]
         own = effect.lease
         if documents and all(regions.lane_holds(own.region, each) for each in documents):
@@ -223,7 +223,7 @@ class WorkerEffects:
         return False
 
     def release_lease(self, effect: effects.ReleaseLease) -> None:
-        self.holding.let_go(effect.lease.fence)
+        self.holding.release(effect.lease.fence)
         try:
             self.store.release(effect.lease.fence, effect.reason)
         except Fenced:
@@ -253,10 +253,10 @@ class WorkerEffects:
         answers = self.watch.state(Decisions)
         runs = {each.run_id for each in live} - {""}
         branch = self.target()
-        fleet = self._on_target.known(fleet, units, self._landing_on, branch, answers, runs)
-        if self._on_target.is_unsure:
+        fleet = self._on_target.correct_fleet(fleet, units, self._landing_on, branch, answers, runs)
+        if self._on_target.has_suspects:
             self.watch.look()
-            fleet = self._on_target.known(
+            fleet = self._on_target.correct_fleet(
                 self.watch.state(Fleet), units, self._landing_on, branch, answers, runs
             )
         others = runs - {lease.run_id}
@@ -385,7 +385,7 @@ class WorkerEffects:
         return commit
 
     def _prove(self, doubtful: bool) -> None:
-        self.holding.prove(self.store, doubtful=doubtful)
+        self.holding.check(self.store, doubtful=doubtful)
 
     def _heed(self, lease: Lease) -> None:
         """Raise when a person has stopped the run: nothing of it is measured or landed any more."""

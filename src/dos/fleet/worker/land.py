@@ -104,7 +104,7 @@ def _measured(
             strays=measured.strays,
             accepted=measured.accepted,
             ending=ending,
-            unproven=measured.unproven,
+            why_not_shipped=measured.unproven,
             detail=measured.detail,
         )
     )

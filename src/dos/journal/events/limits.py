@@ -6,7 +6,7 @@ from msgspec import Struct, field
 
 from dos.journal.events.envelope import Fact
 from dos.journal.events.fleet import AgentEnded, IterationCommitted, RunStopped, WorkerReaped
-from dos.verify.baseline import Result
+from dos.verify.baseline import CheckResult
 
 
 class LimitHit(Fact, frozen=True, kw_only=True):
@@ -269,7 +269,7 @@ class BaselineStarted(Fact, frozen=True, kw_only=True):
     command: str
 
 
-class BaselineChecked(Result, Fact, frozen=True, kw_only=True):
+class BaselineChecked(CheckResult, Fact, frozen=True, kw_only=True):
     """What setup and test said of a tree that no agent has touched. It holds for this host, tree and commands."""
 
     kind = "baseline_checked"

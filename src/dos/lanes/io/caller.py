@@ -28,7 +28,7 @@ class Agent(Struct, frozen=True, kw_only=True):
         return f"the agent{of_lane}{of_run}"
 
 
-def recognise(workspace: Workspace | None, leases: Sequence[Lease]) -> Agent | None:
+def find_calling_agent(workspace: Workspace | None, leases: Sequence[Lease]) -> Agent | None:
     """The agent that this process belongs to; None for a person. `leases` are those of the workspace."""
     workers = [lease for lease in leases if lease.key_hash]
     if agent := _by_key(os.environ, workers, f"{KEY_VARIABLE} is set"):

@@ -13,7 +13,7 @@ from dos.errors import BadInput, GitFailed
 from dos.journal.store import Admit, Store
 from dos.lanes import admission, arbitrate, scope
 from dos.lanes.admission import KERNEL_FILES, Predicate
-from dos.lanes.arbitrate import Held
+from dos.lanes.arbitrate import LiveLease
 from dos.lanes.roster import Roster
 from dos.text import replace_undecodable
 from dos.world import World
@@ -21,7 +21,7 @@ from dos.world import World
 
 class ArbiterEvidence(Struct, frozen=True, kw_only=True):
     roster: Roster
-    live: tuple[Held, ...]
+    live: tuple[LiveLease, ...]
     predicates: tuple[Predicate, ...]
 
 
@@ -39,10 +39,12 @@ def arbiter_evidence(
     `instead` replaces the journal's leases and `beside` adds to them; `budgets` go before the configured ones.
     """
     if instead is not None:
-        live = arbitrate.held_from_json(instead)
+        live = arbitrate.live_leases_from_json(instead)
     else:
-        live = [arbitrate.held(lease) for lease in (journal or world.journal).leases(lapsed=False)]
-    live += [] if beside is None else arbitrate.held_from_json(beside)
+        live = [
+            arbitrate.live_lease(lease) for lease in (journal or world.journal).leases(lapsed=False)
+        ]
+    live += [] if beside is None else arbitrate.live_leases_from_json(beside)
     lanes = roster(world, config)
     return ArbiterEvidence(
         roster=structs.replace(lanes, budgets={**lanes.budgets, **(budgets or {})}),
@@ -114,7 +116,7 @@ def scope_evidence(
             "there is nothing to judge: no file, no --staged and no commits were named",
             hint="For example: dos scope-gate --lane api --staged",
         )
-    return scope.evidence_of_names(lane, touched, scope.tree_of(lane, roster(world, config)))
+    return scope.evidence_from_paths(lane, touched, scope.lane_tree(lane, roster(world, config)))
 
 
 def _commit(world: World, name: str) -> str:
@@ -132,7 +134,7 @@ def _workspace_path(world: World, file: str) -> str:
     place, path = world.workspace, PurePath(file)
     if path.is_relative_to(place.tree):
         return workspace_paths(world, [str(path.relative_to(place.tree))])[0]
-    return scope.normal(
+    return scope.normalize_path(
         str(path.relative_to(place.root)) if path.is_relative_to(place.root) else file
     )
 

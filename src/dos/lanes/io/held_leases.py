@@ -26,8 +26,8 @@ class LeaseRenewer(threading.Thread):
         lease: Lease,
         open_store: Callable[[], Store],
         *,
-        asked_at: float | None = None,
-        tell: threading.Event | None = None,
+        requested_at: float | None = None,
+        also_set: threading.Event | None = None,
         outlasts_outages: bool = False,
     ) -> None:
         """`tell` is set, too, when the lease is lost: for whoever waits for the first of several.
@@ -36,13 +36,15 @@ class LeaseRenewer(threading.Thread):
         does nothing meanwhile, and renews it before it does anything again.
         """
         super().__init__(name="lease-keeper", daemon=True)
-        self._tell = tell
+        self._tell = also_set
         self._outlasts_outages = outlasts_outages
         self.lost = threading.Event()
         self._lease = lease
         self._open_store = open_store
         self._done = threading.Event()
-        self._ends = (lease_seconds() if asked_at is None else asked_at) + lease.ttl_ms / 1000
+        self._ends = (
+            lease_seconds() if requested_at is None else requested_at
+        ) + lease.ttl_ms / 1000
 
     def stop(self) -> None:
         self._done.set()
@@ -105,15 +107,15 @@ class HeldLeases:
         self._some_lost = threading.Event()
         self.lanes: dict[int, Lease] = {}  # by fence; locks are none
 
-    def keep(self, lease: Lease, *, asked_at: float) -> None:
+    def add(self, lease: Lease, *, requested_at: float) -> None:
         """Also when it is said again: then its keeper is at it already."""
         if lease.fence in self._keepers:
             return
         keeper = LeaseRenewer(
             lease,
             self._open_store,
-            asked_at=asked_at,
-            tell=self._some_lost,
+            requested_at=requested_at,
+            also_set=self._some_lost,
             outlasts_outages=self._outlasts_outages,
         )
         keeper.start()
@@ -121,7 +123,7 @@ class HeldLeases:
         if not lease.is_lock:
             self.lanes[lease.fence] = lease
 
-    def let_go(self, fence: int) -> None:
+    def release(self, fence: int) -> None:
         self.lanes.pop(fence, None)
         if keeper := self._keepers.pop(fence, None):
             keeper.stop()
@@ -129,7 +131,7 @@ class HeldLeases:
         if any(keeper.lost.is_set() for keeper in self._keepers.values()):
             self._some_lost.set()
 
-    def prove(self, store: Store, *, doubtful: bool) -> None:
+    def check(self, store: Store, *, doubtful: bool) -> None:
         """Raise unless all of them are surely ours."""
         for keeper in self._keepers.values():
             keeper.check(store, doubtful=doubtful)
@@ -143,7 +145,7 @@ class HeldLeases:
 
     def close(self) -> None:
         for fence in list(self._keepers):
-            self.let_go(fence)
+            self.release(fence)
 
 
 def lease_request(

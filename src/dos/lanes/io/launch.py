@@ -38,9 +38,9 @@ def launch_evidence(
         )
     lane = declared or lane
     if leases is None:
-        live = [arbitrate.held(lease) for lease in world.journal.leases(lapsed=False)]
+        live = [arbitrate.live_lease(lease) for lease in world.journal.leases(lapsed=False)]
     else:
-        live = arbitrate.held_from_json(leases)
+        live = arbitrate.live_leases_from_json(leases)
     region = regions.region(tree) if tree else config.lane_region(lane)
     return launch_health.Evidence(
         lane=lane,
@@ -75,7 +75,7 @@ def _run(run_id: str, run: fleet.FleetRun) -> LaneRun:
     return LaneRun(
         label=f"{run_id}: {run.stop_reason} after {run.iterations} iterations, {run.landed} landed: {run.stop_detail}",
         shipped=run.landed > 0,
-        wants_mending=blocked and clears_by is ClearsBy.CODE_FIX,
+        needs_fix=blocked and clears_by is ClearsBy.CODE_FIX,
         cause=run.stop_reason if blocked else "",
         replan_clears=clears_by is ClearsBy.REPLAN,
     )

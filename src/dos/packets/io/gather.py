@@ -43,7 +43,7 @@ def gather(
     tried, now_ms = attempts.recorded_attempts(world), round(now.timestamp() * 1000)
     live = {lease.run_id for lease in world.journal.leases(lapsed=False)} - {""}
     names = [name for unit in units for name in (unit.name, *unit.depends)]
-    truths, state = landed.look(world, names, recorded, declared=units)
+    truths, state = landed.inspect_target(world, names, recorded, declared=units)
     inside = _within(scope, units, config, lane_of)
     found = []
     for unit in held_units.gated(units, state, fold.current(world.journal, Decisions)[0]):

@@ -51,7 +51,7 @@ def gather(world: World, happened: Iterable[Event]) -> list[str]:
                     ours.update(fact.commits)
                 case never:
                     assert_never(never)
-        ref = landed.target(world)
+        ref = landed.target_ref(world)
         if not begun or isinstance(ref, Unknown):
             return []
         said = git.run(

@@ -140,7 +140,7 @@ class Answers:
         )
 
     def _unseen(self, process: Process, seen: Seen, lane: str) -> str:
-        shown = on_target.as_shown(
+        shown = on_target.apply_shown_units(
             self.site.fleet, self.site.view(process).shown, self.site.decisions
         )
         now = self.fleets.workers.backlog(
@@ -152,7 +152,7 @@ class Answers:
 
     def _still_held(self, tick: Tick, answer: Answer, lane: str) -> str:
         """What the answer was to release, and holds the lane as it did before; empty: nothing."""
-        if any(each.question == answer.question.id for each in tick.fleet.waits.all()):
+        if any(each.question == answer.question.id for each in tick.fleet.waits.all_waits()):
             return "the question still holds something"
         seen = tick.seen
         if isinstance(answer.question, TextChanged):

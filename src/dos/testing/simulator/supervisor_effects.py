@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from msgspec import Struct, structs
 
 from dos import run_ids
-from dos.backlog.io.target import Shown
+from dos.backlog.io.target import ShownUnits
 from dos.baseline import gate
 from dos.baseline.gate import check_questions
 from dos.errors import Conflict
@@ -231,7 +231,7 @@ class FleetPerformers:
         return starts.system == host.name and not self.site.runs(starts.run_id)
 
     def _backlog(
-        self, lane: str, units: Sequence[Unit], state: folded.Fleet, shown: Shown, now_ms: int
+        self, lane: str, units: Sequence[Unit], state: folded.Fleet, shown: ShownUnits, now_ms: int
     ) -> effects.Backlog:
         """Surveyed anew only when something was said, written or is shown, or a unit's rest is over."""
         asked = self.site.offers, self.site.repository.target, shown, list(units)

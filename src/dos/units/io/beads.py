@@ -8,15 +8,15 @@ from msgspec import DecodeError, Struct, ValidationError, convert, json
 
 from dos.errors import BadInput
 from dos.units.markdown import fields
-from dos.units.unit import Claim, Problem, Trouble, Unit
+from dos.units.unit import PlanClaim, Problem, ProblemKind, Unit
 
 CLAIMS = {
-    "closed": Claim.SHIPPED,
-    "blocked": Claim.BLOCKED,
-    "deferred": Claim.BLOCKED,
-    "open": Claim.OPEN,
-    "in_progress": Claim.OPEN,
-    "hooked": Claim.OPEN,
+    "closed": PlanClaim.SHIPPED,
+    "blocked": PlanClaim.BLOCKED,
+    "deferred": PlanClaim.BLOCKED,
+    "open": PlanClaim.OPEN,
+    "in_progress": PlanClaim.OPEN,
+    "hooked": PlanClaim.OPEN,
 }
 GONE = ("tombstone", "pinned")
 NO_WORK = (
@@ -52,7 +52,7 @@ def read(root: Path, where: str) -> tuple[list[Unit], list[Problem]]:
         except OSError as error:
             problems.append(
                 Problem(
-                    kind=Trouble.UNREADABLE,
+                    kind=ProblemKind.UNREADABLE,
                     what=f"it cannot be read: {error.strerror}",
                     document=name,
                 )
@@ -89,7 +89,10 @@ def _read_line(
     except (DecodeError, ValidationError, RecursionError) as error:
         problems.append(
             Problem(
-                kind=Trouble.UNREADABLE, what=f"not an issue: {error}", document=name, line=number
+                kind=ProblemKind.UNREADABLE,
+                what=f"not an issue: {error}",
+                document=name,
+                line=number,
             )
         )
         return
@@ -98,7 +101,7 @@ def _read_line(
         if unit.unparseable:
             what = f"unit {unit.name}: {unit.unparseable}"
             problems.append(
-                Problem(kind=Trouble.KEY_MISTYPED, what=what, document=name, line=number)
+                Problem(kind=ProblemKind.KEY_MISTYPED, what=what, document=name, line=number)
             )
         yield issue.priority, unit
 
@@ -132,7 +135,7 @@ def _unit(issue: Issue, document: str, line: int) -> Unit:
         plan_class=said.get("class", "").strip(),
         gated=fields.stated_text(said, "gated"),
         soak_until=fields.stated_text(said, "soak"),
-        claimed=CLAIMS.get(issue.status, Claim.NONE),
+        claimed=CLAIMS.get(issue.status, PlanClaim.NONE),
         unparseable=slip,
         document=document,
         line=line,

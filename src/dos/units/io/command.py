@@ -9,14 +9,14 @@ from dos.errors import BadInput
 from dos.machine import commands
 from dos.text import quote
 from dos.units.markdown.fields import claim_of_status
-from dos.units.unit import Claim, Problem, Trouble, Unit
+from dos.units.unit import PlanClaim, Problem, ProblemKind, Unit
 from dos.unknown import Unknown
 
 SHOWN_LINES = 5  # of what it complained about
 NAME = "command"
 
 
-class Line(Struct, frozen=True, kw_only=True):
+class UnitLine(Struct, frozen=True, kw_only=True):
     """What a program says about a unit; more keys are let through."""
 
     id: str
@@ -39,7 +39,7 @@ def read(
 ) -> tuple[list[Unit], list[Problem]]:
     """The units in the order in which they were printed. A program that fails has printed nothing."""
     output = _printed(root, command, timeout_seconds)
-    decoder = json.Decoder(Line)
+    decoder = json.Decoder(UnitLine)
     units: list[Unit] = []
     problems: list[Problem] = []
     for number, line in enumerate(output.split(b"\n"), 1):
@@ -49,11 +49,13 @@ def read(
             units.append(_unit(decoder.decode(line), number))
         except (DecodeError, ValidationError, RecursionError, ValueError) as error:
             what = f"not a unit: {error}: {quote(line[:200].decode('utf-8', 'replace'))}"
-            problems.append(Problem(kind=Trouble.UNREADABLE, what=what, document=NAME, line=number))
+            problems.append(
+                Problem(kind=ProblemKind.UNREADABLE, what=what, document=NAME, line=number)
+            )
     return units, problems
 
 
-def _unit(line: Line, number: int) -> Unit:
+def _unit(line: UnitLine, number: int) -> Unit:
     plan, _, unit_id = line.id.rpartition("/")
     if not unit_id.strip():
         raise ValueError("its id is empty")
@@ -63,7 +65,7 @@ def _unit(line: Line, number: int) -> Unit:
         "plan": line.plan or plan or unit_id.rstrip("0123456789.").rstrip("-") or unit_id,
         "id": unit_id,
         "title": line.title or unit_id,
-        "claimed": claim_of_status(line.status) if line.status else Claim.NONE,
+        "claimed": claim_of_status(line.status) if line.status else PlanClaim.NONE,
     }
     return Unit(**known, document=NAME, line=number)
 

@@ -12,7 +12,7 @@ from dos.unknown import Unknown
 LARGEST_BYTES = 64_000_000
 
 
-def documents(root: Path, glob: str, skip: str = "") -> list[Path]:
+def plan_paths(root: Path, glob: str, skip: str = "") -> list[Path]:
     """The files under the root that the glob names, by their names; none of those in the folder to be skipped."""
     try:
         found = sorted(root.glob(glob))
@@ -30,7 +30,7 @@ def documents(root: Path, glob: str, skip: str = "") -> list[Path]:
     ]
 
 
-def read(
+def read_documents(
     root: Path,
     glob: str,
     grammar: Grammar = Grammar(),
@@ -40,7 +40,7 @@ def read(
 ) -> Iterator[Document | tuple[str, Unknown]]:
     """Each document; or its name, and why it could not be read. `texts` are all that count, whatever is on disk."""
     names = (
-        [str(path.relative_to(root)) for path in documents(root, glob, skip)]
+        [str(path.relative_to(root)) for path in plan_paths(root, glob, skip)]
         if texts is None
         else sorted(texts, key=Path)
     )

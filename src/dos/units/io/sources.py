@@ -16,7 +16,7 @@ from dos.errors import BadInput, RegionInvalid
 from dos.text import did_you_mean, quote
 from dos.units.io import documents
 from dos.units.portfolio import Portfolio, assemble
-from dos.units.unit import Claim, Problem, Trouble, Unit
+from dos.units.unit import PlanClaim, Problem, ProblemKind, Unit
 from dos.workspace import Workspace
 from dos.world import World
 
@@ -87,17 +87,17 @@ _BREAKS = frozenset(("&&", "||", ";", "|", "&"))
 def infeasible_units(root: Path, units: Sequence[Unit], config: Config) -> Iterator[Problem]:
     """Of units that are not claimed to be done: each with what can never be so."""
     for unit in units:
-        if unit.claimed == Claim.SHIPPED:
+        if unit.claimed == PlanClaim.SHIPPED:
             continue
         if outside := _outside(unit, config):
             lane = _lane(unit, config)
             what = f"unit {unit.name} names {', '.join(outside)}, which can never lie in its lane {lane!r}"
-            yield _problem(Trouble.PATHS_OUTSIDE_LANE, unit, what)
+            yield _problem(ProblemKind.PATHS_OUTSIDE_LANE, unit, what)
         if missing := _missing(root, unit.acceptance, config):
             what = (
                 f"unit {unit.name}: its acceptance starts {missing!r}, and there is no such program"
             )
-            yield _problem(Trouble.ACCEPTANCE_PROGRAM_MISSING, unit, what)
+            yield _problem(ProblemKind.ACCEPTANCE_PROGRAM_MISSING, unit, what)
 
 
 def _lane(unit: Unit, config: Config) -> str:
@@ -147,7 +147,7 @@ def _missing(root: Path, command: str, config: Config) -> str:
     return "" if (place if place.is_absolute() else root / place).exists() else program
 
 
-def _problem(kind: Trouble, unit: Unit, what: str) -> Problem:
+def _problem(kind: ProblemKind, unit: Unit, what: str) -> Problem:
     return Problem(kind=kind, what=what, document=unit.document, line=unit.line)
 
 
@@ -155,7 +155,7 @@ def read(
     workspace: Workspace,
     config: Config,
     *,
-    counted: bool = False,
+    include_counted: bool = False,
     texts: Mapping[str, str | None] | None = None,
 ) -> Portfolio:
     """Every unit of the workspace, in the order in which they should be offered, and what is wrong with them.
@@ -173,7 +173,7 @@ def read(
 
         units, problems = command.read(workspace.root, plans.command, plans.timeout_seconds)
     else:
-        units, problems = _documents(workspace, config, counted=counted, texts=texts)
+        units, problems = _documents(workspace, config, counted=include_counted, texts=texts)
     complete = [_completed(unit, config) for unit in units] if config.units else units
     return assemble(
         complete,
@@ -209,12 +209,12 @@ def _documents(
     problems: list[Problem] = []
     paths = config.paths  # packets show units too, and are no plans
     grammar = config.enumerate
-    for found in documents.read(
+    for found in documents.read_documents(
         workspace.root, paths.plans_glob, grammar, paths.next_packets, texts=texts
     ):
         if isinstance(found, tuple):
             name, unread = found
-            problems.append(Problem(kind=Trouble.UNREADABLE, what=unread.why, document=name))
+            problems.append(Problem(kind=ProblemKind.UNREADABLE, what=unread.why, document=name))
         else:
             units += [each.unit for each in found.declared] if counted else found.units
             problems += found.problems

@@ -42,7 +42,7 @@ class Field(NamedTuple):
     value: str
 
 
-class Mistyped(NamedTuple):
+class MistypedKey(NamedTuple):
     """A list item that begins with what is nearly the key of a field."""
 
     at: int
@@ -50,10 +50,10 @@ class Mistyped(NamedTuple):
     meant: str
 
 
-Mark = Heading | Item | Row | Field | Mistyped
+Mark = Heading | Item | Row | Field | MistypedKey
 
 
-def marks(lines: list[str], *, tables: bool) -> Iterator[Mark]:
+def find_marks(lines: list[str], *, tables: bool) -> Iterator[Mark]:
     header: list[str] = []
     table_since = -2  # the last line that belonged to a table
     for at, line in enumerate(lines):
@@ -94,7 +94,7 @@ def _item(at: int, indent: int, line: str, stripped: str) -> Iterator[Mark]:
     if stated := fields.parse_field(line):
         yield Field(at, indent, *stated)
     elif slip := fields.find_mistyped_key(line):
-        yield Mistyped(at, *slip)
+        yield MistypedKey(at, *slip)
     elif (found := _ITEM.match(stripped)) and (found["box"] or found["body"].startswith("**")):
         yield Item(at, indent, bool(found["box"]), found["body"])
 

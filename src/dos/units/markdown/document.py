@@ -6,14 +6,14 @@ from msgspec import Struct
 
 from dos.units.markdown import blocks, fields
 from dos.units.markdown.fields import claim_of_line, claim_of_status
-from dos.units.markdown.parse import COUNTED, HEADER, ITEM, NAMED, ROW, Found, Reading
+from dos.units.markdown.parse import COUNTED, HEADER, ITEM, NAMED, ROW, UnitDraft, UnitParser
 from dos.units.policy import Grammar
-from dos.units.unit import Claim, Problem, Trouble, Unit
+from dos.units.unit import PlanClaim, Problem, ProblemKind, Unit
 
 _SOURCES = (HEADER, COUNTED, ROW, ITEM)
 
 
-class Declared(Struct, frozen=True, kw_only=True):
+class Declaration(Struct, frozen=True, kw_only=True):
     """A unit, and how the document declares it."""
 
     unit: Unit
@@ -24,7 +24,7 @@ class Declared(Struct, frozen=True, kw_only=True):
 class Document(Struct, frozen=True, kw_only=True):
     name: str
     plan: str
-    declared: tuple[Declared, ...]
+    declared: tuple[Declaration, ...]
     style: str = (
         NAMED  # numbers and phases: nothing in it has an id, and its headings are only counted
     )
@@ -48,7 +48,7 @@ def read(
     """The units of a document. With a `series`, headings that only count are read as units of it."""
     shown = blocks.read_text(text)
     plan = shown.front.get("plan") or plan
-    reading = Reading(shown, plan=plan, document=document, grammar=grammar, asked=series)
+    reading = UnitParser(shown, plan=plan, document=document, grammar=grammar, asked=series)
     style = reading.find()
     others = frozenset(reading.by_id)
     problems = reading.problems
@@ -56,7 +56,7 @@ def read(
         line, what = shown.unclosed
         problem = f"{what} that begins here has no end, and hides what follows"
         problems.append(
-            Problem(kind=Trouble.NOT_CLOSED, what=problem, document=document, line=line)
+            Problem(kind=ProblemKind.NOT_CLOSED, what=problem, document=document, line=line)
         )
     return Document(
         name=document,
@@ -68,8 +68,8 @@ def read(
 
 
 def _declared(
-    found: Found, text: blocks.MarkdownText, document: str, others: frozenset[str]
-) -> Declared:
+    found: UnitDraft, text: blocks.MarkdownText, document: str, others: frozenset[str]
+) -> Declaration:
     stated, front = found.stated, text.front
     gated = fields.stated_text(stated, "gated") or _inherited(found, "gated")
     soak = fields.stated_text(stated, "soak") or _inherited(found, "soak")
@@ -94,34 +94,34 @@ def _declared(
         document=document,
         line=found.line,
     )
-    return Declared(
+    return Declaration(
         unit=unit, source="+".join(sorted(found.sources, key=_SOURCES.index)), stamp=stamp
     )
 
 
-def _claim(found: Found, others: frozenset[str], *, held: bool) -> tuple[Claim, str]:
+def _claim(found: UnitDraft, others: frozenset[str], *, held: bool) -> tuple[PlanClaim, str]:
     """What is claimed, and the line that says so when it is that the unit shipped."""
     said = [(claim_of_line(line, found.id, others), line) for line in found.own]
     for claim, line in said:
-        if claim is Claim.SHIPPED:
+        if claim is PlanClaim.SHIPPED:
             return claim, line
     status = found.stated.get("status", "")
-    claim = claim_of_status(status) if status else Claim.OPEN
-    if claim is Claim.SHIPPED:
+    claim = claim_of_status(status) if status else PlanClaim.OPEN
+    if claim is PlanClaim.SHIPPED:
         return claim, f"status: {status}"
-    if held or any(claim is Claim.BLOCKED for claim, _ in said):
-        return Claim.BLOCKED, ""
+    if held or any(claim is PlanClaim.BLOCKED for claim, _ in said):
+        return PlanClaim.BLOCKED, ""
     return claim, ""
 
 
-def _inherited(found: Found, name: str) -> str:
+def _inherited(found: UnitDraft, name: str) -> str:
     """A row or an item has what the unit around it has; a heading states its own."""
     return (
         "" if found.level or found.parent is None else fields.stated_text(found.parent.stated, name)
     )
 
 
-def _text(found: Found, text: blocks.MarkdownText) -> str:
+def _text(found: UnitDraft, text: blocks.MarkdownText) -> str:
     sections = (range(begin, end) for begin, end in found.sections)
     body = "\n".join(
         text.written[at] for section in sections for at in section if at not in found.taken

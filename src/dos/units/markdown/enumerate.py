@@ -6,9 +6,9 @@ from enum import StrEnum
 from msgspec import Struct
 
 from dos.units.markdown import document, fields, ids
-from dos.units.markdown.document import Declared
+from dos.units.markdown.document import Declaration
 from dos.units.policy import Grammar
-from dos.units.unit import Trouble
+from dos.units.unit import ProblemKind
 
 
 class ShippedBy(StrEnum):
@@ -58,7 +58,9 @@ def enumerate_units(
     """The units of one document in its order; of one series when it is named. It never raises."""
     series = series.strip().upper()
     read = document.read(text, plan=plan, grammar=grammar, series=series)
-    declared = [each for each in read.declared if not series or ids.belongs(each.unit.id, series)]
+    declared = [
+        each for each in read.declared if not series or ids.belongs_to_series(each.unit.id, series)
+    ]
     by_unit: dict[str, Entry] = {}
     for each in declared:
         by_unit.setdefault(each.unit.id, _entry(each, meta_shipped))
@@ -67,7 +69,7 @@ def enumerate_units(
     drift = [
         Drift(kind=DriftKind.UNPARSEABLE, detail=problem.what, span=(problem.line, problem.line))
         for problem in read.problems
-        if problem.kind is Trouble.NOT_CLOSED
+        if problem.kind is ProblemKind.NOT_CLOSED
     ]
     if "\0" in text:
         drift.append(
@@ -97,7 +99,7 @@ def enumerate_units(
     )
 
 
-def _entry(declared: Declared, meta_shipped: Collection[str]) -> Entry:
+def _entry(declared: Declaration, meta_shipped: Collection[str]) -> Entry:
     unit_id = declared.unit.id
     by, evidence = ShippedBy.NONE, ""
     if unit_id in meta_shipped:
@@ -113,7 +115,7 @@ def _entry(declared: Declared, meta_shipped: Collection[str]) -> Entry:
     )
 
 
-def _roll_up(by_unit: dict[str, Entry], declared: Sequence[Declared]) -> None:
+def _roll_up(by_unit: dict[str, Entry], declared: Sequence[Declaration]) -> None:
     """A unit whose children have all shipped has shipped, unless its own words say that something is left."""
     children: dict[str, list[str]] = {}
     for unit_id in by_unit:

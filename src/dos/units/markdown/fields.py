@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection, Iterable, Mapping
 
-from dos.units.unit import Claim
+from dos.units.unit import PlanClaim
 
 _NAMES = {
     "lane": "lane",
@@ -221,7 +221,7 @@ _NOT_DONE = re.compile(
     re.IGNORECASE,
 )
 _STATUS = {
-    Claim.SHIPPED: (
+    PlanClaim.SHIPPED: (
         "shipped",
         "done",
         "closed",
@@ -232,7 +232,7 @@ _STATUS = {
         "resolved",
         *MARKS,
     ),
-    Claim.BLOCKED: (
+    PlanClaim.BLOCKED: (
         "blocked",
         "gated",
         "deferred",
@@ -243,7 +243,7 @@ _STATUS = {
         "hold",
         "on hold",
     ),
-    Claim.OPEN: (
+    PlanClaim.OPEN: (
         "open",
         "todo",
         "active",
@@ -259,9 +259,9 @@ _STATUS = {
 STATUSES = {word: claim for claim, words in _STATUS.items() for word in words}
 
 
-def claim_of_line(line: str, own: str, others: frozenset[str]) -> Claim:
+def claim_of_line(line: str, own: str, others: frozenset[str]) -> PlanClaim:
     """The claim of one line. A clause that names another unit speaks about that one."""
-    found = Claim.OPEN
+    found = PlanClaim.OPEN
     if not _ANYTHING.search(line):
         return found
     for clause in _CLAUSE.split(line) if len(others) > 1 else (line,):
@@ -271,9 +271,9 @@ def claim_of_line(line: str, own: str, others: frozenset[str]) -> Claim:
         if (words & others) - {own}:
             continue
         if is_stamped(clause):
-            return Claim.SHIPPED
+            return PlanClaim.SHIPPED
         if _BLOCKED.search(clause):
-            found = Claim.BLOCKED
+            found = PlanClaim.BLOCKED
     return found
 
 
@@ -290,13 +290,13 @@ def _stamps(word: str, before: str) -> bool:
     return not _NEGATED.search(before) and (word.isupper() or not _IN_A_SENTENCE.search(before))
 
 
-def claim_of_status(word: str) -> Claim:
+def claim_of_status(word: str) -> PlanClaim:
     """What a `status:` says; no claim when nobody knows the word."""
     value = word.strip(" *_`.").lower()
     if value.startswith(("not ", "un")):
-        return Claim.OPEN
+        return PlanClaim.OPEN
     first = value.split(None, 1)[0].strip(",;:()") if value else ""
-    return STATUSES.get(value) or STATUSES.get(first) or Claim.NONE
+    return STATUSES.get(value) or STATUSES.get(first) or PlanClaim.NONE
 
 
 def says_not_done(text: str) -> bool:

@@ -49,7 +49,7 @@ class Lead(Struct, frozen=True, kw_only=True):
     is_range: bool = False
 
 
-def lead(text: str, known: Iterable[str] = (), asked: str = "") -> Lead | None:
+def parse_lead(text: str, known: Iterable[str] = (), asked: str = "") -> Lead | None:
     """The id that a text begins with.
 
     Where nothing tells it from the words after it, it has to belong to a series that is `known`. Of the series that
@@ -57,7 +57,7 @@ def lead(text: str, known: Iterable[str] = (), asked: str = "") -> Lead | None:
     """
     found = _LEAD.match(text[:LONGEST_LEAD])
     if not found:
-        return lead_of_series(text, known, asked)
+        return parse_series_lead(text, known, asked)
     title = text[found.end() :].strip()
     if "**" in text[: found.start("id")] and not found["undress"]:
         title = title.replace("**", "", 1)  # the end of the bold that began before the id
@@ -73,7 +73,7 @@ def lead(text: str, known: Iterable[str] = (), asked: str = "") -> Lead | None:
     )
 
 
-def lead_of_series(text: str, known: Iterable[str], asked: str = "") -> Lead | None:
+def parse_series_lead(text: str, known: Iterable[str], asked: str = "") -> Lead | None:
     head = text[:LONGEST_LEAD]
     before = _SERIES_LEAD.match(head)
     if before is None:
@@ -101,13 +101,13 @@ def lead_of_series(text: str, known: Iterable[str], asked: str = "") -> Lead | N
     return None
 
 
-def number(text: str) -> tuple[str, str] | None:
+def leading_number(text: str) -> tuple[str, str] | None:
     """The number that a heading begins with, and the rest; a year is no number of a unit."""
     found = _NUMBER.match(text[:LONGEST_LEAD])
     return (found["id"], text[found.end() :].strip(" \t—–-:")) if found else None
 
 
-def phase(text: str) -> tuple[str, str] | None:
+def leading_phase(text: str) -> tuple[str, str] | None:
     found = _PHASE.match(text[:LONGEST_LEAD])
     return (found["number"], text[found.end() :].strip(" \t—–-:.")) if found else None
 
@@ -116,12 +116,12 @@ def is_numbered(text: str) -> bool:
     return _NUMBERED.match(text[:LONGEST_LEAD]) is not None
 
 
-def belongs(unit_id: str, series: str) -> bool:
+def belongs_to_series(unit_id: str, series: str) -> bool:
     rest = unit_id[len(series) :]
     return unit_id.startswith(series) and bool(rest) and rest[0] != "_" and not rest[0].isalpha()
 
 
-def letters(unit_id: str) -> str:
+def series_of(unit_id: str) -> str:
     """The series that an id seems to belong to; empty for one that is a lone letter and a number."""
     found = _LETTERS.match(unit_id)
     return found[0] if found else ""

@@ -9,7 +9,7 @@ from msgspec import Struct, field, structs
 from dos.units.markdown import blocks, fields, ids
 from dos.units.markdown.ids import Lead
 from dos.units.policy import Grammar
-from dos.units.unit import Problem, Trouble
+from dos.units.unit import Problem, ProblemKind
 
 NAMED, NUMBERS, PHASES = "named", "numbers", "phases"
 HEADER, COUNTED, ROW, ITEM = "header", "generic-header", "table-row", "list-item"
@@ -20,7 +20,7 @@ _MARKED = re.compile(
 DEEPEST = 4  # units inside of units: each holds the text of those in it
 
 
-class Found(Struct, kw_only=True):
+class UnitDraft(Struct, kw_only=True):
     """A unit while its document is being read."""
 
     id: str
@@ -31,7 +31,7 @@ class Found(Struct, kw_only=True):
     level: int = 0  # of a heading; 0 for the others
     sources: list[str]
     own: list[str]  # its heading, rows and items, as they are written
-    parent: "Found | None" = None
+    parent: "UnitDraft | None" = None
     stated: dict[str, str] = field(default_factory=dict)
     sections: list[tuple[int, int]] = field(default_factory=list)
     taken: set[int] = field(default_factory=set)  # lines that state a field
@@ -39,7 +39,7 @@ class Found(Struct, kw_only=True):
     cells: list[str] = field(default_factory=list)  # what else its row says
 
 
-class Reading:
+class UnitParser:
     def __init__(
         self, text: blocks.MarkdownText, *, plan: str, document: str, grammar: Grammar, asked: str
     ) -> None:
@@ -50,10 +50,10 @@ class Reading:
             grammar,
             asked,
         )
-        self.marks = list(blocks.marks(text.visible, tables=grammar.scan_tables))
+        self.marks = list(blocks.find_marks(text.visible, tables=grammar.scan_tables))
         self.problems: list[Problem] = []
         self.leads = {
-            mark.at: ids.lead(mark.body)
+            mark.at: ids.parse_lead(mark.body)
             for mark in self.marks
             if isinstance(mark, blocks.Heading) and mark.level in grammar.heading_levels
         }
@@ -61,12 +61,14 @@ class Reading:
         self._begin()
 
     def _begin(self) -> None:
-        self.found: list[Found] = []
-        self.by_name: dict[tuple[str, str], Found] = {}
-        self.by_id: dict[str, Found] = {}
-        self.stack: list[Found] = []  # the headings above
-        self.items: list[tuple[Found, int]] = []  # the list items around, with the line after each
-        self.owner: Found | None = None  # whose section this is
+        self.found: list[UnitDraft] = []
+        self.by_name: dict[tuple[str, str], UnitDraft] = {}
+        self.by_id: dict[str, UnitDraft] = {}
+        self.stack: list[UnitDraft] = []  # the headings above
+        self.items: list[
+            tuple[UnitDraft, int]
+        ] = []  # the list items around, with the line after each
+        self.owner: UnitDraft | None = None  # whose section this is
         self.since = 0
         self.open_plan = ""
         self.unmarked: blocks.Heading | None = (
@@ -83,9 +85,9 @@ class Reading:
             if isinstance(mark, blocks.Row):
                 strong += [lead] if (lead := _first_cell(mark)) else []
             elif isinstance(mark, blocks.Item) and mark.boxed and not self.leads:
-                strong += [lead] if (lead := ids.lead(mark.body)) and lead.separated else []
+                strong += [lead] if (lead := ids.parse_lead(mark.body)) and lead.separated else []
         self.plans = {lead.plan for lead in strong if lead.plan}
-        known += [*self.plans, *(ids.letters(lead.id) for lead in strong)]
+        known += [*self.plans, *(ids.series_of(lead.id) for lead in strong)]
         return sorted(
             {series for series in known if series}, key=lambda series: (-len(series), series)
         )
@@ -98,14 +100,14 @@ class Reading:
                     self._heading(mark)
                 case blocks.Field():
                     self._field(mark)
-                case blocks.Mistyped():
+                case blocks.MistypedKey():
                     self._mistyped(mark)
                 case blocks.Item():
                     self._item(mark)
                 case blocks.Row():
                     self._row(mark)
         self._switch(None, ends=len(self.text.written))
-        if any(not self.asked or ids.belongs(each.id, self.asked) for each in self.found):
+        if any(not self.asked or ids.belongs_to_series(each.id, self.asked) for each in self.found):
             return NAMED
         return self._find_counted()
 
@@ -138,10 +140,12 @@ class Reading:
     def _heading(self, mark: blocks.Heading) -> None:
         lead = self.leads.get(mark.at)
         if mark.at in self.leads and not (lead and lead.separated):
-            lead = self._of_known_plan(ids.lead_of_series(mark.body, self.known, self.asked))
+            lead = self._of_known_plan(ids.parse_series_lead(mark.body, self.known, self.asked))
         if lead and lead.is_range:
             self._complain(
-                Trouble.RANGE, mark.at, f"the heading names several units at once: {mark.body[:80]}"
+                ProblemKind.RANGE,
+                mark.at,
+                f"the heading names several units at once: {mark.body[:80]}",
             )
             lead = None
         if lead is None and ids.is_numbered(mark.body):
@@ -154,16 +158,20 @@ class Reading:
         self._place_heading(mark, lead, HEADER)
 
     def _begins_with_new_id(self, mark: blocks.Heading) -> bool:
-        lead = ids.lead(f"{mark.body.partition(' ')[0]}:") if mark.at in self.leads else None
+        lead = ids.parse_lead(f"{mark.body.partition(' ')[0]}:") if mark.at in self.leads else None
         return lead is not None and not lead.is_range and lead.id not in self.by_id
 
     def _of_known_plan(self, lead: Lead | None) -> Lead | None:
         """An id that is recognised by its series belongs to the plan of that name, where the document has one."""
-        plan = next((plan for plan in self.plans if lead and ids.belongs(lead.id, plan)), "")
+        plan = next(
+            (plan for plan in self.plans if lead and ids.belongs_to_series(lead.id, plan)), ""
+        )
         return structs.replace(lead, plan=plan) if lead and plan else lead
 
     def _counted_heading(self, mark: blocks.Heading, style: str) -> None:
-        counted = ids.number(mark.body) if style == NUMBERS else ids.phase(mark.body)
+        counted = (
+            ids.leading_number(mark.body) if style == NUMBERS else ids.leading_phase(mark.body)
+        )
         lead = None
         if counted and mark.at in self.leads:
             prefix = "" if style == NUMBERS else self.asked or "Phase "
@@ -187,7 +195,7 @@ class Reading:
         self.stack.append(unit)
         self._bare_fields(unit, mark.at + 1)
 
-    def _bare_fields(self, unit: Found, at: int) -> None:
+    def _bare_fields(self, unit: UnitDraft, at: int) -> None:
         """Right below a heading a field needs no bullet."""
         visible = self.text.visible
         if at < len(visible) and not visible[at].strip():
@@ -198,7 +206,7 @@ class Reading:
             at += 1
 
     def _item(self, mark: blocks.Item) -> None:
-        lead = ids.lead(mark.body, self.known, self.asked)
+        lead = ids.parse_lead(mark.body, self.known, self.asked)
         if lead is None or lead.is_range:
             return
         # In a unit's own section a box is more often a thing to check than another unit.
@@ -228,13 +236,13 @@ class Reading:
     def _row(self, mark: blocks.Row) -> None:
         lead = _first_cell(mark)
         if lead is None and mark.cells:
-            lead = ids.lead(_bare(mark.cells[0]), self.known, self.asked)
+            lead = ids.parse_lead(_bare(mark.cells[0]), self.known, self.asked)
             lead = lead if lead and self._is_known(lead) else None
         if lead and not lead.is_range:
             self._declare_row(mark, lead)
 
     def _counted_row(self, mark: blocks.Row) -> None:
-        counted = ids.number(_bare(mark.cells[0]).strip("*`~ ")) if mark.cells else None
+        counted = ids.leading_number(_bare(mark.cells[0]).strip("*`~ ")) if mark.cells else None
         if counted:
             self._declare_row(mark, Lead(id=counted[0], title=counted[1]))
 
@@ -254,8 +262,8 @@ class Reading:
                 unit.cells.append(f"{head}: {cell}" if head else cell)
 
     def _declare(
-        self, lead: Lead, at: int, source: str, *, parent: Found | None, level: int = 0
-    ) -> Found | None:
+        self, lead: Lead, at: int, source: str, *, parent: UnitDraft | None, level: int = 0
+    ) -> UnitDraft | None:
         """The unit that a line declares; None for one more heading of a unit that has its heading."""
         plan = (
             lead.plan
@@ -279,7 +287,7 @@ class Reading:
             unit = other  # a row or an item came first, and did not say of which plan
         own = self.text.visible[at].strip()
         if unit is None:
-            unit = Found(
+            unit = UnitDraft(
                 id=lead.id, plan=plan, plan_said=bool(lead.plan), title=lead.title, line=at + 1, level=level,
                 sources=[source], own=[own], parent=parent,
             )  # fmt: skip
@@ -289,7 +297,7 @@ class Reading:
             return unit
         if level and unit.level:
             self._complain(
-                Trouble.DUPLICATE,
+                ProblemKind.DUPLICATE,
                 at,
                 f"unit {unit.plan}/{unit.id} has its heading in line {unit.line} already",
             )
@@ -315,17 +323,17 @@ class Reading:
         if self.unmarked and mark.name in fields.OF_UNITS_ALONE:
             name, _, title = self.unmarked.body.partition(" ")
             what = f"the heading states `{mark.name}:` and declares no unit; write `{name}: {title[:80]}`"
-            self._complain(Trouble.UNMARKED, self.unmarked.at, what)
+            self._complain(ProblemKind.UNMARKED, self.unmarked.at, what)
             self.unmarked = None
 
-    def _mistyped(self, mark: blocks.Mistyped) -> None:
+    def _mistyped(self, mark: blocks.MistypedKey) -> None:
         """Read as prose it would say nothing, and the unit would be worked on as if it stood nowhere."""
         if unit := self._around(mark.at):
             what = f"`{mark.word}:` is no key of a unit; did you mean `{mark.meant}:`?"
             unit.unparseable = unit.unparseable or f"{self.document}:{mark.at + 1}: {what}"
-            self._complain(Trouble.KEY_MISTYPED, mark.at, f"unit {unit.plan}/{unit.id}: {what}")
+            self._complain(ProblemKind.KEY_MISTYPED, mark.at, f"unit {unit.plan}/{unit.id}: {what}")
 
-    def _listed_below(self, unit: Found, mark: blocks.Field) -> str:
+    def _listed_below(self, unit: UnitDraft, mark: blocks.Field) -> str:
         values = []
         for at in range(mark.at + 1, len(self.text.visible)):
             line = self.text.visible[at]
@@ -336,13 +344,13 @@ class Reading:
             unit.taken.add(at)
         return ", ".join(values)
 
-    def _around(self, at: int) -> Found | None:
+    def _around(self, at: int) -> UnitDraft | None:
         """The unit whose lines these are: the innermost list item, else the heading."""
         while self.items and self.items[-1][1] <= at:
             self.items.pop()
         return self.items[-1][0] if self.items else self.owner
 
-    def _switch(self, owner: Found | None, *, ends: int, begins: int | None = None) -> None:
+    def _switch(self, owner: UnitDraft | None, *, ends: int, begins: int | None = None) -> None:
         if self.owner is owner:
             return
         if self.owner:
@@ -350,9 +358,11 @@ class Reading:
         self.owner, self.since = owner, ends if begins is None else begins
 
     def _is_known(self, lead: Lead) -> bool:
-        return lead.of_series or any(ids.belongs(lead.id, series) for series in self.known)
+        return lead.of_series or any(
+            ids.belongs_to_series(lead.id, series) for series in self.known
+        )
 
-    def _complain(self, kind: Trouble, at: int, what: str) -> None:
+    def _complain(self, kind: ProblemKind, at: int, what: str) -> None:
         self.problems.append(Problem(kind=kind, what=what, document=self.document, line=at + 1))
 
 
@@ -364,7 +374,7 @@ def _first_cell(mark: blocks.Row) -> Lead | None:
         or mark.header[0].strip("*` ").lower() not in fields.UNIT_COLUMNS
     ):
         return None
-    lead = ids.lead(f"{_bare(mark.cells[0]).strip('*`~ ')}:")
+    lead = ids.parse_lead(f"{_bare(mark.cells[0]).strip('*`~ ')}:")
     return lead if lead and lead.separated and not lead.title and not lead.is_range else None
 
 

@@ -14,21 +14,26 @@ from dos.text import printable_path
 from dos.verify import content, file_kinds, footprint, survival
 from dos.verify.file_kinds import Kind
 from dos.verify.footprint import Change, Scope
-from dos.verify.shipped import Seen
-from dos.verify.survival import Fate, File
+from dos.verify.shipped import CandidateCommit
+from dos.verify.survival import File, Survival
 
 LARGEST_TEXT = 8_000_000
 MOST_FOLDED = 20  # files that are looked into for what another one held
 LINK = 0o120000
 
 
-class Footprints:
+class FootprintReader:
     def __init__(self, git: Reader, objects: Objects, tip: Commit) -> None:
         self._git, self._objects, self._tip = git, objects, tip
 
-    def of(
-        self, seen: Seen, commit: Commit, parent: Commit | None, before: Scope, later: Scope
-    ) -> Seen:
+    def inspect(
+        self,
+        seen: CandidateCommit,
+        commit: Commit,
+        parent: Commit | None,
+        before: Scope,
+        later: Scope,
+    ) -> CandidateCommit:
         changed = [
             self._change(each)
             for each in changes.tree_changes(
@@ -43,7 +48,7 @@ class Footprints:
         seen = self._survived(seen, fates)
         return structs.replace(seen, looked_at=frozenset(fates.paths), is_walked=fates.is_walked)
 
-    def _survived(self, seen: Seen, fates: Fates) -> Seen:
+    def _survived(self, seen: CandidateCommit, fates: Fates) -> CandidateCommit:
         taken_by, files = "", []
         for file in seen.footprint.files:
             now, by = self._now(file, fates)
@@ -51,10 +56,10 @@ class Footprints:
             taken_by = taken_by or by
         verdict = survival.judge(files)
         seen = structs.replace(seen, survival=verdict)
-        if verdict.fate is Fate.LIVE:
+        if verdict.state is Survival.LIVE:
             return seen
         reverted = fates.reverted_by()
-        if verdict.fate is Fate.PARTIAL and not reverted:
+        if verdict.state is Survival.PARTIAL and not reverted:
             return seen
         by = reverted or taken_by or fates.last_touching(verdict.lost)
         return structs.replace(seen, is_reverted=bool(reverted), undone_by=by)
@@ -108,7 +113,7 @@ class Footprints:
             )
         if mode == f"{LINK:06o}" or len(raw) > LARGEST_TEXT or content.is_binary(raw):
             return [f"content {blob}"], False
-        return content.substance(path, content.decoded(raw)), True
+        return content.significant_lines(path, content.decode(raw)), True
 
 
 def _is_put_away(was: str, now: str) -> bool:

@@ -12,23 +12,25 @@ from dos.testwitness.io import recorded
 from dos.units.unit import Landing
 from dos.unknown import Unknown
 from dos.verify.io import verifier
-from dos.verify.shipped import Seen, Verdict
-from dos.verify.survival import Fate
+from dos.verify.shipped import CandidateCommit, Verdict
+from dos.verify.survival import Survival
 from dos.witness.belief import Answer as Effect
 from dos.witness.fact import Stance
 from dos.witness.io import ci
 from dos.world import World
 
 CI_STATUS = "ci_status"
-STANDING = (Fate.LIVE, Fate.PARTIAL)
+STANDING = (Survival.LIVE, Survival.PARTIAL)
 
 
-def vouched(
-    world: World, config: Config, unit: str, seen: Sequence[Seen], *, asks_ci: bool
-) -> tuple[Seen, ...]:
+def with_witnesses(
+    world: World, config: Config, unit: str, seen: Sequence[CandidateCommit], *, asks_ci: bool
+) -> tuple[CandidateCommit, ...]:
     """The same, with what others say of those that stand; the CI is asked about the newest of these alone."""
     standing = [
-        each for each in seen if each.survival and each.survival.fate in STANDING and each.is_merged
+        each
+        for each in seen
+        if each.survival and each.survival.state in STANDING and each.is_merged
     ]
     found = {each.sha: _witnessed(world, unit, each) for each in standing}
     if standing and asks_ci and CI_STATUS in (config.verify.non_git_oracle, _required(config)):
@@ -41,7 +43,7 @@ def _required(config: Config) -> str:
     return CI_STATUS if config.verify.ci == "require" else ""
 
 
-def _witnessed(world: World, unit: str, seen: Seen) -> Seen:
+def _witnessed(world: World, unit: str, seen: CandidateCommit) -> CandidateCommit:
     own: list[Checked] = []
     others: list[Checked] = []
     for receipt in find.for_commit(world, seen.sha, unit):
@@ -70,7 +72,7 @@ def _key(receipt: Checked) -> str:
     return receipt.receipt.key_id if receipt.receipt else ""
 
 
-def _checked_by_ci(world: World, config: Config, seen: Seen) -> Seen:
+def _checked_by_ci(world: World, config: Config, seen: CandidateCommit) -> CandidateCommit:
     reading = ci.gather(
         world.workspace, config.ci, seen.sha, repo_url=world.git.remote(), committed=True
     )
@@ -85,7 +87,7 @@ class Proof(Struct, frozen=True, kw_only=True):
     receipt: Checked | None  # the newest that holds, else the newest
 
 
-def gather(world: World, landed: Iterable[Landing]) -> dict[Landing, Proof]:
+def landing_proofs(world: World, landed: Iterable[Landing]) -> dict[Landing, Proof]:
     """History is read once for each branch."""
     by_branch: dict[str, list[Landing]] = {}
     for each in dict.fromkeys(landed):

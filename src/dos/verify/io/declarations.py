@@ -17,7 +17,7 @@ from dos.units.policy import Grammar
 from dos.units.unit import Unit
 from dos.verify import content
 from dos.verify.footprint import Purpose, Scope
-from dos.verify.naming import Name
+from dos.verify.naming import UnitName
 from dos.workspace import Workspace
 
 LARGEST_DOCUMENT = 4_000_000
@@ -36,19 +36,19 @@ class Declarations:
         self._listed: dict[tuple[str, str], list[tuple[str, str]]] = {}
         self._scopes: dict[tuple[str, str, str], Scope] = {}
 
-    def of(self, tree: str, name: Name) -> Scope:
+    def scope_for(self, tree: str, name: UnitName) -> Scope:
         """What a tree says about a unit; nothing when it says nothing."""
         key = tree, name.plan, name.phase
         if key not in self._scopes:
             self._scopes[key] = self._of(tree, name)
         return self._scopes[key]
 
-    def _of(self, tree: str, name: Name) -> Scope:
+    def _of(self, tree: str, name: UnitName) -> Scope:
         written = {key.casefold(): unit for key, unit in self.config(tree).units.items()}
         own = [
             spelling
             for spelling in name.spellings
-            if name.holds_series(spelling) or spelling == name.phase
+            if name.contains_plan(spelling) or spelling == name.phase
         ]
         for form in (*(f"{name.plan}/{spelling}" for spelling in name.spellings), *own):
             if (found := written.get(form.casefold())) is not None:
@@ -65,7 +65,7 @@ class Declarations:
         if entry is None or entry.is_tree:
             return Config()
         if entry.sha not in self._configs:
-            text = content.decoded(self._objects.blob(entry.sha) or b"")
+            text = content.decode(self._objects.blob(entry.sha) or b"")
             self._configs[entry.sha] = parse(text, Path("dos.toml"), lenient=True).config
         return self._configs[entry.sha]
 
@@ -85,7 +85,7 @@ class Declarations:
         """A file of a tree by its path from the workspace's root; empty when there is none."""
         entry = self._objects.at(tree, self._folder(tree) + path)
         return (
-            content.decoded(self._objects.blob(entry.sha) or b"")
+            content.decode(self._objects.blob(entry.sha) or b"")
             if entry and not entry.is_tree
             else ""
         )
@@ -117,7 +117,7 @@ class Declarations:
         ]
         return list({unit.name: unit for unit in reversed(found)}.values())[::-1]
 
-    def _units(self, tree: str, name: Name) -> Iterator[Unit]:
+    def _units(self, tree: str, name: UnitName) -> Iterator[Unit]:
         spellings = dict.fromkeys(spelling.casefold() for spelling in name.spellings)
         for path, sha in self.documents(tree):
             text = self._text(sha)[1]
@@ -127,7 +127,9 @@ class Declarations:
                 declared = self._by_id(path, sha)
                 found = (each for spelling in spellings for each in declared.get(spelling, ()))
                 yield from (
-                    unit for _, unit in sorted(found, key=_place) if name.is_of(unit.plan, unit.id)
+                    unit
+                    for _, unit in sorted(found, key=_place)
+                    if name.is_declared_as(unit.plan, unit.id)
                 )
 
     def _by_id(self, path: str, sha: str) -> dict[str, list[tuple[int, Unit]]]:
@@ -145,7 +147,7 @@ class Declarations:
 
     def _text(self, sha: str) -> tuple[str, str]:
         if sha not in self._texts:
-            text = content.decoded((self._objects.blob(sha) or b"")[:LARGEST_DOCUMENT])
+            text = content.decode((self._objects.blob(sha) or b"")[:LARGEST_DOCUMENT])
             self._texts[sha] = text, text.casefold()
         return self._texts[sha]
 

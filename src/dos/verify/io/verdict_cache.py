@@ -7,7 +7,7 @@ from msgspec import Struct
 from dos.git import log
 from dos.git.message_index import Needles
 from dos.git.objects import Objects
-from dos.verify.io.verifier import Ask, Look
+from dos.verify.io.verifier import Ask, Verifier
 from dos.verify.naming import words
 from dos.verify.policy import Policy
 from dos.verify.shipped import Evidence, Verdict, judge
@@ -46,7 +46,7 @@ class _Grown(Struct, frozen=True, kw_only=True):
         )
 
 
-class Memory:
+class VerdictCache:
     """Of one branch. A new one knows nothing, and looks at everything."""
 
     def __init__(self) -> None:
@@ -54,11 +54,13 @@ class Memory:
 
     def forget(self) -> None:
         self.tip = ""  # the commit at which it looked
-        self.holds: dict[str, bool] = {}  # whether that has a commit: of those that were asked for
-        self.named: dict[
+        self.contains: dict[
+            str, bool
+        ] = {}  # whether that has a commit: of those that were asked for
+        self.shipped_commits: dict[
             str, str
         ] = {}  # unit -> the commit that git shows it by, whoever made that
-        self.vouched: set[tuple[str, str]] = (
+        self.receipted: set[tuple[str, str]] = (
             set()
         )  # units with the commits whose receipts were found good
         self._surroundings: object = None
@@ -67,7 +69,7 @@ class Memory:
     def verify(self, world: World, names: Collection[str], ref: str) -> dict[str, Verdict]:
         """The verdict on each unit by its name, as git alone shows it."""
         with Objects(world.git) as objects:
-            look = Look(world, objects, Ask(ref=ref, is_vouched=False))
+            look = Verifier(world, objects, Ask(ref=ref, is_vouched=False))
             surroundings = look.surroundings
             grown = self._grown(look) if self.tip and surroundings == self._surroundings else None
             known: dict[str, _Unit] = {}
@@ -75,16 +77,18 @@ class Memory:
                 kept = ((name, self._units[name]) for name in names if name in self._units)
                 known = {name: unit for name, unit in kept if not grown.changes(unit)}
             again = [name for name in names if name not in known]
-            found, policy = look.at([_unit(name) for name in again]) if again else ([], Policy())
+            found, policy = (
+                look.gather_evidence([_unit(name) for name in again]) if again else ([], Policy())
+            )
             units = known | {
                 name: _remembered(seen, judge(seen, policy), look.needles(_unit(name)))
                 for name, seen in zip(again, found, strict=True)
             }
-        self.holds = self.holds | dict.fromkeys(grown.commits, True) if grown else {}
+        self.contains = self.contains | dict.fromkeys(grown.commits, True) if grown else {}
         self.tip, self._surroundings, self._units = look.tip.sha, surroundings, units
         return {name: units[name].verdict for name in names}
 
-    def _grown(self, look: Look) -> _Grown | None:
+    def _grown(self, look: Verifier) -> _Grown | None:
         """What came since the last look; None when that is too much, or the branch did not go on from there."""
         if look.objects.commit(self.tip) is None:
             return None
@@ -113,7 +117,7 @@ def _remembered(seen: Evidence, verdict: Verdict, needles: Needles) -> _Unit:
     return _Unit(
         verdict=verdict,
         needles=needles,
-        looked_at=frozenset[str]().union(*(each.looked_at for each in seen.seen)),
-        is_walked=any(each.is_walked for each in seen.seen),
-        is_unreadable=any(each.unreadable for each in seen.seen),
+        looked_at=frozenset[str]().union(*(each.looked_at for each in seen.commits)),
+        is_walked=any(each.is_walked for each in seen.commits),
+        is_unreadable=any(each.unreadable for each in seen.commits),
     )

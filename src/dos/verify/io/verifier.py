@@ -19,12 +19,12 @@ from dos.receipts.io import notes
 from dos.text import quote
 from dos.verify.footprint import Scope
 from dos.verify.io import registry
-from dos.verify.io.commit_footprint import Footprints
+from dos.verify.io.commit_footprint import FootprintReader
 from dos.verify.io.declarations import Declarations
 from dos.verify.mentions import names_some_unit
-from dos.verify.naming import Message, Name, Naming, Rung
+from dos.verify.naming import Message, Naming, Rung, UnitName
 from dos.verify.policy import Policy
-from dos.verify.shipped import Evidence, Seen, Verdict, judge
+from dos.verify.shipped import CandidateCommit, Evidence, Verdict, judge
 from dos.world import World
 
 MOST_CANDIDATES = 64  # that are looked into, from the newest; the others only named it again
@@ -65,11 +65,11 @@ def gather(
     with Objects(world.git) as objects:
         if ask.ref == "HEAD" and objects.commit("HEAD") is None and objects.is_unborn():
             return [_blank(unit, ask) for unit in units or ()], Policy()
-        look = Look(world, objects, ask)
-        return look.at(look.all_units() if units is None else units, progress)
+        look = Verifier(world, objects, ask)
+        return look.gather_evidence(look.all_units() if units is None else units, progress)
 
 
-class Look:
+class Verifier:
     """One look at a history, for any number of units: the answer about one does not depend on the others."""
 
     def __init__(self, world: World, objects: Objects, ask: Ask) -> None:
@@ -83,7 +83,7 @@ class Look:
         )
         self.declarations = Declarations(objects, self.workspace, self.config)
         self.stamp = self.config.stamp
-        self.footprints = Footprints(self.git, objects, self.judged_at)
+        self.footprints = FootprintReader(self.git, objects, self.judged_at)
         self.limits = tuple(_limits(world, objects, self.tip))
         self.is_dirty = _is_dirty(self.workspace.root, self.config)
 
@@ -111,13 +111,13 @@ class Look:
 
     def needles(self, unit: tuple[str, str]) -> message_index.Needles:
         """What a message holds that names the unit."""
-        name = Name(*unit, self.stamp)
+        name = UnitName(*unit, self.stamp)
         return name.needles() if name.plan and name.phase else []
 
-    def at(
+    def gather_evidence(
         self, units: Units, progress: Callable[[int], None] | None = None
     ) -> tuple[list[Evidence], Policy]:
-        names = [Name(plan, phase, self.stamp) for plan, phase in units]
+        names = [UnitName(plan, phase, self.stamp) for plan, phase in units]
         found = message_index.find(
             self.git,
             self.tip.sha,
@@ -134,7 +134,9 @@ class Look:
         )
         return [self._evidence(name, shas) for name, shas in zip(names, found, strict=True)], policy
 
-    def _vouched(self, name: Name, seen: tuple[Seen, ...]) -> tuple[Seen, ...]:
+    def _vouched(
+        self, name: UnitName, seen: tuple[CandidateCommit, ...]
+    ) -> tuple[CandidateCommit, ...]:
         """With what others say of it, where there are others at all."""
         has_journal = embedded_path(self.world.config.store.url, self.workspace.state)
         if not self.ask.is_vouched or (
@@ -145,11 +147,11 @@ class Look:
             return seen
         from dos.verify.io import corroborate
 
-        return corroborate.vouched(
+        return corroborate.with_witnesses(
             self.world, self.config, f"{name.plan}/{name.phase}", seen, asks_ci=self.ask.asks_ci
         )
 
-    def _evidence(self, name: Name, shas: Sequence[str]) -> Evidence:
+    def _evidence(self, name: UnitName, shas: Sequence[str]) -> Evidence:
         named = self._named(name, shas)
         unbacked = "" if self.ask.since else self._registered(name, named)
         merged = {commit.sha for commit, _ in named}
@@ -160,7 +162,7 @@ class Look:
             plan=name.plan,
             phase=name.phase,
             ref=self.ask.merged_into or self.ask.ref,
-            seen=self._vouched(name, seen),
+            commits=self._vouched(name, seen),
             limits=self.limits,
             soaking=registry.is_soaking(
                 self._kept_text(self.config.paths.soaks_index), name.plan, name.phase
@@ -168,14 +170,14 @@ class Look:
             registry_unbacked=unbacked,
             config_dirty=self.is_dirty,
             replaced=not named and files.has_replacements(self.workspace),
-            expected=self.declarations.of(self.judged_at.tree, name).expected,
+            expected=self.declarations.scope_for(self.judged_at.tree, name).expected,
         )
 
     def _looked_into(
-        self, name: Name, named: list[tuple[Commit, Naming]], merged: set[str]
-    ) -> tuple[Seen, ...]:
+        self, name: UnitName, named: list[tuple[Commit, Naming]], merged: set[str]
+    ) -> tuple[CandidateCommit, ...]:
         """The newest, and on until one of them stands."""
-        seen: list[Seen] = []
+        seen: list[CandidateCommit] = []
         for pair in named:
             if len(seen) >= MOST_CANDIDATES and any(
                 each.survival and each.survival.kept for each in seen
@@ -184,17 +186,17 @@ class Look:
             seen.append(self._seen(name, *pair, is_merged=pair[0].sha in merged))
         return tuple(seen)
 
-    def _named(self, name: Name, shas: Sequence[str]) -> list[tuple[Commit, Naming]]:
+    def _named(self, name: UnitName, shas: Sequence[str]) -> list[tuple[Commit, Naming]]:
         """The commits that name the unit, newest first: the index only says where to look."""
         found = {}
         for commit in filter(None, map(self.objects.commit, shas)):
-            naming = name.named_by(Message.of(commit.message))
+            naming = name.find_in(Message.parse(commit.message))
             if naming is not None:
                 found[commit.sha] = commit, naming
         times = {sha: commit.committed for sha, (commit, _) in found.items()}
         return [found[sha] for sha in log.newest_first(self.git, times)]
 
-    def _registered(self, name: Name, named: list[tuple[Commit, Naming]]) -> str:
+    def _registered(self, name: UnitName, named: list[tuple[Commit, Naming]]) -> str:
         """A registry points at commits: one that is part of this history is looked at like any other."""
         file = self.config.paths.execution_state
         rows = [row for row in registry.done_rows(self._kept_text(file)) if _is_about(row, name)]
@@ -210,10 +212,12 @@ class Look:
             return ""
         return f"{file} calls it done, and names no commit of this history" if rows else ""
 
-    def _seen(self, name: Name, commit: Commit, naming: Naming, *, is_merged: bool) -> Seen:
-        seen = Seen(
+    def _seen(
+        self, name: UnitName, commit: Commit, naming: Naming, *, is_merged: bool
+    ) -> CandidateCommit:
+        seen = CandidateCommit(
             sha=commit.sha,
-            summary=Message.of(commit.message).subject,
+            summary=Message.parse(commit.message).subject,
             naming=naming,
             is_merged=is_merged,
         )
@@ -223,13 +227,13 @@ class Look:
                 return structs.replace(
                     seen, unreadable="its parent is not here: the history is cut off"
                 )
-            before = self.declarations.of(parent.tree, name) if parent else Scope()
-            now = self.declarations.of(self.judged_at.tree, name)
+            before = self.declarations.scope_for(parent.tree, name) if parent else Scope()
+            now = self.declarations.scope_for(self.judged_at.tree, name)
             if naming.negated and naming.negated in f"{before.title} {now.title}".casefold():
                 seen = structs.replace(
                     seen, naming=structs.replace(naming, negated="")
                 )  # that is what it is about
-            return self.footprints.of(seen, commit, parent, before, now)
+            return self.footprints.inspect(seen, commit, parent, before, now)
         except GitFailed as error:  # what cannot be read of one commit says nothing of the others
             return structs.replace(seen, unreadable=error.message)
 
@@ -256,7 +260,7 @@ def _commit(objects: Objects, ref: str) -> Commit:
     return found
 
 
-def _is_about(row: registry.Row, name: Name) -> bool:
+def _is_about(row: registry.Row, name: UnitName) -> bool:
     return (row.plan.casefold(), row.phase.casefold()) == (
         name.plan.casefold(),
         name.phase.casefold(),

@@ -172,12 +172,12 @@ def answer_not_looked_at(simulation: "Simulation", patches: Patches) -> None:
 
 def undone_stays_undone(simulation: "Simulation", patches: Patches) -> None:
     """Somebody wants a unit done again that was reverted, and nobody is offered it."""
-    as_shown = target.as_shown
+    as_shown = target.apply_shown_units
 
-    def without_answers(fleet: Fleet, shown: target.Shown, answers: Decisions) -> Fleet:
+    def without_answers(fleet: Fleet, shown: target.ShownUnits, answers: Decisions) -> Fleet:
         return as_shown(fleet, shown, Decisions())
 
-    patches.enter_context(patch.object(target, "as_shown", without_answers))
+    patches.enter_context(patch.object(target, "apply_shown_units", without_answers))
 
 
 def kept_commit_disputed(simulation: "Simulation", patches: Patches) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 
 from dos.backlog.io import landed, target
 from dos.backlog.io.landed import Landed, NotLanded, Truth
-from dos.backlog.io.target import Shown
+from dos.backlog.io.target import ShownUnits
 from dos.fleet.incidents import ClaimWatch
 from dos.fleet.state.fleet import Fleet
 from dos.fleet.state.fleet import Unit as Seen
@@ -24,7 +24,7 @@ class BranchView:
         self._repository = repository
         self._watch = ClaimWatch(TARGET) if is_watched else None
         self.incidents: list[IncidentFound] = []  # of the last look, and not in the journal then
-        self.shown: Shown = {}  # at the last look
+        self.shown: ShownUnits = {}  # at the last look
 
     @property
     def is_unsure(self) -> bool:
@@ -47,10 +47,10 @@ class BranchView:
         self.shown = {}
         for name, truth in truths.items():
             before = fleet.units.get(name, Seen())
-            seen = landed.corrected(before, truth)
+            seen = landed.corrected_by_git(before, truth)
             if seen and name not in suspects:
                 self.shown[name] = before.landed, seen
-        return target.as_shown(fleet, self.shown, answers) if self.shown else fleet
+        return target.apply_shown_units(fleet, self.shown, answers) if self.shown else fleet
 
     def _truths(self, fleet: Fleet) -> dict[str, Truth]:
         """Of the units about which the branch may say something else than the journal."""
@@ -65,5 +65,5 @@ class BranchView:
                 found[unit] = NotLanded(f"a person reverted {commit}", is_claimed=True)
         if self._watch:
             disputed = {commit for each in self.incidents for commit in each.commits}
-            found |= landed.by_agents(named, fleet, disputed)
+            found |= landed.truths_of_agent_commits(named, fleet, disputed)
         return found

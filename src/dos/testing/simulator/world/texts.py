@@ -119,7 +119,7 @@ class HostTexts:
 def portfolio(text: str) -> Portfolio:
     """The units that a plan declares, by the product's grammar."""
     units: list[Unit] = []
-    for found in documents.read(Path(), "", texts={PLAN: text}):
+    for found in documents.read_documents(Path(), "", texts={PLAN: text}):
         assert not isinstance(found, tuple), found
         units += found.units
     return assemble(units)
