@@ -21,7 +21,7 @@ from dos.machine import process as processes
 from dos.questions import state
 from dos.questions.state import Decisions
 from dos.report import event_lines as story
-from dos.report.event_lines import tell
+from dos.report.event_lines import event_line
 from dos.workspace import find
 from dos.world import World, open_journal
 
@@ -103,7 +103,9 @@ def test_setup_and_test_run_in_a_fresh_tree_and_a_restart_on_the_same_tree_costs
         "there is no program here that could be emptied"
     )
     story = [
-        line.text for event in World(repository.root).journal.events() if (line := tell(event))
+        line.text
+        for event in World(repository.root).journal.events()
+        if (line := event_line(event))
     ]
     assert any(
         "passes on main" in text and "there is no source file to empty" in text for text in story
@@ -165,7 +167,7 @@ def test_an_acceptance_command_that_cannot_run_is_told_before_an_agent_is_paid_a
     told = [
         line.text
         for event in World(repository.root).journal.events()
-        if (line := story.tell(event))
+        if (line := story.event_line(event))
     ]
     assert any("the acceptance command of DEMO/A2 cannot run: " in line for line in told), (
         "`dos up` prints it"

@@ -2,8 +2,8 @@
 
 import pytest
 
-from dos.cli import catalogue
 from dos.loop import tokens
+from dos.verbs import catalog
 from dos.verbs.table import ANYONE, GROUPS, VERBS
 
 FAMILIES = sorted(
@@ -14,7 +14,7 @@ FAMILIES = sorted(
 @pytest.mark.parametrize("name", VERBS)
 def test_every_verb_explains_itself(name, dos):
     verb = VERBS[name]
-    module = catalogue.module(verb)
+    module = catalog.load_module(verb)
     assert verb.summary and verb.group in GROUPS
     assert module.__doc__ and module.EXITS and 0 in module.EXITS.values()
     answer = dos(*name.split(), "--help")
@@ -64,15 +64,19 @@ def test_exit_codes_are_those_of_every_verb(dos):
 def test_the_exit_codes_are_read_as_the_verb_has_them(name):
     verb = VERBS[name]
     refused = {} if verb.allowed == ANYONE else {"not_permitted": 77}  # to agents of the fleet
-    assert catalogue.exits(verb) == {**catalogue.module(verb).EXITS, **refused, "contract_error": 2}
+    assert catalog.exit_codes(verb) == {
+        **catalog.load_module(verb).EXITS,
+        **refused,
+        "contract_error": 2,
+    }
 
 
 def test_the_scope_gate_lists_what_its_verdict_can_be():
     from dos.lanes.scope import EXIT_CODES
 
-    assert {answer.value: code for answer, code in EXIT_CODES.items()}.items() <= catalogue.exits(
-        VERBS["scope-gate"]
-    ).items()
+    assert {
+        answer.value: code for answer, code in EXIT_CODES.items()
+    }.items() <= catalog.exit_codes(VERBS["scope-gate"]).items()
 
 
 @pytest.mark.parametrize(

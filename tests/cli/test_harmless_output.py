@@ -8,12 +8,12 @@ from msgspec import json
 from test_terminal import at_a_terminal
 
 from dos import workspace as places
-from dos.cli import catalogue
 from dos.doctor import view
 from dos.journal.events.fleet import LaneFailed, RunStopped, WorkSalvaged
 from dos.journal.events.lanes import LeaseRefused
 from dos.lease import Request
 from dos.regions import region
+from dos.verbs import catalog
 from dos.verbs.context import escape_control_characters
 from dos.verbs.table import VERBS
 from dos.world import open_journal
@@ -63,7 +63,7 @@ ASKED = [
         name.split()
         for name, verb in VERBS.items()
         if name not in ("up", "init", "down", "simulate")
-        and not any(field.required for field in catalogue.arguments(verb))
+        and not any(field.required for field in catalog.arguments(verb))
     ),
     ["arbitrate", "--lane", "api", "--exact", "--explain"],
     ["lease-lane", "acquire", "--lane", "api", "--owner", "B"],

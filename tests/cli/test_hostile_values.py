@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from dos.cli import catalogue
+from dos.verbs import catalog
 from dos.verbs.table import VERBS
 
 # No path of a real file elsewhere: some of these options write.
@@ -81,7 +81,7 @@ BESIDE = {
 TRIED = [
     (name, field)
     for name, verb in VERBS.items()
-    for field in catalogue.arguments(verb)
+    for field in catalog.arguments(verb)
     if field.type is not bool
 ]  # fmt: skip
 PYTHONISMS = re.compile(
@@ -94,7 +94,7 @@ CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\u
 def words(name, field, value):
     """The verb with one of its options set to the value, and whatever else it cannot do without."""
     beside = BESIDE.get(name, {})
-    places = [each for each in catalogue.arguments(VERBS[name]) if each.option.positional]
+    places = [each for each in catalog.arguments(VERBS[name]) if each.option.positional]
     flags = [
         flag if given is None else f"{flag}={given}"
         for flag, given in beside.items()
@@ -127,7 +127,7 @@ def busy(dos, workspace):
     ("name", "field"), TRIED, ids=[f"{name} {field.label}" for name, field in TRIED]
 )
 def test_no_value_of_any_option_gets_more_than_a_clear_answer(busy, name, field):
-    codes = catalogue.exits(VERBS[name]).values()
+    codes = catalog.exit_codes(VERBS[name]).values()
     for value in NUMBERS if field.type in (int, float) else TEXTS:
         answer = busy(*words(name, field, value))
         assert answer.code in codes, (value, answer)

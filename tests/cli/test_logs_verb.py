@@ -12,7 +12,7 @@ from fleet_scenes import OTHER, RUN, journal, log, work
 from patience import PATIENCE
 
 from dos.agents.adapter import Activity, Ending, Waiting
-from dos.report import agent_log
+from dos.report import event_lines
 
 
 @pytest.fixture
@@ -120,14 +120,14 @@ def test_where_another_host_works_it_says_which(dos, workspace, monkeypatch):
     ],
 )
 def test_what_is_heard_is_told_in_words(heard, told):
-    assert [(said.kind, said.text) for said in agent_log.said("{}", heard)] == told
+    assert [(said.kind, said.text) for said in event_lines.agent_lines("{}", heard)] == told
 
 
 @pytest.mark.parametrize(
     ("line", "told"), [("plain words", ["plain words"]), ('{"a": 1}', []), ("  ", []), ("", [])]
 )
 def test_a_line_that_nobody_understands_is_shown_unless_it_is_for_programs(line, told):
-    assert [said.text for said in agent_log.said(line, ())] == told
+    assert [said.text for said in event_lines.agent_lines(line, ())] == told
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from dos.cli import catalogue, reference
+from dos.cli import reference
+from dos.verbs import catalog
 from dos.verbs.table import VERBS
 
 COMMITTED = Path(__file__).parents[2] / "docs" / "reference.md"
@@ -21,7 +22,9 @@ def test_every_verb_flag_and_exit_code_is_on_the_page():
         assert section, verb.name
         assert all(
             field.flag in section
-            for field in catalogue.arguments(verb)
+            for field in catalog.arguments(verb)
             if not field.option.positional
         )
-        assert all(f"{code} `{token}`" in section for token, code in catalogue.exits(verb).items())
+        assert all(
+            f"{code} `{token}`" in section for token, code in catalog.exit_codes(verb).items()
+        )

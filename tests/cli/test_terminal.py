@@ -12,7 +12,7 @@ import pytest
 from commanding import command, in_process
 from patience import PATIENCE
 
-from dos.cli import catalogue
+from dos.verbs import catalog
 from dos.verbs.table import VERBS, Verb
 
 # A verb that is asked with no words at all and does not come back by itself, or only after minutes.
@@ -22,7 +22,7 @@ WITHOUT_WORDS = [
     name
     for name, verb in VERBS.items()
     if name not in ENDLESS
-    and not any(field.required for field in catalogue.arguments(verb))
+    and not any(field.required for field in catalog.arguments(verb))
     and not verb.module.endswith(".hooks.tool")  # which has nothing to say, in any form
 ]
 
@@ -208,7 +208,7 @@ FEWER = {"simulate": ("--seeds", "5")}  # by itself it takes its time
 def test_json_is_one_document_for_every_verb_that_needs_no_words(name, dos):
     dos("id-alloc", "allocate", "something")  # so that there is a journal with something in it
     answer = dos(*name.split(), *FEWER.get(name, ()), "--json")
-    assert answer.code in catalogue.exits(VERBS[name]).values(), answer.err
+    assert answer.code in catalog.exit_codes(VERBS[name]).values(), answer.err
     if answer.code == 2:  # it wants words after all, in a way that no single field says
         assert answer.out == "" and answer.err.startswith("error: ")
         return

@@ -21,7 +21,7 @@ from dos.loop.types import StopReason
 from dos.questions import state as decisions
 from dos.questions.state import Decisions
 from dos.report import explain, summary
-from dos.report.io import own_commits
+from dos.report.io import session
 from dos.world import World
 
 UNIT = "DEMO/A1"
@@ -96,11 +96,13 @@ def test_an_incident_is_told_by_the_report_and_by_why(one_unit):
     work(one_unit)
     with World(one_unit.root) as world:
         events = list(world.journal.events())
-    told = summary.render(summary.report(events))
+    told = summary.render(summary.summarize_events(events))
     assert "incidents: an agent changed your branch or checkout by itself: 1" in told
     run_id = happened(one_unit, "agent_started")[0]["run_id"]
     story = explain.render(
-        explain.story(run_id, [event for event in events if event.stream == streams.run(run_id)])
+        explain.explain_run(
+            run_id, [event for event in events if event.stream == streams.run(run_id)]
+        )
     )
     assert (
         "incident: the reflog says that its agent moved the branch main; it counts as no landing"
@@ -156,7 +158,7 @@ def test_commits_and_edits_of_the_user_ask_nothing_and_are_listed(one_unit):
     assert happened(one_unit, "incident_found") == []
     assert questions(one_unit) == []
     with World(one_unit.root) as world:
-        lines = own_commits.gather(world, list(world.journal.events()))
+        lines = session.user_changes(world, list(world.journal.events()))
     assert [line.split(" ", 1)[1] for line in lines] == ["My own work", "committed: notes.txt"]
     words = [sys.executable, "-m", "dos", "report", "--since", "0", "--json"]
     told = json.loads(

@@ -60,15 +60,15 @@ def test_every_surface_shows_the_one_sentence_of_an_event(kind: type[Fact], data
         fact = structs.replace(fact, receipt={"signature": "s"})
     event = written(fact)
     (moment,) = timeline.moments([event])
-    line = event_lines.tell(event)
-    assert moment.text == event_text.text(fact, event.at_ms) != ""
+    line = event_lines.event_line(event)
+    assert moment.text == event_text.describe(fact, event.at_ms) != ""
     assert line is None or line.text == moment.text
 
 
 @pytest.mark.parametrize("why", [*StopReason, *WorkerStop])
 def test_a_stop_is_told_in_words(why: str):
     fact = RunStopped(run_id="R", lane="api", stop_reason=why, needs="nobody", reason="because")
-    assert event_text.text(fact, 0) == f"stopped: {words(why)} (because); needs nobody"
+    assert event_text.describe(fact, 0) == f"stopped: {words(why)} (because); needs nobody"
     asked = RunStoppedQuestion.ask(run_id="R", lane="api", stop_reason=why, reason="because")
     assert asked.text == f"Run R on lane api stopped and needs you: {words(why)}, because"
     assert asked.token == why
@@ -77,5 +77,5 @@ def test_a_stop_is_told_in_words(why: str):
 @pytest.mark.parametrize("kind", OutcomeKind)
 @pytest.mark.parametrize("action", Action)
 def test_an_iteration_is_told_in_words(kind: OutcomeKind, action: Action):
-    told = event_text.decided(kind, action, "because")
+    told = event_text.describe_decision(kind, action, "because")
     assert told == f"{iteration_words(kind)}; {words(action)}, because"

@@ -338,7 +338,9 @@ def test_the_story_tells_only_what_a_person_should_know(repository, tmp_path, mo
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     work(repository)
     told = [
-        line.text for e in World(repository.root).journal.events() if (line := event_lines.tell(e))
+        line.text
+        for e in World(repository.root).journal.events()
+        if (line := event_lines.event_line(e))
     ]
     assert sum("that signs receipts" in line for line in told) == 1
 

@@ -19,10 +19,9 @@ from dos.limits.state.spend import Spend
 from dos.questions import view
 from dos.questions.state import Decisions, urgent_first
 from dos.report import html, summary
-from dos.report.html import Sheet
-from dos.report.proof import Proved, Signed
-from dos.report.session import How, Session
-from dos.report.session_fold import last_start, tell
+from dos.report.html import ReportData
+from dos.report.session import LandingProof, Outcome, ReceiptProof, Session
+from dos.report.session_fold import fold_session, last_start
 
 T = 1_800_000_000_000  # 2027-01-15 08:00:00 UTC
 RUN = {"run_id": "R1", "lane": "api"}
@@ -77,21 +76,21 @@ def fleet_stopped(host: str = "h") -> events.FleetStopped:
 
 
 def sheet(
-    happened: list[Event], proofs: dict[str, Proved] | None = None, name: str = "greeter"
-) -> Sheet:
+    happened: list[Event], proofs: dict[str, LandingProof] | None = None, name: str = "greeter"
+) -> ReportData:
     asked = fold(Decisions(), happened)
-    return Sheet(
+    return ReportData(
         workspace=name,
-        told=tell(happened),
+        session=fold_session(happened),
         proofs=proofs or {},
         questions=view.rows(urgent_first(asked), T + 60_000),
         costs=costs.costs(fold(Spend(), happened), "unit"),
     )
 
 
-PROVED = Proved(
+PROVED = LandingProof(
     answer="SHIPPED", tier="T5", tier_name="witnessed", reason="2 of 2 lines stand",
-    receipt=Signed(valid=True, why="", key_id="SHA256:abc", runner="vm", command="make", exit_code=0),
+    receipt=ReceiptProof(valid=True, why="", key_id="SHA256:abc", runner="vm", command="make", exit_code=0),
 )  # fmt: skip
 
 
@@ -101,37 +100,39 @@ PROVED = Proved(
 @pytest.mark.parametrize(
     ("facts", "how"),
     [
-        ([ended(), measured(), LANDED], How.LANDED),
-        ([ended(), measured("NOTHING")], How.DISBELIEVED),
-        ([ended(), measured(), events.LandingRefused(**UNIT, reason="red")], How.REFUSED),
-        ([ended("turn_cap"), measured("NOTHING")], How.CUT_SHORT),
-        ([ended("turn_cap"), measured(), LANDED], How.LANDED),
-        ([ended("crash"), measured("NOTHING")], How.CRASHED),
-        ([ended("usage_window"), measured("NOTHING")], How.LIMITED),
-        ([ended()], How.UNDECIDED),
-        ([], How.WORKING),
-        ([events.WorkerReaped(**RUN, lease=1, reason="gone")], How.CRASHED),
-        ([events.RunStopped(**STOPPED, stop_reason="halted", needs="nobody")], How.UNDECIDED),
-        ([started(run_id="R2", unit="P/U2")], How.CRASHED),
+        ([ended(), measured(), LANDED], Outcome.LANDED),
+        ([ended(), measured("NOTHING")], Outcome.DISBELIEVED),
+        ([ended(), measured(), events.LandingRefused(**UNIT, reason="red")], Outcome.REFUSED),
+        ([ended("turn_cap"), measured("NOTHING")], Outcome.CUT_SHORT),
+        ([ended("turn_cap"), measured(), LANDED], Outcome.LANDED),
+        ([ended("crash"), measured("NOTHING")], Outcome.CRASHED),
+        ([ended("usage_window"), measured("NOTHING")], Outcome.LIMITED),
+        ([ended()], Outcome.UNDECIDED),
+        ([], Outcome.WORKING),
+        ([events.WorkerReaped(**RUN, lease=1, reason="gone")], Outcome.CRASHED),
+        ([events.RunStopped(**STOPPED, stop_reason="halted", needs="nobody")], Outcome.UNDECIDED),
+        ([started(run_id="R2", unit="P/U2")], Outcome.CRASHED),
     ],
 )
-def test_an_agents_bar_says_what_became_of_it(facts: list[Fact], how: How) -> None:
-    told = tell(written((0, started()), *((number, fact) for number, fact in enumerate(facts, 2))))
+def test_an_agents_bar_says_what_became_of_it(facts: list[Fact], how: Outcome) -> None:
+    told = fold_session(
+        written((0, started()), *((number, fact) for number, fact in enumerate(facts, 2)))
+    )
     assert told.bars[0].how is how
     assert told.bars[0].seconds == (2.0 if facts else 0.0)
 
 
 def test_an_agent_that_was_started_before_has_its_whole_time() -> None:
-    told = tell(written((10, ended(seconds=4.0))))
+    told = fold_session(written((10, ended(seconds=4.0))))
     assert told.bars[0].seconds == 4.0
     assert told.since == told.bars[0].start
 
 
 def test_a_late_word_of_an_old_run_does_not_end_the_agent_of_the_new_one() -> None:
-    told = tell(written((0, started()), (1, ended(run_id="R0")), (5, ended()), (6, LANDED)))
+    told = fold_session(written((0, started()), (1, ended(run_id="R0")), (5, ended()), (6, LANDED)))
     assert [(bar.run_id, bar.how) for bar in told.bars] == [
-        ("R1", How.LANDED),
-        ("R0", How.UNDECIDED),
+        ("R1", Outcome.LANDED),
+        ("R0", Outcome.UNDECIDED),
     ]
 
 
@@ -145,7 +146,7 @@ def test_a_landing_that_another_found_after_a_crash_belongs_to_whoever_worked_fo
         commit=COMMIT,
         recognised=True,
     )
-    told = tell(
+    told = fold_session(
         written(
             (0, started()),
             (2, ended()),
@@ -153,12 +154,12 @@ def test_a_landing_that_another_found_after_a_crash_belongs_to_whoever_worked_fo
             (5, found),
         )
     )
-    assert (told.bars[0].how, told.landed[0].recognised) == (How.LANDED, True)
+    assert (told.bars[0].how, told.landed[0].recognised) == (Outcome.LANDED, True)
     assert told.crashed[0].then == f"landed later as {COMMIT[:9]}"
 
 
 def test_json_has_a_landing_as_one_row() -> None:
-    (row,) = html.data(sheet(written((0, started()), (5, ended()), (6, LANDED))))["landed"]
+    (row,) = html.to_json(sheet(written((0, started()), (5, ended()), (6, LANDED))))["landed"]
     assert list(row) == [
         "at",
         "unit",
@@ -178,14 +179,14 @@ def test_json_has_a_landing_as_one_row() -> None:
 
 
 def test_the_claim_stands_beside_the_fact() -> None:
-    told = tell(written((0, started()), (1, ended()), (2, measured("NOTHING"))))
+    told = fold_session(written((0, started()), (1, ended()), (2, measured("NOTHING"))))
     assert [(each.claim, each.fact) for each in told.disbelieved] == [
         ("done!", "no commit was made")
     ]
 
 
 def test_a_crash_is_told_with_how_it_went_on() -> None:
-    told = tell(
+    told = fold_session(
         written(
             (0, started()), (1, ended("hang")), (2, started(unit="P/U9")), (3, ended("crash", unit="P/U9")),
             (4, started(iteration=2)), (5, ended(iteration=2)), (6, LANDED),
@@ -204,7 +205,7 @@ def test_waiting_is_told_with_its_length_and_what_is_not_over_says_so() -> None:
     hit = engine.LimitHit(
         vendor="acme", account="a", ending="usage_window", lane="api", found="no more today"
     )
-    told = tell(
+    told = fold_session(
         written(
             (0, hit), (1, engine.RunParked(**RUN, why="quota", detail="until nine")), (1, hit),
             (31, engine.RunUnparked(**RUN)), (40, engine.LimitLifted(vendor="acme", account="a")),
@@ -220,14 +221,14 @@ def test_waiting_is_told_with_its_length_and_what_is_not_over_says_so() -> None:
     assert [(each.vendor, each.seconds, each.times, each.is_over) for each in told.limits] == [
         ("acme", 40.0, 2, True)
     ]
-    lines = summary.words(told).limited
+    lines = summary.summarize(told).limited
     assert "api: acme said usage_window; had room again after 40 s" in lines
     assert "api: waits since 10 s on pause" in lines
 
 
 def test_a_worker_that_died_waits_no_more() -> None:
     parked = engine.RunParked(**RUN, why="quota")
-    told = tell(
+    told = fold_session(
         written((0, parked), (5, events.WorkerReaped(**RUN, lease=1, reason="gone")), (90, BEGUN))
     )
     assert [(each.seconds, each.is_over) for each in told.waits] == [(5.0, True)]
@@ -235,12 +236,12 @@ def test_a_worker_that_died_waits_no_more() -> None:
 
 def test_a_lane_stands_still_until_somebody_works_on_it_again() -> None:
     stop = events.RunStopped(**STOPPED, stop_reason="red", needs="operator")
-    assert [each.lane for each in tell(written((0, stop))).stopped] == ["api"]
-    assert tell(written((0, stop), (1, BEGUN))).stopped == []
+    assert [each.lane for each in fold_session(written((0, stop))).stopped] == ["api"]
+    assert fold_session(written((0, stop), (1, BEGUN))).stopped == []
     asked = engine.DecisionRaised(
         id="d", about="lane_failed", question="What now?", choices=[], waits=["lane:api"]
     )
-    assert summary.report(written((0, stop), (1, asked))).stopped == [
+    assert summary.summarize_events(written((0, stop), (1, asked))).stopped == [
         "What now?  (dos decisions show d)"
     ]
 
@@ -259,12 +260,12 @@ def test_what_only_a_person_clears_is_told_also_where_nobody_was_asked() -> None
         ),
         Waiting(on=WaitsOn.DEPENDENCY, subject="P/U2", why="P/U1 has not landed"),
     ]
-    assert summary.report([], waiting).stopped == [
+    assert summary.summarize_events([], waiting).stopped == [
         "api: needs an answer: its last run stopped: red  (dos up)"
     ]
-    shown = html.page(structs.replace(sheet([]), waiting=waiting))
+    shown = html.render_page(structs.replace(sheet([]), waiting=waiting))
     assert "its last run stopped: red" in shown and "has not landed" not in shown
-    assert len(html.data(structs.replace(sheet([]), waiting=waiting))["waiting"]) == 3
+    assert len(html.to_json(structs.replace(sheet([]), waiting=waiting))["waiting"]) == 3
 
 
 # Where a session begins
@@ -290,7 +291,9 @@ def test_a_fleet_that_was_killed_and_started_again_is_the_same_fleet(
 
 
 def test_a_start_after_one_that_never_stopped_says_so() -> None:
-    told = tell(written((0, fleet_started()), (5, fleet_started(pid=2)), (9, fleet_stopped())))
+    told = fold_session(
+        written((0, fleet_started()), (5, fleet_started(pid=2)), (9, fleet_stopped()))
+    )
     assert [bool(start.found) for start in told.starts] == [False, True]
     assert html.heading(
         sheet(written((0, fleet_started()), (5, fleet_started()), (9, fleet_stopped())))
@@ -355,11 +358,13 @@ def busy(
     )  # fmt: skip
 
 
-def proved(word: str) -> dict[str, Proved]:
-    signed = Signed(
+def proved(word: str) -> dict[str, LandingProof]:
+    signed = ReceiptProof(
         valid=False, why=word, verdict=word, key_id=word, runner=word, command=word, exit_code=1
     )
-    return {COMMIT: Proved(answer=word, tier="T5", tier_name=word, reason=word, receipt=signed)}
+    return {
+        COMMIT: LandingProof(answer=word, tier="T5", tier_name=word, reason=word, receipt=signed)
+    }
 
 
 def hostile_free(text: str) -> str:
@@ -370,9 +375,10 @@ def hostile_free(text: str) -> str:
 @given(word=st.text(min_size=1, max_size=40).map(hostile_free))
 def test_no_word_of_a_stranger_changes_the_pages_shape(word: str) -> None:
     word = f"x{word}"
-    page = html.page(sheet(busy(word, word, word, word), proved(word), word))
+    page = html.render_page(sheet(busy(word, word, word, word), proved(word), word))
     assert (
-        Seen(page).tags == Seen(html.page(sheet(busy("x", "x", "x", "x"), proved("x"), "x"))).tags
+        Seen(page).tags
+        == Seen(html.render_page(sheet(busy("x", "x", "x", "x"), proved("x"), "x"))).tags
     )
     assert page.startswith(html.HEAD)
     assert "\x1b" not in page and "\u202e" not in page
@@ -380,7 +386,7 @@ def test_no_word_of_a_stranger_changes_the_pages_shape(word: str) -> None:
 
 def test_hostile_words_are_shown_and_do_nothing() -> None:
     word = HOSTILE.replace("\ud800", "")
-    page = html.page(sheet(busy(word, word, word, word), proved(HOSTILE), HOSTILE))
+    page = html.render_page(sheet(busy(word, word, word, word), proved(HOSTILE), HOSTILE))
     seen = Seen(page)
     assert "script" not in {tag for tag, _ in seen.tags}
     assert not [name for _, names in seen.tags for name in names if name.startswith("on")]
@@ -392,7 +398,7 @@ def test_hostile_words_are_shown_and_do_nothing() -> None:
 
 
 def test_the_page_fetches_nothing_and_goes_with_its_readers_light() -> None:
-    page = html.page(sheet(busy(), {COMMIT: PROVED}))
+    page = html.render_page(sheet(busy(), {COMMIT: PROVED}))
     assert "default-src 'none'" in page
     assert "prefers-color-scheme: dark" in page
     assert "width=device-width" in page
@@ -405,7 +411,7 @@ def test_the_page_fetches_nothing_and_goes_with_its_readers_light() -> None:
 
 
 def test_the_page_shows_each_landing_with_its_proof() -> None:
-    text = "".join(Seen(html.page(sheet(busy(), {COMMIT: PROVED}))).text)
+    text = "".join(Seen(html.render_page(sheet(busy(), {COMMIT: PROVED}))).text)
     for told in (
         COMMIT,
         "SHIPPED T5 witnessed",
@@ -421,52 +427,52 @@ def test_the_page_shows_each_landing_with_its_proof() -> None:
     [
         ({"receipt": None}, "no receipt"),
         (
-            {"receipt": Signed(valid=False, why="it has no signature")},
+            {"receipt": ReceiptProof(valid=False, why="it has no signature")},
             "a receipt that nobody signed",
         ),
         (
-            {"receipt": Signed(valid=False, why="the key is not trusted", key_id="k")},
+            {"receipt": ReceiptProof(valid=False, why="the key is not trusted", key_id="k")},
             "signed by k, and does not hold: the key is not trusted",
         ),
     ],
 )
 def test_a_receipt_that_does_not_count_is_not_made_to_look_as_if(
-    changed: dict[str, Signed | None], told: str
+    changed: dict[str, ReceiptProof | None], told: str
 ) -> None:
-    proof = Proved(answer="UNPROVEN", tier="T1", tier_name="named", reason="x", **changed)
+    proof = LandingProof(answer="UNPROVEN", tier="T1", tier_name="named", reason="x", **changed)
     assert told in proof.line
-    page = html.page(sheet(busy(), {COMMIT: proof}))
+    page = html.render_page(sheet(busy(), {COMMIT: proof}))
     assert told in "".join(Seen(page).text)
     assert '<article class="row bad"><h3>P/U1 <span class="badge">UNPROVEN' in page
 
 
 def test_a_cost_that_nobody_knows_is_said_to_be_unknown() -> None:
     priced = written((0, started()), (1, ended(usage=[Usage(cost_usd=2.0)])))
-    assert "<b>$2.00</b><span>cost</span>" in html.page(sheet(priced))
+    assert "<b>$2.00</b><span>cost</span>" in html.render_page(sheet(priced))
     unpriced = written((0, started()), (1, ended()))
-    assert "<b>unknown</b><span>cost</span>" in html.page(sheet(unpriced))
+    assert "<b>unknown</b><span>cost</span>" in html.render_page(sheet(unpriced))
     lost = written(
         (0, started()),
         (1, ended(usage=[Usage(cost_usd=2.0)])),
         (2, started()),
         (3, started(run_id="R2")),
     )
-    page = html.page(sheet(lost))
+    page = html.render_page(sheet(lost))
     assert "<b>$2.00</b><span>cost, and some unknown</span>" in page
     assert "what 1 agent cost whose end nobody saw is unknown" in page
 
 
 def test_nothing_at_all_is_a_page_too() -> None:
-    page = html.page(sheet([]))
+    page = html.render_page(sheet([]))
     assert "nothing has landed" in page
     assert "<svg" not in page
-    assert summary.render(summary.words(Session())) == "nothing happened"
+    assert summary.render(summary.summarize(Session())) == "nothing happened"
 
 
 @given(times=st.lists(st.floats(0, 1e9), min_size=2, max_size=6).map(sorted))
 def test_every_bar_lies_within_the_drawing(times: list[float]) -> None:
     facts = [started() if number % 2 == 0 else ended() for number in range(len(times))]
-    page = html.page(sheet(written(*zip(times, facts, strict=True))))
+    page = html.render_page(sheet(written(*zip(times, facts, strict=True))))
     bars = [part.split('"') for part in page.split("<svg x=")[1:]]
     assert len(bars) == (len(times) + 1) // 2
     for words in bars:

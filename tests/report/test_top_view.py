@@ -11,7 +11,7 @@ from rich.cells import cell_len
 
 from dos.agents.adapter import Usage
 from dos.backlog.waiting import Waits, WaitsOn
-from dos.cli.terminal.page import page, plain, span
+from dos.cli.terminal.page import plain_text, render_page, short_span
 from dos.config.schema import Config
 from dos.fleet import waits
 from dos.fleet.lane_entries import Staff
@@ -28,10 +28,10 @@ from dos.lease import Lease, Request
 from dos.machine import process
 from dos.regions import region
 from dos.report import top
-from dos.report.io.live import Watcher
-from dos.report.live import Held
-from dos.report.live import Seen as Looked
-from dos.report.top import State
+from dos.report.io.snapshot import SnapshotReader
+from dos.report.snapshot import HeldLease
+from dos.report.snapshot import Snapshot as Looked
+from dos.report.top import LaneState
 from dos.testing.simulator.supervisor_effects import NOTHING
 from dos.text import escape_invisible, slug
 
@@ -83,7 +83,7 @@ class Place:
     def __init__(self, state: Path) -> None:
         self.state = state
         self.store = Store(MemoryBackend())
-        self.watcher = Watcher(self.store, state, roster=["api"], silent_after_ms=60_000)
+        self.watcher = SnapshotReader(self.store, state, roster=["api"], silent_after_ms=60_000)
 
     def hold(self, lane: str = "api", run_id: str = RUN, **changed) -> Lease:
         taken = self.store.acquire(asked(lane, run_id, **changed), lambda request, live: None)
@@ -102,9 +102,9 @@ class Place:
         at = self.store.now_ms() / 1000 - age_seconds
         os.utime(path, (at, at))
 
-    def view(self) -> top.View:
-        looked = self.watcher.look()
-        return top.view(looked, self.waits(looked))
+    def view(self) -> top.TopView:
+        looked = self.watcher.read()
+        return top.build_view(looked, self.waits(looked))
 
     def waits(self, looked: Looked) -> dict[str, Waits]:
         """No plan declares anything, so the lane may have work."""
@@ -130,7 +130,7 @@ class Place:
         )
         return waits.own(seen).lanes
 
-    def row(self, lane: str = "api") -> top.Row:
+    def row(self, lane: str = "api") -> top.LaneRow:
         return next(row for row in self.view().rows if row.lane == lane)
 
 
@@ -142,14 +142,14 @@ def place(tmp_path) -> Place:
 @pytest.mark.parametrize(
     ("facts", "state", "waits_for"),
     [
-        ((), State.STARTING, ""),
-        ((BEGUN,), State.WORKING, ""),
-        (AT_WORK, State.WORKING, ""),
-        ((*AT_WORK, ended(), LANDED), State.WORKING, ""),
-        ((*AT_WORK, ended("usage_window"), parked("quota")), State.QUOTA, "because"),
+        ((), LaneState.STARTING, ""),
+        ((BEGUN,), LaneState.WORKING, ""),
+        (AT_WORK, LaneState.WORKING, ""),
+        ((*AT_WORK, ended(), LANDED), LaneState.WORKING, ""),
+        ((*AT_WORK, ended("usage_window"), parked("quota")), LaneState.QUOTA, "because"),
         (
             (*AT_WORK, engine.AgentWaiting(**WHO, unit="P/U1", ending="overloaded")),
-            State.QUOTA,
+            LaneState.QUOTA,
             "overloaded",
         ),
         (
@@ -158,29 +158,29 @@ def place(tmp_path) -> Place:
                 engine.AgentWaiting(**WHO, unit="U", ending="transient"),
                 engine.AgentWentOn(**WHO, unit="U"),
             ),
-            State.WORKING,
+            LaneState.WORKING,
             "",
         ),
-        ((BEGUN, parked("decision")), State.PERSON, "because"),
-        ((BEGUN, parked("budget")), State.PERSON, "because"),
-        ((BEGUN, parked("pause")), State.PAUSED, "because"),
-        ((BEGUN, parked("back-off")), State.RESTING, "because"),
-        ((BEGUN, parked("landing")), State.RESTING, "because"),
-        ((BEGUN, parked("something newer")), State.RESTING, "because"),
-        ((BEGUN, parked("quota"), engine.RunUnparked(**WHO)), State.WORKING, ""),
+        ((BEGUN, parked("decision")), LaneState.PERSON, "because"),
+        ((BEGUN, parked("budget")), LaneState.PERSON, "because"),
+        ((BEGUN, parked("pause")), LaneState.PAUSED, "because"),
+        ((BEGUN, parked("back-off")), LaneState.RESTING, "because"),
+        ((BEGUN, parked("landing")), LaneState.RESTING, "because"),
+        ((BEGUN, parked("something newer")), LaneState.RESTING, "because"),
+        ((BEGUN, parked("quota"), engine.RunUnparked(**WHO)), LaneState.WORKING, ""),
         (
             (*AT_WORK, engine.SpinFlagged(**WHO, lease=1, reason="nothing lands")),
-            State.SPINNING,
+            LaneState.SPINNING,
             "nothing lands",
         ),
         (
             (*AT_WORK, engine.SpinFlagged(**WHO, lease=1, reason="nothing lands"), LANDED),
-            State.WORKING,
+            LaneState.WORKING,
             "",
         ),
-        ((*AT_WORK, engine.PauseRequested(lane="api")), State.WORKING, "pauses after this"),
-        ((*AT_WORK, engine.PauseRequested()), State.WORKING, "pauses after this"),
-        ((*AT_WORK, engine.HaltRequested(run_id=RUN)), State.WORKING, "halts now"),
+        ((*AT_WORK, engine.PauseRequested(lane="api")), LaneState.WORKING, "pauses after this"),
+        ((*AT_WORK, engine.PauseRequested()), LaneState.WORKING, "pauses after this"),
+        ((*AT_WORK, engine.HaltRequested(run_id=RUN)), LaneState.WORKING, "halts now"),
     ],
 )
 def test_a_lane_that_a_worker_has(place, facts, state, waits_for):
@@ -208,7 +208,7 @@ def test_a_worker_that_died_on_its_way_is_not_awaited(place):
         lane="api", run_id=RUN, host="h", pid=2**22 + 1, pid_started=1.0, system=here
     )
     place.write(spawned, came)
-    assert top.view(place.watcher.look()).rows[0].state is not State.STARTING
+    assert top.build_view(place.watcher.read()).rows[0].state is not LaneState.STARTING
 
 
 def stopped(needs: str, why: str = "drain") -> events.RunStopped:
@@ -224,44 +224,56 @@ def question(*waits: str) -> engine.DecisionRaised:
 @pytest.mark.parametrize(
     ("facts", "state", "waits_for"),
     [
-        ((), State.IDLE, ""),
-        ((SPAWNED,), State.STARTING, ""),
-        ((events.LaneFailed(lane="api", reason="they die"),), State.FATAL, "they die"),
+        ((), LaneState.IDLE, ""),
+        ((SPAWNED,), LaneState.STARTING, ""),
+        ((events.LaneFailed(lane="api", reason="they die"),), LaneState.FATAL, "they die"),
         (
             (events.LaneFailed(lane="api", reason="they die"), engine.LaneCleared(lane="api")),
-            State.IDLE,
+            LaneState.IDLE,
             "",
         ),
-        ((engine.PauseRequested(by="me", reason="lunch"),), State.PAUSED, "by me: lunch"),
-        ((engine.PauseRequested(lane="API", reason="lunch"),), State.PAUSED, "lunch"),
-        ((engine.PauseRequested(lane="docs"), engine.PauseEnded(lane="docs")), State.IDLE, ""),
-        ((BEGUN, stopped("nobody", "complete")), State.IDLE, "complete: no unit is left"),
-        ((BEGUN, stopped("nobody")), State.RESTING, "its last run stopped: no unit left to offer"),
-        ((BEGUN, stopped("time")), State.RESTING, "its last run stopped: no unit left to offer"),
+        ((engine.PauseRequested(by="me", reason="lunch"),), LaneState.PAUSED, "by me: lunch"),
+        ((engine.PauseRequested(lane="API", reason="lunch"),), LaneState.PAUSED, "lunch"),
+        ((engine.PauseRequested(lane="docs"), engine.PauseEnded(lane="docs")), LaneState.IDLE, ""),
+        ((BEGUN, stopped("nobody", "complete")), LaneState.IDLE, "complete: no unit is left"),
+        (
+            (BEGUN, stopped("nobody")),
+            LaneState.RESTING,
+            "its last run stopped: no unit left to offer",
+        ),
+        (
+            (BEGUN, stopped("time")),
+            LaneState.RESTING,
+            "its last run stopped: no unit left to offer",
+        ),
         (
             (BEGUN, stopped("operator", "thrashing")),
-            State.PERSON,
+            LaneState.PERSON,
             "its last run stopped: thrashing, no unit is left",
         ),
         (
             (BEGUN, stopped("operator", "decision-needed")),
-            State.RESTING,
+            LaneState.RESTING,
             "its last run stopped: decision needed",
         ),
         (
             (BEGUN, stopped("environment", "launch-failed")),
-            State.PERSON,
+            LaneState.PERSON,
             "its last run stopped: agent did not start, no unit is left",
         ),
         (
             (BEGUN, stopped("operator"), events.FleetStarted(host="h", pid=1, target=1)),
-            State.IDLE,
+            LaneState.IDLE,
             "",
         ),
-        ((question("lane:api"),), State.PERSON, "Again?"),
-        ((question("fleet"),), State.PERSON, "Again?"),
-        ((question("lane:docs"),), State.IDLE, ""),
-        ((question("lane:api"), engine.DecisionAnswered(id="d1", choice="yes")), State.IDLE, ""),
+        ((question("lane:api"),), LaneState.PERSON, "Again?"),
+        ((question("fleet"),), LaneState.PERSON, "Again?"),
+        ((question("lane:docs"),), LaneState.IDLE, ""),
+        (
+            (question("lane:api"), engine.DecisionAnswered(id="d1", choice="yes")),
+            LaneState.IDLE,
+            "",
+        ),
     ],
 )
 def test_a_lane_that_nobody_has(place, facts, state, waits_for):
@@ -275,38 +287,38 @@ def test_a_silent_agent_is_told_from_a_busy_one_by_its_log(place):
     place.write(*AT_WORK)
     old = place.store.now_ms() + 200_000
 
-    def state(age_seconds: float) -> State:
+    def state(age_seconds: float) -> LaneState:
         place.log(age_seconds)
-        seen = structs.replace(place.watcher.look(), now_ms=old)
-        return top.view(seen).rows[0].state
+        seen = structs.replace(place.watcher.read(), now_ms=old)
+        return top.build_view(seen).rows[0].state
 
-    assert state(-180) is State.WORKING
-    assert state(-130) is State.SILENT
+    assert state(-180) is LaneState.WORKING
+    assert state(-130) is LaneState.SILENT
     place.write(ended())
-    assert state(-130) is State.WORKING, "no agent runs that could say anything"
+    assert state(-130) is LaneState.WORKING, "no agent runs that could say anything"
 
 
 def test_a_log_of_the_agent_before_does_not_make_this_one_silent(place):
     place.hold()
     place.write(*AT_WORK)
     place.log(500)
-    assert place.row().state is State.WORKING
+    assert place.row().state is LaneState.WORKING
 
 
 def test_a_worker_that_is_gone_or_late_is_silent(place):
     place.hold()
     place.write(*AT_WORK)
-    seen = place.watcher.look()
+    seen = place.watcher.read()
     [held] = seen.held
-    for changed, why in ((Held(lease=held.lease, lapsed=False, gone=True), "its process is gone"),
-                         (Held(lease=held.lease, lapsed=True, gone=False), "its lease ran out")):  # fmt: skip
-        row = top.view(structs.replace(seen, held=[changed])).rows[0]
-        assert (row.state, row.waits_for, row.unit) == (State.SILENT, why, "P/U1")
+    for changed, why in ((HeldLease(lease=held.lease, lapsed=False, gone=True), "its process is gone"),
+                         (HeldLease(lease=held.lease, lapsed=True, gone=False), "its lease ran out")):  # fmt: skip
+        row = top.build_view(structs.replace(seen, held=[changed])).rows[0]
+        assert (row.state, row.waits_for, row.unit) == (LaneState.SILENT, why, "P/U1")
 
 
 def test_a_lane_that_a_person_has_is_held(place):
     place.hold(run_id="", holder="me")
-    assert (place.row().state, place.row().waits_for) == (State.HELD, "me holds it")
+    assert (place.row().state, place.row().waits_for) == (LaneState.HELD, "me holds it")
 
 
 def test_a_row_says_who_is_at_what_since_when(place):
@@ -350,9 +362,9 @@ def test_that_a_person_ended_it_is_no_rejection(place):
 
 def test_what_is_older_than_a_day_is_not_counted(place):
     place.write(*AT_WORK, LANDED)
-    seen = place.watcher.look()
+    seen = place.watcher.read()
     later = structs.replace(seen, now_ms=seen.now_ms + 24 * HOUR_MS)
-    assert (top.view(seen).totals.landed, top.view(later).totals.landed) == (1, 0)
+    assert (top.build_view(seen).totals.landed, top.build_view(later).totals.landed) == (1, 0)
 
 
 def test_the_whole_fleet(place):
@@ -371,7 +383,7 @@ def test_the_whole_fleet(place):
     assert [(each.vendor, each.resets_at) for each in seen.limits] == [
         ("v", top.utc_datetime(FAR_MS))
     ]
-    (landing,) = top.data(seen)["landings"]
+    (landing,) = top.to_json(seen)["landings"]
     assert landing == {"unit": "P/U1", "lane": "api", "commit": "c" * 40, "at": landing["at"]}
     assert seen.paused == "by me: lunch"
     place.write(events.DrainRequested())
@@ -429,8 +441,8 @@ def test_a_page_fits_any_terminal_and_holds_nothing_that_acts_on_one(history, la
     store = Store(MemoryBackend())
     for fact in history:
         store.record("s", fact)
-    seen = top.view(Watcher(store, Path("nowhere"), roster=["api", *lanes]).look())
-    whole, cut = page(seen, width), page(seen, width, height)
+    seen = top.build_view(SnapshotReader(store, Path("nowhere"), roster=["api", *lanes]).read())
+    whole, cut = render_page(seen, width), render_page(seen, width, height)
     assert len(cut) <= height
     for line in [*whole, *cut]:
         assert cell_len(line.plain) <= width
@@ -440,9 +452,9 @@ def test_a_page_fits_any_terminal_and_holds_nothing_that_acts_on_one(history, la
 
 def test_on_a_small_terminal_the_urgent_lanes_come_first(place):
     lanes = [f"lane{number}" for number in range(20)]
-    place.watcher = Watcher(place.store, place.state, roster=lanes)
+    place.watcher = SnapshotReader(place.store, place.state, roster=lanes)
     place.write(events.LaneFailed(lane="lane17", reason="they die"))
-    lines = plain(page(place.view(), 80, 9))
+    lines = plain_text(render_page(place.view(), 80, 9))
     assert "lane17" in lines and "more lanes" in lines
 
 
@@ -452,4 +464,4 @@ def test_on_a_small_terminal_the_urgent_lanes_come_first(place):
      (86_400 * 20_000, "long")],
 )  # fmt: skip
 def test_a_length_of_time_is_short(seconds, said):
-    assert span(seconds) == said
+    assert short_span(seconds) == said

@@ -58,7 +58,7 @@ def journal(*facts: envelope.Fact) -> list[envelope.Event]:
 )
 def test_an_event_is_told_in_one_line(fact, text):
     [event] = journal(fact)
-    assert event_lines.tell(event).text == text
+    assert event_lines.event_line(event).text == text
 
 
 @pytest.mark.parametrize(
@@ -66,11 +66,11 @@ def test_an_event_is_told_in_one_line(fact, text):
 )
 def test_what_only_machines_care_about_is_not_told(fact):
     [event] = journal(fact)
-    assert event_lines.tell(event) is None
+    assert event_lines.event_line(event) is None
 
 
 def test_a_lie_a_crash_and_a_landing_are_told_apart():
-    made = summary.report(
+    made = summary.summarize_events(
         journal(
             ended("ok", "all done"),
             measured("NOTHING", "no commit was made"),
@@ -88,7 +88,7 @@ def test_a_lie_a_crash_and_a_landing_are_told_apart():
 
 
 def test_an_empty_report_says_so():
-    assert summary.render(summary.report([])) == "nothing happened"
+    assert summary.render(summary.summarize_events([])) == "nothing happened"
 
 
 def looked_at(**seen: object) -> str:

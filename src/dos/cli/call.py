@@ -27,7 +27,7 @@ COMMON = """everywhere:
 """
 
 
-def call(verb: Verb, wishes: dict[str, str], words: list[str]) -> int:
+def call_verb(verb: Verb, wishes: dict[str, str], words: list[str]) -> int:
     module = import_module(verb.module)
     arguments: type[Struct] = module.Args
     made = build_parser(verb.name, verb.summary, arguments)
@@ -46,9 +46,9 @@ def call(verb: Verb, wishes: dict[str, str], words: list[str]) -> int:
     gc.enable()
     try:
         if verb.allowed != ANYONE and (not verb.open_argument or words[:1] != [verb.open_argument]):
-            from dos.cli import permission  # most verbs are for anybody
+            from dos.verbs import permission  # most verbs are for anybody
 
-            permission.check(verb, parsed, context)
+            permission.check_permission(verb, parsed, context)
         reply = _answer(module, parsed, context)
         context.warn_of_config_errors()
         if reply.stderr:

@@ -2,8 +2,8 @@
 
 from shlex import quote
 
-from dos.cli import catalogue
 from dos.cli.main import GLOBAL_FLAGS
+from dos.verbs import catalog
 from dos.verbs.args import Field
 from dos.verbs.table import VERBS, Verb
 
@@ -107,7 +107,7 @@ def _bash() -> str:
 def _flags(verb: Verb) -> list[str]:
     return [
         flag
-        for field in catalogue.arguments(verb)
+        for field in catalog.arguments(verb)
         if not field.option.positional
         for flag in _spellings(field)
     ]
@@ -121,7 +121,7 @@ def _value_lines() -> list[str]:
     """For a flag that takes one of a few words, or a lane."""
     lines = []
     for verb in VERBS.values():
-        for field in catalogue.arguments(verb):
+        for field in catalog.arguments(verb):
             words = _words(field)
             if words and not field.option.positional:
                 keys = "|".join(f'"{verb.name}|{flag}"' for flag in _spellings(field))
@@ -135,7 +135,7 @@ def _positional_lines() -> list[str]:
         for first, second in _families().items()
     ]
     for verb in VERBS.values():
-        standing = [field for field in catalogue.arguments(verb) if field.option.positional]
+        standing = [field for field in catalog.arguments(verb) if field.option.positional]
         found = " ".join(words for field in standing if (words := _words(field)))
         if found:
             lines.append(f'                    "{verb.name}") list="{found}" ;;')
@@ -193,7 +193,7 @@ def _fish() -> str:
         else:
             here = quote(f"__dos_at 1; and __dos_is {first}")
             lines.append(f"complete -c dos -n {here} -a {second} -d {quote(verb.summary)}")
-        for field in catalogue.arguments(verb):
+        for field in catalog.arguments(verb):
             lines.append(_fish_line(verb, field))
     lines += [
         f"complete -c dos -n '__dos_at 0' -a {first} -d {quote(second)}"

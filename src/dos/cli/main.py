@@ -57,12 +57,12 @@ def _is_hook(arguments: list[str]) -> bool:
 def _hook_failed(error: Exception, arguments: list[str]) -> int:
     """Exit code 2 of a hook means "deny this call" to its host, so no error of ours may become one."""
     try:
-        from dos.cli import hook_failure
+        from dos.cli import hook_event
 
-        if hook_failure.is_usage(error):
+        if hook_event.is_usage_error(error):
             _report(error)
             return 2
-        hook_failure.report(error, arguments)
+        hook_event.report_failure(error, arguments)
     except Exception as second:  # noqa: BLE001 - whatever else is broken, the agent continues
         print_stderr(f"warning: dos hook: {type(second).__name__}: {second}")
     return 0
@@ -79,7 +79,7 @@ def _dispatch(arguments: list[str]) -> int:
     _load_msgspec_alone()
     from dos.cli import call
 
-    return call.call(VERBS[name], wishes, rest)
+    return call.call_verb(VERBS[name], wishes, rest)
 
 
 def _load_msgspec_alone() -> None:
@@ -151,9 +151,9 @@ def _named(words: list[str], rest: list[str]) -> tuple[str, list[str]]:
         words[0] in VERBS
     ):  # a verb that stands alone and has longer sisters: the second word is its argument
         return words[0], words[1:] + rest
-    from dos.cli.suggest import no_verb
+    from dos.verbs.catalog import unknown_verb
 
-    raise no_verb([*words, *rest[:1]])
+    raise unknown_verb([*words, *rest[:1]])
 
 
 def _check_driver(wishes: dict[str, str]) -> None:
@@ -176,7 +176,7 @@ def _without_verb(wishes: dict[str, str], rest: list[str]) -> int:
     if "json" in wishes:
         from dos.cli import call
 
-        return call.call(VERBS[asked], {"json": "yes"}, [])
+        return call.call_verb(VERBS[asked], {"json": "yes"}, [])
     if asked == "version":
         from dos.version import VERSION
 

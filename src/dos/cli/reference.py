@@ -2,7 +2,8 @@
 
 import sys
 
-from dos.cli import call, catalogue
+from dos.cli import call
+from dos.verbs import catalog
 from dos.verbs.args import Field, as_sentence
 from dos.verbs.table import GROUPS, VERBS, Verb
 
@@ -37,13 +38,13 @@ def _common_row(line: str) -> str:
 
 
 def _verb(verb: Verb) -> str:
-    module = catalogue.module(verb)
+    module = catalog.load_module(verb)
     parts = [f"### dos {verb.name}\n", as_sentence(verb.summary) + "\n"]
     notes = call.notes(module)
     parts += [notes + "\n"] if notes else []
-    rows = [_argument(field) for field in catalogue.arguments(verb)]
+    rows = [_argument(field) for field in catalog.arguments(verb)]
     parts += ["| argument | meaning |\n|---|---|\n" + "\n".join(rows) + "\n"] if rows else []
-    exits = sorted(catalogue.exits(verb).items(), key=lambda row: row[1])
+    exits = sorted(catalog.exit_codes(verb).items(), key=lambda row: row[1])
     parts.append("Exit codes: " + ", ".join(f"{code} `{token}`" for token, code in exits) + ".\n")
     return "\n".join(parts)
 

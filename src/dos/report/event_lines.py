@@ -1,19 +1,21 @@
 """The journal as a story: one line for each event that a person wants to see while the fleet runs."""
 
+from collections.abc import Sequence
 from typing import assert_never
 
 from msgspec import Struct
 
+from dos.agents.adapter import Activity, Waiting
 from dos.journal.events import fleet, lanes, limits
 from dos.journal.events.envelope import Event
 from dos.journal.events.proofs import ReceiptIssued
 from dos.journal.events.reader import FactReader
 from dos.report import event_text
-from dos.report.event_text import OfFleet, OfWaiting
+from dos.report.event_text import FleetFact, WaitingFact
 
 GOOD, BAD, PLAIN, DIM = "good", "bad", "plain", "dim"
 
-_OfWork = (
+ShownWorkFact = (
     fleet.UnitClaimed
     | fleet.AgentStarted
     | fleet.AgentEnded
@@ -25,9 +27,9 @@ _OfWork = (
     | fleet.WorkSalvaged
     | fleet.RunStopped
 )
-Shown = OfFleet | _OfWork | OfWaiting
-_reader: FactReader[Shown] = FactReader(
-    Shown,
+ShownFact = FleetFact | ShownWorkFact | WaitingFact
+_reader: FactReader[ShownFact] = FactReader(
+    ShownFact,
     silent="""
         lease_renewed lease_released lease_revoked lease_adopted lease_refused spawn_intended decision_forced
         run_minted run_begun unit_taken landing_intended unit_attempted iteration_committed id_allocated
@@ -39,31 +41,31 @@ _reader: FactReader[Shown] = FactReader(
 )
 
 
-class Line(Struct, frozen=True):
+class EventLine(Struct, frozen=True):
     at_ms: int
     where: str
     text: str
     tone: str = PLAIN
 
 
-def tell(event: Event) -> Line | None:
+def event_line(event: Event) -> EventLine | None:
     """None for what only machines care about, such as a renewal."""
     fact = _reader.decode(event)
     if fact is None:
         return None
-    if isinstance(fact, OfFleet):
-        shown = _of_fleet(fact)
-    elif isinstance(fact, _OfWork):
-        shown = _of_work(fact)
+    if isinstance(fact, FleetFact):
+        shown = _fleet_tone(fact)
+    elif isinstance(fact, ShownWorkFact):
+        shown = _work_tone(fact)
     else:
-        shown = _of_waiting(fact)
+        shown = _waiting_tone(fact)
     if shown is None:
         return None
     where, tone = shown
-    return Line(event.at_ms, where, event_text.text(fact, event.at_ms), tone)
+    return EventLine(event.at_ms, where, event_text.describe(fact, event.at_ms), tone)
 
 
-def _of_fleet(fact: OfFleet) -> tuple[str, str] | None:
+def _fleet_tone(fact: FleetFact) -> tuple[str, str] | None:
     """Where it happened, and its tone; None: not worth a line."""
     match fact:
         case fleet.FleetStarted() | fleet.FleetStopped() | fleet.DrainRequested():
@@ -84,7 +86,7 @@ def _of_fleet(fact: OfFleet) -> tuple[str, str] | None:
             assert_never(never)
 
 
-def _of_work(fact: _OfWork) -> tuple[str, str] | None:
+def _work_tone(fact: ShownWorkFact) -> tuple[str, str] | None:
     match fact:
         case (
             fleet.UnitClaimed() | limits.WorkCommitted() | fleet.WorkSalvaged() | fleet.RunStopped()
@@ -107,7 +109,7 @@ def _of_work(fact: _OfWork) -> tuple[str, str] | None:
             assert_never(never)
 
 
-def _of_waiting(fact: OfWaiting) -> tuple[str, str]:
+def _waiting_tone(fact: WaitingFact) -> tuple[str, str]:
     match fact:
         case limits.LimitHit() | limits.SpinFlagged():
             return fact.lane, BAD
@@ -131,3 +133,29 @@ def _of_waiting(fact: OfWaiting) -> tuple[str, str]:
             return "budget", BAD
         case never:
             assert_never(never)
+
+
+class AgentLine(Struct, frozen=True):
+    kind: str  # activity | waiting: for its provider | line: as it stands in the log
+    text: str
+
+
+def agent_lines(line: str, heard: Sequence[Activity | Waiting]) -> list[AgentLine]:
+    """Nothing for a line that only programs care about; a line that no program wrote stands for itself."""
+    if not heard:
+        return (
+            [] if not line.strip() or line.lstrip().startswith("{") else [AgentLine("line", line)]
+        )
+    return [_told(each) for each in heard]
+
+
+def _told(heard: Activity | Waiting) -> AgentLine:
+    match heard:
+        case Activity(text=text):
+            return AgentLine("activity", text)
+        case Waiting(ending=ending, seconds=seconds, text=text):
+            again = f", tries again in {seconds:g} s" if seconds is not None else ""
+            return AgentLine(
+                "waiting",
+                f"waits for its provider ({ending}){again}" + (f": {text}" if text else ""),
+            )

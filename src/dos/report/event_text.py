@@ -27,7 +27,7 @@ CRASHED: dict[str, str] = {
     Ending.UNKNOWN: "ended for an unknown reason",
 }
 
-OfFleet = (
+FleetFact = (
     fleet.FleetStarted
     | fleet.FleetStopped
     | fleet.DrainRequested
@@ -40,7 +40,7 @@ OfFleet = (
     | limits.BaselineStarted
     | limits.BaselineChecked
 )
-_OfWork = (
+WorkFact = (
     fleet.UnitClaimed
     | fleet.AgentStarted
     | fleet.AgentEnded
@@ -55,7 +55,7 @@ _OfWork = (
     | fleet.IterationCommitted
     | fleet.RunStopped
 )
-OfWaiting = (
+WaitingFact = (
     limits.LimitHit
     | limits.LimitProbed
     | limits.LimitLifted
@@ -72,7 +72,7 @@ OfWaiting = (
     | limits.BudgetSpent
 )
 # Their kinds say all that there is to say.
-_ByKind = (
+PlainFact = (
     lanes.LeaseRenewed
     | lanes.LeaseReleased
     | lanes.LeaseRevoked
@@ -112,27 +112,27 @@ _ByKind = (
 )
 
 
-def text(fact: AnyFact, at_ms: int) -> str:
+def describe(fact: AnyFact, at_ms: int) -> str:
     """The sentence for a fact that was written at this time."""
-    if isinstance(fact, OfFleet):
-        return _of_fleet(fact)
-    if isinstance(fact, _OfWork):
-        return _of_work(fact)
-    if isinstance(fact, OfWaiting):
-        return _of_waiting(fact, at_ms)
+    if isinstance(fact, FleetFact):
+        return _describe_fleet(fact)
+    if isinstance(fact, WorkFact):
+        return _describe_work(fact)
+    if isinstance(fact, WaitingFact):
+        return _describe_waiting(fact, at_ms)
     return _by_kind(fact)
 
 
-def _by_kind(fact: _ByKind) -> str:
-    return of_kind(fact.kind)
+def _by_kind(fact: PlainFact) -> str:
+    return describe_kind(fact.kind)
 
 
-def of_kind(kind: str) -> str:
+def describe_kind(kind: str) -> str:
     """Where nothing but the kind is known, or to be said."""
     return kind.replace("_", " ")
 
 
-def _of_fleet(fact: OfFleet) -> str:
+def _describe_fleet(fact: FleetFact) -> str:
     match fact:
         case fleet.FleetStarted():
             return f"started on {fact.host}: {plural(fact.target, 'worker')} wanted"
@@ -151,7 +151,7 @@ def _of_fleet(fact: OfFleet) -> str:
         case lanes.LeaseExpired():
             return f"fence {fact.lease} ran out and was taken over"
         case limits.FleetFound():
-            return f"found {_found(fact)}"
+            return f"found {_describe_recovery(fact)}"
         case limits.BaselineStarted():
             return f"checking that `{_first_line(fact.command)}` passes on {fact.branch} …"
         case limits.BaselineChecked():
@@ -160,7 +160,7 @@ def _of_fleet(fact: OfFleet) -> str:
             assert_never(never)
 
 
-def _of_work(fact: _OfWork) -> str:
+def _describe_work(fact: WorkFact) -> str:
     match fact:
         case fleet.UnitClaimed():
             return f"took {fact.unit}{' again, after a crash' if fact.repeated else ''}"
@@ -171,7 +171,7 @@ def _of_work(fact: _OfWork) -> str:
                 else f"agent {fact.agent} started on {fact.unit}"
             )
         case fleet.AgentEnded():
-            return agent_ended(fact) + (f" and said {fact.claim!r}" if fact.claim else "")
+            return describe_agent_end(fact) + (f" and said {fact.claim!r}" if fact.claim else "")
         case fleet.WorkMeasured():
             is_delivered = fact.verdict == "DELIVERED"
             return (
@@ -195,17 +195,17 @@ def _of_work(fact: _OfWork) -> str:
         case fleet.WorkSalvaged():
             return f"saved to {fact.ref} ({fact.why})"
         case fleet.IterationCommitted():
-            return f"iteration {fact.iteration}: {decided(fact.outcome, fact.action, fact.reason)}"
+            return f"iteration {fact.iteration}: {describe_decision(fact.outcome, fact.action, fact.reason)}"
         case fleet.RunStopped():
-            return stopped(fact.stop_reason, fact.reason, fact.needs)
+            return describe_stop(fact.stop_reason, fact.reason, fact.needs)
         case never:
             assert_never(never)
 
 
-def _of_waiting(fact: OfWaiting, at_ms: int) -> str:
+def _describe_waiting(fact: WaitingFact, at_ms: int) -> str:
     match fact:
         case limits.LimitHit():
-            return _limited(fact, at_ms)
+            return _describe_limit(fact, at_ms)
         case limits.LimitProbed():
             return f"goes first to see whether {fact.vendor} has room again"
         case limits.LimitLifted():
@@ -224,7 +224,7 @@ def _of_waiting(fact: OfWaiting, at_ms: int) -> str:
         case limits.SpinFlagged():
             return f"spins: {fact.reason}"
         case limits.IncidentFound():
-            return f"incident: {incident(fact)}"
+            return f"incident: {describe_incident(fact)}"
         case limits.DecisionRaised():
             return f"{fact.question}  `dos decisions show {fact.id}`"
         case limits.DecisionAnswered():
@@ -237,21 +237,21 @@ def _of_waiting(fact: OfWaiting, at_ms: int) -> str:
             assert_never(never)
 
 
-def agent_ended(fact: fleet.AgentEnded) -> str:
+def describe_agent_end(fact: fleet.AgentEnded) -> str:
     return f"agent {CRASHED.get(fact.outcome, fact.outcome)} after {fact.seconds:.1f} s"
 
 
-def decided(outcome: str, action: str, reason: str) -> str:
+def describe_decision(outcome: str, action: str, reason: str) -> str:
     """How an iteration ended, and what was decided."""
     return f"{tokens.iteration_words(outcome)}; {tokens.words(action)}, {reason}"
 
 
-def stopped(stop_reason: str, reason: str, needs: str) -> str:
+def describe_stop(stop_reason: str, reason: str, needs: str) -> str:
     """Why a run stopped, and who can clear it."""
     return f"stopped: {tokens.words(stop_reason)} ({reason}); needs {needs}"
 
 
-def incident(fact: limits.IncidentFound) -> str:
+def describe_incident(fact: limits.IncidentFound) -> str:
     return f"{fact.found}; it counts as no landing"
 
 
@@ -274,7 +274,7 @@ def _baseline(fact: limits.BaselineChecked) -> str:
     return f"{command} passes on {fact.branch} ({fact.seconds:.1f} s){untried}{missing}"
 
 
-def _found(fact: limits.FleetFound) -> str:
+def _describe_recovery(fact: limits.FleetFound) -> str:
     words = {
         "adopted": "live, left alone",
         "fenced": "dead, taken back",
@@ -295,7 +295,7 @@ def _first_line(text: str) -> str:
     return text.partition("\n")[0]
 
 
-def _limited(fact: limits.LimitHit, at_ms: int) -> str:
+def _describe_limit(fact: limits.LimitHit, at_ms: int) -> str:
     """What the provider said, until when, and what logs in where that is what it takes."""
     limit = Limit(
         key=Key(vendor=fact.vendor, account=fact.account, model=fact.model),

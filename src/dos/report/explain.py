@@ -17,7 +17,7 @@ from dos.reasons import table
 from dos.report import event_text
 from dos.times import utc_stamp
 
-Handled = (
+ExplainedFact = (
     fleet.RunBegun
     | fleet.RunStopped
     | fleet.UnitClaimed
@@ -26,8 +26,8 @@ Handled = (
     | IncidentFound
     | fleet.IterationCommitted
 )
-_reader: FactReader[Handled] = FactReader(
-    Handled,
+_reader: FactReader[ExplainedFact] = FactReader(
+    ExplainedFact,
     silent="""
         lease_granted lease_renewed lease_released lease_expired lease_revoked lease_adopted lease_refused
         spawn_intended worker_spawned worker_reaped lane_failed drain_requested fleet_started fleet_stopped
@@ -43,7 +43,7 @@ _reader: FactReader[Handled] = FactReader(
 )
 
 
-class Step(Struct, frozen=True, kw_only=True):
+class DecisionStep(Struct, frozen=True, kw_only=True):
     at: str
     iteration: int
     attempt: int
@@ -57,7 +57,7 @@ class Step(Struct, frozen=True, kw_only=True):
     decision: dict[str, Any]
 
 
-class Stop(Struct, frozen=True, kw_only=True):
+class RunStop(Struct, frozen=True, kw_only=True):
     stop_reason: str
     needs: str
     reason: str
@@ -65,17 +65,17 @@ class Stop(Struct, frozen=True, kw_only=True):
     fix: str
 
 
-class Story(Struct, frozen=True, kw_only=True):
+class RunExplanation(Struct, frozen=True, kw_only=True):
     run_id: str
     lane: str
     begun: str
-    steps: list[Step]
-    stop: Stop | None = None
+    steps: list[DecisionStep]
+    stop: RunStop | None = None
     at_work: str = ""  # the unit that was claimed last, while it has no decision
     incidents: list[str] = []  # what its agents did outside of their worktree
 
 
-def story(run_id: str, happened: Sequence[Event]) -> Story:
+def explain_run(run_id: str, happened: Sequence[Event]) -> RunExplanation:
     lane, begun, stop, at_work = "", utc_stamp(happened[0].at_ms), None, ""
     missed: dict[tuple[int, int], str] = {}
     incidents: list[str] = []
@@ -95,7 +95,7 @@ def story(run_id: str, happened: Sequence[Event]) -> Story:
             case fleet.LandingRefused() as fact:
                 why = fact.reason
             case IncidentFound() as fact:
-                incidents.append(event_text.incident(fact))
+                incidents.append(event_text.describe_incident(fact))
             case fleet.IterationCommitted() as fact:
                 lane, at_work = lane or fact.lane, ""
                 missed[fact.iteration, fact.attempt] = why
@@ -106,7 +106,7 @@ def story(run_id: str, happened: Sequence[Event]) -> Story:
         last = taken[-1].decision
         stop = _stop(str(last.stop_reason), last.needs, last.reason)
     steps = [_step(each, missed[each.iteration, each.attempt]) for each in taken]
-    return Story(
+    return RunExplanation(
         run_id=run_id,
         lane=lane,
         begun=begun,
@@ -117,13 +117,13 @@ def story(run_id: str, happened: Sequence[Event]) -> Story:
     )
 
 
-def only(told: Story, iteration: int) -> Story:
+def only_iteration(told: RunExplanation, iteration: int) -> RunExplanation:
     return structs.replace(told, steps=[step for step in told.steps if step.iteration == iteration])
 
 
-def _stop(why: str, needs: str, reason: str) -> Stop:
+def _stop(why: str, needs: str, reason: str) -> RunStop:
     row = table.find(why)
-    return Stop(
+    return RunStop(
         stop_reason=why,
         needs=needs,
         reason=reason,
@@ -132,12 +132,12 @@ def _stop(why: str, needs: str, reason: str) -> Stop:
     )
 
 
-def _step(taken: Decided, missed: str) -> Step:
+def _step(taken: Decided, missed: str) -> DecisionStep:
     state = structs.asdict(taken.state)
     fresh = structs.asdict(LoopState())
     decision = to_builtins(taken.decision)
     del decision["next_state"], decision["ladder"]
-    return Step(
+    return DecisionStep(
         at=utc_stamp(taken.at_ms),
         iteration=taken.iteration,
         attempt=taken.attempt,
@@ -161,7 +161,7 @@ def _step(taken: Decided, missed: str) -> Step:
     )
 
 
-def render(told: Story) -> str:
+def render(told: RunExplanation) -> str:
     where = f" on lane {told.lane}" if told.lane else ""
     lines = [f"run {told.run_id}{where}, begun {told.begun}"]
     for step in told.steps:
@@ -189,7 +189,10 @@ def render(told: Story) -> str:
             f"no decision of it is in the journal; `dos timeline {told.run_id}` shows what else happened",
         ]
     if told.stop:
-        lines += ["", event_text.stopped(told.stop.stop_reason, told.stop.reason, told.stop.needs)]
+        lines += [
+            "",
+            event_text.describe_stop(told.stop.stop_reason, told.stop.reason, told.stop.needs),
+        ]
         lines += [f"  {text}" for text in (told.stop.meaning, told.stop.fix) if text]
     elif told.steps and not told.at_work:
         lines += ["", "it has not stopped"]

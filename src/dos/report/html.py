@@ -13,11 +13,10 @@ from dos.backlog.waiting import Waiting
 from dos.limits.state import costs
 from dos.limits.state.costs import Costs
 from dos.questions.view import QuestionRow, format_duration
-from dos.report.html_chart import chart, clock, css_class, name
+from dos.report.html_chart import css_class, escape_text, format_time, render_chart
 from dos.report.html_style import STYLE
-from dos.report.proof import Proved
-from dos.report.session import Disbelief, Session
-from dos.report.summary import unasked
+from dos.report.session import LandingProof, Session, UnprovenClaim
+from dos.report.summary import needs_person_without_question
 from dos.text import escape_invisible, plural
 from dos.units.unit import LandingEntry
 
@@ -28,21 +27,21 @@ LONGEST_CLAIM = 4000
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 
-class Sheet(Struct, frozen=True, kw_only=True):
+class ReportData(Struct, frozen=True, kw_only=True):
     """All that the report tells."""
 
     workspace: str
-    told: Session
-    proofs: dict[str, Proved]  # by commit
+    session: Session
+    proofs: dict[str, LandingProof]  # by commit
     questions: list[QuestionRow]
     waiting: list[Waiting] = []  # what lanes and units wait for
     costs: Costs
     own: list[str] = []  # commits and edits of the user
 
 
-def data(sheet: Sheet) -> dict[str, Any]:
-    landed = [_landing_data(each, sheet) for each in sheet.told.landed]
-    told = to_builtins(structs.asdict(sheet.told) | {"landed": landed})
+def to_json(sheet: ReportData) -> dict[str, Any]:
+    landed = [_landing_data(each, sheet) for each in sheet.session.landed]
+    told = to_builtins(structs.asdict(sheet.session) | {"landed": landed})
     asked = to_builtins(sheet.questions)
     waiting = to_builtins(sheet.waiting)
     spent = to_builtins(sheet.costs)
@@ -56,7 +55,7 @@ def data(sheet: Sheet) -> dict[str, Any]:
     }
 
 
-def _landing_data(entry: LandingEntry, sheet: Sheet) -> dict[str, Any]:
+def _landing_data(entry: LandingEntry, sheet: ReportData) -> dict[str, Any]:
     landing = entry.landing
     return {
         "at": entry.at,
@@ -71,9 +70,9 @@ def _landing_data(entry: LandingEntry, sheet: Sheet) -> dict[str, Any]:
     }
 
 
-def heading(sheet: Sheet) -> str:
+def heading(sheet: ReportData) -> str:
     """When, how long, how often it was started, how it ended."""
-    told = sheet.told
+    told = sheet.session
     if told.since is None or told.until is None:
         return "nothing happened"
     ended = (
@@ -94,7 +93,7 @@ def heading(sheet: Sheet) -> str:
     return "; ".join(parts)
 
 
-def unseen(told: Session) -> str:
+def unknown_cost_note(told: Session) -> str:
     return (
         f"what {plural(told.lost, 'agent')} cost whose end nobody saw is unknown"
         if told.lost
@@ -102,26 +101,28 @@ def unseen(told: Session) -> str:
     )
 
 
-def page(sheet: Sheet) -> str:
-    title = f"Fleet report: {name(sheet.workspace)}"
+def render_page(sheet: ReportData) -> str:
+    title = f"Fleet report: {escape_text(sheet.workspace)}"
     sections = [
         _section("people", "Waiting for a person", _people(sheet)),
-        _section("timeline", "Timeline", _timeline(sheet.told)),
+        _section("timeline", "Timeline", _timeline(sheet.session)),
         _section("landed", "Landed, each with its proof", _landings(sheet)),
         _section(
-            "disbelieved", "Claimed, and not believed", map(_disbelief, sheet.told.disbelieved)
+            "disbelieved", "Claimed, and not believed", map(_disbelief, sheet.session.disbelieved)
         ),
-        _section("crashed", "Crashed, and what came of it", _crashes(sheet.told)),
+        _section("crashed", "Crashed, and what came of it", _crashes(sheet.session)),
         _section(
             "incidents",
             "An agent changed your branch or checkout by itself",
-            _incidents(sheet.told),
+            _incidents(sheet.session),
         ),
         _section(
-            "own", "Your own commits and edits", (f"<p>{name(line)}</p>" for line in sheet.own)
+            "own",
+            "Your own commits and edits",
+            (f"<p>{escape_text(line)}</p>" for line in sheet.own),
         ),
-        _section("waited", "Waited", _waits(sheet.told)),
-        _section("salvaged", "Saved before it was cleared away", _salvaged(sheet.told)),
+        _section("waited", "Waited", _waits(sheet.session)),
+        _section("salvaged", "Saved before it was cleared away", _salvaged(sheet.session)),
         _section("costs", "What it cost", _costs(sheet)),
     ]
     return (
@@ -129,15 +130,15 @@ def page(sheet: Sheet) -> str:
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         '<meta name="color-scheme" content="light dark">\n'
-        f"<style>{STYLE}</style></head>\n<body><main>\n<header><h1>{title}</h1><p>{name(heading(sheet))}</p></header>\n"
+        f"<style>{STYLE}</style></head>\n<body><main>\n<header><h1>{title}</h1><p>{escape_text(heading(sheet))}</p></header>\n"
         f"{_tiles(sheet)}\n{''.join(sections)}</main></body></html>\n"
     )
 
 
-def _tiles(sheet: Sheet) -> str:
-    told = sheet.told
+def _tiles(sheet: ReportData) -> str:
+    told = sheet.session
     parked = sum(wait.seconds for wait in told.waits)
-    waiting = len(sheet.questions) + len(unasked(sheet.waiting))
+    waiting = len(sheet.questions) + len(needs_person_without_question(sheet.waiting))
     rows = [
         ("landed", "landed", str(len(told.landed)), "good"),
         ("disbelieved", "not believed", str(len(told.disbelieved)), "warn"),
@@ -154,7 +155,7 @@ def _tiles(sheet: Sheet) -> str:
     ]
     tiles = []
     for anchor, label, value, tone in rows:
-        inside = f"<b>{name(value)}</b><span>{label}</span>"
+        inside = f"<b>{escape_text(value)}</b><span>{label}</span>"
         if value == "0":
             tiles.append(f'<div class="tile nothing">{inside}</div>')
         else:
@@ -162,9 +163,9 @@ def _tiles(sheet: Sheet) -> str:
     return f'<nav class="tiles">{"".join(tiles)}</nav>'
 
 
-def _cost(sheet: Sheet) -> tuple[str, str]:
+def _cost(sheet: ReportData) -> tuple[str, str]:
     spent = sheet.costs.total.total
-    if not (spent.unpriced or sheet.told.lost):
+    if not (spent.unpriced or sheet.session.lost):
         return "cost", costs.money(spent)
     return (
         ("cost, and some unknown", f"${spent.known_usd:,.2f}")
@@ -178,25 +179,27 @@ def _section(anchor: str, title: str, parts: Iterable[str]) -> str:
     return f'<section id="{anchor}"><h2>{title}</h2>{inside}</section>\n' if inside else ""
 
 
-def _people(sheet: Sheet) -> list[str]:
+def _people(sheet: ReportData) -> list[str]:
     told = [
-        f'<article class="row bad"><h3>{name(asked.question)}</h3><p>{_behind(asked)}</p>'
+        f'<article class="row bad"><h3>{escape_text(asked.question)}</h3><p>{_behind(asked)}</p>'
         f"<p>{_choices(asked)}</p></article>"
         for asked in sheet.questions
     ]
     return told + [
-        f'<article class="row bad"><h3>{name(each.subject)}: {name(str(each))}</h3>'
-        f"<p><code>{name(each.clears_with)}</code></p></article>"
-        for each in unasked(sheet.waiting)
+        f'<article class="row bad"><h3>{escape_text(each.subject)}: {escape_text(str(each))}</h3>'
+        f"<p><code>{escape_text(each.clears_with)}</code></p></article>"
+        for each in needs_person_without_question(sheet.waiting)
     ]
 
 
 def _behind(asked: QuestionRow) -> str:
     waits = (
-        f"{name(', '.join(asked.waits))} waits for it" if asked.waits else "nothing waits for it"
+        f"{escape_text(', '.join(asked.waits))} waits for it"
+        if asked.waits
+        else "nothing waits for it"
     )
     then = (
-        f"; at {asked.expires_at} without an answer: {name(asked.otherwise)}"
+        f"; at {asked.expires_at} without an answer: {escape_text(asked.otherwise)}"
         if asked.expires_at
         else ""
     )
@@ -205,7 +208,8 @@ def _behind(asked: QuestionRow) -> str:
 
 def _choices(asked: QuestionRow) -> str:
     return " ".join(
-        f"<code>dos decide-for {name(asked.id)} {name(each.name)}</code>" for each in asked.choices
+        f"<code>dos decide-for {escape_text(asked.id)} {escape_text(each.name)}</code>"
+        for each in asked.choices
     )
 
 
@@ -213,14 +217,14 @@ def _timeline(told: Session) -> list[str]:
     if not told.bars:
         return []
     rows = "".join(
-        f"<tr><td>{clock(bar.start, told)}</td><td>{name(bar.lane)}</td><td>{name(bar.unit)}</td>"
-        f'<td class="how {css_class(bar.how)}">{bar.how}</td><td>{name(bar.ending)}</td>'
-        f"{_number(format_duration(bar.seconds))}<td>{name(bar.agent)}</td></tr>"
+        f"<tr><td>{format_time(bar.start, told)}</td><td>{escape_text(bar.lane)}</td><td>{escape_text(bar.unit)}</td>"
+        f'<td class="how {css_class(bar.how)}">{bar.how}</td><td>{escape_text(bar.ending)}</td>'
+        f"{_number(format_duration(bar.seconds))}<td>{escape_text(bar.agent)}</td></tr>"
         for bar in told.bars
     )
     titles = ("from (UTC)", "lane", "unit", "became", "its process", "took", "agent")
     return [
-        chart(told),
+        render_chart(told),
         f"<details><summary>{plural(len(told.bars), 'agent')}</summary>{_table(titles, rows)}</details>",
     ]
 
@@ -231,37 +235,44 @@ def _table(titles: Iterable[str], rows: str) -> str:
 
 
 def _number(text: str) -> str:
-    return f'<td class="number">{name(text)}</td>'
+    return f'<td class="number">{escape_text(text)}</td>'
 
 
-def _landings(sheet: Sheet) -> list[str]:
-    return [_landing(each, sheet) for each in sheet.told.landed] or [
+def _landings(sheet: ReportData) -> list[str]:
+    return [_landing(each, sheet) for each in sheet.session.landed] or [
         '<p class="none">nothing has landed</p>'
     ]
 
 
-def _landing(each: LandingEntry, sheet: Sheet) -> str:
+def _landing(each: LandingEntry, sheet: ReportData) -> str:
     landing = each.landing
     proof = sheet.proofs.get(landing.commit)
     facts = [
-        ("commit", f"<code>{name(landing.commit)}</code> on <code>{name(landing.branch)}</code>")
+        (
+            "commit",
+            f"<code>{escape_text(landing.commit)}</code> on <code>{escape_text(landing.branch)}</code>",
+        )
     ]
     badge, tone = "", "good"
     if proof:
         tone = "good" if proof.answer == "SHIPPED" else "bad"
-        badge = f'<span class="badge">{name(proof.verdict)}</span>'
-        facts.append(("verify", name(proof.reason)))
-        facts.append(("receipt", name(proof.signed)))
+        badge = f'<span class="badge">{escape_text(proof.verdict)}</span>'
+        facts.append(("verify", escape_text(proof.reason)))
+        facts.append(("receipt", escape_text(proof.signed)))
         if proof.command:
-            facts.append(("accepted by", f"<code>{name(proof.command)}</code>{_exit(proof)}"))
+            facts.append(
+                ("accepted by", f"<code>{escape_text(proof.command)}</code>{_exit(proof)}")
+            )
     if each.recognised:
         facts.append(("found", "in git, after a crash: whoever landed it could not say so"))
     told = "".join(f"<dt>{term}</dt><dd>{fact}</dd>" for term, fact in facts)
-    when = f'<span class="when">{name(each.lane)}, {clock(each.at, sheet.told)}</span>'
-    return f'<article class="row {tone}"><h3>{name(landing.unit)} {badge}{when}</h3><dl>{told}</dl></article>'
+    when = (
+        f'<span class="when">{escape_text(each.lane)}, {format_time(each.at, sheet.session)}</span>'
+    )
+    return f'<article class="row {tone}"><h3>{escape_text(landing.unit)} {badge}{when}</h3><dl>{told}</dl></article>'
 
 
-def _exit(proof: Proved) -> str:
+def _exit(proof: LandingProof) -> str:
     return (
         f" exit {proof.receipt.exit_code}"
         if proof.receipt and proof.receipt.exit_code is not None
@@ -269,16 +280,16 @@ def _exit(proof: Proved) -> str:
     )
 
 
-def _disbelief(each: Disbelief) -> str:
+def _disbelief(each: UnprovenClaim) -> str:
     said = (
         f"<blockquote>{_claim(each.claim)}</blockquote>"
         if each.claim
         else '<p class="none">it said nothing</p>'
     )
     return (
-        f'<article class="row warn"><h3>{name(each.unit)}<span class="when">{name(each.lane)}</span></h3>'
+        f'<article class="row warn"><h3>{escape_text(each.unit)}<span class="when">{escape_text(each.lane)}</span></h3>'
         f'<div class="beside"><div><h4>the claim</h4>{said}</div>'
-        f"<div><h4>the fact</h4><p>{name(each.fact)}</p></div></div></article>"
+        f"<div><h4>the fact</h4><p>{escape_text(each.fact)}</p></div></div></article>"
     )
 
 
@@ -289,19 +300,19 @@ def _claim(text: str) -> str:
 
 def _crashes(told: Session) -> list[str]:
     return [
-        f'<article class="row bad"><h3>{name(each.unit or each.lane)}'
-        f'<span class="when">{name(each.lane)}, {clock(each.at, told)}</span></h3>'
-        f"<p>{name(each.what)}; {name(each.then) or 'nobody has gone on with it'}</p></article>"
+        f'<article class="row bad"><h3>{escape_text(each.unit or each.lane)}'
+        f'<span class="when">{escape_text(each.lane)}, {format_time(each.at, told)}</span></h3>'
+        f"<p>{escape_text(each.what)}; {escape_text(each.then) or 'nobody has gone on with it'}</p></article>"
         for each in told.crashed
     ]
 
 
 def _incidents(told: Session) -> list[str]:
     return [
-        f'<article class="row bad"><h3>{name(each.lane or each.run_id)}'
-        f'<span class="when">{clock(each.at, told)}</span></h3>'
-        f"<p>{name(each.found)}; on {name(each.branch)}, and it counts as no landing</p>"
-        + "".join(f"<p><code>{name(commit)}</code></p>" for commit in each.commits)
+        f'<article class="row bad"><h3>{escape_text(each.lane or each.run_id)}'
+        f'<span class="when">{format_time(each.at, told)}</span></h3>'
+        f"<p>{escape_text(each.found)}; on {escape_text(each.branch)}, and it counts as no landing</p>"
+        + "".join(f"<p><code>{escape_text(commit)}</code></p>" for commit in each.commits)
         + "</article>"
         for each in told.incidents
     ]
@@ -309,20 +320,20 @@ def _incidents(told: Session) -> list[str]:
 
 def _waits(told: Session) -> list[str]:
     limits = [
-        f'<article class="row note"><h3>{name(f"{each.vendor} {each.model}".rstrip())}: {name(each.ending)}'
-        f'<span class="when">{clock(each.start, told)}</span></h3><p>'
+        f'<article class="row note"><h3>{escape_text(f"{each.vendor} {each.model}".rstrip())}: {escape_text(each.ending)}'
+        f'<span class="when">{format_time(each.start, told)}</span></h3><p>'
         + (
             f"had room again after {format_duration(each.seconds)}"
             if each.is_over
             else f"no room since {format_duration(each.seconds)}"
         )
-        + (f"; it said <q>{name(each.found)}</q>" if each.found else "")
+        + (f"; it said <q>{escape_text(each.found)}</q>" if each.found else "")
         + "</p></article>"
         for each in told.limits
     ]
     rows = "".join(
-        f"<tr><td>{clock(each.start, told)}</td><td>{name(each.lane)}</td><td>{name(each.why)}</td>"
-        f"{_number(format_duration(each.seconds) + ('' if each.is_over else ', still'))}<td>{name(each.detail)}</td></tr>"
+        f"<tr><td>{format_time(each.start, told)}</td><td>{escape_text(each.lane)}</td><td>{escape_text(each.why)}</td>"
+        f"{_number(format_duration(each.seconds) + ('' if each.is_over else ', still'))}<td>{escape_text(each.detail)}</td></tr>"
         for each in told.waits
     )
     return limits + ([_table(("from (UTC)", "lane", "on", "for", "why"), rows)] if rows else [])
@@ -330,18 +341,18 @@ def _waits(told: Session) -> list[str]:
 
 def _salvaged(told: Session) -> list[str]:
     return [
-        f'<article class="row"><h3><code>{name(each.ref)}</code><span class="when">{name(each.lane)}</span></h3>'
-        f"<p>{name(each.why)}; commit <code>{name(each.commit[:9])}</code></p></article>"
+        f'<article class="row"><h3><code>{escape_text(each.ref)}</code><span class="when">{escape_text(each.lane)}</span></h3>'
+        f"<p>{escape_text(each.why)}; commit <code>{escape_text(each.commit[:9])}</code></p></article>"
         for each in told.salvaged
     ]
 
 
-def _costs(sheet: Sheet) -> list[str]:
+def _costs(sheet: ReportData) -> list[str]:
     told = sheet.costs
     if not told.total.total.agents:
         return []
     rows = "".join(
-        f"<tr><td>{name(row.name)}</td>{_number(str(row.landed_units))}{_number(costs.money(row.total))}"
+        f"<tr><td>{escape_text(row.name)}</td>{_number(str(row.landed_units))}{_number(costs.money(row.total))}"
         f"{_number(costs.money(row.rejected))}{_number(_tokens(row))}{_number(format_duration(row.total.wall_seconds))}</tr>"
         for row in (*told.rows, told.total)
     )
@@ -351,7 +362,7 @@ def _costs(sheet: Sheet) -> list[str]:
         if unpriced
         else []
     )
-    notes += [unseen(sheet.told)] if sheet.told.lost else []
+    notes += [unknown_cost_note(sheet.session)] if sheet.session.lost else []
     titles = (told.by, "landed", "cost", "of it for nothing", "tokens", "agent time")
     return [_table(titles, rows), *(f"<p>{note}</p>" for note in notes)]
 

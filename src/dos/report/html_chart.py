@@ -7,18 +7,18 @@ from datetime import datetime, timedelta
 from html import escape
 
 from dos.questions.view import format_duration
-from dos.report.session import Bar, How, Session, Wait
+from dos.report.session import AgentBar, Outcome, Session, Wait
 from dos.text import escape_invisible
 
 MARKS = {
-    How.LANDED: "✓",
-    How.DISBELIEVED: "✗",
-    How.REFUSED: "⊘",
-    How.CUT_SHORT: "–",
-    How.CRASHED: "!",
-    How.LIMITED: "◔",
-    How.WORKING: "…",
-    How.UNDECIDED: "?",
+    Outcome.LANDED: "✓",
+    Outcome.DISBELIEVED: "✗",
+    Outcome.REFUSED: "⊘",
+    Outcome.CUT_SHORT: "–",
+    Outcome.CRASHED: "!",
+    Outcome.LIMITED: "◔",
+    Outcome.WORKING: "…",
+    Outcome.UNDECIDED: "?",
 }
 AXIS, LABEL, TRACK, WAITING, GAP = 30, 18, 24, 6, 12  # heights
 ROW = LABEL + TRACK + WAITING + GAP
@@ -26,22 +26,22 @@ NARROWEST = 0.6  # of a hundred: what took no time is seen as well
 TICKS = (0, 25, 50, 75, 100)
 
 
-def name(text: str) -> str:
+def escape_text(text: str) -> str:
     """A stranger's word in the page: on one line, nothing hidden, nothing that acts."""
     return escape(escape_invisible(text).replace("\n", "\\n").replace("\t", "\\t"))
 
 
-def css_class(how: How) -> str:
+def css_class(how: Outcome) -> str:
     return how.name.lower().replace("_", "-")
 
 
-def clock(at: datetime, told: Session) -> str:
+def format_time(at: datetime, told: Session) -> str:
     """With the date where it is not the same all the time."""
     same_day = told.since and told.until and told.since.date() == told.until.date()
     return f"{at:%H:%M:%S}" if same_day else f"{at:%m-%d %H:%M}"
 
 
-def chart(told: Session) -> str:
+def render_chart(told: Session) -> str:
     lanes = told.lanes
     if not lanes or told.since is None or told.until is None:
         return ""
@@ -53,7 +53,7 @@ def chart(told: Session) -> str:
     ]
     for number, lane in enumerate(lanes):
         top = AXIS + ROW * number
-        parts.append(f'<text class="lane" x="0" y="{top + LABEL - 5}">{name(lane)}</text>')
+        parts.append(f'<text class="lane" x="0" y="{top + LABEL - 5}">{escape_text(lane)}</text>')
         parts.append(
             f'<rect class="track" x="0" y="{top + LABEL}" width="100%" height="{TRACK}" rx="4"/>'
         )
@@ -88,7 +88,7 @@ def _tick(told: Session, scale: _Scale, share: int, height: int) -> str:
     anchor = {0: "start", 100: "end"}.get(share, "middle")
     return (
         f'<line class="tick" x1="{share}%" x2="{share}%" y1="18" y2="{height}"/>'
-        f'<text class="time" x="{share}%" y="12" text-anchor="{anchor}">{clock(scale.at(share), told)}</text>'
+        f'<text class="time" x="{share}%" y="12" text-anchor="{anchor}">{format_time(scale.at(share), told)}</text>'
     )
 
 
@@ -96,18 +96,18 @@ def _restart(scale: _Scale, at: datetime, found: str, height: int) -> str:
     left, _ = scale.place(at, at)
     return (
         f'<line class="restart" x1="{left:.2f}%" x2="{left:.2f}%" y1="18" y2="{height}">'
-        f"<title>the fleet was started again: {name(found)}</title></line>"
+        f"<title>the fleet was started again: {escape_text(found)}</title></line>"
     )
 
 
-def _bar(bar: Bar, scale: _Scale, top: int, told: Session) -> str:
+def _bar(bar: AgentBar, scale: _Scale, top: int, told: Session) -> str:
     left, width = scale.place(bar.start, bar.end)
     ending = f" ({bar.ending})" if bar.ending else ""
-    title = f"{bar.unit}: {bar.how}{ending}, {format_duration(bar.seconds)} from {clock(bar.start, told)}, {bar.agent}"
+    title = f"{bar.unit}: {bar.how}{ending}, {format_duration(bar.seconds)} from {format_time(bar.start, told)}, {bar.agent}"
     return (
-        f'<svg x="{left:.2f}%" y="{top}" width="{width:.2f}%" height="{TRACK}"><title>{name(title)}</title>'
+        f'<svg x="{left:.2f}%" y="{top}" width="{width:.2f}%" height="{TRACK}"><title>{escape_text(title)}</title>'
         f'<rect class="bar {css_class(bar.how)}" width="100%" height="100%" rx="4"/>'
-        f'<text class="in-bar" x="5" y="16">{MARKS[bar.how]} {name(bar.unit.rpartition("/")[2])}</text></svg>'
+        f'<text class="in-bar" x="5" y="16">{MARKS[bar.how]} {escape_text(bar.unit.rpartition("/")[2])}</text></svg>'
     )
 
 
@@ -116,7 +116,7 @@ def _wait(wait: Wait, scale: _Scale, top: int) -> str:
     title = f"waited {format_duration(wait.seconds)} on {wait.why}: {wait.detail}"
     return (
         f'<rect class="waiting" x="{left:.2f}%" y="{top}" width="{width:.2f}%" height="{WAITING - 2}" rx="2">'
-        f"<title>{name(title)}</title></rect>"
+        f"<title>{escape_text(title)}</title></rect>"
     )
 
 
@@ -124,7 +124,7 @@ def _legend(told: Session) -> str:
     used = {bar.how for bar in told.bars}
     keys = [
         f'<span><i class="{css_class(how)}">{MARKS[how]}</i> {how}</span>'
-        for how in How
+        for how in Outcome
         if how in used
     ]
     keys += ['<span><i class="waiting thin"></i> waits</span>'] if told.waits else []

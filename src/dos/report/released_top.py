@@ -3,24 +3,24 @@
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from dos.report.live import Seen
-from dos.report.top import State, View
+from dos.report.snapshot import Snapshot
+from dos.report.top import LaneState, TopView
 from dos.text import comparison_key
 
 CHIPS = {
-    State.WORKING: "🟢 ADVANCING",
-    State.SPINNING: "🟡 SPINNING",
-    State.SILENT: "🔴 STALLED",
-    State.FATAL: "🔴 STALLED",
-    State.STARTING: "🔵 SPAWNING",
+    LaneState.WORKING: "🟢 ADVANCING",
+    LaneState.SPINNING: "🟡 SPINNING",
+    LaneState.SILENT: "🔴 STALLED",
+    LaneState.FATAL: "🔴 STALLED",
+    LaneState.STARTING: "🔵 SPAWNING",
 }
 FREE, HELD = "⚪ FREE", "🟢 ADVANCING"  # without and with a holder, in every other state
 ACTIVITY_SHOWN = 10  # commits
 
 
 def frame(
-    view: View,
-    seen: Seen,
+    view: TopView,
+    seen: Snapshot,
     *,
     workspace: str,
     initialized: bool,

@@ -11,14 +11,14 @@ from msgspec import Struct, field
 from dos.units.unit import LandingEntry
 
 
-class Unseen(StrEnum):
+class UnseenEnd(StrEnum):
     """In the place of how an agent's process ended, where nobody wrote that down."""
 
     LOST = "its worker died"
     LEFT = "its run stopped"
 
 
-class How(StrEnum):
+class Outcome(StrEnum):
     """What became of an agent's time."""
 
     LANDED = "landed"
@@ -31,7 +31,7 @@ class How(StrEnum):
     UNDECIDED = "not decided"  # it ended, and nobody has said what became of it
 
 
-class Bar(Struct, kw_only=True):
+class AgentBar(Struct, kw_only=True):
     """One agent, from its start to its end."""
 
     lane: str
@@ -41,7 +41,7 @@ class Bar(Struct, kw_only=True):
     iteration: int
     start: datetime
     end: datetime
-    how: How = How.WORKING
+    how: Outcome = Outcome.WORKING
     ending: str = ""  # of its process, or Unseen
     claim: str = ""
 
@@ -50,7 +50,7 @@ class Bar(Struct, kw_only=True):
         return max(0.0, (self.end - self.start).total_seconds())
 
 
-class Disbelief(Struct, frozen=True, kw_only=True):
+class UnprovenClaim(Struct, frozen=True, kw_only=True):
     at: datetime
     unit: str
     lane: str
@@ -84,7 +84,7 @@ class Wait(Struct, kw_only=True):
         return max(0.0, (self.end - self.start).total_seconds())
 
 
-class Limit(Struct, kw_only=True):
+class LimitPeriod(Struct, kw_only=True):
     """A provider said no more, until it had room again."""
 
     vendor: str
@@ -104,7 +104,7 @@ class Limit(Struct, kw_only=True):
         return max(0.0, (self.end - self.start).total_seconds())
 
 
-class Saved(Struct, frozen=True, kw_only=True):
+class SavedWork(Struct, frozen=True, kw_only=True):
     at: datetime
     lane: str
     run_id: str
@@ -124,7 +124,7 @@ class Incident(Struct, frozen=True, kw_only=True):
     found: str
 
 
-class Stop(Struct, frozen=True, kw_only=True):
+class StoppedLane(Struct, frozen=True, kw_only=True):
     """A lane that stands still until somebody does something."""
 
     at: datetime
@@ -134,7 +134,7 @@ class Stop(Struct, frozen=True, kw_only=True):
     detail: str
 
 
-class Start(Struct, frozen=True, kw_only=True):
+class FleetStart(Struct, frozen=True, kw_only=True):
     at: datetime
     host: str
     pid: int
@@ -144,17 +144,17 @@ class Start(Struct, frozen=True, kw_only=True):
 class Session(Struct, kw_only=True):
     since: datetime | None = None
     until: datetime | None = None
-    starts: list[Start] = field(default_factory=list)
+    starts: list[FleetStart] = field(default_factory=list)
     ended: str = ""  # why the fleet stopped; empty: it has not said so
-    bars: list[Bar] = field(default_factory=list)
+    bars: list[AgentBar] = field(default_factory=list)
     landed: list[LandingEntry] = field(default_factory=list)
-    disbelieved: list[Disbelief] = field(default_factory=list)
+    disbelieved: list[UnprovenClaim] = field(default_factory=list)
     crashed: list[Crash] = field(default_factory=list)
     waits: list[Wait] = field(default_factory=list)
-    limits: list[Limit] = field(default_factory=list)
-    salvaged: list[Saved] = field(default_factory=list)
+    limits: list[LimitPeriod] = field(default_factory=list)
+    salvaged: list[SavedWork] = field(default_factory=list)
     incidents: list[Incident] = field(default_factory=list)
-    stopped: list[Stop] = field(default_factory=list)
+    stopped: list[StoppedLane] = field(default_factory=list)
 
     @property
     def lanes(self) -> list[str]:
@@ -163,8 +163,52 @@ class Session(Struct, kw_only=True):
     @property
     def lost(self) -> int:
         """The agents that nobody saw end: what they cost is not known."""
-        return sum(isinstance(bar.ending, Unseen) for bar in self.bars)
+        return sum(isinstance(bar.ending, UnseenEnd) for bar in self.bars)
 
     @property
     def seconds(self) -> float:
         return (self.until - self.since).total_seconds() if self.since and self.until else 0.0
+
+
+class ReceiptProof(Struct, frozen=True, kw_only=True):
+    """A receipt, and whether it counts here."""
+
+    valid: bool
+    why: str
+    verdict: str = ""
+    key_id: str = ""  # empty: nobody signed it
+    runner: str = ""
+    command: str = ""
+    exit_code: int | None = None
+
+
+class LandingProof(Struct, frozen=True, kw_only=True):
+    answer: str  # of `dos verify`; UNKNOWN: it could not be asked
+    tier: str
+    tier_name: str
+    reason: str
+    receipt: ReceiptProof | None
+
+    @property
+    def line(self) -> str:
+        """The verdict, what it goes by, and the command; in one line."""
+        return f"{self.verdict}, {self.signed}" + (f", `{self.command}`" if self.command else "")
+
+    @property
+    def verdict(self) -> str:
+        return f"{self.answer} {self.tier} {self.tier_name}".rstrip()
+
+    @property
+    def signed(self) -> str:
+        if self.receipt is None:
+            return "no receipt"
+        if not self.receipt.key_id:
+            return f"a receipt that nobody signed ({self.receipt.why})"
+        who = f"signed by {self.receipt.key_id}" + (
+            f" on {self.receipt.runner}" if self.receipt.runner else ""
+        )
+        return who if self.receipt.valid else f"{who}, and does not hold: {self.receipt.why}"
+
+    @property
+    def command(self) -> str:
+        return self.receipt.command if self.receipt else ""

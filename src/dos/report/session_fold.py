@@ -12,17 +12,17 @@ from dos.journal.events.reader import FactReader, select
 from dos.reasons.table import Needs
 from dos.report import event_text
 from dos.report.session import (
-    Bar,
+    AgentBar,
     Crash,
-    Disbelief,
-    How,
+    FleetStart,
     Incident,
-    Limit,
-    Saved,
+    LimitPeriod,
+    Outcome,
+    SavedWork,
     Session,
-    Start,
-    Stop,
-    Unseen,
+    StoppedLane,
+    UnprovenClaim,
+    UnseenEnd,
     Wait,
 )
 from dos.times import utc_datetime
@@ -55,9 +55,9 @@ _OfWaiting = (
     | limits.LimitHit
     | limits.LimitLifted
 )
-Handled = _OfFleet | _OfAgent | _OfWork | _OfWaiting
-_reader: FactReader[Handled] = FactReader(
-    Handled,
+SessionFact = _OfFleet | _OfAgent | _OfWork | _OfWaiting
+_reader: FactReader[SessionFact] = FactReader(
+    SessionFact,
     silent="""
         lease_granted lease_renewed lease_released lease_expired lease_revoked lease_adopted lease_refused
         spawn_intended worker_spawned drain_requested decision_forced run_minted unit_claimed unit_taken
@@ -72,11 +72,11 @@ _reader: FactReader[Handled] = FactReader(
 )
 
 
-def tell(happened: Iterable[Event]) -> Session:
-    teller = _Teller()
+def fold_session(happened: Iterable[Event]) -> Session:
+    teller = _SessionFold()
     for event in happened:
-        teller.hear(_reader.decode(event), utc_datetime(event.at_ms))
-    return teller.told()
+        teller.apply(_reader.decode(event), utc_datetime(event.at_ms))
+    return teller.result()
 
 
 def last_start(happened: Iterable[Event], *, host: str = "") -> Event | None:
@@ -95,19 +95,19 @@ def last_start(happened: Iterable[Event], *, host: str = "") -> Event | None:
     return began
 
 
-class _Teller:
+class _SessionFold:
     def __init__(self) -> None:
         self.session = Session()
         self.now = utc_datetime(0)
-        self.open_bars: dict[str, Bar] = {}  # by lane: it has one agent at a time
-        self.newest: dict[tuple[str, str], Bar] = {}  # by run and unit
+        self.open_bars: dict[str, AgentBar] = {}  # by lane: it has one agent at a time
+        self.newest: dict[tuple[str, str], AgentBar] = {}  # by run and unit
         self.open_waits: dict[tuple[str, bool], Wait] = {}  # by run; and whether its agent waits
-        self.open_limits: dict[tuple[str, str, str], Limit] = {}
-        self.standing: dict[str, Stop] = {}  # by lane
+        self.open_limits: dict[tuple[str, str, str], LimitPeriod] = {}
+        self.stops: dict[str, StoppedLane] = {}  # by lane
         self.finished: dict[str, bool] = {}  # by host
         self.halted: set[str] = set()  # runs that a person told to stop
 
-    def hear(self, fact: Handled | None, at: datetime) -> None:
+    def apply(self, fact: SessionFact | None, at: datetime) -> None:
         """None: something happened that is no part of the session but tells that it went on."""
         self.now = max(self.now, at)
         if fact is None:
@@ -123,9 +123,9 @@ class _Teller:
         self.session.since = self.session.since or at
         self.session.until = self.now
 
-    def told(self) -> Session:
+    def result(self) -> Session:
         told = self.session
-        running: list[Bar | Wait | Limit] = [
+        running: list[AgentBar | Wait | LimitPeriod] = [
             *self.open_bars.values(),
             *self.open_waits.values(),
             *self.open_limits.values(),
@@ -136,7 +136,7 @@ class _Teller:
             told.until = self.now
         if told.since and told.bars:
             told.since = min(told.since, *(bar.start for bar in told.bars))
-        told.stopped = list(self.standing.values())
+        told.stopped = list(self.stops.values())
         landed = {each.landing.unit: each for each in told.landed}
         for crash in told.crashed:
             found = landed.get(crash.unit)
@@ -152,7 +152,9 @@ class _Teller:
                     if self.finished.get(fact.host, True)
                     else "the one before had ended without a word"
                 )
-                self.session.starts.append(Start(at=at, host=fact.host, pid=fact.pid, found=found))
+                self.session.starts.append(
+                    FleetStart(at=at, host=fact.host, pid=fact.pid, found=found)
+                )
                 self.session.ended, self.finished[fact.host] = "", False
             case fleet.FleetStopped():
                 self.session.ended, self.finished[fact.host] = fact.reason, True
@@ -163,12 +165,12 @@ class _Teller:
                     (bar.unit for bar in reversed(self.session.bars) if bar.run_id == fact.run_id),
                     "",
                 )
-                what = event_text.text(fact, 0)
+                what = event_text.describe(fact, 0)
                 self.session.crashed.append(
                     Crash(at=at, lane=fact.lane, run_id=fact.run_id, unit=unit, what=what)
                 )
             case fleet.LaneFailed():
-                self.standing[fact.lane] = Stop(
+                self.stops[fact.lane] = StoppedLane(
                     at=at,
                     lane=fact.lane,
                     reason="given up on",
@@ -176,16 +178,16 @@ class _Teller:
                     detail=fact.reason,
                 )
             case fleet.RunBegun():
-                self.standing.pop(fact.lane, None)
+                self.stops.pop(fact.lane, None)
                 for crash in self.session.crashed:
                     if crash.lane == fact.lane and crash.run_id != fact.run_id:
                         crash.then = crash.then or "another went on"
             case fleet.RunStopped():
                 if bar := self._lose(fact.lane, at, fact.run_id):
-                    bar.how, bar.ending = How.UNDECIDED, Unseen.LEFT
+                    bar.how, bar.ending = Outcome.UNDECIDED, UnseenEnd.LEFT
                 self._end_waits(fact.run_id, at)
                 if fact.needs not in NOBODY:
-                    self.standing[fact.lane] = Stop(
+                    self.stops[fact.lane] = StoppedLane(
                         at=at,
                         lane=fact.lane,
                         reason=fact.stop_reason,
@@ -199,7 +201,7 @@ class _Teller:
         match fact:
             case fleet.AgentStarted():
                 self._lose(fact.lane, at)
-                bar = Bar(
+                bar = AgentBar(
                     lane=fact.lane, unit=fact.unit, agent=fact.agent, run_id=fact.run_id, iteration=fact.iteration,
                     start=at, end=at,
                 )  # fmt: skip
@@ -218,7 +220,7 @@ class _Teller:
         if bar and bar.run_id == fact.run_id:
             del self.open_bars[fact.lane]
         else:  # it was started before all this
-            bar = Bar(
+            bar = AgentBar(
                 lane=fact.lane, unit=fact.unit, agent=fact.agent, run_id=fact.run_id, iteration=fact.iteration,
                 start=utc_datetime(int((at.timestamp() - max(0.0, fact.seconds)) * 1000)), end=at,
             )  # fmt: skip
@@ -232,37 +234,39 @@ class _Teller:
         )
         self._end_wait((fact.run_id, True), at)
         if fact.outcome in CRASHES and fact.run_id not in self.halted:
-            bar.how = How.CRASHED
-            what = event_text.agent_ended(fact)
+            bar.how = Outcome.CRASHED
+            what = event_text.describe_agent_end(fact)
             self.session.crashed.append(
                 Crash(at=at, lane=fact.lane, run_id=fact.run_id, unit=fact.unit, what=what)
             )
         elif fact.outcome in NO_ROOM:
-            bar.how = How.LIMITED
+            bar.how = Outcome.LIMITED
         else:
-            bar.how = How.UNDECIDED if fact.outcome == Ending.OK else How.CUT_SHORT
+            bar.how = Outcome.UNDECIDED if fact.outcome == Ending.OK else Outcome.CUT_SHORT
 
     def _of_work(self, fact: _OfWork, at: datetime) -> None:
         match fact:
             case fleet.WorkMeasured():
                 bar = self.newest.get((fact.run_id, fact.unit))
-                said_nothing = bar is not None and bar.how in (How.CRASHED, How.LIMITED)
+                said_nothing = bar is not None and bar.how in (Outcome.CRASHED, Outcome.LIMITED)
                 # Journals of old do not tell how the claim was compared.
                 if fact.reconciled == "QUIET_INCOMPLETE" or (
                     not fact.reconciled and fact.verdict != "DELIVERED" and not said_nothing
                 ):
                     self._disbelieve(fact, at)
             case fleet.LandingRefused():
-                if (bar := self.newest.get((fact.run_id, fact.unit))) and bar.how is How.UNDECIDED:
-                    bar.how = How.REFUSED
+                if (
+                    bar := self.newest.get((fact.run_id, fact.unit))
+                ) and bar.how is Outcome.UNDECIDED:
+                    bar.how = Outcome.REFUSED
             case fleet.UnitLanded():
                 bar = self.newest.get((fact.run_id, fact.unit)) or self._last_at(fact.unit)
                 if bar:
-                    bar.how = How.LANDED
+                    bar.how = Outcome.LANDED
                 self.session.landed.append(fact.entry(at, claim=bar.claim if bar else ""))
             case fleet.WorkSalvaged():
                 self.session.salvaged.append(
-                    Saved(
+                    SavedWork(
                         at=at,
                         lane=fact.lane,
                         run_id=fact.run_id,
@@ -283,11 +287,11 @@ class _Teller:
 
     def _disbelieve(self, fact: fleet.WorkMeasured, at: datetime) -> None:
         bar = self.newest.get((fact.run_id, fact.unit))
-        if bar and bar.how is How.UNDECIDED:
-            bar.how = How.DISBELIEVED
+        if bar and bar.how is Outcome.UNDECIDED:
+            bar.how = Outcome.DISBELIEVED
         claim = bar.claim if bar else ""
         self.session.disbelieved.append(
-            Disbelief(
+            UnprovenClaim(
                 at=at,
                 unit=fact.unit,
                 lane=fact.lane,
@@ -297,7 +301,7 @@ class _Teller:
             )
         )
 
-    def _last_at(self, unit: str) -> Bar | None:
+    def _last_at(self, unit: str) -> AgentBar | None:
         """Whoever was at it before its worker died; another only found that it had landed."""
         return next((bar for bar in reversed(self.session.bars) if bar.unit == unit), None)
 
@@ -330,7 +334,7 @@ class _Teller:
         if known := self.open_limits.get(key):
             known.times, known.resets_at = known.times + 1, resets_at or known.resets_at
             return
-        limit = Limit(
+        limit = LimitPeriod(
             vendor=fact.vendor, account=fact.account, model=fact.model, ending=fact.ending, lane=fact.lane,
             found=fact.found, start=at, end=at, resets_at=resets_at,
         )  # fmt: skip
@@ -351,11 +355,11 @@ class _Teller:
         for is_agent in (False, True):
             self._end_wait((run_id, is_agent), at)
 
-    def _lose(self, lane: str, at: datetime, run_id: str = "") -> Bar | None:
+    def _lose(self, lane: str, at: datetime, run_id: str = "") -> AgentBar | None:
         """Whoever is still said to be at work there is not: another is, or its worker is gone."""
         bar = self.open_bars.get(lane)
         if bar is None or run_id not in ("", bar.run_id):
             return None
-        bar.end, bar.how, bar.ending = at, How.CRASHED, Unseen.LOST
+        bar.end, bar.how, bar.ending = at, Outcome.CRASHED, UnseenEnd.LOST
         self._end_waits(bar.run_id, at)
         return self.open_bars.pop(lane)

@@ -10,15 +10,14 @@ from dos.journal.fold import fold
 from dos.questions.catalog import AnyQuestion
 from dos.questions.state import Decisions, urgent_first
 from dos.questions.view import format_duration
-from dos.report.proof import Proved
-from dos.report.session import Incident, Limit, Session, Wait
-from dos.report.session_fold import tell
+from dos.report.session import Incident, LandingProof, LimitPeriod, Session, Wait
+from dos.report.session_fold import fold_session
 from dos.units.unit import Landing
 
 LONGEST_CLAIM = 200
 
 
-class Report(Struct, kw_only=True):
+class Summary(Struct, kw_only=True):
     landed: list[str] = field(default_factory=list)
     disbelieved: list[str] = field(default_factory=list)
     crashed: list[str] = field(default_factory=list)
@@ -30,22 +29,22 @@ class Report(Struct, kw_only=True):
     idle: str = ""  # why there is nothing to tell of a fleet that was started
 
 
-def report(happened: Iterable[Event], waiting: Sequence[Waiting] = ()) -> Report:
+def summarize_events(happened: Iterable[Event], waiting: Sequence[Waiting] = ()) -> Summary:
     """Of events, and of what everything waits for: nobody is asked whether what landed still stands."""
     seen = list(happened)
     questions = [asked.question for asked in urgent_first(fold(Decisions(), seen))]
-    return words(tell(seen), questions=questions, waiting=waiting)
+    return summarize(fold_session(seen), questions=questions, waiting=waiting)
 
 
-def words(
+def summarize(
     told: Session,
-    proofs: Mapping[str, Proved] = {},
+    proofs: Mapping[str, LandingProof] = {},
     questions: Sequence[AnyQuestion] = (),
     own: Sequence[str] = (),
     waiting: Sequence[Waiting] = (),
-) -> Report:
+) -> Summary:
     """The proofs by commit; `own` are commits and edits of the user; `waiting` is what lanes and units wait for."""
-    return Report(
+    return Summary(
         landed=[_landed(each.landing, proofs.get(each.landing.commit)) for each in told.landed],
         disbelieved=[f"{each.unit}: {_said(each.claim)}{each.fact}" for each in told.disbelieved],
         crashed=[
@@ -58,18 +57,21 @@ def words(
         salvaged=[f"{each.ref}  {each.why}" for each in told.salvaged],
         stopped=[
             *(f"{asked.text}  (dos decisions show {asked.id})" for asked in questions),
-            *(f"{each.subject}: {each}  ({each.clears_with})" for each in unasked(waiting)),
+            *(
+                f"{each.subject}: {each}  ({each.clears_with})"
+                for each in needs_person_without_question(waiting)
+            ),
         ],
         idle=_idle(told),
     )
 
 
-def unasked(waiting: Sequence[Waiting]) -> list[Waiting]:
+def needs_person_without_question(waiting: Sequence[Waiting]) -> list[Waiting]:
     """What only a person clears, and no open question stands for."""
     return [each for each in waiting if each.needs_person and not each.question]
 
 
-def render(made: Report) -> str:
+def render(made: Summary) -> str:
     parts = [
         _part("landed, each with its commit", made.landed),
         _part("claimed, and not believed", made.disbelieved),
@@ -94,7 +96,7 @@ def _idle(told: Session) -> str:
     )
 
 
-def _landed(each: Landing, proved: Proved | None) -> str:
+def _landed(each: Landing, proved: LandingProof | None) -> str:
     line = f"{each.unit}  {each.commit[:9]} on {each.branch}"
     return f"{line}  {proved.line}" if proved else line
 
@@ -110,7 +112,7 @@ def _incident(each: Incident) -> str:
     return f"{each.lane or each.run_id}: {each.found}; on {where}{commits}; it counts as no landing"
 
 
-def _limited(each: Limit) -> str:
+def _limited(each: LimitPeriod) -> str:
     who = f"{each.vendor} {each.model}".rstrip()
     until = (
         f"had room again after {format_duration(each.seconds)}"

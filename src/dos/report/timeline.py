@@ -32,7 +32,7 @@ class Moment(Struct, frozen=True, kw_only=True):
     slowest: bool = False
 
 
-def of_run(store: Store, run_id: str, happened: Sequence[Event]) -> list[Event]:
+def events_of_run(store: Store, run_id: str, happened: Sequence[Event]) -> list[Event]:
     """The run's own stream, with what stands in those of its units and its lane; found by the run id, never by time."""
     units = {fact.unit for _, fact in select(happened, UnitClaimed)}
     lanes = {fact.lane for _, fact in select(happened, RunBegun, RunStopped) if fact.lane}
@@ -87,7 +87,7 @@ def moments(happened: Sequence[Event]) -> list[Moment]:
 
 def _text(event: Event) -> str:
     fact = decode(event)
-    return event_text.text(fact, event.at_ms) if fact else event_text.of_kind(event.kind)
+    return event_text.describe(fact, event.at_ms) if fact else event_text.describe_kind(event.kind)
 
 
 def render(run_id: str, told: Sequence[Moment]) -> str:

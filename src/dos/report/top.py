@@ -14,7 +14,7 @@ from dos.limits import quota
 from dos.limits.quota import Limit as Known
 from dos.loop import tokens
 from dos.questions.state import urgent_first
-from dos.report.live import Held, Seen
+from dos.report.snapshot import HeldLease, Snapshot
 from dos.text import comparison_key
 from dos.times import utc_datetime
 from dos.units.unit import LandingEntry
@@ -22,7 +22,7 @@ from dos.units.unit import LandingEntry
 LANDINGS_SHOWN = 10
 
 
-class State(StrEnum):
+class LaneState(StrEnum):
     WORKING = "working"
     PERSON = "waiting on a person"
     QUOTA = "waiting on quota"
@@ -39,25 +39,25 @@ class State(StrEnum):
 
 
 _STATES = {
-    WaitsOn.PERSON: State.PERSON,
-    WaitsOn.LOGIN: State.PERSON,
-    WaitsOn.BUDGET: State.PERSON,
-    WaitsOn.LIMIT: State.QUOTA,
-    WaitsOn.PAUSE: State.PAUSED,
-    WaitsOn.COOLDOWN: State.RESTING,
-    WaitsOn.UNKNOWN: State.RESTING,
+    WaitsOn.PERSON: LaneState.PERSON,
+    WaitsOn.LOGIN: LaneState.PERSON,
+    WaitsOn.BUDGET: LaneState.PERSON,
+    WaitsOn.LIMIT: LaneState.QUOTA,
+    WaitsOn.PAUSE: LaneState.PAUSED,
+    WaitsOn.COOLDOWN: LaneState.RESTING,
+    WaitsOn.UNKNOWN: LaneState.RESTING,
 }
 
 
-def state_of(waiting: Waiting, lane: str) -> State:
+def state_of(waiting: Waiting, lane: str) -> LaneState:
     """The one word for what a lane waits for."""
     if waiting.on is WaitsOn.START_FAILED:
-        return State.FATAL if waiting.until is None else State.RESTING
+        return LaneState.FATAL if waiting.until is None else LaneState.RESTING
     if waiting.on is WaitsOn.REGION_HELD and waiting.subject == lane and waiting.clears_with:
-        return State.HELD  # by a person; other lanes only overlap it
+        return LaneState.HELD  # by a person; other lanes only overlap it
     if waiting.on is WaitsOn.LANDING and not waiting.needs_person:
-        return State.RESTING  # its turn comes
-    return _STATES.get(waiting.on, State.PERSON if waiting.needs_person else State.WAITING)
+        return LaneState.RESTING  # its turn comes
+    return _STATES.get(waiting.on, LaneState.PERSON if waiting.needs_person else LaneState.WAITING)
 
 
 class Spend(Struct, frozen=True, kw_only=True):
@@ -66,9 +66,9 @@ class Spend(Struct, frozen=True, kw_only=True):
     tokens: int = 0
 
 
-class Row(Struct, frozen=True, kw_only=True):
+class LaneRow(Struct, frozen=True, kw_only=True):
     lane: str
-    state: State
+    state: LaneState
     since: datetime | None = None  # in this state, or at this unit
     unit: str = ""
     agent: str = ""
@@ -90,7 +90,7 @@ class Supervisor(Struct, frozen=True, kw_only=True):
     state: str  # running | draining | silent: its lease ran out | gone: its process, by the system's word
 
 
-class Limit(Struct, frozen=True, kw_only=True):
+class LimitRow(Struct, frozen=True, kw_only=True):
     vendor: str
     account: str
     model: str
@@ -101,7 +101,7 @@ class Limit(Struct, frozen=True, kw_only=True):
     is_doubted: bool = False  # it claims to last longer than any limit does
 
 
-class Decisions(Struct, frozen=True, kw_only=True):
+class OpenDecisions(Struct, frozen=True, kw_only=True):
     open: int = 0
     first_id: str = ""
     first_question: str = ""
@@ -116,18 +116,18 @@ class Totals(Struct, frozen=True, kw_only=True):
     spend: Spend
 
 
-class View(Struct, frozen=True, kw_only=True):
+class TopView(Struct, frozen=True, kw_only=True):
     at: datetime
-    rows: list[Row]
+    rows: list[LaneRow]
     totals: Totals
     supervisors: list[Supervisor]
     paused: str | None  # why the whole fleet is; None: it is not
-    decisions: Decisions
-    limits: list[Limit]
+    decisions: OpenDecisions
+    limits: list[LimitRow]
     landings: list[LandingEntry]  # newest first
 
 
-def view(seen: Seen, waits: Mapping[str, Waits] = {}) -> View:
+def build_view(seen: Snapshot, waits: Mapping[str, Waits] = {}) -> TopView:
     """`waits` are what the lanes wait for that have work."""
     lanes = _Lanes(seen, waits)
     rows = [lanes.row(name) for name in lanes.names()]
@@ -136,22 +136,22 @@ def view(seen: Seen, waits: Mapping[str, Waits] = {}) -> View:
         workers=sum(bool(row.run_id) for row in rows),
         states={
             state.value: count
-            for state in State
+            for state in LaneState
             if (count := sum(row.state is state for row in rows))
         },
         landed=sum(row.landed for row in rows),
         rejected=sum(row.rejected for row in rows),
-        spend=_together(row.spend for row in rows),
+        spend=_total_spend(row.spend for row in rows),
     )
     pause = seen.watching.pauses.get("")
     questions = urgent_first(seen.decisions)
-    return View(
+    return TopView(
         at=utc_datetime(seen.now_ms),
         rows=rows,
         totals=totals,
         supervisors=[_supervisor(each, seen.fleet.drain) for each in seen.supervisors],
-        paused=_said(pause.by, pause.reason) if pause else None,
-        decisions=Decisions(
+        paused=_pause_text(pause.by, pause.reason) if pause else None,
+        decisions=OpenDecisions(
             open=len(questions),
             first_id=questions[0].raised.id if questions else "",
             first_question=questions[0].raised.question if questions else "",
@@ -161,7 +161,7 @@ def view(seen: Seen, waits: Mapping[str, Waits] = {}) -> View:
     )
 
 
-def data(view: View) -> dict[str, Any]:
+def to_json(view: TopView) -> dict[str, Any]:
     """The view as JSON has it: a landing is its unit, its commit, its lane and its time."""
     landings = [
         {"unit": each.landing.unit, "lane": each.lane, "commit": each.landing.commit, "at": each.at}
@@ -172,7 +172,7 @@ def data(view: View) -> dict[str, Any]:
 
 
 class _Lanes:
-    def __init__(self, seen: Seen, waits: Mapping[str, Waits]) -> None:
+    def __init__(self, seen: Snapshot, waits: Mapping[str, Waits]) -> None:
         self._seen = seen
         self._waits = waits
         self._held = {comparison_key(each.lease.lane): each for each in seen.held}
@@ -190,26 +190,26 @@ class _Lanes:
             names.setdefault(comparison_key(lane), lane)
         return list(names.values())
 
-    def row(self, lane: str) -> Row:
+    def row(self, lane: str) -> LaneRow:
         held = self._held.get(comparison_key(lane))
         made = self._worked_on(lane, held) if held else self._free(lane)
         tallies = self._tallies(lane)
         return _with_tallies(made, tallies)
 
-    def _worked_on(self, lane: str, held: Held) -> Row:
+    def _worked_on(self, lane: str, held: HeldLease) -> LaneRow:
         lease, seen = held.lease, self._seen
         run = seen.watching.runs.get(lease.run_id)
         if not lease.run_id:
             lost = _lost(held)
-            state = State.SILENT if lost else State.HELD
-            return Row(
+            state = LaneState.SILENT if lost else LaneState.HELD
+            return LaneRow(
                 lane=lane, state=state, since=utc_datetime(lease.granted_ms), host=lease.host,
                 waits_for=lost or f"{lease.holder} holds it", until=None, waiting=list(self._waits.get(lane, ())),
             )  # fmt: skip
-        spoken_ms = seen.spoken_ms.get(lease.run_id)
+        spoken_ms = seen.last_output_ms.get(lease.run_id)
         heard_ms = max(spoken_ms or 0, run.last_ms if run else 0) or None
         state, since_ms, waits_for, until_ms = self._at_work(lane, held, run, spoken_ms)
-        return Row(
+        return LaneRow(
             lane=lane,
             state=state,
             since=utc_datetime(since_ms),
@@ -225,38 +225,38 @@ class _Lanes:
         )
 
     def _at_work(
-        self, lane: str, held: Held, run: WatchedRun | None, spoken_ms: int | None
-    ) -> tuple[State, int, str, int | None]:
+        self, lane: str, held: HeldLease, run: WatchedRun | None, spoken_ms: int | None
+    ) -> tuple[LaneState, int, str, int | None]:
         """The state of a lane that a worker has, since when, what it waits for, until when."""
         granted_ms, seen = held.lease.granted_ms, self._seen
         if lost := _lost(held):
-            return State.SILENT, held.lease.beat_ms, lost, None
+            return LaneState.SILENT, held.lease.beat_ms, lost, None
         if run is None:
-            return State.STARTING, granted_ms, "", None
+            return LaneState.STARTING, granted_ms, "", None
         if parked := run.parked or run.provider:
             waiting = self._waits.get(lane)
-            state = state_of(waiting[0], lane) if waiting else State.RESTING
+            state = state_of(waiting[0], lane) if waiting else LaneState.RESTING
             return state, parked.since_ms, _why(parked), parked.until_ms
         since_ms = run.unit_since_ms if run.unit else run.last_ms
         soon = "halts now" if run.halting else "pauses after this" if self._pause(lane) else ""
         if run.spinning:
-            return State.SPINNING, since_ms, run.spinning, None
+            return LaneState.SPINNING, since_ms, run.spinning, None
         # The agent that was started before this one may have left an old log.
         quiet_since_ms = max(spoken_ms or 0, run.agent_since_ms)
         listening = (
             run.agent_since_ms and spoken_ms is not None and seen.silent_after_ms is not None
         )
         if listening and seen.now_ms - quiet_since_ms > (seen.silent_after_ms or 0):
-            return State.SILENT, quiet_since_ms, soon or "its agent says nothing", None
-        return State.WORKING, since_ms, soon, None
+            return LaneState.SILENT, quiet_since_ms, soon or "its agent says nothing", None
+        return LaneState.WORKING, since_ms, soon, None
 
-    def _free(self, lane: str) -> Row:
+    def _free(self, lane: str) -> LaneRow:
         """Nobody has it: why not?"""
         seen = self._seen
         starts = seen.fleet.starts.get(lane, Starts())
         if waits := self._waits.get(lane):
             first = waits[0]
-            return Row(
+            return LaneRow(
                 lane=lane,
                 state=state_of(first, lane),
                 since=first.since,
@@ -265,17 +265,17 @@ class _Lanes:
                 waiting=list(waits),
             )
         if lane in seen.launched:
-            return Row(
+            return LaneRow(
                 lane=lane,
-                state=State.STARTING,
+                state=LaneState.STARTING,
                 since=utc_datetime(starts.at_ms),
                 run_id=starts.run_id,
                 host=starts.host,
             )
         last = starts.stopped
         stopped = f"{tokens.words(last.reason)}: {last.detail}" if last else ""
-        state = State.READY if lane in self._waits else State.IDLE
-        return Row(
+        state = LaneState.READY if lane in self._waits else LaneState.IDLE
+        return LaneRow(
             lane=lane,
             state=state,
             since=utc_datetime(last.at_ms) if last else None,
@@ -293,7 +293,7 @@ class _Lanes:
             None,
         )
         found = own or pauses.get("")
-        return (found.since_ms, _said(found.by, found.reason)) if found else None
+        return (found.since_ms, _pause_text(found.by, found.reason)) if found else None
 
     def _tallies(self, lane: str) -> list[Tally]:
         first = self._seen.now_ms // HOUR_MS - HOURS_KEPT
@@ -304,7 +304,7 @@ class _Lanes:
         ]
 
 
-def _with_tallies(row: Row, tallies: list[Tally]) -> Row:
+def _with_tallies(row: LaneRow, tallies: list[Tally]) -> LaneRow:
     return structs.replace(
         row,
         landed=sum(each.landed for each in tallies),
@@ -317,7 +317,7 @@ def _with_tallies(row: Row, tallies: list[Tally]) -> Row:
     )
 
 
-def _together(spends: Iterable[Spend]) -> Spend:
+def _total_spend(spends: Iterable[Spend]) -> Spend:
     all_of_them = list(spends)
     return Spend(
         usd=sum(each.usd for each in all_of_them),
@@ -326,7 +326,7 @@ def _together(spends: Iterable[Spend]) -> Spend:
     )
 
 
-def _supervisor(held: Held, drain: int) -> Supervisor:
+def _supervisor(held: HeldLease, drain: int) -> Supervisor:
     lease = held.lease
     alive = "draining" if drain > lease.fence else "running"
     return Supervisor(
@@ -336,20 +336,20 @@ def _supervisor(held: Held, drain: int) -> Supervisor:
     )
 
 
-def _limits(seen: Seen) -> list[Known]:
+def _limits(seen: Snapshot) -> list[Known]:
     """Those that hold, of what the lanes use; of everything where nobody can say what they use."""
     if seen.agents is None:
         return [each for each in seen.quota.limits.values() if each.ending]
     return quota.in_use(seen.quota.limits, seen.agents)
 
 
-def _limit(found: Known) -> Limit:
+def _limit(found: Known) -> LimitRow:
     waits_ms = (
         None
         if found.retry_after_seconds is None
         else found.hit_ms + int(found.retry_after_seconds * 1000)
     )
-    return Limit(
+    return LimitRow(
         vendor=found.key.vendor,
         account=found.key.account,
         model=found.key.model,
@@ -361,7 +361,7 @@ def _limit(found: Known) -> Limit:
     )
 
 
-def _lost(held: Held) -> str:
+def _lost(held: HeldLease) -> str:
     if held.gone:
         return "its process is gone"
     return "its lease ran out" if held.lapsed else ""
@@ -371,7 +371,7 @@ def _why(parked: Parked) -> str:
     return parked.detail or parked.why
 
 
-def _said(by: str, reason: str) -> str:
+def _pause_text(by: str, reason: str) -> str:
     return ": ".join(part for part in (f"by {by}" if by else "", reason) if part)
 
 

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from msgspec import Struct
 
-from dos.cli import catalogue
+from dos.verbs import catalog
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
 
@@ -23,9 +23,9 @@ class Args(Struct, kw_only=True):
 
 def run(args: Args, context: Context) -> Reply:
     if args.verb:
-        table = {verb.name: catalogue.exits(verb) for verb in catalogue.named(args.verb)}
+        table = {verb.name: catalog.exit_codes(verb) for verb in catalog.find_verbs(args.verb)}
     else:
-        table = catalogue.all_exits()
+        table = catalog.all_exit_codes()
     lines = []
     for name, exits in table.items():
         rows = sorted(exits.items(), key=lambda row: row[1])

@@ -11,7 +11,7 @@ from typing import Annotated
 from msgspec import Struct
 
 from dos.cli.about import help as help_verb
-from dos.cli.about import lane_text, reason_text
+from dos.cli.about import man_pages
 from dos.errors import BadInput
 from dos.fleet.state.fleet import Fleet
 from dos.journal import fold
@@ -38,7 +38,7 @@ def run(args: Args, context: Context) -> Reply:
     try:
         text = help_verb.page([args.section, *args.entry])
     except BadInput:
-        if args.entry or reason_text.one(context.world.config, args.section) is None:
+        if args.entry or man_pages.find_reason(context.world.config, args.section) is None:
             raise
         return _reason(args.section, context)
     return Reply(text=text, data={"verb": " ".join([args.section, *args.entry]), "text": text})
@@ -47,13 +47,13 @@ def run(args: Args, context: Context) -> Reply:
 def _lane(name: str, context: Context) -> Reply:
     config = context.world.config
     if not name:
-        every = lane_text.every(config)
+        every = man_pages.all_lanes(config)
         return Reply(
             text=_listed([(lane.lane, lane.kind) for lane in every]),
             data={"lanes": [lane.to_json() for lane in every]},
             next_action="dos man lane NAME",
         )
-    found = lane_text.one(config, name)
+    found = man_pages.find_lane(config, name)
     if found is None:
         names = config.known_lanes()
         near = did_you_mean(name, names, "lanes")
@@ -65,13 +65,15 @@ def _lane(name: str, context: Context) -> Reply:
         lease for lease in context.world.journal.leases(lapsed=False) if lease.lane == found.lane
     ]
     held = ", ".join(f"{lease.holder}, fence {lease.fence}" for lease in leases)
-    return Reply(text=lane_text.page(found, held), data=found.to_json() | {"held_by": held or None})
+    return Reply(
+        text=man_pages.lane_page(found, held), data=found.to_json() | {"held_by": held or None}
+    )
 
 
 def _reason(token: str, context: Context) -> Reply:
     config = context.world.config
     if not token:
-        table = reason_text.every(config)
+        table = man_pages.all_reasons(config)
         return Reply(
             text=_listed(
                 [(row.token, f"{row.category:<13}  {row.summary}".rstrip()) for row in table]
@@ -79,9 +81,9 @@ def _reason(token: str, context: Context) -> Reply:
             data={"reasons": [row.to_json() for row in table]},
             next_action="dos man wedge TOKEN",
         )
-    found = reason_text.one(config, token)
+    found = man_pages.find_reason(config, token)
     if found is None:
-        category = reason_text.guess(config, token)
+        category = man_pages.guess_category(config, token)
         found_out = f"{quote(token)} is no declared reason; by its name it counts as {category}"
         hint = (
             f"`dos man wedge` lists them; declare one of your own as [reasons.{token}] in dos.toml."
@@ -92,9 +94,9 @@ def _reason(token: str, context: Context) -> Reply:
             data={"token": token, "category": category},
         )
     fleet, _ = fold.current(context.world.journal, Fleet)
-    live = reason_text.live(found, fleet)
+    live = man_pages.stopped_lanes(found, fleet)
     return Reply(
-        text=reason_text.page(found, ", ".join(live)),
+        text=man_pages.reason_page(found, ", ".join(live)),
         data=found.to_json() | {"live": live},
         next_action=found.fix,
     )

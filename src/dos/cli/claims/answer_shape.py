@@ -10,7 +10,7 @@ from msgspec import Struct, to_builtins
 
 from dos.claims import answer_shape
 from dos.claims.answer_shape import Policy
-from dos.cli import input as given_text
+from dos.cli import streams as given_text
 from dos.cli.loop.numbers import values_checked as sensible
 from dos.errors import BadInput
 from dos.text import quote
@@ -38,7 +38,7 @@ def run(args: Args, context: Context) -> Reply:
     if not args.file and args.text is None:
         raise BadInput("there is no text", hint="For example: dos answer-shape --file answer.md")
     text = (
-        given_text.read(args.file or "-", "--file")
+        given_text.read_text(args.file or "-", "--file")
         if args.file or args.text == "-"
         else args.text or ""
     )

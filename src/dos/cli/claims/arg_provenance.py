@@ -10,7 +10,7 @@ from msgspec import DecodeError, Struct, json, to_builtins
 
 from dos.claims import provenance
 from dos.claims.provenance import Evidence
-from dos.cli import input as given_text
+from dos.cli import streams as given_text
 from dos.errors import BadInput
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
@@ -48,7 +48,7 @@ class Args(Struct, kw_only=True):
 def run(args: Args, context: Context) -> Reply:
     prior = [
         *args.prior,
-        *([given_text.read(args.prior_file, "--prior-file")] if args.prior_file else []),
+        *([given_text.read_text(args.prior_file, "--prior-file")] if args.prior_file else []),
     ]
     verdict = provenance.judge(
         Evidence(

@@ -11,7 +11,7 @@ from msgspec import Struct, to_builtins
 
 from dos.claims import dangling, declared
 from dos.claims.io import transcripts
-from dos.cli import input as given_text
+from dos.cli import streams as given_text
 from dos.errors import BadInput
 from dos.text import LONGEST_PATH, plural, quote
 from dos.unknown import Unknown
@@ -65,7 +65,7 @@ def _said(args: Args) -> dangling.Evidence:
             f"--last-turns {args.last_turns} is no message at all", hint="Give 1 or more."
         )
     if args.file:
-        return dangling.Evidence(text=given_text.read(args.file, "--file"))
+        return dangling.Evidence(text=given_text.read_text(args.file, "--file"))
     if args.text is not None:
         return dangling.Evidence(text=args.text)
     found = transcripts.read(args.transcript, last_turns=args.last_turns)

@@ -8,8 +8,7 @@ from typing import Annotated
 
 from msgspec import Struct
 
-from dos.cli.config.approval import approved
-from dos.cli.config.rows import editable, normal_key
+from dos.cli.config.settings import approve_change, editable_path, normal_key
 from dos.config.edit import set_value
 from dos.config.show import list_settings
 from dos.verbs.args import Option
@@ -26,9 +25,9 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
-    path = editable(context)
+    path = editable_path(context)
     loaded = set_value(path, args.key, args.value)
-    warnings = [*loaded.warnings, *approved(context, loaded)]
+    warnings = [*loaded.warnings, *approve_change(context, loaded)]
     key = normal_key(args.key)
     value = next((row.text for row in list_settings(loaded) if row.key == key), args.value)
     return Reply(

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from msgspec import Struct
 
-from dos.cli.config import rows
+from dos.cli.config import settings
 from dos.config.show import as_json
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
@@ -20,7 +20,7 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
-    found = rows.under(context, args.key)
+    found = settings.find_rows(context, args.key)
     lines = [
         f"{row.key} = {row.text}" if row.value is not None else f"# {row.key} is not set"
         for row in found

@@ -7,8 +7,7 @@ from typing import Annotated
 
 from msgspec import Struct
 
-from dos.cli.config.approval import approved
-from dos.cli.config.rows import editable, normal_key
+from dos.cli.config.settings import approve_change, editable_path, normal_key
 from dos.config.edit import unset_value
 from dos.config.show import list_settings
 from dos.verbs.args import Option
@@ -25,9 +24,9 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
-    path = editable(context)
+    path = editable_path(context)
     loaded = unset_value(path, args.key, args.entry)
-    warnings = approved(context, loaded)
+    warnings = approve_change(context, loaded)
     complaint = "\n".join(f"warning: {text}" for text in warnings)
     key = normal_key(args.key)
     now = next((row.text for row in list_settings(loaded) if row.key == key), "")

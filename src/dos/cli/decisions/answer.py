@@ -10,7 +10,7 @@ from typing import Annotated
 from msgspec import Struct, to_builtins
 
 from dos.backlog.waiting import FleetWaits, Waits, describe_waits
-from dos.cli.decisions import waiting
+from dos.cli.decisions import open_questions
 from dos.questions import answer, subject, view
 from dos.questions.state import Decisions
 from dos.text import validated_name
@@ -35,7 +35,7 @@ class Args(Struct, kw_only=True):
 
 def run(args: Args, context: Context) -> Reply:
     by = validated_name(args.by, "name") if args.by else actor()
-    known = waiting.now(context)
+    known = open_questions.gather(context)
     asked = answer.find_question(context.journal_world.journal, _meant(known, args.decision), known)
     choice = answer.validated_choice(asked, args.choice)
     result = answer.answer(context.journal, asked, choice, by=by)
@@ -46,7 +46,7 @@ def run(args: Args, context: Context) -> Reply:
         text = f"{row.id} was answered before, and nothing was changed\n{view.render_one(result.answered, now_ms)}"
         return Reply(code=1, text=text, data=data, indented=True)
     context.reload()
-    text, still = _after(result, waiting.waits(context))
+    text, still = _after(result, open_questions.fleet_waits(context))
     data["waiting"] = to_builtins(still)
     return Reply(text=f"{row.id}: {choice}{text}", data=data, indented=True)
 

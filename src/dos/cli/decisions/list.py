@@ -9,7 +9,7 @@ from typing import Annotated
 
 from msgspec import Struct, to_builtins
 
-from dos.cli.decisions import show, waiting
+from dos.cli.decisions import open_questions, show
 from dos.questions import view
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
@@ -29,9 +29,9 @@ def run(args: Args, context: Context) -> Reply:
     if args.number:
         return show.run(show.Args(decision=args.number), context)
     journal = context.journal_world.journal
-    found = waiting.now(context)
+    found = open_questions.gather(context)
     shown = view.ordered_questions(found, with_answered=args.all)
     now_ms = journal.now_ms()
-    waits = waiting.waits(context)
+    waits = open_questions.fleet_waits(context)
     data = to_builtins(view.rows(shown, now_ms, waits))
     return Reply(text=view.render(shown, now_ms, waits), data=data, indented=True)

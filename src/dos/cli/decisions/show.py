@@ -5,7 +5,7 @@ from typing import Annotated
 from msgspec import Struct, to_builtins
 
 from dos.approval.io import texts
-from dos.cli.decisions import waiting
+from dos.cli.decisions import open_questions
 from dos.questions import answer, view
 from dos.questions.texts import TextChanged
 from dos.verbs.args import Option
@@ -22,14 +22,14 @@ class Args(Struct, kw_only=True):
 
 def run(args: Args, context: Context) -> Reply:
     journal = context.journal_world.journal
-    decision, known = args.decision, waiting.now(context)
+    decision, known = args.decision, open_questions.gather(context)
     if decision.isdecimal():
         if not known.open:
             return Reply(code=1, text="nothing waits for a person", data=None)
         decision = answer.id_by_number(known, int(decision))
     found = answer.find_question(journal, decision, known)
     now_ms = journal.now_ms()
-    waits = waiting.waits(context)
+    waits = open_questions.fleet_waits(context)
     data = to_builtins(view.row(found, now_ms, waits))
     if isinstance(found.question, TextChanged):
         data["difference"] = texts.difference(

@@ -22,8 +22,8 @@ from dos.journal import run_state
 from dos.journal.events.fleet import AgentStarted
 from dos.journal.events.reader import select
 from dos.machine import process
-from dos.report import agent_log
-from dos.report.agent_log import Said
+from dos.report import event_lines
+from dos.report.event_lines import AgentLine
 from dos.text import (
     comparison_key,
     escape_invisible,
@@ -71,7 +71,7 @@ def run(args: Args, context: Context) -> Reply:
         )  # fmt: skip
     reader = _Reader(world, found[-1], raw=args.raw)
     last = (
-        [*reader.tail.ending(args.lines, reader.read), *reader.ended()][-args.lines :]
+        [*reader.tail.last(args.lines, reader.read), *reader.ended()][-args.lines :]
         if args.lines
         else []
     )
@@ -106,7 +106,7 @@ def _followed(args: Args, context: Context, lane: str, run_id: str) -> Reply:
                 _say(
                     context,
                     reader,
-                    [said for line in reader.tail.more() for said in reader.read(line)],
+                    [said for line in reader.tail.read_new_lines() for said in reader.read(line)],
                 )
             if reader and newer:
                 _say(context, reader, reader.ended())
@@ -118,7 +118,7 @@ def _followed(args: Args, context: Context, lane: str, run_id: str) -> Reply:
                 _say(
                     context,
                     reader,
-                    reader.tail.ending(args.lines if first else MOST_LINES, reader.read),
+                    reader.tail.last(args.lines if first else MOST_LINES, reader.read),
                 )
                 continue
             time.sleep(LOOK_SECONDS)
@@ -139,16 +139,16 @@ class _Reader:
         self._adapter = registry.find(name) if not raw and name in registry.names() else None
         self._state = self._adapter.begin() if self._adapter else StreamState()
 
-    def read(self, line: bytes) -> list[Said]:
+    def read(self, line: bytes) -> list[AgentLine]:
         text = line.decode("utf-8", "surrogateescape" if self.raw else "replace")
         if self.raw:
-            return [Said("line", text)]
+            return [AgentLine("line", text)]
         if self._adapter:
             self._state = self._adapter.on_line(self._state, text)
-        return agent_log.said(text, self._state.heard)
+        return event_lines.agent_lines(text, self._state.heard)
 
-    def ended(self) -> list[Said]:
-        return [said for line in self.tail.rest() for said in self.read(line)]
+    def ended(self) -> list[AgentLine]:
+        return [said for line in self.tail.take_partial_line() for said in self.read(line)]
 
     def title(self) -> str:
         who = f", {self.agent}" if self.agent else ""
@@ -164,7 +164,7 @@ class _Reader:
         }  # fmt: skip
 
 
-def _say(context: Context, reader: _Reader, told: list[Said]) -> None:
+def _say(context: Context, reader: _Reader, told: list[AgentLine]) -> None:
     for said in told:
         if reader.raw:
             _print_raw(said.text)

@@ -42,18 +42,18 @@ class Args(Struct, kw_only=True):
 def run(args: Args, context: Context) -> Reply:
     _check_number("--target", args.target, 0)
     _check_number("--max-concurrency", args.max_concurrency, 1)
-    repeat.check(args.interval, args.max_ticks, args.now_ms)
+    repeat.check_options(args.interval, args.max_ticks, args.now_ms)
     if not args.watch:
         return _tick(args, context, args.now_ms)
 
     def tell(number: int) -> None:
-        found = _tick(args, context, repeat.moment_ms(args.now_ms, number, args.interval))
+        found = _tick(args, context, repeat.tick_time_ms(args.now_ms, number, args.interval))
         said = json.encode(found.data, order="sorted").decode() if context.as_json else found.text
         for line in said.splitlines():
             context.print_line(line)
         context.reload()
 
-    repeat.repeat(tell, interval_seconds=args.interval, most=args.max_ticks)
+    repeat.repeat(tell, interval_seconds=args.interval, max_ticks=args.max_ticks)
     return Reply()
 
 

@@ -25,10 +25,10 @@ from dos.questions import view
 from dos.questions.state import Decisions, urgent_first
 from dos.report import html as report_page
 from dos.report import summary
-from dos.report.html import Sheet
-from dos.report.io import own_commits
-from dos.report.io.proof import proved
-from dos.report.session_fold import last_start, tell
+from dos.report.html import ReportData
+from dos.report.io import session
+from dos.report.io.session import landing_proof
+from dos.report.session_fold import fold_session, last_start
 from dos.text import LONGEST_PATH, quote
 from dos.unknown import Unknown
 from dos.verbs.args import Option
@@ -62,45 +62,47 @@ def run(args: Args, context: Context) -> Reply:
         _check_replaceable(args.html)
     asked = fold.current(world.journal, Decisions)[0]
     sheet = _sheet(world, list(_since(world.journal, args.since)), asked)
-    data = report_page.data(sheet)
+    data = report_page.to_json(sheet)
     if args.html:
-        _write(args.html, report_page.page(sheet))
+        _write(args.html, report_page.render_page(sheet))
         return Reply(
             text=f"the report is in {args.html}", data=data | {"html": args.html}, indented=True
         )
     return Reply(text=_text(sheet, asked, only_last=args.since == LAST), data=data, indented=True)
 
 
-def _sheet(world: World, happened: list[Event], asked: Decisions) -> Sheet:
-    told = tell(happened)
+def _sheet(world: World, happened: list[Event], asked: Decisions) -> ReportData:
+    told = fold_session(happened)
     found, waits = (
         corroborate.landing_proofs(world, (each.landing for each in told.landed)),
         FleetReader(world).waits(),
     )
-    return Sheet(
+    return ReportData(
         workspace=world.workspace.root.name,
-        told=told,
-        proofs={each.commit: proved(proof) for each, proof in found.items()},
+        session=told,
+        proofs={each.commit: landing_proof(proof) for each, proof in found.items()},
         questions=view.rows(urgent_first(asked), world.journal.now_ms(), waits),
         waiting=waits.all_waits(),
         costs=costs.costs(fold.fold(Spend(), happened), "unit"),
-        own=own_commits.gather(world, happened),
+        own=session.user_changes(world, happened),
     )
 
 
-def _text(sheet: Sheet, asked: Decisions, *, only_last: bool) -> str:
+def _text(sheet: ReportData, asked: Decisions, *, only_last: bool) -> str:
     questions = [each.question for each in urgent_first(asked)]
     told = summary.render(
-        summary.words(sheet.told, sheet.proofs, questions, sheet.own, sheet.waiting)
+        summary.summarize(sheet.session, sheet.proofs, questions, sheet.own, sheet.waiting)
     )
-    if sheet.told.since is None:
+    if sheet.session.since is None:
         return told
     parts = [report_page.heading(sheet), told, costs.render(sheet.costs)]
-    if only_last and not sheet.told.bars:
+    if only_last and not sheet.session.bars:
         parts.append(
             "No agent was started since then; `dos report --since 0` tells what was before."
         )
-    return "\n\n".join(parts) + (f"\n{report_page.unseen(sheet.told)}" if sheet.told.lost else "")
+    return "\n\n".join(parts) + (
+        f"\n{report_page.unknown_cost_note(sheet.session)}" if sheet.session.lost else ""
+    )
 
 
 def _since(journal: Store, since: str) -> Iterator[Event]:

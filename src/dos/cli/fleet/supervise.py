@@ -8,7 +8,7 @@ from typing import Annotated
 
 from msgspec import Struct
 
-from dos.cli.input import answer_lines
+from dos.cli.streams import answer_lines
 from dos.errors import BadInput
 from dos.fleet.population.supervise import supervise
 from dos.fleet.population.types import Supervise, SuperviseEvidence

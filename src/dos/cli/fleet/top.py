@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from dos.errors import GitFailed
 from dos.report import released_top, top
-from dos.report.live import Seen
+from dos.report.snapshot import Snapshot
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
 
@@ -38,20 +38,20 @@ def run(args: Args, context: Context) -> Reply:
 
         screen.show(context)
         return Reply()
-    looked = refresh.watcher(context).look()
-    seen = top.view(looked, refresh.waits(context)())
+    looked = refresh.snapshot_reader(context).read()
+    seen = top.build_view(looked, refresh.waits_reader(context)())
     if context.as_json:
-        return Reply(data=_released(seen, looked, context) | top.data(seen), indented=True)
-    from dos.cli.terminal.page import page, plain
+        return Reply(data=_released(seen, looked, context) | top.to_json(seen), indented=True)
+    from dos.cli.terminal.page import plain_text, render_page
 
     width = shutil.get_terminal_size((WIDTH_WITHOUT_A_TERMINAL, 0)).columns
     return Reply(
-        text=plain(page(seen, width, name=context.journal_world.workspace.root.name)),
-        data=top.data(seen),
+        text=plain_text(render_page(seen, width, name=context.journal_world.workspace.root.name)),
+        data=top.to_json(seen),
     )
 
 
-def _released(view: top.View, seen: Seen, context: Context) -> dict[str, Any]:
+def _released(view: top.TopView, seen: Snapshot, context: Context) -> dict[str, Any]:
     """What dos-kernel printed, for those who read that."""
     world = context.journal_world
     try:

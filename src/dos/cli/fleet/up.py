@@ -26,7 +26,7 @@ from dos.agents.io import candidates, logs
 from dos.approval.io import approve
 from dos.backlog.io import attempts, survey
 from dos.cli.terminal import footer
-from dos.cli.terminal.hangup import Terminal
+from dos.cli.terminal.footer import Terminal
 from dos.config.schema import Config
 from dos.doctor.subjects import agents
 from dos.doctor.subjects import uncommitted as committed
@@ -120,11 +120,11 @@ def run(args: Args, context: Context) -> Reply:
         performers = effects.performers()
         if "DOS_FAULT_LOG" in os.environ:  # a test kills us between two effects
             performers = import_module("dos.testing.kill_points").around("supervisor", performers)
-        view = footer.Watch(context) if not args.plain and footer.wanted(context) else None
+        view = footer.Footer(context) if not args.plain and footer.footer_wanted(context) else None
         terminal = Terminal(
             logs.of_supervisor(context.world.workspace.state), on_close=view.stop if view else None
         )
-        terminal.survive_its_end()
+        terminal.survive_hangup()
         with view or nullcontext():
             teller.start()
             try:
@@ -159,12 +159,12 @@ def _supervisor(args: Args, config: Config) -> Supervisor:
     )
 
 
-def _report(context: Context, host: str, before: int) -> summary.Report:
+def _report(context: Context, host: str, before: int) -> summary.Summary:
     with context.open_reader() as journal:
         # What a supervisor before us began, and did not end, is told too.
         began = last_start(journal.load_fleet(), host=host)
         happened = journal.events(began.pos - 1 if began else before)
-        return summary.report(happened, FleetReader(context.world).waits().all_waits())
+        return summary.summarize_events(happened, FleetReader(context.world).waits().all_waits())
 
 
 def _lost(ending: Ending) -> str:
@@ -339,7 +339,7 @@ def _tell_from(
     while True:
         for event in journal.events(after):
             after = event.pos
-            line = story.tell(event)
+            line = story.event_line(event)
             if line and not context.as_json:
                 context.print_line(_shown(line))
             yield after
@@ -349,7 +349,7 @@ def _tell_from(
         journal.wait(after, 0.2)
 
 
-def _shown(line: story.Line) -> str:
+def _shown(line: story.EventLine) -> str:
     clock = datetime.fromtimestamp(line.at_ms / 1000).strftime("%H:%M:%S")
     text = escape_invisible(f"{clock}  {line.where:<10}  {line.text}")
     return (

@@ -74,7 +74,7 @@ def run(args: Args, context: Context) -> Reply:
     tracked = [_tracked(text) for text in args.track]
     if args.command:
         validated_name(args.command, "command", longest=1_000)
-    repeat.check(args.interval, args.max_ticks, args.now_ms)
+    repeat.check_options(args.interval, args.max_ticks, args.now_ms)
     try:
         policy = Policy(budget_ms=args.budget_ms, repropose_ms=args.repropose_ms)
     except ValueError as error:
@@ -85,7 +85,11 @@ def run(args: Args, context: Context) -> Reply:
     def tell(number: int) -> None:
         try:
             found = _tick(
-                args, context, tracked, policy, repeat.moment_ms(args.now_ms, number, args.interval)
+                args,
+                context,
+                tracked,
+                policy,
+                repeat.tick_time_ms(args.now_ms, number, args.interval),
             )
             said = (
                 json.encode(found.data, order="sorted").decode() if context.as_json else found.text
@@ -96,7 +100,7 @@ def run(args: Args, context: Context) -> Reply:
             print_stderr(f"the journal cannot be used now: {error.message}")
         context.reload()
 
-    repeat.repeat(tell, interval_seconds=args.interval, most=args.max_ticks)
+    repeat.repeat(tell, interval_seconds=args.interval, max_ticks=args.max_ticks)
     return Reply()
 
 

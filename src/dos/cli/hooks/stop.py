@@ -17,7 +17,7 @@ from msgspec import Struct, json
 from dos.claims import hook_dialects as dialects
 from dos.claims import stop
 from dos.claims.io import stop as evidence
-from dos.cli import hook_failure, hook_input
+from dos.cli import hook_event
 from dos.errors import BadInput, DosError
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
@@ -52,15 +52,19 @@ def run(args: Args, context: Context) -> Reply:
     refusal = _usable(args)
     told = dialects.Event()
     try:
-        told = dialects.parse(hook_input.event(may_be_missing=bool(args.transcript or args.plan)))
+        told = dialects.parse(
+            hook_event.read_event(may_be_missing=bool(args.transcript or args.plan))
+        )
         if not told.is_stop or (told.already_continued and not args.force):
             why = "it was refused once already" if told.is_stop else "nobody wants to stop"
             return _allowed(context, True, f"not checked: {why}", quiet=not args.debug)
         verdict = stop.judge(_seen(args, told, context), strict=args.strict)
     except (DosError, OSError) as error:
-        if hook_input.at_terminal():
+        if hook_event.stdin_is_terminal():
             raise
-        hook_failure.record("stop", str(error), session=told.session, start=_place(told, context))
+        hook_event.record_failure(
+            "stop", str(error), session=told.session, start=_place(told, context)
+        )
         return _allowed(context, None, f"the claims were not checked: {error}")
     text = json.encode(refusal(verdict.reason)).decode() if verdict.refused else ""
     complaint = "\n".join(f"warning: {each}" for each in verdict.warnings)
@@ -69,7 +73,7 @@ def run(args: Args, context: Context) -> Reply:
 
 def _usable(args: Args) -> Callable[[str], dict[str, str]]:
     """What was typed is checked first: bytes in the wrong dialect would be passed over in silence."""
-    hook_input.check_dialect(args.dialect)
+    hook_event.check_dialect(args.dialect)
     if bool(args.plan) != bool(args.phase):
         raise BadInput(
             "a unit is a plan and a phase", hint="Give both --plan and --phase, or neither."

@@ -10,7 +10,7 @@ from typing import Annotated
 
 from msgspec import Struct
 
-from dos.cli import hook_input
+from dos.cli import hook_event
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
 
@@ -31,8 +31,8 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
-    hook_input.check_dialect(args.dialect)
-    hook_input.event()
+    hook_event.check_dialect(args.dialect)
+    hook_event.read_event()
     _ = (
         context.start_directory
     )  # settings that name a directory which is not there are wrong, whatever is asked

@@ -12,7 +12,7 @@ from typing import IO, Annotated
 
 from msgspec import DecodeError, Struct, json
 
-from dos.cli.long_output import long_output
+from dos.cli.streams import long_output
 from dos.errors import BadInput
 from dos.journal.transfer import transfer
 from dos.journal.transfer.transfer import LONGEST_LINE, Shape

@@ -9,7 +9,7 @@ from typing import Annotated
 
 from msgspec import Struct
 
-from dos.cli.long_output import long_output
+from dos.cli.streams import long_output
 from dos.journal import lines
 from dos.journal.backends.memory import MemoryBackend
 from dos.journal.events.envelope import Event

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from msgspec import MsgspecError, Struct, json, structs, to_builtins
 
 from dos import run_ids
-from dos.cli.input import answer_lines
+from dos.cli.streams import answer_lines
 from dos.errors import BadInput
 from dos.loop import decide, tokens
 from dos.loop.types import IterationOutcome, LoopDecision, LoopState

@@ -3,7 +3,7 @@
 import secrets
 from pathlib import Path
 
-from dos.cli import input as given_text
+from dos.cli import streams as given_text
 from dos.errors import BadInput
 from dos.receipts import receipt as receipts
 from dos.receipts.receipt import LARGEST_BYTES, SCHEMA, Receipt
@@ -52,7 +52,7 @@ def read_receipt(name: str) -> bytes:
         if isinstance(data, Unknown):
             raise BadInput(data.why, hint=EXAMPLE)
         return data
-    said = given_text.piped(LARGEST_BYTES)
+    said = given_text.read_stdin(LARGEST_BYTES)
     if not said.strip():
         raise BadInput("no receipt is named, and nothing is on the input", hint=EXAMPLE)
     return said

@@ -29,6 +29,8 @@ def run(args: Args, context: Context) -> Reply:
     found = lookup.find_run(context, args.run)
     if found.missing:
         return found.missing
-    told = timeline.moments(timeline.of_run(context.world.journal, found.run_id, found.happened))
+    told = timeline.moments(
+        timeline.events_of_run(context.world.journal, found.run_id, found.happened)
+    )
     data = {"run_id": found.run_id, "moments": to_builtins(told)}
     return Reply(text=timeline.render(found.run_id, told), data=data, indented=True)

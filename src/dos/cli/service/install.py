@@ -37,7 +37,7 @@ class Args(Struct, kw_only=True):
 def run(args: Args, context: Context) -> Reply:
     workspace = context.policy_world.workspace
     journal = approve.journal_mark(context.policy.store.url)
-    service = unit_file.planned(
+    service = unit_file.plan_service(
         workspace,
         kind=args.kind,
         user=args.user,
@@ -53,7 +53,7 @@ def run(args: Args, context: Context) -> Reply:
     }
     commands = [" ".join(command) for command in service.start]
     if args.dry_run:
-        service.check_own()
+        service.check_ownership()
         text = f"{service.path} would be:\n\n{service.text}"
         return Reply(
             text=text, data=data | {"written": False, "started": False, "commands": commands}
@@ -64,7 +64,7 @@ def run(args: Args, context: Context) -> Reply:
     lines = [f"{service.path} " + ("is written" if written else "is as it should be")]
     lines += [unapproved] if unapproved else []
     if args.start:
-        failed = unit_file.do(service.start)
+        failed = unit_file.run_commands(service.start)
         lines.append(f"it could not be started: {failed}" if failed else "it is started")
         return Reply(
             code=1 if failed else 0, text="\n".join(lines), data=data | {"started": not failed}

@@ -29,20 +29,20 @@ class Args(Struct, kw_only=True):
 
 def run(args: Args, context: Context) -> Reply:
     workspace = context.journal_world.workspace
-    service = unit_file.planned(workspace, kind=args.kind, user=args.user, system=args.system)
-    commands = [" ".join(command) for command in service.forget]
+    service = unit_file.plan_service(workspace, kind=args.kind, user=args.user, system=args.system)
+    commands = [" ".join(command) for command in service.after_removal]
     data: dict[str, Any] = {
         "path": str(service.path),
         "kind": service.kind,
         "name": service.name,
         "commands": commands,
     }
-    if not service.there:
+    if not service.exists:
         return Reply(text=f"there is no {service.path}", data=data | {"removed": False})
-    service.check_own()
+    service.check_ownership()
     if args.dry_run:
         return Reply(text=f"{service.path} would be removed", data=data | {"removed": False})
-    if args.stop and (failed := unit_file.do(service.stop)):
+    if args.stop and (failed := unit_file.run_commands(service.stop)):
         return Reply(code=1, text=f"it is not removed: {failed}", data=data | {"removed": False})
     unit_file.remove(service)
     lines = [f"{service.path} is removed"]

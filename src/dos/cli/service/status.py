@@ -24,17 +24,17 @@ class Args(Struct, kw_only=True):
 
 def run(args: Args, context: Context) -> Reply:
     workspace = context.journal_world.workspace
-    service = unit_file.planned(workspace, kind=args.kind, user=args.user, system=args.system)
+    service = unit_file.plan_service(workspace, kind=args.kind, user=args.user, system=args.system)
     data: dict[str, Any] = {"path": str(service.path), "kind": service.kind, "name": service.name}
-    if not service.there:
+    if not service.exists:
         return Reply(
             code=1,
             text=f"no service is installed: there is no {service.path}",
             data=data | {"installed": False, "running": ""},
             next_action="dos service install",
         )
-    service.check_own()
-    running = unit_file.running(service)
+    service.check_ownership()
+    running = unit_file.service_state(service)
     told = (
         f"; the system says: {running}" if running else "; the system cannot be asked about it here"
     )

@@ -16,9 +16,9 @@ from dos.workspace import Workspace
 
 MARKER = "Written by `dos service install`; `dos service remove` takes it away."
 KINDS = ("systemd", "launchd")
-KEPT = ("PATH", "XDG_STATE_HOME", "XDG_CONFIG_HOME")
+KEPT_VARIABLES = ("PATH", "XDG_STATE_HOME", "XDG_CONFIG_HOME")
 RESTART_SECONDS = 10
-ASK_SECONDS = 30.0
+COMMAND_SECONDS = 30.0
 
 # Workers are not ended with their supervisor: the next one finds them. That is why only the main process is signalled.
 # However it ended it is started again, also by a signal; but for exit 0, which means that `dos down` was asked for.
@@ -48,17 +48,17 @@ class Service(Struct, frozen=True, kw_only=True):
     text: str
     start: list[list[str]]
     stop: list[list[str]]
-    forget: list[list[str]]  # what is left to be done when the file is gone
+    after_removal: list[list[str]]  # what is left to be done when the file is gone
     link: Path | None  # by which the system starts it
-    ask: list[str]  # prints whether it runs
+    query: list[str]  # prints whether it runs
 
     @property
-    def there(self) -> bool:
+    def exists(self) -> bool:
         return self.path.is_symlink() or self.path.exists()
 
-    def check_own(self) -> None:
+    def check_ownership(self) -> None:
         """What somebody else wrote is left alone, also where it has our name."""
-        if self.there and (
+        if self.exists and (
             not self.path.is_file() or MARKER not in self.path.read_text("utf-8", "replace")
         ):
             raise Refused(
@@ -71,7 +71,7 @@ class Service(Struct, frozen=True, kw_only=True):
         return self.path.is_file() and self.path.read_text("utf-8", "replace") == self.text
 
 
-def planned(
+def plan_service(
     workspace: Workspace,
     *,
     kind: str,
@@ -89,7 +89,9 @@ def planned(
         raise BadInput(f"--target {target} is no number of workers", hint="For example: --target 2")
     root = str(workspace.root)
     # Where the user's own state lies, too: the worktrees are there.
-    kept = {"PATH": os.defpath} | {name: os.environ[name] for name in KEPT if os.environ.get(name)}
+    kept = {"PATH": os.defpath} | {
+        name: os.environ[name] for name in KEPT_VARIABLES if os.environ.get(name)
+    }
     for what, text in (
         ("the workspace", root),
         *((f"${name}", value) for name, value in kept.items()),
@@ -109,7 +111,7 @@ def planned(
 
 def write(service: Service) -> bool:
     """False: it was there already, as it should be."""
-    service.check_own()
+    service.check_ownership()
     if service.is_current:
         return False
     fresh = service.path.with_name(f"{service.path.name}.{os.getpid()}")
@@ -124,8 +126,8 @@ def write(service: Service) -> bool:
 
 def remove(service: Service) -> bool:
     """False: there was nothing to remove."""
-    service.check_own()
-    if not service.there:
+    service.check_ownership()
+    if not service.exists:
         return False
     try:
         if service.link and service.link.is_symlink():
@@ -136,29 +138,29 @@ def remove(service: Service) -> bool:
     return True
 
 
-def do(commands: list[list[str]]) -> str:
+def run_commands(commands: list[list[str]]) -> str:
     """Run them one after the other; what went wrong, or nothing."""
     for command in commands:
         if not shutil.which(command[0]):
             return f"{command[0]} is not to be found here"
         try:
             done = subprocess.run(
-                command, capture_output=True, text=True, timeout=ASK_SECONDS, errors="replace"
+                command, capture_output=True, text=True, timeout=COMMAND_SECONDS, errors="replace"
             )
         except subprocess.TimeoutExpired:
-            return f"`{' '.join(command)}` did not come back within {ASK_SECONDS:g} s"
+            return f"`{' '.join(command)}` did not come back within {COMMAND_SECONDS:g} s"
         if done.returncode:
             return f"`{' '.join(command)}` failed: {printable_path((done.stderr or done.stdout).strip())}"
     return ""
 
 
-def running(service: Service) -> str:
+def service_state(service: Service) -> str:
     """What the system says of it; empty where it cannot be asked."""
-    if not shutil.which(service.ask[0]):
+    if not shutil.which(service.query[0]):
         return ""
     try:
         done = subprocess.run(
-            service.ask, capture_output=True, text=True, timeout=ASK_SECONDS, errors="replace"
+            service.query, capture_output=True, text=True, timeout=COMMAND_SECONDS, errors="replace"
         )
     except subprocess.TimeoutExpired:
         return ""
@@ -194,9 +196,9 @@ def _systemd(
         text=text,
         start=[[*control, "daemon-reload"], [*control, "enable", "--now", unit]],
         stop=[[*control, "disable", "--now", unit]],
-        forget=[[*control, "stop", unit], [*control, "daemon-reload"]],
+        after_removal=[[*control, "stop", unit], [*control, "daemon-reload"]],
         link=folder / f"{target}.wants" / unit,
-        ask=[*control, "is-active", unit],
+        query=[*control, "is-active", unit],
     )
 
 
@@ -231,9 +233,9 @@ def _launchd(
         text=f"{head}{newline}<!-- {MARKER} -->\n{rest}",
         start=[["launchctl", "bootstrap", domain, str(file)]],
         stop=[["launchctl", "bootout", f"{domain}/{name}"]],
-        forget=[["launchctl", "bootout", f"{domain}/{name}"]],
+        after_removal=[["launchctl", "bootout", f"{domain}/{name}"]],
         link=None,
-        ask=["launchctl", "print", f"{domain}/{name}"],
+        query=["launchctl", "print", f"{domain}/{name}"],
     )
 
 

@@ -1,10 +1,13 @@
 """The fleet at the foot of the terminal, while what is printed goes by above it."""
 
 import os
+import signal
 import sys
 import threading
 import time
+from collections.abc import Callable
 from io import StringIO
+from pathlib import Path
 from queue import Empty, SimpleQueue
 from types import TracebackType
 from typing import Any, Self, TextIO, cast
@@ -13,8 +16,8 @@ from rich.console import Console, Group
 from rich.live import Live
 from rich.text import Text
 
-from dos.cli.terminal.page import page
-from dos.cli.terminal.refresh import Looking, fit
+from dos.cli.terminal.page import render_page
+from dos.cli.terminal.refresh import LiveView, fit_console
 from dos.verbs.context import Context, colour_wanted
 
 LOOK_SECONDS = 0.25
@@ -22,7 +25,7 @@ REDRAW_SECONDS = 1.0  # also when nothing happens: the times go on
 SHARE_OF_THE_TERMINAL = 2  # a half
 
 
-def wanted(context: Context) -> bool:
+def footer_wanted(context: Context) -> bool:
     """Only by a person who looks at a terminal that can be drawn on."""
     return (
         not context.as_json
@@ -31,17 +34,17 @@ def wanted(context: Context) -> bool:
     )
 
 
-class Watch:
+class Footer:
     """Whatever is written to stdout or stderr meanwhile stands above it, line by line.
 
     One thread draws and prints: of two, one would now and then write over what the other has just written.
     """
 
     def __init__(self, context: Context) -> None:
-        self._desk = Context(
+        self._context = Context(
             workspace=str(context.start_directory)
         )  # of its own: it is used by the other thread
-        self._looking = Looking(self._desk)
+        self._fleet = LiveView(self._context)
         self._streams = (sys.stdout, sys.stderr)
         self._console = Console(file=sys.stdout, no_color=not colour_wanted(), highlight=False)
         self._live = Live(
@@ -78,7 +81,7 @@ class Watch:
         sys.stdout, sys.stderr = self._streams
         self._lines.put(None)
         self._thread.join()
-        self._desk.close()
+        self._context.close()
         while not self._lines.empty():  # only if the drawing broke down
             if (line := self._lines.get()) is not None:
                 sys.stdout.write(f"{line}\n")
@@ -93,8 +96,8 @@ class Watch:
     def _draw_until_it_is_over(self) -> None:
         drawn = float("-inf")
         while True:
-            if time.monotonic() - drawn >= REDRAW_SECONDS or self._looking.moved():
-                self._looking.look()
+            if time.monotonic() - drawn >= REDRAW_SECONDS or self._fleet.has_changed():
+                self._fleet.refresh()
                 self._live.update(self._drawn(), refresh=True)
                 drawn = time.monotonic()
             try:
@@ -102,22 +105,22 @@ class Watch:
             except Empty:
                 continue
             if line is None:
-                self._looking.look()
+                self._fleet.refresh()
                 self._live.update(self._drawn(), refresh=True)
                 return
             self._console.print(Text.from_ansi(line))
 
     def _drawn(self) -> Group:
-        width, height = fit(self._console)
+        width, height = fit_console(self._console)
         lines = (
-            page(self._looking.view, width, max(3, height // SHARE_OF_THE_TERMINAL))
-            if self._looking.view
+            render_page(self._fleet.view, width, max(3, height // SHARE_OF_THE_TERMINAL))
+            if self._fleet.view
             else []
         )
-        if self._looking.trouble:
+        if self._fleet.problem:
             lines = [
                 Text(
-                    f"the journal cannot be read: {self._looking.trouble}",
+                    f"the journal cannot be read: {self._fleet.problem}",
                     style="red",
                     no_wrap=True,
                 ),
@@ -152,3 +155,37 @@ class _Lines:
 
     def flush(self) -> None:
         pass
+
+
+CLOSED = "{clock} the terminal was closed; the supervisor goes on as process {pid}. `dos down` stops it.\n"
+
+
+class Terminal:
+    def __init__(self, log: Path, *, on_close: Callable[[], None] | None = None) -> None:
+        """`on_close` stops whatever draws on the terminal. It is called by a signal, so it must not wait."""
+        self._log = log
+        self._on_close = on_close
+        self._streams = [
+            stream for stream in (1, 2) if os.isatty(stream)
+        ]  # what is in a file stays there
+
+    def survive_hangup(self) -> None:
+        """Go on after a hangup. Where hangups are ignored already, as by `nohup`, they stay ignored."""
+        if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+            signal.signal(signal.SIGHUP, self._hang_up)
+
+    def _hang_up(self, number: int, frame: object) -> None:
+        if self._on_close:
+            self._on_close()
+        log = os.open(self._log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+        for stream in self._streams:
+            os.dup2(log, stream)
+        os.close(log)
+        # Not through sys.stderr: the signal may have interrupted somebody who is writing to it.
+        os.write(2, CLOSED.format(clock=_clock(), pid=os.getpid()).encode())
+
+
+def _clock() -> str:
+    from datetime import datetime
+
+    return datetime.now().strftime("%H:%M:%S")

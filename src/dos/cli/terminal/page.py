@@ -8,7 +8,7 @@ from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
 from dos.agents.adapter import PERSONAL
-from dos.report.top import Limit, Row, Spend, State, Supervisor, View
+from dos.report.top import LaneRow, LaneState, LimitRow, Spend, Supervisor, TopView
 from dos.text import escape_invisible, plural
 from dos.times import format_local_time
 from dos.verbs.context import stdout_is_utf8
@@ -16,37 +16,50 @@ from dos.verbs.context import stdout_is_utf8
 NARROWEST = 60
 GAP = 2
 TONES = {
-    State.WORKING: "green",
-    State.STARTING: "green",
-    State.PERSON: "bold red",
-    State.FATAL: "bold red",
-    State.QUOTA: "yellow",
-    State.SILENT: "yellow",
-    State.SPINNING: "yellow",
-    State.PAUSED: "dim",
-    State.RESTING: "dim",
-    State.WAITING: "dim",
-    State.READY: "dim",
-    State.IDLE: "dim",
+    LaneState.WORKING: "green",
+    LaneState.STARTING: "green",
+    LaneState.PERSON: "bold red",
+    LaneState.FATAL: "bold red",
+    LaneState.QUOTA: "yellow",
+    LaneState.SILENT: "yellow",
+    LaneState.SPINNING: "yellow",
+    LaneState.PAUSED: "dim",
+    LaneState.RESTING: "dim",
+    LaneState.WAITING: "dim",
+    LaneState.READY: "dim",
+    LaneState.IDLE: "dim",
 }
 # Where not all lanes fit, those come first that somebody has to look at.
 URGENCY = [
-    State.FATAL, State.PERSON, State.SPINNING, State.SILENT, State.QUOTA, State.WORKING, State.STARTING, State.HELD,
-    State.WAITING, State.READY, State.RESTING, State.PAUSED, State.IDLE,
-]  # fmt: skip
-SHORT = {State.PERSON: "on a person", State.QUOTA: "on quota"}
+    LaneState.FATAL,
+    LaneState.PERSON,
+    LaneState.SPINNING,
+    LaneState.SILENT,
+    LaneState.QUOTA,
+    LaneState.WORKING,
+    LaneState.STARTING,
+    LaneState.HELD,
+    LaneState.WAITING,
+    LaneState.READY,
+    LaneState.RESTING,
+    LaneState.PAUSED,
+    LaneState.IDLE,
+]
+SHORT = {LaneState.PERSON: "on a person", LaneState.QUOTA: "on quota"}
 
 
 class Column(Struct, frozen=True, kw_only=True):
     title: str
-    cell: Callable[[Row, View], str]
+    cell: Callable[[LaneRow, TopView], str]
     from_width: int = 0  # of the terminal
     to_width: int = 1_000_000
     most: int = 10
     right: bool = False
 
 
-def page(view: View, width: int, height: int | None = None, *, name: str = "") -> list[Text]:
+def render_page(
+    view: TopView, width: int, height: int | None = None, *, name: str = ""
+) -> list[Text]:
     """With a height, never more lines than that."""
     width = max(width, NARROWEST)
     head = [_line(text, width, style) for text, style in _head(view, name)]
@@ -69,11 +82,11 @@ def page(view: View, width: int, height: int | None = None, *, name: str = "") -
     return lines[:height]
 
 
-def plain(lines: list[Text]) -> str:
+def plain_text(lines: list[Text]) -> str:
     return "\n".join(line.plain.rstrip() for line in lines)
 
 
-def _head(view: View, name: str) -> list[tuple[str, str]]:
+def _head(view: TopView, name: str) -> list[tuple[str, str]]:
     clock = view.at.astimezone().strftime("%H:%M:%S")
     states = ", ".join(f"{count} {state}" for state, count in view.totals.states.items())
     lines = [
@@ -116,7 +129,7 @@ def _supervisor(row: Supervisor) -> str:
     return f"supervisor on {row.host} (process {row.pid}) {said[row.state]}"
 
 
-def _limit(limit: Limit, now: datetime) -> str:
+def _limit(limit: LimitRow, now: datetime) -> str:
     if limit.ending in PERSONAL:
         return f"limit: {limit.said}; `dos limits` shows what clears it"
     until = (
@@ -134,7 +147,7 @@ def _spent(spend: Spend) -> str:
     return ", ".join(part for part in (money, unknown, f"{_count(spend.tokens)} tokens") if part)
 
 
-def _landings(view: View) -> list[str]:
+def _landings(view: TopView) -> list[str]:
     rows = [
         f"{format_local_time(each.at, view.at):>6}  {each.landing.commit[:9]}  {each.landing.unit}  ({each.lane})"
         for each in view.landings
@@ -142,7 +155,7 @@ def _landings(view: View) -> list[str]:
     return ["landed last:", *rows] if rows else []
 
 
-def _table(view: View, rows: list[Row], width: int) -> list[Text]:
+def _table(view: TopView, rows: list[LaneRow], width: int) -> list[Text]:
     if not rows:
         return [_line("no lanes are known here; `dos init` finds some", width, "dim")]
     columns = [column for column in COLUMNS if column.from_width <= width < column.to_width]
@@ -194,30 +207,30 @@ def _safe(text: str) -> str:
     return shown if stdout_is_utf8() else shown.encode("ascii", "backslashreplace").decode()
 
 
-def _state(row: Row, view: View) -> str:
+def _state(row: LaneRow, view: TopView) -> str:
     return row.state.value
 
 
-def _short_state(row: Row, view: View) -> str:
+def _short_state(row: LaneRow, view: TopView) -> str:
     return SHORT.get(row.state, row.state.value)
 
 
-def _since(row: Row, view: View) -> str:
-    return span((view.at - row.since).total_seconds()) if row.since else ""
+def _since(row: LaneRow, view: TopView) -> str:
+    return short_span((view.at - row.since).total_seconds()) if row.since else ""
 
 
-def _heard(row: Row, view: View) -> str:
-    return span((view.at - row.last_activity).total_seconds()) if row.last_activity else ""
+def _heard(row: LaneRow, view: TopView) -> str:
+    return short_span((view.at - row.last_activity).total_seconds()) if row.last_activity else ""
 
 
-def _money(row: Row, view: View) -> str:
+def _money(row: LaneRow, view: TopView) -> str:
     if not row.spend.usd and row.spend.unpriced:
         return "unknown"
     more = "+?" if row.spend.unpriced else ""
     return f"${row.spend.usd:.2f}{more}" if row.spend.usd else ""
 
 
-def _waits(row: Row, view: View) -> str:
+def _waits(row: LaneRow, view: TopView) -> str:
     until = f"until {format_local_time(row.until, view.at)}" if row.until else ""
     more = f" (and {len(row.waiting) - 1} more)" if len(row.waiting) > 1 else ""
     waits = ": ".join(part for part in (until, f"{row.waits_for}{more}") if part)
@@ -231,7 +244,7 @@ def _count(number: int) -> str:
     return str(number)
 
 
-def span(seconds: float) -> str:
+def short_span(seconds: float) -> str:
     """A length of time in at most five characters."""
     whole = max(0, int(seconds))
     if whole < 100:

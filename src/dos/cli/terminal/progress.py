@@ -8,11 +8,11 @@ from contextlib import contextmanager
 from dos.text import escape_invisible
 from dos.verbs.context import Context
 
-Say = Callable[[str], None]
+ShowProgress = Callable[[str], None]
 
 
 @contextmanager
-def progress(context: Context) -> Iterator[Say]:
+def progress(context: Context) -> Iterator[ShowProgress]:
     """What is said to it replaces what was said before; where nobody looks, nothing is printed."""
     if context.as_json or not sys.stdout.isatty() or os.environ.get("TERM") in (None, "", "dumb"):
         yield lambda line: None

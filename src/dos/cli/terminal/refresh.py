@@ -10,8 +10,8 @@ from dos.backlog.waiting import Waits
 from dos.errors import BadInput, DosError, StoreFailed
 from dos.journal.backends.memory import MemoryBackend
 from dos.limits.quota import Candidate
-from dos.report.io.live import Watcher
-from dos.report.top import View, view
+from dos.report.io.snapshot import SnapshotReader
+from dos.report.top import TopView, build_view
 from dos.verbs.context import Context
 from dos.world import World
 
@@ -20,7 +20,7 @@ LIVENESS_SECONDS = 60.0  # how workers progress is not read from git more often
 SILENT_SHARE = 0.5  # of the time after which a silent agent is taken to hang
 
 
-def waits(context: Context) -> Callable[[], dict[str, Waits]]:
+def waits_reader(context: Context) -> Callable[[], dict[str, Waits]]:
     """How to ask what the lanes wait for, again and again."""
     from dos.fleet.io.reader import FleetReader
 
@@ -28,9 +28,9 @@ def waits(context: Context) -> Callable[[], dict[str, Waits]]:
     return lambda: reader.waits().lanes
 
 
-def watcher(context: Context) -> Watcher:
+def snapshot_reader(context: Context) -> SnapshotReader:
     world = context.journal_world
-    return Watcher(
+    return SnapshotReader(
         world.journal,
         world.workspace.state,
         roster=[]
@@ -53,24 +53,24 @@ def _agents(world: World) -> list[Candidate] | None:
         return None
 
 
-def fit(console: Console) -> tuple[int, int]:
+def fit_console(console: Console) -> tuple[int, int]:
     """The terminal's width and height as they are now; $LINES and $COLUMNS tell what they once were."""
     columns, lines = os.get_terminal_size(sys.__stdout__.fileno() if sys.__stdout__ else 1)
     console.size = ConsoleDimensions(columns or FALLBACK[0], lines or FALLBACK[1])
     return console.size
 
 
-class Looking:
+class LiveView:
     """The newest view, or why there is none now."""
 
     def __init__(self, context: Context) -> None:
         self.context = context
-        self.trouble = ""
-        self.view: View | None = None
-        self._watcher: Watcher | None = None
+        self.problem = ""
+        self.view: TopView | None = None
+        self._watcher: SnapshotReader | None = None
         self._waits: Callable[[], dict[str, Waits]] = dict
 
-    def moved(self) -> bool:
+    def has_changed(self) -> bool:
         """Something was written since the last look."""
         if self._watcher is None:
             return False
@@ -79,14 +79,14 @@ class Looking:
         except StoreFailed:
             return True  # the next look says what is wrong
 
-    def look(self) -> None:
+    def refresh(self) -> None:
         try:
             if self._watcher is None or isinstance(
                 self.context.journal_world.journal.backend, MemoryBackend
             ):
                 self.context.reload()
-                self._watcher = watcher(self.context)
-                self._waits = waits(self.context)
-            self.view, self.trouble = view(self._watcher.look(), self._waits()), ""
+                self._watcher = snapshot_reader(self.context)
+                self._waits = waits_reader(self.context)
+            self.view, self.problem = build_view(self._watcher.read(), self._waits()), ""
         except DosError as error:  # what is wrong now may be right at the next look
-            self._watcher, self.trouble = None, error.message
+            self._watcher, self.problem = None, error.message

@@ -14,8 +14,8 @@ from rich.console import Console, Group
 from rich.live import Live
 from rich.text import Text
 
-from dos.cli.terminal.page import page
-from dos.cli.terminal.refresh import Looking, fit
+from dos.cli.terminal.page import render_page
+from dos.cli.terminal.refresh import LiveView, fit_console
 from dos.verbs.context import Context, colour_wanted
 
 LOOK_SECONDS = 0.25
@@ -29,7 +29,7 @@ def show(context: Context) -> None:
     name = (
         context.journal_world.workspace.root.name
     )  # an error is said at once, and not on the page
-    looking = Looking(context)
+    looking = LiveView(context)
     with _each_key() as keys:
         try:
             with Live(
@@ -37,20 +37,20 @@ def show(context: Context) -> None:
             ) as live:
                 drawn = float("-inf")
                 while not _wants_to_leave(keys):
-                    if looking.moved() or time.monotonic() - drawn >= REDRAW_SECONDS:
-                        looking.look()
+                    if looking.has_changed() or time.monotonic() - drawn >= REDRAW_SECONDS:
+                        looking.refresh()
                         live.update(_page(looking, console, name), refresh=True)
                         drawn = time.monotonic()
         except KeyboardInterrupt:
             return
 
 
-def _page(looking: Looking, console: Console, name: str) -> Group:
-    width, height = fit(console)
-    lines = page(looking.view, width, height - 1, name=name) if looking.view else []
-    if looking.trouble:
+def _page(looking: LiveView, console: Console, name: str) -> Group:
+    width, height = fit_console(console)
+    lines = render_page(looking.view, width, height - 1, name=name) if looking.view else []
+    if looking.problem:
         lines = [
-            Text(f"the journal cannot be read: {looking.trouble}", style="red", no_wrap=True),
+            Text(f"the journal cannot be read: {looking.problem}", style="red", no_wrap=True),
             *lines,
         ]
     leave = Text("q leaves; the fleet goes on", style="dim", no_wrap=True)

@@ -13,11 +13,11 @@ from typing import Annotated
 
 from msgspec import Struct, structs
 
-from dos.cli import catalogue
 from dos.doctor import examine, facts, view
 from dos.doctor.subjects import finding, store
 from dos.doctor.subjects.finding import Finding, note
 from dos.errors import BadInput, DosError
+from dos.verbs import catalog
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply, colour_wanted, stdout_is_utf8
 from dos.verbs.output import print_stderr
@@ -46,9 +46,9 @@ def run(args: Args, context: Context) -> Reply:
             hint="dos doctor --fix --dry-run",
         )
     if args.deep:
-        from dos.cli import permission
+        from dos.verbs import permission
 
-        permission.check(
+        permission.check_permission(
             VERBS["doctor"], args, context, "--deep"
         )  # what it finds lets agents start
     world = context.lenient_world
@@ -78,7 +78,7 @@ def run(args: Args, context: Context) -> Reply:
         if context.as_json
         else view.render(report, unicode=stdout_is_utf8(), colour=colour_wanted()),
         # Every verb is loaded for its exit codes: only those who read them wait for that.
-        data=view.document(report, catalogue.all_exits()) if context.as_json else None,
+        data=view.document(report, catalog.all_exit_codes()) if context.as_json else None,
         next_action=report.gating[0].fix if report.gating else "dos up",
     )
 

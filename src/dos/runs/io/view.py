@@ -66,7 +66,7 @@ def render_trace(seen: Trace) -> str:
     if seen.decisions:
         lines += ["", "decisions:"]
         lines += [
-            f"  {row.ts}  {row.iteration:>3}  {row.unit}  {event_text.decided(row.outcome, row.action, row.reason)}"
+            f"  {row.ts}  {row.iteration:>3}  {row.unit}  {event_text.describe_decision(row.outcome, row.action, row.reason)}"
             for row in seen.decisions
         ]
     if wal.lease_events:

@@ -4,14 +4,16 @@ import shlex
 from difflib import get_close_matches
 from pathlib import Path
 
+from dos.approval.io import approve
 from dos.config.edit import parse_key
+from dos.config.load import LoadedConfig
 from dos.config.show import Setting, list_settings
 from dos.config.toml_text import key_text
-from dos.errors import BadInput
-from dos.verbs.context import Context
+from dos.errors import BadInput, DosError
+from dos.verbs.context import Context, actor
 
 
-def under(context: Context, key: str) -> list[Setting]:
+def find_rows(context: Context, key: str) -> list[Setting]:
     """The key itself, or every key of the table; every key at all when none is named."""
     known = list_settings(context.world.loaded_config)
     wanted = normal_key(key)
@@ -28,7 +30,7 @@ def under(context: Context, key: str) -> list[Setting]:
     return found
 
 
-def editable(context: Context) -> Path:
+def editable_path(context: Context) -> Path:
     """The dos.toml to change. From a linked worktree the main checkout's counts, and is not changed by the way."""
     found = context.world.workspace
     if found.uses_main_checkout:
@@ -40,7 +42,7 @@ def editable(context: Context) -> Path:
     return found.config
 
 
-def bare(row: Setting) -> str:
+def bare_value(row: Setting) -> str:
     """The value for a script: a string without its quotes, everything else as the file would have it."""
     return row.value if isinstance(row.value, str) else row.text
 
@@ -51,3 +53,12 @@ def normal_key(key: str) -> str:
         return key_text(parse_key(key))
     except BadInput:  # no key at all: it will not be found
         return key.strip()
+
+
+def approve_change(context: Context, edited: LoadedConfig) -> list[str]:
+    """Warnings: why the change is in the file, and not in effect for a fleet that runs."""
+    try:
+        warning = approve.approve_edit(context.world.workspace, edited, by=actor())
+    except DosError as error:
+        warning = f"the change is saved, but not approved ({error.message}); the next `dos up` approves it"
+    return [warning] if warning else []

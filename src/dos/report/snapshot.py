@@ -12,22 +12,24 @@ from dos.limits.state.quota import Quota
 from dos.questions.state import Decisions
 
 
-class Held(Struct, frozen=True, kw_only=True):
+class HeldLease(Struct, frozen=True, kw_only=True):
     lease: Lease
     lapsed: bool  # its time is over, and nobody has taken its place
     gone: bool  # its process, by the system's word
 
 
-class Seen(Struct, frozen=True, kw_only=True):
+class Snapshot(Struct, frozen=True, kw_only=True):
     now_ms: int  # by the clock that dates the events
     fleet: Fleet
     watching: Watching
     decisions: Decisions
     quota: Quota
-    held: list[Held]  # lanes
-    supervisors: list[Held]
+    held: list[HeldLease]  # lanes
+    supervisors: list[HeldLease]
     launched: Mapping[str, int] = {}  # lane -> how many workers are on their way to it
-    spoken_ms: dict[str, int]  # run -> when its agent last said something; only of this host's runs
+    last_output_ms: dict[
+        str, int
+    ]  # run -> when its agent last said something; only of this host's runs
     roster: list[str] = []
     silent_after_ms: int | None = None  # an agent that says nothing for so long is worth a look
     agents: Sequence[Candidate] | None = (

@@ -13,12 +13,12 @@ from dos.workspace import Workspace
 from dos.world import World
 
 
-def check(verb: Verb, arguments: Struct, context: Context, flag: str = "") -> None:
+def check_permission(verb: Verb, arguments: Struct, context: Context, flag: str = "") -> None:
     """Raise where an agent of the fleet has typed the verb; some it may type for its own lane.
 
     `flag` is the one that makes a verb for anybody one for people.
     """
-    place, leases = _seen(context)
+    place, leases = _workspace_and_leases(context)
     agent = caller.find_calling_agent(place, leases)
     if agent is None or (verb.allowed == PERSON_OR_HOLDER and _is_own(arguments, agent, leases)):
         return
@@ -29,7 +29,7 @@ def check(verb: Verb, arguments: Struct, context: Context, flag: str = "") -> No
     )
 
 
-def _seen(context: Context) -> tuple[Workspace | None, list[Lease]]:
+def _workspace_and_leases(context: Context) -> tuple[Workspace | None, list[Lease]]:
     """The workspace, and its leases: none where its journal cannot be read, and then an agent is told by its processes.
 
     What is wrong with either is for the verb to say.

@@ -10,7 +10,11 @@ from dos.journal.events.envelope import Event
 from dos.journal.events.fleet import RunBegun, UnitLanded
 from dos.journal.events.limits import IncidentFound
 from dos.journal.events.reader import FactReader
+from dos.receipts.io.find import Checked
+from dos.receipts.receipt import Algorithm
+from dos.report.session import LandingProof, ReceiptProof
 from dos.unknown import Unknown
+from dos.verify.io.corroborate import Proof
 from dos.world import World
 
 MOST_LISTED = 50
@@ -32,7 +36,7 @@ _reader: FactReader[RunBegun | UnitLanded | IncidentFound] = FactReader(
 )
 
 
-def gather(world: World, happened: Iterable[Event]) -> list[str]:
+def user_changes(world: World, happened: Iterable[Event]) -> list[str]:
     """A line for each commit, newest first, and one for what is not committed; empty where git cannot say."""
     begun, ours = "", set[str]()
     git = Reader(world.workspace.root)
@@ -66,3 +70,38 @@ def gather(world: World, happened: Iterable[Event]) -> list[str]:
         rest = f" and {len(dirty) - 5} more" if len(dirty) > 5 else ""
         lines.append(f"not committed: {', '.join(dirty[:5])}{rest}")
     return lines
+
+
+UNKNOWN = "UNKNOWN"
+
+
+def landing_proof(proof: Proof) -> LandingProof:
+    receipt = _signed(proof.receipt) if proof.receipt else None
+    verdict = proof.verdict
+    if isinstance(verdict, Unknown):
+        return LandingProof(
+            answer=UNKNOWN, tier="", tier_name="", reason=verdict.why, receipt=receipt
+        )
+    return LandingProof(
+        answer=verdict.answer,
+        tier=f"T{int(verdict.tier)}",
+        tier_name=verdict.tier.name.lower().replace("_", " "),
+        reason=verdict.reason,
+        receipt=receipt,
+    )
+
+
+def _signed(checked: Checked) -> ReceiptProof:
+    found = checked.receipt
+    if found is None:
+        return ReceiptProof(valid=checked.valid, why=checked.why)
+    words = found.command[2:] if found.command[:2] == ("sh", "-c") else found.command
+    return ReceiptProof(
+        valid=checked.valid,
+        why=checked.why,
+        verdict=found.verdict,
+        key_id="" if found.algorithm == Algorithm.NONE else found.key_id,
+        runner=found.runner,
+        command=" ".join(words),
+        exit_code=found.exit_code,
+    )

@@ -13,10 +13,10 @@ from dos.limits.quota import Candidate
 from dos.limits.state.quota import Quota
 from dos.machine import process
 from dos.questions.state import Decisions
-from dos.report.live import Held, Seen
+from dos.report.snapshot import HeldLease, Snapshot
 
 
-class Watcher:
+class SnapshotReader:
     def __init__(
         self,
         store: Store,
@@ -38,7 +38,7 @@ class Watcher:
         """Of the newest event that was seen."""
         return self._watch.pos
 
-    def look(self) -> Seen:
+    def read(self) -> Snapshot:
         """Everything as of one moment: between two looks at the store a worker could end."""
         while True:
             self._watch.look()
@@ -52,12 +52,12 @@ class Watcher:
                     )
                     break
         held = [
-            Held(lease=each, lapsed=each.has_lapsed(moment, boot), gone=process.gone(each))
+            HeldLease(lease=each, lapsed=each.has_lapsed(moment, boot), gone=process.gone(each))
             for each in leases
         ]
         lanes = [each for each in held if not each.lease.is_lock]
         fleet = self._watch.state(Fleet)
-        return Seen(
+        return Snapshot(
             now_ms=now_ms,
             fleet=fleet,
             watching=self._watch.state(Watching),
@@ -70,13 +70,13 @@ class Watcher:
                 if each.lease.is_lock and each.lease.lane in streams.supervisor
             ],
             launched=launches.expected(fleet, self._state, now_ms),
-            spoken_ms=self._spoken(lanes),
+            last_output_ms=self._last_output_ms(lanes),
             roster=self._roster,
             silent_after_ms=self._silent_after_ms,
             agents=self._agents,
         )
 
-    def _spoken(self, held: Sequence[Held]) -> dict[str, int]:
+    def _last_output_ms(self, held: Sequence[HeldLease]) -> dict[str, int]:
         """From the logs of this machine; what another host's agents say, only that host can read."""
         found: dict[str, int] = {}
         for lease in (

@@ -10,12 +10,12 @@ from dos.questions.state import Decisions
 from dos.verbs.context import Context
 
 
-def waits(context: Context) -> FleetWaits:
+def fleet_waits(context: Context) -> FleetWaits:
     """What everything waits for, as far as anybody can say."""
     return FleetReader(context.journal_world).waits()
 
 
-def now(context: Context) -> Decisions:
+def gather(context: Context) -> Decisions:
     """Where plans or git cannot be read, that is said, and the units that plans hold are missing.
 
     What a supervisor would ask about, were one there, is among it.
