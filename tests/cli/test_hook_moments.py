@@ -167,7 +167,7 @@ def test_the_first_fault_of_a_session_is_written_down(workspace, dos, monkeypatc
         ("pretool", "two"),
         ("stop", ""),
     ]
-    assert "there is no dialect" in found[0]["problem"]
+    assert "unknown dialect" in found[0]["problem"]
     assert dos("journal", "check").code == 0
 
 

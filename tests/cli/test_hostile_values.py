@@ -85,7 +85,7 @@ TRIED = [
     if field.type is not bool
 ]  # fmt: skip
 PYTHONISMS = re.compile(
-    r"Traceback|\[Errno|<class|PosixPath|object at 0x|NoneType|has a bug|invalid literal|could not convert|codec can't"
+    r"Traceback|\[Errno|<class|PosixPath|object at 0x|NoneType|bug in dos|invalid literal|could not convert|codec can't"
     r"|==SUPPRESS==|unhashable|argument of type|Error:"
 )
 CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")

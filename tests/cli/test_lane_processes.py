@@ -160,7 +160,7 @@ def test_a_reader_changes_nothing_in_a_journal_that_is_there(workspace, dos):
 def test_a_state_directory_that_cannot_be_made_is_a_clear_error(workspace, state, dos):
     state.write_text("a file in its place")
     answer = dos("lease-lane", "acquire", "--lane", "api", "--owner", "A")
-    assert answer.code == 2 and answer.err.startswith("error: ") and "has a bug" not in answer.err
+    assert answer.code == 2 and answer.err.startswith("error: ") and "bug in dos" not in answer.err
 
 
 def test_the_reference_transcript(workspace):

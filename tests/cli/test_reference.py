@@ -26,5 +26,6 @@ def test_every_verb_flag_and_exit_code_is_on_the_page():
             if not field.option.positional
         )
         assert all(
-            f"{code} `{token}`" in section for token, code in catalog.exit_codes(verb).items()
+            f"{code} `{catalog.exit_words(token)}`" in section
+            for token, code in catalog.exit_codes(verb).items()
         )

@@ -82,7 +82,7 @@ def test_an_output_that_takes_nothing_is_said(words, workspace):
     with open("/dev/full", "wb") as full:
         done = run(*words, cwd=workspace, stdout=full)
     assert done.returncode == 2
-    assert done.stderr.startswith(b"error: the answer cannot be written: No space left")
+    assert done.stderr.startswith(b"error: cannot write to stdout: No space left")
     assert b"Traceback" not in done.stderr
 
 
@@ -97,7 +97,7 @@ verb = types.ModuleType("sleepy")
 verb.EXITS = {"woken": 0}
 verb.Args = type("Args", (Struct,), {})
 def sleep(args, context):
-    context.say("asleep")
+    context.print_line("asleep")
     time.sleep(60)
 verb.run = sleep
 sys.modules["sleepy"] = verb
@@ -225,7 +225,7 @@ def test_json_is_one_document_for_every_verb_that_needs_no_words(name, dos):
         (["doctor", "--chek"], "--chek"),
         (["doctor", "extra"], "extra"),
         (["--bogus"], "--bogus"),
-        (["--workspace"], "--workspace wants a value"),
+        (["--workspace"], "--workspace needs a value"),
         (["status", "--output"], "dos status --output json"),
         (["status", "--json=5"], "--json takes no value"),
         (["status", "--pretty=no"], "--pretty takes no value"),
@@ -287,7 +287,7 @@ def broken_verb(monkeypatch):
 def test_a_bug_exits_70_and_is_one_line(broken_verb, workspace):
     answer = in_process("broken")
     assert answer.code == 70
-    assert answer.err.startswith("error: dos has a bug: ZeroDivisionError")
+    assert answer.err.startswith("error: bug in dos: ZeroDivisionError")
     assert "Traceback" not in answer.err and "DOS_TRACEBACK=1" in answer.err
 
 

@@ -1,4 +1,4 @@
-"""Calls one verb: parse its words into its record, run it, print the reply."""
+"""Runs one verb: parses its arguments, checks who calls it, prints its reply."""
 
 import gc
 from importlib import import_module
@@ -6,63 +6,87 @@ from typing import Any
 
 from msgspec import Struct, json
 
-from dos.errors import BadInput, NotPermitted, StoreBusy
+from dos.errors import BadInput, StoreBusy
 from dos.text import quote
 from dos.verbs.args import Field, Parser, build_parser, fields
 from dos.verbs.context import Context, Reply, stdout_is_utf8
 from dos.verbs.output import print_answer
 from dos.verbs.table import ANYONE, Verb
 
-LOCK_BUSY = (
-    "lock-busy"  # a verb that lists it among its exits answers with it, instead of with an error
-)
-
-COMMON = """everywhere:
-  --workspace DIR  another workspace than the one around you
-  --json           one JSON document instead of text
-  --output NAME    text, json or plain: a sentence for everybody, where there is one
-  --pretty         JSON on many lines
-  --explain        also say what to do next, where there is something to say
-  --lenient        show what a dos.toml with errors still says; nothing is admitted or started by one
-"""
+# A verb that has this among its exits replies with it; other verbs fail with StoreBusy.
+LOCK_BUSY = "lock-busy"
 
 
-def call_verb(verb: Verb, wishes: dict[str, str], words: list[str]) -> int:
+def call_verb(verb: Verb, options: dict[str, str], words: list[str]) -> int:
+    """Run the verb with the words of its command line and return the exit code.
+
+    `options` are the global options without their dashes. Raises DosError for whatever the verb
+    refuses; `main` prints it.
+    """
     module = import_module(verb.module)
     arguments: type[Struct] = module.Args
-    made = build_parser(verb.name, verb.summary, arguments)
-    if "help" in wishes or "h" in wishes:
-        print_answer(help_page(verb, module, made))
+    parser = build_parser(verb.name, verb.summary, arguments)
+    if "help" in options or "h" in options:
+        print_answer(verb_page(verb, module, parser))
         return 0
-    parsed = arguments(**_given(made, arguments, words))
+    parsed = arguments(**_parse(parser, arguments, words))
     context = Context(
-        workspace=wishes.get("workspace", ""),
-        as_json="json" in wishes,
-        output=wishes.get("output", ""),
-        pretty="pretty" in wishes,
-        explain="explain" in wishes,
-        lenient="lenient" in wishes,
+        workspace=options.get("workspace", ""),
+        as_json="json" in options,
+        output=options.get("output", ""),
+        pretty="pretty" in options,
+        explain="explain" in options,
+        lenient="lenient" in options,
     )
-    gc.enable()
+    gc.enable()  # `main` disables it for the start alone
     try:
-        if verb.allowed != ANYONE and (not verb.open_argument or words[:1] != [verb.open_argument]):
-            from dos.verbs import permission  # most verbs are for anybody
+        if _is_restricted(verb, words):
+            from dos.verbs import permission  # most verbs are open to anyone
 
             permission.check_permission(verb, parsed, context)
-        reply = _answer(module, parsed, context)
+        reply = _run(module, parsed, context)
         context.warn_of_config_errors()
         if reply.stderr:
             context.warn(reply.stderr)
-        print_answer(_text(reply, context))
+        print_answer(_format(reply, context))
         return reply.code
     finally:
         context.close()
 
 
-def _answer(module: Any, parsed: Struct, context: Context) -> Reply:
+def verb_page(verb: Verb, module: Any, parser: Parser) -> str:
+    """Return the help page of one verb: usage, arguments, notes, exit codes, global options."""
+    from dos.cli.help import GLOBAL_OPTIONS
+    from dos.verbs import catalog
+
+    exit_codes = ["exit codes:"]
+    codes = catalog.with_common_codes(verb, module.EXITS)
+    for token, code in sorted(codes.items(), key=lambda item: item[1]):
+        exit_codes.append(f"  {code:<3} {catalog.exit_words(token)}")
+    width = max(len(option) for option in GLOBAL_OPTIONS) + 2
+    options = ["options of every verb:"]
+    for option, meaning in GLOBAL_OPTIONS.items():
+        options.append(f"  {option:<{width}}{meaning}")
+    parts = [
+        parser.format_help(),
+        catalog.notes(module),
+        "\n".join(exit_codes),
+        "\n".join(options),
+    ]
+    return "\n".join(part.rstrip("\n") + "\n" for part in parts if part)
+
+
+def _is_restricted(verb: Verb, words: list[str]) -> bool:
+    if verb.allowed == ANYONE:
+        return False
+    is_open = bool(verb.open_argument) and words[:1] == [verb.open_argument]
+    return not is_open
+
+
+def _run(module: Any, parsed: Struct, context: Context) -> Reply:
     try:
-        found: Reply = module.run(parsed, context)
-        return found
+        reply: Reply = module.run(parsed, context)
+        return reply
     except StoreBusy as error:
         if LOCK_BUSY not in module.EXITS:
             raise
@@ -70,87 +94,84 @@ def _answer(module: Any, parsed: Struct, context: Context) -> Reply:
         return Reply(code=error.exit_code, data=data, stderr=json.encode(data).decode())
 
 
-def help_page(verb: Verb, module: Any, made: Parser) -> str:
-    parts = [made.format_help(), notes(module), _exit_table(exits(verb, module.EXITS)), COMMON]
-    return "\n".join(part.rstrip("\n") + "\n" for part in parts if part)
+def _parse(parser: Parser, arguments: type[Struct], words: list[str]) -> dict[str, Any]:
+    """Parse the words into the fields that were given; the record has the defaults of the others.
 
-
-def notes(module: Any) -> str:
-    """What a verb's module says about it beyond the first line."""
-    return (module.__doc__ or "").partition("\n\n")[2].strip()
-
-
-def exits(verb: Verb, own: dict[str, int]) -> dict[str, int]:
-    """Every token of a verb with its code: its own, and what holds for all. Bad words are 2 everywhere."""
-    forbidden = {} if verb.allowed == ANYONE else {"not_permitted": NotPermitted.exit_code}
-    return {**own, **forbidden, "contract_error": 2}
-
-
-def _exit_table(table: dict[str, int]) -> str:
-    rows = sorted(table.items(), key=lambda row: row[1])
-    return "exit codes:\n" + "\n".join(f"  {code:<3} {token}" for token, code in rows)
-
-
-def _given(made: Parser, arguments: type[Struct], words: list[str]) -> dict[str, Any]:
+    Raises BadInput for what cannot be parsed, is not UTF-8, or is empty.
+    """
     for word in words:
-        if not word.isprintable() and any("\ud800" <= character <= "\udfff" for character in word):
-            raise BadInput(
-                f"{quote(word)} is not UTF-8 text",
-                hint="Set a UTF-8 locale, or give the name in UTF-8.",
-            )
-        if "\0" in word:  # a shell cannot say it, and no system call takes it
-            raise BadInput(
-                f"{quote(word)} has a NUL character in it", hint="Leave that character out."
-            )
-    # What is not given is left to the record.
-    given = {
-        name: value for name, value in vars(made.parse_args(words)).items() if value is not None
-    }
+        _check_encoding(word)
+    given = {}
+    for name, value in vars(parser.parse_args(words)).items():
+        if value is not None:
+            given[name] = value
     for field in fields(arguments):
         if _is_blank(given.get(field.name), field) and not field.option.may_be_empty:
-            wanted = f"{field.metavar}: {field.option.help}" if field.option.help else field.metavar
-            raise BadInput(f"{field.label} is empty", hint=f"{wanted}. Is a variable not set?")
+            meaning = field.metavar
+            if field.option.help:
+                meaning += f": {field.option.help}"
+            raise BadInput(f"{field.label} is empty", hint=f"{meaning}. Is a variable not set?")
     return given
 
 
-def _is_blank(value: Any, field: Field) -> bool:
-    """Given, and with nothing in it. Of `--flag=--` the parser itself leaves an empty list."""
-    if isinstance(value, list):
-        return (not value and not field.option.positional) or any(
-            _is_blank(each, field) for each in value
+def _check_encoding(word: str) -> None:
+    # Python puts bytes that are not UTF-8 into the range of surrogates.
+    if not word.isprintable() and any("\ud800" <= character <= "\udfff" for character in word):
+        raise BadInput(
+            f"{quote(word)} is not UTF-8 text", hint="Set a UTF-8 locale, or pass UTF-8 text."
         )
+    # No shell passes one, but other callers may; no system call accepts it.
+    if "\0" in word:
+        raise BadInput(f"{quote(word)} contains a NUL character", hint="Remove that character.")
+
+
+def _is_blank(value: Any, field: Field) -> bool:
+    """Whether a value was given with nothing in it. For `--flag=--` argparse gives an empty list."""
+    if isinstance(value, list):
+        if not value:
+            return not field.option.positional
+        return any(_is_blank(item, field) for item in value)
     return isinstance(value, str) and not value.strip()
 
 
-def _text(reply: Reply, context: Context) -> str:
-    """The whole answer, as it goes to stdout."""
+def _format(reply: Reply, context: Context) -> str:
+    """Return the whole answer as it goes to stdout; "" where the verb has printed it already."""
     if reply.data is None and not reply.text:
-        return ""  # said already, line by line
-    following = reply.next_action if context.explain else ""
+        return ""
+    next_action = reply.next_action if context.explain else ""
     if context.plain and (reply.plain or reply.text):
-        lines = [reply.plain or reply.text, following]
+        lines = [reply.plain or reply.text, next_action]
     elif context.as_json or reply.always_json:
-        return _json_text(reply, following, pretty=context.pretty)
+        return _format_json(reply, next_action, pretty=context.pretty)
     else:
-        lines = [reply.text, f"next: {following}" if following and reply.text else ""]
+        lines = [reply.text]
+        if next_action and reply.text:
+            lines.append(f"next: {next_action}")
     return "".join(line.rstrip("\n") + "\n" for line in lines if line)
 
 
-def _json_text(reply: Reply, following: str, *, pretty: bool) -> str:
-    data = reply.data if reply.data is not None else {"text": reply.text}
-    if following and isinstance(data, dict):
-        data = {**data, "interpretation": following}
-    raw = json.encode(data, order="sorted")
-    text = (json.format(raw, indent=2) if reply.indented or pretty else raw).decode() + "\n"
-    return text if text.isascii() or stdout_is_utf8() else _escaped(text)
+def _format_json(reply: Reply, next_action: str, *, pretty: bool) -> str:
+    data = reply.data
+    if data is None:
+        data = {"text": reply.text}
+    if next_action and isinstance(data, dict):
+        data = {**data, "interpretation": next_action}
+    encoded = json.encode(data, order="sorted")
+    if reply.indented or pretty:
+        encoded = json.format(encoded, indent=2)
+    text = encoded.decode() + "\n"
+    if text.isascii() or stdout_is_utf8():
+        return text
+    return _ascii_json(text)
 
 
-def _escaped(text: str) -> str:
-    """The same JSON in ASCII: what is beyond it stands in strings only."""
+def _ascii_json(text: str) -> str:
+    """Return the same JSON in ASCII. Other characters occur only in strings, so they can be escaped."""
     import re
 
-    def units(found: "re.Match[str]") -> str:
-        raw = found[0].encode("utf-16-be", "surrogatepass")
-        return "".join(f"\\u{raw[at : at + 2].hex()}" for at in range(0, len(raw), 2))
+    def escape(match: "re.Match[str]") -> str:
+        encoded = match[0].encode("utf-16-be", "surrogatepass")
+        units = [encoded[start : start + 2].hex() for start in range(0, len(encoded), 2)]
+        return "".join(f"\\u{unit}" for unit in units)
 
-    return re.sub(r"[^\x00-\x7f]+", units, text)
+    return re.sub(r"[^\x00-\x7f]+", escape, text)

@@ -1,40 +1,53 @@
-"""The first page of help: every verb, by what people come for."""
+"""Help pages that need no verb's module: all verbs by group, and the verbs of one first word.
 
-from dos.verbs.table import GROUPS, VERBS
+Nothing else is imported: `dos --help` is what people wait for first.
+"""
 
-_HEAD = """dos keeps a fleet of coding agents working on one git repository, and believes git instead of the agents.
+from dos.verbs.table import GROUPS, VERBS, Verb
+
+GLOBAL_OPTIONS = {
+    "--workspace DIR": "use the workspace of this directory (default: the current one)",
+    "--json": "print one JSON document instead of text",
+    "--output NAME": "output format: text, json, or plain (one sentence)",
+    "--pretty": "indent the JSON",
+    "--explain": "also print what to do next",
+    "--lenient": "read dos.toml despite errors; refused by verbs that act",
+}
+NAME_WIDTH = 22
+_HEAD = """\
+dos supervises a fleet of coding agents on one git repository and believes git, not the agents.
 
 usage: dos VERB [arguments] [--workspace DIR] [--json] [--explain]
 """
 _FOOT = """
-`dos VERB --help` says what a verb takes and what its exit codes mean. Begin with `dos init`, then `dos doctor`.
+`dos VERB --help` shows the arguments and exit codes of a verb. Start with `dos init`, then
+`dos doctor`.
 """
 
 
 def overview() -> str:
+    """Return the first page of help: every verb with its summary, by group."""
     lines = [_HEAD]
     for group, title in GROUPS.items():
-        rows = [(verb.name, verb.summary) for verb in VERBS.values() if verb.group == group]
-        if rows:
-            lines += [f"{title}:", *_aligned(rows), ""]
+        verbs = [verb for verb in VERBS.values() if verb.group == group]
+        if verbs:
+            lines += [f"{title}:", *_summaries(verbs), ""]
     return "\n".join(lines).rstrip("\n") + "\n" + _FOOT
 
 
 def family_page(word: str) -> str:
-    """The verbs of two words that begin with this one."""
-    rows = [
-        (verb.name, verb.summary) for verb in VERBS.values() if verb.name.startswith(f"{word} ")
-    ]
+    """Return the page of the verbs of two words that begin with this one."""
+    verbs = [verb for verb in VERBS.values() if verb.name.startswith(f"{word} ")]
     lines = [
         f"usage: dos {word} VERB [arguments]",
         "",
-        *_aligned(rows),
+        *_summaries(verbs),
         "",
-        f"`dos {word} VERB --help` says more.",
+        f"`dos {word} VERB --help` shows the arguments of a verb.",
     ]
     return "\n".join(lines) + "\n"
 
 
-def _aligned(rows: list[tuple[str, str]]) -> list[str]:
-    width = max(22, *(len(name) + 2 for name, _ in rows))
-    return [f"  {name:<{width}}{summary}" for name, summary in rows]
+def _summaries(verbs: list[Verb]) -> list[str]:
+    width = max(NAME_WIDTH, *(len(verb.name) + 2 for verb in verbs))
+    return [f"  {verb.name:<{width}}{verb.summary}" for verb in verbs]

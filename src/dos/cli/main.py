@@ -1,11 +1,14 @@
-"""The `dos` command: finds the verb, builds its parser and no other, prints its reply, exits with its verdict."""
+"""The `dos` command: finds the verb, runs it and exits with its code.
+
+Only what the named verb needs is imported: agents and hooks call `dos` thousands of times.
+"""
 
 import sys
 
 from dos.verbs.output import detach_stdout, print_answer, print_stderr
 from dos.verbs.table import VERBS
 
-# Flags that every verb takes, in any position; True: a value follows.
+# Options that every verb takes, in any position; True: a value follows.
 GLOBAL_FLAGS = {
     "--workspace": True,
     "--driver": True,
@@ -19,43 +22,54 @@ GLOBAL_FLAGS = {
     "-h": False,
 }
 BUG = 70
+INTERRUPTED = 130
 HOOK = "hook"  # the verbs that agent programs call
 EXAMPLES = {"--workspace": "../other", "--output": "json", "--driver": "NAME"}
 
 
 def main() -> None:
-    """Most verbs are over in an instant: collecting garbage and taking the interpreter apart would be a fifth of it."""
+    """Run the command line and exit.
+
+    Most verbs end within milliseconds. Collecting garbage and shutting down the interpreter would
+    be a fifth of that, so both are skipped.
+    """
     import gc
     import os
 
-    gc.disable()  # `calling` switches it on again for the verb itself
-    os._exit(run(sys.argv[1:]))  # whatever was said has been flushed
+    gc.disable()  # `call_verb` enables it for the verb itself
+    os._exit(run(sys.argv[1:]))  # all output has been flushed
 
 
 def run(arguments: list[str]) -> int:
-    """The whole command; the guard at the top of this surface."""
+    """Run one command line and return its exit code; no exception leaves this function."""
     _make_streams_safe()
     try:
         return _dispatch(arguments)
-    except BrokenPipeError:  # in the middle of a long story
+    except BrokenPipeError:  # the reader of a long output closed the pipe
         detach_stdout()
         return 0
     except KeyboardInterrupt:
-        return 0 if _is_hook(arguments) else 130
+        return 0 if _is_hook(arguments) else INTERRUPTED
     except Exception as error:  # noqa: BLE001 - nothing may leave here as a traceback
-        return _hook_failed(error, arguments) if _is_hook(arguments) else _report(error)
+        if _is_hook(arguments):
+            return _report_hook_failure(error, arguments)
+        return _report(error)
 
 
 def _is_hook(arguments: list[str]) -> bool:
-    """Whether an agent program asks: the first word that is no flag, and no value of one, is `hook`."""
+    """Whether an agent program calls: the first word that is no option, or its value, is `hook`."""
     queue = list(arguments)
     while queue and queue[0].startswith("-"):
-        del queue[: 2 if GLOBAL_FLAGS.get(queue[0]) else 1]
+        takes_value = GLOBAL_FLAGS.get(queue[0], False)
+        del queue[: 2 if takes_value else 1]
     return queue[:1] == [HOOK]
 
 
-def _hook_failed(error: Exception, arguments: list[str]) -> int:
-    """Exit code 2 of a hook means "deny this call" to its host, so no error of ours may become one."""
+def _report_hook_failure(error: Exception, arguments: list[str]) -> int:
+    """Report an error of a hook and return 0, so that the agent continues.
+
+    Agent programs read exit code 2 of a hook as "deny this call".
+    """
     try:
         from dos.cli import hook_event
 
@@ -63,29 +77,30 @@ def _hook_failed(error: Exception, arguments: list[str]) -> int:
             _report(error)
             return 2
         hook_event.report_failure(error, arguments)
-    except Exception as second:  # noqa: BLE001 - whatever else is broken, the agent continues
+    except Exception as second:  # noqa: BLE001 - the agent must continue
         print_stderr(f"warning: dos hook: {type(second).__name__}: {second}")
     return 0
 
 
 def _dispatch(arguments: list[str]) -> int:
-    words, wishes, rest = _split(arguments)
-    _check_driver(wishes)
+    words, options, rest = _split(arguments)
+    _refuse_driver(options)
     if not words:
-        return _without_verb(wishes, rest)
+        return _run_without_verb(options, rest)
     if len(words) == 1 and words[0] not in VERBS and _family(words[0]):
-        return _without_second_word(words[0], wishes)
-    name, rest = _named(words, rest)
-    _load_msgspec_alone()
+        return _run_without_second_word(words[0], options)
+    name, rest = _find_verb(words, rest)
+    _import_msgspec()
     from dos.cli import call
 
-    return call.call_verb(VERBS[name], wishes, rest)
+    return call.call_verb(VERBS[name], options, rest)
 
 
-def _load_msgspec_alone() -> None:
-    """Where typing_extensions is installed msgspec takes from it three names that typing has as well.
+def _import_msgspec() -> None:
+    """Import msgspec without typing_extensions.
 
-    Loading all of it for them would be a tenth of a verb's time; hidden for this moment, msgspec asks typing.
+    Where typing_extensions is installed, msgspec takes three names from it that typing has as well.
+    Importing it takes a tenth of the time of a short verb; hidden for a moment, it is not imported.
     """
     if "typing_extensions" not in sys.modules:
         sys.modules["typing_extensions"] = None  # type: ignore[assignment]
@@ -96,88 +111,101 @@ def _load_msgspec_alone() -> None:
 
 
 def _split(arguments: list[str]) -> tuple[list[str], dict[str, str], list[str]]:
-    """The verb's words, the global flags found anywhere, and what is left for the verb's own parser."""
+    """Split the command line into the words of the verb, the global options and the rest.
+
+    Global options are recognised anywhere before `--`; the rest is for the parser of the verb.
+    """
     words: list[str] = []
-    wishes: dict[str, str] = {}
+    options: dict[str, str] = {}
     rest: list[str] = []
     queue = list(arguments)
     while queue:
         word = queue.pop(0)
-        flag, equals, value = word.partition("=")
         if word == "--":
             rest += [word, *queue]
             break
+        flag = word.partition("=")[0]
         if flag in GLOBAL_FLAGS:
-            if not GLOBAL_FLAGS[flag] and equals:
-                raise _bad(f"{flag} takes no value", f"Write {flag} alone, or leave it out.")
-            if GLOBAL_FLAGS[flag] and not equals:
-                if not queue:
-                    raise _bad(
-                        f"{flag} wants a value after it",
-                        f"For example: dos status {flag} {EXAMPLES[flag]}",
-                    )
-                value = queue.pop(0)
-            if GLOBAL_FLAGS[flag] and not value.strip():
-                raise _bad(f"{flag} is empty", "Give it a value, or leave it out.")
-            wishes[flag.lstrip("-")] = value or "yes"
-        elif not rest and not word.startswith("-") and _continues(words, word):
+            options[flag.lstrip("-")] = _option_value(word, queue)
+        elif not rest and not word.startswith("-") and _continues(words):
             words.append(word)
         else:
             rest.append(word)
-    return words, wishes, rest
+    return words, options, rest
 
 
-def _bad(message: str, hint: str) -> Exception:
+def _option_value(word: str, queue: list[str]) -> str:
+    """Return the value of a global option, taken from the queue where it is a word of its own."""
+    flag, equals, value = word.partition("=")
+    if not GLOBAL_FLAGS[flag]:
+        if equals:
+            raise _bad_input(f"{flag} takes no value", f"Write {flag} alone, or leave it out.")
+        return "yes"
+    if not equals:
+        if not queue:
+            raise _bad_input(
+                f"{flag} needs a value", f"For example: dos status {flag} {EXAMPLES[flag]}"
+            )
+        value = queue.pop(0)
+    if not value.strip():
+        raise _bad_input(f"{flag} is empty", "Give it a value, or leave it out.")
+    return value
+
+
+def _bad_input(message: str, hint: str) -> Exception:
     from dos.errors import BadInput
 
     return BadInput(message, hint=hint)
 
 
-def _continues(words: list[str], word: str) -> bool:
-    """The first word is always the verb; a second one only where verbs of two words begin with the first."""
-    return not words or (len(words) == 1 and bool(_family(words[0])))
+def _continues(words: list[str]) -> bool:
+    """Whether the next word belongs to the verb.
+
+    The first word always does; a second one only where verbs of two words begin with the first.
+    """
+    if not words:
+        return True
+    return len(words) == 1 and bool(_family(words[0]))
 
 
 def _family(word: str) -> list[str]:
-    """The verbs of two words that begin with this one."""
+    """Return the verbs of two words that begin with this one."""
     return [name for name in VERBS if name.startswith(f"{word} ")]
 
 
-def _named(words: list[str], rest: list[str]) -> tuple[str, list[str]]:
+def _find_verb(words: list[str], rest: list[str]) -> tuple[str, list[str]]:
+    """Return the name of the verb and the words left for its parser."""
     name = " ".join(words)
     if name in VERBS:
         return name, rest
-    if (
-        words[0] in VERBS
-    ):  # a verb that stands alone and has longer sisters: the second word is its argument
+    # `decisions 2`: a verb of one word that shares it with verbs of two; the second is an argument.
+    if words[0] in VERBS:
         return words[0], words[1:] + rest
     from dos.verbs.catalog import unknown_verb
 
     raise unknown_verb([*words, *rest[:1]])
 
 
-def _check_driver(wishes: dict[str, str]) -> None:
-    name = wishes.get("driver") or ("job" if "job" in wishes else "")
+def _refuse_driver(options: dict[str, str]) -> None:
+    """Refuse the options by which dos-kernel chose a driver: this version has none."""
+    name = options.get("driver", "")
+    if not name and "job" in options:
+        name = "job"
     if name:
-        from dos.errors import BadInput
-
-        raise BadInput(
-            f"there is no driver {name!r}: policy comes from dos.toml alone",
-            hint="Leave the flag out.",
+        raise _bad_input(
+            f"unknown driver {name!r}: policy comes from dos.toml alone", "Leave the option out."
         )
 
 
-def _without_verb(wishes: dict[str, str], rest: list[str]) -> int:
-    asked = "version" if rest in (["--version"], ["-V"]) else "help"
-    if rest and asked == "help":
-        from dos.errors import BadInput
-
-        raise BadInput(f"{rest[0]!r} is not a verb", hint="`dos --help` lists the verbs.")
-    if "json" in wishes:
+def _run_without_verb(options: dict[str, str], rest: list[str]) -> int:
+    is_version = rest in (["--version"], ["-V"])
+    if rest and not is_version:
+        raise _bad_input(f"{rest[0]!r} is not a verb", "`dos --help` lists the verbs.")
+    if "json" in options:
         from dos.cli import call
 
-        return call.call_verb(VERBS[asked], {"json": "yes"}, [])
-    if asked == "version":
+        return call.call_verb(VERBS["version" if is_version else "help"], {"json": "yes"}, [])
+    if is_version:
         from dos.version import VERSION
 
         print_answer(f"dos {VERSION}\n")
@@ -188,23 +216,24 @@ def _without_verb(wishes: dict[str, str], rest: list[str]) -> int:
     return 0
 
 
-def _without_second_word(word: str, wishes: dict[str, str]) -> int:
+def _run_without_second_word(word: str, options: dict[str, str]) -> int:
     from dos.cli.help import family_page
 
-    if "help" in wishes or "h" in wishes:
+    if "help" in options or "h" in options:
         print_answer(family_page(word))
         return 0
     if word == HOOK:
-        moments = ", ".join(name.split()[1] for name in _family(HOOK))
-        raise _bad(
-            f"dos hook wants a moment: {moments}",
+        events = ", ".join(name.split()[1] for name in _family(HOOK))
+        raise _bad_input(
+            f"dos hook needs the name of an event: {events}",
             "For example: dos hook stop --dialect codex < event.json",
         )
-    print_stderr(f"error: dos {word} wants one more word\n{family_page(word)}".rstrip("\n"))
+    print_stderr(f"error: dos {word} needs a second word\n{family_page(word)}".rstrip("\n"))
     return 2
 
 
 def _report(error: Exception) -> int:
+    """Print an error with its hint and return its exit code; 70 for a bug in dos."""
     from dos.errors import DosError
 
     if isinstance(error, DosError):
@@ -217,23 +246,24 @@ def _report(error: Exception) -> int:
 
     if os.environ.get("DOS_TRACEBACK"):
         traceback.print_exc()
-    place = traceback.extract_tb(error.__traceback__)[-1]
-    print_stderr(
-        f"error: dos has a bug: {type(error).__name__}: {error} ({place.filename}:{place.lineno})"
-    )
-    print_stderr("  hint: Run it again with DOS_TRACEBACK=1 and report what it prints.")
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    name = type(error).__name__
+    print_stderr(f"error: bug in dos: {name}: {error} ({frame.filename}:{frame.lineno})")
+    print_stderr("  hint: Run it again with DOS_TRACEBACK=1 and report the output.")
     return BUG
 
 
 def _make_streams_safe() -> None:
-    """Whatever the terminal's encoding is, a name with an odd character is shown somehow and never raises."""
+    """Replace characters that the encoding of the terminal lacks, instead of raising.
+
+    A stream that the caller closed is opened on /dev/null.
+    """
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
-        if stream is None:  # the caller closed it
+        if stream is None:
             import os
 
-            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115 - kept until the end
-            continue
-        if hasattr(stream, "reconfigure"):
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115
+        elif hasattr(stream, "reconfigure"):
             is_utf8 = (stream.encoding or "").lower().replace("-", "") == "utf8"
             stream.reconfigure(errors="replace" if is_utf8 else "backslashreplace")

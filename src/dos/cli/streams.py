@@ -1,6 +1,5 @@
-"""Text that a verb is given: in a file, or on its input where the name is `-`."""
+"""Text that a verb reads from a file or from stdin, and output too long to be held as one reply."""
 
-import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -9,59 +8,44 @@ from typing import IO, Any, cast
 
 from msgspec import MsgspecError, json
 
-from dos.errors import BadInput, DosError
+from dos.errors import BadInput
 from dos.text import LONGEST_PATH, escape_invisible, quote
 from dos.verbs.context import Reply
-
-
-class _Lines:
-    """Lines of JSON, none of which can act on a terminal."""
-
-    def write(self, line: str) -> None:
-        sys.stdout.write(escape_invisible(line[:-1]) + line[-1:])
-
-    def flush(self) -> None:
-        sys.stdout.flush()
-
-
-@contextmanager
-def long_output() -> Iterator[IO[str]]:
-    """A reader that goes away ends the verb quietly, as the frame does it; a disk without room is an error."""
-    try:
-        yield cast(IO[str], _Lines())
-        sys.stdout.flush()
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        os.dup2(
-            os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()
-        )  # or Python fails once more at its end
-        raise DosError(
-            f"the answer cannot be written: {error.strerror}", hint="Check where it is sent to."
-        ) from error
-
+from dos.verbs.output import detach_stdout, unwritable
 
 LONGEST = 16 << 20  # bytes
 
 
 def read_text(name: str, flag: str) -> str:
-    """The whole text. What is not UTF-8 is shown as such, and not an error: agents print anything."""
-    found = read_stdin(LONGEST) if name == "-" else _file(name, flag)
-    if len(found) > LONGEST:
+    """Return the whole text of a file, or of stdin where the name is `-`.
+
+    Bytes that are not UTF-8 become replacement characters, since agents print anything. Raises
+    BadInput for a file that cannot be read and for more than 16 MiB.
+    """
+    if name == "-":
+        content = read_stdin(LONGEST)
+    else:
+        content = _read_file(name, flag)
+    if len(content) > LONGEST:
         raise BadInput(
-            f"{flag}: there are more than {LONGEST >> 20} MiB to read",
-            hint="Give the part that matters.",
+            f"{flag}: the input is larger than {LONGEST >> 20} MiB",
+            hint="Pass only the relevant part.",
         )
-    return found.decode("utf-8", "replace")
+    return content.decode("utf-8", "replace")
 
 
 def read_stdin(longest: int) -> bytes:
-    """What is on the input, and one byte more than is wanted if there is more; nothing where a person would type."""
-    return b"" if sys.stdin is None or sys.stdin.isatty() else sys.stdin.buffer.read(longest + 1)
+    """Return stdin, and one byte more than `longest` where there is more.
+
+    A terminal counts as empty: a verb must not wait for a person to type.
+    """
+    if sys.stdin is None or sys.stdin.isatty():
+        return b""
+    return sys.stdin.buffer.read(longest + 1)
 
 
-def _file(name: str, flag: str) -> bytes:
-    hint = f"Give {flag} a file of text, or - for the input."
+def _read_file(name: str, flag: str) -> bytes:
+    hint = f"Give {flag} a text file, or - for stdin."
     try:
         path = Path(name)
         if path.exists() and not path.is_file():
@@ -75,15 +59,49 @@ def _file(name: str, flag: str) -> bytes:
 
 
 def answer_lines(kind: type[Any], answer: Callable[[Any], Any]) -> Reply:
-    """A line that cannot be read is answered by an error in its place; the others are answered all the same."""
-    decoder, encoder, failed = json.Decoder(kind), json.Encoder(), False
+    """Answer each JSON line of stdin by one JSON line on stdout.
+
+    A line that cannot be decoded is answered by an error with its number; the others are still
+    answered, and the exit code is 2.
+    """
+    decoder = json.Decoder(kind)
+    encoder = json.Encoder()
+    code = 0
     with long_output() as out:
         for number, line in enumerate(sys.stdin.buffer, 1):
             if not line.strip():
                 continue
             try:
-                said = answer(decoder.decode(line))
+                result = answer(decoder.decode(line))
             except (MsgspecError, UnicodeDecodeError) as error:
-                failed, said = True, {"error": str(error), "line": number}
-            out.write(encoder.encode(said).decode() + "\n")
-    return Reply(code=2 if failed else 0)
+                code = BadInput.exit_code
+                result = {"error": str(error), "line": number}
+            out.write(encoder.encode(result).decode() + "\n")
+    return Reply(code=code)
+
+
+class _EscapedLines:
+    """Stdout for lines of JSON, with everything escaped that a terminal would act on."""
+
+    def write(self, line: str) -> None:
+        sys.stdout.write(escape_invisible(line[:-1]) + line[-1:])
+
+    def flush(self) -> None:
+        sys.stdout.flush()
+
+
+@contextmanager
+def long_output() -> Iterator[IO[str]]:
+    """Yield stdout for output that is too long for one reply.
+
+    A reader that closes the pipe ends the verb quietly (`main` handles BrokenPipeError). Raises
+    DosError where stdout cannot be written, for example on a full disk.
+    """
+    try:
+        yield cast(IO[str], _EscapedLines())
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        detach_stdout()
+        raise unwritable(error) from error

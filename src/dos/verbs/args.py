@@ -1,7 +1,8 @@
-"""A verb's arguments are a record; this turns the record's fields into a parser, only for the verb that was named."""
+"""Builds the parser of one verb from the fields of its `Args` record."""
 
 import argparse
 import types
+from collections.abc import Callable
 from typing import Any, NoReturn, Union, get_args, get_origin
 
 from msgspec import NODEFAULT, Struct, structs
@@ -9,30 +10,31 @@ from msgspec import NODEFAULT, Struct, structs
 from dos.errors import BadInput
 from dos.text import quote
 
-# argparse looks on the disk for translations of its words; there are none, and looking is a fiftieth of a verb's time.
+# argparse searches the disk for translations. There are none, and the search takes a fiftieth of
+# the time of a short verb.
 argparse._ = lambda text: text  # type: ignore[attr-defined]
-LARGEST = 1 << 62
+LARGEST = 1 << 62  # no store holds a larger number
 LONGEST_MESSAGE = 300
+HELP_WIDTH = 100
+HELP_COLUMN = 32
 
 
 class Option(Struct, frozen=True, kw_only=True):
-    """What a field's type does not say: used in `Annotated[type, Option(...)]`."""
+    """What the type of a field does not say: used as `Annotated[type, Option(...)]`."""
 
     help: str = ""
     metavar: str = ""
     positional: bool = False
     choices: tuple[str, ...] = ()
-    repeatable: bool = (
-        False  # a list given by repeating the flag, instead of by many words after it
-    )
+    repeatable: bool = False  # a list is given by repeating the flag, not by many words after it
     flags: tuple[str, ...] = ()  # other spellings
     hidden: bool = False
-    may_be_bare: bool = False  # of a list: the flag without a word after it is an empty one
-    may_be_empty: bool = False  # "" is a value of its own; for every other option it is a mistake
+    may_be_bare: bool = False  # for a list: the flag alone means an empty list
+    may_be_empty: bool = False  # "" is a value; for every other option it is an error
 
 
 class Field(Struct, frozen=True, kw_only=True):
-    """One argument of a verb, resolved."""
+    """One argument of a verb, with its type and its default resolved."""
 
     name: str
     flag: str
@@ -48,99 +50,135 @@ class Field(Struct, frozen=True, kw_only=True):
 
     @property
     def label(self) -> str:
-        """What a person calls it."""
-        return self.metavar if self.option.positional else self.flag
+        """How messages name the argument: the flag, or the metavar of a positional."""
+        if self.option.positional:
+            return self.metavar
+        return self.flag
 
 
 def fields(arguments: type[Struct]) -> list[Field]:
-    return [_field(found) for found in structs.fields(arguments)]
+    """Return the arguments that an `Args` record declares, in order."""
+    return [_resolve(info) for info in structs.fields(arguments)]
 
 
-def _field(found: structs.FieldInfo) -> Field:
-    kind, option = found.type, Option()
+def _resolve(info: structs.FieldInfo) -> Field:
+    kind = info.type
+    option = Option()
     if hasattr(kind, "__metadata__"):
-        option = next((note for note in kind.__metadata__ if isinstance(note, Option)), option)
+        notes = [note for note in kind.__metadata__ if isinstance(note, Option)]
+        if notes:
+            option = notes[0]
         kind = get_args(kind)[0]
     if get_origin(kind) in (Union, types.UnionType):
         kind = next(part for part in get_args(kind) if part is not type(None))
     many = get_origin(kind) in (list, tuple)
-    default = found.default
-    if default is NODEFAULT and found.default_factory is not NODEFAULT:
-        default = found.default_factory()
+    if many:
+        kind = get_args(kind)[0]
     return Field(
-        name=found.name,
-        flag="--" + found.name.strip("_").replace("_", "-"),
-        type=get_args(kind)[0] if many else kind,
+        name=info.name,
+        flag="--" + info.name.strip("_").replace("_", "-"),
+        type=kind,
         many=many,
-        required=found.required,
-        default=None if default is NODEFAULT else default,
+        required=info.required,
+        default=_default(info),
         option=option,
     )
 
 
+def _default(info: structs.FieldInfo) -> Any:
+    if info.default is not NODEFAULT:
+        return info.default
+    if info.default_factory is not NODEFAULT:
+        return info.default_factory()
+    return None
+
+
 class Parser(argparse.ArgumentParser):
+    """A parser that raises BadInput instead of printing usage and exiting."""
+
     def error(self, message: str) -> NoReturn:
-        cut = message if len(message) <= LONGEST_MESSAGE else message[: LONGEST_MESSAGE - 1] + "…"
-        raise BadInput(f"{self.prog}: {cut}", hint=f"`{self.prog} --help` shows what it takes.")
+        if len(message) > LONGEST_MESSAGE:
+            message = message[: LONGEST_MESSAGE - 1] + "…"
+        raise BadInput(f"{self.prog}: {message}", hint=f"`{self.prog} --help` shows its arguments.")
 
 
 def build_parser(name: str, summary: str, arguments: type[Struct]) -> Parser:
-    made = Parser(
-        prog=f"dos {name}", description=as_sentence(summary).replace("%", "%%"), allow_abbrev=False, add_help=False,
-        formatter_class=lambda prog: argparse.HelpFormatter(prog, max_help_position=32, width=100),
-    )  # fmt: skip
+    """Return the parser of one verb. Only the verb that is called pays for its parser."""
+    parser = Parser(
+        prog=f"dos {name}",
+        description=as_sentence(summary).replace("%", "%%"),
+        allow_abbrev=False,
+        add_help=False,
+        formatter_class=_formatter,
+    )
     for field in fields(arguments):
-        _add(made, field)
-    return made
+        _add_argument(parser, field)
+    return parser
 
 
-def _add(made: argparse.ArgumentParser, field: Field) -> None:
+def _formatter(prog: str) -> argparse.HelpFormatter:
+    return argparse.HelpFormatter(prog, max_help_position=HELP_COLUMN, width=HELP_WIDTH)
+
+
+def _add_argument(parser: argparse.ArgumentParser, field: Field) -> None:
     option = field.option
-    settings: dict[str, Any] = {"help": argparse.SUPPRESS if option.hidden else _explained(field)}
+    settings: dict[str, Any] = {"help": _help_text(field)}
     if field.type is bool:
         settings |= {"action": "store_true", "default": None}
     else:
         settings["type"] = _number(field) if field.type in (int, float) else str
+        settings["metavar"] = field.metavar
         if option.choices:
             settings["choices"] = [str(choice) for choice in option.choices]
-        settings["metavar"] = field.metavar
-    if field.many:
+    if field.many and option.repeatable:
+        settings["action"] = "append"
+    elif field.many:
         may_be_none = option.positional or option.may_be_bare
-        settings |= (
-            {"action": "append"} if option.repeatable else {"nargs": "*" if may_be_none else "+"}
-        )
-    if option.positional:
-        if not field.many and not field.required:
-            settings["nargs"] = "?"
-        made.add_argument(field.name, **settings)
-    else:
-        made.add_argument(
+        settings["nargs"] = "*" if may_be_none else "+"
+    if not option.positional:
+        parser.add_argument(
             field.flag, *option.flags, dest=field.name, required=field.required, **settings
         )
+        return
+    if not field.many and not field.required:
+        settings["nargs"] = "?"
+    parser.add_argument(field.name, **settings)
 
 
-def _number(field: Field) -> Any:
+def _number(field: Field) -> Callable[[str], int | float]:
+    """Return the converter of an int or float option, with messages in plain words."""
+
     def convert(text: str) -> int | float:
         try:
-            value: int | float = field.type("" if "_" in text else text)  # 1_000 is Python
+            # Python reads 1_000 as a number; a shell script does not mean one.
+            value: int | float = field.type("" if "_" in text else text)
         except ValueError:
             kind = "a whole number" if field.type is int else "a number"
             raise argparse.ArgumentTypeError(f"{quote(text)} is not {kind}") from None
-        if value != value or abs(value) >= LARGEST:  # not a number, or one that no store can hold
-            raise argparse.ArgumentTypeError(f"{quote(text)} is not a number to count with")
+        is_nan = value != value
+        if is_nan or abs(value) >= LARGEST:
+            raise argparse.ArgumentTypeError(f"{quote(text)} is out of range")
         return value
 
     return convert
 
 
-def _explained(field: Field) -> str:
-    shown = (
-        ""
-        if field.default in (None, "", False, 0, [], ()) or field.many
-        else f" (default {field.default})"
-    )
-    return (field.option.help + shown).replace("%", "%%")
+def _help_text(field: Field) -> str:
+    if field.option.hidden:
+        return argparse.SUPPRESS
+    return (field.option.help + default_note(field)).replace("%", "%%")
+
+
+def default_note(field: Field) -> str:
+    """Return " (default X)" for a field whose default says something, else ""."""
+    if field.many or field.default in (None, "", False, 0, [], ()):
+        return ""
+    return f" (default {field.default})"
 
 
 def as_sentence(summary: str) -> str:
-    return summary[:1].upper() + summary[1:] + ("" if summary.endswith("?") else ".")
+    """Return a help line as a sentence: with a capital letter and a full stop."""
+    sentence = summary[:1].upper() + summary[1:]
+    if sentence.endswith("?"):
+        return sentence
+    return sentence + "."

@@ -1,4 +1,4 @@
-"""Everything the verbs say about themselves, read from their modules."""
+"""What the verbs declare about themselves: arguments, notes and exit codes, read from their modules."""
 
 from difflib import get_close_matches
 from importlib import import_module
@@ -8,77 +8,125 @@ from typing import Any
 
 from msgspec import DecodeError, json
 
-from dos.cli import call
-from dos.errors import BadInput
+from dos.errors import BadInput, NotPermitted
 from dos.text import quote
 from dos.verbs.args import Field, fields
-from dos.verbs.table import VERBS, Verb
+from dos.verbs.table import ANYONE, VERBS, Verb
 
-
-def unknown_verb(words: list[str]) -> BadInput:
-    """The error for words that begin no verb: with the nearest verb, where one is near."""
-    first, second = words[0], words[1] if len(words) > 1 and not words[1].startswith("-") else ""
-    family = [name.split()[1] for name in VERBS if name.startswith(f"{first} ")]
-    if family and second:
-        return BadInput(
-            f"dos {first} knows {', '.join(family)}; it got {quote(second)}{_suggestion(first, second)}",
-            hint=f"`dos {first} --help` says what they do.",
-        )
-    typed = f"{first} {second}" if first in VERBS else first
-    return BadInput(
-        f"there is no verb {quote(typed)}{_suggestion(first, second)}",
-        hint="`dos --help` lists the verbs.",
-    )
-
-
-def _suggestion(first: str, second: str) -> str:
-    """The nearest first word, with the second one where both together are a verb or are near to one."""
-    firsts = list(dict.fromkeys(name.split()[0] for name in VERBS))
-    for head in get_close_matches(first, firsts, 2):
-        tails = [name.split()[1] for name in VERBS if name.startswith(f"{head} ")]
-        if near := get_close_matches(second, tails, 1):
-            return f"; did you mean `dos {head} {near[0]}`?"
-    near = get_close_matches(first, firsts, 1) if first not in firsts else []
-    return f"; did you mean `dos {near[0]}`?" if near else ""
+USAGE_ERROR = "contract_error"  # the released name of exit code 2, kept in JSON
+NOT_PERMITTED = "not_permitted"
+_EXIT_WORDS = {
+    USAGE_ERROR: "usage or input error",
+    NOT_PERMITTED: "not permitted for an agent of the fleet",
+}
 
 
 def load_module(verb: Verb) -> Any:
+    """Import and return the module that implements the verb."""
     return import_module(verb.module)
 
 
 def arguments(verb: Verb) -> list[Field]:
-    """What the verb takes, without what is not meant for people."""
+    """Return the arguments of the verb that help shows."""
     return [field for field in fields(load_module(verb).Args) if not field.option.hidden]
 
 
+def notes(module: Any) -> str:
+    """Return what the docstring of a verb's module says after its first line."""
+    docstring = module.__doc__ or ""
+    return docstring.partition("\n\n")[2].strip()
+
+
+def find_verbs(words: list[str]) -> list[Verb]:
+    """Return the verb of these words, or all verbs that begin with them.
+
+    Raises BadInput with the nearest verb where there is none.
+    """
+    name = " ".join(words)
+    matches = []
+    for verb in VERBS.values():
+        if verb.name == name or verb.name.startswith(f"{name} "):
+            matches.append(verb)
+    if not matches:
+        raise unknown_verb(words)
+    return matches
+
+
+def second_words(first: str) -> list[str]:
+    """Return the second words of the verbs of two words that begin with this one."""
+    return [name.split()[1] for name in VERBS if name.startswith(f"{first} ")]
+
+
 def exit_codes(verb: Verb) -> dict[str, int]:
-    """Every token with its code."""
-    return call.exits(verb, _written_exits(verb) or load_module(verb).EXITS)
+    """Return every exit token of the verb with its code."""
+    return with_common_codes(verb, _written_exits(verb) or load_module(verb).EXITS)
+
+
+def all_exit_codes() -> dict[str, dict[str, int]]:
+    """Return the exit codes of all verbs, by the name of the verb."""
+    return {name: exit_codes(verb) for name, verb in VERBS.items()}
+
+
+def with_common_codes(verb: Verb, own: dict[str, int]) -> dict[str, int]:
+    """Add to a verb's own exit codes those that every verb has, or every verb that agents may not use."""
+    codes = dict(own)
+    if verb.allowed != ANYONE:
+        codes[NOT_PERMITTED] = NotPermitted.exit_code
+    codes[USAGE_ERROR] = BadInput.exit_code
+    return codes
+
+
+def exit_words(token: str) -> str:
+    """Return an exit token as people read it."""
+    return _EXIT_WORDS.get(token, token)
 
 
 def _written_exits(verb: Verb) -> dict[str, int] | None:
-    """The table as it stands in the verb's file; importing every verb for it takes three times as long."""
+    """Read the table from the verb's file without importing it, which would take three times as long.
+
+    Returns None where the table is not written as a literal; then the module has to be imported.
+    """
     spec = find_spec(verb.module)
     if spec is None or spec.origin is None or not spec.origin.endswith(".py"):
         return None
     text = Path(spec.origin).read_text(encoding="utf-8")
-    table = text.partition("\nEXITS = ")[2].partition("}")[0].rstrip().removesuffix(",") + "}"
+    entries = text.partition("\nEXITS = ")[2].partition("}")[0]
+    literal = entries.rstrip().removesuffix(",") + "}"
     try:
-        return json.decode(table, type=dict[str, int])
-    except DecodeError:  # written in another way: then it has to be imported
+        return json.decode(literal, type=dict[str, int])
+    except DecodeError:
         return None
 
 
-def all_exit_codes() -> dict[str, dict[str, int]]:
-    return {name: exit_codes(verb) for name, verb in VERBS.items()}
+def unknown_verb(words: list[str]) -> BadInput:
+    """Return the error for words that begin no verb, with the nearest verb where one is near."""
+    first = words[0]
+    second = ""
+    if len(words) > 1 and not words[1].startswith("-"):
+        second = words[1]
+    suggestion = _suggestion(first, second)
+    family = second_words(first)
+    if family and second:
+        return BadInput(
+            f"unknown verb `dos {first}` {quote(second)}{suggestion}",
+            hint=f"Verbs of `dos {first}`: {', '.join(family)}. See `dos {first} --help`.",
+        )
+    typed = f"{first} {second}" if first in VERBS else first
+    return BadInput(
+        f"unknown verb {quote(typed)}{suggestion}", hint="`dos --help` lists the verbs."
+    )
 
 
-def find_verbs(words: list[str]) -> list[Verb]:
-    """The verb of these words, or all verbs that begin with them."""
-    name = " ".join(words)
-    found = [
-        verb for verb in VERBS.values() if verb.name == name or verb.name.startswith(f"{name} ")
-    ]
-    if not found:
-        raise unknown_verb(words)
-    return found
+def _suggestion(first: str, second: str) -> str:
+    """Suggest the nearest verb: of two words where both are near, else by the first word alone."""
+    first_words = list(dict.fromkeys(name.split()[0] for name in VERBS))
+    for candidate in get_close_matches(first, first_words, 2):
+        near_seconds = get_close_matches(second, second_words(candidate), 1)
+        if near_seconds:
+            return f"; did you mean `dos {candidate} {near_seconds[0]}`?"
+    if first in first_words:
+        return ""
+    near_firsts = get_close_matches(first, first_words, 1)
+    if not near_firsts:
+        return ""
+    return f"; did you mean `dos {near_firsts[0]}`?"
