@@ -127,7 +127,7 @@ context = Context()
 assert watching.wanted(context)
 with watching.Watch(context):
     for number in range(60):
-        context.say(f"story {number}")
+        context.print_line(f"story {number}")
         time.sleep(0.05 if number % 10 else 0)
     print_stderr("said on stderr")
     time.sleep(2)
