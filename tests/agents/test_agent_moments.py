@@ -55,17 +55,17 @@ WORDS = [  # it is Sunday, the 15th of November, 14:00:20
 
 @pytest.mark.parametrize(("words", "moment"), WORDS)
 def test_words_name_this_moment(words, moment):
-    assert reset_times.read(words, NOW) == moment
+    assert reset_times.parse_reset_time(words, NOW) == moment
 
 
 def test_a_clock_without_a_zone_is_the_one_of_whoever_watched():
     here = NOW.astimezone(TOKYO)  # 23:00 there
-    assert reset_times.read("resets 11:30pm", here) == at(15, 23, 30, zone=TOKYO)
+    assert reset_times.parse_reset_time("resets 11:30pm", here) == at(15, 23, 30, zone=TOKYO)
 
 
 @given(st.text(), st.datetimes(timezones=st.just(UTC)))
 def test_no_words_are_too_strange_to_be_read(words, now):
-    reset_times.read(words, now)
+    reset_times.parse_reset_time(words, now)
 
 
 @given(
@@ -76,11 +76,11 @@ def test_no_words_are_too_strange_to_be_read(words, now):
     st.datetimes(timezones=st.just(UTC)),
 )
 def test_a_clock_names_a_moment_that_is_near_or_none(words, now):
-    moment = reset_times.read(words, now)
+    moment = reset_times.parse_reset_time(words, now)
     assert moment is None or moment - now < timedelta(days=370)
 
 
 @given(st.none() | st.floats() | st.floats(1e9, 2e12), st.datetimes(timezones=st.just(UTC)))
 def test_an_epoch_is_near_or_none(value, now):
-    moment = reset_times.epoch(value, now)
+    moment = reset_times.moment_of_epoch(value, now)
     assert moment is None or abs((moment - now).total_seconds()) <= reset_times.LONGEST_SECONDS + 1

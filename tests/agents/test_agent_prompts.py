@@ -6,7 +6,7 @@ from dos.units.unit import Unit
 
 def test_a_unit_is_told_with_its_bounds_its_judge_and_its_past():
     unit = Unit(plan="AUTH", id="1", title="Tokens", text="Make tokens.")
-    told = prompt.prompt(
+    told = prompt.unit_prompt(
         unit, globs=["src/auth/**"], acceptance="make test", history=["it strayed"]
     )
     assert told.startswith("# Unit AUTH/1: Tokens\n\nMake tokens.\n")
@@ -15,7 +15,7 @@ def test_a_unit_is_told_with_its_bounds_its_judge_and_its_past():
 
 
 def test_braces_in_a_unit_are_only_braces():
-    told = prompt.prompt(
+    told = prompt.unit_prompt(
         Unit(plan="A", id="1", title="{x}", text="{trailer}"),
         globs=["{a,b}"],
         acceptance="",
@@ -25,7 +25,7 @@ def test_braces_in_a_unit_are_only_braces():
 
 
 def test_grooming_names_the_documents_the_lanes_and_what_is_held():
-    told = prompt.replan(
+    told = prompt.replan_prompt(
         ["docs/plan.md"], lanes=["api", "web"], held=["API2: no acceptance"], globs=["docs/**"]
     )
     for words in (
@@ -41,6 +41,6 @@ def test_grooming_names_the_documents_the_lanes_and_what_is_held():
 
 
 def test_grooming_stays_in_the_documents_where_no_other_bounds_are_given():
-    told = prompt.replan(["docs/{plan}.md"], lanes=["api"], held=[], globs=[])
+    told = prompt.replan_prompt(["docs/{plan}.md"], lanes=["api"], held=[], globs=[])
     assert "only: docs/{plan}.md." in told
     assert "held" not in told

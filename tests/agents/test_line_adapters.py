@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dos.agents.adapter import Usage, Used
+from dos.agents.adapter import Usage, UsageReport
 from dos.agents.registry import FoldedLineAdapter as Folded
 
 
@@ -13,14 +13,14 @@ class Scripted:
     name = vendor = program = "scripted"
     tested = ("", "")
 
-    def __init__(self, heard: list[tuple[Used, ...]]) -> None:
+    def __init__(self, heard: list[tuple[UsageReport, ...]]) -> None:
         self._heard = heard
 
-    def parse(self, line: str) -> tuple[Used, ...]:
+    def parse(self, line: str) -> tuple[UsageReport, ...]:
         return self._heard[int(line)]
 
 
-def used_by(heard: list[tuple[Used, ...]]) -> dict[str, int]:
+def used_by(heard: list[tuple[UsageReport, ...]]) -> dict[str, int]:
     adapter = Folded(Scripted(heard))
     state = adapter.begin()
     for number in range(len(heard)):
@@ -28,8 +28,8 @@ def used_by(heard: list[tuple[Used, ...]]) -> dict[str, int]:
     return {usage.model: usage.input_tokens for usage in state.usage}
 
 
-def step(tokens: int, model: str = "", **more: object) -> Used:
-    return Used(usage=Usage(model=model, input_tokens=tokens), **more)
+def step(tokens: int, model: str = "", **more: object) -> UsageReport:
+    return UsageReport(usage=Usage(model=model, input_tokens=tokens), **more)
 
 
 def test_the_whole_stands_in_the_place_of_all_steps_also_where_those_named_no_model():
@@ -60,7 +60,7 @@ words = st.builds(
 @given(st.lists(st.lists(words, max_size=3).map(tuple), max_size=8))
 def test_usage_is_the_newest_wholes_and_all_steps_after_them(heard):
     wholes: dict[str, int] = {}
-    steps: list[Used] = []
+    steps: list[UsageReport] = []
     for told in (each for line in heard for each in line):
         if told.whole:
             wholes[told.usage.model], steps = told.usage.input_tokens, []

@@ -178,10 +178,12 @@ def test_the_claim_is_held_against_what_git_shows(planned):
 
 def test_a_prompt_names_where_the_work_is_to_be():
     unit = Unit(plan="DEMO", id="A1", title="first", paths=("one/sub/**", "one/tests/**"))
-    text = prompt.prompt(unit, globs=["one/**"], acceptance="", history=[])
+    text = prompt.unit_prompt(unit, globs=["one/**"], acceptance="", history=[])
     assert "one/sub/**, one/tests/**" in text
     anywhere = Unit(plan="DEMO", id="A1", title="first")
-    assert "to be in" not in prompt.prompt(anywhere, globs=["one/**"], acceptance="", history=[])
+    assert "to be in" not in prompt.unit_prompt(
+        anywhere, globs=["one/**"], acceptance="", history=[]
+    )
 
 
 @pytest.mark.soak

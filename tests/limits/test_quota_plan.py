@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from told_events import Teller
 
-from dos.agents.adapter import LIMITS, PERSONAL, AgentOutcome, Ending, Found, Scope
+from dos.agents.adapter import LIMITS, PERSONAL, AgentOutcome, Ending, EndingEvidence, Scope
 from dos.errors import Conflict
 from dos.journal import fold, streams
 from dos.journal.backends.memory import MemoryBackend
@@ -348,7 +348,7 @@ def test_a_limit_covers_what_it_was_told_to_cover(ending, scope, model):
         ending=ending,
         scope=scope,
         resets_at=resets,
-        found=Found(raw="no more"),
+        found=EndingEvidence(raw="no more"),
         model="large-20260101",
     )
     found = quota.told(told, **WHO, model="large")

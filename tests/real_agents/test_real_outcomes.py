@@ -12,7 +12,15 @@ from model_server import ModelServer
 from programs import CLAUDE_CODE, CODEX, GEMINI, OPENCODE, Program
 
 from dos.agents import registry
-from dos.agents.adapter import Activity, AgentOutcome, Clocks, Ending, Found, Settings, Waiting
+from dos.agents.adapter import (
+    Activity,
+    AgentOutcome,
+    Clocks,
+    Ending,
+    EndingEvidence,
+    Settings,
+    Waiting,
+)
 from dos.machine import execute
 
 PROMPT = "# Unit DEMO/A1: write a file\n\nCommit it.\n"
@@ -150,4 +158,4 @@ def test_claude_code_that_was_denied_a_tool_ends_well_and_the_denial_is_found(tm
     forbidden = {"tool": "Write", "with": {"file_path": ".git/made.txt", "content": "x\n"}}
     ended = end(tmp_path, CLAUDE_CODE, [forbidden, {"say": "It is done."}])
     assert ended.outcome.ending is Ending.OK
-    assert ended.outcome.found == Found(field="permission_denials", raw="Write")
+    assert ended.outcome.found == EndingEvidence(field="permission_denials", raw="Write")

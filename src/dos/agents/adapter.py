@@ -48,7 +48,7 @@ LIMITS = frozenset(
 PERSONAL = frozenset({Ending.SPEND_STOP, Ending.AUTH, Ending.MODEL_UNAVAILABLE})
 
 
-class Found(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class EndingEvidence(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What an ending was told by: the field or the words, as they stood there."""
 
     field: str = ""
@@ -70,10 +70,10 @@ class Usage(Struct, frozen=True, kw_only=True, omit_defaults=True):
         return self.input_tokens + self.cached_tokens + self.cache_write_tokens + self.output_tokens
 
     @property
-    def is_nothing(self) -> bool:
+    def is_empty(self) -> bool:
         return not self.tokens and self.cost_usd is None
 
-    def added_to(self, other: "Usage | None") -> "Usage":
+    def plus(self, other: "Usage | None") -> "Usage":
         """Of the same model; a cost is known as far as either tells one."""
         if other is None:
             return self
@@ -93,7 +93,7 @@ class AgentOutcome(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     ending: Ending
     claim: str = ""  # what it said, kept and never believed
-    found: Found = Found()
+    found: EndingEvidence = EndingEvidence()
     resets_at: datetime | None = None
     retry_after_seconds: float | None = None
     scope: Scope = Scope.ACCOUNT
@@ -104,7 +104,9 @@ class AgentOutcome(Struct, frozen=True, kw_only=True, omit_defaults=True):
     usage: tuple[Usage, ...] = ()
 
 
-Outcome = AgentOutcome  # the name by which adapters of other packages import it
+# The names by which adapters of other packages import these two.
+Outcome = AgentOutcome
+Found = EndingEvidence
 
 
 LAUNCH_FAILED = 120  # what the runner's leash exits with when there is no such program
@@ -159,7 +161,7 @@ class Waiting(Struct, frozen=True, kw_only=True):
     text: str = ""
 
 
-class Used(Struct, frozen=True, kw_only=True):
+class UsageReport(Struct, frozen=True, kw_only=True):
     """One more step, unless it says otherwise. For adapters of the first form (`by_lines`)."""
 
     usage: Usage
@@ -167,7 +169,8 @@ class Used(Struct, frozen=True, kw_only=True):
     whole: bool = False  # all that was used of this model up to now
 
 
-Heard = Activity | Waiting | Used
+Used = UsageReport  # the name by which adapters of other packages import it
+StreamEvent = Activity | Waiting | UsageReport
 
 
 class StreamState(Struct, frozen=True, kw_only=True):
@@ -190,7 +193,7 @@ class StreamState(Struct, frozen=True, kw_only=True):
         """All that it used up to now, by model."""
         found: dict[str, Usage] = {}
         for used in (*self.counted.values(), *self.parts.values()):
-            found[used.model] = used.added_to(found.get(used.model))
+            found[used.model] = used.plus(found.get(used.model))
         return tuple(found.values())
 
 
@@ -214,7 +217,7 @@ class Adapter(Protocol):
         """How a program ended that has printed what the state holds."""
 
 
-def by_exit(exit_code: int | None, clocks: Clocks) -> Ending:
+def ending_by_exit_code(exit_code: int | None, clocks: Clocks) -> Ending:
     """All that can be said of a program that prints nothing we can read."""
     if clocks.stopped:
         return Ending.KILLED

@@ -15,7 +15,7 @@ from dos.agents.adapter import (
     StreamState,
     Usage,
 )
-from dos.agents.stream import mapping, sequence, text, within
+from dos.agents.stream import as_list, as_mapping, as_text, nested
 
 name = "codex"
 vendor = "openai"
@@ -48,29 +48,29 @@ def begin() -> State:
 
 
 def on_line(state: State, line: str) -> State:
-    state, said = stream.next_line(state, line), stream.record(line)
+    state, said = stream.next_line(state, line), stream.parse_record(line)
     match said.get("type"):
         case "thread.started":
-            return structs.replace(state, began=True, session=text(said.get("thread_id")))
+            return structs.replace(state, began=True, session=as_text(said.get("thread_id")))
         case "error":  # also told of what is tried again
-            words = text(said.get("message"))
+            words = as_text(said.get("message"))
             return structs.replace(
-                stream.waits(state, provider_errors.waiting(words)), trouble=words
+                stream.with_waiting(state, provider_errors.classify_retry(words)), trouble=words
             )
         case "item.started" | "item.updated" | "item.completed" as stage:
-            item = mapping(said.get("item"))
+            item = as_mapping(said.get("item"))
             is_message = item.get("type") == "agent_message"
-            claim = text(item.get("text")) if is_message else state.claim
+            claim = as_text(item.get("text")) if is_message else state.claim
             heard = _activity(stage, item)
             return structs.replace(state, trouble=None, waiting=None, claim=claim, heard=heard)
         case "turn.started":
             return structs.replace(state, trouble=None, waiting=None, completed=False, failure=None)
         case "turn.completed":
             state = structs.replace(state, trouble=None, waiting=None, completed=True, failure=None)
-            return stream.has_used(state, [_usage(said)])  # the whole thread's, not the turn's
+            return stream.set_usage(state, [_usage(said)])  # the whole thread's, not the turn's
         case "turn.failed":
             return structs.replace(
-                state, completed=False, failure=text(within(said, "error", "message"))
+                state, completed=False, failure=as_text(nested(said, "error", "message"))
             )
     return state
 
@@ -78,38 +78,40 @@ def on_line(state: State, line: str) -> State:
 def outcome(state: State, exit_code: int | None, clocks: Clocks) -> AgentOutcome:
     final, pending = None, None
     if state.failure is not None:
-        final = provider_errors.judge(state.failure, clocks.ended_at)
+        final = provider_errors.classify_failure(state.failure, clocks.ended_at)
     elif state.completed:
-        final = AgentOutcome(ending=Ending.OK, found=stream.found("type", "turn.completed"))
+        final = AgentOutcome(ending=Ending.OK, found=stream.evidence("type", "turn.completed"))
     if state.trouble is not None:
-        pending = provider_errors.judge(state.trouble, clocks.ended_at, otherwise=Ending.TRANSIENT)
-    return stream.concluded(state, exit_code, clocks, final=final, pending=pending)
+        pending = provider_errors.classify_failure(
+            state.trouble, clocks.ended_at, otherwise=Ending.TRANSIENT
+        )
+    return stream.conclude(state, exit_code, clocks, final=final, pending=pending)
 
 
 def _activity(stage: str, item: dict[str, Any]) -> tuple[Activity, ...]:
     match stage, item.get("type"):
         case "item.completed", "agent_message" | "reasoning":
-            return stream.activity(text(item.get("text")))
+            return stream.activity(as_text(item.get("text")))
         case "item.started", "command_execution":
-            return stream.activity(text(item.get("command")))
+            return stream.activity(as_text(item.get("command")))
         case "item.completed", "file_change":
             changed = [
-                text(mapping(change).get("path")) for change in sequence(item.get("changes"))
+                as_text(as_mapping(change).get("path")) for change in as_list(item.get("changes"))
             ]
             return stream.activity("edit", *changed)
         case "item.started", "mcp_tool_call" | "web_search" as kind:
-            return stream.activity(kind, text(item.get("tool")), text(item.get("query")))
+            return stream.activity(kind, as_text(item.get("tool")), as_text(item.get("query")))
     return ()
 
 
 def _usage(said: dict[str, Any]) -> Usage:
     """It counts what was cached among the input."""
-    used = mapping(said.get("usage"))
-    cached = stream.count(used.get("cached_input_tokens"))
-    written = stream.count(used.get("cache_write_input_tokens"))
+    used = as_mapping(said.get("usage"))
+    cached = stream.as_count(used.get("cached_input_tokens"))
+    written = stream.as_count(used.get("cache_write_input_tokens"))
     return Usage(
-        input_tokens=max(0, stream.count(used.get("input_tokens")) - cached - written),
+        input_tokens=max(0, stream.as_count(used.get("input_tokens")) - cached - written),
         cached_tokens=cached,
         cache_write_tokens=written,
-        output_tokens=stream.count(used.get("output_tokens")),
+        output_tokens=stream.as_count(used.get("output_tokens")),
     )

@@ -25,4 +25,4 @@ def on_line(state: StreamState, line: str) -> StreamState:
 
 
 def outcome(state: StreamState, exit_code: int | None, clocks: Clocks) -> AgentOutcome:
-    return stream.concluded(state, exit_code, clocks)
+    return stream.conclude(state, exit_code, clocks)

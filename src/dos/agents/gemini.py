@@ -17,7 +17,7 @@ from dos.agents.adapter import (
     Usage,
     Waiting,
 )
-from dos.agents.stream import mapping, text, within
+from dos.agents.stream import as_mapping, as_text, nested
 
 name = "gemini"
 vendor = "google"
@@ -63,28 +63,28 @@ def begin() -> State:
 def on_line(state: State, line: str) -> State:
     state = stream.next_line(state, line)
     if waiting := _retry(line):
-        return structs.replace(stream.waits(state, waiting), retry=line)
-    if not (said := stream.record(line)):
+        return structs.replace(stream.with_waiting(state, waiting), retry=line)
+    if not (said := stream.parse_record(line)):
         return state
     state = structs.replace(state, retry="")
     match said.get("type"):
         case "error":
-            return structs.replace(state, complaint=text(said.get("message")))
+            return structs.replace(state, complaint=as_text(said.get("message")))
         case "result":
-            return stream.has_used(structs.replace(state, result=said), _usage(said))
+            return stream.set_usage(structs.replace(state, result=said), _usage(said))
     state = structs.replace(state, waiting=None)
     match said.get("type"):
         case "init":
-            session, model = text(said.get("session_id")), text(said.get("model"))
+            session, model = as_text(said.get("session_id")), as_text(said.get("model"))
             return structs.replace(state, began=True, session=session, model=model)
         case "message" if said.get("role") == "assistant":
-            piece = text(said.get("content"))
+            piece = as_text(said.get("content"))
             claim = state.claim + piece if said.get("delta") else piece
             return structs.replace(state, claim=claim, heard=stream.activity(piece))
         case "tool_use":
-            given = mapping(said.get("parameters"))
-            about = text(given.get("command")) or text(given.get("file_path"))
-            heard = stream.activity(text(said.get("tool_name")), about)
+            given = as_mapping(said.get("parameters"))
+            about = as_text(given.get("command")) or as_text(given.get("file_path"))
+            heard = stream.activity(as_text(said.get("tool_name")), about)
             return structs.replace(
                 state, claim="", heard=heard
             )  # what is said after the last tool is the claim
@@ -95,13 +95,16 @@ def outcome(state: State, exit_code: int | None, clocks: Clocks) -> AgentOutcome
     pending = None
     if waiting := _retry(state.retry):
         pending = _bounded(
-            provider_errors.judge(state.retry, clocks.ended_at, otherwise=waiting.ending), clocks
+            provider_errors.classify_failure(
+                state.retry, clocks.ended_at, otherwise=waiting.ending
+            ),
+            clocks,
         )
     if state.result is not None:
         final: AgentOutcome | None = _judge(state.result, exit_code, clocks)
     else:
         final = _by_exit(exit_code, state.complaint, pending, clocks)
-    return stream.concluded(state, exit_code, clocks, final=final, pending=pending)
+    return stream.conclude(state, exit_code, clocks, final=final, pending=pending)
 
 
 def _by_exit(
@@ -109,23 +112,30 @@ def _by_exit(
 ) -> AgentOutcome | None:
     """Of one that ended without a result. What it last waited for says more than a status that it passed on."""
     if exit_code in _EXITS and not clocks.hung:
-        return AgentOutcome(ending=_EXITS[exit_code], found=stream.found("exit", exit_code))
+        return AgentOutcome(ending=_EXITS[exit_code], found=stream.evidence("exit", exit_code))
     if exit_code in _PASSED_ON and not clocks.hung and not pending:
         return _bounded(
-            provider_errors.judge(complaint, clocks.ended_at, status=_PASSED_ON[exit_code]), clocks
+            provider_errors.classify_failure(
+                complaint, clocks.ended_at, status=_PASSED_ON[exit_code]
+            ),
+            clocks,
         )
-    return provider_errors.judge(complaint, clocks.ended_at) if complaint and exit_code else None
+    return (
+        provider_errors.classify_failure(complaint, clocks.ended_at)
+        if complaint and exit_code
+        else None
+    )
 
 
 def _judge(said: dict[str, Any], exit_code: int | None, clocks: Clocks) -> AgentOutcome:
     if said.get("status") == "success":
-        return AgentOutcome(ending=Ending.OK, found=stream.found("status", "success"))
-    words, now = text(within(said, "error", "message")), clocks.ended_at
+        return AgentOutcome(ending=Ending.OK, found=stream.evidence("status", "success"))
+    words, now = as_text(nested(said, "error", "message")), clocks.ended_at
     # Every quota that is used up has the same type, also one that only money brings back.
-    kinds = [*([_NO_CREDIT] if _NO_CREDIT in words else []), text(within(said, "error", "type"))]
-    judged = provider_errors.judge(words, now, kinds=kinds)
+    kinds = [*([_NO_CREDIT] if _NO_CREDIT in words else []), as_text(nested(said, "error", "type"))]
+    judged = provider_errors.classify_failure(words, now, kinds=kinds)
     if judged.ending is Ending.UNKNOWN and exit_code in _PASSED_ON:
-        judged = provider_errors.judge(words, now, status=_PASSED_ON[exit_code])
+        judged = provider_errors.classify_failure(words, now, status=_PASSED_ON[exit_code])
     return _bounded(judged, clocks)
 
 
@@ -145,14 +155,18 @@ def _bounded(judged: AgentOutcome, clocks: Clocks) -> AgentOutcome:
 
 def _retry(line: str) -> Waiting | None:
     told = _RETRY.match(line)
-    return provider_errors.waiting(line, status=int(told[1]) if told[1] else None) if told else None
+    return (
+        provider_errors.classify_retry(line, status=int(told[1]) if told[1] else None)
+        if told
+        else None
+    )
 
 
 def _usage(said: dict[str, Any]) -> list[Usage]:
     """Its input holds what was cached; what it thought is only in the total."""
     found = []
-    for model, told in mapping(within(said, "stats", "models")).items():
-        counted = {key: stream.count(value) for key, value in mapping(told).items()}
+    for model, told in as_mapping(nested(said, "stats", "models")).items():
+        counted = {key: stream.as_count(value) for key, value in as_mapping(told).items()}
         whole, cached = counted.get("input_tokens", 0), counted.get("cached", 0)
         output = max(counted.get("output_tokens", 0), counted.get("total_tokens", 0) - whole)
         found.append(

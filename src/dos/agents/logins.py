@@ -56,19 +56,19 @@ LOGINS = {
 }
 
 
-def missing(vendor: str, agent: str = "") -> str:
+def not_logged_in(vendor: str, agent: str = "") -> str:
     """That nobody is logged in, named by the program where it is a known one."""
     login = LOGINS.get(vendor)
     return f"{login.program if login else agent or vendor or 'the agent'} is not logged in"
 
 
-def program(vendor: str) -> str:
+def program_name(vendor: str) -> str:
     """What people call it; the vendor where nobody here knows the program."""
     login = LOGINS.get(vendor)
     return login.program if login else vendor
 
 
-def command(vendor: str) -> str:
+def login_command(vendor: str) -> str:
     """What logs in; empty for a program that nobody here knows."""
     login = LOGINS.get(vendor)
     return login.command if login else ""

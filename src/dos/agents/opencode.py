@@ -16,7 +16,7 @@ from dos.agents.adapter import (
     Usage,
     Waiting,
 )
-from dos.agents.stream import mapping, text, within
+from dos.agents.stream import as_mapping, as_text, nested
 
 name = "opencode"
 vendor = "opencode"
@@ -57,14 +57,18 @@ def on_line(state: State, line: str) -> State:
     if logged := _logged(line):
         state = structs.replace(state, logged=logged[1])
         waiting = _retry(line)
-        return structs.replace(stream.waits(state, waiting), stuck=logged[1]) if waiting else state
-    said = stream.record(line)
+        return (
+            structs.replace(stream.with_waiting(state, waiting), stuck=logged[1])
+            if waiting
+            else state
+        )
+    said = stream.parse_record(line)
     if not said:
         return structs.replace(state, denied=line.strip()) if _REJECTED in line else state
-    session = text(said.get("sessionID")) or state.session
+    session = as_text(said.get("sessionID")) or state.session
     state = structs.replace(state, began=True, stuck=None, session=session)
     if said.get("type") == "error":
-        return structs.replace(state, error=mapping(said.get("error")))
+        return structs.replace(state, error=as_mapping(said.get("error")))
     return _on_part(structs.replace(state, waiting=None), said)
 
 
@@ -75,47 +79,51 @@ def _on_part(state: State, said: dict[str, Any]) -> State:
                 state, error=None, logged="", denied="", heard=stream.activity("thinking")
             )
         case "text":
-            words = text(within(said, "part", "text"))
+            words = as_text(nested(said, "part", "text"))
             return structs.replace(state, claim=words, heard=stream.activity(words))
         case "tool_use":
-            given = mapping(within(said, "part", "state", "input"))
-            about = text(given.get("command")) or text(given.get("filePath"))
+            given = as_mapping(nested(said, "part", "state", "input"))
+            about = as_text(given.get("command")) or as_text(given.get("filePath"))
             return structs.replace(
-                state, heard=stream.activity(text(within(said, "part", "tool")), about)
+                state, heard=stream.activity(as_text(nested(said, "part", "tool")), about)
             )
         case "step_finish":
-            return stream.uses(state, _usage(said))
+            return stream.add_usage(state, _usage(said))
     return state
 
 
 def outcome(state: State, exit_code: int | None, clocks: Clocks) -> AgentOutcome:
     final = _judge(state.error, clocks) if state.error is not None else None
     if final and final.ending is Ending.UNKNOWN and state.logged:
-        final = provider_errors.judge(state.logged, clocks.ended_at)
+        final = provider_errors.classify_failure(state.logged, clocks.ended_at)
     elif state.denied and not final and exit_code == 0:
-        final = AgentOutcome(ending=Ending.PERMISSION, found=stream.found("text", state.denied))
+        final = AgentOutcome(ending=Ending.PERMISSION, found=stream.evidence("text", state.denied))
     pending = None
     if state.stuck is not None:
-        pending = provider_errors.judge(state.stuck, clocks.ended_at, otherwise=Ending.TRANSIENT)
-    return stream.concluded(state, exit_code, clocks, final=final, pending=pending)
+        pending = provider_errors.classify_failure(
+            state.stuck, clocks.ended_at, otherwise=Ending.TRANSIENT
+        )
+    return stream.conclude(state, exit_code, clocks, final=final, pending=pending)
 
 
 def _judge(error: dict[str, Any], clocks: Clocks) -> AgentOutcome:
-    data, now = mapping(error.get("data")), clocks.ended_at
-    status = stream.number(data.get("statusCode"))
-    judged = provider_errors.judge(
-        text(data.get("message")),
+    data, now = as_mapping(error.get("data")), clocks.ended_at
+    status = stream.as_number(data.get("statusCode"))
+    judged = provider_errors.classify_failure(
+        as_text(data.get("message")),
         now,
         status=int(status) if status is not None else None,
-        kinds=[text(error.get("name"))],
+        kinds=[as_text(error.get("name"))],
     )
-    headers = mapping(data.get("responseHeaders"))
+    headers = as_mapping(data.get("responseHeaders"))
     try:
-        seconds = float(text(headers.get("retry-after")))
+        seconds = float(as_text(headers.get("retry-after")))
     except ValueError:
         return judged
     return (
-        judged if judged.resets_at else reset_times.at(judged, reset_times.after(seconds, now), now)
+        judged
+        if judged.resets_at
+        else reset_times.with_reset_time(judged, reset_times.moment_after(seconds, now), now)
     )
 
 
@@ -127,22 +135,29 @@ def _logged(line: str) -> tuple[str, str] | None:
 
 def _retry(line: str) -> Waiting | None:
     logged = _logged(line)
-    return provider_errors.waiting(logged[1]) if logged and logged[0] == "stream error" else None
+    return (
+        provider_errors.classify_retry(logged[1])
+        if logged and logged[0] == "stream error"
+        else None
+    )
 
 
 def _usage(said: dict[str, Any]) -> Usage:
     """Of one step. Without a price for the model it tells a cost of 0, which is none."""
-    tokens = mapping(within(said, "part", "tokens"))
-    fresh, cached = stream.count(tokens.get("input")), stream.count(within(tokens, "cache", "read"))
-    written = stream.count(within(tokens, "cache", "write"))
-    spoken = stream.count(tokens.get("output"))
-    rest = stream.count(tokens.get("total")) - fresh - cached - written
+    tokens = as_mapping(nested(said, "part", "tokens"))
+    fresh, cached = (
+        stream.as_count(tokens.get("input")),
+        stream.as_count(nested(tokens, "cache", "read")),
+    )
+    written = stream.as_count(nested(tokens, "cache", "write"))
+    spoken = stream.as_count(tokens.get("output"))
+    rest = stream.as_count(tokens.get("total")) - fresh - cached - written
     return Usage(
         input_tokens=fresh,
         cached_tokens=cached,
         cache_write_tokens=written,
         output_tokens=max(
-            spoken, rest if "total" in tokens else spoken + stream.count(tokens.get("reasoning"))
+            spoken, rest if "total" in tokens else spoken + stream.as_count(tokens.get("reasoning"))
         ),
-        cost_usd=stream.amount(within(said, "part", "cost")) or None,
+        cost_usd=stream.as_amount(nested(said, "part", "cost")) or None,
     )

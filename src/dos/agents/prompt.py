@@ -21,7 +21,9 @@ _GROOMING = """Nothing in the plan can be started. Make these documents such tha
 - Do none of the work itself."""
 
 
-def prompt(unit: Unit, *, globs: Sequence[str], acceptance: str, history: Sequence[str]) -> str:
+def unit_prompt(
+    unit: Unit, *, globs: Sequence[str], acceptance: str, history: Sequence[str]
+) -> str:
     parts = [
         f"# Unit {unit.name}: {unit.title}",
         unit.text,
@@ -38,7 +40,7 @@ def prompt(unit: Unit, *, globs: Sequence[str], acceptance: str, history: Sequen
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def replan(
+def replan_prompt(
     documents: Sequence[str], *, lanes: Sequence[str], held: Sequence[str], globs: Sequence[str]
 ) -> str:
     """What an agent is told when nothing can be started: make the plan such that something can."""

@@ -7,8 +7,8 @@ from datetime import datetime
 from msgspec import structs
 
 from dos.agents import reset_times
-from dos.agents.adapter import AgentOutcome, Ending, Found, Scope, Waiting
-from dos.agents.stream import ACTIVITY_CHARACTERS, found, shortened
+from dos.agents.adapter import AgentOutcome, Ending, EndingEvidence, Scope, Waiting
+from dos.agents.stream import ACTIVITY_CHARACTERS, evidence, truncated
 
 _KINDS = {
     # Claude Code: a result's subtype and terminal_reason, an assistant's error
@@ -113,7 +113,7 @@ _ONE_MODEL = re.compile(
 _WINDOW = re.compile(r"(?:hit|reached) your ([a-z0-9-]{1,40}) limit", re.ASCII | re.IGNORECASE)
 
 
-def judge(
+def classify_failure(
     words: str,
     now: datetime,
     *,
@@ -122,11 +122,11 @@ def judge(
     otherwise: Ending = Ending.UNKNOWN,
 ) -> AgentOutcome:
     """What stopped it, and until when."""
-    ending, evidence = _classify(words, status, kinds, otherwise)
-    moment = reset_times.read(words, now)
+    ending, evidence = _strongest_evidence(words, status, kinds, otherwise)
+    moment = reset_times.parse_reset_time(words, now)
     if ending is Ending.SPEND_STOP and moment:
         ending = Ending.USAGE_WINDOW  # what comes back by itself needs nobody
-    outcome = reset_times.at(AgentOutcome(ending=ending, found=evidence), moment, now)
+    outcome = reset_times.with_reset_time(AgentOutcome(ending=ending, found=evidence), moment, now)
     if ending is not Ending.USAGE_WINDOW:
         return outcome
     window = _WINDOW.search(words)
@@ -137,7 +137,7 @@ def judge(
     )
 
 
-def waiting(
+def classify_retry(
     words: str,
     *,
     status: int | None = None,
@@ -146,39 +146,43 @@ def waiting(
 ) -> Waiting:
     """The same of something that is tried again, and so has seen nothing worse than a moment's failure."""
     return Waiting(
-        ending=_classify(words, status, kinds, Ending.TRANSIENT)[0],
-        seconds=reset_times.duration(words) if seconds is None else seconds,
-        text=shortened(words, ACTIVITY_CHARACTERS),
+        ending=_strongest_evidence(words, status, kinds, Ending.TRANSIENT)[0],
+        seconds=reset_times.parse_duration(words) if seconds is None else seconds,
+        text=truncated(words, ACTIVITY_CHARACTERS),
     )
 
 
-def _classify(
+def _strongest_evidence(
     words: str, status: int | None, kinds: Sequence[str], otherwise: Ending
-) -> tuple[Ending, Found]:
+) -> tuple[Ending, EndingEvidence]:
     """What is typed goes before words, and what is definite before what only says `not now`."""
     words = words.replace("’", "'")
     by_status = _by_status(status if status is not None else _status_in(words))
-    by_kinds = [(_KINDS[kind], found("kind", kind)) for kind in kinds if kind in _KINDS]
+    by_kinds = [(_KINDS[kind], evidence("kind", kind)) for kind in kinds if kind in _KINDS]
     definite = [
         each
         for each in (*by_kinds, *by_status)
         if each[0] is not Ending.TRANSIENT and each[1].raw != "403"
     ]
-    return [*definite, *_by_words(words), *by_status, *by_kinds, (otherwise, found("text", words))][
-        0
-    ]
+    return [
+        *definite,
+        *_by_words(words),
+        *by_status,
+        *by_kinds,
+        (otherwise, evidence("text", words)),
+    ][0]
 
 
-def _by_status(status: int | None) -> list[tuple[Ending, Found]]:
+def _by_status(status: int | None) -> list[tuple[Ending, EndingEvidence]]:
     if status is None:
         return []
     ending = _STATUSES.get(status) or (Ending.TRANSIENT if 500 <= status <= 599 else None)
-    return [(ending, found("status", status))] if ending else []
+    return [(ending, evidence("status", status))] if ending else []
 
 
-def _by_words(words: str) -> list[tuple[Ending, Found]]:
+def _by_words(words: str) -> list[tuple[Ending, EndingEvidence]]:
     small = words.lower()
-    return [(ending, found("text", words)) for phrase, ending in _PHRASES if phrase in small][:1]
+    return [(ending, evidence("text", words)) for phrase, ending in _PHRASES if phrase in small][:1]
 
 
 def _status_in(words: str) -> int | None:

@@ -17,15 +17,15 @@ from dos.agents.adapter import (
     Adapter,
     AgentOutcome,
     Clocks,
-    Found,
-    Heard,
+    EndingEvidence,
     Launch,
     Settings,
+    StreamEvent,
     StreamState,
     Usage,
-    Used,
+    UsageReport,
     Waiting,
-    by_exit,
+    ending_by_exit_code,
 )
 from dos.errors import BadInput
 from dos.unknown import Unknown, call_or_unknown
@@ -41,7 +41,7 @@ class LineAdapter(Protocol):
 
     def launch(self, prompt: str, settings: Settings) -> Launch: ...
 
-    def parse(self, line: str) -> tuple[Heard, ...]: ...
+    def parse(self, line: str) -> tuple[StreamEvent, ...]: ...
 
     def outcome(
         self, lines: Sequence[str], exit_code: int | None, clocks: Clocks
@@ -90,21 +90,21 @@ class FoldedLineAdapter:
         return structs.replace(ended, usage=state.usage)
 
 
-def _with(state: LineState, heard: Heard) -> LineState:
+def _with(state: LineState, heard: StreamEvent) -> LineState:
     if isinstance(heard, Waiting):
         return structs.replace(state, waiting=heard)
     state = structs.replace(state, waiting=None)
-    if not isinstance(heard, Used):
+    if not isinstance(heard, UsageReport):
         return state
     if heard.whole:
         wholes = {**state.wholes, heard.usage.model: heard.usage}
         return structs.replace(
             state, wholes=wholes, counted=wholes, parts={}
         )  # whatever was counted is in it
-    return stream.uses(state, heard.usage, part=heard.part or None)
+    return stream.add_usage(state, heard.usage, part=heard.part or None)
 
 
-class Guarded:
+class SafeAdapter:
     def __init__(self, adapter: Adapter) -> None:
         self._adapter = adapter
         self.name, self.vendor, self.program = adapter.name, adapter.vendor, adapter.program
@@ -143,15 +143,16 @@ class Guarded:
             else f"{type(ended).__name__} is no AgentOutcome"
         )
         return AgentOutcome(
-            ending=by_exit(exit_code, clocks), found=Found(field="outcome", raw=why)
+            ending=ending_by_exit_code(exit_code, clocks),
+            found=EndingEvidence(field="outcome", raw=why),
         )
 
 
 NAMES = ("claude_code", "codex", "gemini", "opencode", "command", "scripted")
 CONFIGURED = ("command", "scripted")  # what [workers] command is for
 _TEXTS = ("name", "vendor", "program")
-_CALLED = ("launch", "begin", "on_line", "outcome")
-_CALLED_BY_LINES = ("launch", "parse", "outcome")
+_METHODS = ("launch", "begin", "on_line", "outcome")
+_LINE_METHODS = ("launch", "parse", "outcome")
 
 
 def names() -> list[str]:
@@ -162,16 +163,16 @@ def names() -> list[str]:
     ]
 
 
-def knows(name: str) -> bool:
+def is_known(name: str) -> bool:
     return name in NAMES or name in plugins.installed_names(plugins.AGENTS)
 
 
 def find(name: str) -> Adapter:
     """The agent of that name, as it is used; BadInput when there is none, or when it is of no use."""
     if name in NAMES:
-        return Guarded(cast(Adapter, import_module(f"dos.agents.{name}")))
+        return SafeAdapter(cast(Adapter, import_module(f"dos.agents.{name}")))
     for _, found in plugins.load(plugins.AGENTS, only=name, flaw=_flaw):
-        return Guarded(found if _is_fold(found) else FoldedLineAdapter(found))
+        return SafeAdapter(found if _is_fold(found) else FoldedLineAdapter(found))
     raise BadInput(
         f"there is no agent named {name!r}; the agents are {', '.join(names())}",
         hint="For any program: dos config set workers.command '[\"my-agent\"]', then "
@@ -186,7 +187,7 @@ def _is_fold(loaded: object) -> bool:
 def _flaw(loaded: object) -> str:
     """What is missing of an adapter; empty when it can be used."""
     wrong = [member for member in _TEXTS if not isinstance(getattr(loaded, member, None), str)]
-    called = _CALLED if _is_fold(loaded) else _CALLED_BY_LINES
+    called = _METHODS if _is_fold(loaded) else _LINE_METHODS
     wrong += [member for member in called if not callable(getattr(loaded, member, None))]
     tested = getattr(loaded, "tested", None)
     if not (

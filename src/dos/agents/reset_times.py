@@ -33,7 +33,7 @@ _IN = re.compile(
 )
 
 
-def at(outcome: AgentOutcome, moment: datetime | None, now: datetime) -> AgentOutcome:
+def with_reset_time(outcome: AgentOutcome, moment: datetime | None, now: datetime) -> AgentOutcome:
     """With the time that was named: a window resets at a moment, anything else may be tried after a while."""
     if moment is None:
         return outcome
@@ -42,18 +42,18 @@ def at(outcome: AgentOutcome, moment: datetime | None, now: datetime) -> AgentOu
     return structs.replace(outcome, retry_after_seconds=max(0.0, (moment - now).total_seconds()))
 
 
-def read(words: str, now: datetime) -> datetime | None:
+def parse_reset_time(words: str, now: datetime) -> datetime | None:
     """The first time in the words, by a clock that stood at `now` when they were read; its zone is the local one."""
     if found := _EPOCH.search(words):
-        return epoch(float(found[1]), now)
-    if (seconds := duration(words)) is not None:
-        return after(seconds, now)
+        return moment_of_epoch(float(found[1]), now)
+    if (seconds := parse_duration(words)) is not None:
+        return moment_after(seconds, now)
     if found := _AT.search(words):
-        return _clock(found.groupdict(), now)
+        return _next_clock_time(found.groupdict(), now)
     return None
 
 
-def duration(words: str) -> float | None:
+def parse_duration(words: str) -> float | None:
     """Seconds, where the words say how long and not until when."""
     found = _IN.search(words)
     if not found:
@@ -62,7 +62,7 @@ def duration(words: str) -> float | None:
     return sum(float(amount) * _UNITS[unit.lower()] for amount, unit in pieces)
 
 
-def after(seconds: float | None, now: datetime) -> datetime | None:
+def moment_after(seconds: float | None, now: datetime) -> datetime | None:
     if seconds is None or not 0 <= seconds <= LONGEST_SECONDS:
         return None
     try:
@@ -71,7 +71,7 @@ def after(seconds: float | None, now: datetime) -> datetime | None:
         return None
 
 
-def epoch(value: float | None, now: datetime) -> datetime | None:
+def moment_of_epoch(value: float | None, now: datetime) -> datetime | None:
     """Seconds or milliseconds since 1970; nothing for one that is not near to now."""
     if value is None:
         return None
@@ -84,7 +84,7 @@ def epoch(value: float | None, now: datetime) -> datetime | None:
         return None
 
 
-def _clock(said: dict[str, str | None], now: datetime) -> datetime | None:
+def _next_clock_time(said: dict[str, str | None], now: datetime) -> datetime | None:
     """The next moment at which a clock shows this; None where it can never do so."""
     try:
         here = now.astimezone(ZoneInfo(said["zone"])) if said["zone"] else now

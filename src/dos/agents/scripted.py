@@ -46,33 +46,33 @@ def begin() -> State:
 
 def on_line(state: State, line: str) -> State:
     state = stream.next_line(state, line)
-    if not (said := stream.record(line)):
+    if not (said := stream.parse_record(line)):
         return state
     state = structs.replace(state, stuck=None)
     match said.get("type"):
         case "limit" | "overloaded" | "ending":
             return structs.replace(state, ends=(*state.ends, said))
         case "waiting":
-            return structs.replace(stream.waits(state, _waiting(said)), stuck=_waiting(said))
+            return structs.replace(stream.with_waiting(state, _waiting(said)), stuck=_waiting(said))
     state = structs.replace(state, waiting=None)
     match said.get("type"):
         case "say":
-            words = stream.text(said.get("text"))
+            words = stream.as_text(said.get("text"))
             return structs.replace(state, claim=words, heard=stream.activity(words))
         case "write" | "commit" as kind:
             heard = stream.activity(
-                kind, stream.text(said.get("path")), stream.text(said.get("subject"))
+                kind, stream.as_text(said.get("path")), stream.as_text(said.get("subject"))
             )
             return structs.replace(state, heard=heard)
         case "usage":
-            return stream.uses(state, _usage(said))
+            return stream.add_usage(state, _usage(said))
     return state
 
 
 def outcome(state: State, exit_code: int | None, clocks: Clocks) -> AgentOutcome:
     final = None
     for said in state.ends:
-        ending = _END_WORDS.get(stream.text(said.get("type")), _ending(said))
+        ending = _END_WORDS.get(stream.as_text(said.get("type")), _ending(said))
         counts = (
             exit_code == 0
             if ending is Ending.OK
@@ -80,55 +80,59 @@ def outcome(state: State, exit_code: int | None, clocks: Clocks) -> AgentOutcome
         )
         if counts:
             final = _limit(said, ending, clocks)
-    pending = stream.by_waiting(state.stuck) if state.stuck else None
-    return stream.concluded(state, exit_code, clocks, final=final, pending=pending)
+    pending = stream.outcome_of_waiting(state.stuck) if state.stuck else None
+    return stream.conclude(state, exit_code, clocks, final=final, pending=pending)
 
 
 def _limit(said: dict[str, Any], ending: Ending, clocks: Clocks) -> AgentOutcome:
     scope = Scope.MODEL if said.get("scope") == Scope.MODEL else Scope.ACCOUNT
     outcome = AgentOutcome(
         ending=ending,
-        found=stream.found("type", said.get("type")),
+        found=stream.evidence("type", said.get("type")),
         scope=scope,
-        window=stream.text(said.get("window")),
+        window=stream.as_text(said.get("window")),
     )
-    seconds = stream.number(said.get("retry_after"))
-    outcome = reset_times.at(outcome, reset_times.after(seconds, clocks.ended_at), clocks.ended_at)
+    seconds = stream.as_number(said.get("retry_after"))
+    outcome = reset_times.with_reset_time(
+        outcome, reset_times.moment_after(seconds, clocks.ended_at), clocks.ended_at
+    )
     return structs.replace(
         outcome, resets_at=_moment(said.get("resets_at"), clocks.ended_at) or outcome.resets_at
     )
 
 
 def _moment(value: object, now: datetime) -> datetime | None:
-    if (seconds := stream.number(value)) is not None:
-        return reset_times.epoch(seconds, now)
+    if (seconds := stream.as_number(value)) is not None:
+        return reset_times.moment_of_epoch(seconds, now)
     try:
-        found = datetime.fromisoformat(stream.text(value))
+        found = datetime.fromisoformat(stream.as_text(value))
     except ValueError:
         return None
     return found if found.tzinfo else found.replace(tzinfo=now.tzinfo)
 
 
 def _waiting(said: dict[str, Any]) -> Waiting:
-    seconds = stream.amount(said.get("seconds"))
+    seconds = stream.as_amount(said.get("seconds"))
     return Waiting(
-        ending=_ending(said, Ending.OVERLOADED), seconds=seconds, text=stream.text(said.get("text"))
+        ending=_ending(said, Ending.OVERLOADED),
+        seconds=seconds,
+        text=stream.as_text(said.get("text")),
     )
 
 
 def _ending(said: dict[str, Any], otherwise: Ending = Ending.UNKNOWN) -> Ending:
     try:
-        return Ending(stream.text(said.get("ending")))
+        return Ending(stream.as_text(said.get("ending")))
     except ValueError:
         return otherwise
 
 
 def _usage(said: dict[str, Any]) -> Usage:
     return Usage(
-        model=stream.text(said.get("model")),
-        input_tokens=stream.count(said.get("input_tokens")),
-        cached_tokens=stream.count(said.get("cached_tokens")),
-        cache_write_tokens=stream.count(said.get("cache_write_tokens")),
-        output_tokens=stream.count(said.get("output_tokens")),
-        cost_usd=stream.amount(said.get("cost_usd")),
+        model=stream.as_text(said.get("model")),
+        input_tokens=stream.as_count(said.get("input_tokens")),
+        cached_tokens=stream.as_count(said.get("cached_tokens")),
+        cache_write_tokens=stream.as_count(said.get("cache_write_tokens")),
+        output_tokens=stream.as_count(said.get("output_tokens")),
+        cost_usd=stream.as_amount(said.get("cost_usd")),
     )

@@ -117,7 +117,7 @@ def _gated(gate: Gated, limits: Quota, told: list[Fact]) -> NoRoom:
         needs=gate.needs,
         questions=asks,
         told=told,
-        clears_with=logins.command(gate.key.vendor) if is_login else "",
+        clears_with=logins.login_command(gate.key.vendor) if is_login else "",
         limit=gate.key.path,
     )
 

@@ -225,7 +225,7 @@ def said(limit: Limit) -> str:
     """What a limit is, in words: `claude is not logged in`, `openai: no credit left`."""
     match limit.ending:
         case Ending.AUTH:
-            return logins.missing(limit.key.vendor, limit.agent)
+            return logins.not_logged_in(limit.key.vendor, limit.agent)
         case Ending.SPEND_STOP:
             return f"{limit.key} has no credit left"
         case Ending.MODEL_UNAVAILABLE:

@@ -37,7 +37,7 @@ def key_of(limit: Limit) -> str:
 
 def row(limit: Limit, policy: Quota, *, waits: Sequence[str], in_use: bool) -> Row:
     told, opens = quota.told_ms(limit), quota.opens_ms(limit, policy)
-    login = logins.command(limit.key.vendor) if limit.ending == Ending.AUTH else ""
+    login = logins.login_command(limit.key.vendor) if limit.ending == Ending.AUTH else ""
     return Row(
         key=key_of(limit),
         vendor=limit.key.vendor,

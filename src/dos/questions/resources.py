@@ -122,7 +122,7 @@ class LimitReached(_LimitQuestion, frozen=True, kw_only=True):
 
     @classmethod
     def ask(cls, found: ProviderLimit) -> Self:
-        login = logins.command(found.key.vendor) if found.ending == Ending.AUTH else ""
+        login = logins.login_command(found.key.vendor) if found.ending == Ending.AUTH else ""
         clear = f"Log in with `{login}`; the fleet notices it" if login else "Is it put right?"
         # One that was hit again after it had been probed is asked about anew.
         again = f".{found.times}" if found.times > 1 else ""

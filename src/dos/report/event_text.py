@@ -303,7 +303,7 @@ def _describe_limit(fact: limits.LimitHit, at_ms: int) -> str:
         agent=fact.agent,
     )
     if fact.ending == Ending.AUTH:
-        login = logins.command(fact.vendor)
+        login = logins.login_command(fact.vendor)
         return f"{quota.said(limit)}" + (f"; log in with `{login}`" if login else "")
     until = f" until {_clock(fact.resets_at_ms, at_ms)}" if fact.resets_at_ms else ""
     return f"{quota.said(limit)}{until}; the lanes that use it wait"

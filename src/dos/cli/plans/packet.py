@@ -124,7 +124,7 @@ def _paths(files: Written | None) -> dict[str, Path]:
 
 def _prompt(unit: Unit, lane: str, tries: Sequence[str], config: Config) -> str:
     region = config.lane_region(lane) if lane else None
-    return prompt.prompt(
+    return prompt.unit_prompt(
         unit,
         globs=region.globs if region else (),
         acceptance=unit.acceptance or config.workers.acceptance,

@@ -316,9 +316,11 @@ class WorkerEffects:
         globs = effect.lease.region.globs
         if effect.documents:
             lanes = self.config.known_lanes()
-            return prompt.replan(effect.documents, lanes=lanes, held=effect.history, globs=globs)
+            return prompt.replan_prompt(
+                effect.documents, lanes=lanes, held=effect.history, globs=globs
+            )
         acceptance = self.checks.acceptance(effect.unit)
-        return prompt.prompt(
+        return prompt.unit_prompt(
             effect.unit, globs=globs, acceptance=acceptance, history=effect.history
         )
 

@@ -186,7 +186,7 @@ def read(
 
 def agent_trouble(agent: str, config: Config) -> str:
     """Why nobody can start an agent of this name; empty where it is known."""
-    if agent in config.agents or registry.knows(agent):
+    if agent in config.agents or registry.is_known(agent):
         return ""
     known = [*config.agents, *(name for name in registry.names() if name not in config.agents)]
     return f"there is no such agent; {did_you_mean(agent, known, 'agents')}"
