@@ -374,7 +374,7 @@ def test_an_export_takes_the_place_of_an_older_one_and_of_nothing_else(dos, stor
     }.items():
         (workspace / name).write_text(text)
         answer = dos("journal", "export", "--to", name)
-        assert answer.code == 2 and "is no export" in answer.err
+        assert answer.code == 2 and "is not an export" in answer.err
         assert (workspace / name).read_text() == text
 
 

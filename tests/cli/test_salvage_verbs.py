@@ -58,7 +58,7 @@ def number_of(dos, name: str) -> str:
 
 def test_nothing_saved_is_said(dos, workspace):
     answer = dos("salvage", "list")
-    assert (answer.code, answer.out) == (0, "nothing is saved\n")
+    assert (answer.code, answer.out) == (0, "no saved work\n")
     assert dos("salvage", "list", "--json").json == {"salvaged": [], "count": 0}
 
 

@@ -17,47 +17,49 @@ from dos.text import plural
 from dos.verbs.context import Context, Reply
 
 EXITS = {"sound": 0, "problems": 1, "contract_error": 2}
+ERASE_LINE = "\r\x1b[K"
 
 
 class Args(Struct, kw_only=True):
-    pass
+    """No arguments."""
 
 
-def run(args: Args, context: Context) -> Reply:
-    looked_at = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+def run(_args: Args, context: Context) -> Reply:
+    on_terminal = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+    progress = _print_progress if on_terminal else None
     try:
-        journal = context.journal_world.journal
-        report = check.check(journal, progress=_progress if looked_at else None)
-    except JournalCorrupt as error:  # so damaged that it cannot even be opened
+        report = check.check(context.journal_world.journal, progress=progress)
+    except JournalCorrupt as error:  # too damaged to be opened
         report = Report(
             events=0, streams=0, leases=0, unknown_kinds={}, problems=[Problem(0, str(error))]
         )
-    if looked_at:
-        sys.stderr.write("\r\x1b[K")
+    if on_terminal:
+        sys.stderr.write(ERASE_LINE)
+    text = "\n".join(_lines(report))
+    if not report.problems:
+        return Reply(text=text, data=_data(report), indented=True)
     return Reply(
-        code=1 if report.problems else 0,
-        text="\n".join(_told(report)),
+        code=1,
+        text=text,
         data=_data(report),
         indented=True,
-        next_action="Keep a copy of the state directory before anything else."
-        if report.problems
-        else "",
+        next_action="Copy the state directory before you do anything else.",
     )
 
 
-def _told(report: Report) -> list[str]:
-    seen = f"{plural(report.events, 'event')}, {plural(report.streams, 'stream')}, {plural(report.leases, 'lease')}"
-    told = [f"problem: {problem.what}" for problem in report.problems]
-    told += [
-        f"note: {plural(count, 'event')} of the unknown kind {kind!r}"
-        for kind, count in report.unknown_kinds.items()
-    ]
-    return [
-        *told,
-        f"{plural(len(report.problems), 'problem')} in {seen}"
-        if report.problems
-        else f"sound: {seen}",
-    ]
+def _lines(report: Report) -> list[str]:
+    lines = [f"problem: {problem.what}" for problem in report.problems]
+    for kind, count in report.unknown_kinds.items():
+        lines.append(f"note: {plural(count, 'event')} of the unknown kind {kind!r}")
+    events = plural(report.events, "event")
+    streams = plural(report.streams, "stream")
+    leases = plural(report.leases, "lease")
+    checked = f"{events}, {streams}, {leases}"
+    if report.problems:
+        lines.append(f"{plural(len(report.problems), 'problem')} in {checked}")
+    else:
+        lines.append(f"sound: {checked}")
+    return lines
 
 
 def _data(report: Report) -> dict[str, Any]:
@@ -65,6 +67,6 @@ def _data(report: Report) -> dict[str, Any]:
     return data | {"sound": not report.problems}
 
 
-def _progress(walked: int, total: int) -> None:
+def _print_progress(walked: int, total: int) -> None:
     sys.stderr.write(f"\r{walked} of {total} events")
     sys.stderr.flush()

@@ -15,7 +15,7 @@ EXITS = {"pruned": 0, "contract_error": 2, "lock-busy": 4}
 def run(args: Args, context: Context) -> Reply:
     before = _count(context)
     reply = prune.run(args, context)
-    context.reload()
+    context.reload()  # so that the events are counted in the journal as it is now
     counts = {"entries_before": before, "entries_after": _count(context), "bytes_reclaimed": 0}
     return structs.replace(reply, data=reply.data | counts, always_json=True)
 

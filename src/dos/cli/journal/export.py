@@ -23,18 +23,27 @@ from dos.verbs.context import Context, Reply
 EXITS = {"exported": 0, "contract_error": 2}
 LONGEST_STREAM = 500
 
+Write = Callable[[IO[str]], int]
+"""Writes the lines to an open file and returns how many there were."""
+
 
 class Args(Struct, kw_only=True):
+    """Which events to write, and where."""
+
     shape: Annotated[
-        str, Option(help=f"the form of a line: {' or '.join(Shape)}", metavar="SHAPE")
+        str, Option(help=f"shape of a line: {' or '.join(Shape)}", metavar="SHAPE")
     ] = Shape.DOS.value
-    after: Annotated[int, Option(help="only what comes after this position", metavar="POS")] = 0
-    stream: Annotated[str, Option(help="only of this stream, as lane/api", metavar="STREAM")] = ""
-    to: Annotated[str, Option(help="the file; standard output when not given", metavar="FILE")] = ""
+    after: Annotated[int, Option(help="only events after this position", metavar="POS")] = 0
+    stream: Annotated[
+        str, Option(help="only events of this stream, such as lane/api", metavar="STREAM")
+    ] = ""
+    to: Annotated[str, Option(help="output file (default: stdout)", metavar="FILE")] = ""
 
 
 def run(args: Args, context: Context) -> Reply:
-    stream = validated_name(args.stream, "stream", longest=LONGEST_STREAM) if args.stream else None
+    stream: str | None = None
+    if args.stream:
+        stream = validated_name(args.stream, "stream", longest=LONGEST_STREAM)
     if args.after < 0:
         raise BadInput(
             "--after cannot be below 0", hint="Positions start at 1; leave it out for all of them."
@@ -49,15 +58,23 @@ def run(args: Args, context: Context) -> Reply:
         with long_output() as out:
             write(out)
         return Reply()
-    named = Path(args.to)  # not resolved where it is a pipe or a device: /dev/fd/3 leads to no path
     try:
-        is_file = named.is_file() or not named.exists()
-        target = Path(os.path.realpath(named)) if is_file else named
-        count = _write_whole(target, write) if is_file else _write_through(target, write)
+        target, count = _write_to(Path(args.to), write)
     except OSError as error:
         raise _unwritable(args.to, error.strerror) from error
     text = f"{plural(count, 'line')} written to {target}"
     return Reply(text=text, data={"lines": count, "path": str(target)})
+
+
+def _write_to(named: Path, write: Write) -> tuple[Path, int]:
+    """Write the lines and return the path and their number.
+
+    The path of a pipe or a device is not resolved: /dev/fd/3 leads to no path that can be opened.
+    """
+    if named.exists() and not named.is_file():
+        return named, _write_through(named, write)
+    target = Path(os.path.realpath(named))
+    return target, _write_whole(target, write)
 
 
 def _unwritable(name: str, why: str | None) -> BadInput:
@@ -66,8 +83,11 @@ def _unwritable(name: str, why: str | None) -> BadInput:
     )
 
 
-def _may_be_replaced(target: Path) -> bool:
-    """An older export, or nothing: its first line is an object of JSON. Whatever else it is, somebody needs it."""
+def _is_export(target: Path) -> bool:
+    """Whether the file is empty or begins with a JSON object, as an older export does.
+
+    Any other file is not replaced: it may be needed.
+    """
     with target.open("rb") as file:
         line = file.readline(LONGEST_LINE)
     try:
@@ -77,22 +97,25 @@ def _may_be_replaced(target: Path) -> bool:
 
 
 def _is_stdout(name: str) -> bool:
-    """By another name, as /dev/stdout: then nothing else may be said there, and nothing may be put in its place."""
+    """Whether the path names stdout, as /dev/stdout does.
+
+    Then nothing but the lines may be printed, and the path cannot be replaced.
+    """
     try:
         return os.path.samestat(Path(name).stat(), os.fstat(sys.stdout.fileno()))
     except OSError:
         return False
 
 
-def _write_through(target: Path, write: Callable[[IO[str]], int]) -> int:
+def _write_through(target: Path, write: Write) -> int:
     with target.open("w", encoding="utf-8") as file:
         return write(file)
 
 
-def _write_whole(target: Path, write: Callable[[IO[str]], int]) -> int:
-    """Under another name first: a half-written export never stands where a whole one is expected."""
-    if target.is_file() and not _may_be_replaced(target):
-        raise _unwritable(str(target), "it is there already, and is no export")
+def _write_whole(target: Path, write: Write) -> int:
+    """Write to a temporary file and rename it, so that the target is never half an export."""
+    if target.is_file() and not _is_export(target):
+        raise _unwritable(str(target), "it exists and is not an export")
     part = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
         with part.open("x", encoding="utf-8", newline="\n") as file:

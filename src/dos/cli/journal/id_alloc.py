@@ -16,59 +16,66 @@ from dos.text import validated_name
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
 
-
-class LastAllocated(Struct, frozen=True, kw_only=True):
-    id: int | None
-    version: int
-
-
-def scope_stream(scope: str) -> str:
-    return streams.numbers(validated_name(scope, "scope"))
-
-
-def last_allocated(store: Store, scope: str) -> LastAllocated:
-    """The last number that was given out, and the version of the stream that says so."""
-    with store.backend.read() as view:
-        version = view.head(scope_stream(scope))
-        found = view.load(scope_stream(scope), version - 1, 1)
-    if not found:
-        return LastAllocated(id=None, version=version)
-    given = [fact for _, fact in select(found, IdAllocated)]
-    if not given:
-        raise JournalCorrupt(
-            f"event {found[-1].pos} on {scope_stream(scope)!r} is a {found[-1].kind}, not a number",
-            hint="No number is given out before that is cleared up; `dos journal show` shows the event.",
-        )
-    return LastAllocated(id=given[-1].id, version=version)
-
-
 EXITS = {"allocated": 0, "contract_error": 2, "lock-busy": 4}
-MOST_TRIES = 1_000  # each that fails is another's success
-LARGEST = 1 << 53  # every reader of JSON can tell numbers below it apart
+MOST_TRIES = 1_000  # a try fails only because another process allocated a number meanwhile
+LARGEST = 1 << 53  # up to here every JSON reader keeps integers exact
 
 
 class Args(Struct, kw_only=True):
+    """The scope, and where its numbers begin."""
+
     scope: Annotated[str, Option(help="what is numbered", positional=True, metavar="SCOPE")]
-    start: Annotated[
-        int, Option(help="the first number, where none has been given out", metavar="N")
-    ] = 1
+    start: Annotated[int, Option(help="first number of a new scope", metavar="N")] = 1
+
+
+class LastAllocated(Struct, frozen=True, kw_only=True):
+    """The last number of a scope, and the version of its stream at that time."""
+
+    id: int | None  # None: no number was allocated yet
+    version: int
 
 
 def run(args: Args, context: Context) -> Reply:
     stream = scope_stream(args.scope)
     if not 0 <= args.start < LARGEST:
         raise BadInput(
-            f"{args.start} is no number to start with",
-            hint="Give 0 or more, for example --start 1.",
+            f"--start {args.start} is not between 0 and {LARGEST - 1}",
+            hint="For example: --start 1",
         )
     for _ in range(MOST_TRIES):
         last = last_allocated(context.journal, args.scope)
-        fact = IdAllocated(scope=args.scope, id=args.start if last.id is None else last.id + 1)
+        number = args.start
+        if last.id is not None:
+            number = last.id + 1
+        fact = IdAllocated(scope=args.scope, id=number)
         try:
             context.journal.record(stream, fact, expect=last.version)
         except Conflict:
             continue
-        return Reply(
-            data={"id": fact.id, "scope": args.scope}, plain=str(fact.id), always_json=True
+        return Reply(data={"id": number, "scope": args.scope}, plain=str(number), always_json=True)
+    raise StoreBusy(
+        f"other processes allocated a number first {MOST_TRIES} times in a row", hint="Try again."
+    )
+
+
+def scope_stream(scope: str) -> str:
+    """Return the name of the stream that holds the scope's numbers."""
+    return streams.numbers(validated_name(scope, "scope"))
+
+
+def last_allocated(store: Store, scope: str) -> LastAllocated:
+    """Return the last number of the scope; raises JournalCorrupt if its stream holds another event."""
+    stream = scope_stream(scope)
+    with store.backend.read() as view:
+        version = view.head(stream)
+        events = view.load(stream, version - 1, 1)
+    if not events:
+        return LastAllocated(id=None, version=version)
+    allocated = [fact for _, fact in select(events, IdAllocated)]
+    if not allocated:
+        last = events[-1]
+        raise JournalCorrupt(
+            f"event {last.pos} on {stream!r} is a {last.kind}, not a number",
+            hint=f"No number can be allocated until this is fixed: dos journal show {last.pos}",
         )
-    raise StoreBusy(f"others were quicker {MOST_TRIES} times in a row", hint="Try again.")
+    return LastAllocated(id=allocated[-1].id, version=version)

@@ -15,13 +15,12 @@ EXITS = {"reported": 0, "contract_error": 2}
 
 
 class Args(Struct, kw_only=True):
+    """The scope."""
+
     scope: Annotated[str, Option(help="what is numbered", positional=True, metavar="SCOPE")]
 
 
 def run(args: Args, context: Context) -> Reply:
-    found = id_alloc.last_allocated(context.journal_world.journal, args.scope).id
-    return Reply(
-        data={"id": found, "scope": args.scope},
-        plain="none yet" if found is None else str(found),
-        always_json=True,
-    )
+    number = id_alloc.last_allocated(context.journal_world.journal, args.scope).id
+    plain = "none yet" if number is None else str(number)
+    return Reply(data={"id": number, "scope": args.scope}, plain=plain, always_json=True)

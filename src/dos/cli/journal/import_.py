@@ -20,9 +20,11 @@ EXITS = {"imported": 0, "contract_error": 2, "lock-busy": 4}
 
 
 class Args(Struct, kw_only=True):
-    file: Annotated[str, Option(help="the file of JSON lines", positional=True, metavar="FILE")]
+    """The file, and the name to import it under."""
+
+    file: Annotated[str, Option(help="file of JSON lines", positional=True, metavar="FILE")]
     name: Annotated[
-        str, Option(help="what to call it; two logs need two names", metavar="NAME")
+        str, Option(help="name of the log; two logs need two names", metavar="NAME")
     ] = ""
 
 
@@ -32,10 +34,12 @@ def run(args: Args, context: Context) -> Reply:
         raise BadInput(
             f"{quote(args.file)} is not a file", hint="Give the path of a file of JSON lines."
         )
-    name = validated_name(args.name, "file name") if args.name else None
-    done = transfer.import_lines(context.journal, path, name=name)
+    name: str | None = None
+    if args.name:
+        name = validated_name(args.name, "file name")
+    imported = transfer.import_lines(context.journal, path, name=name)
     text = (
-        f"{plural(done.lines, 'line')} read, {plural(done.events, 'event')} written, "
-        f"{done.unreadable} kept that could not be read"
+        f"{plural(imported.lines, 'line')} read, {plural(imported.events, 'event')} written, "
+        f"{imported.unreadable} unreadable and kept"
     )
-    return Reply(text=text, data=structs.asdict(done))
+    return Reply(text=text, data=structs.asdict(imported))

@@ -23,13 +23,15 @@ LONGEST_DAYS = 36_500
 
 
 class Args(Struct, kw_only=True):
-    dry_run: Annotated[bool, Option(help="say what would go, and remove nothing")] = False
+    """Which events to remove, and where to keep them."""
+
+    dry_run: Annotated[bool, Option(help="show what would be removed, remove nothing")] = False
     older_than_days: Annotated[
         float | None,
-        Option(help="the age; [retention] journal_max_age_days when not given", metavar="DAYS"),
+        Option(help="minimum age (default: [retention] journal_max_age_days)", metavar="DAYS"),
     ] = None
     archive: Annotated[
-        str, Option(help="the directory for what goes; in the state directory when not given")
+        str, Option(help="directory for removed events (default: in the state directory)")
     ] = ""
 
 
@@ -37,32 +39,43 @@ def run(args: Args, context: Context) -> Reply:
     now_ms = time.time_ns() // 1_000_000
     if args.older_than_days is not None and not 0 <= args.older_than_days <= LONGEST_DAYS:
         raise BadInput(
-            f"{args.older_than_days:g} days is no age",
-            hint=f"Give a number from 0 to {LONGEST_DAYS}.",
+            f"--older-than-days {args.older_than_days:g} is not between 0 and {LONGEST_DAYS}",
+            hint="For example: --older-than-days 30",
         )
-    policy, state = context.policy.retention, context.world.workspace.state
-    most = policy.limit("journal_max_entries")
-    nothing = context.world.journal.last() == 0  # then none is made for it either
-    store = context.world.journal if args.dry_run or nothing else context.journal
+    policy = context.policy.retention
+    archive = context.world.workspace.state / "archive"
+    if args.archive:
+        archive = Path(args.archive)
+    most_entries: int | None = None
+    limit = policy.limit("journal_max_entries")
+    if limit is not None and args.older_than_days is None:
+        most_entries = int(limit)
+    store = context.world.journal
+    if not args.dry_run and store.last() > 0:
+        store = context.journal  # opened for writing; an empty journal is not created for this
     pruned = prune.prune(
         store,
         older_than_ms=_age_ms(args, policy.limit("journal_max_age_days"), now_ms),
-        max_entries=None if most is None or args.older_than_days is not None else int(most),
-        archive=Path(args.archive) if args.archive else state / "archive",
+        max_entries=most_entries,
+        archive=archive,
         dry_run=args.dry_run,
         now_ms=now_ms,
     )
-    would = "would remove" if args.dry_run else "removed"
-    text = f"{would} {pruned.removed} of {plural(pruned.examined, 'old event')}"
-    return Reply(
-        text=text + (f", kept in {pruned.archived_to}" if pruned.archived_to else ""),
-        data=_data(pruned),
-    )
+    verb = "would remove" if args.dry_run else "removed"
+    text = f"{verb} {pruned.removed} of {plural(pruned.examined, 'old event')}"
+    if pruned.archived_to:
+        text += f", kept in {pruned.archived_to}"
+    return Reply(text=text, data=_data(pruned))
 
 
-def _age_ms(args: Args, configured: float | None, now_ms: int) -> int:
-    days = configured if args.older_than_days is None else args.older_than_days
-    return now_ms if days is None else int(days * DAY_MS)  # without a limit nothing is ever old
+def _age_ms(args: Args, configured_days: float | None, now_ms: int) -> int:
+    """Return the minimum age. Without a limit it is the time since 1970: no event is that old."""
+    days = args.older_than_days
+    if days is None:
+        days = configured_days
+    if days is None:
+        return now_ms
+    return int(days * DAY_MS)
 
 
 def _data(pruned: Pruned) -> dict[str, Any]:

@@ -12,10 +12,9 @@ EXITS = {"reported": 0, "contract_error": 2}
 
 
 class Args(Struct, kw_only=True):
-    pass
+    """No arguments."""
 
 
-def run(args: Args, context: Context) -> Reply:
-    return Reply(
-        data=transfer.replayed(context.journal_world.journal), indented=True, always_json=True
-    )
+def run(_args: Args, context: Context) -> Reply:
+    leases = transfer.replayed(context.journal_world.journal)
+    return Reply(data=leases, indented=True, always_json=True)

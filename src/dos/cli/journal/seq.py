@@ -11,9 +11,9 @@ EXITS = {"reported": 0, "contract_error": 2}
 
 
 class Args(Struct, kw_only=True):
-    pass
+    """No arguments."""
 
 
-def run(args: Args, context: Context) -> Reply:
-    last = context.journal_world.journal.last()
-    return Reply(text=str(last), data=last)
+def run(_args: Args, context: Context) -> Reply:
+    position = context.journal_world.journal.last()
+    return Reply(text=str(position), data=position)

@@ -14,21 +14,25 @@ EXITS = {"shown": 0, "absent": 1, "contract_error": 2}
 
 
 class Args(Struct, kw_only=True):
-    pos: Annotated[int, Option(help="its position", positional=True, metavar="POS")]
+    """The event's position."""
+
+    pos: Annotated[int, Option(help="position of the event", positional=True, metavar="POS")]
 
 
 def run(args: Args, context: Context) -> Reply:
+    rows = []
     with context.journal_world.journal.backend.read() as view:
-        found = view.raw(args.pos - 1, 1) if args.pos > 0 else []
+        if args.pos > 0:
+            rows = view.raw(args.pos - 1, 1)
         last = view.last()
-    if not found or found[0][0].pos != args.pos:
-        hint = "`dos journal tail` shows the newest."
+    if not rows or rows[0][0].pos != args.pos:
+        hint = "`dos journal tail` shows the newest events."
         return Reply(
             code=1,
             stderr=f"error: there is no event {args.pos}; the newest is {last}\n  hint: {hint}",
             data={"pos": args.pos, "found": False, "last": last},
         )
-    event, stored = found[0]
+    event, stored = rows[0]
     try:
         event.verified(stored)
     except (JournalCorrupt, TypeError) as error:
@@ -43,5 +47,5 @@ def run(args: Args, context: Context) -> Reply:
 
 
 def _damaged(event: Event) -> dict[str, Any]:
-    """What is left of it, as text: nothing in it can be trusted to be what its type says."""
+    """Return all fields as text: the type of a field in a damaged row cannot be trusted."""
     return {name: str(getattr(event, name)) for name in event.__struct_fields__} | {"damaged": True}

@@ -4,7 +4,7 @@ With --follow it prints new events until Ctrl-C or until the reader closes the p
 """
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Annotated
 
 from msgspec import Struct
@@ -24,24 +24,32 @@ LOOK_SECONDS = 1.0
 
 
 class Args(Struct, kw_only=True):
-    count: Annotated[int, Option(help="how many; 0 for all", positional=True, metavar="N")] = 20
-    follow: Annotated[bool, Option(help="and then what is new, as it comes", flags=("-f",))] = False
-    stream: Annotated[str, Option(help="only of this stream, as lane/api", metavar="STREAM")] = ""
+    """How many events, of which stream, and whether to keep printing."""
+
+    count: Annotated[
+        int, Option(help="number of events; 0 for all", positional=True, metavar="N")
+    ] = 20
+    follow: Annotated[bool, Option(help="keep printing new events", flags=("-f",))] = False
+    stream: Annotated[
+        str, Option(help="only events of this stream, such as lane/api", metavar="STREAM")
+    ] = ""
 
 
 def run(args: Args, context: Context) -> Reply:
-    stream = validated_name(args.stream, "stream", longest=LONGEST_STREAM) if args.stream else ""
+    stream = ""
+    if args.stream:
+        stream = validated_name(args.stream, "stream", longest=LONGEST_STREAM)
     if args.follow:
         _await_journal(context)
     journal = context.journal_world.journal
     last = journal.last()
-    found = (
-        _everything(journal, stream, last)
-        if args.count <= 0
-        else newest(journal, args.count, stream, last)
-    )
+    events: Iterable[Event]
+    if args.count <= 0:
+        events = _all_events(journal, stream, last)
+    else:
+        events = newest(journal, args.count, stream, last)
     with long_output() as out:
-        for event in found:
+        for event in events:
             out.write(_line(event))
         while args.follow:
             out.flush()
@@ -54,29 +62,32 @@ def run(args: Args, context: Context) -> Reply:
 
 
 def newest(journal: Store, count: int, stream: str, last: int) -> list[Event]:
-    """The last events up to a position, oldest first."""
+    """Return the newest events up to position `last`, oldest first; "" stands for every stream."""
     with journal.backend.read() as view:
         if stream:
-            found = _backwards(
+            events = _read_back(
                 count, view.head(stream), lambda after: view.load(stream, after, None)
             )
         else:
-            found = _backwards(count, last, lambda after: view.tail(after, last - after))
-    return [readable(event) for event in found if event.pos <= last]
+            events = _read_back(count, last, lambda after: view.tail(after, last - after))
+    return [readable(event) for event in events if event.pos <= last]
 
 
-def _backwards(count: int, end: int, read: Callable[[int], list[Event]]) -> list[Event]:
-    """Numbers have gaps where old events were removed, so the look back widens until it has found enough."""
+def _read_back(count: int, end: int, read: Callable[[int], list[Event]]) -> list[Event]:
+    """Return the last `count` events before `end`.
+
+    Pruned events leave gaps in the numbers, so the range widens until it holds enough events.
+    """
     width = count
     while True:
         after = max(0, end - width)
-        found = read(after)
-        if len(found) >= count or after == 0:
-            return found[-count:]
+        events = read(after)
+        if len(events) >= count or after == 0:
+            return events[-count:]
         width *= 4
 
 
-def _everything(journal: Store, stream: str, last: int) -> Iterator[Event]:
+def _all_events(journal: Store, stream: str, last: int) -> Iterator[Event]:
     for event in journal.events():
         if event.pos > last:
             return
@@ -85,7 +96,7 @@ def _everything(journal: Store, stream: str, last: int) -> Iterator[Event]:
 
 
 def _await_journal(context: Context) -> None:
-    """Reading makes no journal, so one that is followed may have to appear first."""
+    """Wait until the workspace has a journal: reading does not create one."""
     while isinstance(context.journal_world.journal.backend, MemoryBackend):
         time.sleep(0.1)
         context.reload()

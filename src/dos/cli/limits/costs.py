@@ -12,7 +12,7 @@ from msgspec import Struct, to_builtins
 from dos.errors import BadInput
 from dos.journal import fold
 from dos.journal.store import Store
-from dos.limits.state import costs as view
+from dos.limits.state import costs
 from dos.limits.state.spend import Spend
 from dos.text import quote
 from dos.times import utc_stamp
@@ -23,34 +23,35 @@ EXITS = {"reported": 0, "contract_error": 2}
 
 
 class Args(Struct, kw_only=True):
-    by: Annotated[
-        str, Option(help="what each line is", choices=("unit", "lane", "day", "agent"))
-    ] = "unit"
+    """How to group the costs, and from when on."""
+
+    by: Annotated[str, Option(help="group by", choices=("unit", "lane", "day", "agent"))] = "unit"
     since: Annotated[
-        str, Option(help="only what was spent since then, in UTC: 2026-08-01", metavar="DATE")
+        str, Option(help="only what was spent since this UTC date: 2026-08-01", metavar="DATE")
     ] = ""
 
 
 def run(args: Args, context: Context) -> Reply:
     journal = context.journal_world.journal
-    since_ms = _moment(args.since) if args.since else None
-    told = view.costs(
-        _spend(journal, since_ms), args.by, None if since_ms is None else utc_stamp(since_ms)
-    )
-    return Reply(text=view.render(told), data=to_builtins(told), indented=True)
+    if args.since:
+        since_ms = _epoch_ms(args.since)
+        spend = _spend_since(journal, since_ms)
+        table = costs.costs(spend, args.by, utc_stamp(since_ms))
+    else:
+        spend, _ = fold.current(journal, Spend)
+        table = costs.costs(spend, args.by, None)
+    return Reply(text=costs.render(table), data=to_builtins(table), indented=True)
 
 
-def _spend(journal: Store, since_ms: int | None) -> Spend:
-    if since_ms is None:
-        return fold.current(journal, Spend)[0]
+def _spend_since(journal: Store, since_ms: int) -> Spend:
     return fold.fold(Spend(), (event for event in journal.events() if event.at_ms >= since_ms))
 
 
-def _moment(text: str) -> int:
+def _epoch_ms(text: str) -> int:
     try:
         at = datetime.fromisoformat(text)
     except ValueError:
         raise BadInput(
-            f"--since {quote(text)} is no date", hint="For example: --since 2026-08-01."
+            f"--since {quote(text)} is not a date", hint="For example: --since 2026-08-01"
         ) from None
     return int(at.replace(tzinfo=at.tzinfo or UTC).timestamp() * 1000)

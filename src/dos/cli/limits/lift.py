@@ -15,86 +15,90 @@ from dos.limits.quota import Limit
 from dos.limits.state import quota
 from dos.limits.state.quota import Quota
 from dos.limits.view import key_of
-from dos.questions import state as decisions
-from dos.questions.state import Decisions
+from dos.questions.state import Decisions, open_about_limit, settle_entry
 from dos.text import join_some, quote
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply, actor
 
 EXITS = {"lifted": 0, "no-limit": 1, "contract_error": 2, "lock-busy": 4}
-ATTEMPTS = 10  # at a limit that others write about at the same time
+ATTEMPTS = 10  # while other processes write to the same limit
 
 
 class Args(Struct, kw_only=True):
+    """The limit to end."""
+
     key: Annotated[
         str,
         Option(
             positional=True,
-            help="which one, as `dos limits` prints it (default: the only one)",
+            help="limit as `dos limits` prints it (default: the only one)",
             metavar="KEY",
         ),
     ] = ""
 
 
 def run(args: Args, context: Context) -> Reply:
-    holding = _holding(context.journal_world.journal)
-    if not holding and not args.key:
+    limits = _active_limits(context.journal_world.journal)
+    if not limits and not args.key:
         return Reply(
             code=1, text="No provider is limited; nothing was changed.", data={"lifted": None}
         )
-    limit = _meant(args.key, holding)
+    limit = _named_limit(args.key, limits)
     closed = _lift(context.journal, limit)
     name = key_of(limit)
     if closed is None:
         return Reply(
             code=1,
-            text=f"{name} is not limited any more; nothing was changed.",
+            text=f"{name} is no longer limited; nothing was changed.",
             data={"lifted": None},
         )
-    answered = f"; answered: {', '.join(closed)}" if closed else ""
-    return Reply(
-        text=f"Lifted the limit of {name}. Workers that wait for it start now{answered}.",
-        data={"lifted": name, "answered": closed},
-    )
+    text = f"Lifted the limit of {name}. Waiting workers start now"
+    if closed:
+        text += f"; answered: {', '.join(closed)}"
+    return Reply(text=f"{text}.", data={"lifted": name, "answered": closed})
 
 
-def _holding(journal: Store) -> list[Limit]:
+def _active_limits(journal: Store) -> list[Limit]:
     found, _ = fold.current(journal, Quota)
-    return [each for each in found.limits.values() if each.ending]
+    return [limit for limit in found.limits.values() if limit.ending]
 
 
-def _meant(key: str, holding: list[Limit]) -> Limit:
-    meant = [each for each in holding if not key or key in (key_of(each), str(each.key))]
-    if len(meant) == 1:
-        return meant[0]
-    names = join_some([key_of(each) for each in holding])
+def _named_limit(key: str, limits: list[Limit]) -> Limit:
+    """Return the limit of that key, or the only one; raises BadInput if none or several match."""
+    matches = [limit for limit in limits if not key or key in (key_of(limit), str(limit.key))]
+    if len(matches) == 1:
+        return matches[0]
+    names = join_some([key_of(limit) for limit in limits])
     if key:
-        hint = f"The limits are: {names}." if holding else "No provider is limited."
+        hint = f"The limits are: {names}." if limits else "No provider is limited."
         raise BadInput(f"there is no limit {quote(key)}", hint=hint)
     raise BadInput(
-        f"{len(holding)} providers are limited: {names}",
-        hint=f"Name one: dos limits lift {key_of(meant[0])}",
+        f"{len(limits)} providers are limited: {names}",
+        hint=f"Name one: dos limits lift {key_of(matches[0])}",
     )
 
 
 def _lift(journal: Store, limit: Limit) -> list[str] | None:
-    """The questions that were closed with it; None when somebody else had lifted it."""
+    """End the limit and close its questions; None if it had been lifted already.
+
+    Returns the ids of the closed questions. All is written in one transaction, or retried if
+    another process wrote to the limit meanwhile.
+    """
     for _ in range(ATTEMPTS):
         state, _ = fold.current(journal, Quota)
-        now = state.limits.get(limit.key.path)
-        if now is None or not now.ending:
+        current = state.limits.get(limit.key.path)
+        if current is None or not current.ending:
             return None
-        waiting, _ = fold.current(journal, Decisions)
-        asked = decisions.open_about_limit(waiting, limit.key)
-        closing = [decisions.settle_entry(each, by=actor()) for each in asked]
+        decisions, _ = fold.current(journal, Decisions)
+        questions = open_about_limit(decisions, limit.key)
+        lifting = quota.lifting(current, reason=f"lifted by {actor() or 'a person'}")
+        closing = [settle_entry(question, by=actor()) for question in questions]
         try:
-            journal.append_all(
-                [quota.lifting(now, reason=f"lifted by {actor() or 'a person'}"), *closing]
-            )
+            journal.append_all([lifting, *closing])
         except Conflict:
             continue
-        return [each.raised.id for each in asked]
+        return [question.raised.id for question in questions]
     raise Conflict(
-        f"the limit of {key_of(limit)} changed {ATTEMPTS} times while it was lifted",
+        f"the limit of {key_of(limit)} changed during all {ATTEMPTS} attempts to lift it",
         hint="Try again.",
     )

@@ -27,45 +27,51 @@ EXITS = {"listed": 0, "contract_error": 2}
 
 
 class Args(Struct, kw_only=True):
+    """Which limits to show."""
+
     all: Annotated[bool, Option(help="also limits of agents that dos.toml does not name")] = False
 
 
 def run(args: Args, context: Context) -> Reply:
     world = context.world
-    found, _ = fold.current(world.journal, Quota)
-    units = list(
-        sources.read(world.workspace, world.config).units
-    )  # a plan that cannot be read hides no limit
-    agents, now_ms = _agents(world.config, units), world.journal.now_ms()
-    used = quota.in_use(found.limits, agents)
-    holding = [each for each in found.limits.values() if each.ending]
-    shown = holding if args.all else used
-    rows = view.rows(shown, world.config.quota, waits=_waits(world) if agents else {}, used=used)
-    return Reply(
-        text=view.render(rows, utc_datetime(now_ms)), data=to_builtins(rows), indented=True
-    )
+    state, _ = fold.current(world.journal, Quota)
+    # An unreadable plan only hides the agents that its units name, never a limit.
+    units = list(sources.read(world.workspace, world.config).units)
+    agents = _agents(world.config, units)
+    used = quota.in_use(state.limits, agents)
+    limits = used
+    if args.all:
+        limits = [limit for limit in state.limits.values() if limit.ending]
+    waits = _waits(world) if agents else {}
+    rows = view.rows(limits, world.config.quota, waits=waits, used=used)
+    now = utc_datetime(world.journal.now_ms())
+    return Reply(text=view.render(rows, now), data=to_builtins(rows), indented=True)
 
 
 def _agents(config: Config, units: list[Unit]) -> list[Candidate]:
     try:
-        return [each.candidate for each in candidates.in_use(config, units)]
-    except BadInput:  # no agent is configured: `dos doctor` says so
+        return [agent.candidate for agent in candidates.in_use(config, units)]
+    except BadInput:  # no agent is configured: `dos doctor` reports that
         return []
 
 
 def _waits(world: World) -> dict[str, list[str]]:
-    """The lanes that may start no agent, or whose worker waits for one, by the limit that holds them up."""
+    """Return, by limit, the lanes that cannot start an agent or whose worker waits for one."""
     try:
-        seen = FleetReader(world).look()
-    except BadInput:  # a plan that cannot be read hides no limit
+        observation = FleetReader(world).look()
+    except BadInput:  # an unreadable plan hides no limit
         return {}
     waits: dict[str, list[str]] = {}
-    for lane in seen.backlogs:
-        room, lease = seen.roomless.get(lane), seen.leases.get(lane)
-        run = seen.state.runs.get(lease.run_id) if lease and seen.is_parked(lane) else None
-        held_by = room.limit if room else ""
-        if run:
-            held_by = run.limit
+    for lane in observation.backlogs:
+        held_by = ""
+        room = observation.roomless.get(lane)
+        if room:
+            held_by = room.limit
+        lease = observation.leases.get(lane)
+        if lease and observation.is_parked(lane):
+            run = observation.state.runs.get(lease.run_id)
+            if run:
+                held_by = run.limit
         if held_by:
             waits.setdefault(held_by, []).append(lane)
     return waits

@@ -19,10 +19,12 @@ EXITS = {"applied": 0, "refused": 1, "contract_error": 2}
 
 
 class Args(Struct, kw_only=True):
+    """Which saved work to apply."""
+
     ref: Annotated[
-        str, Option(help="its number, its ref or its commit", positional=True, metavar="REF|NUMBER")
+        str, Option(help="its number, ref or commit", positional=True, metavar="REF|NUMBER")
     ]
-    dry_run: Annotated[bool, Option(help="say what would change, and change nothing")] = False
+    dry_run: Annotated[bool, Option(help="show what would change, change nothing")] = False
 
 
 def run(args: Args, context: Context) -> Reply:
@@ -38,29 +40,31 @@ def run(args: Args, context: Context) -> Reply:
         "in_the_way": answer.in_the_way,
     }
     if answer.conflicts:
-        met = [
-            f"{saved.name} and what was committed since change the same lines; nothing was changed",
+        lines = [
+            f"{saved.name} and later commits change the same lines; nothing was changed",
             *answer.conflicts,
         ]
-        hint = f"Look at it: dos salvage show {saved.number} --patch; or merge it by hand: git merge {saved.commit[:12]}"
-        return Reply(code=1, text="\n  ".join(met), data=data, next_action=hint)
+        next_action = (
+            f"Look at it: dos salvage show {saved.number} --patch; "
+            f"or merge it yourself: git merge {saved.commit[:12]}"
+        )
+        return Reply(code=1, text="\n  ".join(lines), data=data, next_action=next_action)
     if answer.in_the_way:
-        told = f"{saved.name} was not applied: {answer.in_the_way}; nothing was changed"
         return Reply(
             code=1,
-            text=told,
+            text=f"{saved.name} was not applied: {answer.in_the_way}; nothing was changed",
             data=data,
-            next_action="Commit or stash what is in the way, and try again.",
+            next_action="Commit or stash these changes, and try again.",
         )
     if not files:
-        return Reply(
-            text=f"{saved.name} is in this work tree already; nothing to change", data=data
-        )
-    would = "would be changed" if args.dry_run else "changed, and nothing is committed"
+        text = f"{saved.name} is already in this work tree; nothing to change"
+        return Reply(text=text, data=data)
+    changed = f"{saved.name}: {plural(len(files), 'file')}"
+    if args.dry_run:
+        return Reply(text="\n  ".join([f"{changed} would be changed", *files]), data=data)
     return Reply(
-        text="\n  ".join([f"{saved.name}: {plural(len(files), 'file')} {would}", *files]),
+        text="\n  ".join([f"{changed} changed, nothing committed", *files]),
         data=data,
-        next_action=""
-        if args.dry_run
-        else f"`git diff --cached` shows it; `dos salvage drop {saved.number}` lets go of it.",
+        next_action="`git diff --cached` shows the changes; "
+        f"`dos salvage drop {saved.number}` deletes the saved work.",
     )

@@ -19,36 +19,40 @@ EXITS = {"dropped": 0, "contract_error": 2}
 
 
 class Args(Struct, kw_only=True):
+    """Which saved work to delete."""
+
     refs: Annotated[
         list[str],
-        Option(help="their numbers, refs or commits", positional=True, metavar="REF|NUMBER"),
+        Option(help="numbers, refs or commits", positional=True, metavar="REF|NUMBER"),
     ]
-    dry_run: Annotated[bool, Option(help="say what would go, and let go of nothing")] = False
-    yes: Annotated[bool, Option(help="really; without it nothing goes")] = False
+    dry_run: Annotated[bool, Option(help="show what would be deleted, delete nothing")] = False
+    yes: Annotated[bool, Option(help="confirm; without it nothing is deleted")] = False
 
 
 def run(args: Args, context: Context) -> Reply:
     if not args.refs:
-        raise BadInput("no saved work is named", hint="`dos salvage list` shows what there is.")
-    there = read_saved(context)
-    # All are looked up before any goes: each that goes changes the numbers of those after it.
-    found = {saved.ref: saved for saved in (salvage.find(there, asked) for asked in args.refs)}
-    names = [f"{saved.number} ({saved.name})" for saved in found.values()]
+        raise BadInput("no saved work is named", hint="`dos salvage list` shows the saved work.")
+    saved_works = read_saved(context)
+    # All are looked up before one is deleted: a deletion changes the numbers of those after it.
+    matches = [salvage.find(saved_works, ref) for ref in args.refs]
+    chosen = {saved.ref: saved for saved in matches}
+    names = ", ".join(f"{saved.number} ({saved.name})" for saved in chosen.values())
     if not args.yes and not args.dry_run:
+        count = f"{plural(len(chosen), 'piece')} of saved work"
         raise BadInput(
-            f"{plural(len(found), 'piece')} of saved work would go: {', '.join(names)}; nothing was dropped",
-            hint=f"Say that you mean it: dos salvage drop {' '.join(args.refs)} --yes",
+            f"{count} would be deleted: {names}; nothing was deleted",
+            hint=f"Confirm with --yes: dos salvage drop {' '.join(args.refs)} --yes",
         )
     dropped = []
-    for saved in found.values():
-        undo = "" if args.dry_run else salvage.drop(context.journal_world.workspace.tree, saved)
+    lines = []
+    for saved in chosen.values():
+        undo = ""
+        if not args.dry_run:
+            undo = salvage.drop(context.journal_world.workspace.tree, saved)
         dropped.append({"ref": saved.ref, "commit": saved.commit, "undo": undo})
+        ending = f"undo: {undo}" if undo else "for good"
+        lines.append(f"deleted {saved.ref}  {ending}")
+    data = {"dry_run": args.dry_run, "dropped": dropped}
     if args.dry_run:
-        return Reply(
-            text="would go: " + ", ".join(names), data={"dry_run": True, "dropped": dropped}
-        )
-    lines = [
-        f"dropped {each['ref']}  " + (f"undo: {each['undo']}" if each["undo"] else "for good")
-        for each in dropped
-    ]
-    return Reply(text="\n".join(lines), data={"dry_run": False, "dropped": dropped})
+        return Reply(text=f"would be deleted: {names}", data=data)
+    return Reply(text="\n".join(lines), data=data)

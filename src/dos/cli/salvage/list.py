@@ -12,8 +12,46 @@ from dos.times import utc_stamp
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
 
+EXITS = {"listed": 0, "contract_error": 2}
+
+
+class Args(Struct, kw_only=True):
+    """Which saved work to list."""
+
+    lane: Annotated[str, Option(help="only work saved on this lane", metavar="LANE")] = ""
+    limit: Annotated[int, Option(help="number of entries; 0 for all", metavar="N")] = 50
+
+
+def run(args: Args, context: Context) -> Reply:
+    if args.limit < 0:
+        raise BadInput(f"--limit {args.limit} is below 0", hint="0 shows all.")
+    matches = list(reversed(read_saved(context)))
+    if args.lane:
+        lane = comparison_key(validated_name(args.lane, "lane name"))
+        matches = [saved for saved in matches if comparison_key(saved.lane) == lane]
+    git = context.journal_world.git
+    shown = [salvage.with_size(git, saved) for saved in matches[: args.limit or None]]
+    data = {"salvaged": [to_json(saved) for saved in shown], "count": len(matches)}
+    if not shown:
+        text = f"no saved work of lane {args.lane!r}" if args.lane else "no saved work"
+        return Reply(text=text, data=data)
+    lines = []
+    for saved in shown:
+        stamp = utc_stamp(saved.at_ms)
+        size = salvage.describe_size(saved)
+        lines.append(f"{saved.number:>3}  {saved.name}  {stamp}  {size}")
+        lines.append(f"     {describe(saved)}")
+    if len(matches) > len(shown):
+        lines.append(f"and {len(matches) - len(shown)} older: --limit 0 shows all")
+    return Reply(
+        text="\n".join(lines),
+        data=data,
+        next_action="`dos salvage show NUMBER` shows one, `dos salvage apply NUMBER` applies it.",
+    )
+
 
 def read_saved(context: Context) -> list[SavedWork]:
+    """Return all saved work, oldest first; raises WorkspaceMissing outside a git repository."""
     world = context.journal_world
     if world.workspace.common is None:
         raise WorkspaceMissing(
@@ -23,49 +61,13 @@ def read_saved(context: Context) -> list[SavedWork]:
 
 
 def to_json(saved: SavedWork) -> dict[str, Any]:
+    """Return the fields of the saved work, with its time and whether it is a ref or a folder."""
     data: dict[str, Any] = to_builtins(saved)
-    return data | {"at": utc_stamp(saved.at_ms), "kind": "ref" if saved.commit else "folder"}
+    kind = "ref" if saved.commit else "folder"
+    return data | {"at": utc_stamp(saved.at_ms), "kind": kind}
 
 
 def describe(saved: SavedWork) -> str:
-    """Whose it was, and why it was saved."""
-    whose = " ".join(filter(None, (saved.lane, saved.unit))) or "of nobody who wrote it down"
-    return f"{whose}: {saved.why}"
-
-
-EXITS = {"listed": 0, "contract_error": 2}
-
-
-class Args(Struct, kw_only=True):
-    lane: Annotated[str, Option(help="only what was saved on this lane", metavar="LANE")] = ""
-    limit: Annotated[int, Option(help="so many of the newest; 0 for all", metavar="N")] = 50
-
-
-def run(args: Args, context: Context) -> Reply:
-    if args.limit < 0:
-        raise BadInput(f"--limit {args.limit} is below 0", hint="0 shows all.")
-    lane = comparison_key(validated_name(args.lane, "lane name")) if args.lane else ""
-    there = [
-        saved
-        for saved in reversed(read_saved(context))
-        if not lane or comparison_key(saved.lane) == lane
-    ]
-    some = [
-        salvage.with_size(context.journal_world.git, saved) for saved in there[: args.limit or None]
-    ]
-    lines = []
-    for saved in some:
-        lines.append(
-            f"{saved.number:>3}  {saved.name}  {utc_stamp(saved.at_ms)}  {salvage.describe_size(saved)}"
-        )
-        lines.append(f"     {describe(saved)}")
-    if len(there) > len(some):
-        lines.append(f"and {len(there) - len(some)} older: --limit 0 shows all")
-    nothing = f"nothing is saved of lane {args.lane!r}" if args.lane else "nothing is saved"
-    return Reply(
-        text="\n".join(lines) or nothing,
-        data={"salvaged": [to_json(saved) for saved in some], "count": len(there)},
-        next_action="`dos salvage show NUMBER` shows one, `dos salvage apply NUMBER` takes it back."
-        if some
-        else "",
-    )
+    """Return the lane and unit of the saved work, and why it was saved."""
+    origin = " ".join(filter(None, (saved.lane, saved.unit))) or "origin not recorded"
+    return f"{origin}: {saved.why}"

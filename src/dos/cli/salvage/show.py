@@ -17,47 +17,50 @@ EXITS = {"shown": 0, "contract_error": 2}
 
 
 class Args(Struct, kw_only=True):
+    """Which saved work to show."""
+
     ref: Annotated[
-        str, Option(help="its number, its ref or its commit", positional=True, metavar="REF|NUMBER")
+        str, Option(help="its number, ref or commit", positional=True, metavar="REF|NUMBER")
     ]
-    patch: Annotated[bool, Option(help="the change itself, too")] = False
+    patch: Annotated[bool, Option(help="also show the patch")] = False
 
 
 def run(args: Args, context: Context) -> Reply:
     git = context.journal_world.git
     saved = salvage.with_size(git, salvage.find(read_saved(context), args.ref))
-    changed = _changed(git, saved) if saved.commit else []
-    patch = _patch(git, saved) if args.patch and saved.commit else ""
-    told = [
+    by_run = f" by {saved.run_id}" if saved.run_id else ""
+    lines = [
         f"{saved.number}  {saved.ref}",
-        f"saved   {utc_stamp(saved.at_ms)}" + (f" by {saved.run_id}" if saved.run_id else ""),
-        f"whose   {describe(saved)}",
+        f"saved   {utc_stamp(saved.at_ms)}{by_run}",
+        f"origin  {describe(saved)}",
         f"size    {salvage.describe_size(saved)}",
-        *([f"commit  {saved.commit}, a change of {saved.base[:9]}"] if saved.commit else []),
-        *(f"  {how} {printable_path(path)}" for how, path in changed),
-        *([patch] if patch else []),
     ]
-    data: dict[str, Any] = to_json(saved) | {
-        "changed": [{"how": how, "path": path} for how, path in changed]
-    }
-    return Reply(
-        text="\n".join(told),
-        data=data | ({"patch": patch} if args.patch else {}),
-        indented=True,
-        next_action=f"`dos salvage apply {saved.number}` takes it back."
-        if saved.commit
-        else f"ls -A {saved.ref}",
-    )
+    changed: list[tuple[str, str]] = []
+    patch = ""
+    next_action = f"ls -A {saved.ref}"
+    if saved.commit:
+        changed = _changed_files(git, saved)
+        next_action = f"`dos salvage apply {saved.number}` applies it."
+        lines.append(f"commit  {saved.commit}, based on {saved.base[:9]}")
+        lines += [f"  {status} {printable_path(path)}" for status, path in changed]
+        if args.patch:
+            patch = _patch(git, saved)
+            lines.append(patch)
+    data: dict[str, Any] = to_json(saved)
+    data["changed"] = [{"how": status, "path": path} for status, path in changed]
+    if args.patch:
+        data["patch"] = patch
+    text = "\n".join(filter(None, lines))
+    return Reply(text=text, data=data, indented=True, next_action=next_action)
 
 
-def _changed(git: Reader, saved: SavedWork) -> list[tuple[str, str]]:
-    """A added, M changed, D deleted: and the path, as text."""
+def _changed_files(git: Reader, saved: SavedWork) -> list[tuple[str, str]]:
+    """Return status and path of each changed file: A added, M changed, D deleted."""
     words = git.run(
         "diff-tree", "-r", "-z", "--no-renames", "--name-status", saved.base, saved.commit
     ).split("\0")
-    return [
-        (how, replace_undecodable(path)) for how, path in zip(words[::2], words[1::2], strict=False)
-    ]
+    pairs = zip(words[::2], words[1::2], strict=False)
+    return [(status, replace_undecodable(path)) for status, path in pairs]
 
 
 def _patch(git: Reader, saved: SavedWork) -> str:
