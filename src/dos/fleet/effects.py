@@ -100,6 +100,7 @@ class Backlog(Struct, frozen=True, kw_only=True):
     refusals: dict[str, "Refusals"] = {}  # by unit
     left: dict[str, str] = {}  # unit -> the saved commit of what its last agent forgot to commit
     drain_requested: bool = False
+    superseded_by: str = ""  # the version of dos that was started here since the run began
     halted: str = ""  # a person's word for why this run is to stop now
     paused: str = ""  # a person's word for why nothing is to begin
     fault: str = ""  # the open question about this host's surroundings: no agent is started until it is answered

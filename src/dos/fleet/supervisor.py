@@ -25,6 +25,7 @@ from dos.limits.state import quota
 from dos.questions import runs, state
 from dos.questions.catalog import AnyQuestion
 from dos.questions.lanes import LaneFailed
+from dos.version import VERSION
 
 
 class Why(StrEnum):
@@ -89,6 +90,7 @@ class Supervisor:
         tick_seconds: float,
         until_idle: bool,
         policy: SupervisePolicy = SupervisePolicy(),
+        version: str = VERSION,
     ) -> None:
         self.host = host  # as people know it
         self.system = system  # as no other is called: two machines may have the same name
@@ -97,6 +99,7 @@ class Supervisor:
         self.tick_seconds = tick_seconds
         self.until_idle = until_idle
         self.policy = policy
+        self.version = version  # workers of another one drain
         self.lease: Lease
         self._notes = 0
         self._told = ""  # what everything waited for, when that was last said
@@ -109,7 +112,13 @@ class Supervisor:
             return Ending(Why.SECOND, f"another supervisor runs here: {taken.detail}")
         self.lease = taken
         try:
-            started = events.FleetStarted(host=self.host, pid=self.pid, target=self.target)
+            started = events.FleetStarted(
+                host=self.host,
+                pid=self.pid,
+                target=self.target,
+                system=self.system,
+                version=self.version,
+            )
             yield from self._say(started)
             ending = yield from self._ticks()
             yield from self._say(events.FleetStopped(host=self.host, reason=ending.text))

@@ -275,6 +275,7 @@ class WorkerEffects:
         return structs.replace(
             found,
             drain_requested=orders.drain,
+            superseded_by=orders.superseded_by,
             halted=orders.halted,
             paused=orders.paused,
             incidents=self._on_target.incidents,

@@ -13,6 +13,8 @@ class FleetRun(Struct, kw_only=True):
 
     lane: str
     begun_ms: int
+    begun: int = 0  # the position of its first event
+    version: str = ""  # of dos, as the run recorded it
     unit: str = ""  # claimed, and not committed yet
     iterations: int = 0
     landed: int = 0
@@ -108,16 +110,24 @@ class Starts(Struct, kw_only=True):
         self.failed, self.unended, self.told_to_wait_ms, self.stopped = "", {}, 0, None
 
 
+class SupervisorStart(Struct, kw_only=True, frozen=True):
+    """The newest start of a supervisor on one machine."""
+
+    position: int
+    version: str  # of dos
+
+
 class Orders(Struct, kw_only=True, frozen=True):
     """What people have asked of a run."""
 
     drain: bool = False
+    superseded_by: str = ""  # the version of dos that was started on its machine since it began
     halted: str = ""
     paused: str = ""
 
     @property
     def ends(self) -> bool:
-        return self.drain or bool(self.halted)
+        return self.drain or bool(self.superseded_by or self.halted)
 
 
 class Incidents(Struct, kw_only=True):

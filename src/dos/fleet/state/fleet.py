@@ -7,7 +7,16 @@ from msgspec import Struct, field, structs
 from dos.agents.adapter import LIMITS, Ending
 from dos.backlog.cooldown import AttemptOutcome
 from dos.fleet.state import entries
-from dos.fleet.state.entries import FleetRun, Incidents, Orders, Starts, Stopped, Tried, Unit
+from dos.fleet.state.entries import (
+    FleetRun,
+    Incidents,
+    Orders,
+    Starts,
+    Stopped,
+    SupervisorStart,
+    Tried,
+    Unit,
+)
 from dos.journal.events import fleet, lanes, limits
 from dos.journal.events.envelope import Event
 from dos.journal.events.reader import FactReader
@@ -97,6 +106,7 @@ class Fleet(Struct, kw_only=True):
     )  # runs for whose agent something is kept of a shared budget
     word: int = 0  # the position of the newest thing that may end a wait
     started_ms: int = 0  # when a person last started the fleet
+    supervisors: dict[str, SupervisorStart] = field(default_factory=dict)  # by machine
     incidents: Incidents = field(default_factory=Incidents)
 
     def apply(self, event: Event) -> None:
@@ -126,9 +136,22 @@ class Fleet(Struct, kw_only=True):
         paused = [why for name in ("", lease.lane) if (why := self.paused.get(name)) is not None]
         return Orders(
             drain=self.drain > born,
+            superseded_by=self._newer_version(lease),
             halted=self.halts.get(lease.run_id, ""),
             paused=paused[0] if paused else "",
         )
+
+    def _newer_version(self, lease: Lease) -> str:
+        """The version of dos whose supervisor was started on the lease's machine after the run began.
+
+        Empty where it is the run's own version. The run then drains, so that the lane goes on with the version
+        that a person started last.
+        """
+        run = self.runs.get(lease.run_id)
+        supervisor = self.supervisors.get(lease.system)
+        if run is None or supervisor is None or supervisor.position < run.begun:
+            return ""
+        return supervisor.version if supervisor.version != run.version else ""
 
     def counts_its_tries(self, unit: str) -> bool:
         """A run is at the unit, or has tried it, and has not stopped: it goes on, or a run that follows it does.
@@ -177,6 +200,7 @@ class Fleet(Struct, kw_only=True):
                 self._starts(fact.lane, event).may_go_on()
             case fleet.FleetStarted():
                 self.started_ms = event.at_ms
+                self._note_supervisor(fact, event)
                 for starts in (
                     self.starts.values()
                 ):  # starting the fleet is a person's word: try the lanes again
@@ -187,6 +211,14 @@ class Fleet(Struct, kw_only=True):
                     starts.pending = starts.pending and starts.run_id != fact.asked.run_id
             case never:
                 assert_never(never)
+
+    def _note_supervisor(self, fact: fleet.FleetStarted, event: Event) -> None:
+        if not fact.system:
+            return  # an older version started it: nothing is known of its machine
+        before = self.supervisors.get(fact.system)
+        if before and before.version != fact.version:
+            self.word = event.pos  # workers that wait have to look whether they are to drain
+        self.supervisors[fact.system] = SupervisorStart(position=event.pos, version=fact.version)
 
     def _apply_order(self, fact: _Order, event: Event) -> None:
         match fact:
@@ -266,7 +298,11 @@ class Fleet(Struct, kw_only=True):
             case fleet.RunBegun():
                 failed = self._forget_dead_runs(fact.lane)
                 self.runs[fact.run_id] = FleetRun(
-                    lane=fact.lane, begun_ms=event.at_ms, failed=failed
+                    lane=fact.lane,
+                    begun_ms=event.at_ms,
+                    begun=event.pos,
+                    version=fact.version,
+                    failed=failed,
                 )
                 self._hand_on_tries(failed, fact.run_id)
                 self.starts.setdefault(fact.lane, Starts()).working = fact.run_id

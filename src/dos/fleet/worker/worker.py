@@ -32,6 +32,7 @@ from dos.loop.types import (
 from dos.reasons.table import Needs
 from dos.text import join_some
 from dos.units.unit import Unit
+from dos.version import VERSION
 
 SCREENED_KEPT = 100  # units of one look that are written down
 LOOK_MS = 30_000  # between two looks whether what was in the way of a landing is gone
@@ -65,7 +66,8 @@ Room = tuple[
 
 
 class Worker:
-    def __init__(self, *, lane: str, run_id: str, state: LoopState) -> None:
+    def __init__(self, *, lane: str, run_id: str, state: LoopState, version: str = VERSION) -> None:
+        self.version = version
         self.lane = lane
         self.run_id = run_id
         self.state = state
@@ -107,7 +109,12 @@ class Worker:
     def _until_stopped(self) -> Steps[Stop]:
         lease = self.pen.lease
         yield from self.pen.note(
-            fleet.RunBegun(**self.pen.who, host=lease.host, start_sha=lease.start_sha)
+            fleet.RunBegun(
+                **self.pen.who,
+                host=lease.host,
+                start_sha=lease.start_sha,
+                version=self.version,
+            )
         )
         backlog = yield from self._survey()
         yield from self.pen.note(self._intent(backlog))
@@ -327,6 +334,9 @@ def _told_to_stop(backlog: effects.Backlog) -> Stop | None:
         return Stop(WorkerStop.HALTED, backlog.halted)
     if backlog.drain_requested:
         return Stop(WorkerStop.DRAIN_REQUESTED, "the fleet was asked to drain")
+    if backlog.superseded_by:
+        version = backlog.superseded_by
+        return Stop(WorkerStop.DRAIN_REQUESTED, f"dos {version} was started on this host")
     if backlog.fault:
         return Stop(
             WorkerStop.DECISION_NEEDED,

@@ -64,10 +64,14 @@ class DrainRequested(Fact, frozen=True, kw_only=True):
 
 
 class FleetStarted(Fact, frozen=True, kw_only=True):
+    """Recorded by a supervisor once it holds the lease of its host, before its first look at the fleet."""
+
     kind = "fleet_started"
     host: str
     pid: int
     target: int
+    system: str = ""  # as no other machine is called; empty: an older version did not record it
+    version: str = ""  # of dos; empty: an older version did not record it
 
 
 class FleetStopped(Fact, frozen=True, kw_only=True):
@@ -98,11 +102,14 @@ class RunMinted(Fact, frozen=True, kw_only=True):
 
 
 class RunBegun(Fact, frozen=True, kw_only=True):
+    """Recorded by a worker once it holds its lane, before it looks at the backlog."""
+
     kind = "run_begun"
     run_id: str
     lane: str
     host: str
     start_sha: str
+    version: str = ""  # of dos; empty: an older version did not record it
 
 
 class UnitClaimed(Fact, frozen=True, kw_only=True):

@@ -80,6 +80,7 @@ class Watch:
         self._held: dict[
             str, str
         ] = {}  # run -> the question about its host that was open when it began
+        self._after_upgrade: Counter[str] = Counter()  # run -> agents that it started
 
     def look(self) -> None:
         """At everything that was written since the last look."""
@@ -359,7 +360,20 @@ class Watch:
         )
         return next((each.id for each in mine), "")
 
+    def _check_version(self, event: Event, fact: fleet.AgentStarted) -> None:
+        """One agent may have been on its way when the other version was started."""
+        lease = next((each for each in self.site.live() if each.run_id == fact.run_id), None)
+        if lease is None or not self.site.fleet.orders(lease).superseded_by:
+            return
+        self._after_upgrade[fact.run_id] += 1
+        if self._after_upgrade[fact.run_id] > 1:
+            raise Broken(
+                invariants.UPGRADE,
+                f"event {event.pos}: {fact.run_id} goes on beside a newer version",
+            )
+
     def _agent_started(self, event: Event, fact: fleet.AgentStarted) -> None:
+        self._check_version(event, fact)
         held = self._held.get(fact.run_id)
         if held and held in self.site.decisions.open:
             raise Broken(

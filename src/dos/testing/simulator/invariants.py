@@ -31,6 +31,7 @@ OVERDRAWN = "shared-budget-not-overdrawn"
 HOLDS = "who-holds-goes-on"
 BASELINE = "no-agent-on-a-red-target"
 TURNS = "landings-take-turns"
+UPGRADE = "older-workers-drain"
 
 INVARIANTS = {
     POSITIONS: "Positions strictly grow, versions have no gap, and whoever follows the journal sees each event once.",
@@ -65,6 +66,7 @@ INVARIANTS = {
     BASELINE: "No worker is started on a host whose tests fail without any work, and none that comes by itself starts"
     " an agent there, unless a person said to start all the same.",
     TURNS: "Where nobody sleeps or is cut off, nothing lands while work that was proven before it is still to land.",
+    UPGRADE: "Once a supervisor of another version was started on its host, a run starts at most one more agent.",
     BUDGET: "No class of lanes holds more leases than its budget.",
 }
 

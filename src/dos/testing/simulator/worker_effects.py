@@ -230,6 +230,7 @@ class WorkerPerformers:
         return structs.replace(
             found,
             drain_requested=orders.drain,
+            superseded_by=orders.superseded_by,
             halted=orders.halted,
             paused=orders.paused,
             incidents=view.incidents,

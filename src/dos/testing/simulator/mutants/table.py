@@ -38,6 +38,7 @@ PLANTED = {
     "word-after-the-last": Bug(worker.word_after_the_last, invariants.STOPPED),
     "untyped-stop": Bug(worker.untyped_stop, invariants.TYPED),
     "open-question-passed": Bug(worker.open_question_passed, invariants.BASELINE),
+    "another-version-ignored": Bug(worker.another_version_ignored, invariants.UPGRADE),
     "turn-taken": Bug(worker.turn_taken, invariants.TURNS),
     "deaf": Bug(worker.deaf, invariants.LIVENESS),
     "decided-by-another-state": Bug(worker.decided_by_another_state, invariants.REPLAY),

@@ -177,6 +177,16 @@ def deaf(simulation: "Simulation", patches: Patches) -> None:
     simulation.workers.park = park  # type: ignore[method-assign]
 
 
+def another_version_ignored(simulation: "Simulation", patches: Patches) -> None:
+    """A worker goes on although a newer version was started on its host."""
+    survey = simulation.workers.survey
+
+    def surveyed(process: Process, effect: effects.SurveyBacklog) -> effects.Backlog:
+        return structs.replace(survey(process, effect), superseded_by="")
+
+    simulation.workers.survey = surveyed  # type: ignore[method-assign]
+
+
 def decided_by_another_state(simulation: "Simulation", patches: Patches) -> None:
     """It is decided by another state than the one that is written down."""
 

@@ -85,7 +85,10 @@ ASKING = (
     DEADLY_UNIT, PLAN_EDITED, SETTINGS_EDITED,
 )  # fmt: skip
 
-FAULTS = (*STEPS, *MOMENTS, *SETTINGS, *AGENTS, *TARGETS, *ASKING)
+# Not drawn: before every third start of a supervisor.
+UPGRADE = "dos upgraded before a start"
+
+FAULTS = (*STEPS, *MOMENTS, *SETTINGS, *AGENTS, *TARGETS, *ASKING, UPGRADE)
 
 # What the fleet has to say no to, or be told no about, if it is tested at all.
 LEASE_HELD = "lane refused: held"

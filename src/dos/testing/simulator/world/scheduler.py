@@ -72,6 +72,7 @@ class Host(Struct):
     wrong_by_ms: int = 0  # its wall clock
     away_until: int = 0  # the store and the repository cannot be reached from it
     supervisor: "Process | None" = None
+    version: int = 0  # of dos, as it is installed there now
 
 
 class Process:

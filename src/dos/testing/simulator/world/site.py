@@ -30,7 +30,7 @@ from dos.limits.state.quota import Quota
 from dos.limits.state.spend import Spend
 from dos.loop.types import LoopState
 from dos.questions.state import Decisions
-from dos.testing.simulator.world import workspace
+from dos.testing.simulator.world import faults, workspace
 from dos.testing.simulator.world.branch_view import BranchView
 from dos.testing.simulator.world.clock import VirtualClock
 from dos.testing.simulator.world.faults import Swarm
@@ -142,6 +142,7 @@ class Site:
         self.fleet_performers: Performers = {}
         self._views: dict[int, BranchView] = {}  # by process
         self._by_run: dict[str, Process] = {}
+        self._supervisors = 0  # that were started
         self._pid = 100
 
     def _add_unit(self, lane: str) -> None:
@@ -185,6 +186,7 @@ class Site:
     def start_supervisor(self, host: Host, *, by_person: bool = True) -> Process:
         """By a person, who approves what is on disk; or by the system."""
         process = self._process(host, streams.supervisor(host.name), "")
+        self._upgrade(host)
         supervisor = Supervisor(
             host=HOST_NAME,
             system=host.name,
@@ -192,6 +194,7 @@ class Site:
             target=self.setting.target,
             tick_seconds=self.setting.tick_seconds,
             until_idle=True,
+            version=str(host.version),
         )
         process.generator = (
             self._supervise(process, supervisor)
@@ -202,6 +205,13 @@ class Site:
         host.supervisor = process
         self.machine.after(self.random.randint(50, 3_000), self.machine.begin, process)
         return process
+
+    def _upgrade(self, host: Host) -> None:
+        """Install another version before every third start of a supervisor, wherever that is."""
+        self._supervisors += 1
+        if self._supervisors % 3 == 0:
+            host.version += 1
+            self.machine.counts[faults.UPGRADE] += 1
 
     def _supervise(self, process: Process, supervisor: Supervisor) -> Steps[Ending]:
         while process.host.away_until > self.machine.now:
@@ -229,7 +239,13 @@ class Site:
             self.fleet, self.live(), process.lane, lambda lease: self.is_gone(lease, process.host)
         )
         state = start_state.after(self.store.load(streams.run(dead)), first) if dead else first
-        return (yield from Worker(lane=process.lane, run_id=process.run_id, state=state).work())
+        worker = Worker(
+            lane=process.lane,
+            run_id=process.run_id,
+            state=state,
+            version=str(process.host.version),
+        )
+        return (yield from worker.work())
 
     def _process(self, host: Host, lane: str, run_id: str) -> Process:
         self._pid += 1
