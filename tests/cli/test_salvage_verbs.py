@@ -90,7 +90,7 @@ def test_the_list_says_of_each_what_is_known_the_newest_first(dos, saved):
 
 def test_the_list_can_be_of_one_lane_and_short(dos, saved):
     assert dos("salvage", "list", "--lane", "API", "--json").json["count"] == 2
-    assert dos("salvage", "list", "--lane", "docs").out == "nothing is saved of lane 'docs'\n"
+    assert dos("salvage", "list", "--lane", "docs").out == "no saved work of lane 'docs'\n"
     answer = dos("salvage", "list", "--limit", "1")
     assert "and 2 older" in answer.out and len(answer.out.splitlines()) == 3
     assert dos("salvage", "list", "--limit", "-1").code == 2
