@@ -4,18 +4,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dos import backoff
-from dos.backoff import Backoff
+from dos import times
 from dos.errors import StoreUnreachable
 from dos.fleet.io import drive
 from dos.git import repository
+from dos.times import Backoff
 
 seconds = st.floats(min_value=1e-6, max_value=1e6)
 
 
 @given(seconds, seconds, st.floats(min_value=1.1, max_value=10), st.integers(min_value=1))
 def test_waits_grow_by_the_factor_up_to_the_cap_and_stay_there(first, cap, factor, failures):
-    made = backoff.exponential_backoff(first, cap=cap, factor=factor)
+    made = times.exponential_backoff(first, cap=cap, factor=factor)
     assert made.delays[0] == min(first, cap) and made.delays[-1] == cap
     assert all(after == min(before * factor, cap) for before, after in pairwise(made.delays))
     assert made.delay(failures) <= made.delay(failures + 1) <= cap
@@ -29,7 +29,7 @@ def test_the_first_try_is_made_at_once_and_the_last_wait_is_for_all_that_follow(
 
 
 def test_nothing_doubled_stays_nothing():
-    assert backoff.exponential_backoff(0, cap=60).delay(5) == 0
+    assert times.exponential_backoff(0, cap=60).delay(5) == 0
 
 
 def test_git_s_waits_are_as_many_as_its_tries():

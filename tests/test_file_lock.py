@@ -4,8 +4,8 @@ import os
 
 import pytest
 
-from dos.backoff import Backoff
 from dos.machine import filesystem
+from dos.times import Backoff
 
 
 @pytest.fixture

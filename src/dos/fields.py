@@ -9,8 +9,8 @@ from typing import Annotated, Any, Self
 from msgspec import Meta, Struct, json, structs
 
 from dos import regions
-from dos import text as names
 from dos.errors import NameInvalid, RegionInvalid
+from dos.text import comparison_key, quote, validated_name
 
 Key = tuple[str | int, ...]  # ("lanes", "trees", "api", 0)
 
@@ -44,12 +44,12 @@ class BadValue(ValueError):
 
 def check_name(name: str, key: Key, what: str) -> None:
     try:
-        names.validated_name(name, what, longest=LONGEST_LANE_NAME)
+        validated_name(name, what, longest=LONGEST_LANE_NAME)
     except NameInvalid as error:
         raise BadValue(key, error.message, error.hint) from error
     if name != name.strip():
         raise BadValue(
-            key, f"the {what} {names.quote(name)} has spaces around it", f'Write "{name.strip()}".'
+            key, f"the {what} {quote(name)} has spaces around it", f'Write "{name.strip()}".'
         )
 
 
@@ -57,11 +57,11 @@ def check_one_spelling(spelled: Iterable[tuple[str, Key]], what: str) -> None:
     """Two names that differ only by case are one lane to git on half of all machines."""
     seen: dict[str, str] = {}
     for name, key in spelled:
-        first = seen.setdefault(names.comparison_key(name), name)
+        first = seen.setdefault(comparison_key(name), name)
         if first != name:
             raise BadValue(
                 key,
-                f"the {what}s {names.quote(first)} and {names.quote(name)} differ only by case",
+                f"the {what}s {quote(first)} and {quote(name)} differ only by case",
                 "Use one spelling, or two names that differ in more than case.",
             )
 

@@ -9,8 +9,8 @@ from dos.errors import BadInput
 from dos.git.repository import Writer
 from dos.journal import fold
 from dos.questions import state
+from dos.questions.documents import REMOVED
 from dos.questions.state import Decisions
-from dos.questions.texts import REMOVED
 from dos.units.io import sources
 from dos.workspace import find
 from dos.world import open_journal

@@ -22,8 +22,8 @@ from dos.journal import fold, streams
 from dos.machine import process
 from dos.machine.process import Identity
 from dos.questions import state
+from dos.questions.documents import SettingsChanged
 from dos.questions.state import Decisions
-from dos.questions.texts import SettingsChanged
 from dos.workspace import find
 from dos.world import World, open_journal
 

@@ -12,8 +12,8 @@ from commanding import command, git
 from troubles import finding, kinds, with_damaged_journal, with_stale_worktree
 
 from dos import workspace
-from dos.doctor import repair as mending
-from dos.doctor.subjects import leases
+from dos.doctor import examine
+from dos.doctor.subjects import processes
 from dos.doctor.subjects import processes as processes_health
 from dos.journal.events.fleet import SpawnIntended, WorkerSpawned
 from dos.journal.store import Store
@@ -94,9 +94,9 @@ def test_a_lease_that_beat_since_it_was_looked_at_is_left_alone(healthy, monkeyp
     with open_journal(workspace.find(healthy), "") as journal:
         lease = taken(journal, dead_process())
         journal.renew([lease.fence])
-        monkeypatch.setattr(leases, "dead_leases", lambda world: [lease])
+        monkeypatch.setattr(processes, "dead_leases", lambda world: [lease])
         with World(healthy) as world:
-            (repair,) = mending.repair(world, lambda: journal, dry_run=False)
+            (repair,) = examine.repair(world, lambda: journal, dry_run=False)
     assert repair.done is False and "alive" in repair.why_not
     assert live_lanes(healthy) == ["api"]
 

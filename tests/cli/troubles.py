@@ -11,7 +11,7 @@ import pytest
 from commanding import git
 
 from dos import workspace
-from dos.doctor.subjects import clock, disk, store
+from dos.doctor.subjects import machine, store
 from dos.lease import Request
 from dos.machine import filesystem, process
 from dos.machine.filesystem import Room
@@ -260,7 +260,7 @@ def lease(place, lane, *, is_lock, host="elsewhere", ttl_ms=1, **more):
 def with_large_journal(place, monkeypatch, tmp_path):
     with open_journal(workspace.find(place), "") as journal:
         journal.append("s", "k", {})
-    monkeypatch.setattr(disk, "LARGE_JOURNAL_BYTES", 1)
+    monkeypatch.setattr(machine, "LARGE_JOURNAL_BYTES", 1)
 
 
 def with_silent_agent(place, monkeypatch, tmp_path):
@@ -329,7 +329,7 @@ def with_event_from_the_future(place, monkeypatch, tmp_path):
     an_hour_ago = (
         time.time_ns() - 3_600 * 10**9
     )  # it stands still: what is said must be the same twice
-    monkeypatch.setattr(clock.time, "time_ns", lambda: an_hour_ago)
+    monkeypatch.setattr(machine.time, "time_ns", lambda: an_hour_ago)
 
 
 def on_a_network(place, monkeypatch, tmp_path):

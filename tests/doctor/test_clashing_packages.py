@@ -12,7 +12,7 @@ import pytest
 from patience import PATIENCE
 
 from dos.config.lint import Severity
-from dos.doctor.subjects import packages
+from dos.doctor.subjects import machine
 from dos.world import World
 
 
@@ -29,14 +29,14 @@ def installed(folder: Path, name: str, files: str, scripts: str = "") -> None:
 def test_ours_alone_is_no_clash(tmp_path, monkeypatch):
     installed(tmp_path, "dosage", "dosage/__init__.py,,\ndos.txt,,\n", "dosage = dosage:main")
     monkeypatch.syspath_prepend(tmp_path)
-    assert packages.examine_packages(World(tmp_path)) == []
+    assert machine.examine_packages(World(tmp_path)) == []
 
 
 def test_a_package_with_our_import_name_or_our_command_is_an_error(tmp_path, monkeypatch):
     installed(tmp_path, "dos-kernel", "dos/__init__.py,,\ndos/cli.py,,\n")
     installed(tmp_path, "another_dos", "another/__init__.py,,\n", "dos = another:main")
     monkeypatch.syspath_prepend(tmp_path)
-    (found,) = packages.examine_packages(World(tmp_path))
+    (found,) = machine.examine_packages(World(tmp_path))
     assert (found.kind, found.severity) == ("PACKAGES_CLASH", Severity.ERROR)
     assert found.what.startswith("another-dos, dos-kernel is installed beside dispatch-os")
     assert "pip uninstall --yes another-dos dos-kernel && " in found.fix
@@ -86,8 +86,8 @@ def test_what_is_printed_removes_the_other_package_and_brings_ours_back(tmp_path
     typed(f"{python} -m pip install dispatch-os dos-kernel")
     monkeypatch.syspath_prepend(site)
     monkeypatch.setattr(sys, "executable", str(python))
-    (found,) = packages.examine_packages(World(tmp_path))
+    (found,) = machine.examine_packages(World(tmp_path))
     typed(found.fix)
-    assert packages.examine_packages(World(tmp_path)) == []
+    assert machine.examine_packages(World(tmp_path)) == []
     assert (site / "dos" / "__init__.py").read_text() == "ours = True\n"
     assert (tmp_path / "env" / "bin" / "dos").is_file()

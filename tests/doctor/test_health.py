@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from patience import PATIENCE
 
 from dos.config.toml_text import mask_password, strip_password
-from dos.doctor.subjects import at_once, clock, disk, store
-from dos.doctor.subjects.lanes import TrackedFiles
+from dos.doctor.subjects import finding, machine, store
+from dos.doctor.subjects.configuration import TrackedFiles
 from dos.errors import GitFailed
 from dos.globs import matches, path_key
 from dos.journal.store import DurabilityNote, Entry, Store
@@ -28,23 +28,25 @@ from dos.world import World, open_journal
     ],
 )
 def test_how_much_room_is_enough(room, expected, tmp_path):
-    assert [(found.kind, found.severity) for found in disk.judge_disk(room, tmp_path)] == expected
+    assert [
+        (found.kind, found.severity) for found in machine.judge_disk(room, tmp_path)
+    ] == expected
 
 
 def test_a_large_journal_is_one_that_holds_much_and_not_one_that_held_much(tmp_path, monkeypatch):
-    monkeypatch.setattr(disk, "LARGE_JOURNAL_BYTES", 300_000)
+    monkeypatch.setattr(machine, "LARGE_JOURNAL_BYTES", 300_000)
     with World(tmp_path) as world, open_journal(world.workspace, "") as journal:
         journal.append_all(
             [Entry(stream="s", kind="k", body={"text": "x" * 1000}) for _ in range(500)]
         )
         assert [
-            found.kind for found in disk.examine_disk(world) if found.kind.startswith("JOURNAL")
+            found.kind for found in machine.examine_disk(world) if found.kind.startswith("JOURNAL")
         ] == ["JOURNAL_LARGE"]
         with journal.backend.write() as tx:
             tx.delete(range(1, 490))
-        assert disk.stored_bytes(store.journal_path(world)) > 300_000
+        assert store.stored_bytes(store.journal_path(world)) > 300_000
         assert not [
-            found.kind for found in disk.examine_disk(world) if found.kind.startswith("JOURNAL")
+            found.kind for found in machine.examine_disk(world) if found.kind.startswith("JOURNAL")
         ]
 
 
@@ -61,7 +63,7 @@ def test_a_large_journal_is_one_that_holds_much_and_not_one_that_held_much(tmp_p
     ],
 )
 def test_what_the_clock_may_say(now_ms, newest_ms, expected):
-    assert [found.kind for found in clock.judge_clock(now_ms, newest_ms)] == expected
+    assert [found.kind for found in machine.judge_clock(now_ms, newest_ms)] == expected
 
 
 @pytest.mark.parametrize(
@@ -111,7 +113,7 @@ def test_a_lane_covers_what_its_globs_match_however_the_files_are_ordered(paths,
 
 def test_questions_are_put_at_once_and_the_first_failure_is_told():
     both = Barrier(2)  # neither gets past it alone
-    assert at_once.run_concurrently(
+    assert finding.run_concurrently(
         [lambda: both.wait(PATIENCE) * 0 + 1, lambda: both.wait(PATIENCE) * 0 + 2]
     ) == [1, 2]
 
@@ -119,7 +121,7 @@ def test_questions_are_put_at_once_and_the_first_failure_is_told():
         raise GitFailed("no")
 
     with pytest.raises(GitFailed, match="no"):
-        at_once.run_concurrently([lambda: 1, fails])
+        finding.run_concurrently([lambda: 1, fails])
 
 
 @pytest.mark.parametrize(

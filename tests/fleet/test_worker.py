@@ -8,7 +8,6 @@ from msgspec import json
 from sample_repository import Repository, commit, write
 
 from dos.backlog.io import survey
-from dos.backoff import Backoff
 from dos.errors import StoreUnreachable
 from dos.fleet import effects
 from dos.fleet.io.drive import drive
@@ -18,6 +17,7 @@ from dos.journal.events import fleet as events
 from dos.loop.types import StopReason, WorkerStop
 from dos.questions import state
 from dos.questions.state import Decisions
+from dos.times import Backoff
 from dos.world import World
 
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from worked_repository import MINUTE, Repository
 
 from dos import globs, regions, workspace
-from dos.doctor.subjects.lanes import TrackedFiles
+from dos.doctor.subjects.configuration import TrackedFiles
 from dos.git.repository import Writer
 from dos.landing import measure, shared_tree
 from dos.lanes import scope

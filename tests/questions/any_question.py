@@ -5,13 +5,12 @@ from hypothesis import strategies as st
 from dos.limits.accounts import Day, Iteration, LaneDay, RunAccount
 from dos.limits.budget import Measure, Row, Standing
 from dos.limits.quota import LONGEST_WEEKLY_WAIT_MS, Key, Limit
-from dos.questions.added import Added
-from dos.questions.catalog import UnknownQuestion
+from dos.questions.catalog import Added, UnknownQuestion
+from dos.questions.documents import REMOVED, PlanChanged, SettingsChanged
 from dos.questions.lanes import FailedUnit, LaneFailed, LaneStopped, UnitsFailed
 from dos.questions.question import Record
 from dos.questions.resources import BaselineFailed, BudgetSpent, LimitDoubted, LimitReached
 from dos.questions.runs import HaltProposed, RunStopped, Spinning
-from dos.questions.texts import REMOVED, PlanChanged, SettingsChanged
 from dos.questions.units import Incident, LandingBlocked, LandingConflict, UnitHeld, UnitUndone
 from dos.verify.baseline import CheckResult
 

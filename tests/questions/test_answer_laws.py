@@ -14,11 +14,18 @@ from dos.journal.backends.memory import MemoryBackend
 from dos.journal.events import limits
 from dos.journal.events.fleet import UnitAttempted
 from dos.journal.store import Store
-from dos.questions import answer as answering
-from dos.questions import state as decisions
 from dos.questions import subject
+from dos.questions.answer import answer, find_question
 from dos.questions.question import ClearLane, ClearUnit, HaltRun, LiftLimit
-from dos.questions.state import AnsweredQuestion, Decisions, OpenQuestion
+from dos.questions.state import (
+    AnsweredQuestion,
+    Decisions,
+    OpenQuestion,
+    answer_entries,
+    raise_entry,
+    raised_event,
+    waiting_subjects,
+)
 
 BY = "ann"
 every_class = pytest.mark.parametrize("kind", BY_CLASS, ids=lambda kind: kind.__name__)
@@ -27,7 +34,7 @@ every_class = pytest.mark.parametrize("kind", BY_CLASS, ids=lambda kind: kind.__
 def opened(*asked):
     store = Store(MemoryBackend(), actor="fleet")
     for question in asked:
-        store.append_all([decisions.raise_entry(question)])
+        store.append_all([raise_entry(question)])
     return store
 
 
@@ -63,11 +70,11 @@ def test_an_answer_closes_the_question_and_releases_what_waited_for_no_other(kin
     other = data.draw(questions)
     assume(other.id != question.id)
     store = opened(question, other)
-    done = answering.answer(store, answering.find_question(store, question.id), choice.name, by=BY)
+    done = answer(store, find_question(store, question.id), choice.name, by=BY)
     left = state(store)
     assert done.ours and done.answered.taken == choice
     assert list(left.open) == [other.id] and left.answered[question.id].question == question
-    assert decisions.waiting_subjects(left) == set(other.waits), (
+    assert waiting_subjects(left) == set(other.waits), (
         "what waited is not held by this question any more"
     )
     released = set(question.waits) - set(other.waits) if choice.releases else set()
@@ -79,18 +86,17 @@ def test_an_answer_closes_the_question_and_releases_what_waited_for_no_other(kin
 def test_an_answer_writes_the_facts_that_its_class_declares(kind, data, is_written, expired):
     """Also of a question that nobody wrote down, because its cause is in the journal or in a plan."""
     question, choice = drawn(data, kind)
-    asked = OpenQuestion(raised=decisions.raised_event(question), at_ms=1, version=int(is_written))
-    entries = decisions.answer_entries(asked, choice.name, by=BY, expired=expired)
+    asked = OpenQuestion(raised=raised_event(question), at_ms=1, version=int(is_written))
+    entries = answer_entries(asked, choice.name, by=BY, expired=expired)
     bodies = [entry.body for entry in entries if not isinstance(entry.body, limits.DecisionRaised)]
     brought = [each for each in choice.effects if not (expired and isinstance(each, ClearUnit))]
-    answer = limits.DecisionAnswered(id=question.id, choice=choice.name, by=BY, expired=expired)
-    assert bodies == [answer, *map(expected, brought)]
+    expected_answer = limits.DecisionAnswered(
+        id=question.id, choice=choice.name, by=BY, expired=expired
+    )
+    assert bodies == [expected_answer, *map(expected, brought)]
     store = opened(question) if is_written else opened()
     store.append_all(entries)
-    assert (
-        isinstance(answering.find_question(store, question.id), AnsweredQuestion)
-        and not state(store).open
-    )
+    assert isinstance(find_question(store, question.id), AnsweredQuestion) and not state(store).open
 
 
 @every_class
@@ -103,9 +109,7 @@ def test_after_a_persons_retry_no_cooldown_holds_its_units(kind, data, expired):
         store.record(streams.unit(unit), UnitAttempted(unit=unit, outcome="drained"))
     assert cooling(store, question.units) == set(question.units)
     store.append_all(
-        decisions.answer_entries(
-            answering.find_question(store, question.id), choice.name, by=BY, expired=expired
-        )
+        answer_entries(find_question(store, question.id), choice.name, by=BY, expired=expired)
     )
     cleared = set() if expired else set(choice.clears)
     assert cooling(store, question.units) == set(question.units) - cleared

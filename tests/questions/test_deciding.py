@@ -11,18 +11,28 @@ from dos.journal.backends.memory import MemoryBackend
 from dos.journal.events.limits import HaltRequested, LaneCleared, LimitHit, LimitLifted
 from dos.journal.store import Store
 from dos.limits.accounts import Day, LaneDay, RunAccount
-from dos.limits.budget import Row
-from dos.limits.budget import Standing as Told
+from dos.limits.budget import Row, Standing
 from dos.limits.quota import Key, Limit
 from dos.limits.state import quota
 from dos.limits.state.quota import Quota
 from dos.questions import answer, catalog
-from dos.questions import state as decisions
 from dos.questions.lanes import LaneFailed, LaneStopped
 from dos.questions.question import question_id
 from dos.questions.resources import BudgetSpent, limit_question
 from dos.questions.runs import Spinning
-from dos.questions.state import ANSWERED_KEPT, AnsweredQuestion, Decisions, OpenQuestion
+from dos.questions.state import (
+    ANSWERED_KEPT,
+    AnsweredQuestion,
+    Decisions,
+    OpenQuestion,
+    answer_entries,
+    consequence_facts,
+    expired_questions,
+    expiry_entries,
+    raise_entry,
+    released_by,
+    waiting_subjects,
+)
 from dos.questions.subject import Lane
 from dos.questions.units import LandingConflict, UnitUndone
 
@@ -35,7 +45,7 @@ LANE = Row(
     measure="tokens",
     spent=10,
     limit=10,
-    standing=Told(asked=1),
+    standing=Standing(asked=1),
 )
 RUN = Row(account=RunAccount(run_id="RID-1"), measure="usd", spent=10, limit=10)
 
@@ -108,16 +118,16 @@ def state(store):
 def test_asking_twice_is_asking_once():
     store = opened()
     for _ in range(3):
-        store.append_all([decisions.raise_entry(LaneFailed.ask("api", "exit 1"))])
+        store.append_all([raise_entry(LaneFailed.ask("api", "exit 1"))])
     assert list(state(store).open) == ["lane-failed-api-1"]
     assert store.last() == 1
 
 
 def test_asking_again_after_the_answer_asks_nothing():
     store = opened()
-    store.append_all([decisions.raise_entry(LaneFailed.ask("api", "exit 1"))])
+    store.append_all([raise_entry(LaneFailed.ask("api", "exit 1"))])
     answer.answer(store, answer.find_question(store, "lane-failed-api-1"), "leave", by="ann")
-    store.append_all([decisions.raise_entry(LaneFailed.ask("api", "exit 1"))])
+    store.append_all([raise_entry(LaneFailed.ask("api", "exit 1"))])
     assert state(store).open == {}
     assert state(store).knows("lane-failed-api-1")
 
@@ -129,16 +139,16 @@ def test_the_answer_lets_go_exactly_what_waited():
         LaneFailed.ask("docs", "x"),
         BudgetSpent.ask(LANE),
     ):
-        store.append_all([decisions.raise_entry(question)])
-    assert decisions.waiting_subjects(state(store)) == {Lane("api"), Lane("docs")}
-    assert decisions.released_by(state(store), "lane-failed-docs-1") == {Lane("docs")}
-    assert decisions.released_by(state(store), "lane-failed-api-1") == set(), (
+        store.append_all([raise_entry(question)])
+    assert waiting_subjects(state(store)) == {Lane("api"), Lane("docs")}
+    assert released_by(state(store), "lane-failed-docs-1") == {Lane("docs")}
+    assert released_by(state(store), "lane-failed-api-1") == set(), (
         "the lane waits for its budget too"
     )
     done = answer.answer(
         store, answer.find_question(store, "lane-failed-docs-1"), "retry", by="ann"
     )
-    assert (done.released, decisions.waiting_subjects(state(store))) == (
+    assert (done.released, waiting_subjects(state(store))) == (
         ["lane:docs"],
         {Lane("api")},
     )
@@ -147,7 +157,7 @@ def test_the_answer_lets_go_exactly_what_waited():
 @pytest.mark.parametrize(("choice", "released"), [("retry", ["lane:api"]), ("leave", [])])
 def test_only_an_answer_that_lets_it_go_on_says_so(choice, released):
     store = opened()
-    store.append_all([decisions.raise_entry(LaneFailed.ask("api", "x"))])
+    store.append_all([raise_entry(LaneFailed.ask("api", "x"))])
     assert (
         answer.answer(
             store, answer.find_question(store, "lane-failed-api-1"), choice, by="ann"
@@ -158,7 +168,7 @@ def test_only_an_answer_that_lets_it_go_on_says_so(choice, released):
 
 def test_the_second_answer_is_told_the_first_and_writes_nothing():
     store = opened()
-    store.append_all([decisions.raise_entry(LaneFailed.ask("api", "x"))])
+    store.append_all([raise_entry(LaneFailed.ask("api", "x"))])
     asked = answer.find_question(store, "lane-failed-api-1")
     first = answer.answer(store, asked, "retry", by="ann")
     written = store.last()
@@ -175,7 +185,7 @@ def test_the_second_answer_is_told_the_first_and_writes_nothing():
 
 def test_what_cannot_be_answered_says_what_can():
     store = opened()
-    store.append_all([decisions.raise_entry(LaneFailed.ask("api", "x"))])
+    store.append_all([raise_entry(LaneFailed.ask("api", "x"))])
     with pytest.raises(BadInput) as unknown:
         answer.find_question(store, "lane-failed-web-1")
     assert "lane-failed-api-1" in unknown.value.hint
@@ -190,7 +200,7 @@ def test_a_limit_that_is_put_right_is_lifted_in_the_same_transaction():
     hit = LimitHit(vendor="acme", account="work", model="large", ending="auth", found="401")
     store.record(streams.limit(quota.key_of(hit)), hit)
     (limit,) = fold.current(store, Quota)[0].limits.values()
-    store.append_all([decisions.raise_entry(limit_question(limit))])
+    store.append_all([raise_entry(limit_question(limit))])
     asked = answer.find_question(store, limit_question(limit).id)
     answer.answer(store, asked, "fixed", by="ann")
     (lifted,) = fold.current(store, Quota)[0].limits.values()
@@ -212,32 +222,32 @@ def test_a_limit_that_is_put_right_is_lifted_in_the_same_transaction():
     ],
 )
 def test_what_follows_from_an_answer(question, choice, kinds):
-    facts = decisions.consequence_facts(question, choice, by="ann")
+    facts = consequence_facts(question, choice, by="ann")
     assert [type(fact) for _, fact in facts] == kinds
 
 
 def test_when_nobody_answers_in_time_what_was_said_happens():
     store = opened()
-    store.append_all([decisions.raise_entry(Spinning.ask("RID-1", "api", "x", expires_ms=5_000))])
-    store.append_all([decisions.raise_entry(LaneFailed.ask("api", "x"))])
-    assert decisions.expired_questions(state(store), 4_999) == []
-    (over,) = decisions.expired_questions(state(store), 5_000)
-    store.append_all(decisions.expiry_entries(over))
+    store.append_all([raise_entry(Spinning.ask("RID-1", "api", "x", expires_ms=5_000))])
+    store.append_all([raise_entry(LaneFailed.ask("api", "x"))])
+    assert expired_questions(state(store), 4_999) == []
+    (over,) = expired_questions(state(store), 5_000)
+    store.append_all(expiry_entries(over))
     with pytest.raises(Conflict):
-        store.append_all(decisions.expiry_entries(over))
+        store.append_all(expiry_entries(over))
     told = state(store).answered["spinning-RID-1-1"]
     assert (told.choice, told.expired) == ("leave", True)
-    assert decisions.expired_questions(state(store), 10**15) == []
+    assert expired_questions(state(store), 10**15) == []
 
 
 def test_what_waits_until_the_fleet_is_started_again_is_over_then():
     store = opened()
-    store.append_all([decisions.raise_entry(LaneStopped.ask("api", "RID-1", "x"))])
+    store.append_all([raise_entry(LaneStopped.ask("api", "RID-1", "x"))])
     (asked,) = state(store).open.values()
-    assert decisions.expired_questions(state(store), 10**15, started_ms=asked.at_ms) == [], (
+    assert expired_questions(state(store), 10**15, started_ms=asked.at_ms) == [], (
         "it was asked after that"
     )
-    assert decisions.expired_questions(state(store), 0, started_ms=asked.at_ms + 1) == [asked]
+    assert expired_questions(state(store), 0, started_ms=asked.at_ms + 1) == [asked]
 
 
 @pytest.mark.soak
@@ -245,10 +255,10 @@ def test_what_a_person_wants_of_a_unit_is_never_forgotten():
     store = opened()
     for ordinal, choice in ((1, "retry"), (2, "drop")):
         question = LandingConflict.ask("AUTH/U1", ["red"], ordinal=ordinal)
-        store.append_all([decisions.raise_entry(question)])
+        store.append_all([raise_entry(question)])
         answer.answer(store, answer.find_question(store, question.id), choice, by="ann")
     for number in range(ANSWERED_KEPT + 5):
-        store.append_all([decisions.raise_entry(LaneFailed.ask(f"l{number}", "x"))])
+        store.append_all([raise_entry(LaneFailed.ask(f"l{number}", "x"))])
         answer.answer(
             store, answer.find_question(store, f"lane-failed-l{number}-1"), "leave", by="ann"
         )
@@ -262,7 +272,7 @@ def test_what_a_person_wants_of_a_unit_is_never_forgotten():
 def test_an_old_answer_is_forgotten_by_the_list_and_not_by_the_journal():
     store = opened()
     for number in range(ANSWERED_KEPT + 5):
-        store.append_all([decisions.raise_entry(LaneFailed.ask(f"l{number}", "x"))])
+        store.append_all([raise_entry(LaneFailed.ask(f"l{number}", "x"))])
         answer.answer(
             store, answer.find_question(store, f"lane-failed-l{number}-1"), "leave", by="ann"
         )
@@ -277,9 +287,9 @@ def test_folding_in_two_parts_is_folding_at_once(steps, cut):
         question = LaneFailed.ask(lane, "x")
         waiting = fold.fold(Decisions(), teller.happened).open.get(question.id)
         if answers and isinstance(waiting, OpenQuestion):
-            entry = decisions.answer_entries(waiting, "retry", by="ann")[0]
+            entry = answer_entries(waiting, "retry", by="ann")[0]
         else:
-            entry = decisions.raise_entry(question)
+            entry = raise_entry(question)
         teller.tell(entry.stream, entry.body, number)
     kept = fold.decode(Decisions, fold.encode(fold.fold(Decisions(), teller.happened[:cut])))
     whole = fold.fold(Decisions(), teller.happened)

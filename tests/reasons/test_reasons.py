@@ -5,14 +5,13 @@ import re
 import pytest
 
 from dos.backlog import pickable
-from dos.claims import result as outcome
+from dos.claims import result
 from dos.config.schema import MORPHOLOGY
 from dos.lease import RefusalReason
 from dos.loop.decide import needs
 from dos.loop.types import StopReason, WorkerStop
 from dos.packets.prompts import ReasonCode
-from dos.reasons import policy as declared_reasons
-from dos.reasons import table as reasons
+from dos.reasons import policy, table
 from dos.reasons.policy import built_in_tokens
 from dos.reasons.rows import CAUSE_KEYS
 from dos.reasons.table import Category, ClearsBy, Kind, Reason, Registry
@@ -26,7 +25,7 @@ OF_LANES = [
 SIDECARS = [code for code in ReasonCode if code is not ReasonCode.OK]
 RESULTS = [
     "RESULT_EMPTY",
-    *(f"RESULT_DEAD_{each}" for each in outcome.Class if each is not outcome.Class.NONE),
+    *(f"RESULT_DEAD_{each}" for each in result.Class if each is not result.Class.NONE),
 ]
 STOPS = [*StopReason, *WorkerStop]
 
@@ -49,16 +48,16 @@ STOPS = [*StopReason, *WorkerStop]
     ],
 )
 def test_every_token_that_somebody_uses_has_exactly_one_row(token, kind):
-    rows = [row for row in reasons.TABLE if row.token.upper() == token.upper()]
+    rows = [row for row in table.TABLE if row.token.upper() == token.upper()]
     assert [row.kind for row in rows] == [kind], f"{token} belongs in reasons/rows.py"
-    assert reasons.find(token) is rows[0]
+    assert table.find(token) is rows[0]
     assert rows[0].refusal == (kind is not Kind.STOP)
 
 
 def test_no_row_is_there_for_nothing():
     used = {*RefusalReason, *OF_LANES, *SIDECARS, *pickable.Answer, *CAUSE_KEYS, *RESULTS, *STOPS}
-    assert {row.token.upper() for row in reasons.TABLE} == {token.upper() for token in used}
-    assert {row.token.upper() for row in reasons.TABLE} == built_in_tokens()
+    assert {row.token.upper() for row in table.TABLE} == {token.upper() for token in used}
+    assert {row.token.upper() for row in table.TABLE} == built_in_tokens()
 
 
 NOBODY = {"iteration-cap", "complete", "drained-twice", "drain-requested", "lease-lost"}
@@ -74,7 +73,7 @@ def test_a_stop_says_who_is_needed(token):
     )
 
 
-@pytest.mark.parametrize("row", reasons.TABLE, ids=lambda row: row.token)
+@pytest.mark.parametrize("row", table.TABLE, ids=lambda row: row.token)
 def test_a_reason_says_what_it_means_and_names_only_verbs_that_exist(row):
     assert row.message.endswith(".")
     assert row.fix or row.token == "complete"
@@ -82,7 +81,7 @@ def test_a_reason_says_what_it_means_and_names_only_verbs_that_exist(row):
         assert any(words == name or words.startswith(f"{name} ") for name in VERBS), words
 
 
-@pytest.mark.parametrize("row", reasons.TABLE, ids=lambda row: row.token)
+@pytest.mark.parametrize("row", table.TABLE, ids=lambda row: row.token)
 def test_what_a_person_has_to_clear_does_not_succeed_by_trying_again(row):
     if row.kind is not Kind.STOP:
         assert row.retryable == (
@@ -93,27 +92,27 @@ def test_what_a_person_has_to_clear_does_not_succeed_by_trying_again(row):
 
 @pytest.mark.parametrize("token", ["lane_held", " LANE_HELD ", "Lane_Held"])
 def test_tokens_are_found_in_any_case(token):
-    assert reasons.find(token).token == "LANE_HELD"
+    assert table.find(token).token == "LANE_HELD"
 
 
 def test_an_unknown_token_is_not_found_and_refuses():
-    assert reasons.find("NEVER_HEARD_OF") is None
-    assert reasons.BUILT_IN.category_for("NEVER_HEARD_OF") is Category.UNCLASSIFIED
-    assert reasons.BUILT_IN.is_refusal("NEVER_HEARD_OF")
-    assert not reasons.BUILT_IN.is_refusal("drain")
-    assert reasons.BUILT_IN.category_for("lane_drained") is Category.TRUE_DRAIN
+    assert table.find("NEVER_HEARD_OF") is None
+    assert table.BUILT_IN.category_for("NEVER_HEARD_OF") is Category.UNCLASSIFIED
+    assert table.BUILT_IN.is_refusal("NEVER_HEARD_OF")
+    assert not table.BUILT_IN.is_refusal("drain")
+    assert table.BUILT_IN.category_for("lane_drained") is Category.TRUE_DRAIN
 
 
 def test_a_registry_grows_by_new_tokens_only():
-    more = reasons.BUILT_IN.extend(
+    more = table.BUILT_IN.extend(
         [Reason(token="VENDOR", category=Category.MISROUTE, message="", refusal=False)]
     )
     assert more.find("vendor").needs == "operator" and not more.is_refusal("VENDOR")
-    assert reasons.find("VENDOR") is None
+    assert table.find("VENDOR") is None
     with pytest.raises(ValueError, match="twice"):
         more.extend([Reason(token="vendor", category=Category.MISROUTE, message="")])
     with pytest.raises(ValueError, match="twice"):
-        Registry([*reasons.TABLE, reasons.TABLE[0]])
+        Registry([*table.TABLE, table.TABLE[0]])
 
 
 @pytest.mark.parametrize(
@@ -126,11 +125,9 @@ def test_a_reason_without_a_token_or_of_no_category_is_an_error(token, category)
 
 def test_what_a_workspace_declares_is_in_its_table():
     declared = {
-        "VENDOR": declared_reasons.Reason(
-            category="OPERATOR_GATE", fix="Call them.", see_also=("x",)
-        )
+        "VENDOR": policy.Reason(category="OPERATOR_GATE", fix="Call them.", see_also=("x",))
     }
-    found = declared_reasons.registry(declared).find("vendor")
+    found = policy.registry(declared).find("vendor")
     assert (found.category, found.fix, found.see_also) == (
         Category.OPERATOR_GATE,
         "Call them.",
@@ -151,24 +148,24 @@ CAUSES = [(key, remedy) for remedy, keys in REMEDIES.items() for key in keys.spl
 
 @pytest.mark.parametrize(("key", "remedy"), CAUSES)
 def test_a_blocked_cause_has_one_remedy(key, remedy):
-    found = reasons.blocked_cause(f" {key} ")
+    found = table.blocked_cause(f" {key} ")
     assert (found.key, found.self_heals_via, found.operator_action_required) == (
         key,
         remedy,
         not remedy,
     )
     assert found.label and found.fix_sketch
-    assert reasons.recurring_self_heal_for(key, 1) == remedy
+    assert table.recurring_self_heal_for(key, 1) == remedy
     unspecific = key in ("uncategorized_nonship", "gate_wedge_unspecified")
-    assert reasons.recurring_self_heal_for(key, 2) == ("/unstick" if unspecific else remedy)
+    assert table.recurring_self_heal_for(key, 2) == ("/unstick" if unspecific else remedy)
 
 
 @pytest.mark.parametrize(
     "key", ["", " ", "zzz", "SHIPPED", "LANE_HELD", "drain", "OPERATOR_DECISION"]
 )
 def test_what_is_no_blocked_cause_has_no_remedy(key):
-    assert reasons.blocked_cause(key) is None
-    assert reasons.recurring_self_heal_for(key, 5) == ""
+    assert table.blocked_cause(key) is None
+    assert table.recurring_self_heal_for(key, 5) == ""
 
 
 def test_there_are_no_other_blocked_causes():
@@ -195,9 +192,9 @@ def test_there_are_no_other_blocked_causes():
 )
 def test_an_undeclared_token_is_known_by_its_whole_words(token, found):
     rules = [(rule.substring, rule.category) for rule in MORPHOLOGY]
-    assert reasons.category_by_words(token, rules) == found
-    assert reasons.category_by_words(token, []) is None
-    assert reasons.category_by_words(token, [("_", "MISROUTE")]) is None
+    assert table.category_by_words(token, rules) == found
+    assert table.category_by_words(token, []) is None
+    assert table.category_by_words(token, [("_", "MISROUTE")]) is None
 
 
 @pytest.mark.parametrize(
@@ -230,14 +227,14 @@ def test_an_undeclared_token_is_known_by_its_whole_words(token, found):
     ],
 )
 def test_an_envelope_refuses_by_its_plainest_word(envelope, tag):
-    assert reasons.envelope_is_refusal(envelope) == (tag is not None, tag)
+    assert table.envelope_is_refusal(envelope) == (tag is not None, tag)
 
 
 def test_an_envelope_may_use_the_workspaces_own_reasons():
-    known = reasons.BUILT_IN.extend(
+    known = table.BUILT_IN.extend(
         [Reason(token="NOTE", category=Category.MISROUTE, message="", refusal=False)]
     )
-    assert reasons.envelope_is_refusal({"reason_class": "note"}, known) == (False, None)
+    assert table.envelope_is_refusal({"reason_class": "note"}, known) == (False, None)
 
 
 def test_what_a_loop_decides_and_what_ends_a_worker_have_no_word_in_common():

@@ -10,12 +10,11 @@ from amounts import long
 
 from dos.errors import Internal
 from dos.fleet import effects
-from dos.questions.added import Added
-from dos.questions.catalog import AnyQuestion, UnknownQuestion
+from dos.questions.catalog import Added, AnyQuestion, UnknownQuestion
+from dos.questions.documents import PlanChanged, SettingsChanged
 from dos.questions.lanes import LaneFailed, LaneStopped, UnitsFailed
 from dos.questions.resources import BaselineFailed, BudgetSpent, LimitDoubted, LimitReached
 from dos.questions.runs import HaltProposed, RunStopped, Spinning
-from dos.questions.texts import PlanChanged, SettingsChanged
 from dos.questions.units import Incident, LandingBlocked, LandingConflict, UnitHeld, UnitUndone
 from dos.testing.simulator import invariants
 from dos.testing.simulator.batches import batch

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Meta, Struct
 from msgspec.structs import FieldInfo
 
-from dos.config.problems import Problem
+from dos.config.load import Problem
 from dos.config.schema import Config
 from dos.config.toml_text import key_text, toml_string, value_text
 from dos.fields import BadValue, Key

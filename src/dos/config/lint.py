@@ -11,10 +11,9 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from dos.config import edit
-from dos.config.edit import EditCommands
-from dos.config.load import FILE_NAME, LoadedConfig
-from dos.config.problems import Problem
+from dos.config import fix_commands
+from dos.config.fix_commands import EditCommands
+from dos.config.load import FILE_NAME, LoadedConfig, Problem
 from dos.config.schema import Config
 from dos.config.toml_text import key_text
 from dos.fields import Key
@@ -174,7 +173,7 @@ def _lanes_without_tree(
             name,
             f"lane {name!r} ({', '.join(roles)}) has no tree, so nothing can run beside it;"
             f" add {key_text((name,))} and its globs to [lanes.trees]",
-            edit.set_command(("lanes", "trees", name), [tree])
+            fix_commands.set_command(("lanes", "trees", name), [tree])
             if tree
             else editing.for_key("lanes", "trees"),
         )
@@ -188,7 +187,7 @@ def _lanes_in_two_roles(config: Config) -> Iterator[Finding]:
                 Kind.LANE_BOTH_CONCURRENT_AND_EXCLUSIVE,
                 name,
                 f"lane {name!r} is listed as concurrent and as exclusive: it cannot run beside others and alone",
-                edit.unset_command(("lanes", "exclusive"), name),
+                fix_commands.unset_command(("lanes", "exclusive"), name),
             )
 
 
@@ -201,7 +200,7 @@ def _undeclared(config: Config) -> Iterator[Finding]:
                 Kind.AUTOPICK_LANE_UNDECLARED,
                 name,
                 f"autopick names {name!r}, which is neither concurrent nor exclusive",
-                edit.unset_command(("lanes", "autopick"), name),
+                fix_commands.unset_command(("lanes", "autopick"), name),
             )
     for word, target in lanes.aliases.items():
         if comparison_key(target.strip()) not in declared:
@@ -209,7 +208,7 @@ def _undeclared(config: Config) -> Iterator[Finding]:
                 Kind.ALIAS_TARGET_UNDECLARED,
                 word,
                 f"alias {word!r} stands for {target!r}, which is neither concurrent nor exclusive",
-                edit.unset_command(("lanes", "aliases", word)),
+                fix_commands.unset_command(("lanes", "aliases", word)),
             )
 
 
@@ -253,7 +252,10 @@ def _unread(written: Iterable[Key]) -> Iterator[Finding]:
         name = key_text(key)
         detail = f"{name} is set, and nothing in this version of dos reads it: it decides nothing"
         yield _finding(
-            Kind.POLICY_UNREAD, name, detail, edit.unset_command([str(part) for part in key])
+            Kind.POLICY_UNREAD,
+            name,
+            detail,
+            fix_commands.unset_command([str(part) for part in key]),
         )
 
 

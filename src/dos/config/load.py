@@ -10,10 +10,24 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from dos.config.problems import Problem
 from dos.config.schema import Config
 from dos.errors import ConfigInvalid
 from dos.fields import Key
+
+
+class Problem(Struct, frozen=True, kw_only=True):
+    """One thing that is wrong with the file."""
+
+    key: Key = ()
+    message: str
+    hint: str = ""
+    path: str = ""
+    line: int | None = None
+
+    def __str__(self) -> str:
+        place = self.path if self.line is None else f"{self.path}:{self.line}"
+        return f"{place}: {self.message}" if place else self.message
+
 
 FILE_NAME = "dos.toml"
 LARGEST_BYTES = 1_000_000

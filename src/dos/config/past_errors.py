@@ -10,8 +10,7 @@ from pathlib import Path
 import msgspec
 from msgspec import structs
 
-from dos.config.load import LoadedConfig, read_text
-from dos.config.problems import Problem
+from dos.config.load import LoadedConfig, Problem, read_text
 from dos.config.schema import Config, Store
 from dos.errors import ConfigInvalid
 from dos.journal.backends.open import embedded_path

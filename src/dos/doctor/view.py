@@ -1,8 +1,8 @@
 """The doctor's report: what this workspace is, and what would go wrong; as one document and as text."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Protocol, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from msgspec import Struct, to_builtins
 
@@ -10,35 +10,9 @@ from dos.config.lint import Severity
 from dos.config.schema import Config
 from dos.doctor.facts import Facts
 from dos.doctor.subjects.configuration import OVERLAP_POLICIES
-from dos.doctor.subjects.disk import format_bytes
-from dos.doctor.subjects.finding import Finding
+from dos.doctor.subjects.finding import Finding, first_of_each_kind
+from dos.doctor.subjects.machine import format_bytes
 from dos.text import join_some, last_output_lines, plural
-
-MOST_OF_A_KIND = 20
-
-
-class HasKind(Protocol):
-    @property
-    def kind(self) -> str: ...
-
-
-AnyFinding = TypeVar("AnyFinding", bound=HasKind)
-
-
-def first_of_each_kind(findings: Sequence[AnyFinding]) -> Iterator[tuple[AnyFinding, str]]:
-    """Those that are shown, each with what has to be said after it: nothing, or how many are left out."""
-    all_of = Counter(finding.kind for finding in findings)
-    seen: Counter[str] = Counter()
-    for finding in findings:
-        seen[finding.kind] += 1
-        more = all_of[finding.kind] - MOST_OF_A_KIND
-        if seen[finding.kind] <= MOST_OF_A_KIND:
-            is_last = seen[finding.kind] == MOST_OF_A_KIND and more > 0
-            yield (
-                finding,
-                f"and {more:,} more of {finding.kind}; --json lists them all" if is_last else "",
-            )
-
 
 MARKS = {Severity.ERROR: "✗", Severity.WARN: "!", Severity.INFO: "i"}
 ASCII_MARKS = {Severity.ERROR: "x", Severity.WARN: "!", Severity.INFO: "i"}

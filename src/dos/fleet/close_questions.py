@@ -6,8 +6,8 @@ from dos.fleet.observation import Seen
 from dos.fleet.state import held_units
 from dos.limits import quota
 from dos.questions import state
-from dos.questions.added import Added
-from dos.questions.catalog import UnknownQuestion
+from dos.questions.catalog import Added, UnknownQuestion
+from dos.questions.documents import PlanChanged, SettingsChanged
 from dos.questions.lanes import LaneFailed, LaneStopped, UnitsFailed
 from dos.questions.resources import (
     BaselineFailed,
@@ -18,7 +18,6 @@ from dos.questions.resources import (
 )
 from dos.questions.runs import HaltProposed, RunStopped, Spinning
 from dos.questions.state import OpenQuestion, PendingClose
-from dos.questions.texts import PlanChanged, SettingsChanged
 from dos.questions.units import Incident, LandingBlocked, LandingConflict, UnitHeld, UnitUndone
 
 # Closed with what has happened, as if a person had said it; of the others it is written that they expired, and why.

@@ -5,7 +5,7 @@ from functools import cached_property
 
 from msgspec import Struct
 
-from dos import backoff
+from dos import times
 from dos.backlog import cooldown, pickable
 from dos.baseline import gate
 from dos.config.schema import Config
@@ -188,7 +188,7 @@ class Seen(Struct, frozen=True, kw_only=True, dict=True):
         policy = self.config.supervise
         # Never so long that the deaths that are allowed would not fit into the period.
         longest_ms = policy.restart_period_seconds * 1000 / (2 * self._most_deaths)
-        pauses = backoff.exponential_backoff(policy.restart_backoff_seconds * 1000, cap=longest_ms)
+        pauses = times.exponential_backoff(policy.restart_backoff_seconds * 1000, cap=longest_ms)
         return self.starts(lane).at_ms + int(pauses.delay(len(recent)))
 
     def _recent_deaths(self, lane: str) -> list[int]:

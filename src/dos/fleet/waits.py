@@ -17,9 +17,9 @@ from dos.fleet.state.held_units import Hold
 from dos.loop import tokens
 from dos.questions import subject
 from dos.questions.catalog import AnyQuestion
+from dos.questions.documents import PlanChanged
 from dos.questions.resources import BaselineFailed
 from dos.questions.state import AnsweredQuestion, OpenQuestion
-from dos.questions.texts import PlanChanged
 from dos.text import comparison_key, plural
 from dos.times import utc_datetime
 from dos.units.portfolio import soak_end

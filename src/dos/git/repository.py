@@ -14,10 +14,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dos.backoff import Backoff
 from dos.errors import GitFailed, GitUnanswered, MalformedObject, NotARepository
 from dos.git import exit_codes
 from dos.git.exit_codes import Reads, without_settings
+from dos.times import Backoff
 from dos.unknown import Unknown
 
 # A caller inside a hook exports its own GIT_DIR and index: they are not ours.

@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 
 from msgspec import structs
 
-from dos import backoff
+from dos import times
 from dos.errors import Fenced, GitFailed, GitUnanswered
 from dos.fleet.effects import NotLanded, Worktree
 from dos.git import commits
@@ -25,7 +25,7 @@ from dos.units.unit import Landing
 
 REBASE_TRIES = 3  # of one that died on its way
 INDEX_SECONDS = 15.0  # for whoever else is at the index of a work tree
-_INDEX_PAUSES = backoff.exponential_backoff(0.02, cap=0.5)  # in seconds
+_INDEX_PAUSES = times.exponential_backoff(0.02, cap=0.5)  # in seconds
 UNFINISHED = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply")
 _PLAIN_WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 # Whatever the user has configured: no branch of others comes along, no commit is melted into another, none is resolved

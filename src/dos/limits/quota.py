@@ -9,10 +9,9 @@ from msgspec import Struct
 from dos.agents import logins
 from dos.agents.adapter import LIMITS, PERSONAL, AgentOutcome, Ending, Scope
 from dos.agents.logins import Credentials
-from dos.backoff import Backoff
 from dos.limits.policy import Quota
 from dos.reasons.table import Needs
-from dos.times import utc_stamp
+from dos.times import Backoff, utc_stamp
 
 # That the program came as far as any of these shows that its provider answered.
 ANSWERED = frozenset(

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from dos.backoff import Backoff
+from dos.times import Backoff
 
 # SQLite shares memory between its processes, and locks files: two hosts that mount one directory share neither.
 _NETWORK = frozenset({

@@ -1,20 +1,54 @@
 """All questions: how each is written to the journal, and read from it again."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
-from typing import Any
+from hashlib import sha256
+from typing import Any, ClassVar, Self
 
 from msgspec import ValidationError, convert, structs
 
+from dos.choices import ChoiceName
 from dos.questions import subject
-from dos.questions.added import Added
+from dos.questions.documents import PlanChanged, SettingsChanged
 from dos.questions.lanes import LaneFailed, LaneStopped, UnitsFailed
-from dos.questions.question import Choice, Question, Record
+from dos.questions.question import Choice, Question, Record, question_id
 from dos.questions.resources import BaselineFailed, BudgetSpent, LimitDoubted, LimitReached
 from dos.questions.runs import HaltProposed, RunStopped, Spinning
 from dos.questions.subject import Subject
-from dos.questions.texts import PlanChanged, SettingsChanged
 from dos.questions.units import Incident, LandingBlocked, LandingConflict, UnitHeld, UnitUndone
+
+
+class Added(Question, frozen=True, kw_only=True):
+    """Nothing waits for the answer. The same text is one row until it is answered."""
+
+    about: ClassVar[str] = "added"
+    detail_keys: ClassVar[tuple[str, ...]] = ("kind", "lane", "command")
+    kind: str
+    command: str = ""
+
+    @classmethod
+    def ask(
+        cls, kind: str, lane: str, text: str, command: str, *, answered: Collection[str]
+    ) -> Self:
+        """`answered` are the ids of the questions that were answered."""
+        subject = f"{lane}-{sha256(text.encode()).hexdigest()[:8]}"
+        ordinal = 1
+        while question_id(kind.lower(), subject, ordinal) in answered:
+            ordinal += 1
+        return cls(
+            id=question_id(kind.lower(), subject, ordinal),
+            text=text,
+            kind=kind.upper(),
+            lane=lane,
+            command=command,
+        )
+
+    @property
+    def choices(self) -> tuple[Choice, ...]:
+        return (
+            Choice(name=ChoiceName.DONE, meaning="it is dealt with"),
+            Choice(name=ChoiceName.DISMISS, meaning="it needs nobody"),
+        )
 
 
 class UnknownQuestion(Question, frozen=True, kw_only=True):

@@ -12,13 +12,12 @@ from dos.limits import accounts, quota
 from dos.limits.accounts import Account, Day, Iteration, LaneDay, RunAccount
 from dos.limits.budget import Measure, Row
 from dos.limits.quota import Key
-from dos.limits.quota import Limit as ProviderLimit
 from dos.questions import subject
 from dos.questions.question import Choice, LiftLimit, Question, Record, question_id
 from dos.questions.subject import Subject
 from dos.times import utc_stamp
-from dos.verify.baseline import BLIND_ADVICE, CheckResult
-from dos.verify.baseline import Subject as Checked
+from dos.verify import baseline
+from dos.verify.baseline import BLIND_ADVICE
 
 
 class BaselineFailed(Question, frozen=True, kw_only=True):
@@ -39,7 +38,7 @@ class BaselineFailed(Question, frozen=True, kw_only=True):
     output: tuple[str, ...] = ()
 
     @classmethod
-    def ask(cls, check: CheckResult) -> Self:
+    def ask(cls, check: baseline.CheckResult) -> Self:
         return cls(
             id=question_id(cls.about, check.host, check.ordinal),
             text=f"{check.problem}. {BLIND_ADVICE}" if check.fault == "blind" else check.problem,
@@ -56,9 +55,9 @@ class BaselineFailed(Question, frozen=True, kw_only=True):
         )
 
     @property
-    def checked_subject(self) -> Checked:
+    def checked_subject(self) -> baseline.Subject:
         """What was checked: an answer holds for this alone."""
-        return Checked(host=self.host, tree=self.tree, commands=self.commands)
+        return baseline.Subject(host=self.host, tree=self.tree, commands=self.commands)
 
     @property
     def choices(self) -> tuple[Choice, ...]:
@@ -89,7 +88,7 @@ class _LimitQuestion(Question, frozen=True, kw_only=True):
     ending: str = ""
 
     @classmethod
-    def _id(cls, found: ProviderLimit) -> str:
+    def _id(cls, found: quota.Limit) -> str:
         return question_id(cls.about, found.key.path, found.lifts + 1)
 
     @classmethod
@@ -121,7 +120,7 @@ class LimitReached(_LimitQuestion, frozen=True, kw_only=True):
     about: ClassVar[str] = "limit"
 
     @classmethod
-    def ask(cls, found: ProviderLimit) -> Self:
+    def ask(cls, found: quota.Limit) -> Self:
         login = logins.login_command(found.key.vendor) if found.ending == Ending.AUTH else ""
         clear = f"Log in with `{login}`; the fleet notices it" if login else "Is it put right?"
         # One that was hit again after it had been probed is asked about anew.
@@ -154,7 +153,7 @@ class LimitDoubted(_LimitQuestion, frozen=True, kw_only=True):
     about: ClassVar[str] = "limit_until"
 
     @classmethod
-    def ask(cls, found: ProviderLimit) -> Self:
+    def ask(cls, found: quota.Limit) -> Self:
         until = utc_stamp(quota.told_ms(found) or 0)
         claim = f"{found.key} says it is limited until {until}{_quoted(found)}"
         return cls(
@@ -175,12 +174,12 @@ class LimitDoubted(_LimitQuestion, frozen=True, kw_only=True):
         return ChoiceName.WAIT
 
 
-def limit_question(found: ProviderLimit) -> LimitReached | LimitDoubted:
+def limit_question(found: quota.Limit) -> LimitReached | LimitDoubted:
     """The question about a limit that only a person can clear."""
     return LimitDoubted.ask(found) if quota.is_doubted(found) else LimitReached.ask(found)
 
 
-def _quoted(found: ProviderLimit) -> str:
+def _quoted(found: quota.Limit) -> str:
     return f" (it said: {found.found})" if found.found else ""
 
 

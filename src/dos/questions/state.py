@@ -7,10 +7,10 @@ from typing import ClassVar, assert_never
 from msgspec import Struct, field
 
 from dos.journal import streams
+from dos.journal.events import limits
 from dos.journal.events.envelope import Event, Fact
 from dos.journal.events.fleet import RunBegun, RunStopped, UnitLanded, WorkerReaped
 from dos.journal.events.limits import (
-    Choice,
     DecisionAnswered,
     DecisionRaised,
     HaltRequested,
@@ -24,8 +24,15 @@ from dos.journal.store import Entry
 from dos.limits.quota import Key
 from dos.questions import catalog, question, runs, subject
 from dos.questions.catalog import AnyQuestion
-from dos.questions.question import Choice as Offered
-from dos.questions.question import ClearLane, ClearUnit, Consequence, HaltRun, LiftLimit, Record
+from dos.questions.question import (
+    Choice,
+    ClearLane,
+    ClearUnit,
+    Consequence,
+    HaltRun,
+    LiftLimit,
+    Record,
+)
 from dos.questions.subject import Subject
 from dos.reasons.table import Needs
 
@@ -87,7 +94,7 @@ class AnsweredQuestion(Struct, frozen=True, kw_only=True, dict=True):
         return decode_question(self.raised)
 
     @property
-    def taken(self) -> Offered | None:
+    def taken(self) -> Choice | None:
         """The choice that was taken; None: it was closed with none that was offered."""
         return self.question.choice(self.choice)
 
@@ -224,7 +231,9 @@ def raised_event(question: AnyQuestion) -> DecisionRaised:
         id=record.id,
         about=record.about,
         question=record.question,
-        choices=[Choice(name=name, meaning=meaning) for name, meaning in record.choices.items()],
+        choices=[
+            limits.Choice(name=name, meaning=meaning) for name, meaning in record.choices.items()
+        ],
         waits=record.waits,
         expires_ms=record.expires_ms,
         otherwise=record.otherwise,

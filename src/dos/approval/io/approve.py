@@ -9,7 +9,7 @@ from dos.approval.io.plans import PlanTexts
 from dos.approval.io.settings import SettingsText
 from dos.config.load import FILE_NAME, LoadedConfig, load, parse
 from dos.config.schema import Config
-from dos.doctor.subjects import uncommitted
+from dos.doctor.subjects import plans
 from dos.errors import BadInput
 from dos.git import target
 from dos.git.repository import Writer
@@ -104,7 +104,7 @@ def settings_of_service(workspace: Workspace, journal: str) -> LoadedConfig:
             raise _other_journal(workspace)
         if not PlanTexts.of_checkout(workspace, loaded.config, git, target).adopt_committed(store):
             with World(workspace.root, config=loaded.config) as world:
-                raise _nothing_approved(workspace, uncommitted.uncommitted_paths(world))
+                raise _nothing_approved(workspace, plans.uncommitted_paths(world))
     return loaded
 
 
@@ -134,7 +134,7 @@ def _committed(git: Writer) -> str | None:
 def _nothing_approved(workspace: Workspace, paths: list[str]) -> BadInput:
     verb = "is" if len(paths) == 1 else "are"
     with World(workspace.root, lenient=True) as world:
-        commit = uncommitted.commit_command(world, paths)
+        commit = plans.commit_command(world, paths)
     return BadInput(
         f"{', '.join(paths)} {verb} not committed, and no person has approved what is on disk",
         hint=f"Commit: {commit}\n  or approve what is on disk: dos service install",

@@ -12,8 +12,8 @@ from dos.git.repository import Reader
 from dos.journal.events.limits import PlansApproved
 from dos.journal.store import Store
 from dos.questions.catalog import AnyQuestion
+from dos.questions.documents import PlanChanged
 from dos.questions.state import Decisions
-from dos.questions.texts import PlanChanged
 from dos.units.io import documents as plan_documents
 from dos.units.io import sources
 from dos.units.portfolio import Portfolio

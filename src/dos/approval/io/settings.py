@@ -13,8 +13,8 @@ from dos.git.repository import Reader
 from dos.journal.events.limits import SettingsApproved
 from dos.journal.store import Store
 from dos.questions.catalog import AnyQuestion
+from dos.questions.documents import SettingsChanged
 from dos.questions.state import Decisions
-from dos.questions.texts import SettingsChanged
 from dos.unknown import Unknown
 from dos.workspace import Workspace
 

@@ -19,8 +19,8 @@ from dos.journal.events.limits import PlansApproved, SettingsApproved
 from dos.journal.events.reader import select
 from dos.journal.store import Store
 from dos.questions.catalog import AnyQuestion
+from dos.questions.documents import REMOVED, TextChanged
 from dos.questions.state import Decisions
-from dos.questions.texts import REMOVED, TextChanged
 from dos.units.io import documents
 from dos.unknown import Unknown
 

@@ -11,7 +11,6 @@ from pathlib import Path
 from msgspec import DecodeError, json, structs
 
 from dos.agents.io import orphans
-from dos.backoff import Backoff
 from dos.baseline import gate
 from dos.baseline.gate import Baselines
 from dos.config.schema import Config
@@ -26,6 +25,7 @@ from dos.machine import execute, filesystem, process
 from dos.questions.state import Decisions
 from dos.receipts.io.acceptance import AcceptanceResult
 from dos.text import plural, replace_undecodable
+from dos.times import Backoff
 from dos.verify import file_kinds
 from dos.verify.baseline import NOTHING_TO_EMPTY, CheckOutcome, Subject
 from dos.workspace import Workspace

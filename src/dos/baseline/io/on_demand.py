@@ -8,7 +8,7 @@ from functools import partial
 from dos.agents.io import orphans
 from dos.agents.io.halt_listener import HaltListener
 from dos.baseline.io.check import Baseline, Progress
-from dos.config import edit
+from dos.config import fix_commands
 from dos.config.layout.commands import infer_commands
 from dos.doctor.subjects import git, store
 from dos.doctor.subjects.finding import Finding, edit_commands, error, note, warning
@@ -94,14 +94,14 @@ def _declared(world: World, unit: Unit) -> str:
         return edit_commands(world).for_key("workers", "acceptance")
     if world.config.plans.source == "command" or not unit.document:
         return "dos config get plans.command"
-    return edit.edit_command(world.workspace.root / unit.document, unit.line or None)
+    return fix_commands.edit_command(world.workspace.root / unit.document, unit.line or None)
 
 
 def _prepared(world: World) -> str:
     """Gives a fresh tree what the test needs: by the setup that the repository's files suggest, if there is none."""
     workers, suggested = world.config.workers, infer_commands(world.workspace.root).setup
     if not workers.setup and suggested:
-        return edit.set_command(("workers", "setup"), suggested)
+        return fix_commands.set_command(("workers", "setup"), suggested)
     return edit_commands(world).for_key("workers", "setup" if workers.setup else "test")
 
 
@@ -109,11 +109,13 @@ def _given(world: World, key: str) -> str:
     if key == "test":
         suggested = infer_commands(world.workspace.root).test
         return (
-            edit.set_command(("workers", "test"), suggested)
+            fix_commands.set_command(("workers", "test"), suggested)
             if suggested
             else edit_commands(world).for_key("workers", "test")
         )
-    return edit.set_command(("workers", key), {"baseline": "auto", "isolation": "worktree"}[key])
+    return fix_commands.set_command(
+        ("workers", key), {"baseline": "auto", "isolation": "worktree"}[key]
+    )
 
 
 MARK = "doctor/"  # among the names of lanes, by which what a command leaves behind is found

@@ -13,7 +13,7 @@ from dos.cli.runs import lookup
 from dos.errors import BadInput
 from dos.journal import fold
 from dos.questions import state
-from dos.questions.added import Added
+from dos.questions.catalog import Added
 from dos.questions.state import Decisions
 from dos.text import quote, validated_name
 from dos.verbs.args import Option

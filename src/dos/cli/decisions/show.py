@@ -7,7 +7,7 @@ from msgspec import Struct, to_builtins
 from dos.approval.io import texts
 from dos.cli.decisions import open_questions
 from dos.questions import answer, view
-from dos.questions.texts import TextChanged
+from dos.questions.documents import TextChanged
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
 

@@ -28,8 +28,7 @@ from dos.backlog.io import attempts, survey
 from dos.cli.terminal import footer
 from dos.cli.terminal.footer import Terminal
 from dos.config.schema import Config
-from dos.doctor.subjects import agents
-from dos.doctor.subjects import uncommitted as committed
+from dos.doctor.subjects import agents, plans
 from dos.errors import BadInput, DosError, StoreFailed
 from dos.fleet import lane_entries
 from dos.fleet.io import startup
@@ -211,11 +210,11 @@ def _retry(words: list[str] | None, context: Context) -> None:
 def _uncommitted(context: Context) -> list[str]:
     """Said before anything starts: what is judged is not what is dispatched."""
     world = context.world
-    paths = committed.uncommitted_paths(world)
+    paths = plans.uncommitted_paths(world)
     if not paths:
         return []
-    warning = f"{committed.describe_uncommitted(world, paths)}. {committed.UNCOMMITTED_WHY}"
-    context.warn(f"warning: {warning} Commit: {committed.commit_command(world, paths)}")
+    warning = f"{plans.describe_uncommitted(world, paths)}. {plans.UNCOMMITTED_WHY}"
+    context.warn(f"warning: {warning} Commit: {plans.commit_command(world, paths)}")
     return [warning]
 
 

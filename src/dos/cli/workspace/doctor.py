@@ -54,9 +54,7 @@ def run(args: Args, context: Context) -> Reply:
     world = context.lenient_world
     repairs = None
     if args.fix:
-        from dos.doctor import repair
-
-        repairs = repair.repair(world, lambda: context.journal, dry_run=args.dry_run)
+        repairs = examine.repair(world, lambda: context.journal, dry_run=args.dry_run)
     begin = finding.cd_prefix(world)
     more: dict[str, examine.Examiner] = {}
     if args.deep:

@@ -10,8 +10,7 @@ from msgspec import Struct, structs
 
 from dos.config import lint
 from dos.config.infer import trees_by_name
-from dos.doctor.subjects.finding import cd_prefix, edit_commands
-from dos.doctor.view import first_of_each_kind
+from dos.doctor.subjects.finding import cd_prefix, edit_commands, first_of_each_kind
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
 

@@ -8,10 +8,8 @@ from shlex import quote
 
 from dos.agents import registry
 from dos.agents.adapter import Adapter
-from dos.agents.registry import VersionVerdict as Verdict
-from dos.agents.registry import judge_version
-from dos.config import edit as commands
-from dos.config import infer as surroundings
+from dos.agents.registry import VersionVerdict, judge_version
+from dos.config import fix_commands, infer
 from dos.config.explain import nearest_name
 from dos.config.toml_text import key_text
 from dos.doctor.subjects.finding import (
@@ -22,7 +20,7 @@ from dos.doctor.subjects.finding import (
     note,
     warning,
 )
-from dos.machine import commands as programs
+from dos.machine import commands
 from dos.units.io import sources
 from dos.unknown import Unknown
 from dos.world import World
@@ -44,7 +42,7 @@ _SCRIPT = (
 @lru_cache(maxsize=1)  # asking takes seconds, and the report and the findings both want to know
 def versions(world: World) -> dict[str, str | Unknown]:
     """The agent programs on the path, with what they say their versions are."""
-    return programs.versions(surroundings.agent_programs())
+    return commands.versions(infer.agent_programs())
 
 
 def examine(world: World) -> list[Finding]:
@@ -77,7 +75,7 @@ def untested_versions(world: World) -> list[Finding]:
         if not isinstance(told, str):
             continue
         verdict = judge_version(told, adapter.tested)
-        if verdict in (Verdict.NEWER, Verdict.OLDER):
+        if verdict in (VersionVerdict.NEWER, VersionVerdict.OLDER):
             what = f"{adapter.program} is {told.strip()}, {verdict} than the versions that dos was tested with"
             newest = adapter.tested[1]
             why = f"Those are {adapter.tested[0]} to {newest}; what it prints may be read wrongly."
@@ -138,7 +136,7 @@ def _unknown_on_lane(world: World, lane: str) -> Finding:
     key, name = ("lanes", "agents", lane), world.config.lanes.agents[lane]
     what = f"{key_text(key)} is {name!r}, and there is none of that name"
     near = nearest_name(name, [*world.config.agents, *registry.names()])
-    fix = commands.set_command(key, near) if near else edit_commands(world).for_key(*key)
+    fix = fix_commands.set_command(key, near) if near else edit_commands(world).for_key(*key)
     return error(
         "AGENT_UNKNOWN",
         what,
@@ -207,11 +205,9 @@ def _examine_committed(world: World, agent: str, program: str) -> list[Finding]:
 
 def _choose_agent_command() -> str:
     """An agent whose program is there; where there is none, one that can be had."""
-    for program in surroundings.agent_programs():
-        return commands.set_command(("workers", "agent"), surroundings.AGENT_PROGRAMS[program])
-    return (
-        f"{_npm_command('claude')} && {commands.set_command(('workers', 'agent'), 'claude_code')}"
-    )
+    for program in infer.agent_programs():
+        return fix_commands.set_command(("workers", "agent"), infer.AGENT_PROGRAMS[program])
+    return f"{_npm_command('claude')} && {fix_commands.set_command(('workers', 'agent'), 'claude_code')}"
 
 
 def _npm_command(program: str) -> str:

@@ -2,16 +2,19 @@
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from shlex import quote
+from threading import Thread
+from typing import Any, Protocol, TypeVar
 
 from msgspec import Struct
 
 from dos import workspace
-from dos.config.edit import EditCommands, with_sudo
+from dos.config.fix_commands import EditCommands, with_sudo
 from dos.config.lint import Severity
-from dos.errors import WorkspaceMissing
+from dos.errors import DosError, WorkspaceMissing
 from dos.world import World
 
 
@@ -86,3 +89,55 @@ def cd_prefix(world: World, environment: Mapping[str, str] = os.environ) -> str:
         return ""
     named = "unset DISPATCH_WORKSPACE; " if environment.get("DISPATCH_WORKSPACE") else ""
     return f"{named}cd {quote(str(world.workspace.tree))} && "
+
+
+MOST_OF_A_KIND = 20
+
+
+class HasKind(Protocol):
+    @property
+    def kind(self) -> str: ...
+
+
+AnyFinding = TypeVar("AnyFinding", bound=HasKind)
+
+
+def first_of_each_kind(findings: Sequence[AnyFinding]) -> Iterator[tuple[AnyFinding, str]]:
+    """Those that are shown, each with what has to be said after it: nothing, or how many are left out."""
+    all_of = Counter(finding.kind for finding in findings)
+    seen: Counter[str] = Counter()
+    for finding in findings:
+        seen[finding.kind] += 1
+        more = all_of[finding.kind] - MOST_OF_A_KIND
+        if seen[finding.kind] <= MOST_OF_A_KIND:
+            is_last = seen[finding.kind] == MOST_OF_A_KIND and more > 0
+            yield (
+                finding,
+                f"and {more:,} more of {finding.kind}; --json lists them all" if is_last else "",
+            )
+
+
+def run_concurrently(questions: Sequence[Callable[[], Any]]) -> list[Any]:
+    """The answers in the order of the questions; the first failure is raised once all have answered."""
+    answers: dict[int, Any] = {}
+
+    def answer(place: int) -> None:
+        try:
+            answers[place] = questions[place]()
+        except (DosError, OSError) as failure:
+            answers[place] = failure
+
+    threads = [Thread(target=answer, args=(place,)) for place in range(len(questions))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    # One that came to no end has a bug: asked here, it ends the caller.
+    found = [
+        answers[place] if place in answers else question()
+        for place, question in enumerate(questions)
+    ]
+    for each in found:
+        if isinstance(each, DosError | OSError):
+            raise each
+    return found

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from dos.config import edit
-from dos.doctor.subjects import at_once
-from dos.doctor.subjects.finding import Finding, error, install_command, warning
-from dos.doctor.subjects.finding import git_command as command
+from dos.config import fix_commands
+from dos.doctor.subjects import finding
+from dos.doctor.subjects.finding import Finding, error, git_command, install_command, warning
 from dos.errors import GitFailed
-from dos.git import repository as git
 from dos.git.exit_codes import Reads
+from dos.git.repository import Reader, version
 from dos.unknown import Unknown
 from dos.world import World
 
@@ -48,11 +47,11 @@ class RepositoryFacts(Struct, frozen=True, kw_only=True):
 @lru_cache(maxsize=1)
 def repository(world: World) -> RepositoryFacts:
     if world.workspace.common is None or shutil.which("git") is None:
-        return RepositoryFacts(version=git.version())
+        return RepositoryFacts(version=version())
     tell = partial(_git_output, world.git)
-    version, branch, log, who, files, worktrees, salvaged = at_once.run_concurrently(
+    git_version, branch, log, who, files, worktrees, salvaged = finding.run_concurrently(
         [
-            git.version,
+            version,
             partial(_branch, world.git),
             partial(tell, "log", f"-{COMMITS_READ}", _SHAPE),
             partial(tell, "var", "GIT_COMMITTER_IDENT"),
@@ -64,12 +63,12 @@ def repository(world: World) -> RepositoryFacts:
     failed = next((each for each in (log, files, worktrees) if each.returncode > 1), None)
     if failed and _NO_COMMIT not in failed.stderr:
         said = (failed.stderr.strip().splitlines() or ["no reason given"])[0]
-        return RepositoryFacts(version=version, refusal=said)
+        return RepositoryFacts(version=git_version, refusal=said)
     records = (
         record.lstrip("\n").partition("\0") for record in log.stdout.split("\x01") if record.strip()
     )
     return RepositoryFacts(
-        version=version,
+        version=git_version,
         branch=branch,
         commits=tuple((subject, trailers) for subject, _, trailers in records),
         tracked=tuple(filter(None, files.stdout.split("\0"))),
@@ -79,14 +78,14 @@ def repository(world: World) -> RepositoryFacts:
     )
 
 
-def _branch(asked: git.Reader) -> str:
+def _branch(asked: Reader) -> str:
     try:
         return asked.branch() or ""
     except GitFailed:
         return ""  # the others say why
 
 
-def _git_output(asked: git.Reader, command: Reads, *words: str) -> "CompletedProcess[str]":
+def _git_output(asked: Reader, command: Reads, *words: str) -> "CompletedProcess[str]":
     """What git says also when it refuses: that is what is to be told then. One that dies is asked again first."""
     try:
         return asked.attempt(command, *words)
@@ -129,7 +128,7 @@ def _repository(world: World, seen: RepositoryFacts) -> list[Finding]:
         bare = (workspace.root / "HEAD").is_file() and (workspace.root / "objects").is_dir()
         what = f"{workspace.root} is {'a bare repository: it has no files to work on' if bare else 'in no git repository'}"
         copied = f"git clone {quote(str(workspace.root))} {quote(f'{workspace.root}.work')}"
-        fix = copied if bare else command(world, "init")
+        fix = copied if bare else git_command(world, "init")
         return [error("NOT_A_REPOSITORY", what, "Nothing can be proven or landed here.", fix)]
     if seen.refusal:
         what = f"git refuses to read {workspace.tree}: {seen.refusal}"
@@ -151,7 +150,7 @@ def _make_readable_command(world: World, refusal: str) -> str:
     if "dubious ownership" in refusal:
         return f"git config --global --add safe.directory {quote(str(workspace.tree))}"
     if wrong := re.search(r"bad config line (\d+) in file (.+)", refusal):
-        return edit.edit_command(workspace.tree / wrong[2], int(wrong[1]))
+        return fix_commands.edit_command(workspace.tree / wrong[2], int(wrong[1]))
     head = common / "HEAD"
     if not re.match(r"ref: |[0-9a-f]{40}", head.read_text(encoding="utf-8", errors="replace")):
         # As a power cut leaves it.
@@ -173,14 +172,16 @@ def _identity(world: World, seen: RepositoryFacts) -> list[Finding]:
             "GIT_IDENTITY_MISSING",
             "git does not know who commits here",
             "Agents that do not bring a name of their own cannot commit.",
-            " && ".join(command(world, f"config {key} {values[key]}") for key in missing or values),
+            " && ".join(
+                git_command(world, f"config {key} {values[key]}") for key in missing or values
+            ),
         )
     ]
 
 
 def _target(world: World, seen: RepositoryFacts) -> list[Finding]:
     if not seen.commits:
-        fix = command(world, "commit --allow-empty -m 'First commit'")
+        fix = git_command(world, "commit --allow-empty -m 'First commit'")
         return [
             error(
                 "NO_COMMIT",
@@ -221,9 +222,9 @@ def _choose_target_command(world: World) -> str:
     known = newest.split()
     chosen = next((name for name in ("main", "master") if name in known), known[0] if known else "")
     return (
-        edit.set_command(("workers", "target_branch"), chosen)
+        fix_commands.set_command(("workers", "target_branch"), chosen)
         if chosen
-        else command(world, "switch -c main")
+        else git_command(world, "switch -c main")
     )
 
 
@@ -234,5 +235,5 @@ def _make_target_command(world: World, branch: str) -> str:
     taken = any(world.git.commit_of(f"refs/heads/{name}") for name in above)
     below = world.git.run("for-each-ref", f"refs/heads/{branch}/") if possible else ""
     if possible and not taken and not below:
-        return command(world, f"branch {quote(branch)}")
-    return edit.unset_command(("workers", "target_branch"))
+        return git_command(world, f"branch {quote(branch)}")
+    return fix_commands.unset_command(("workers", "target_branch"))

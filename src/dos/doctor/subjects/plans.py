@@ -7,14 +7,14 @@ from functools import lru_cache
 from itertools import takewhile
 from pathlib import Path
 
-from dos.config import edit, infer
+from dos.config import fix_commands, infer
 from dos.config.schema import Paths, Stamp
 from dos.doctor.subjects import git
 from dos.doctor.subjects.finding import Finding, error, note, warning
-from dos.errors import BadInput
+from dos.errors import BadInput, GitFailed
+from dos.git.repository import Reader
 from dos.text import join_some, quote
-from dos.units.io import documents as plan_documents
-from dos.units.io import sources
+from dos.units.io import documents, sources
 from dos.units.portfolio import Portfolio
 from dos.units.unit import Problem, ProblemKind, Unit
 from dos.verify import mentions
@@ -52,7 +52,7 @@ def _documents(world: World, glob: str) -> list[Path]:
     plain = takewhile(lambda part: not set(part) & set("*?["), Path(glob).parts[:-1])
     if (folder := root.joinpath(*plain)).is_dir():
         os.scandir(folder).close()  # a search passes over what it may not look into
-    return [path for path in plan_documents.plan_paths(root, glob) if path.is_file()]
+    return [path for path in documents.plan_paths(root, glob) if path.is_file()]
 
 
 def examine_plans(world: World) -> list[Finding]:
@@ -60,27 +60,29 @@ def examine_plans(world: World) -> list[Finding]:
     from_documents = plans.source == "documents"
     try:
         found = _portfolio(world)
-        documents = _documents(world, glob) if from_documents and not found.units else []
+        plan_files = _documents(world, glob) if from_documents and not found.units else []
     except BadInput as failure:
         if from_documents:
-            fix = edit.unset_command(("paths", "plans_glob"))
+            fix = fix_commands.unset_command(("paths", "plans_glob"))
             return [error("PLANS_GLOB_INVALID", failure.message, "No unit is found.", fix)]
-        fix = edit.unset_command(("plans", "source"))
+        fix = fix_commands.unset_command(("plans", "source"))
         return [error("PLANS_SOURCE_FAILED", failure.message, "No unit is found.", fix)]
     findings = [_finding(world, problem) for problem in found.problems]
     if found.units:
         return [*findings, *_without_lane(world, found.units), *_shared_ids(world, found.units)]
-    if documents and not findings:
+    if plan_files and not findings:
         what = f"no heading of the documents {glob!r} names a unit"
         why = "A unit is a heading with an id of letters and digits: `## AUTH1: log in`."
-        return [warning("PLANS_WITHOUT_UNITS", what, why, edit.edit_command(documents[0]))]
-    if documents or not from_documents:
+        return [warning("PLANS_WITHOUT_UNITS", what, why, fix_commands.edit_command(plan_files[0]))]
+    if plan_files or not from_documents:
         return findings
     # Outside of git nobody knows how much lies below, and looking everywhere may never end.
     elsewhere = infer.plans_glob(world.workspace.root) if world.workspace.common else None
     there = elsewhere and _documents(world, elsewhere)
     fix = (
-        edit.set_command(("paths", "plans_glob"), elsewhere) if there else _first_plan(world, glob)
+        fix_commands.set_command(("paths", "plans_glob"), elsewhere)
+        if there
+        else _first_plan(world, glob)
     )
     return [warning("NO_PLANS", f"no file matches {glob!r}", "There is no unit to work on.", fix)]
 
@@ -121,7 +123,7 @@ def _first_plan(world: World, glob: str) -> str:
         .replace("%", "%%")
         .replace("\n", "\\n")
     )
-    begin = "" if simple else f"{edit.unset_command(('paths', 'plans_glob'))} && "
+    begin = "" if simple else f"{fix_commands.unset_command(('paths', 'plans_glob'))} && "
     return f"{begin}mkdir -p {shlex.quote(str(place.parent))} && printf {shlex.quote(text)} > {shlex.quote(str(place))}"
 
 
@@ -133,7 +135,7 @@ def _finding(world: World, problem: Problem) -> Finding:
     place = world.workspace.root / problem.document
     unread = problem.kind is ProblemKind.UNREADABLE and not os.access(place, os.R_OK)
     fix = (
-        edit.make_readable_command(place)
+        fix_commands.make_readable_command(place)
         if unread
         else _edit_unit_command(world, problem.document, problem.line)
     )
@@ -178,4 +180,77 @@ def _unit_place(unit: Unit) -> str:
 def _edit_unit_command(world: World, document: str, line: int) -> str:
     if world.config.plans.source == "command":
         return "dos config get plans.command"
-    return edit.edit_command(world.workspace.root / document, line or None)
+    return fix_commands.edit_command(world.workspace.root / document, line or None)
+
+
+UNCOMMITTED_WHY = "Workers take units from your checkout, and judge the work by the committed plan."
+
+
+def uncommitted_paths(world: World) -> list[str]:
+    """dos.toml and the plan documents that differ from the target branch, or are not in it; relative to the root."""
+    if world.workspace.common is None:
+        return []
+    root, config = world.workspace.root, world.config
+    paths: list[str] = []
+    if config.plans.source == "documents":
+        found = documents.plan_paths(root, config.paths.plans_glob, config.paths.next_packets)
+        paths = [path.relative_to(root).as_posix() for path in found if path.is_file()]
+    if world.loaded_config.path is not None:
+        paths.append("dos.toml")
+    target, git = config.workers.target_branch or "HEAD", Reader(root)
+    if not paths or git.commit_of(target) is None:
+        return paths
+    return sorted({*_changed_paths(git, target, paths), *_untracked_paths(git, paths)})
+
+
+def commit_command(world: World, paths: list[str]) -> str:
+    """What commits these paths and nothing else, on the target branch; also from another branch."""
+    words = " ".join(shlex.quote(path) for path in paths)
+    message = "Update dos.toml" if paths == ["dos.toml"] else "Update the plan"
+    inside, commit = (
+        f"cd {shlex.quote(str(world.workspace.root))}",
+        f"git commit -m '{message}' -- {words}",
+    )
+    git, target = Reader(world.workspace.root), world.config.workers.target_branch
+    if not target or target == git.branch():
+        return f"{inside} && git add -- {words} && {commit}"
+    has_edits = (
+        git.commit_of("HEAD") is None
+        or _changed_paths(git, "HEAD", paths)
+        or _untracked_paths(git, paths)
+    )
+    first = f"git add -- {words} && {commit} && " if has_edits else ""
+    there = f"git checkout {shlex.quote(target)} && git checkout '@{{-1}}' -- {words} && {commit} && git checkout -"
+    return f"{inside} && {first}{there}"
+
+
+def describe_uncommitted(world: World, paths: list[str]) -> str:
+    verb, target = "is" if len(paths) == 1 else "are", world.config.workers.target_branch
+    return f"{join_some(paths)} {verb} not committed{f' on {target}' if target else ''} as in your checkout"
+
+
+def examine_uncommitted(world: World) -> list[Finding]:
+    paths = uncommitted_paths(world)
+    if not paths:
+        return []
+    return [
+        warning(
+            "PLANS_UNCOMMITTED",
+            describe_uncommitted(world, paths),
+            UNCOMMITTED_WHY,
+            commit_command(world, paths),
+        )
+    ]
+
+
+def _changed_paths(git: Reader, target: str, documents: list[str]) -> list[str]:
+    done = git.attempt("diff", "--name-only", "--relative", "-z", target, "--", *documents)
+    if done.returncode != 0:
+        raise GitFailed(f"git diff cannot compare the plans with {target}: {done.stderr.strip()}")
+    return [path for path in done.stdout.split("\0") if path]
+
+
+def _untracked_paths(git: Reader, documents: list[str]) -> list[str]:
+    """Those that git does not track; also where they are ignored."""
+    tracked = set(git.run("ls-files", "-z", "--", *documents).split("\0"))
+    return [path for path in documents if path not in tracked]

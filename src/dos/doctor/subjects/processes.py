@@ -4,14 +4,18 @@ import os
 import sys
 import time
 from functools import lru_cache
+from shlex import quote
 
 from dos.doctor.subjects import store
-from dos.doctor.subjects.finding import Finding, error, warning
+from dos.doctor.subjects.finding import Finding, error, note, warning
 from dos.fleet.state.fleet import Fleet
 from dos.journal import fold
-from dos.machine import process as processes
-from dos.machine.process import DosProcess as Running
-from dos.machine.process import Identity, dos_arguments, dos_processes
+from dos.lanes.abandoned import Answer, Verdict, judge
+from dos.lanes.io.leases import leases_with_holders
+from dos.lease import Lease
+from dos.machine import process
+from dos.machine.process import DosProcess, Identity, dos_arguments, dos_processes
+from dos.times import utc_stamp
 from dos.world import World
 
 SETTLING_SECONDS = 120.0  # a process that begins or ends may be without a lease for so long
@@ -23,7 +27,7 @@ def examine_stopped(world: World) -> list[Finding]:
 
 
 @lru_cache(maxsize=1)
-def running_processes(world: World) -> list[Running]:
+def running_processes(world: World) -> list[DosProcess]:
     """The whole table of processes takes long to load: first a look at whether there can be one of ours."""
     if sys.platform == "linux" and not any(
         _may_be_ours(entry.name) for entry in os.scandir("/proc")
@@ -60,23 +64,22 @@ def examine_orphans(world: World) -> list[Finding]:
     ]
 
 
-def _recorded(fleet: Fleet) -> list[Running]:
+def _recorded(fleet: Fleet) -> list[DosProcess]:
     """The workers that the journal knows and that still run, whatever their command lines look like."""
     return [
-        Running(
+        DosProcess(
             identity=Identity(starts.pid, starts.pid_started),
             words=("worker", "--lane", lane, "--run-id", starts.run_id),
             stopped=False,
         )
         for lane, starts in fleet.starts.items()
-        if starts.system
-        == processes.system()  # a pid says nothing about another machine's processes
+        if starts.system == process.system()  # a pid says nothing about another machine's processes
         and starts.pid
-        and not processes.is_gone(starts.pid, starts.pid_started)
+        and not process.is_gone(starts.pid, starts.pid_started)
     ]
 
 
-def _has_settled(process: Running, fleet: Fleet) -> bool:
+def _has_settled(process: DosProcess, fleet: Fleet) -> bool:
     """It had time to take its lease, and time to end after it gave the lease back."""
     run = fleet.runs.get(process.option("--run-id"))
     ended_seconds = (
@@ -91,7 +94,7 @@ def age_seconds(process: Identity) -> float:
     return now - process.started
 
 
-def _stopped(process: Running) -> Finding:
+def _stopped(process: DosProcess) -> Finding:
     return error(
         "PROCESS_STOPPED",
         f"`dos {process.verb}` ({process.identity.pid}) is stopped by a signal",
@@ -100,7 +103,7 @@ def _stopped(process: Running) -> Finding:
     )
 
 
-def _orphaned(process: Running) -> Finding:
+def _orphaned(process: DosProcess) -> Finding:
     who = "supervisor" if process.verb == "up" else f"worker on lane {process.option('--lane')!r}"
     return warning(
         "PROCESS_ORPHANED",
@@ -108,3 +111,47 @@ def _orphaned(process: Running) -> Finding:
         "It can neither land nor write; it only takes up room.",
         f"kill {process.identity.pid}",
     )
+
+
+ARCHIVE = "archive"  # the lock that people take and give back by name
+
+
+def examine_leases(world: World) -> list[Finding]:
+    return [
+        _lease_finding(lease, verdict) for lease, verdict in _judged(world) if verdict.abandoned
+    ]
+
+
+def dead_leases(world: World) -> list[Lease]:
+    """Those of dead processes, of lanes and locks alike."""
+    return [lease for lease, verdict in _judged(world) if verdict.answer is Answer.PROCESS_GONE]
+
+
+def lease_name(lease: Lease) -> str:
+    return f"{'lock' if lease.is_lock else 'lane'} {lease.lane!r}"
+
+
+def _judged(world: World) -> list[tuple[Lease, Verdict]]:
+    return [(lease, judge(seen)) for lease, seen in leases_with_holders(store.open_journal(world))]
+
+
+def _lease_finding(lease: Lease, verdict: Verdict) -> Finding:
+    if verdict.answer is Answer.PROCESS_GONE:
+        what = f"{lease_name(lease)} is held by process {lease.pid}, which is gone (fence {lease.fence})"
+        return warning(
+            "LEASE_HOLDER_GONE",
+            what,
+            "Until its lease runs out, nobody else gets it.",
+            "dos doctor --fix",
+        )
+    what = f"the lease of {lease.holder!r} on {lease_name(lease)} is over: {verdict.reason}"
+    last = f"Whoever asks next gets it. It last beat at {utc_stamp(lease.beat_ms)}."
+    return note("LEASE_LAPSED", what, last, _release_command(lease))
+
+
+def _release_command(lease: Lease) -> str:
+    if not lease.is_lock:
+        return "dos lease-lane reap"
+    # Any other lock is a supervisor's, and the next one takes it over.
+    holder = f"-- {quote(lease.holder)}" if lease.holder.startswith("-") else quote(lease.holder)
+    return f"dos lease release {holder}" if lease.lane == ARCHIVE else "dos up --detach"

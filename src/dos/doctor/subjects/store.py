@@ -9,9 +9,8 @@ from shlex import quote
 
 from msgspec import Struct
 
-from dos.config import edit
+from dos.config import fix_commands
 from dos.config.toml_text import mask_password, strip_password
-from dos.doctor.subjects.disk import stored_bytes
 from dos.doctor.subjects.finding import Finding, edit_commands, error, git_command, note, warning
 from dos.errors import (
     BadInput,
@@ -161,7 +160,7 @@ def store_finding(failure: StoreFailed, world: World) -> Finding:
     if path is None:
         fix = _server_command(failure, world)
     elif isinstance(failure, StoreForeign):
-        fix = edit.move_aside_command(path)
+        fix = fix_commands.move_aside_command(path)
     else:
         fix = f"ls -la {quote(str(path.parent))}"
     return error(
@@ -221,7 +220,7 @@ def _blocked(place: Path, found: str, needed: str) -> Finding:
         "STATE_BLOCKED",
         f"{place} is {found}, and dos needs {needed} there",
         why,
-        edit.move_aside_command(place),
+        fix_commands.move_aside_command(place),
     )
 
 
@@ -252,7 +251,7 @@ def _examine_place(path: Path) -> list[Finding]:
                 "STORE_ON_NETWORK",
                 what,
                 why,
-                edit.set_command(("store", "url"), f"sqlite:{_local_path(path)}"),
+                fix_commands.set_command(("store", "url"), f"sqlite:{_local_path(path)}"),
             )
         )
     return found
@@ -284,10 +283,10 @@ def _local_path(path: Path) -> Path:
 
 def _make_writable_command(place: Path) -> str:
     if os.statvfs(place).f_flag & os.ST_RDONLY:
-        return edit.with_sudo(
+        return fix_commands.with_sudo(
             f'mount -o remount,rw "$(df --output=target {quote(str(place))} | tail -n 1)"'
         )
-    return edit.make_readable_command(place)
+    return fix_commands.make_readable_command(place)
 
 
 def _durability(world: World) -> list[Finding]:
@@ -352,3 +351,9 @@ def _server_setting_command(setting: str, url: str) -> str:
         change = "ALTER SYSTEM SET synchronous_standby_names = 'ANY 1 (*)'"
         return f'{psql} -c "{change}" -c "SELECT pg_reload_conf()"'
     return f"{psql} -c 'SHOW data_directory'"
+
+
+def stored_bytes(path: Path) -> int:
+    """The store's own files, the log beside it included."""
+    beside = [path.with_name(path.name + ending) for ending in ("", "-wal", "-shm")]
+    return sum(each.stat().st_size for each in beside if os.access(each, os.F_OK))

@@ -3,8 +3,7 @@
 from pathlib import Path
 from shlex import quote
 
-from dos.doctor.subjects.finding import Finding, note, warning
-from dos.doctor.subjects.finding import git_command as command
+from dos.doctor.subjects.finding import Finding, git_command, note, warning
 from dos.doctor.subjects.git import SALVAGE, WORKTREES, is_usable, repository
 from dos.git.repository import Reader
 from dos.text import slug
@@ -84,7 +83,7 @@ def _reattach_command(world: World, path: Path) -> str:
         else path
     )
     if entry.parent == (world.workspace.common or path) / "worktrees" and entry.is_dir():
-        return command(world, f"worktree repair {quote(str(path))}")
+        return git_command(world, f"worktree repair {quote(str(path))}")
     if path.is_dir() and not any(path.iterdir()):
         return f"rmdir {quote(str(path))}"
     kept = world.workspace.state / "salvage"
@@ -102,13 +101,13 @@ def _remove_command(world: World, path: Path, *, locked: bool) -> str:
     if not inside.run("for-each-ref", "--count=1", "--contains", head):
         count = len(inside.run("for-each-ref", "--format=x", f"{SALVAGE}/{path.name}/").split())
         steps.append(
-            command(world, f"update-ref {quote(f'{SALVAGE}/{path.name}/{count + 1}')} {head}")
+            git_command(world, f"update-ref {quote(f'{SALVAGE}/{path.name}/{count + 1}')} {head}")
         )
     if inside.dirty_paths():
         steps.append(f"git -C {quote(str(path))} stash push --quiet --include-untracked")
     if locked:
-        steps.append(command(world, f"worktree unlock {quote(str(path))}"))
-    return " && ".join([*steps, command(world, f"worktree remove {quote(str(path))}")])
+        steps.append(git_command(world, f"worktree unlock {quote(str(path))}"))
+    return " && ".join([*steps, git_command(world, f"worktree remove {quote(str(path))}")])
 
 
 def _salvaged_work(world: World, count: int) -> list[Finding]:
@@ -120,6 +119,6 @@ def _salvaged_work(world: World, count: int) -> list[Finding]:
             "WORK_SALVAGED",
             f"{refs} work that was saved and did not land",
             "It stays there until somebody takes it or deletes it.",
-            command(world, f"for-each-ref --sort=-creatordate {SALVAGE}"),
+            git_command(world, f"for-each-ref --sort=-creatordate {SALVAGE}"),
         )
     ]

@@ -8,7 +8,7 @@ from datetime import datetime
 from functools import partial
 from typing import Any, TypeVar
 
-from dos import backoff
+from dos import times
 from dos.errors import DosError, GitUnanswered, Internal, RemoteAway, StoreBusy, StoreUnreachable
 from dos.fleet.effect import Performers, Steps
 
@@ -17,7 +17,7 @@ R = TypeVar("R")
 # It may be back in a moment, unlike a disk that is full or damaged.
 AWAY = (StoreUnreachable, StoreBusy, RemoteAway, GitUnanswered)
 GIT_SECONDS = 60.0  # a repository that git cannot read for so long is damaged, and nobody comes back to mend it
-PAUSES = backoff.exponential_backoff(0.1, cap=2.0)  # in seconds
+PAUSES = times.exponential_backoff(0.1, cap=2.0)  # in seconds
 
 
 def drive(process: Steps[R], performers: Performers) -> R:

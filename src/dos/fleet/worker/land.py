@@ -2,7 +2,7 @@
 
 from msgspec import Struct, structs
 
-from dos import backoff
+from dos import times
 from dos.agents.adapter import Ending
 from dos.choices import ChoiceName
 from dos.errors import Conflict, Halted
@@ -24,7 +24,7 @@ from dos.verify import delivered, reconcile
 
 LANDING_TRIES = 6  # while something is in the way
 MOST_RACES = 40  # lost to others that landed: each of them was progress
-PAUSES = backoff.exponential_backoff(0.1, cap=3.0)  # in seconds
+PAUSES = times.exponential_backoff(0.1, cap=3.0)  # in seconds
 SOON_SECONDS = 5.0  # a turn that comes within them is not worth a word
 LOOK_SECONDS = 60.0  # between two answers to whoever waits for its turn
 MOST_REFUSALS = 2  # of one unit's landing, in a row: then a person is asked

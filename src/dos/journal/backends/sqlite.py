@@ -15,7 +15,7 @@ from zlib import crc32
 
 from msgspec import json, structs
 
-from dos import backoff
+from dos import times
 from dos.errors import Internal, OutcomeUnknown, StoreBusy, StoreReadOnly, StoreUnreachable
 from dos.journal.backends import row as stored
 from dos.journal.backends.sqlite_open import (
@@ -33,7 +33,7 @@ from dos.machine import filesystem
 from dos.regions import Mode
 from dos.text import comparison_key
 
-_GATE_PAUSES = backoff.exponential_backoff(0.0002, cap=0.003, factor=1.5)  # in seconds
+_GATE_PAUSES = times.exponential_backoff(0.0002, cap=0.003, factor=1.5)  # in seconds
 
 
 class SqliteBackend:

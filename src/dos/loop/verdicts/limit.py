@@ -4,7 +4,7 @@ from enum import StrEnum
 
 from msgspec import Struct, field
 
-from dos.backoff import Backoff
+from dos.times import Backoff
 
 BACKOFF = Backoff((60, 270, 1200))  # in seconds; a loop waits by it
 MOST_RETRIES = 3

@@ -8,10 +8,9 @@ from dos.fleet.state.held_units import Units, about_held
 from dos.journal import fold
 from dos.lease import Lease
 from dos.machine import process
-from dos.questions import state as decisions
 from dos.questions.catalog import AnyQuestion
 from dos.questions.runs import HaltProposed
-from dos.questions.state import Decisions, OpenQuestion
+from dos.questions.state import Decisions, OpenQuestion, raised_event
 from dos.questions.units import UnitHeld
 from dos.units.unit import Unit
 from dos.world import World
@@ -49,7 +48,7 @@ def questions_for_people(
 
 def _unwritten(question: AnyQuestion, now_ms: int) -> OpenQuestion:
     """An answer is written together with it."""
-    return OpenQuestion(raised=decisions.raised_event(question), at_ms=now_ms, version=0)
+    return OpenQuestion(raised=raised_event(question), at_ms=now_ms, version=0)
 
 
 def _about_held(units: Units, name: str) -> UnitHeld | None:

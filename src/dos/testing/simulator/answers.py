@@ -19,10 +19,10 @@ from dos.fleet.state import held_units
 from dos.journal.events.envelope import Event
 from dos.questions import subject
 from dos.questions.catalog import AnyQuestion
+from dos.questions.documents import SettingsChanged, TextChanged
 from dos.questions.question import Choice, ClearLane, ClearUnit, LiftLimit
 from dos.questions.resources import BaselineFailed, BudgetSpent
 from dos.questions.state import OpenQuestion
-from dos.questions.texts import SettingsChanged, TextChanged
 from dos.questions.units import Incident, UnitHeld, UnitUndone
 from dos.testing.simulator import invariants
 from dos.testing.simulator.invariants import Broken

@@ -11,7 +11,7 @@ from dos.fleet.state.fleet import Fleet
 from dos.journal import fold, prune
 from dos.journal.lease_state import Leases
 from dos.questions.catalog import AnyQuestion
-from dos.questions.texts import TextChanged
+from dos.questions.documents import TextChanged
 from dos.testing.simulator import invariants
 from dos.testing.simulator.invariant_checker import Watch
 from dos.testing.simulator.invariants import Broken

@@ -14,11 +14,10 @@ from dos.journal.events.limits import HaltRequested, PauseEnded, PauseRequested
 from dos.journal.events.runs import HaltProposed
 from dos.lease import Lease
 from dos.questions import state
-from dos.questions.added import Added
-from dos.questions.catalog import AnyQuestion
+from dos.questions.catalog import Added, AnyQuestion
+from dos.questions.documents import TextChanged
 from dos.questions.resources import BaselineFailed
 from dos.questions.state import Decisions, OpenQuestion
-from dos.questions.texts import TextChanged
 from dos.reasons.table import Needs
 from dos.testing.simulator.world import faults
 from dos.testing.simulator.world.scheduler import Host, Process
