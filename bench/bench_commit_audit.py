@@ -67,7 +67,7 @@ def audited(root: Path) -> int:
         auditor = Auditor(git, objects, short=wanted.short)
         return sum(
             bool(audit.judge(seen))
-            for seen in auditor.gather_each(changes.read_commits(git, wanted))
+            for seen in auditor.gather_all(changes.read_commits(git, wanted))
         )
 
 

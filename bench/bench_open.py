@@ -33,7 +33,7 @@ def main() -> None:
             with open_at(Path(home) / str(size)) as store:
                 fill(store, size)
                 state, pos = fold.current(store, Fleet)
-                fold.keep(store, state, pos)
+                fold.save_snapshot(store, state, pos)
                 fill(store, size + 500)  # the tail that every opening folds
         for _ in range(ROUNDS):
             for size in sizes:

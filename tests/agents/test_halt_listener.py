@@ -55,7 +55,7 @@ def test_who_listens_hears_what_the_fold_says(facts: list[Fact], looks_after: in
     listener.look(store)
 
     watch = fold.Watch(store, Fleet)
-    watch.look()
+    watch.refresh()
     orders = watch.state(Fleet).orders(lease)
     assert listener.halted == orders.halted
     assert listener.must_stop() is bool(orders.halted)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dos.audit.claim_kinds import ClaimKind, claim
+from dos.audit.claim_kinds import ClaimKind, parse_claim
 from dos.verify import file_kinds
 from dos.verify.file_kinds import Kind, kind
 from dos.verify.mentions import is_ship_shaped
@@ -33,14 +33,14 @@ def test_a_number_is_no_unit(subject):
 
 @given(st.text(max_size=300))
 def test_any_subject_claims_something_or_nothing(subject):
-    assert claim(subject).kind in ClaimKind
+    assert parse_claim(subject).kind in ClaimKind
     assert is_ship_shaped(subject) in (True, False)
 
 
 @pytest.mark.parametrize("length", [10, 10_000])
 def test_a_long_subject_takes_no_longer_than_a_short_one_may(length):
     for piece in ("A1", "a ", "A1.", "a.b-", "(a ", "[", "a:", "'"):
-        claim(piece * length)
+        parse_claim(piece * length)
 
 
 @given(
@@ -50,7 +50,7 @@ def test_a_long_subject_takes_no_longer_than_a_short_one_may(length):
     ),
 )
 def test_a_word_further_on_ends_no_claim(word, subject):
-    assert claim(subject.format(word)).kind is ClaimKind.CODE_EFFECT
+    assert parse_claim(subject.format(word)).kind is ClaimKind.CODE_EFFECT
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from dos.audit import test_cases
 from dos.audit.weakening import TestChange as Change
-from dos.audit.weakening import What, definitions, find
+from dos.audit.weakening import WeakeningKind, definitions, find
 
 PYTHON = """import pytest
 
@@ -115,36 +115,41 @@ TEXTS = {
 }
 
 WEAKER = [
-    ("tests/test_x.py", "x == 1", "True", What.ASSERTIONS_LOOSENED),
-    ("tests/test_x.py", "x == 1", "x", What.ASSERTIONS_LOOSENED),
-    ("tests/test_x.py", "x == 1", "x == 1 or True", What.ASSERTIONS_LOOSENED),
-    ("tests/test_x.py", "x == 1", "x == x", What.ASSERTIONS_LOOSENED),
-    ("tests/test_x.py", "x == 1", "1 == 1", What.ASSERTIONS_LOOSENED),
-    ("tests/test_x.py", "x == 1", "x is not None", What.ASSERTIONS_LOOSENED),
-    ("tests/test_x.py", "x == 1", "len(x) >= 0", What.ASSERTIONS_LOOSENED),
-    ("tests/test_x.py", "x == 1", "act(1) == act(1)", What.ASSERTIONS_LOOSENED),
-    ("tests/test_x.py", "x == 1", "x == 1 if HERE else True", What.ASSERTIONS_LOOSENED),
-    ("tests/test_x.py", "x == 1", "x == mock.ANY", What.ASSERTIONS_LOOSENED),
-    ("tests/test_x.py", "assert x == 1", 'assert (x == 1, "it is not")', What.ASSERTIONS_LOOSENED),
+    ("tests/test_x.py", "x == 1", "True", WeakeningKind.ASSERTIONS_LOOSENED),
+    ("tests/test_x.py", "x == 1", "x", WeakeningKind.ASSERTIONS_LOOSENED),
+    ("tests/test_x.py", "x == 1", "x == 1 or True", WeakeningKind.ASSERTIONS_LOOSENED),
+    ("tests/test_x.py", "x == 1", "x == x", WeakeningKind.ASSERTIONS_LOOSENED),
+    ("tests/test_x.py", "x == 1", "1 == 1", WeakeningKind.ASSERTIONS_LOOSENED),
+    ("tests/test_x.py", "x == 1", "x is not None", WeakeningKind.ASSERTIONS_LOOSENED),
+    ("tests/test_x.py", "x == 1", "len(x) >= 0", WeakeningKind.ASSERTIONS_LOOSENED),
+    ("tests/test_x.py", "x == 1", "act(1) == act(1)", WeakeningKind.ASSERTIONS_LOOSENED),
+    ("tests/test_x.py", "x == 1", "x == 1 if HERE else True", WeakeningKind.ASSERTIONS_LOOSENED),
+    ("tests/test_x.py", "x == 1", "x == mock.ANY", WeakeningKind.ASSERTIONS_LOOSENED),
+    (
+        "tests/test_x.py",
+        "assert x == 1",
+        'assert (x == 1, "it is not")',
+        WeakeningKind.ASSERTIONS_LOOSENED,
+    ),
     (
         "tests/test_x.py",
         "def test_a",
         "@pytest.mark.skipif(1 == 1, reason='x')\ndef test_a",
-        What.TESTS_SKIPPED,
+        WeakeningKind.TESTS_SKIPPED,
     ),
     (
         "tests/test_x.py",
         "    assert x == 1\n",
         "    if False:\n        assert x == 1\n",
-        What.TESTS_SKIPPED,
+        WeakeningKind.TESTS_SKIPPED,
     ),
     (
         "tests/test_x.py",
         "    assert x == 1\n",
         "    try:\n        assert x == 1\n    except Exception:\n        print(1)\n",
-        What.TESTS_SKIPPED,
+        WeakeningKind.TESTS_SKIPPED,
     ),
-    ("a_test.go", "package a", "//go:build ignore\npackage a", What.TESTS_SKIPPED),
+    ("a_test.go", "package a", "//go:build ignore\npackage a", WeakeningKind.TESTS_SKIPPED),
     ("tests/test_x.py", "    assert x == 1\n", "", None),
     ("tests/test_x.py", "    assert x == 1\n", '    assert x.name == "q"\n', None),
     ("tests/test_x.py", "    assert x == 1", "    # assert x == 1", None),
@@ -152,118 +157,173 @@ WEAKER = [
         "tests/test_x.py",
         '    assert x == 1\n    assert x.name == "q"\n',
         "    pass\n",
-        What.ASSERTIONS_REMOVED,
+        WeakeningKind.ASSERTIONS_REMOVED,
     ),
     (
         "tests/test_x.py",
         "self.assertEqual(act(2), 3)",
         "self.assertTrue(True)",
-        What.ASSERTIONS_LOOSENED,
+        WeakeningKind.ASSERTIONS_LOOSENED,
     ),
     (
         "tests/test_x.py",
         "self.assertEqual(act(2), 3)",
         "self.assertTrue(act(2))",
-        What.ASSERTIONS_LOOSENED,
+        WeakeningKind.ASSERTIONS_LOOSENED,
     ),
-    ("tests/test_x.py", "def test_a", "def _test_a", What.CASES_REMOVED),
-    ("tests/test_x.py", "def test_a", "@pytest.mark.skip\ndef test_a", What.TESTS_SKIPPED),
+    ("tests/test_x.py", "def test_a", "def _test_a", WeakeningKind.CASES_REMOVED),
+    ("tests/test_x.py", "def test_a", "@pytest.mark.skip\ndef test_a", WeakeningKind.TESTS_SKIPPED),
     (
         "tests/test_x.py",
         "def test_a",
         "@pytest.mark.skip(reason='x')\ndef test_a",
-        What.TESTS_SKIPPED,
+        WeakeningKind.TESTS_SKIPPED,
     ),
-    ("tests/test_x.py", "def test_a", "@pytest.mark.xfail\ndef test_a", What.TESTS_SKIPPED),
+    (
+        "tests/test_x.py",
+        "def test_a",
+        "@pytest.mark.xfail\ndef test_a",
+        WeakeningKind.TESTS_SKIPPED,
+    ),
     (
         "tests/test_x.py",
         "def test_a",
         "@pytest.mark.skipif(True, reason='x')\ndef test_a",
-        What.TESTS_SKIPPED,
+        WeakeningKind.TESTS_SKIPPED,
     ),
-    ("tests/test_x.py", "class TestB", "@unittest.skip('x')\nclass TestB", What.TESTS_SKIPPED),
+    (
+        "tests/test_x.py",
+        "class TestB",
+        "@unittest.skip('x')\nclass TestB",
+        WeakeningKind.TESTS_SKIPPED,
+    ),
     (
         "tests/test_x.py",
         "import pytest\n",
         "import pytest\npytestmark = pytest.mark.skip\n",
-        What.TESTS_SKIPPED,
+        WeakeningKind.TESTS_SKIPPED,
     ),
     (
         "tests/test_x.py",
         "    x = act(1)",
         "    pytest.skip('later')\n    x = act(1)",
-        What.TESTS_SKIPPED,
+        WeakeningKind.TESTS_SKIPPED,
     ),
-    ("tests/test_x.py", "    x = act(1)", "    return\n    x = act(1)", What.TESTS_SKIPPED),
+    (
+        "tests/test_x.py",
+        "    x = act(1)",
+        "    return\n    x = act(1)",
+        WeakeningKind.TESTS_SKIPPED,
+    ),
     (
         "tests/test_x.py",
         "    assert x == 1\n",
         "    try:\n        assert x == 1\n    except AssertionError:\n        pass\n",
-        What.TESTS_SKIPPED,
+        WeakeningKind.TESTS_SKIPPED,
     ),
-    ("src/a.test.ts", "toBe(2)", "toBeDefined()", What.ASSERTIONS_LOOSENED),
-    ("src/a.test.ts", "expect(a(1)).toBe(2)", "expect(true).toBe(true)", What.ASSERTIONS_LOOSENED),
-    ("src/a.test.ts", "expect(a(1)).toBe(2);", "expect(a(1));", What.ASSERTIONS_LOOSENED),
+    ("src/a.test.ts", "toBe(2)", "toBeDefined()", WeakeningKind.ASSERTIONS_LOOSENED),
+    (
+        "src/a.test.ts",
+        "expect(a(1)).toBe(2)",
+        "expect(true).toBe(true)",
+        WeakeningKind.ASSERTIONS_LOOSENED,
+    ),
+    ("src/a.test.ts", "expect(a(1)).toBe(2);", "expect(a(1));", WeakeningKind.ASSERTIONS_LOOSENED),
     ("src/a.test.ts", "    expect(a(1)).toBe(2);\n", "", None),
     ("src/a.test.ts", "    expect(a(1))", "    // expect(a(1))", None),
-    ("src/a.test.ts", 'it("adds"', 'it.skip("adds"', What.TESTS_SKIPPED),
-    ("src/a.test.ts", 'it("adds"', 'xit("adds"', What.TESTS_SKIPPED),
-    ("src/a.test.ts", 'it("adds"', 'it.todo("adds"', What.TESTS_SKIPPED),
-    ("src/a.test.ts", 'it("adds"', 'it.only("adds"', What.TESTS_SKIPPED),
-    ("src/a.test.ts", 'describe("a"', 'describe.skip("a"', What.TESTS_SKIPPED),
+    ("src/a.test.ts", 'it("adds"', 'it.skip("adds"', WeakeningKind.TESTS_SKIPPED),
+    ("src/a.test.ts", 'it("adds"', 'xit("adds"', WeakeningKind.TESTS_SKIPPED),
+    ("src/a.test.ts", 'it("adds"', 'it.todo("adds"', WeakeningKind.TESTS_SKIPPED),
+    ("src/a.test.ts", 'it("adds"', 'it.only("adds"', WeakeningKind.TESTS_SKIPPED),
+    ("src/a.test.ts", 'describe("a"', 'describe.skip("a"', WeakeningKind.TESTS_SKIPPED),
     (
         "a_test.go",
         "func TestA(t *testing.T) {\n",
         'func TestA(t *testing.T) {\n\tt.Skip("")\n',
-        What.TESTS_SKIPPED,
+        WeakeningKind.TESTS_SKIPPED,
     ),
-    ("a_test.go", "require.Equal(t, 1, b())", "require.NotNil(t, b())", What.ASSERTIONS_LOOSENED),
-    ("a_test.go", "t.Errorf", "t.Logf", What.ASSERTIONS_REMOVED),
+    (
+        "a_test.go",
+        "require.Equal(t, 1, b())",
+        "require.NotNil(t, b())",
+        WeakeningKind.ASSERTIONS_LOOSENED,
+    ),
+    ("a_test.go", "t.Errorf", "t.Logf", WeakeningKind.ASSERTIONS_REMOVED),
     (
         "a_test.go",
         "func TestA(t *testing.T) {\n",
         "func TestA(t *testing.T) {\n\tif false {\n",
-        What.TESTS_SKIPPED,
+        WeakeningKind.TESTS_SKIPPED,
     ),
-    ("a_test.go", "TestB", "testB", What.CASES_REMOVED),
+    ("a_test.go", "TestB", "testB", WeakeningKind.CASES_REMOVED),
     (
         "src/lib.rs",
         "#[test]\n    fn works",
         "#[test]\n    #[ignore]\n    fn works",
-        What.TESTS_SKIPPED,
+        WeakeningKind.TESTS_SKIPPED,
     ),
-    ("src/lib.rs", "assert_eq!(a(1), 2)", "assert!(true)", What.ASSERTIONS_LOOSENED),
-    ("src/lib.rs", "assert_eq!(a(1), 2)", "assert!(a(1).is_some())", What.ASSERTIONS_LOOSENED),
-    ("src/lib.rs", "#[test]\n    fn more", "fn more", What.CASES_REMOVED),
+    ("src/lib.rs", "assert_eq!(a(1), 2)", "assert!(true)", WeakeningKind.ASSERTIONS_LOOSENED),
+    (
+        "src/lib.rs",
+        "assert_eq!(a(1), 2)",
+        "assert!(a(1).is_some())",
+        WeakeningKind.ASSERTIONS_LOOSENED,
+    ),
+    ("src/lib.rs", "#[test]\n    fn more", "fn more", WeakeningKind.CASES_REMOVED),
     (
         "src/test/java/ATest.java",
         "  @Test\n  void",
         "  @Disabled\n  @Test\n  void",
-        What.TESTS_SKIPPED,
+        WeakeningKind.TESTS_SKIPPED,
     ),
-    ("src/test/java/ATest.java", "@Test public", "@Ignore @Test public", What.TESTS_SKIPPED),
+    (
+        "src/test/java/ATest.java",
+        "@Test public",
+        "@Ignore @Test public",
+        WeakeningKind.TESTS_SKIPPED,
+    ),
     (
         "src/test/java/ATest.java",
         "assertEquals(2, a(1))",
         "assertTrue(true)",
-        What.ASSERTIONS_LOOSENED,
+        WeakeningKind.ASSERTIONS_LOOSENED,
     ),
-    ("src/test/java/ATest.java", ".isEqualTo(3)", ".isNotNull()", What.ASSERTIONS_LOOSENED),
-    ("src/test/java/ATest.java", "  @Test\n  void", "  void", What.CASES_REMOVED),
-    ("spec/a_spec.rb", "  def test_a\n", "  def test_a\n    skip\n", What.TESTS_SKIPPED),
-    ("spec/a_spec.rb", 'it "works"', 'xit "works"', What.TESTS_SKIPPED),
-    ("spec/a_spec.rb", "to eq(1)", "to be_truthy", What.ASSERTIONS_LOOSENED),
-    ("spec/a_spec.rb", "assert_equal 1, a", "assert a", What.ASSERTIONS_LOOSENED),
-    ("spec/a_spec.rb", "assert_equal 1, a", "assert true", What.ASSERTIONS_LOOSENED),
-    ("tests/ATests.cs", "[Fact]", '[Fact(Skip = "later")]', What.TESTS_SKIPPED),
-    ("tests/ATests.cs", "Assert.Equal(1, A())", "Assert.True(true)", What.ASSERTIONS_LOOSENED),
-    ("tests/ATests.cs", "Assert.Equal(1, A())", "Assert.NotNull(A())", What.ASSERTIONS_LOOSENED),
-    ("tests/ATests.cs", "  [Test]", "  [Ignore]\n  [Test]", What.TESTS_SKIPPED),
-    ("tests/run.sh", "|| exit 1", "|| true", What.ASSERTIONS_LOOSENED),
-    ("tests/run.sh", '  [ "$status" -eq 0 ]\n', "", What.ASSERTIONS_REMOVED),
-    ("tests/run.sh", "test_a", "xtest_a", What.CASES_REMOVED),
-    ("tests/a.cpp", "EXPECT_EQ(1, a())", "EXPECT_TRUE(true)", What.ASSERTIONS_LOOSENED),
-    ("tests/a.cpp", "TEST(Suite, Works)", "TEST(Suite, DISABLED_Works)", What.CASES_REMOVED),
+    (
+        "src/test/java/ATest.java",
+        ".isEqualTo(3)",
+        ".isNotNull()",
+        WeakeningKind.ASSERTIONS_LOOSENED,
+    ),
+    ("src/test/java/ATest.java", "  @Test\n  void", "  void", WeakeningKind.CASES_REMOVED),
+    ("spec/a_spec.rb", "  def test_a\n", "  def test_a\n    skip\n", WeakeningKind.TESTS_SKIPPED),
+    ("spec/a_spec.rb", 'it "works"', 'xit "works"', WeakeningKind.TESTS_SKIPPED),
+    ("spec/a_spec.rb", "to eq(1)", "to be_truthy", WeakeningKind.ASSERTIONS_LOOSENED),
+    ("spec/a_spec.rb", "assert_equal 1, a", "assert a", WeakeningKind.ASSERTIONS_LOOSENED),
+    ("spec/a_spec.rb", "assert_equal 1, a", "assert true", WeakeningKind.ASSERTIONS_LOOSENED),
+    ("tests/ATests.cs", "[Fact]", '[Fact(Skip = "later")]', WeakeningKind.TESTS_SKIPPED),
+    (
+        "tests/ATests.cs",
+        "Assert.Equal(1, A())",
+        "Assert.True(true)",
+        WeakeningKind.ASSERTIONS_LOOSENED,
+    ),
+    (
+        "tests/ATests.cs",
+        "Assert.Equal(1, A())",
+        "Assert.NotNull(A())",
+        WeakeningKind.ASSERTIONS_LOOSENED,
+    ),
+    ("tests/ATests.cs", "  [Test]", "  [Ignore]\n  [Test]", WeakeningKind.TESTS_SKIPPED),
+    ("tests/run.sh", "|| exit 1", "|| true", WeakeningKind.ASSERTIONS_LOOSENED),
+    ("tests/run.sh", '  [ "$status" -eq 0 ]\n', "", WeakeningKind.ASSERTIONS_REMOVED),
+    ("tests/run.sh", "test_a", "xtest_a", WeakeningKind.CASES_REMOVED),
+    ("tests/a.cpp", "EXPECT_EQ(1, a())", "EXPECT_TRUE(true)", WeakeningKind.ASSERTIONS_LOOSENED),
+    (
+        "tests/a.cpp",
+        "TEST(Suite, Works)",
+        "TEST(Suite, DISABLED_Works)",
+        WeakeningKind.CASES_REMOVED,
+    ),
 ]
 AS_STRICT = [
     ("tests/test_x.py", "test_a", "test_z"),
@@ -294,7 +354,7 @@ AS_STRICT = [
 
 def changed(
     path: str, old: str | None, new: str | None, gone: frozenset[str] = frozenset()
-) -> list[What]:
+) -> list[WeakeningKind]:
     return [each.what for each in find([Change(path=path, old=old, new=new)], gone)]
 
 
@@ -315,7 +375,7 @@ def test_a_test_that_only_looks_different_is_not(path, old, new):
 @pytest.mark.parametrize("path", TEXTS)
 def test_what_is_commented_out_or_deleted_is_gone(path):
     text = TEXTS[path]
-    assert changed(path, text, None) == [What.FILE_DELETED]
+    assert changed(path, text, None) == [WeakeningKind.FILE_DELETED]
     mark = "#" if path.endswith((".py", ".rb", ".sh")) else "//"
     assert changed(path, text, "\n".join(f"{mark} {line}" for line in text.split("\n")))
 
@@ -323,12 +383,12 @@ def test_what_is_commented_out_or_deleted_is_gone(path):
 def test_weakening_here_is_not_made_good_by_a_new_test_there():
     new = "\ndef test_new():\n    assert act(5) == 6\n    assert act(6) == 7\n"
     assert changed("tests/test_x.py", PYTHON, PYTHON.replace("x == 1", "True") + new) == [
-        What.ASSERTIONS_LOOSENED
+        WeakeningKind.ASSERTIONS_LOOSENED
     ]
 
 
 def test_a_case_that_asserts_nothing_does_not_stand_for_one_that_did():
-    assert What.CASES_REMOVED in changed(
+    assert WeakeningKind.CASES_REMOVED in changed(
         "tests/test_x.py", PYTHON, "def test_c():\n    act(1)\n\ndef test_d():\n    act(2)\n"
     )
 
@@ -342,9 +402,11 @@ def test_cases_may_become_rows_of_a_table():
     assert changed("tests/test_x.py", five, short) == []
     assert changed("tests/test_x.py", five, long) == []
     assert changed("tests/test_x.py", long, long.replace("        (3, 4),\n", "")) == [
-        What.CASES_REMOVED
+        WeakeningKind.CASES_REMOVED
     ]
-    assert changed("tests/test_x.py", short, short.replace("0, 1, 2, ", "")) == [What.CASES_REMOVED]
+    assert changed("tests/test_x.py", short, short.replace("0, 1, 2, ", "")) == [
+        WeakeningKind.CASES_REMOVED
+    ]
     assert (
         changed(
             "tests/test_x.py",
@@ -380,7 +442,7 @@ def test_what_moves_to_another_test_file_is_not_lost():
 
 
 def test_a_second_function_of_the_same_name_hides_the_first():
-    assert What.ASSERTIONS_REMOVED in changed(
+    assert WeakeningKind.ASSERTIONS_REMOVED in changed(
         "tests/test_x.py", PYTHON, PYTHON + "\ndef test_a():\n    act(1)\n"
     )
     again = "\nclass TestC:\n    def test_b(self):\n        assert act(3) == 4\n"
@@ -392,19 +454,19 @@ def test_a_file_that_no_runner_collects_does_not_stand_for_one_that_was_run():
         Change(path="tests/test_x.py", old=PYTHON, new=None),
         Change(path="tests/x_old.py", old=None, new=PYTHON),
     ]
-    assert [each.what for each in find(moved)] == [What.FILE_DELETED]
+    assert [each.what for each in find(moved)] == [WeakeningKind.FILE_DELETED]
 
 
 @pytest.mark.parametrize("old", [None, "import os\n"])
 def test_what_is_left_out_of_the_run_is_skipped(old):
     assert changed("conftest.py", old, 'import os\ncollect_ignore = ["test_x.py"]\n') == [
-        What.TESTS_SKIPPED
+        WeakeningKind.TESTS_SKIPPED
     ]
     assert changed("conftest.py", old, "import os\nimport sys\n") == []
 
 
 def test_a_file_in_an_unknown_manner_of_testing_counts_by_its_name():
-    assert changed("tests/test_x.exs", "whatever it is", None) == [What.FILE_DELETED]
+    assert changed("tests/test_x.exs", "whatever it is", None) == [WeakeningKind.FILE_DELETED]
     assert changed("tests/helpers.py", "def x():\n    return 1\n", None) == []
 
 
@@ -414,7 +476,9 @@ def test_tests_may_go_with_the_code_that_they_were_about():
     assert (
         changed("tests/test_x.py", PYTHON, PYTHON.replace("def test_a", "def _test_a"), gone) == []
     )
-    assert changed("tests/test_x.py", PYTHON, None, frozenset({"something"})) == [What.FILE_DELETED]
+    assert changed("tests/test_x.py", PYTHON, None, frozenset({"something"})) == [
+        WeakeningKind.FILE_DELETED
+    ]
 
 
 @given(st.sampled_from(sorted(TEXTS)), st.text(max_size=300))
@@ -431,7 +495,9 @@ def test_adding_to_a_file_of_no_cases_is_no_weakening(path, lines):
     text = "\n".join(lines)
     before = test_cases.read(path, "")
     assert (before.cases, before.loose) == ((), ())
-    assert [what for what in changed(path, "", text) if what is not What.TESTS_SKIPPED] == []
+    assert [
+        what for what in changed(path, "", text) if what is not WeakeningKind.TESTS_SKIPPED
+    ] == []
 
 
 CASES = st.lists(st.integers(0, 30), unique=True, max_size=8)

@@ -144,13 +144,13 @@ def test_from_an_agents_worktree_it_is_the_main_ones_branch(place, tmp_path_fact
 @pytest.fixture
 def asked(monkeypatch):
     """How often each command of git was run."""
-    found, real = Counter(), Reader.once
+    found, real = Counter(), Reader.run_once
 
     def counted(self, *words, **more):
         found[words[0]] += 1
         return real(self, *words, **more)
 
-    monkeypatch.setattr(Reader, "once", counted)
+    monkeypatch.setattr(Reader, "run_once", counted)
     return found
 
 

@@ -172,7 +172,7 @@ def test_a_landing_that_is_begun_between_two_looks_is_no_incident(one_unit):
     """The journal is read before git: what a worker lands in between is on the branch, and its intent is not known."""
     acting = open_effects(one_unit)
     try:
-        acting.watch.look()
+        acting.watch.refresh()
         fleet, units = Fleet(), acting.units()
         looking = TargetState(acting.workspace, acting.config)
         looking.correct_fleet(fleet, units, acting._landing_on, "main", Decisions())
@@ -211,7 +211,7 @@ def test_a_unit_that_the_user_finished_after_its_run_had_died_is_done(one_unit):
         one_unit.git("add", "-A")
         one_unit.git("commit", "-qm", "Write a", "-m", f"Unit: {UNIT}")
         looking = TargetState(acting.workspace, acting.config)
-        acting.watch.look()
+        acting.watch.refresh()
         units = [structs.replace(unit, acceptance="") for unit in acting.units()]
         state = looking.correct_fleet(fleet, units, acting._landing_on, "main", Decisions(), {"R2"})
         assert state.units[UNIT].landed

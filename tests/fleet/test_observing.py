@@ -89,14 +89,14 @@ def test_what_happened_and_who_holds_what_are_of_one_moment(supervisor, reposito
     world = World(repository.root)
     worker = WorkerEffects(world.workspace, world.config, actor="R")
     held = worker.take_lease(effects.TakeLease(lane="one", run_id="R"))
-    really, ending = fold.readable, [held]
+    really, ending = fold.require_known_schema, [held]
 
     def read_while_it_ends(event):
         while ending:
             worker.release_lease(effects.ReleaseLease(lease=ending.pop(), reason="done"))
         return really(event)
 
-    monkeypatch.setattr(fold, "readable", read_while_it_ends)
+    monkeypatch.setattr(fold, "require_known_schema", read_while_it_ends)
     lease = supervisor.take_lease(
         effects.TakeLease(lane="supervisor/here", run_id="", is_lock=True)
     )

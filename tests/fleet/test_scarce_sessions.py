@@ -98,7 +98,7 @@ def test_a_worker_that_found_the_journal_away_is_no_death_of_its_lane(repository
     acting.spawn(effects.SpawnWorker(lane="one", run_id="R"))
     acting.pause(effects.Pause(seconds=0.01))
     acting.observe(effects.ObserveFleet(lease=lease))
-    acting.watch.look()
+    acting.watch.refresh()
     starts = acting.watch.state(Fleet).starts["one"]
     assert len(starts.unended) == counted
     assert (starts.stopped is not None and starts.stopped.reason == "journal-away") is (
@@ -113,9 +113,9 @@ def test_a_worker_takes_one_session_to_ask_and_one_to_listen(shared, postgres):
     acting = WorkerEffects(world.workspace, world.config, actor=run_id)
     lease = acting.take_lease(effects.TakeLease(lane="one", run_id=run_id))
     acting.store.wait(acting.store.last(), 0.1)
-    listener = HaltListener(run_id, open_store=acting.store.borrowed, is_lost=never)
+    listener = HaltListener(run_id, open_store=acting.store.for_thread, is_lost=never)
     with listener, psycopg.connect(postgres.dsn) as connection:
-        listener.look(acting.store.borrowed())
+        listener.look(acting.store.for_thread())
         version = lease.version
         wait_for(lambda: acting.store.leases()[0].version > version, "the lease is renewed")
         query = "SELECT count(*) FROM pg_stat_activity WHERE datname = %s"

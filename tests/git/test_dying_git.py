@@ -82,7 +82,7 @@ def test_a_ref_that_moved_although_git_died_counts_as_moved(repository, dying):
     git, base = Writer(repository.root), repository.git("rev-parse", "HEAD")
     made = dying(share=ALWAYS)
     made.calls.write_bytes(b"x")  # the next call is done, and dies then
-    answer = git.once("update-ref", "refs/dos/probe", base, "")
+    answer = git.run_once("update-ref", "refs/dos/probe", base, "")
     assert answer.returncode == 128 and repository.git("rev-parse", "refs/dos/probe") == base
     made.calls.write_bytes(b"x" * 4)
     with pytest.raises(GitUnanswered):
@@ -149,7 +149,7 @@ def test_no_question_is_answered_by_a_git_that_dies(repository, dying, ask):
 
 def test_work_is_named_by_a_git_that_died_at_it_before(repository, monkeypatch):
     """That git gave no answer says nothing of the commit: no second agent is paid for it."""
-    real, deaths = Writer.once, []
+    real, deaths = Writer.run_once, []
 
     def once(self, *words, **more):
         if words[:3] != ("hash-object", "-t", "commit") or len(deaths) >= TRIES:
@@ -157,7 +157,7 @@ def test_work_is_named_by_a_git_that_died_at_it_before(repository, monkeypatch):
         deaths.append(words)
         return subprocess.CompletedProcess(words, -9, "", "")
 
-    monkeypatch.setattr(Writer, "once", once)
+    monkeypatch.setattr(Writer, "run_once", once)
     unnamed = {"run": "git add -A; git commit -q -m 'Add a file'"}
     steps = [write("one/a.txt", "first\n"), unnamed]
     repository.play({"DEMO/A1": [steps], "DEMO/A2": [[write("one/b.txt"), commit("Write b")]]})
@@ -167,13 +167,13 @@ def test_work_is_named_by_a_git_that_died_at_it_before(repository, monkeypatch):
 
 
 def test_that_an_object_is_malformed_is_an_answer_and_costs_no_second_try(repository, monkeypatch):
-    real, seen = Writer.once, []
+    real, seen = Writer.run_once, []
 
     def once(self, *words, **more):
         seen.append(words)
         return real(self, *words, **more)
 
-    monkeypatch.setattr(Writer, "once", once)
+    monkeypatch.setattr(Writer, "run_once", once)
     with pytest.raises(MalformedObject):
         Writer(repository.root).run(
             "hash-object", "-t", "commit", "-w", "--stdin", feed="tree 123\n\nx\n"
@@ -182,14 +182,14 @@ def test_that_an_object_is_malformed_is_an_answer_and_costs_no_second_try(reposi
 
 
 def test_an_absence_is_an_answer_and_costs_no_second_try(repository, monkeypatch):
-    real, seen = Writer.once, []
+    real, seen = Writer.run_once, []
 
     def once(self, *words, **more):
         assert words not in seen, "it was tried again"
         seen.append(words)
         return real(self, *words, **more)
 
-    monkeypatch.setattr(Writer, "once", once)
+    monkeypatch.setattr(Writer, "run_once", once)
     git, absent = Writer(repository.root), "0123456789" * 4
     assert git.commit_of("refs/heads/none") is None and git.commit_of(absent) is None
     assert (
@@ -236,14 +236,14 @@ def test_the_table_knows_every_command_that_we_run():
     ],
 )
 def test_settings_in_front_do_not_hide_a_command(words):
-    assert exit_codes.rule(words).command == "rev-parse"
-    assert exit_codes.rule(words).answers == ((0, 1) if "--quiet" in words else (0,))
+    assert exit_codes.rule_for(words).command == "rev-parse"
+    assert exit_codes.rule_for(words).answers == ((0, 1) if "--quiet" in words else (0,))
 
 
 def test_a_signal_is_named(repository, dying):
     made = dying(share=ALWAYS)
     made.calls.write_bytes(b"xxx")
-    assert Writer(repository.root).once("rev-parse", "HEAD").returncode < 0
+    assert Writer(repository.root).run_once("rev-parse", "HEAD").returncode < 0
     assert subprocess.run(["git", "--version"], capture_output=True).returncode == 0, (
         "an agent's own git lives"
     )
@@ -259,7 +259,7 @@ def test_worktrees_are_not_listed_while_one_is_made(repository, tmp_path):
     reader = threading.Thread(target=lambda: found.append(worktree.list_worktrees(git)))
     with worktree._alone(state / worktree.GATE):
         half.write_text("")
-        assert git.once("worktree", "list").returncode == 128, "as it was seen"
+        assert git.run_once("worktree", "list").returncode == 128, "as it was seen"
         reader.start()
         reader.join(0.3)
         assert reader.is_alive() and not found
@@ -277,7 +277,7 @@ def test_worktrees_that_others_make_by_hand_are_listed_by_a_second_try(
     git = Writer(repository.root)
     repository.git("worktree", "add", "--quiet", "--detach", str(tmp_path / "theirs"))
     half = repository.root / ".git" / "worktrees" / "theirs" / "commondir"
-    whole, real = half.read_text(), Writer.once
+    whole, real = half.read_text(), Writer.run_once
     half.write_text("")
 
     def once(self, *words, **more):
@@ -285,5 +285,5 @@ def test_worktrees_that_others_make_by_hand_are_listed_by_a_second_try(
         half.write_text(whole)
         return done
 
-    monkeypatch.setattr(Writer, "once", once)
+    monkeypatch.setattr(Writer, "run_once", once)
     assert len(worktree.list_worktrees(git)) == 2

@@ -104,7 +104,7 @@ def test_what_is_not_plain_is_left_to_git(repository, text):
 
 def test_another_way_to_keep_refs_is_left_to_git(tmp_path):
     git = Writer(tmp_path)
-    if git.once("init", "--quiet", "--ref-format=reftable", ".").returncode != 0:
+    if git.run_once("init", "--quiet", "--ref-format=reftable", ".").returncode != 0:
         pytest.skip("this git keeps refs in files only")
     _commit(git, "one")
     assert read(git) == git.commit_of("HEAD")

@@ -81,7 +81,7 @@ def tip_of(path):
 def asked(monkeypatch):
     """The ranges that are read from git."""
     ranges = []
-    for name in ("records", "few_records"):
+    for name in ("records", "records_at_once"):
 
         def read(git, *words, real=getattr(log, name)):
             ranges.append(words)

@@ -11,7 +11,7 @@ import pytest
 from type_checking import check
 
 import dos
-from dos.git.exit_codes import Reads
+from dos.git.exit_codes import ReadCommand
 from dos.git.repository import Reader, Writer
 from dos.world import World
 
@@ -26,18 +26,18 @@ METHODS = {
     "is_ancestor": ["HEAD~1", "HEAD"],
     "commits_between": ["HEAD~1", "HEAD"],
     "paths_between": ["HEAD~1", "HEAD"],
-    "paths_unlike": ["HEAD"],
+    "paths_differing_from": ["HEAD"],
     "paths_of": ["HEAD"],
     "staged_paths": [],
     "dirty_paths": [],
     "changed_submodules": [],
     "submodules": [],
     "submodules_between": ["HEAD~1", "HEAD"],
-    "salvaged": [],
+    "salvage_refs": [],
     "root_commit": [],
     "remote": [],
 }
-COMMANDS: dict[Reads, list[str]] = {
+COMMANDS: dict[ReadCommand, list[str]] = {
     "cat-file": ["commit", "HEAD"],
     "check-ignore": ["a.txt"],
     "check-ref-format": ["--branch", "new"],
@@ -99,7 +99,7 @@ def public(kind: type) -> set[str]:
 
 def test_the_tables_are_complete():
     assert set(METHODS) == public(Reader)
-    assert set(COMMANDS) == set(get_args(Reads))
+    assert set(COMMANDS) == set(get_args(ReadCommand))
 
 
 @pytest.mark.parametrize(

@@ -29,25 +29,25 @@ def commit(place, **files):
 
 
 def test_a_repository_without_a_commit_has_none(place):
-    assert commits.read(Writer(place), 0) == []
+    assert commits.recent_commits(Writer(place), 0) == []
 
 
 def test_each_commit_has_its_parents_its_time_and_its_paths(place):
     commit(place, a="1", b="1")
     commit(place, a="2")
     commit(place)
-    third, second, first = commits.read(Writer(place), 0)
+    third, second, first = commits.recent_commits(Writer(place), 0)
     assert (first.parents, first.paths) == ((), ("a", "b"))
     assert (second.parents, second.paths) == ((first.sha,), ("a",))
     assert (third.parents, third.paths) == ((second.sha,), ())
     assert first.committed_ms % 1000 == 0
-    assert commits.read(Writer(place), third.committed_ms + 1000) == []
+    assert commits.recent_commits(Writer(place), third.committed_ms + 1000) == []
 
 
 def test_what_a_commit_was_built_on_is_known(place):
     for text in "123":
         commit(place, a=text)
-    found = commits.read(Writer(place), 0)
+    found = commits.recent_commits(Writer(place), 0)
     third, second, first = found
     assert commits.ancestors(found, second.sha) == {second.sha, first.sha}
     assert commits.ancestors(found, "elsewhere") == {"elsewhere"}
@@ -66,11 +66,11 @@ def test_no_setting_of_the_user_changes_what_is_read(place, setting):
     commit(place, a="same\n" * 50)
     git(place, "mv", "a", "ü")
     commit(place)
-    before = commits.read(Writer(place), 0)
+    before = commits.recent_commits(Writer(place), 0)
     assert [set(found.paths) for found in before] == [{"a", "ü"}, {"a"}]
     git(place, "config", *setting.split("=", 1))
-    assert commits.read(Writer(place), 0) == before
+    assert commits.recent_commits(Writer(place), 0) == before
 
 
 def test_a_place_without_git_is_unknown(tmp_path):
-    assert isinstance(commits.read(Writer(tmp_path / "nowhere"), 0), Unknown)
+    assert isinstance(commits.recent_commits(Writer(tmp_path / "nowhere"), 0), Unknown)

@@ -63,7 +63,7 @@ def test_a_snapshot_and_the_events_after_it_are_a_full_fold(history, cut):
     first = list(islice(store.events(), cut))
     for kind in STATES:
         if first:
-            fold.keep(store, fold.fold(kind(), first), first[-1].pos)
+            fold.save_snapshot(store, fold.fold(kind(), first), first[-1].pos)
         assert fold.current(store, kind) == (fold.fold(kind(), store.events()), store.last())
 
 
@@ -120,16 +120,16 @@ def test_a_newer_schema_is_refused():
 
 def test_a_snapshot_is_written_when_it_pays_and_only_when_asked_for():
     store = memory_store()
-    keeping, looking = fold.Watch(store, Tally, keep=True), fold.Watch(store, Tally)
+    keeping, looking = fold.Watch(store, Tally, snapshots=True), fold.Watch(store, Tally)
     for number in range(fold.SNAPSHOT_EVERY):
         store.append("run/1", "step", number)
-    keeping.look()
+    keeping.refresh()
     assert _snapshot(store, Tally) is None
     store.append("run/1", "step", "one more")
-    looking.look()
+    looking.refresh()
     fold.current(store, Tally)
     assert _snapshot(store, Tally) is None
-    keeping.look()
+    keeping.refresh()
     assert _snapshot(store, Tally) == (store.last(), b'{"seen":1001}')
 
 
@@ -167,23 +167,23 @@ def test_a_look_reads_what_is_new_once_however_many_states_it_serves(counts):
     store.append("run/1", "step", 0)
     watch = fold.Watch(store, Tally, Numbers, Leases, Fleet)
     for expected in (2, 3):  # a page, and that there is no more; then only that there is none
-        watch.look()
+        watch.refresh()
         assert counts["tail"] == expected
     store.append("run/1", "step", 1)
-    watch.look()
+    watch.refresh()
     assert counts["tail"] == 5
     assert watch.state(Tally).seen == 2 and watch.state(Numbers).heard == [1, 2]
 
 
 def test_many_that_watch_write_as_many_snapshots_as_one(counts):
     store = memory_store()
-    watches = [fold.Watch(store, Tally, Numbers, keep=True) for _ in range(9)]
+    watches = [fold.Watch(store, Tally, Numbers, snapshots=True) for _ in range(9)]
     for number in range(5 * fold.SNAPSHOT_EVERY):
         store.append("run/1", "step", number)
         if number % 100 == 0:
             for place, watch in enumerate(watches):
                 if (number // 100 + place) % 3 == 0:  # not all of them at once
-                    watch.look()
+                    watch.refresh()
     assert 6 <= counts["keep_snapshot"] <= 10  # two states, and a snapshot for each thousand events
 
 
@@ -195,11 +195,11 @@ def test_of_those_that_look_at_the_same_moment_one_writes_the_snapshot(counts, m
 
     def while_the_other_writes(state):
         monkeypatch.setattr(fold, "encode", real)
-        fold.keep(store, Tally(seen=1001), 1001)
+        fold.save_snapshot(store, Tally(seen=1001), 1001)
         return real(state)
 
     monkeypatch.setattr(fold, "encode", while_the_other_writes)
-    fold.Watch(store, Tally, keep=True).look()
+    fold.Watch(store, Tally, snapshots=True).refresh()
     assert counts["keep_snapshot"] == 1
 
 
@@ -216,10 +216,10 @@ def test_what_is_watched_from_snapshots_of_different_ages_is_a_full_fold(
         store.append(event.stream, event.kind, event.body)
         for kind, at in ((Leases, first), (Fleet, second)):
             if number == at:
-                fold.keep(store, *fold.current(store, kind))
+                fold.save_snapshot(store, *fold.current(store, kind))
         if number == cut:
-            watch.look()
-    watch.look()
+            watch.refresh()
+    watch.refresh()
     for kind in (*STATES, Numbers):
         assert watch.state(kind) == fold.fold(kind(), store.events())
     assert watch.pos == store.last()
@@ -229,9 +229,9 @@ def test_a_snapshot_that_a_pruning_has_outdated_is_replaced_though_it_is_not_far
     store = memory_store()
     for number in range(fold.SNAPSHOT_EVERY + 1):
         store.append("run/1", "step", number)
-    fold.keep(store, Tally(seen=5), store.last() - 1)
+    fold.save_snapshot(store, Tally(seen=5), store.last() - 1)
     store.record(streams.PRUNINGS, JournalPruned(through=store.last(), removed=1))
-    fold.Watch(store, Tally, keep=True).look()
+    fold.Watch(store, Tally, snapshots=True).refresh()
     assert counts["keep_snapshot"] == 2
     assert _snapshot(store, Tally) == (store.last(), b'{"seen":1002}')
 
@@ -240,14 +240,14 @@ def test_a_state_is_folded_on_from_its_snapshot_and_not_again():
     store = memory_store()
     for number in range(5):
         store.append("run/1", "step", number)
-    fold.keep(store, Tally(seen=1_000_000), 3)
+    fold.save_snapshot(store, Tally(seen=1_000_000), 3)
     assert fold.current(store, Tally) == (Tally(seen=1_000_002), 5)
 
 
 def test_a_snapshot_never_goes_back():
     store = memory_store()
-    fold.keep(store, Tally(seen=9), 9)
-    fold.keep(store, Tally(seen=4), 4)
+    fold.save_snapshot(store, Tally(seen=9), 9)
+    fold.save_snapshot(store, Tally(seen=4), 4)
     assert _snapshot(store, Tally) == (9, b'{"seen":9}')
 
 
@@ -271,7 +271,7 @@ def test_a_snapshot_from_within_a_pruned_part_is_not_used():
     clock = FakeClock()
     store = memory_store(clock)
     first = granted(store, lock(holder="A"))
-    fold.keep(store, *fold.current(store, Leases))
+    fold.save_snapshot(store, *fold.current(store, Leases))
     store.release(first.fence)
     second = granted(store, lock(holder="B"))
     clock.advance(2 * DAY_MS)

@@ -150,7 +150,7 @@ def test_the_shared_store_goes_on_with_positions_and_versions(postgres, tmp_path
             store.renew([lease.fence])
             store.release(lease.fence)
         last = granted(store, request("docs"))
-        fold.keep(store, Leases(), 1)
+        fold.save_snapshot(store, Leases(), 1)
         now_ms = store.load("lane/docs")[0].at_ms + 2 * DAY_MS
         assert prune(store, older_than_ms=0, now_ms=now_ms, archive=tmp_path).removed == 7
         assert fold.current(store, Leases)[0].live == {last.fence: last}

@@ -17,8 +17,8 @@ from lease_histories import (
 from log_files import K, acquire, exported, keys, rec, written
 
 from dos.journal.events.lanes import LeaseRefused
-from dos.journal.transfer.lane_log import next_seq, readability, released_shape, replay
-from dos.journal.transfer.transfer import import_lines, imported, replayed
+from dos.journal.transfer.lane_log import lane_log_lease, next_seq, readability, replay
+from dos.journal.transfer.transfer import import_lines, imported_records, replay_live_leases
 
 T, HB = "2026-01-02T03:04:05Z", "2026-01-02T04:00:00Z"
 
@@ -27,7 +27,7 @@ def through_a_file(tmp_path, records, end="\n"):
     """The live set by way of a real file, an import and the journal."""
     store = memory_store()
     import_lines(store, written(tmp_path / "lane-journal.jsonl", records, end))
-    live = replayed(store)
+    live = replay_live_leases(store)
     assert all(lease.pop("imported") for lease in live)
     return store, live
 
@@ -134,7 +134,7 @@ def test_the_golden_file_reads_as_good_corrupt_good(tmp_path):
     store, _ = through_a_file(
         tmp_path, [acquire(), "garbage", "", "[1,2]", acquire("b"), '{"op": "REL'], end=""
     )
-    records = list(imported(store, "lane-journal.jsonl"))
+    records = list(imported_records(store, "lane-journal.jsonl"))
     assert [record["op"] for record in records] == ["ACQUIRE", "_CORRUPT", "ACQUIRE"]
     assert (records[1]["_raw"], records[1]["_line"]) == ("garbage", 2)
 
@@ -160,7 +160,7 @@ def test_the_golden_file_reads_as_good_corrupt_good(tmp_path):
 def test_the_next_number_of_a_log_follows_its_highest(tmp_path, records, following):
     store = memory_store()
     import_lines(store, written(tmp_path / "lane-journal.jsonl", records))
-    assert next_seq(imported(store, "lane-journal.jsonl")) == following
+    assert next_seq(imported_records(store, "lane-journal.jsonl")) == following
 
 
 anything = st.recursive(
@@ -244,7 +244,7 @@ def test_a_lease_in_the_released_shape():
     clock.advance(61_000)
     store.renew([lease.fence])
     granted(store, lock())
-    assert replayed(store) == [
+    assert replay_live_leases(store) == [
         {
             "lane": "api",
             "lane_kind": "cluster",
@@ -302,7 +302,7 @@ def test_the_exported_lane_log_replays_to_the_live_leases(history):
 
     replayed_log = replay(exported(store, shape="lane-journal"))
     assert sorted(map(told, replayed_log)) == sorted(
-        told(released_shape(lease)) for lease in store.leases()
+        told(lane_log_lease(lease)) for lease in store.leases()
     )
 
 

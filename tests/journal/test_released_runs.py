@@ -10,7 +10,7 @@ from dos.journal import run_state, streams
 from dos.journal.events import runs as run_events
 from dos.journal.events.envelope import Event
 from dos.journal.events.reader import decode
-from dos.journal.store import Entry, storable
+from dos.journal.store import Entry, encode_body
 from dos.journal.transfer import intent_ledger as released_runs
 from dos.journal.transfer.transfer import import_lines
 
@@ -66,7 +66,7 @@ def ledger(tmp_path, records, folder=ID, name="intent.jsonl"):
     ],
 )  # fmt: skip
 def test_a_record_is_a_fact_of_its_run(said, fact):
-    assert released_runs.fact(said, ID) == fact
+    assert released_runs.fact_from_record(said, ID) == fact
 
 
 anything = (
@@ -91,13 +91,13 @@ wild = st.fixed_dictionaries(
 
 @given(said=wild)
 def test_whatever_a_record_holds_its_fact_can_be_stored_and_read(said):
-    found = released_runs.fact(said, ID)
-    released_runs.run_of(said)
+    found = released_runs.fact_from_record(said, ID)
+    released_runs.ledger_run_id(said)
     at_ms = released_runs.written_ms(said)
     assert at_ms is None or at_ms >= 0
     if found is None:
         return
-    raw = storable(Entry(stream=run_state.stream(ID), kind=found.kind, body=found), "")
+    raw = encode_body(Entry(stream=run_state.stream(ID), kind=found.kind, body=found), "")
     stored = Event(
         pos=1,
         stream=run_state.stream(ID),

@@ -59,7 +59,7 @@ def test_pruning_changes_no_fold_and_everything_goes_on(
     start = list(store.events())[:snapshot_at]
     for kind in STATES:
         if start:
-            fold.keep(store, fold.fold(kind(), start), start[-1].pos)
+            fold.save_snapshot(store, fold.fold(kind(), start), start[-1].pos)
     clock.advance(idle_ms)
     before, last, heads = folded(store), store.last(), _heads(store)
     young = [event for event in store.events() if event.at_ms > clock.wall_ms() - DAY_MS]

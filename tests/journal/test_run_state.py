@@ -12,7 +12,7 @@ from dos.journal.backends.memory import MemoryBackend
 from dos.journal.events import fleet as events
 from dos.journal.events import runs as run_events
 from dos.journal.fold import fold
-from dos.journal.run_state import Checkpoint, Run, Verified
+from dos.journal.run_state import Checkpoint, RunState, VerifiedStep
 from dos.journal.store import Store
 
 ID = "RID-000000001000002"
@@ -26,7 +26,7 @@ def store_of(*facts) -> Store:
     return store
 
 
-def folded(*facts) -> Run:
+def folded(*facts) -> RunState:
     return run_state.read(store_of(*facts), ID)
 
 
@@ -111,7 +111,7 @@ def test_claims_and_verifications_are_kept_apart():
     claim = run_events.StepClaimed(run_id=ID, step="s1", sha="a")
     found = run_events.StepVerified(run_id=ID, step="s2", sha="b", via="file-path")
     run = folded(declared("s1", "s2"), claim, found)
-    assert run.claimed == {"s1": "a"} and run.verified == {"s2": Verified("b", "file-path")}
+    assert run.claimed == {"s1": "a"} and run.verified == {"s2": VerifiedStep("b", "file-path")}
 
 
 def test_lines_that_cannot_be_read_are_counted_and_a_newer_one_is_remembered():
@@ -181,9 +181,9 @@ approved = st.builds(
 
 def check_parts(history, cut):
     happened = store_of(*history).load(run_state.stream(ID))
-    at_once = fold(Run(), happened)
-    first = json.encode(fold(Run(), happened[:cut]))
-    assert fold(json.decode(first, type=Run), happened[cut:]) == at_once
+    at_once = fold(RunState(), happened)
+    first = json.encode(fold(RunState(), happened[:cut]))
+    assert fold(json.decode(first, type=RunState), happened[cut:]) == at_once
 
 
 def check_extent(history):

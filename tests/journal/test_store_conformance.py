@@ -16,7 +16,7 @@ from store_kinds import Kind, asking, grant, listed_leases, refuse, written
 
 from dos.errors import BadInput, Conflict, JournalCorrupt, JournalTooNew
 from dos.journal.events.envelope import SCHEMA
-from dos.journal.store import Entry, Foreseen, Store
+from dos.journal.store import Entry, Prefetch, Store
 
 APPENDER = Path(__file__).with_name("appender.py")
 
@@ -237,7 +237,7 @@ def test_a_transaction_sees_which_leases_it_ended_and_changed(store):
     changed = structs.replace(kept, holder="B")
     with (
         pytest.raises(ZeroDivisionError),
-        store.backend.write(Foreseen(leases=True, fences=[ended.fence])) as tx,
+        store.backend.write(Prefetch(leases=True, fences=[ended.fence])) as tx,
     ):
         assert tx.leases() == [kept, ended]
         tx.drop_lease(ended.fence)

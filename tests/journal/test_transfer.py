@@ -19,7 +19,7 @@ from dos.journal.lease_state import Leases
 from dos.journal.prune import prune
 from dos.journal.store import Store
 from dos.journal.transfer import transfer
-from dos.journal.transfer.transfer import export, import_lines, imported, replayed
+from dos.journal.transfer.transfer import export, import_lines, imported_records, replay_live_leases
 
 # Importing
 
@@ -53,7 +53,7 @@ def test_logs_of_one_name_are_told_apart_by_another(tmp_path):
     store = memory_store()
     import_lines(store, first)
     import_lines(store, second, name="other-lane-journal")
-    assert keys(replayed(store)) == [K]
+    assert keys(replay_live_leases(store)) == [K]
 
 
 def test_every_run_has_its_own_intent_log(tmp_path):
@@ -78,7 +78,7 @@ def test_every_run_has_its_own_intent_log(tmp_path):
         ]
         found = import_lines(store, written(tmp_path / run / "intent.jsonl", records))
         assert (found.events, found.unreadable, found.live) == (5, 3, 0)
-    records = list(imported(store, "RID-2/intent.jsonl"))
+    records = list(imported_records(store, "RID-2/intent.jsonl"))
     assert [record["op"] for record in records] == [
         "INTENT",
         "_CORRUPT",
@@ -91,7 +91,7 @@ def test_every_run_has_its_own_intent_log(tmp_path):
         {"readability": "WRONG_FAMILY"},
         None,
     ]
-    assert replayed(store) == []
+    assert replay_live_leases(store) == []
 
 
 def test_lines_are_split_at_line_feeds_only_and_bad_bytes_are_replaced(tmp_path):
@@ -102,8 +102,8 @@ def test_lines_are_split_at_line_feeds_only_and_bad_bytes_are_replaced(tmp_path)
     path.write_bytes(good + b"\n" + bad + b"\n\xff\xfe\x00\n" + good + b"\n")
     store = memory_store()
     assert import_lines(store, path).unreadable == 1
-    assert [lease["holder"] for lease in replayed(store)] == [owner, "x\ufffdy"]
-    assert [r["_raw"] for r in imported(store, path.name) if r["op"] == "_CORRUPT"] == [
+    assert [lease["holder"] for lease in replay_live_leases(store)] == [owner, "x\ufffdy"]
+    assert [r["_raw"] for r in imported_records(store, path.name) if r["op"] == "_CORRUPT"] == [
         "\\xff\\xfe\\x00"
     ]
 
@@ -241,7 +241,9 @@ def test_events_move_to_another_journal_with_their_time_their_actor_and_their_ke
         {"n": 1}, clock.wall_ms() - DAY_MS, "test", "first", None,
     )  # fmt: skip
     assert target.append("run/1", "step", {"n": 1}, key="first") == step
-    assert [record["kind"] for record in imported(target, "export.jsonl")] == ["lease_granted"]
+    assert [record["kind"] for record in imported_records(target, "export.jsonl")] == [
+        "lease_granted"
+    ]
 
 
 def test_our_own_lines_imported_twice_change_nothing(tmp_path):
@@ -275,8 +277,8 @@ def test_an_imported_log_stays_imported_when_its_journal_moves(tmp_path):
         source, written(tmp_path / "lane-journal.jsonl", [acquire(), "garbage", acquire("b")])
     )
     import_lines(target, moved(tmp_path, source))
-    assert replayed(target) == replayed(source)
-    assert len(replayed(target)) == 2
+    assert replay_live_leases(target) == replay_live_leases(source)
+    assert len(replay_live_leases(target)) == 2
 
 
 @settings(deadline=None, max_examples=60)
@@ -367,7 +369,7 @@ def test_the_embedded_store_imports_as_memory_does(tmp_path):
     with Store(SqliteBackend(tmp_path / "state.db")) as store:
         assert import_lines(store, path).events == 4
         assert import_lines(store, path).events == 0
-        assert keys(replayed(store)) == [("t1", "b")]
+        assert keys(replay_live_leases(store)) == [("t1", "b")]
         assert check(store).problems == []
 
 
@@ -384,7 +386,7 @@ def test_the_shared_store_imports_as_memory_does(tmp_path, postgres):
     with Store(PostgresBackend(postgres.createdb("transfer"), workspace="w")) as store:
         assert import_lines(store, path).events == 4
         assert import_lines(store, path).events == 0
-        assert keys(replayed(store)) == [("t1", "b")]
+        assert keys(replay_live_leases(store)) == [("t1", "b")]
         assert import_lines(store, moved(tmp_path, source)).events == 2
         assert import_lines(store, tmp_path / "export.jsonl").events == 0
         assert [event.at_ms for event in store.load("run/1")] == [

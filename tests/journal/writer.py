@@ -108,7 +108,7 @@ class Writer:
 
     def keep_snapshot(self) -> None:
         state, pos = fold.current(self.store, Leases)
-        fold.keep(self.store, state, pos)
+        fold.save_snapshot(self.store, state, pos)
         self.say(acknowledged.Kept(pos))
 
     def prune(self) -> None:

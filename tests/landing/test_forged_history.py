@@ -144,7 +144,7 @@ def test_a_clone_that_is_shallow_by_itself_is_believed(clone, tmp_path):
     base = git(cut, "rev-parse", "HEAD")
     git(cut, "commit", "-q", "--allow-empty", "-m", "more")
     assert commits.hidden_history(Writer(cut), base, "HEAD") == ""
-    assert commits.follows(Writer(cut), base, "HEAD")
+    assert commits.is_fast_forward(Writer(cut), base, "HEAD")
     with (cut / ".git" / "shallow").open("a") as file:
         file.write(base + "\n")  # its parent is here
     assert base[:9] in commits.hidden_history(Writer(cut), base, "HEAD")
@@ -156,9 +156,11 @@ def test_ancestry_is_read_from_the_commits_whatever_their_dates_say(repository):
         repository.git("commit", "--quiet", "--allow-empty", "--date", day, "-m", day)
     last = repository.git("rev-parse", "HEAD")
     git_here = Writer(repository.root)
-    assert commits.follows(git_here, first, last) and commits.follows(git_here, first, first)
-    assert not commits.follows(git_here, last, first)
-    assert not commits.follows(git_here, "0" * 40, last)
+    assert commits.is_fast_forward(git_here, first, last) and commits.is_fast_forward(
+        git_here, first, first
+    )
+    assert not commits.is_fast_forward(git_here, last, first)
+    assert not commits.is_fast_forward(git_here, "0" * 40, last)
 
 
 def ours_in_a_lane(repository: Repository) -> Writer:

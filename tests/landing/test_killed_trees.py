@@ -120,7 +120,7 @@ EDITS = [edit_plainly, edit_amid_a_merge, edit_amid_a_rebase, edit_a_nested_repo
 def found(repository: Repository, tokens: set[str]) -> set[str]:
     """Those that can still be had: on a salvage ref, in the worktree, or set aside."""
     git = Writer(repository.root)
-    refs = git.salvaged()
+    refs = git.salvage_refs()
     texts = [git.attempt("grep", "-h", "token-", *refs).stdout] if refs else []
     state = repository.root / ".git" / "dos"
     for place in (state / "salvage", state / "worktrees"):

@@ -215,7 +215,7 @@ def test_a_ref_that_somebody_deleted_makes_room_for_none(repository, tree):
         prepare(repository)
         if number == 1:
             repository.git("update-ref", "-d", "refs/dos/salvage/RUN/1")
-    assert Writer(repository.root).salvaged() == [
+    assert Writer(repository.root).salvage_refs() == [
         "refs/dos/salvage/RUN/2",
         "refs/dos/salvage/RUN/3",
     ]
@@ -364,7 +364,7 @@ def test_commits_in_a_submodule_that_nobody_else_has_do_not_land_and_are_kept(wi
     assert with_submodule.subjects()[0] == "A library"
     assert any("in no remote of it" in why for why in fleet(with_submodule).units["DEMO/A1"].tries)
     inner = Writer(lane(with_submodule).tree / "one" / "library")
-    assert "Inside" in run_git(inner, "log", "--format=%s", *inner.salvaged())
+    assert "Inside" in run_git(inner, "log", "--format=%s", *inner.salvage_refs())
 
 
 @pytest.fixture

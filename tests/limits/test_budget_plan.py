@@ -367,7 +367,7 @@ def test_a_restart_forgets_nothing():
     for event in story.teller.happened:
         store.append(event.stream, event.kind, event.body)
     before, pos = fold.current(store, Spend)
-    fold.keep(store, before, pos)
+    fold.save_snapshot(store, before, pos)
     again, _ = fold.current(store, Spend)
     assert again == before
     assert again.spent(RunAccount(run_id="R1")).usd == 8.0

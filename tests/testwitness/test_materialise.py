@@ -8,7 +8,7 @@ import pytest
 from toy_repository import Toy
 
 from dos.errors import DosError, GitFailed
-from dos.git.objects import Entry, Objects
+from dos.git.objects import Objects, TreeEntry
 from dos.git.repository import Writer
 from dos.testwitness.io import sandbox
 
@@ -97,7 +97,7 @@ def test_a_name_that_no_checkout_may_write_is_refused(toy, tmp_path, name):
     blob = toy.git("rev-parse", "HEAD:a")
     for path in (name, f"{name}/x", f"sub/{name}/x", f"sub/{name}"):
         with pytest.raises(GitFailed, match="no checkout may write"):
-            sandbox.write_files(git, {path: Entry(0o100644, blob)}, tmp_path / "tree", MOMENT)
+            sandbox.write_files(git, {path: TreeEntry(0o100644, blob)}, tmp_path / "tree", MOMENT)
         sandbox.remove_tree(tmp_path / "tree")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["toy"]
 
@@ -107,7 +107,7 @@ def test_a_path_that_leads_elsewhere_is_refused(toy, tmp_path, path):
     toy.commit({"a": "x\n"})
     with pytest.raises(GitFailed, match="no checkout may write"):
         sandbox.write_files(
-            Writer(toy.root), {path: Entry(0o100644, "0" * 40)}, tmp_path / "tree", MOMENT
+            Writer(toy.root), {path: TreeEntry(0o100644, "0" * 40)}, tmp_path / "tree", MOMENT
         )
 
 
@@ -117,8 +117,8 @@ def test_nothing_is_written_through_a_link(toy, tmp_path, order):
     toy.commit({"a": "x\n"})
     link = toy.git("hash-object", "-w", "--stdin", feed=str(tmp_path / "target").encode())
     entries = [
-        ("sub", Entry(0o120000, link)),
-        ("sub/a", Entry(0o100644, toy.git("rev-parse", "HEAD:a"))),
+        ("sub", TreeEntry(0o120000, link)),
+        ("sub/a", TreeEntry(0o100644, toy.git("rev-parse", "HEAD:a"))),
     ]
     files = dict(entries if order == "link first" else entries[::-1])
     with pytest.raises(DosError, match="cannot be written"):

@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from dos.audit.claim_kinds import Claim, ClaimKind
+from dos.audit.claim_kinds import ClaimKind, SubjectClaim
 from dos.audit.weakening import Weakening
 from dos.git.changes import FileChange
 from dos.text import join_some, replace_undecodable
@@ -41,7 +41,7 @@ class Limit(StrEnum):
 class Evidence(Struct, frozen=True, kw_only=True):
     sha: str
     subject: str
-    claim: Claim
+    claim: SubjectClaim
     files: tuple[FileChange, ...]
     cosmetic: frozenset[str] = frozenset()  # paths whose change means nothing to a program
     tests_shrank: bool = False  # the text of the test files lost more lines than it won
@@ -73,29 +73,32 @@ _ABOUT_MODES = re.compile(r"\b(?:chmod|executable|permissions?|mode|exec)\b", re
 _SHOWN = 3
 
 
-def judge(seen: Evidence, policy: Policy = Policy()) -> Verdict:
-    if Limit.SHALLOW in seen.limits:
+def judge(evidence: Evidence, policy: Policy = Policy()) -> Verdict:
+    if Limit.SHALLOW in evidence.limits:
         return _verdict(
-            seen,
+            evidence,
             Answer.ABSTAIN,
             "its parent is cut off in this shallow clone: the diff cannot be read",
         )
-    if seen.weakened:
-        more = f" (and {len(seen.weakened) - 1} more)" if len(seen.weakened) > 1 else ""
-        return _verdict(seen, Answer.TESTS_WEAKENED, f"{seen.weakened[0]}{more}")
-    if Limit.UNREAD in seen.limits and seen.claim.kind in (ClaimKind.TEST, ClaimKind.CODE_EFFECT):
-        return _verdict(seen, Answer.ABSTAIN, "what it changed cannot be read")
-    match seen.claim.kind:
+    if evidence.weakened:
+        more = f" (and {len(evidence.weakened) - 1} more)" if len(evidence.weakened) > 1 else ""
+        return _verdict(evidence, Answer.TESTS_WEAKENED, f"{evidence.weakened[0]}{more}")
+    if Limit.UNREAD in evidence.limits and evidence.claim.kind in (
+        ClaimKind.TEST,
+        ClaimKind.CODE_EFFECT,
+    ):
+        return _verdict(evidence, Answer.ABSTAIN, "what it changed cannot be read")
+    match evidence.claim.kind:
         case ClaimKind.NONE:
             return _verdict(
-                seen, Answer.ABSTAIN, "the subject claims nothing that a diff could show"
+                evidence, Answer.ABSTAIN, "the subject claims nothing that a diff could show"
             )
         case ClaimKind.DOC:
-            return _of_documents(seen)
+            return _of_documents(evidence)
         case ClaimKind.TEST:
-            return _of_tests(seen)
+            return _of_tests(evidence)
         case ClaimKind.CODE_EFFECT:
-            return _of_code(seen, policy)
+            return _of_code(evidence, policy)
 
 
 def has_effect(change: FileChange, subject: str, cosmetic: frozenset[str]) -> bool:

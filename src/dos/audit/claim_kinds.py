@@ -70,7 +70,7 @@ _OBJECT_WORDS = 2
 _SHORT_WORDS = 6
 
 
-class Claim(Struct, frozen=True, kw_only=True):
+class SubjectClaim(Struct, frozen=True, kw_only=True):
     kind: ClaimKind
     leads: tuple[str, ...] = ()
     is_ci: bool = False  # its type or its scope is exactly ci
@@ -84,7 +84,7 @@ class Claim(Struct, frozen=True, kw_only=True):
         return bool(_REMOVALS.intersection(self.leads))
 
 
-def claim(subject: str) -> Claim:
+def parse_claim(subject: str) -> SubjectClaim:
     subject = unicodedata.normalize("NFKC", subject[:LONGEST_SUBJECT]).strip()
     bare = subject[tag.end() :] if (tag := _TAG.match(subject)) else subject
     head, rest = _head(bare, _LONGEST_HEAD)
@@ -92,7 +92,7 @@ def claim(subject: str) -> Claim:
     names = (parts["type"].lower(), (parts["scope"] or "").strip().lower()) if parts else ("", "")
     leads = tuple(found[0] for text in (head, rest) if (found := _words(text)))
     kind = _kind(subject, bare, leads, names)
-    return Claim(kind=kind, leads=leads, is_ci="ci" in names)
+    return SubjectClaim(kind=kind, leads=leads, is_ci="ci" in names)
 
 
 def _kind(subject: str, bare: str, leads: tuple[str, ...], names: tuple[str, str]) -> ClaimKind:

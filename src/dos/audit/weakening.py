@@ -24,7 +24,7 @@ _DEFINED = re.compile(
 _NAMED = 3  # at most, in a detail
 
 
-class What(StrEnum):
+class WeakeningKind(StrEnum):
     FILE_DELETED = "test file deleted"
     CASES_REMOVED = "tests removed"
     ASSERTIONS_REMOVED = "assertions removed"
@@ -34,7 +34,7 @@ class What(StrEnum):
 
 class Weakening(Struct, frozen=True, kw_only=True):
     path: str
-    what: What
+    what: WeakeningKind
     detail: str
 
     def __str__(self) -> str:
@@ -58,11 +58,11 @@ _Kept = tuple[str, Case, Case]  # the file that it is in now, what it was, what 
 def is_watched(path: str) -> bool:
     """Whether a path can hold tests that are read here; Rust keeps them beside the code."""
     return file_kinds.is_source(path) and (
-        file_kinds.is_test(path) or steers(path) or path.lower().endswith(".rs")
+        file_kinds.is_test(path) or selects_tests(path) or path.lower().endswith(".rs")
     )
 
 
-def steers(path: str) -> bool:
+def selects_tests(path: str) -> bool:
     """Whether a file says which tests are run."""
     return path.rpartition("/")[2] == "conftest.py"
 
@@ -125,7 +125,7 @@ def _is_collected(path: str, old: dict[str, Suite]) -> bool:
     """Whether runners that found the old files find this one: a new name has to be as much of a test's as theirs."""
     return (
         path in old
-        or steers(path)
+        or selects_tests(path)
         or file_kinds.is_named_test(path)
         or not any(map(file_kinds.is_named_test, old))
     )
@@ -133,7 +133,7 @@ def _is_collected(path: str, old: dict[str, Suite]) -> bool:
 
 def _read(path: str, text: str) -> Suite:
     suite = test_cases.read(path, text)
-    if file_kinds.is_test(path) or steers(path):
+    if file_kinds.is_test(path) or selects_tests(path):
         return suite
     return Suite(
         cases=suite.cases
@@ -189,7 +189,7 @@ def _removed(missed: list[_Placed], deleted: Container[str]) -> Iterator[Weakeni
     for path, case in missed:
         by_path.setdefault(path, []).append(case.name)
     for path, names in by_path.items():
-        what = What.FILE_DELETED if path in deleted else What.CASES_REMOVED
+        what = WeakeningKind.FILE_DELETED if path in deleted else WeakeningKind.CASES_REMOVED
         yield Weakening(path=path, what=what, detail=join_some(names, _NAMED))
 
 
@@ -206,7 +206,11 @@ def _changed(
             and not _mentions(assertion.text, gone)
         ]
         if less and (_is_looser(old, new) or not new.count(Grade.WEAK)):
-            what = What.ASSERTIONS_LOOSENED if new.assertions else What.ASSERTIONS_REMOVED
+            what = (
+                WeakeningKind.ASSERTIONS_LOOSENED
+                if new.assertions
+                else WeakeningKind.ASSERTIONS_REMOVED
+            )
             yield Weakening(path=path, what=what, detail=f"{new.name}: {less[0].text[:80]}")
 
 
@@ -225,7 +229,7 @@ def _fewer_rows(kept: list[_Kept], gained: list[Case]) -> Iterator[Weakening]:
     for path, old, new in kept:
         if missing > 0 and new.rows < old.rows:
             detail = f"{old.rows - new.rows} rows of {new.name}"
-            yield Weakening(path=path, what=What.CASES_REMOVED, detail=detail)
+            yield Weakening(path=path, what=WeakeningKind.CASES_REMOVED, detail=detail)
 
 
 def _skipped(
@@ -233,10 +237,14 @@ def _skipped(
 ) -> Iterator[Weakening]:
     for path, was, case in kept:
         if case.is_skipped and not was.is_skipped:
-            yield Weakening(path=path, what=What.TESTS_SKIPPED, detail=case.name)
+            yield Weakening(path=path, what=WeakeningKind.TESTS_SKIPPED, detail=case.name)
     for path, suite in new.items():
-        if (path in old or steers(path)) and suite.wide_skips > old.get(path, Suite()).wide_skips:
-            yield Weakening(path=path, what=What.TESTS_SKIPPED, detail="a whole block or file")
+        if (path in old or selects_tests(path)) and suite.wide_skips > old.get(
+            path, Suite()
+        ).wide_skips:
+            yield Weakening(
+                path=path, what=WeakeningKind.TESTS_SKIPPED, detail="a whole block or file"
+            )
 
 
 def _emptied(deleted: dict[str, str], old: dict[str, Suite]) -> Iterator[Weakening]:
@@ -247,7 +255,9 @@ def _emptied(deleted: dict[str, str], old: dict[str, Suite]) -> Iterator[Weakeni
             and not old[path].cases
             and (old[path].loose or file_kinds.is_named_test(path))
         ):
-            yield Weakening(path=path, what=What.FILE_DELETED, detail="nothing took its place")
+            yield Weakening(
+                path=path, what=WeakeningKind.FILE_DELETED, detail="nothing took its place"
+            )
 
 
 def _fewer(
@@ -266,7 +276,9 @@ def _fewer(
             continue
         path, text = _whose(before - after, old)
         what = (
-            What.ASSERTIONS_LOOSENED if after.total() >= before.total() else What.ASSERTIONS_REMOVED
+            WeakeningKind.ASSERTIONS_LOOSENED
+            if after.total() >= before.total()
+            else WeakeningKind.ASSERTIONS_REMOVED
         )
         yield Weakening(path=path, what=what, detail=f"{missing} fewer: {text[:80]}")
         return

@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping
 from dos.fleet import effects
 from dos.fleet.state.fleet import Fleet
 from dos.fleet.state.fleet import Unit as Seen
-from dos.git.log import Move, Reflogs
+from dos.git.log import Reflogs, RefMove
 from dos.git.repository import Reader
 from dos.journal import streams
 from dos.journal.events.limits import IncidentFound
@@ -83,13 +83,13 @@ class IncidentWatch(ClaimWatch):
         known = {
             (each.run_id, new) for each in fleet.incidents.found.values() for new in each.moved_to
         }
-        fresh: dict[str, list[Move]] = {}
+        fresh: dict[str, list[RefMove]] = {}
         for move in self._reflogs.agent_moves():
             if (move.run_id, move.new) not in known:
                 fresh.setdefault(move.run_id, []).append(move)
         return [self._of_moves(run_id, moves, fleet) for run_id, moves in fresh.items()]
 
-    def _of_moves(self, run_id: str, moves: list[Move], fleet: Fleet) -> IncidentFound:
+    def _of_moves(self, run_id: str, moves: list[RefMove], fleet: Fleet) -> IncidentFound:
         commits: dict[str, None] = {}
         for move in moves:
             if move.old:

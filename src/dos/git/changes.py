@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from dos.git import log
-from dos.git.commits import named
-from dos.git.objects import SUBMODULE, Entry, Objects
+from dos.git.commits import resolve_commit
+from dos.git.objects import SUBMODULE, Objects, TreeEntry
 from dos.git.repository import Reader
 from dos.verify import content
 from dos.verify.naming import Message
@@ -60,15 +60,15 @@ def parse_range(git: Reader, text: str) -> CommitRange:
     """One commit, or a range `A..B` or `A...B`; a side that is left out is HEAD."""
     found = _RANGE.fullmatch(text)
     if found is None:
-        one = named(git, text)
+        one = resolve_commit(git, text)
         return CommitRange(words=("--no-walk", one), is_range=False, short=_short(git, one))
-    old, new = (named(git, found[side] or "HEAD") for side in ("old", "new"))
+    old, new = (resolve_commit(git, found[side] or "HEAD") for side in ("old", "new"))
     return CommitRange(words=(f"{old}{found['dots']}{new}",), is_range=True, short=_short(git, new))
 
 
 def read_commits(git: Reader, wanted: CommitRange) -> Iterator[CommitFacts]:
     """Newest first. What they changed is against the first parent; a first commit made all that is in it."""
-    fields = log.fields(git, "log", _FORMAT, *_RAW, *wanted.words, "--")
+    fields = log.stream_fields(git, "log", _FORMAT, *_RAW, *wanted.words, "--")
     sha = next(fields, b"")
     while sha:
         parents, message, _ = (
@@ -111,7 +111,7 @@ def _blob(name: str) -> str:
 
 
 def _short(git: Reader, sha: str) -> int:
-    return len(log.abbreviated(git, [sha])[sha])
+    return len(log.short_names(git, [sha])[sha])
 
 
 ALIKE = 0.5  # of the lines: a file that was taken away and one that came are one that moved
@@ -132,7 +132,9 @@ def tree_changes(objects: Objects, old: str, new: str) -> list[FileChange]:
     ]
 
 
-def _change(path: str, before: Entry | None, after: Entry | None, old_path: str) -> FileChange:
+def _change(
+    path: str, before: TreeEntry | None, after: TreeEntry | None, old_path: str
+) -> FileChange:
     status = "R" if old_path else "A" if before is None else "D" if after is None else "M"
     return FileChange(
         path=path,
@@ -147,7 +149,7 @@ def _change(path: str, before: Entry | None, after: Entry | None, old_path: str)
 
 def _differing(
     objects: Objects, old: str, new: str, folder: str
-) -> Iterator[tuple[str, Entry | None, Entry | None]]:
+) -> Iterator[tuple[str, TreeEntry | None, TreeEntry | None]]:
     waiting = [(old, new, folder)]
     while waiting:
         old, new, folder = waiting.pop()
@@ -166,7 +168,9 @@ def _differing(
                 yield folder + name, file, became
 
 
-def _moved(objects: Objects, gone: dict[str, Entry], come: dict[str, Entry]) -> dict[str, str]:
+def _moved(
+    objects: Objects, gone: dict[str, TreeEntry], come: dict[str, TreeEntry]
+) -> dict[str, str]:
     """New path -> old path. The same content first, then what is alike; each file once."""
     moved: dict[str, str] = {}
     left = dict(gone)
@@ -190,7 +194,7 @@ def _moved(objects: Objects, gone: dict[str, Entry], come: dict[str, Entry]) -> 
     return moved
 
 
-def _lines(objects: Objects, entry: Entry) -> Counter[str]:
+def _lines(objects: Objects, entry: TreeEntry) -> Counter[str]:
     raw = objects.blob(entry.sha) or b""
     return (
         Counter()

@@ -24,7 +24,7 @@ _ABSENT = re.compile(r"0+")
 _LOG = ("-z", "--no-show-signature")
 
 
-class Change(Struct, frozen=True, kw_only=True):
+class BlobChange(Struct, frozen=True, kw_only=True):
     """One file between two trees; an empty blob is a file that is not there."""
 
     path: str
@@ -33,17 +33,17 @@ class Change(Struct, frozen=True, kw_only=True):
     moved_to: str = ""
 
 
-class Commit(Struct, frozen=True, kw_only=True):
+class CommitSubject(Struct, frozen=True, kw_only=True):
     sha: str
     subject: str
 
 
-def recorded(git: Reader, text: str) -> str | None:
+def commit_by_hash(git: Reader, text: str) -> str | None:
     """The commit that a record names by its hash; None when it is not here, or the text is not a hash."""
     return git.commit_of(text) if _RECORDED.fullmatch(text) else None
 
 
-def named(git: Reader, name: str) -> str:
+def resolve_commit(git: Reader, name: str) -> str:
     """The commit that a person means; an error when there is none."""
     found = git.commit_of(name) if name.isprintable() and not name.startswith("-") else None
     if found is None:
@@ -62,7 +62,7 @@ def is_ancestor(git: Reader, old: str, new: str) -> bool | Unknown:
         return Unknown(error.message)
 
 
-def changes(git: Reader, sha: str) -> list[Change]:
+def blob_changes(git: Reader, sha: str) -> list[BlobChange]:
     """What a commit changed, by its first parent; a first commit made everything that is in it."""
     words = ("-r", "-z", "--no-renames", "--raw", "--no-abbrev", "--no-commit-id")
     parents = git.run("rev-list", "--parents", "-n", "1", sha).split()[1:]
@@ -70,7 +70,7 @@ def changes(git: Reader, sha: str) -> list[Change]:
     return list(_changes(said))
 
 
-def changes_since(git: Reader, sha: str, head: str) -> dict[str, Change]:
+def blob_changes_since(git: Reader, sha: str, head: str) -> dict[str, BlobChange]:
     """What differs now from how a commit left it, by the commit's names; a file that was moved is followed."""
     said = git.run("diff-tree", "-r", "-z", "-M", "--raw", "--no-abbrev", sha, head)
     return {change.path: change for change in _changes(said)}
@@ -84,7 +84,7 @@ def reverts(git: Reader, base: str, head: str) -> dict[str, str]:
     standing: dict[str, str] = {}
     saying_so = ("--topo-order", "-F", "--grep=This reverts commit")
     # Newest first: a revert comes before what it reverts.
-    for record in log.few_records(git, *saying_so, f"{base}..{head}"):
+    for record in log.records_at_once(git, *saying_so, f"{base}..{head}"):
         if not reverted_by(standing, record.sha):
             named = _REVERTED.findall(record.message)
             standing |= {reverted: record.sha for reverted in named if reverted not in standing}
@@ -95,7 +95,7 @@ def reverted_by(standing: dict[str, str], sha: str) -> str:
     return next((by for reverted, by in standing.items() if sha.startswith(reverted)), "")
 
 
-def after(git: Reader, base: str, head: str = "HEAD") -> list[Commit] | Unknown:
+def commits_after(git: Reader, base: str, head: str = "HEAD") -> list[CommitSubject] | Unknown:
     """The commits of head that base does not have, newest first."""
     try:
         said = git.run("log", *_LOG, "--format=%H%x00%s", "--end-of-options", f"{base}..{head}")
@@ -103,12 +103,12 @@ def after(git: Reader, base: str, head: str = "HEAD") -> list[Commit] | Unknown:
         return Unknown(error.message)
     fields = said.split("\0")
     return [
-        Commit(sha=sha, subject=replace_undecodable(subject))
+        CommitSubject(sha=sha, subject=replace_undecodable(subject))
         for sha, subject in zip(fields[::2], fields[1::2], strict=False)
     ]
 
 
-def paths_of_each(git: Reader, commits: Sequence[Commit]) -> dict[str, list[str]]:
+def paths_by_commit(git: Reader, commits: Sequence[CommitSubject]) -> dict[str, list[str]]:
     """What each commit touched; a merge is left out, for what it brings in has commits of its own."""
     feed = "".join(f"{commit.sha}\n" for commit in commits)
     said = git.run(
@@ -133,7 +133,7 @@ def paths_of_each(git: Reader, commits: Sequence[Commit]) -> dict[str, list[str]
     return found
 
 
-def _changes(said: str) -> Iterator[Change]:
+def _changes(said: str) -> Iterator[BlobChange]:
     """Records of `diff --raw -z`: `:modes blobs status`, then the path, then a second one when the file moved."""
     fields = iter(said.split("\0"))
     for head in fields:
@@ -142,14 +142,14 @@ def _changes(said: str) -> Iterator[Change]:
         _, _, old, new, status = head.removeprefix(":").split(" ")
         path = next(fields)
         moved = next(fields) if status[0] in "RC" else ""
-        yield Change(path=path, old=_blob(old), new=_blob(new), moved_to=moved)
+        yield BlobChange(path=path, old=_blob(old), new=_blob(new), moved_to=moved)
 
 
 def _blob(name: str) -> str:
     return "" if _ABSENT.fullmatch(name) else name
 
 
-def named_commit(git: Reader, name: str) -> str | Unknown:
+def resolve_claimed_commit(git: Reader, name: str) -> str | Unknown:
     """The hash of the commit that a claimant names."""
     if not name or name.startswith("-") or not name.isprintable():
         return Unknown(f"{quote(name)} cannot be the name of a commit")
@@ -159,7 +159,7 @@ def named_commit(git: Reader, name: str) -> str | Unknown:
         return Unknown(error.message)
 
 
-MOST = 5_000  # the newest of more are enough to say that something moves
+MAX_RECENT = 5_000  # the newest of more are enough to say that something moves
 # Work that was taken off a branch again counts; what dos itself put on a ref to save it does not.
 _WHERE = ("--exclude=refs/stash", "--exclude=refs/notes/*", "--all")
 _SAVED = ("--basic-regexp", "--invert-grep", "--grep=^Salvaged by dos: ")
@@ -173,13 +173,13 @@ class RecentCommit(Struct, frozen=True, kw_only=True):
     paths: tuple[str, ...]  # of a merge, only what none of its sides has
 
 
-def read(git: Reader, since_ms: int) -> list[RecentCommit] | Unknown:
+def recent_commits(git: Reader, since_ms: int) -> list[RecentCommit] | Unknown:
     """Everything that was committed since, by the committer's date, newest first."""
     # In front of each commit, and never to be guessed: no file name can pass for one.
     mark = os.urandom(16).hex()
     words = (
         f"--max-age={max(0, since_ms // 1000)}",
-        f"--max-count={MOST}",
+        f"--max-count={MAX_RECENT}",
         f"--format={mark} %ct %H %P",
     )
     try:
@@ -225,7 +225,7 @@ def _commit(head: str, records: list[str]) -> RecentCommit:
     )
 
 
-def follows(git: Reader, old: str, new: str) -> bool:
+def is_fast_forward(git: Reader, old: str, new: str) -> bool:
     """Whether the commit `new` is `old` or was built on it: to move a branch from one to the other takes nothing away.
 
     Git's no is a no. Its yes is walked through, commit by commit, the newest first: a landing is a few steps long.
@@ -243,7 +243,7 @@ def follows(git: Reader, old: str, new: str) -> bool:
             for parent in commit.parents if commit else ():
                 if parent not in seen:
                     seen.add(parent)
-                    heappush(waiting, (-commit.committed if commit else 0, parent))
+                    heappush(waiting, (-commit.committed_seconds if commit else 0, parent))
     return False
 
 

@@ -10,7 +10,7 @@ from typing import Literal
 from msgspec import Struct
 
 # What a reader may run: whatever words follow, no ref, no index and no setting changes.
-Reads = Literal[
+ReadCommand = Literal[
     "cat-file", "check-ignore", "check-ref-format", "config --get", "config --get-regexp", "diff", "diff-index",
     "diff-tree", "for-each-ref", "grep", "log", "ls-files", "ls-tree", "merge-base", "remote show", "rev-list",
     "rev-parse", "show", "status", "var", "worktree list",
@@ -87,7 +87,7 @@ MALFORMED = (
 USAGE = 129  # git does not know the words: they will be as wrong the next time
 
 
-def rule(words: Sequence[str]) -> Rule:
+def rule_for(words: Sequence[str]) -> Rule:
     """The rule of a command, from the words after `git`; settings may stand in front of it.
 
     One that the table does not know answers with 0 alone, and is run once.

@@ -94,7 +94,7 @@ def is_shallow(workspace: Workspace) -> bool:
 
 def shallow_boundary(workspace: Workspace) -> str:
     """The commits whose parents a shallow clone does not have, as git notes them."""
-    return small_text(workspace.common / "shallow") if workspace.common else ""
+    return read_small_file(workspace.common / "shallow") if workspace.common else ""
 
 
 def has_replacements(workspace: Workspace) -> bool:
@@ -109,11 +109,11 @@ def has_refs(workspace: Workspace, name: str) -> bool:
     loose = workspace.common / name
     if loose.is_file() or (loose.is_dir() and any(loose.iterdir())):
         return True
-    packed = small_text(workspace.common / "packed-refs")
+    packed = read_small_file(workspace.common / "packed-refs")
     return f" {name}\n" in packed or f" {name}/" in packed
 
 
-def small_text(path: Path) -> str:
+def read_small_file(path: Path) -> str:
     """The text of a file of a sensible size; empty when there is none."""
     try:
         with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:

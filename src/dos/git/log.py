@@ -11,7 +11,14 @@ from pathlib import Path
 from msgspec import Struct
 
 from dos.errors import GitUnanswered
-from dos.git.repository import PAUSES, SAFE_READING, TRIES, Reader, not_started, reading_environment
+from dos.git.repository import (
+    PAUSES,
+    SAFE_READING,
+    TRIES,
+    Reader,
+    reading_environment,
+    start_failure,
+)
 from dos.run_ids import is_run_id
 
 _PIECE = 1 << 20
@@ -19,29 +26,29 @@ _RECORDS = ("log", "-z", "--format=%H%x00%B")
 _HASH = re.compile(rb"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
-class Record(Struct, frozen=True):
+class LogRecord(Struct, frozen=True):
     sha: str
     message: str
 
 
-def records(git: Reader, *ranges: str) -> Iterator[Record]:
+def records(git: Reader, *ranges: str) -> Iterator[LogRecord]:
     """The commits of a range with their messages, newest first, as git hands them out."""
-    return _records(git, fields(git, *_RECORDS, *ranges, "--"))
+    return _records(git, stream_fields(git, *_RECORDS, *ranges, "--"))
 
 
-def few_records(git: Reader, *ranges: str) -> list[Record]:
+def records_at_once(git: Reader, *ranges: str) -> list[LogRecord]:
     """The same for a range that is not long: all of them, or none."""
     return list(_records(git, _all_fields(git, *_RECORDS, *ranges, "--")))
 
 
-def _records(git: Reader, found: Iterator[bytes]) -> Iterator[Record]:
+def _records(git: Reader, found: Iterator[bytes]) -> Iterator[LogRecord]:
     for sha in found:
         if not _HASH.fullmatch(sha):
             raise _failed(git, ("log",), b"it did not print the names of commits")
-        yield Record(sha.decode(), next(found, b"").decode("utf-8", "replace"))
+        yield LogRecord(sha.decode(), next(found, b"").decode("utf-8", "replace"))
 
 
-def names(git: Reader, *words: str, path: str = "") -> Iterator[str]:
+def commit_names(git: Reader, *words: str, path: str = "") -> Iterator[str]:
     """The commits of a range, and with a path those that touched it; a folder of that name is not meant by a glob."""
     place = [f":(top,literal){path}"] if path else []
     for sha in _all_fields(git, "log", "-z", "--format=%H", *words, "--", *place):
@@ -55,7 +62,7 @@ def difference(git: Reader, old: str, new: str) -> tuple[set[str], set[str]]:
     return gone, {line[1:] for line in said if line.startswith(">")}
 
 
-def touched(git: Reader, commits: Iterable[str]) -> set[str]:
+def touched_paths(git: Reader, commits: Iterable[str]) -> set[str]:
     """Every path that one of the commits changed; a merge is left out."""
     words = (
         "diff-tree",
@@ -72,7 +79,7 @@ def touched(git: Reader, commits: Iterable[str]) -> set[str]:
     return {path for path in said.split("\0") if path}
 
 
-def holds(git: Reader, ref: str, commits: Collection[str]) -> set[str]:
+def contained_commits(git: Reader, ref: str, commits: Collection[str]) -> set[str]:
     """Those of the commits that another one, named by its hash, holds."""
     if not commits:
         return set()
@@ -91,13 +98,13 @@ def newest_first(git: Reader, commits: Mapping[str, int]) -> list[str]:
     ):
         same = list(group)
         if len(same) > 1:
-            found = list(names(git, "--topo-order", f"--max-age={second}", *same))
+            found = list(commit_names(git, "--topo-order", f"--max-age={second}", *same))
             same.sort(key=lambda sha: found.index(sha) if sha in found else len(found))
         ordered += same
     return ordered
 
 
-def abbreviated(git: Reader, commits: Iterable[str]) -> dict[str, str]:
+def short_names(git: Reader, commits: Iterable[str]) -> dict[str, str]:
     """Each commit as short as git makes it."""
     wanted = "".join(f"{sha}\n" for sha in commits)
     said = (
@@ -131,13 +138,13 @@ def _bytes(git: Reader, *words: str, feed: str = "") -> bytes:
                 env=reading_environment(),
             )
         except OSError as error:
-            raise not_started(git.tree, error) from error
+            raise start_failure(git.tree, error) from error
         if done.returncode == 0:
             return done.stdout
     raise _failed(git, words, done.stderr)
 
 
-def fields(git: Reader, *words: str) -> Iterator[bytes]:
+def stream_fields(git: Reader, *words: str) -> Iterator[bytes]:
     """What git prints for a verdict, field by field: a long history is not held in memory.
 
     One that dies before its first field is started again; after that, whoever asked has to ask again.
@@ -190,7 +197,7 @@ MOST_ENTRIES = 1_000  # of a reflog, the newest: whoever looks does so while the
 AGENT_ACTION = "dos agent "  # before the run, in the entries of what an agent does with git
 
 
-class Move(Struct, frozen=True, kw_only=True):
+class RefMove(Struct, frozen=True, kw_only=True):
     """One entry: where an agent moved a ref."""
 
     ref: str
@@ -210,9 +217,9 @@ class Reflogs:
             for ref in self._refs
         ]
         self._seen: object = None
-        self._moves: list[Move] = []
+        self._moves: list[RefMove] = []
 
-    def agent_moves(self) -> list[Move]:
+    def agent_moves(self) -> list[RefMove]:
         """What agents did to them, oldest first."""
         seen = [_stamp(path) for path in self._paths]
         if None in seen:  # kept otherwise (reftable), or not yet: where the refs are has to do
@@ -222,7 +229,7 @@ class Reflogs:
             self._seen = seen
         return self._moves
 
-    def _read(self, ref: str) -> list[Move]:
+    def _read(self, ref: str) -> list[RefMove]:
         if self._git.commit_of(ref) is None:
             return []  # a branch that is only on a remote, or has no commit yet
         words = (
@@ -240,7 +247,7 @@ class Reflogs:
             if action.startswith(AGENT_ACTION):
                 named = action.removeprefix(AGENT_ACTION).partition(":")[0].strip()
                 found.append(
-                    Move(ref=ref, run_id=named if is_run_id(named) else "", old=old, new=new)
+                    RefMove(ref=ref, run_id=named if is_run_id(named) else "", old=old, new=new)
                 )
         return found[::-1]
 

@@ -13,7 +13,7 @@ from itertools import islice
 from pathlib import Path
 
 from dos.git import log
-from dos.git.log import Record
+from dos.git.log import LogRecord
 from dos.git.repository import Reader
 from dos.verify.naming import Message, words
 
@@ -58,7 +58,7 @@ def find(
                 break  # somebody else writes it, or it cannot be written: the history itself answers
             except sqlite3.DatabaseError:
                 remove(path)
-    told = log.few_records(git, tip, f"^{since}") if since else log.records(git, tip)
+    told = log.records_at_once(git, tip, f"^{since}") if since else log.records(git, tip)
     records = list(_counted(told, progress))
     return [_matching(records, needles) for needles in asked]
 
@@ -116,7 +116,7 @@ class _Index:
     def find(self, tip: str, asked: list[Needles]) -> list[list[str]]:
         held = _about(self._base, "tip")
         gone: set[str] = set()
-        fresh: list[Record] = []
+        fresh: list[LogRecord] = []
         if held != tip:
             known = bool(held) and self._git.commit_of(held) is not None
             gone, new = log.difference(self._git, held, tip) if known else (set(), set())
@@ -124,7 +124,7 @@ class _Index:
                 self._follow(held if known else "", tip, gone)
                 gone = set()
             else:
-                fresh = log.few_records(self._git, tip, f"^{held}")
+                fresh = log.records_at_once(self._git, tip, f"^{held}")
         self._base.execute("BEGIN")  # one state of it, whoever writes it meanwhile
         if _about(self._base, "tip") != (held if gone or fresh else tip):
             raise sqlite3.OperationalError("it has become the index of another tip")
@@ -162,7 +162,7 @@ class _Index:
                 base.execute("ROLLBACK")
             raise
 
-    def _add(self, records: list[Record]) -> None:
+    def _add(self, records: list[LogRecord]) -> None:
         (last,) = self._base.execute("SELECT coalesce(max(id), 0) FROM commits").fetchone()
         numbered = list(enumerate(records, last + 1))
         self._base.executemany(
@@ -238,7 +238,7 @@ def _holding(base: sqlite3.Connection, hashes: list[int]) -> set[int]:
     return found
 
 
-def _matching(records: list[Record], needles: Needles) -> list[str]:
+def _matching(records: list[LogRecord], needles: Needles) -> list[str]:
     return [
         record.sha
         for record in reversed(records)
@@ -250,7 +250,7 @@ def _hashed(word: str) -> int:
     return zlib.crc32(word.encode("utf-8", "surrogatepass"))
 
 
-def _counted(records: Iterable[Record], progress: Progress) -> Iterator[Record]:
+def _counted(records: Iterable[LogRecord], progress: Progress) -> Iterator[LogRecord]:
     for count, record in enumerate(records, 1):
         if count % 5_000 == 0:
             progress(count)

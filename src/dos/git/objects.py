@@ -14,7 +14,14 @@ from typing import TYPE_CHECKING, Self
 from msgspec import Struct
 
 from dos.errors import BadInput, GitFailed, GitUnanswered
-from dos.git.repository import PAUSES, SAFE_READING, TRIES, Reader, not_started, reading_environment
+from dos.git.repository import (
+    PAUSES,
+    SAFE_READING,
+    TRIES,
+    Reader,
+    reading_environment,
+    start_failure,
+)
 from dos.text import quote
 
 if TYPE_CHECKING:
@@ -37,10 +44,10 @@ class Commit(Struct, frozen=True, kw_only=True):
     tree: str
     parents: tuple[str, ...]
     message: str
-    committed: int = 0  # seconds, by the clock of whoever committed it
+    committed_seconds: int = 0  # seconds, by the clock of whoever committed it
 
 
-class Entry(Struct, frozen=True):
+class TreeEntry(Struct, frozen=True):
     """What a tree holds under one name."""
 
     mode: int
@@ -55,7 +62,7 @@ class Objects:
     def __init__(self, git: Reader) -> None:
         self._git = git
         self._process: subprocess.Popen[bytes] | None = None
-        self._trees: dict[str, dict[str, Entry]] = {}
+        self._trees: dict[str, dict[str, TreeEntry]] = {}
         self._entries = 0  # in all of them
 
     def __enter__(self) -> Self:
@@ -93,7 +100,7 @@ class Objects:
             found += [answer[2] if answer and answer[1] == "blob" else None for answer in answers]
         return found
 
-    def tree(self, sha: str) -> dict[str, Entry]:
+    def tree(self, sha: str) -> dict[str, TreeEntry]:
         """What a tree holds, by name; nothing when it is not here."""
         known = self._trees.get(sha)
         if known is None:
@@ -111,9 +118,9 @@ class Objects:
             self._trees[sha] = known
         return known
 
-    def at(self, tree: str, path: str) -> Entry | None:
+    def entry_at(self, tree: str, path: str) -> TreeEntry | None:
         """What a tree has at a path; None when there is nothing."""
-        entry = Entry(_TREE, tree)
+        entry = TreeEntry(_TREE, tree)
         for part in path.split("/"):
             found = self.tree(entry.sha).get(part) if entry.is_tree else None
             if found is None:
@@ -121,9 +128,9 @@ class Objects:
             entry = found
         return entry
 
-    def files(self, tree: str, folder: str = "") -> Iterator[tuple[str, Entry]]:
+    def files(self, tree: str, folder: str = "") -> Iterator[tuple[str, TreeEntry]]:
         """Every file under a folder of a tree, with its whole path, in the tree's order."""
-        start = self.at(tree, folder) if folder else Entry(_TREE, tree)
+        start = self.entry_at(tree, folder) if folder else TreeEntry(_TREE, tree)
         waiting = [(folder, start)] if start is not None else []
         while waiting:
             path, entry = waiting.pop()
@@ -186,7 +193,7 @@ class Objects:
 
     def _ended(self) -> GitUnanswered:
         said = (
-            self._git.once("rev-parse", "--git-dir").stderr.strip().splitlines()
+            self._git.run_once("rev-parse", "--git-dir").stderr.strip().splitlines()
         )  # it may say why
         why = f": {said[-1]}" if said else ""
         return GitUnanswered(
@@ -204,7 +211,7 @@ class Objects:
                 env=reading_environment(),
             )
         except OSError as error:
-            raise not_started(self._git.tree, error) from error
+            raise start_failure(self._git.tree, error) from error
         return self._process
 
 
@@ -241,7 +248,7 @@ def _commit(sha: str, raw: bytes) -> Commit:
         tree=tree,
         parents=tuple(parents),
         message=_decoded(message, head),
-        committed=committed,
+        committed_seconds=committed,
     )
 
 
@@ -253,13 +260,13 @@ def _decoded(message: bytes, head: bytes) -> str:
         return message.decode("utf-8", "replace")
 
 
-def _entries(raw: bytes, hash_bytes: int) -> dict[str, Entry]:
+def _entries(raw: bytes, hash_bytes: int) -> dict[str, TreeEntry]:
     """`mode name NUL hash`, one after the other."""
     found, at = {}, 0
     while at < len(raw):
         space, end = raw.index(b" ", at), raw.index(b"\0", at)
         following = end + 1 + hash_bytes
         name = raw[space + 1 : end].decode("utf-8", "surrogateescape")
-        found[name] = Entry(int(raw[at:space], 8), raw[end + 1 : following].hex())
+        found[name] = TreeEntry(int(raw[at:space], 8), raw[end + 1 : following].hex())
         at = following
     return found

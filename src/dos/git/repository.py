@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from dos.errors import GitFailed, GitUnanswered, MalformedObject, NotARepository
 from dos.git import exit_codes
-from dos.git.exit_codes import Reads, without_settings
+from dos.git.exit_codes import ReadCommand, without_settings
 from dos.times import Backoff
 from dos.unknown import Unknown
 
@@ -99,21 +99,21 @@ class Reader:
         self.tree = tree
 
     def run(
-        self, command: Reads, /, *arguments: str, feed: str | None = None, index: str = ""
+        self, command: ReadCommand, /, *arguments: str, feed: str | None = None, index: str = ""
     ) -> str:
         """What git printed; GitFailed when it said no, GitUnanswered when it did not answer."""
         done = self.attempt(command, *arguments, feed=feed, index=index)
         return _printed(self.tree, (command, *arguments), done)
 
     def attempt(
-        self, command: Reads, /, *arguments: str, feed: str | None = None, index: str = ""
+        self, command: ReadCommand, /, *arguments: str, feed: str | None = None, index: str = ""
     ) -> "subprocess.CompletedProcess[str]":
         """A run of git that ended with an answer; GitUnanswered when it has none after several tries."""
-        once = partial(self.once, command, *arguments, feed=feed, index=index)
+        once = partial(self.run_once, command, *arguments, feed=feed, index=index)
         return _answered(self.tree, (command, *arguments), once)
 
-    def once(
-        self, command: Reads, /, *arguments: str, feed: str | None = None, index: str = ""
+    def run_once(
+        self, command: ReadCommand, /, *arguments: str, feed: str | None = None, index: str = ""
     ) -> "subprocess.CompletedProcess[str]":
         """One run, whatever its exit code: for who can tell a no from a failure by what it says, or by asking again."""
         return _once(self.tree, (command, *arguments), feed, index)
@@ -138,8 +138,8 @@ class Reader:
     def is_ancestor(self, old: str, new: str) -> bool:
         """Whether a commit is the other one or below it. One that is not here is below nothing."""
         words = ("--is-ancestor", old, new)
-        first = self.once("merge-base", *words)
-        if first.returncode not in exit_codes.rule(("merge-base", *words)).answers:
+        first = self.run_once("merge-base", *words)
+        if first.returncode not in exit_codes.rule_for(("merge-base", *words)).answers:
             if self.commit_of(old) is None or self.commit_of(new) is None:
                 return False
             first = self.attempt("merge-base", *words)
@@ -156,7 +156,7 @@ class Reader:
         words = ("-r", "-z", "--no-renames", "--ignore-submodules=none", "--name-only")
         return _records(self.run("diff-tree", *words, base, head))
 
-    def paths_unlike(self, commit: str) -> list[str]:
+    def paths_differing_from(self, commit: str) -> list[str]:
         """Every tracked path whose file or index entry is not as a commit has it."""
         words = ("-z", "--no-renames", "--name-only")
         return [
@@ -208,7 +208,7 @@ class Reader:
             path: state.split(" ")[3] for state, path in pairs if state.split(" ")[1] == _SUBMODULE
         }
 
-    def salvaged(self) -> list[str]:
+    def salvage_refs(self) -> list[str]:
         """The refs that hold saved work, newest last."""
         return self.run(
             "for-each-ref", "--sort=creatordate", "--format=%(refname)", "refs/dos/salvage/"
@@ -253,9 +253,9 @@ class Writer(Reader):
 
         A command that cannot simply be repeated is run once.
         """
-        return _answered(self.tree, words, partial(self.once, *words, feed=feed, index=index))
+        return _answered(self.tree, words, partial(self.run_once, *words, feed=feed, index=index))
 
-    def once(
+    def run_once(
         self, *words: str, feed: str | None = None, index: str = ""
     ) -> "subprocess.CompletedProcess[str]":
         """One run, whatever its exit code."""
@@ -336,7 +336,7 @@ def _printed(tree: Path, words: Sequence[str], done: "subprocess.CompletedProces
 def _answered(
     tree: Path, words: Sequence[str], once: Callable[[], "subprocess.CompletedProcess[str]"]
 ) -> "subprocess.CompletedProcess[str]":
-    rule = exit_codes.rule(_split(words))
+    rule = exit_codes.rule_for(_split(words))
     for pause in PAUSES.delays_before_attempts(TRIES if rule.is_repeatable else 1):
         time.sleep(pause)
         done = once()
@@ -371,7 +371,7 @@ def _once(
             timeout=TIMEOUT_SECONDS,
         )
     except OSError as error:
-        raise not_started(tree, error) from error
+        raise start_failure(tree, error) from error
     except subprocess.TimeoutExpired as error:
         raise GitUnanswered(
             f"git {_shown(words)} took longer than {TIMEOUT_SECONDS:g} s in {tree}",
@@ -391,7 +391,7 @@ def _failed(
 ) -> GitFailed:
     said = (done.stderr or done.stdout).strip().splitlines()
     return kind(
-        f"git {_shown(words)} in {tree}: {said[-1] if said else ended(done.returncode)}",
+        f"git {_shown(words)} in {tree}: {said[-1] if said else describe_exit(done.returncode)}",
         hint=f"Try it yourself: git -C {tree} {_shown(words, most=20)}",
     )
 
@@ -415,12 +415,12 @@ def _records(text: str) -> list[str]:
     return [record for record in text.split("\0") if record]
 
 
-def not_started(tree: Path, error: OSError) -> GitFailed:
+def start_failure(tree: Path, error: OSError) -> GitFailed:
     kind = GitUnanswered if error.errno in _FOR_A_MOMENT else GitFailed
     return kind(f"git cannot be run in {tree}: {error.strerror}", hint="Install git 2.38+.")
 
 
-def ended(code: int) -> str:
+def describe_exit(code: int) -> str:
     """How a git ended that said nothing."""
     return f"it was ended by signal {-code}" if code < 0 else f"exit {code}"
 

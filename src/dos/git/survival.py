@@ -1,13 +1,13 @@
 """What became of a commit's work after it: who took it back, where a file went."""
 
 from dos.git import changes, commits, log
-from dos.git.objects import Commit, Entry, Objects
+from dos.git.objects import Commit, Objects, TreeEntry
 from dos.git.repository import Reader
 
 MOST_MOVES = 20
 
 
-class Fates:
+class LaterHistory:
     """What a tip shows of a commit's work. It notes what it is asked: an answer can change with nothing else."""
 
     def __init__(self, git: Reader, objects: Objects, sha: str, tip: Commit) -> None:
@@ -15,10 +15,10 @@ class Fates:
         self.paths: set[str] = set()  # that were looked at, in the tip and in what leads to it
         self.is_walked = False  # what came after the commit was asked for
 
-    def at(self, path: str) -> Entry | None:
+    def entry_at(self, path: str) -> TreeEntry | None:
         """What the tip has at a path."""
         self.paths.add(path)
-        return self._objects.at(self._tip.tree, path)
+        return self._objects.entry_at(self._tip.tree, path)
 
     def reverted_by(self) -> str:
         """The commit that says it takes this one back, unless that one was taken back in turn."""
@@ -29,9 +29,9 @@ class Fates:
         """The newest commit that touched a path since; else the merge that left it out."""
         self.is_walked = True
         since = self._tip.sha, f"^{self._sha}"
-        found = next(log.names(self._git, "-1", *since, path=path), "")
+        found = next(log.commit_names(self._git, "-1", *since, path=path), "")
         return found or next(
-            log.names(self._git, "--reverse", "--ancestry-path", "--merges", *since), ""
+            log.commit_names(self._git, "--reverse", "--ancestry-path", "--merges", *since), ""
         )
 
     def moved_to(self, path: str) -> tuple[str, str]:
@@ -45,7 +45,7 @@ class Fates:
             for deleted in self._deletions(begin, path):
                 newest = newest or deleted
                 target = self._move(deleted, path)
-                if target and self.at(target):
+                if target and self.entry_at(target):
                     return target, ""
                 if target:
                     waiting.append((deleted, target))
@@ -66,8 +66,8 @@ class Fates:
     def _deletions(self, sha: str, path: str) -> list[str]:
         """Newest first; on the branch itself a merge may have done it."""
         words = ("--diff-filter=D", "--no-renames", f"-{MOST_MOVES}", self._tip.sha, f"^{sha}")
-        found = [*log.names(self._git, "--first-parent", "-m", *words, path=path)]
-        return list(dict.fromkeys([*found, *log.names(self._git, *words, path=path)]))
+        found = [*log.commit_names(self._git, "--first-parent", "-m", *words, path=path)]
+        return list(dict.fromkeys([*found, *log.commit_names(self._git, *words, path=path)]))
 
     def _move(self, sha: str, path: str) -> str:
         commit = self._objects.commit(sha)

@@ -15,7 +15,7 @@ from dos.journal.events.envelope import SCHEMA, Event
 from dos.journal.events.reader import decode
 from dos.journal.fold import pruned_through
 from dos.journal.lease_state import Leases
-from dos.journal.store import Reading, Store
+from dos.journal.store import ReadTransaction, Store
 from dos.lanes import admission
 from dos.lease import Lease
 from dos.text import comparison_key
@@ -29,7 +29,7 @@ class Problem(Struct, frozen=True):
     what: str
 
 
-class Report(Struct, frozen=True, kw_only=True):
+class CheckReport(Struct, frozen=True, kw_only=True):
     events: int
     streams: int
     leases: int
@@ -40,13 +40,13 @@ class Report(Struct, frozen=True, kw_only=True):
 
 
 @runtime_checkable
-class SelfChecking(Protocol):
+class IntegrityCheck(Protocol):
     """A backend that can examine its own files."""
 
     def integrity(self) -> list[str]: ...
 
 
-def check(store: Store, *, progress: Progress | None = None) -> Report:
+def check(store: Store, *, progress: Progress | None = None) -> CheckReport:
     """Everything is read in one view, so that writers who go on meanwhile are not taken for damage."""
     walk = _Walk()
     walk.note_all(_own_findings(store))
@@ -109,8 +109,8 @@ class _Walk:
         for what in found:
             self.note(0, what)
 
-    def report(self) -> Report:
-        return Report(
+    def report(self) -> CheckReport:
+        return CheckReport(
             events=self.count,
             streams=len(self._heads),
             leases=len(self._leases.live),
@@ -147,7 +147,7 @@ class _Walk:
         self._see_fence(event)
         self._see_lease(event)
 
-    def compare(self, view: Reading) -> None:
+    def compare(self, view: ReadTransaction) -> None:
         """The lease table must say what the events say."""
         try:
             listed = {lease.fence: lease for lease in view.leases()}
@@ -253,7 +253,7 @@ def _conflict(begun: Lease, other: Lease) -> str:
 
 
 def _own_findings(store: Store) -> list[str]:
-    if not isinstance(store.backend, SelfChecking):
+    if not isinstance(store.backend, IntegrityCheck):
         return []
     try:
         return store.backend.integrity()
@@ -268,7 +268,7 @@ def _is_damage(error: StoreFailed) -> bool:
     return isinstance(error, JournalCorrupt) or type(error) is StoreFailed
 
 
-def _read_or(store: Store, otherwise: int, read: Callable[[Reading], int]) -> int:
+def _read_or(store: Store, otherwise: int, read: Callable[[ReadTransaction], int]) -> int:
     try:
         with store.backend.read() as view:
             return read(view)

@@ -18,7 +18,7 @@ from dos.journal.events import catalog, fleet, limits
 from dos.journal.events.envelope import Event
 from dos.journal.events.fleet import JournalPruned
 from dos.journal.events.reader import select
-from dos.journal.store import Reading, Store, readable, unlapsed
+from dos.journal.store import ReadTransaction, Store, live_leases, require_known_schema
 from dos.lease import Lease
 
 SNAPSHOT_EVERY = 1000  # events folded beyond the last snapshot before another one is worth a write
@@ -52,7 +52,7 @@ def current(store: Store, kind: type[AnyState]) -> tuple[AnyState, int]:
     with store.backend.read() as view:
         state, pos = _newest(view, kind)
         while page := view.tail(pos, PAGE):
-            fold(state, map(readable, page))
+            fold(state, map(require_known_schema, page))
             pos = page[-1].pos
     return state, pos
 
@@ -63,8 +63,8 @@ class Watch:
     Only what is new is read, once for all of them. Whoever reads a state must not change it.
     """
 
-    def __init__(self, store: Store, *kinds: type[State], keep: bool = False) -> None:
-        self._store, self._kinds, self._keep = store, kinds, keep
+    def __init__(self, store: Store, *kinds: type[State], snapshots: bool = False) -> None:
+        self._store, self._kinds, self._keep = store, kinds, snapshots
         self._states: dict[type[State], State] = {}
         self._kept: dict[
             type[State], int
@@ -75,7 +75,7 @@ class Watch:
         ] = []  # whose time was over at the last look, and that nobody had ended
         self.locks: list[Lease] = []  # that had not lapsed then
 
-    def look(self) -> list[Lease]:
+    def refresh(self) -> list[Lease]:
         """Take in what has happened; the leases that have not lapsed."""
         with self._store.backend.read() as view:
             if self._states:
@@ -83,14 +83,14 @@ class Watch:
             else:
                 self._begin(view)
             held = view.leases()
-            standing = unlapsed(view, held)
+            standing = live_leases(view, held)
             fences = {lease.fence for lease in standing}
             self.lapsed = [lease for lease in held if not (lease.is_lock or lease.fence in fences)]
             self.locks = [lease for lease in standing if lease.is_lock]
             leases = [lease for lease in standing if not lease.is_lock]
             due = [kind for kind in self._kinds if self._keep and self._is_due(view, kind)]
         for kind in due:
-            keep(self._store, self._states[kind], self.pos, beyond=SNAPSHOT_EVERY)
+            save_snapshot(self._store, self._states[kind], self.pos, beyond=SNAPSHOT_EVERY)
             self._kept[kind] = self.pos
         return leases
 
@@ -99,12 +99,12 @@ class Watch:
         assert isinstance(found, kind)
         return found
 
-    def _begin(self, view: Reading) -> None:
+    def _begin(self, view: ReadTransaction) -> None:
         """Each state from its snapshot: they lie at positions of their own."""
         found = {kind: _newest(view, kind) for kind in self._kinds}
         pos = min((kept for _, kept in found.values()), default=0)
         while page := view.tail(pos, PAGE):
-            for event in map(readable, page):
+            for event in map(require_known_schema, page):
                 for state, kept in found.values():
                     if event.pos > kept:
                         state.apply(event)
@@ -113,21 +113,21 @@ class Watch:
         self._kept = {kind: kept for kind, (_, kept) in found.items()}
         self.pos = pos
 
-    def _follow(self, view: Reading) -> None:
+    def _follow(self, view: ReadTransaction) -> None:
         while page := view.tail(self.pos, PAGE):
-            for event in map(readable, page):
+            for event in map(require_known_schema, page):
                 for state in self._states.values():
                     state.apply(event)
                 self.pos = event.pos
 
-    def _is_due(self, view: Reading, kind: type[State]) -> bool:
+    def _is_due(self, view: ReadTransaction, kind: type[State]) -> bool:
         """Whether the newest snapshot is far behind, whoever of all that watch wrote it."""
         if self.pos - self._kept[kind] > SNAPSHOT_EVERY and (found := _snapshot(view, kind)):
             self._kept[kind] = found[0]
         return self.pos - self._kept[kind] > SNAPSHOT_EVERY
 
 
-def keep(store: Store, state: State, pos: int, *, beyond: int = 0) -> None:
+def save_snapshot(store: Store, state: State, pos: int, *, beyond: int = 0) -> None:
     """Remember the state as of a position, unless one is remembered that is later, or not `beyond` before it."""
     raw = encode(state)
     with store.backend.write() as tx:
@@ -144,10 +144,10 @@ def decode(kind: type[AnyState], raw: bytes) -> AnyState:
     return json.decode(raw, type=kind)
 
 
-def pruned_through(view: Reading) -> int:
+def pruned_through(view: ReadTransaction) -> int:
     """The position up to which superseded events have been removed, or may have been by a pruning that was cut off."""
     newest = view.load(streams.PRUNINGS, view.head(streams.PRUNINGS) - 1, 1)
-    facts = select(map(readable, newest), JournalPruned)
+    facts = select(map(require_known_schema, newest), JournalPruned)
     return max((fact.through for _, fact in facts), default=0)
 
 
@@ -174,13 +174,13 @@ def _source(loader: object, origin: str) -> bytes:
     return found
 
 
-def _snapshot(view: Reading, kind: type[State]) -> tuple[int, bytes] | None:
+def _snapshot(view: ReadTransaction, kind: type[State]) -> tuple[int, bytes] | None:
     found = view.snapshot(kind.name, code_hash(kind))
     # Below the pruned part the ending of a lease may be gone that a snapshot from within it still holds.
     return found if found and found[0] >= pruned_through(view) else None
 
 
-def _newest(view: Reading, kind: type[AnyState]) -> tuple[AnyState, int]:
+def _newest(view: ReadTransaction, kind: type[AnyState]) -> tuple[AnyState, int]:
     found = _snapshot(view, kind)
     try:
         return (decode(kind, found[1]), found[0]) if found else (kind(), 0)

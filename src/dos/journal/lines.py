@@ -17,39 +17,39 @@ from dos.times import YEAR_10000_MS
 _SEPARATORS = {character: f"\\u{character:04x}" for character in (0x7F, 0x85, 0x2028, 0x2029)}
 
 
-Whole = Annotated[int, Meta(ge=1, lt=1 << 62)]
-Named = Annotated[str, Meta(min_length=1)]
+PositiveInt = Annotated[int, Meta(ge=1, lt=1 << 62)]
+NonEmpty = Annotated[str, Meta(min_length=1)]
 
 
 class Line(Struct, kw_only=True):
-    pos: Whole
-    stream: Named
-    ver: Whole
-    kind: Named
+    pos: PositiveInt
+    stream: NonEmpty
+    ver: PositiveInt
+    kind: NonEmpty
     at: str
     at_ms: Annotated[int, Meta(ge=0, lt=YEAR_10000_MS)]
     actor: str
-    fence: Whole | None
+    fence: PositiveInt | None
     key: str | None
-    schema: Whole
+    schema: PositiveInt
     body: Any
 
 
-def written(event: Event) -> str:
+def format_line(event: Event) -> str:
     """One line, its end not included."""
     line = Line(
-        pos=event.pos, stream=event.stream, ver=event.ver, kind=event.kind, at=stamp(event.at_ms), at_ms=event.at_ms,
+        pos=event.pos, stream=event.stream, ver=event.ver, kind=event.kind, at=format_time(event.at_ms), at_ms=event.at_ms,
         actor=event.actor, fence=event.fence, key=event.key, schema=event.schema, body=Raw(event.raw),
     )  # fmt: skip
-    return escaped(json.encode(line))
+    return escape_separators(json.encode(line))
 
 
-def escaped(encoded: bytes) -> str:
+def escape_separators(encoded: bytes) -> str:
     """JSON text that is one line for every reader."""
     return encoded.decode().translate(_SEPARATORS)
 
 
-def stamp(at_ms: int) -> str:
+def format_time(at_ms: int) -> str:
     seconds, thousandths = divmod(at_ms, 1000)
     return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}.{thousandths:03d}Z"
 
@@ -77,7 +77,7 @@ class Archive:
             with self.path.open(
                 "a" if self.written else "x", encoding="utf-8", newline="\n"
             ) as file:
-                file.writelines(f"{written(event)}\n" for event in batch)
+                file.writelines(f"{format_line(event)}\n" for event in batch)
                 file.flush()
                 os.fsync(file.fileno())
             for each in {directory, *(made.parent for made in missing)}:

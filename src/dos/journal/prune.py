@@ -49,7 +49,7 @@ _reader: FactReader[Handled] = FactReader(
 Head = Callable[[str], int]
 
 
-class Pruned(Struct, frozen=True, kw_only=True):
+class PruneResult(Struct, frozen=True, kw_only=True):
     examined: int
     removed: int
     kept: int
@@ -163,7 +163,7 @@ def prune(
     archive: Path | None = None,
     dry_run: bool = False,
     now_ms: int,
-) -> Pruned:
+) -> PruneResult:
     """Remove what is superseded and old, after writing it to a file in the directory `archive`.
 
     In a journal of more than `max_entries` events, a day is old enough.
@@ -183,7 +183,7 @@ def prune(
         if archived:
             archived.write(batch)
         _remove(store, batch, survey.through)
-    return Pruned(
+    return PruneResult(
         examined=survey.examined,
         removed=removed,
         kept=survey.examined - removed,

@@ -48,7 +48,7 @@ _reader: FactReader[Handled] = FactReader(
 )
 
 
-class Verified(Struct, frozen=True):
+class VerifiedStep(Struct, frozen=True):
     sha: str
     via: str
 
@@ -61,7 +61,7 @@ class Checkpoint(Struct, frozen=True, kw_only=True):
     transcript: str
 
 
-class Run(Struct, kw_only=True):
+class RunState(Struct, kw_only=True):
     name: ClassVar[str] = "run"
 
     version: int = 0  # of the stream; 0: nothing was ever written of it
@@ -81,7 +81,7 @@ class Run(Struct, kw_only=True):
     )  # left out later, by nobody's leave: they are still to do
     resumes: str = ""
     claimed: dict[str, str] = field(default_factory=dict)
-    verified: dict[str, Verified] = field(default_factory=dict)
+    verified: dict[str, VerifiedStep] = field(default_factory=dict)
     landings: list[Landing] = field(
         default_factory=list
     )  # intended: everything between base and commit is its own
@@ -119,7 +119,7 @@ class Run(Struct, kw_only=True):
             case runs.StepClaimed() as fact:
                 self.claimed[fact.step] = fact.sha
             case runs.StepVerified() as fact:
-                self.verified[fact.step] = Verified(fact.sha, fact.via)
+                self.verified[fact.step] = VerifiedStep(fact.sha, fact.via)
             case fact:
                 self._apply_end(fact)
 
@@ -178,15 +178,15 @@ class Run(Struct, kw_only=True):
         self.steps = list(dict.fromkeys([*steps, *self.kept_steps]))
 
 
-Decide = Callable[[Run], Sequence[Fact]]
+Decide = Callable[[RunState], Sequence[Fact]]
 
 
 def stream(run_id: str) -> str:
     return streams.run(validated_run_id(run_id))
 
 
-def read(store: Store, run_id: str) -> Run:
-    return fold(Run(), store.load(stream(run_id)))
+def read(store: Store, run_id: str) -> RunState:
+    return fold(RunState(), store.load(stream(run_id)))
 
 
 def entries(
@@ -201,7 +201,7 @@ def entries(
     ]
 
 
-def change(store: Store, run_id: str, decide: Decide, *, fence: int | None = None) -> Run:
+def change(store: Store, run_id: str, decide: Decide, *, fence: int | None = None) -> RunState:
     """Write what is decided on the run as it is; decided anew whenever somebody else was quicker.
 
     It ends: each new round means that another's change was written. The run comes back as it was decided on.

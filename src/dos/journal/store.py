@@ -50,7 +50,7 @@ class Entry(Struct, frozen=True, kw_only=True):
     )
 
 
-class Foreseen(Struct, frozen=True, kw_only=True):
+class Prefetch(Struct, frozen=True, kw_only=True):
     """What a transaction is about to ask. Only a hint: a store across a network fetches all of it in one trip."""
 
     entries: Sequence[Entry] = ()
@@ -59,7 +59,7 @@ class Foreseen(Struct, frozen=True, kw_only=True):
     leases: bool = False
 
 
-NOTHING = Foreseen()
+NO_PREFETCH = Prefetch()
 
 
 class Renewal(Struct, frozen=True, kw_only=True):
@@ -75,7 +75,7 @@ class DurabilityNote(Struct, frozen=True, kw_only=True):
     loses: bool = False  # acknowledged events can be lost by it
 
 
-class Reading(Protocol):
+class ReadTransaction(Protocol):
     """One consistent view."""
 
     def wall_ms(self) -> int: ...
@@ -97,7 +97,7 @@ class Reading(Protocol):
     def snapshot(self, name: str, code: str) -> tuple[int, bytes] | None: ...
 
 
-class Writing(Reading, Protocol):
+class WriteTransaction(ReadTransaction, Protocol):
     """A view that also changes, alone in the workspace until it is committed."""
 
     def insert(self, entry: Entry, ver: int, actor: str, raw: bytes) -> Event: ...
@@ -109,11 +109,13 @@ class Writing(Reading, Protocol):
 
 
 class Backend(Protocol):
-    def read(self, *, once: bool = False) -> AbstractContextManager[Reading]:
+    def read(self, *, once: bool = False) -> AbstractContextManager[ReadTransaction]:
         """With `once` a single question is asked: then nothing need be held open for a second one."""
         ...
 
-    def write(self, foreseen: Foreseen = NOTHING) -> AbstractContextManager[Writing]: ...
+    def write(
+        self, foreseen: Prefetch = NO_PREFETCH
+    ) -> AbstractContextManager[WriteTransaction]: ...
     def wait(self, after: int, timeout_seconds: float) -> bool: ...
     def close(self) -> None: ...
 
@@ -137,7 +139,7 @@ class Store:
     def close(self) -> None:
         self.backend.close()
 
-    def borrowed(self) -> "Store":
+    def for_thread(self) -> "Store":
         """The same store for another thread of this process: it opens no session, and closing it closes none."""
         return _Borrowed(self.backend, actor=self.actor)
 
@@ -162,7 +164,7 @@ class Store:
 
     def append_all(self, entries: Sequence[Entry]) -> list[Event]:
         """All of them, or none."""
-        encoded = [storable(entry, self.actor) for entry in entries]
+        encoded = [encode_body(entry, self.actor) for entry in entries]
         try:
             return self._append_all(entries, encoded)
         except OutcomeUnknown as unknown:
@@ -189,19 +191,21 @@ class Store:
     def load(self, stream: str, after: int = 0, limit: int | None = None) -> list[Event]:
         """A stream's events with a version above `after`, in order."""
         with self.backend.read(once=True) as tx:
-            return [readable(event) for event in tx.load(stream, after, limit)]
+            return [require_known_schema(event) for event in tx.load(stream, after, limit)]
 
     def load_fleet(self) -> list[Event]:
         """Return what people and the supervisors of all systems recorded about the fleet, in order."""
         with self.backend.read() as view:
             names = [streams.FLEET, *view.streams(streams.system.prefix)]
-            events = [readable(event) for name in names for event in view.load(name, 0, None)]
+            events = [
+                require_known_schema(event) for name in names for event in view.load(name, 0, None)
+            ]
         return sorted(events, key=lambda event: event.pos)
 
     def tail(self, after: int = 0, limit: int = 1000) -> list[Event]:
         """All streams' events with a position above `after`, in order."""
         with self.backend.read(once=True) as tx:
-            return [readable(event) for event in tx.tail(after, limit)]
+            return [require_known_schema(event) for event in tx.tail(after, limit)]
 
     def events(self, after: int = 0, page: int = 2000) -> Iterator[Event]:
         """Every event, a page at a time, so that a long journal never stands in memory."""
@@ -225,32 +229,34 @@ class Store:
 
     # Leases
 
-    def acquire(self, asked: Request, admit: Admit, *, requested_lane: str = "") -> Lease | Refusal:
+    def acquire(
+        self, request: Request, admit: Admit, *, requested_lane: str = ""
+    ) -> Lease | Refusal:
         """Grant what was asked, or say why not.
 
         A refusal is decided on a plain read: if the refused took the write lock too, they would starve the granted.
         """
         with self.backend.read(once=True) as view:
-            if refusal := admit(asked, unlapsed(view)):
+            if refusal := admit(request, live_leases(view)):
                 return refusal
-        stream = streams.lease(asked.lane, is_lock=asked.is_lock)
-        with self.backend.write(Foreseen(streams=[stream], leases=True)) as tx:
-            standing = unlapsed(tx)
-            if refusal := admit(asked, standing):
+        stream = streams.lease(request.lane, is_lock=request.is_lock)
+        with self.backend.write(Prefetch(streams=[stream], leases=True)) as tx:
+            standing = live_leases(tx)
+            if refusal := admit(request, standing):
                 return refusal
             # Who lapsed and is not in the way may still come back, so it counts: or a budget could be overdrawn.
             for lapsed in reversed(tx.leases()):
                 if not lapsed.has_lapsed(tx.lease_ms(), tx.boot()):
                     continue
-                if admit(asked, [*standing, lapsed]):
+                if admit(request, [*standing, lapsed]):
                     self._end(tx, lapsed, LeaseExpired(lease=lapsed.fence))
                 else:
                     standing.append(lapsed)
-            expires = tx.lease_ms() + asked.ttl_ms
+            expires = tx.lease_ms() + request.ttl_ms
             fact = LeaseGranted(
-                asked=asked, boot=tx.boot(), expires_ms=expires, requested_lane=requested_lane
+                asked=request, boot=tx.boot(), expires_ms=expires, requested_lane=requested_lane
             )
-            return self._begin(tx, asked, fact, expires)
+            return self._begin(tx, request, fact, expires)
 
     def renew(self, fences: Sequence[int], *, coalesce_ms: int = 0) -> Renewal:
         """Put off the end of each lease by its time to live, in one transaction.
@@ -262,7 +268,7 @@ class Store:
             return renewal
         if coalesce_ms and (fresh := self._still_fresh(fences, coalesce_ms)):
             return fresh
-        with self.backend.write(Foreseen(fences=fences)) as tx:
+        with self.backend.write(Prefetch(fences=fences)) as tx:
             for fence in fences:
                 lease = tx.lease(fence)
                 if lease is None or lease.boot != tx.boot():
@@ -278,17 +284,17 @@ class Store:
         return renewal
 
     def release(self, fence: int, reason: str = "") -> None:
-        with self.backend.write(Foreseen(fences=[fence])) as tx:
+        with self.backend.write(Prefetch(fences=[fence])) as tx:
             self._end(tx, _held(tx, fence), LeaseReleased(lease=fence, reason=reason))
 
     def revoke(self, fence: int, *, version: int, reason: str) -> None:
         """Void somebody's lease, provided that it has not changed since it was judged."""
-        with self.backend.write(Foreseen(fences=[fence])) as tx:
+        with self.backend.write(Prefetch(fences=[fence])) as tx:
             self._end(tx, _unchanged(tx, fence, version), LeaseRevoked(lease=fence, reason=reason))
 
     def adopt(self, fence: int, asked: Request, *, version: int) -> Lease:
         """Hand a lease to a new holder under a new fence; the old fence is void in the same transaction."""
-        with self.backend.write(Foreseen(fences=[fence])) as tx:
+        with self.backend.write(Prefetch(fences=[fence])) as tx:
             old = _unchanged(tx, fence, version)
             if _place(asked) != _place(old):
                 raise Internal(
@@ -302,7 +308,7 @@ class Store:
     def leases(self, *, locks: bool = False, lapsed: bool = True) -> list[Lease]:
         """The leases that nobody has ended, oldest first."""
         with self.backend.read(once=True) as tx:
-            found = tx.leases() if lapsed else unlapsed(tx)
+            found = tx.leases() if lapsed else live_leases(tx)
             return [lease for lease in found if lease.is_lock == locks]
 
     def lapsed(self, lease: Lease) -> bool:
@@ -312,12 +318,12 @@ class Store:
     # Within a transaction
 
     def _append_all(self, entries: Sequence[Entry], encoded: Sequence[bytes]) -> list[Event]:
-        with self.backend.write(Foreseen(entries=entries)) as tx:
+        with self.backend.write(Prefetch(entries=entries)) as tx:
             return [
                 self._append(tx, entry, raw) for entry, raw in zip(entries, encoded, strict=True)
             ]
 
-    def _append(self, tx: Writing, entry: Entry, raw: bytes) -> Event:
+    def _append(self, tx: WriteTransaction, entry: Entry, raw: bytes) -> Event:
         if entry.key is not None and (first := tx.keyed(entry.stream, entry.key)):
             return first
         if entry.fence is not None:
@@ -331,13 +337,13 @@ class Store:
             raise Conflict(f"stream {entry.stream!r} is at version {head}, not at {entry.expect}")
         return tx.insert(entry, head + 1, self.actor, raw)
 
-    def _note(self, tx: Writing, lease: Request, fact: Fact) -> Event:
+    def _note(self, tx: WriteTransaction, lease: Request, fact: Fact) -> Event:
         entry = Entry(
             stream=streams.lease(lease.lane, is_lock=lease.is_lock), kind=fact.kind, body=fact
         )
         return self._append(tx, entry, json.encode(fact))
 
-    def _begin(self, tx: Writing, asked: Request, fact: Fact, expires_ms: int) -> Lease:
+    def _begin(self, tx: WriteTransaction, asked: Request, fact: Fact, expires_ms: int) -> Lease:
         event = self._note(tx, asked, fact)
         lease = Lease(
             **structs.asdict(asked)
@@ -353,13 +359,13 @@ class Store:
         tx.add_lease(lease)
         return lease
 
-    def _end(self, tx: Writing, lease: Lease, fact: Fact) -> None:
+    def _end(self, tx: WriteTransaction, lease: Lease, fact: Fact) -> None:
         self._note(tx, lease, fact)
         tx.drop_lease(lease.fence)
 
     def _still_fresh(self, fences: Sequence[int], coalesce_ms: int) -> Renewal | None:
         with self.backend.read(once=True) as tx:
-            live = {lease.fence: lease for lease in unlapsed(tx)}
+            live = {lease.fence: lease for lease in live_leases(tx)}
             now = tx.lease_ms()
         found = [live[fence] for fence in fences if fence in live]
         kept = [lease for lease in found if now + lease.ttl_ms - lease.expires_ms < coalesce_ms]
@@ -374,7 +380,7 @@ class _Borrowed(Store):
 _LONGEST = 1000  # bytes: what an index of any store can hold
 
 
-def storable(entry: Entry, actor: str) -> bytes:
+def encode_body(entry: Entry, actor: str) -> bytes:
     """The body as it is stored, provided that every store could keep the record."""
     for what, text in (
         ("stream", entry.stream),
@@ -414,14 +420,14 @@ def _place(asked: Request) -> tuple[object, ...]:
     )
 
 
-def unlapsed(tx: Reading, held: Sequence[Lease] | None = None) -> list[Lease]:
+def live_leases(tx: ReadTransaction, held: Sequence[Lease] | None = None) -> list[Lease]:
     """The leases whose time is not over, oldest first; of those held in this view, where they were read already."""
     leases = tx.leases() if held is None else held
     now, boot = tx.lease_ms(), tx.boot()
     return [lease for lease in leases if not lease.has_lapsed(now, boot)]
 
 
-def _held(tx: Reading, fence: int) -> Lease:
+def _held(tx: ReadTransaction, fence: int) -> Lease:
     lease = tx.lease(fence)
     if lease is None or lease.boot != tx.boot():
         raise Fenced(
@@ -431,7 +437,7 @@ def _held(tx: Reading, fence: int) -> Lease:
     return lease
 
 
-def _unchanged(tx: Reading, fence: int, version: int) -> Lease:
+def _unchanged(tx: ReadTransaction, fence: int, version: int) -> Lease:
     lease = tx.lease(fence)
     if lease is None:
         raise Conflict(f"there is no lease with fence {fence} any more")
@@ -442,7 +448,7 @@ def _unchanged(tx: Reading, fence: int, version: int) -> Lease:
     return lease
 
 
-def readable(event: Event) -> Event:
+def require_known_schema(event: Event) -> Event:
     """The event itself, unless a newer `dos` wrote it: then guessing would be worse than stopping."""
     if event.schema > SCHEMA:
         raise JournalTooNew(

@@ -129,7 +129,7 @@ def move_branch(git: Writer, *, lane: str, fence: int, landing: Landing) -> NotL
 
 def check_fast_forward(git: Writer, landing: Landing) -> NotLanded | None:
     """A branch is only ever moved to what was built on it: anything else would take commits away."""
-    if commits.follows(git, landing.base, landing.commit):
+    if commits.is_fast_forward(git, landing.base, landing.commit):
         return None
     return NotLanded(
         reason=f"commit {landing.commit[:9]} was not built on {landing.base[:9]}, where {landing.branch!r} is"
@@ -172,7 +172,7 @@ def move_unit_branch(git: Writer, *, lane: str, fence: int, landing: Landing) ->
     there = git.commit_of(f"refs/heads/{landing.branch}")
     if there == landing.commit:
         return check_fence(git, lane, fence)
-    if there and not commits.follows(git, there, landing.commit):
+    if there and not commits.is_fast_forward(git, there, landing.commit):
         why = f"the branch {landing.branch!r} holds other work ({there[:9]}); merge it or delete it first"
         return NotLanded(reason=why, obstacle=True)
     if there and (trees := _trees_on(git, landing.branch)):
@@ -245,7 +245,7 @@ def _trees_on(git: Writer, branch: str) -> list[Writer]:
 def _is_there(tree: Writer, landing: Landing) -> bool:
     """The files came along before, and the worker died before the branch did."""
     changed = set(tree.paths_between(landing.base, landing.commit))
-    return not changed & set(tree.paths_unlike(landing.commit))
+    return not changed & set(tree.paths_differing_from(landing.commit))
 
 
 def _in_the_way(tree: Writer, landing: Landing) -> str | None:
@@ -311,7 +311,7 @@ def _read_tree(tree: Writer, old: str, new: str) -> None:
     words = ("read-tree", "-m", "-u", old, new)
     deadline = time.monotonic() + INDEX_SECONDS
     for failures in count(1):
-        done = tree.once(*words)
+        done = tree.run_once(*words)
         if done.returncode == 0:
             return
         locked = next((line for line in done.stderr.splitlines() if "index.lock" in line), "")

@@ -8,7 +8,7 @@ from msgspec import structs
 from dos import regions
 from dos.errors import BadInput
 from dos.fleet.effects import Measured, Worktree
-from dos.git.commits import follows, hidden_history
+from dos.git.commits import hidden_history, is_fast_forward
 from dos.git.objects import Objects
 from dos.git.repository import Reader
 from dos.lease import Lease
@@ -63,7 +63,7 @@ def history_problem(inside: Reader, base: str, head: str) -> str:
     """Why the commits from a base to a head cannot be counted; empty when they can."""
     if cut := hidden_history(inside, base, head):
         return cut
-    return "" if follows(inside, base, head) else "its base was rewritten away"
+    return "" if is_fast_forward(inside, base, head) else "its base was rewritten away"
 
 
 def paths_outside_lane(

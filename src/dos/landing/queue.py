@@ -107,7 +107,7 @@ def wait_for_turn(
     """
     deadline = time.monotonic() + effect.seconds
     while True:
-        live = {lease.fence: lease for lease in watch.look()}
+        live = {lease.fence: lease for lease in watch.refresh()}
         queue = watch.state(LandingQueue)
         check(effect.lease, effect.run_id not in queue.tickets)  # a ticket ends with its lease
         tickets = queue.tickets_ahead(effect.run_id)

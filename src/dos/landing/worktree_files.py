@@ -190,7 +190,7 @@ def _fetch(inside: Writer, name: str, path: str, commit: str, fetched: Path) -> 
         _copy_from_main_checkout(inside, name, path, fetched)
         if _is_at(inside.tree / path, commit):
             return ""
-    done = inside.once(
+    done = inside.run_once(
         "submodule", "--quiet", "update", "--init", "--force", "--checkout", "--", path
     )
     if done.returncode == 0 and _is_at(inside.tree / path, commit):
@@ -215,7 +215,9 @@ def _copy_from_main_checkout(inside: Writer, name: str, path: str, fetched: Path
         f"submodule.{name}.active=true",
     )
     words = [word for setting in settings for word in ("-c", setting)]
-    done = inside.once(*words, "submodule", "--quiet", "update", "--init", "--checkout", "--", path)
+    done = inside.run_once(
+        *words, "submodule", "--quiet", "update", "--init", "--checkout", "--", path
+    )
     if done.returncode != 0:
         return
     copied = Writer(inside.tree / path)
@@ -225,4 +227,4 @@ def _copy_from_main_checkout(inside: Writer, name: str, path: str, fetched: Path
     # What is published is what a remote has: not the branches of the main checkout.
     for ref in copied.run("for-each-ref", "--format=%(refname)", "refs/remotes/").split():
         copied.attempt("update-ref", "-d", ref)
-    copied.once("fetch", "--quiet", str(fetched), "+refs/remotes/*:refs/remotes/*")
+    copied.run_once("fetch", "--quiet", str(fetched), "+refs/remotes/*:refs/remotes/*")

@@ -6,7 +6,7 @@ from itertools import islice
 
 from dos.audit import claim_kinds, weakening
 from dos.audit.audit import Evidence, Limit, has_effect
-from dos.audit.claim_kinds import Claim, ClaimKind
+from dos.audit.claim_kinds import ClaimKind, SubjectClaim
 from dos.audit.weakening import TestChange, Weakening
 from dos.git import commits
 from dos.git.changes import CommitFacts, FileChange
@@ -35,7 +35,7 @@ class Auditor:
         self._git, self._objects, self._blobs = git, objects, _Blobs(objects)
         self._short, self._cut_off = short, cut_off
 
-    def gather_each(self, commits: Iterable[CommitFacts]) -> Iterator[Evidence]:
+    def gather_all(self, commits: Iterable[CommitFacts]) -> Iterator[Evidence]:
         """One after the other; what some of them need is read ahead, for a file at a time is the most of the work."""
         waiting = iter(commits)
         while some := list(islice(waiting, _AHEAD)):
@@ -43,7 +43,7 @@ class Auditor:
             yield from map(self.gather, some)
 
     def gather(self, facts: CommitFacts) -> Evidence:
-        claim = claim_kinds.claim(facts.subject)
+        claim = claim_kinds.parse_claim(facts.subject)
         name = facts.sha[: self._short]
         if facts.sha in self._cut_off:
             return Evidence(
@@ -99,7 +99,7 @@ class _Look:
     """One commit's files."""
 
     def __init__(
-        self, git: Reader, objects: Objects, blobs: _Blobs, facts: CommitFacts, claim: Claim
+        self, git: Reader, objects: Objects, blobs: _Blobs, facts: CommitFacts, claim: SubjectClaim
     ) -> None:
         self._git, self._objects, self._blobs, self._facts, self._claim = (
             git,
@@ -133,7 +133,9 @@ class _Look:
 
     def weakened(self) -> list[Weakening]:
         watched = [change for change in self._facts.files if weakening.is_watched(change.path)]
-        if all(change.status == "A" and not weakening.steers(change.path) for change in watched):
+        if all(
+            change.status == "A" and not weakening.selects_tests(change.path) for change in watched
+        ):
             return []
         watched = [
             change
@@ -161,7 +163,7 @@ class _Look:
         """Whether a merge only took the file over as another parent has it: that side's commits answer for it."""
         for parent in self._facts.parents[1:]:
             commit = self._objects.commit(parent)
-            there = self._objects.at(commit.tree, change.path) if commit else None
+            there = self._objects.entry_at(commit.tree, change.path) if commit else None
             if (there.sha if there else "") == change.new_blob:
                 return True
         return False
@@ -169,11 +171,11 @@ class _Look:
     def _is_exact_revert(self) -> bool:
         """Whether the files that were tested came back with their tests, to what an older commit had found."""
         named = _REVERTED.search(self._facts.body)
-        sha = commits.recorded(self._git, named[1]) if named else None
+        sha = commits.commit_by_hash(self._git, named[1]) if named else None
         if sha is None:
             return False
         before = {
-            change.path: (change.old, change.new) for change in commits.changes(self._git, sha)
+            change.path: (change.old, change.new) for change in commits.blob_changes(self._git, sha)
         }
         ours = {change.path: (change.new_blob, change.old_blob) for change in self._facts.files}
         code = any(file_kinds.is_source(path) and not file_kinds.is_test(path) for path in ours)

@@ -222,11 +222,11 @@ def _by_other(
 
 def _paths(world: World, commits: Collection[str]) -> dict[str, list[str]]:
     """What each commit changed; of a merge against its first parent."""
-    asked = [commits_of.Commit(sha=sha, subject="") for sha in commits]
-    found = commits_of.paths_of_each(world.git, asked) if asked else {}
+    asked = [commits_of.CommitSubject(sha=sha, subject="") for sha in commits]
+    found = commits_of.paths_by_commit(world.git, asked) if asked else {}
     for sha in commits:
         if sha not in found:
-            found[sha] = [change.path for change in commits_of.changes(world.git, sha)]
+            found[sha] = [change.path for change in commits_of.blob_changes(world.git, sha)]
     return found
 
 
@@ -315,7 +315,7 @@ def _on_branch(git: Reader, commits: Collection[str], ref: str) -> set[str] | Un
         return set()
     there = list(commits)
     words = ("--stdin", f"^{ref}")
-    first = git.once("rev-list", *words, feed=_lines(there))
+    first = git.run_once("rev-list", *words, feed=_lines(there))
     elsewhere = set(first.stdout.split())
     if first.returncode != 0:
         # One that is not there at all makes git refuse to look at the others.
@@ -328,7 +328,7 @@ def _on_branch(git: Reader, commits: Collection[str], ref: str) -> set[str] | Un
         there
     )  # where dates lie, git stops before it has seen that the ref holds it
     tip = git.commit_of(ref) if doubtful else None
-    return set(there) - (doubtful - log.holds(git, tip, doubtful) if tip else doubtful)
+    return set(there) - (doubtful - log.contained_commits(git, tip, doubtful) if tip else doubtful)
 
 
 def _lines(commits: Iterable[str]) -> str:

@@ -190,7 +190,7 @@ class Baseline(BaselineCommands):
         if not self._folder.exists():
             return
         orphans.wait_for_git(self._folder)
-        self._writer.once("worktree", "remove", "--force", "--force", str(self._folder))
+        self._writer.run_once("worktree", "remove", "--force", "--force", str(self._folder))
         if self._folder.exists():
             shutil.rmtree(self._folder)
 

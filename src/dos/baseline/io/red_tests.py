@@ -52,7 +52,7 @@ class Surroundings:
         return None if is_accepted(checked, asked) else checked
 
     def _known(self) -> Baselines:
-        self._watch.look()
+        self._watch.refresh()
         return self._watch.state(Baselines)
 
     def _checked_lately(self, subject: Subject) -> BaselineChecked | None:

@@ -7,7 +7,7 @@ from msgspec import to_builtins
 from dos.cli.loop import liveness
 from dos.git import commits
 from dos.journal import run_state
-from dos.journal.run_state import Run
+from dos.journal.run_state import RunState
 from dos.loop.verdicts.liveness import Answer
 from dos.runs import resume
 from dos.runs.io import declared as declared_evidence
@@ -52,9 +52,9 @@ def report(run_id: str, args: "Args", context: Context) -> Reply:
     )
 
 
-def _liveness(run_id: str, args: "Args", context: Context, seen: Run) -> Reply:
+def _liveness(run_id: str, args: "Args", context: Context, seen: RunState) -> Reply:
     """Asked as `dos liveness` is, with what the run's own stream knows where no flag says otherwise."""
-    known = commits.recorded(context.world.git, seen.start_sha) or ""
+    known = commits.commit_by_hash(context.world.git, seen.start_sha) or ""
     lane = seen.lane if context.world.config.canonical_lane(seen.lane or " ") else ""
     asked = liveness.Args(
         run_id=run_id,

@@ -129,4 +129,4 @@ def _salvaged(world: World, state: Fleet) -> list[str]:
     moved = [
         place for place in state.salvaged if not place.startswith("refs/") and Path(place).exists()
     ]
-    return [*(world.git.salvaged() if world.workspace.common else []), *moved]
+    return [*(world.git.salvage_refs() if world.workspace.common else []), *moved]

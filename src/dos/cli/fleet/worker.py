@@ -112,7 +112,7 @@ def _work(args: Args, context: Context, config: Config, run_id: str) -> Stop:
 
 def _begin(effects: WorkerEffects, lane: str) -> LoopState:
     """Where the run that died here before us had come to, if one did."""
-    live, config = effects.watch.look(), effects.config
+    live, config = effects.watch.refresh(), effects.config
     fleet, name = effects.watch.state(Fleet), config.canonical_lane(lane) or lane
     dead = start_state.dead_run(fleet, live, name, process.gone)
     first = start_state.fresh(config)

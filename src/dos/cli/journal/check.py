@@ -12,7 +12,7 @@ from msgspec import Struct, to_builtins
 
 from dos.errors import JournalCorrupt
 from dos.journal import check
-from dos.journal.check import Problem, Report
+from dos.journal.check import CheckReport, Problem
 from dos.text import plural
 from dos.verbs.context import Context, Reply
 
@@ -30,7 +30,7 @@ def run(_args: Args, context: Context) -> Reply:
     try:
         report = check.check(context.journal_world.journal, progress=progress)
     except JournalCorrupt as error:  # too damaged to be opened
-        report = Report(
+        report = CheckReport(
             events=0, streams=0, leases=0, unknown_kinds={}, problems=[Problem(0, str(error))]
         )
     if on_terminal:
@@ -47,7 +47,7 @@ def run(_args: Args, context: Context) -> Reply:
     )
 
 
-def _lines(report: Report) -> list[str]:
+def _lines(report: CheckReport) -> list[str]:
     lines = [f"problem: {problem.what}" for problem in report.problems]
     for kind, count in report.unknown_kinds.items():
         lines.append(f"note: {plural(count, 'event')} of the unknown kind {kind!r}")
@@ -62,7 +62,7 @@ def _lines(report: Report) -> list[str]:
     return lines
 
 
-def _data(report: Report) -> dict[str, Any]:
+def _data(report: CheckReport) -> dict[str, Any]:
     data: dict[str, Any] = to_builtins(report)
     return data | {"sound": not report.problems}
 

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from dos.errors import BadInput
 from dos.journal import prune
-from dos.journal.prune import DAY_MS, Pruned
+from dos.journal.prune import DAY_MS, PruneResult
 from dos.text import plural
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
@@ -78,7 +78,7 @@ def _age_ms(args: Args, configured_days: float | None, now_ms: int) -> int:
     return int(days * DAY_MS)
 
 
-def _data(pruned: Pruned) -> dict[str, Any]:
+def _data(pruned: PruneResult) -> dict[str, Any]:
     return {
         "examined": pruned.examined,
         "removed": pruned.removed,

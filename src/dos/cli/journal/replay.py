@@ -16,5 +16,5 @@ class Args(Struct, kw_only=True):
 
 
 def run(_args: Args, context: Context) -> Reply:
-    leases = transfer.replayed(context.journal_world.journal)
+    leases = transfer.replay_live_leases(context.journal_world.journal)
     return Reply(data=leases, indented=True, always_json=True)

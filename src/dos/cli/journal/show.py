@@ -43,7 +43,7 @@ def run(args: Args, context: Context) -> Reply:
             indented=True,
             always_json=True,
         )
-    return Reply(data=json.decode(lines.written(event)), indented=True, always_json=True)
+    return Reply(data=json.decode(lines.format_line(event)), indented=True, always_json=True)
 
 
 def _damaged(event: Event) -> dict[str, Any]:

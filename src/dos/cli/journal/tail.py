@@ -13,7 +13,7 @@ from dos.cli.streams import long_output
 from dos.journal import lines
 from dos.journal.backends.memory import MemoryBackend
 from dos.journal.events.envelope import Event
-from dos.journal.store import Store, readable
+from dos.journal.store import Store, require_known_schema
 from dos.text import validated_name
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
@@ -70,7 +70,7 @@ def newest(journal: Store, count: int, stream: str, last: int) -> list[Event]:
             )
         else:
             events = _read_back(count, last, lambda after: view.tail(after, last - after))
-    return [readable(event) for event in events if event.pos <= last]
+    return [require_known_schema(event) for event in events if event.pos <= last]
 
 
 def _read_back(count: int, end: int, read: Callable[[int], list[Event]]) -> list[Event]:
@@ -103,4 +103,4 @@ def _await_journal(context: Context) -> None:
 
 
 def _line(event: Event) -> str:
-    return lines.written(event) + "\n"
+    return lines.format_line(event) + "\n"

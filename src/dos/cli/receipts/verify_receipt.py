@@ -75,7 +75,7 @@ def _commit(name: str, git: Reader | None) -> str:
         raise WorkspaceMissing(
             "--commit is looked up in a repository, and this is none", hint="cd into a clone."
         )
-    return commits.named(git, name)
+    return commits.resolve_commit(git, name)
 
 
 def _noted(git: Reader | None, commit: str) -> list[bytes]:

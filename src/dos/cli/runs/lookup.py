@@ -10,7 +10,7 @@ from dos.fleet.state.fleet import Fleet
 from dos.git import commits
 from dos.journal import fold, run_state, streams
 from dos.journal.events.envelope import Event, Fact
-from dos.journal.run_state import Run
+from dos.journal.run_state import RunState
 from dos.journal.store import Store
 from dos.text import quote, validated_name
 from dos.verbs.context import Context, Reply
@@ -18,12 +18,12 @@ from dos.verbs.context import Context, Reply
 LONGEST_TEXT = 1_000
 
 
-def open_run(context: Context, run_id: str) -> Run:
+def open_run(context: Context, run_id: str) -> RunState:
     """The run, provided that something was declared for it and nobody else goes on with it."""
     return check_open(run_id, run_state.read(context.world.journal, run_id))
 
 
-def check_open(run_id: str, run: Run) -> Run:
+def check_open(run_id: str, run: RunState) -> RunState:
     if not run.has_intent:
         raise Refused(
             f"nothing was declared for {run_id}",
@@ -40,14 +40,14 @@ def check_open(run_id: str, run: Run) -> Run:
 def record(context: Context, run_id: str, fact: Fact) -> None:
     """Write of the run, unless another goes on with it by now."""
 
-    def decide(run: Run) -> list[Fact]:
+    def decide(run: RunState) -> list[Fact]:
         check_open(run_id, run)
         return [fact]
 
     run_state.change(context.journal, run_id, decide, fence=own_fence(run_id))
 
 
-def declared_step(run: Run, step: str) -> str:
+def declared_step(run: RunState, step: str) -> str:
     validated_name(step, "step")
     if run.steps and step not in run.steps:
         raise BadInput(
@@ -59,7 +59,7 @@ def declared_step(run: Run, step: str) -> str:
 
 def commit_hash(context: Context, name: str) -> str:
     """The commit that was meant, by its whole hash: a shorter name may mean another one tomorrow."""
-    return commits.named(context.world.git, name)
+    return commits.resolve_commit(context.world.git, name)
 
 
 def own_fence(run_id: str) -> int | None:

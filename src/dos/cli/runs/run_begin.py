@@ -20,7 +20,7 @@ from dos.journal import run_state
 from dos.journal.events.envelope import Fact
 from dos.journal.events.fleet import RunMinted
 from dos.journal.events.runs import ExtentChanged, IntentDeclared, RunResumed
-from dos.journal.run_state import Run
+from dos.journal.run_state import RunState
 from dos.regions import region
 from dos.runs import resume
 from dos.runs.io import resume as evidence
@@ -169,7 +169,7 @@ def _regions(given: Sequence[str], steps: Sequence[str]) -> dict[str, list[str]]
     return found
 
 
-def _again(run: Run, intent: IntentDeclared, args: Args) -> list[Fact]:
+def _again(run: RunState, intent: IntentDeclared, args: Args) -> list[Fact]:
     """What declaring writes, given what was declared before."""
     if not run.has_intent:
         _check_not_empty(intent)
@@ -208,7 +208,7 @@ def _again(run: Run, intent: IntentDeclared, args: Args) -> list[Fact]:
     return [intent]
 
 
-def _whole(before: Run, intent: IntentDeclared) -> IntentDeclared:
+def _whole(before: RunState, intent: IntentDeclared) -> IntentDeclared:
     """All that is declared now."""
     return structs.replace(
         intent,
@@ -262,7 +262,7 @@ def _successor(args: Args, context: Context) -> IntentDeclared:
 
 
 def _claim(
-    args: Args, context: Context, left: Run, successor: str
+    args: Args, context: Context, left: RunState, successor: str
 ) -> tuple[RunResumed, IntentDeclared]:
     before = args.resumes
     for lease in context.journal.leases(lapsed=False):

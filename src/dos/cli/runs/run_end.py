@@ -13,7 +13,7 @@ from dos.cli.runs import lookup
 from dos.errors import Refused
 from dos.journal import run_state
 from dos.journal.events.runs import RunEnded
-from dos.journal.run_state import Run
+from dos.journal.run_state import RunState
 from dos.runs import complete
 from dos.runs.io import declared
 from dos.runs.resume import ABANDONED
@@ -44,7 +44,7 @@ def run(args: Args, context: Context) -> Reply:
     )
     _check(args, context, lookup.open_run(context, run_id))
 
-    def decide(run: Run) -> list[RunEnded]:
+    def decide(run: RunState) -> list[RunEnded]:
         _check(args, context, lookup.check_open(run_id, run))
         return [fact]
 
@@ -54,7 +54,7 @@ def run(args: Args, context: Context) -> Reply:
     )
 
 
-def _check(args: Args, context: Context, run: Run) -> None:
+def _check(args: Args, context: Context, run: RunState) -> None:
     if args.result != COMPLETE:
         return
     verdict = complete.judge(

@@ -68,10 +68,10 @@ def run(args: Args, context: Context) -> Reply:
 def _verdicts(context: Context, wanted: Asked, policy: Policy) -> Iterator[Verdict]:
     workspace, git = context.lenient_world.workspace, context.lenient_world.git
     assert workspace.common is not None
-    cut_off = frozenset(files.small_text(workspace.common / "shallow").split())
+    cut_off = frozenset(files.read_small_file(workspace.common / "shallow").split())
     with Objects(git) as objects:
         auditor = Auditor(git, objects, short=wanted.short, cut_off=cut_off)
-        for seen in auditor.gather_each(changes.read_commits(git, wanted)):
+        for seen in auditor.gather_all(changes.read_commits(git, wanted)):
             yield audit.judge(seen, policy)
 
 

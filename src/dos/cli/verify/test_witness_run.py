@@ -68,7 +68,7 @@ def run(args: Args, context: Context) -> Reply:
         raise WorkspaceMissing(
             f"{workspace.root} is not in a git repository", hint="cd into one, or give --workspace."
         )
-    sha = commits.named(context.world.git, args.commit)
+    sha = commits.resolve_commit(context.world.git, args.commit)
     unit = (
         sources.resolve_unit_name(context.policy_world, validated_name(args.unit, "unit"))
         if args.unit

@@ -268,7 +268,7 @@ def _abbreviated(context: Context, verdicts: list[Verdict]) -> dict[str, str]:
     named = {each.sha for verdict in verdicts for each in verdict.candidates} | {
         each.sha for each in verdicts
     }
-    return log.abbreviated(context.lenient_world.git, named - {""})
+    return log.short_names(context.lenient_world.git, named - {""})
 
 
 class _Progress:

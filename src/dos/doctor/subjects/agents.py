@@ -196,7 +196,7 @@ def _examine_committed(world: World, agent: str, program: str) -> list[Finding]:
         or world.config.workers.isolation == "shared"
     ):
         return []
-    if world.workspace.common is None or world.git.once("ls-files", "--", program).stdout:
+    if world.workspace.common is None or world.git.run_once("ls-files", "--", program).stdout:
         return []
     what = f"the agent {agent!r} starts {program!r}, which is not in git, so no worktree has it"
     fix = f"git add {quote(program)} && git commit -m 'Add the agent' -- {quote(program)}"

@@ -13,7 +13,7 @@ from dos.config import fix_commands
 from dos.doctor.subjects import finding
 from dos.doctor.subjects.finding import Finding, error, git_command, install_command, warning
 from dos.errors import GitFailed
-from dos.git.exit_codes import Reads
+from dos.git.exit_codes import ReadCommand
 from dos.git.repository import Reader, version
 from dos.unknown import Unknown
 from dos.world import World
@@ -85,12 +85,12 @@ def _branch(asked: Reader) -> str:
         return ""  # the others say why
 
 
-def _git_output(asked: Reader, command: Reads, *words: str) -> "CompletedProcess[str]":
+def _git_output(asked: Reader, command: ReadCommand, *words: str) -> "CompletedProcess[str]":
     """What git says also when it refuses: that is what is to be told then. One that dies is asked again first."""
     try:
         return asked.attempt(command, *words)
     except GitFailed:
-        return asked.once(command, *words)
+        return asked.run_once(command, *words)
 
 
 def is_usable(world: World) -> bool:

@@ -17,7 +17,7 @@ from dos.journal.events.fleet import (
 )
 from dos.journal.events.lanes import LeaseAdopted, LeaseGranted
 from dos.journal.events.reader import FactReader, select
-from dos.journal.store import Reading, readable
+from dos.journal.store import ReadTransaction, require_known_schema
 from dos.lease import Lease
 from dos.machine import process
 
@@ -68,7 +68,7 @@ def never_came(starts: Starts, directory: Path) -> bool:
 
 
 def pending(
-    view: Reading, lanes: Iterable[str], leases: Sequence[Lease], now_ms: int
+    view: ReadTransaction, lanes: Iterable[str], leases: Sequence[Lease], now_ms: int
 ) -> dict[str, int]:
     """How many are on their way to each of these names, under which several may be launched; others are left out."""
     here = {lease.run_id for lease in leases if lease.run_id}
@@ -78,7 +78,9 @@ def pending(
     return {lane: count for lane, count in found.items() if count}
 
 
-def _expected(view: Reading, lane: str, here: set[str], since_ms: int) -> Iterator[SpawnIntended]:
+def _expected(
+    view: ReadTransaction, lane: str, here: set[str], since_ms: int
+) -> Iterator[SpawnIntended]:
     launched: list[tuple[Event, SpawnIntended]] = []
     for event in _recent(view, streams.spawn(lane), since_ms):
         match fact := _reader.decode(event):
@@ -108,21 +110,21 @@ def _is_gone(worker: WorkerSpawned) -> bool:
     return worker.system == process.system() and process.is_gone(worker.pid, worker.pid_started)
 
 
-def _came(view: Reading, lane: str, intended: Event, run_id: str) -> bool:
+def _came(view: ReadTransaction, lane: str, intended: Event, run_id: str) -> bool:
     """It has had the lane since, or its run has ended without: neither is still on its way."""
     recent = select(_recent(view, streams.lease(lane), intended.at_ms), LeaseGranted, LeaseAdopted)
     granted = (fact.asked.run_id for event, fact in recent if event.pos > intended.pos)
     if any(not run_id or not whose or whose == run_id for whose in granted):
         return True
     began = view.load(streams.run(run_id), 0, PAGE) if run_id else []
-    return any(select(map(readable, began), RunBegun, RunStopped))
+    return any(select(map(require_known_schema, began), RunBegun, RunStopped))
 
 
-def _recent(view: Reading, stream: str, since_ms: int) -> Iterator[Event]:
+def _recent(view: ReadTransaction, stream: str, since_ms: int) -> Iterator[Event]:
     """A stream's newest events, oldest first. Versions have gaps: the look back widens until it has gone far enough."""
     head, width = view.head(stream), PAGE
     found = view.load(stream, max(0, head - width), None) if head else []
     while found and found[0].at_ms >= since_ms and width < head:
         width *= 4
         found = view.load(stream, max(0, head - width), None)
-    return (readable(event) for event in found if event.at_ms >= since_ms)
+    return (require_known_schema(event) for event in found if event.at_ms >= since_ms)

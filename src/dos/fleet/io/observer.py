@@ -239,7 +239,7 @@ class FleetObserver:
 
     def _leases(self, now_ms: int | None) -> tuple[list[Lease], list[Lease]]:
         """Those whose time is not over at the moment, and those whose is."""
-        live, over = self.watch.look(), self.watch.lapsed
+        live, over = self.watch.refresh(), self.watch.lapsed
         if now_ms is None:
             return live, over
         with self.store.backend.read() as view:

@@ -205,7 +205,7 @@ class FleetEffects(WorkerEffects):
         return [unit for unit in self.units() if unit.name not in landed]
 
     def _is_drained(self, lease: Lease) -> bool:
-        self.watch.look()
+        self.watch.refresh()
         return self.watch.state(folded.Fleet).orders(lease).drain
 
     def spawn(self, effect: effects.SpawnWorker) -> process.Identity | None:
@@ -219,7 +219,7 @@ class FleetEffects(WorkerEffects):
             ),
         ]
         # Handed over, and not read from the disk, where an agent may have written.
-        self.watch.look()
+        self.watch.refresh()
         settings = self.settings.counting(self.store, self.watch.state(Decisions))
         words += [] if settings is None else ["--settings-from-stdin"]
         try:

@@ -84,7 +84,7 @@ class WorkerEffects:
         self.patience = Patience(limit, prove=self._prove, pause=self._pause)
         # A server has few sessions to give: the threads of a process share one. What takes long there, as a write lock
         # that another has, would keep all of them waiting anyway.
-        beside = self.store.borrowed if config.store.url.startswith("postgres") else self._open
+        beside = self.store.for_thread if config.store.url.startswith("postgres") else self._open
         listen = partial(HaltListener, open_store=beside, is_lost=self._is_lost)
         self.holding = HeldLeases(beside, outlasts_outages=outlasts_outages)
         self._before: dict[tuple[str, str], list[Lease]] = {}  # of a lane that is being taken
@@ -94,7 +94,7 @@ class WorkerEffects:
         self._backing_off: tuple[effects.BackOff | None, float] = (None, 0.0)  # until when
         self._lease_key = token_hex(LEASE_KEY_BYTES)  # of every lane that this process takes
         self.checks = Checks(workspace, config, listen=listen, lease_key=self._lease_key)
-        self.watch = fold.Watch(self.store, *self.STATES, keep=True)
+        self.watch = fold.Watch(self.store, *self.STATES, snapshots=True)
         self.baseline = Baseline(workspace, config, self.git, self.checks)
         self._launcher = Launcher(config, is_lost=self._is_lost, open_store=beside)
         self.plan_texts = PlanTexts.of_checkout(workspace, config, self.git, self._target_commit)
@@ -240,14 +240,14 @@ class WorkerEffects:
     def claim_unit(self, effect: effects.ClaimUnit) -> None:
         """What was claimed before the stream is looked at is known; what is claimed after that moves it."""
         version = max((event.ver for event in self.store.load(effect.mark.stream)), default=0)
-        others = {lease.run_id for lease in self.watch.look()} - {"", effect.lease.run_id}
+        others = {lease.run_id for lease in self.watch.refresh()} - {"", effect.lease.run_id}
         backlog.check_claim(self.watch.state(Fleet), effect.unit, others)
         self.store.append_all(
             [effect.claim.entry, structs.replace(effect.mark, expect=version).entry]
         )
 
     def survey(self, effect: effects.SurveyBacklog) -> effects.Backlog:
-        live = self.watch.look()
+        live = self.watch.refresh()
         fleet, lease = self.watch.state(Fleet), effect.lease
         units = self.units()
         answers = self.watch.state(Decisions)
@@ -255,7 +255,7 @@ class WorkerEffects:
         branch = self.target()
         fleet = self._on_target.correct_fleet(fleet, units, self._landing_on, branch, answers, runs)
         if self._on_target.has_suspects:
-            self.watch.look()
+            self.watch.refresh()
             fleet = self._on_target.correct_fleet(
                 self.watch.state(Fleet), units, self._landing_on, branch, answers, runs
             )
@@ -286,7 +286,7 @@ class WorkerEffects:
         return self.plan_texts.units(self.store, self.watch.state(Decisions))
 
     def choose_agent(self, effect: effects.ChooseAgent) -> effects.Chosen | effects.NoRoom:
-        self.watch.look()
+        self.watch.refresh()
         return choosing.choose(
             self.config,
             self.agents(effect.lease.lane, effect.agent),
@@ -341,7 +341,7 @@ class WorkerEffects:
             self._backing_off = effect, time.monotonic() + effect.seconds
         deadline = self._backing_off[1]
         while (left := deadline - time.monotonic()) > 0 and not self._is_lost():
-            self.watch.look()
+            self.watch.refresh()
             fleet = self.watch.state(Fleet)
             if any(fleet.orders(held).ends for held in self.holding.lanes.values()):
                 return
@@ -351,7 +351,7 @@ class WorkerEffects:
         """Until the time is over, or until somebody said something that may have changed it."""
         began = time.monotonic()
         while not self._is_lost():
-            self.watch.look()
+            self.watch.refresh()
             now_ms = self.store.now_ms()
             if effect.until_ms is not None and now_ms >= effect.until_ms:
                 break
@@ -392,7 +392,7 @@ class WorkerEffects:
 
     def _heed(self, lease: Lease) -> None:
         """Raise when a person has stopped the run: nothing of it is measured or landed any more."""
-        self.watch.look()
+        self.watch.refresh()
         self._obey(lease)
 
     def _obey(self, lease: Lease) -> None:

@@ -167,7 +167,7 @@ class Fleet(Struct, kw_only=True):
 
     def _hear_of_promise(self, fact: Handled, event: Event) -> None:
         """An agent's end may be room for one that waits."""
-        if isinstance(fact, limits.NOT_AT_WORK) and fact.run_id in self.promised:
+        if isinstance(fact, limits.AGENT_GONE) and fact.run_id in self.promised:
             self.promised.discard(fact.run_id)
             self.word = event.pos
 

@@ -316,7 +316,7 @@ def _note_landed(pen: Pen, landing: Landing, *, recognised: bool) -> Steps[None]
     # run's own record: a unit may have been another lane's before, whose lease is newer than this one.
     stream = streams.unit(landing.unit)
     records = [
-        effects.Record(stream=stream, fact=receipt, key=proofs.key_of(landing.commit)),
+        effects.Record(stream=stream, fact=receipt, key=proofs.receipt_key(landing.commit)),
         effects.Record(stream=stream, fact=landed, key=f"landed/{landing.commit}"),
         pen.record(streams.run(pen.run_id), step, f"verified/{landing.commit}"),
     ]

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from dos.journal.clock import Clock, SystemClock
 from dos.journal.events.envelope import Event
-from dos.journal.store import NOTHING, Entry, Foreseen
+from dos.journal.store import NO_PREFETCH, Entry, Prefetch
 from dos.lease import Lease
 
 K = TypeVar("K")
@@ -26,7 +26,7 @@ class MemoryBackend:
             yield self._rows
 
     @contextmanager
-    def write(self, foreseen: Foreseen = NOTHING) -> Iterator["Rows"]:
+    def write(self, foreseen: Prefetch = NO_PREFETCH) -> Iterator["Rows"]:
         with self._changed:
             try:
                 yield self._rows

@@ -15,7 +15,7 @@ from dos.errors import Internal
 from dos.journal import streams
 from dos.journal.backends import row as stored
 from dos.journal.events.envelope import Event
-from dos.journal.store import Entry, Foreseen
+from dos.journal.store import Entry, Prefetch
 from dos.lease import Lease
 from dos.regions import Mode
 
@@ -177,7 +177,7 @@ class Transaction(View):
         self._known: dict[int, Lease | None] = {}
         self._all_known = False
 
-    def begin(self, lock: Statement, foreseen: Foreseen) -> None:
+    def begin(self, lock: Statement, foreseen: Prefetch) -> None:
         """Wait for the lock; and only then, in the same trip, read the clock and what will be asked."""
         streams = list(
             dict.fromkeys([*foreseen.streams, *(entry.stream for entry in foreseen.entries)])

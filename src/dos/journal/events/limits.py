@@ -287,7 +287,7 @@ class WorkCommitted(Fact, frozen=True, kw_only=True):
 
 
 # After each of them its run has no agent, so nothing need be kept for one.
-NOT_AT_WORK = (AgentEnded, IterationCommitted, RunStopped, WorkerReaped, RunParked)
+AGENT_GONE = (AgentEnded, IterationCommitted, RunStopped, WorkerReaped, RunParked)
 
 
 class FleetFound(Fact, frozen=True, kw_only=True):

@@ -41,6 +41,6 @@ class ReceiptIssued(Fact, frozen=True, kw_only=True):
     said: str = ""  # what a person should know of it: that a key was made, or why it is not signed
 
 
-def key_of(commit: str) -> str:
+def receipt_key(commit: str) -> str:
     """One landing of one commit has one receipt, whoever writes it."""
     return f"receipt/{commit}"

@@ -20,26 +20,28 @@ OPS = frozenset({"INTENT", "STEP_CLAIMED", "STEP_VERIFIED", "SUSPEND", "RESUME_P
 _LATEST = datetime(9999, 1, 1, tzinfo=UTC)
 
 
-def run_of(record: Record) -> str:
+def ledger_run_id(record: Record) -> str:
     """The run that a record of such a ledger says it is about; empty for any other record."""
     return (
-        run_id(_text(record, "run_id")) if _text(record, "op") in OPS and is_family(record) else ""
+        valid_run_id(_text(record, "run_id"))
+        if _text(record, "op") in OPS and is_ledger_record(record)
+        else ""
     )
 
 
-def run_id(text: str) -> str:
+def valid_run_id(text: str) -> str:
     try:
         return validated_run_id(text)
     except NameInvalid:
         return ""
 
 
-def is_family(record: Record) -> bool:
+def is_ledger_record(record: Record) -> bool:
     tag = record.get("schema")
     return not isinstance(tag, dict) or tag.get("family", FAMILY) == FAMILY
 
 
-def fact(record: Record, run: str) -> Fact | None:
+def fact_from_record(record: Record, run: str) -> Fact | None:
     """What a record says; None when it says nothing of a run. Fields of the wrong type were never written."""
     step, sha = _text(record, "step_id"), _text(record, "sha")
     match record.get("op"):

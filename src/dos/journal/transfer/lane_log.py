@@ -85,7 +85,7 @@ def readability(record: Record) -> Readability:
     return Readability.UNREADABLE_NEWER if version > VERSION else Readability.READABLE
 
 
-def released_shape(lease: Lease) -> dict[str, Any]:
+def lane_log_lease(lease: Lease) -> dict[str, Any]:
     return {
         "lane": lease.lane,
         "lane_kind": lease.kind,
@@ -105,13 +105,13 @@ def lane_records(happened: Iterable[Event]) -> Iterator[tuple[Event, dict[str, A
     """Our lease events and attempts as records of that log, each with its event. Named locks had another file."""
     held = leases.Leases()
     for event, fact in reader.facts(happened):
-        old = held.live.get(lease_before(fact))
+        old = held.live.get(previous_lease(fact))
         held.apply(event)
         for record in _records(event, fact, old, held.live.get(event.pos)):
             yield event, {"seq": event.pos, "ts": utc_stamp(event.at_ms), **record}
 
 
-def lease_before(fact: Handled | None) -> int:
+def previous_lease(fact: Handled | None) -> int:
     """The lease that something became of; 0: it is of no earlier one."""
     match fact:
         case lanes.LeaseAdopted():
@@ -278,7 +278,7 @@ def _same_but_holder(begun: Lease, old: Lease) -> bool:
 
 
 def _acquire(lease: Lease, prev_holder: str | None = None) -> dict[str, Any]:
-    shape = released_shape(lease)
+    shape = lane_log_lease(lease)
     body = {name: value for name, value in shape.items() if name != "heartbeat_at" and value != ""}
     names = ("lane", "lane_kind", "tree", "loop_ts", "host_id", "pid", "ttl_minutes")
     flat = {name: shape[name] for name in names}

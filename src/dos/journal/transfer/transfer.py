@@ -15,14 +15,14 @@ from dos.journal.events.envelope import SCHEMA, Event
 from dos.journal.events.reader import FactReader, decode, select
 from dos.journal.events.runs import LedgerLineUnreadable, LineImported, LineUnreadable
 from dos.journal.lines import Line
-from dos.journal.store import Entry, Foreseen, Store, Writing, storable
+from dos.journal.store import Entry, Prefetch, Store, WriteTransaction, encode_body
 from dos.journal.transfer import intent_ledger
 from dos.journal.transfer.lane_log import (
     CORRUPT,
     Readability,
+    lane_log_lease,
     lane_records,
     readability,
-    released_shape,
     replay,
 )
 from dos.text import validated_name
@@ -59,7 +59,7 @@ class Shape(StrEnum):
     LANE_JOURNAL = "lane-journal"
 
 
-class Imported(Struct, frozen=True, kw_only=True):
+class ImportResult(Struct, frozen=True, kw_only=True):
     lines: int
     events: int  # written now; none when all of it had been imported before
     unreadable: int
@@ -87,7 +87,7 @@ def export(
     if shape == Shape.LANE_JOURNAL:
         found = _lane_lines(store, after, stream)
     elif shape == Shape.DOS:
-        found = (lines.written(event) for event in _events(store, stream) if event.pos > after)
+        found = (lines.format_line(event) for event in _events(store, stream) if event.pos > after)
     else:
         raise BadInput(
             f"there is no export shape {shape!r}", hint=f"Use one of: {', '.join(Shape)}."
@@ -103,7 +103,7 @@ def _lane_lines(store: Store, after: int, stream: str | None) -> Iterator[str]:
     # Read from the start: what is renewed or ended was granted earlier.
     for event, record in lane_records(store.events()):
         if event.pos > after and stream in (None, event.stream):
-            yield lines.escaped(json.encode(record, order="sorted"))
+            yield lines.escape_separators(json.encode(record, order="sorted"))
 
 
 def _events(store: Store, stream: str | None) -> Iterator[Event]:
@@ -119,13 +119,15 @@ def _events(store: Store, stream: str | None) -> Iterator[Event]:
 # In
 
 
-def import_lines(store: Store, path: Path, *, name: str | None = None) -> Imported:
+def import_lines(store: Store, path: Path, *, name: str | None = None) -> ImportResult:
     """Read a file of lines into the journal; what was read before is not read again.
 
     The name tells files apart: a log that has grown goes on under it, and another log needs another name.
     """
     origin = validated_name(name or _name(path), "file name")
-    ledger = intent_ledger.run_id(path.absolute().parent.name) if path.name == INTENT_LOG else ""
+    ledger = (
+        intent_ledger.valid_run_id(path.absolute().parent.name) if path.name == INTENT_LOG else ""
+    )
     count = written = unreadable = size = 0
     batch: list[_Planned] = []
     for number, raw, last in _read(path):
@@ -143,11 +145,11 @@ def import_lines(store: Store, path: Path, *, name: str | None = None) -> Import
             written += _write(store, batch)
             batch, size = [], 0
     written += _write(store, batch)
-    live = len(replay(imported(store, origin)))
-    return Imported(lines=count, events=written, unreadable=unreadable, live=live)
+    live = len(replay(imported_records(store, origin)))
+    return ImportResult(lines=count, events=written, unreadable=unreadable, live=live)
 
 
-def imported(store: Store, name: str) -> Iterator[dict[str, Any]]:
+def imported_records(store: Store, name: str) -> Iterator[dict[str, Any]]:
     """The records of an imported log, as its own reader would give them."""
     for _, fact in select(_events(store, streams.imported(name)), LineImported, LineUnreadable):
         if isinstance(fact, LineImported):
@@ -156,15 +158,17 @@ def imported(store: Store, name: str) -> Iterator[dict[str, Any]]:
             yield {"op": CORRUPT, "_raw": fact.text, "_line": fact.line} | _refusal(fact.text)
 
 
-def replayed(store: Store) -> list[dict[str, Any]]:
+def replay_live_leases(store: Store) -> list[dict[str, Any]]:
     """What is live: our own leases, and what imported logs say, which holds nothing here."""
-    own = [released_shape(lease) for lease in store.leases()]
+    own = [lane_log_lease(lease) for lease in store.leases()]
     with store.backend.read() as view:
         names = [
             streams.imported.subject(stream) for stream in view.streams(streams.imported.prefix)
         ]
     return own + [
-        {**lease, "imported": True} for name in names for lease in replay(imported(store, name))
+        {**lease, "imported": True}
+        for name in names
+        for lease in replay(imported_records(store, name))
     ]
 
 
@@ -182,7 +186,9 @@ def _name(path: Path) -> str:
 def _ledger(entry: Entry, before: str) -> str:
     """The run whose ledger this is, by what its own lines say."""
     return (
-        intent_ledger.run_of(entry.body.record) if isinstance(entry.body, LineImported) else ""
+        intent_ledger.ledger_run_id(entry.body.record)
+        if isinstance(entry.body, LineImported)
+        else ""
     ) or before
 
 
@@ -190,8 +196,11 @@ def _told_of_run(entry: Entry, run_id: str) -> Entry | None:
     """What a line of a run's ledger says about the run; the line itself is kept beside it."""
     line, at_ms = entry.body, None
     told: envelope.Fact | None = None
-    if isinstance(line, LineImported) and intent_ledger.is_family(line.record):
-        told, at_ms = intent_ledger.fact(line.record, run_id), intent_ledger.written_ms(line.record)
+    if isinstance(line, LineImported) and intent_ledger.is_ledger_record(line.record):
+        told, at_ms = (
+            intent_ledger.fact_from_record(line.record, run_id),
+            intent_ledger.written_ms(line.record),
+        )
     elif isinstance(line, LineImported | LineUnreadable):
         newer = isinstance(line, LineUnreadable) and _is_newer(line.text)
         told = LedgerLineUnreadable(run_id=run_id, file=line.file, line=line.line, newer=newer)
@@ -324,7 +333,7 @@ def _is_sound(entry: Entry, line: Line) -> bool:
     try:
         event = Event(
             pos=line.pos, stream=line.stream, ver=line.ver, kind=line.kind, at_ms=line.at_ms, actor=line.actor,
-            fence=line.fence, key=line.key, schema=line.schema, raw=storable(entry, line.actor),
+            fence=line.fence, key=line.key, schema=line.schema, raw=encode_body(entry, line.actor),
         )  # fmt: skip
         decode(event)
     except (BadInput, JournalCorrupt):
@@ -341,7 +350,7 @@ def _write(store: Store, batch: list[_Planned]) -> int:
         return 0
     heads: dict[str, int] = {}
     written = 0
-    with store.backend.write(Foreseen(entries=[planned.entry for planned in batch])) as tx:
+    with store.backend.write(Prefetch(entries=[planned.entry for planned in batch])) as tx:
         for planned in batch:
             entry = planned.entry
             if (entry.key and tx.keyed(entry.stream, entry.key)) or (
@@ -350,13 +359,13 @@ def _write(store: Store, batch: list[_Planned]) -> int:
                 continue
             head = heads[entry.stream] if entry.stream in heads else tx.head(entry.stream)
             actor = store.actor if planned.actor is None else planned.actor
-            tx.insert(entry, head + 1, actor, storable(entry, actor))
+            tx.insert(entry, head + 1, actor, encode_body(entry, actor))
             heads[entry.stream] = head + 1
             written += 1
     return written
 
 
-def _is_here(tx: Writing, line: Line) -> bool:
+def _is_here(tx: WriteTransaction, line: Line) -> bool:
     """The journal is its own export's, or was made from it."""
     found = tx.load(line.stream, line.ver - 1, 1)
     return bool(found) and (found[0].kind, found[0].at_ms, found[0].actor, found[0].body) == (

@@ -28,9 +28,9 @@ class LeaseRow(Struct, frozen=True, kw_only=True):
         return max(0, self.age_ms) // 1000
 
     def to_json(self) -> dict[str, Any]:
-        from dos.journal.transfer.lane_log import released_shape
+        from dos.journal.transfer.lane_log import lane_log_lease
 
-        shape = released_shape(self.lease)
+        shape = lane_log_lease(self.lease)
         return {
             **{name: value for name, value in shape.items() if name != "run_id" or value},
             "fence": self.lease.fence,

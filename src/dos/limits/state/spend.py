@@ -177,7 +177,7 @@ class Spend(Struct, kw_only=True):
         fact = _reader.decode(event)
         if fact is None:
             return
-        if isinstance(fact, limits.NOT_AT_WORK):
+        if isinstance(fact, limits.AGENT_GONE):
             self.promises.pop(fact.run_id, None)
         match fact:
             case fleet.RunBegun():

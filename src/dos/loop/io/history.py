@@ -16,7 +16,7 @@ from dos.journal.events.lanes import (
     LeaseRenewed,
     LeaseRevoked,
 )
-from dos.journal.store import Reading, Store, readable
+from dos.journal.store import ReadTransaction, Store, require_known_schema
 from dos.lease import Lease, Request
 from dos.loop import record
 from dos.loop.types import OutcomeKind
@@ -145,16 +145,16 @@ def gather_leases(store: Store, wanted: Wanted) -> History:
     return history
 
 
-def _streams(view: Reading, wanted: Wanted, live: list[Lease]) -> set[str]:
+def _streams(view: ReadTransaction, wanted: Wanted, live: list[Lease]) -> set[str]:
     """Where its leases are written down; all lanes, only when nothing says which."""
     if lanes := {lease.lane for lease in live} | ({wanted.lane} if wanted.lane else set()):
         return {streams.lease(lane) for lane in lanes}
     return set(view.streams(streams.lane_leases.prefix))
 
 
-def _leases(view: Reading, stream: str) -> Iterator[Event]:
+def _leases(view: ReadTransaction, stream: str) -> Iterator[Event]:
     return (
-        readable(event)
+        require_known_schema(event)
         for event in view.load(stream, 0, None)
         if event.kind in lease_state.reader.handles
     )

@@ -12,7 +12,7 @@ from dos.errors import BadInput
 from dos.git import commits as recent_commits
 from dos.git.commits import RecentCommit as Commit
 from dos.git.repository import Reader
-from dos.journal.store import Reading, Store
+from dos.journal.store import ReadTransaction, Store
 from dos.lease import Lease, Request
 from dos.loop.io import history as run_leases
 from dos.loop.io.history import History, Wanted
@@ -67,7 +67,7 @@ def look(workspace: Workspace, traces: Sequence[Traces], now_ms: int) -> list[Ev
     elif workspace.common is None:
         commits = Unknown(f"{workspace.root} is in no git repository")
     else:
-        commits = recent_commits.read(Reader(workspace.tree), min(starts))
+        commits = recent_commits.recent_commits(Reader(workspace.tree), min(starts))
     reader = _Reader(commits, workspace.prefix)
     return [_evidence(each, reader, now_ms) for each in traces]
 
@@ -85,7 +85,7 @@ def started_at(git: Reader, start_sha: str) -> tuple[str, int]:
 class Moment:
     """The store's clocks at one moment, moved to the time that the caller says it is."""
 
-    def __init__(self, view: Reading, now_ms: int | None) -> None:
+    def __init__(self, view: ReadTransaction, now_ms: int | None) -> None:
         wall_ms = view.wall_ms()
         self.now_ms = wall_ms if now_ms is None else now_ms
         self.boot = view.boot()

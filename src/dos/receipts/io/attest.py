@@ -85,7 +85,7 @@ def _tied(world: World, asked: Asked) -> Receipt:
             hint="cd into one, or give --workspace.",
         )
     git = world.git
-    commit = commits.named(git, asked.commit)
+    commit = commits.resolve_commit(git, asked.commit)
     repo = repository.repository(git, commit)
     if isinstance(repo, Unknown):
         raise BadInput(

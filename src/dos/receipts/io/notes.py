@@ -20,7 +20,8 @@ def of_commit(git: Reader, sha: str) -> list[bytes]:
         # A note lies under the name of its commit, which git breaks into folders when there are many.
         places = (sha, f"{sha[:2]}/{sha[2:]}", f"{sha[:2]}/{sha[2:4]}/{sha[4:]}")
         entry = next(
-            (found for place in places if noted and (found := objects.at(noted.tree, place))), None
+            (found for place in places if noted and (found := objects.entry_at(noted.tree, place))),
+            None,
         )
         blob = objects.blob(entry.sha) if entry else None
     return (

@@ -41,7 +41,7 @@ class SnapshotReader:
     def read(self) -> Snapshot:
         """Everything as of one moment: between two looks at the store a worker could end."""
         while True:
-            self._watch.look()
+            self._watch.refresh()
             with self._store.backend.read() as view:
                 if view.last() == self.pos:
                     leases, moment, boot, now_ms = (

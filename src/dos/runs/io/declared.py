@@ -7,8 +7,8 @@ from msgspec import structs
 
 from dos.errors import GitFailed
 from dos.git import commits
-from dos.git.commits import Change
-from dos.journal.run_state import Run
+from dos.git.commits import BlobChange
+from dos.journal.run_state import RunState
 from dos.lanes.io.gather import workspace_paths
 from dos.runs import step as step_verdict
 from dos.runs.declared import Declared, Step
@@ -35,7 +35,7 @@ class Commits:
     @cached_property
     def start(self) -> str | None:
         """The commit that the run began at; None when it is not here."""
-        return commits.recorded(self._git, self._start_sha)
+        return commits.commit_by_hash(self._git, self._start_sha)
 
     @property
     def start_reachable(self) -> bool | Unknown:
@@ -53,7 +53,7 @@ class Commits:
             return structs.replace(blank, reachable=Unknown(error.message))
 
     def _gathered(self, blank: Evidence) -> Evidence:
-        head, found = self.head, commits.recorded(self._git, blank.sha)
+        head, found = self.head, commits.commit_by_hash(self._git, blank.sha)
         reachable = commits.is_ancestor(self._git, found, head) if found else False
         if found is None or reachable is not True:
             return structs.replace(blank, reachable=reachable)
@@ -69,8 +69,8 @@ class Commits:
         return commits.is_ancestor(self._git, self.start, sha)
 
     def _fates(self, sha: str, head: str) -> dict[str, Fate]:
-        changes = commits.changes(self._git, sha)
-        since = commits.changes_since(self._git, sha, head) if changes else {}
+        changes = commits.blob_changes(self._git, sha)
+        since = commits.blob_changes_since(self._git, sha, head) if changes else {}
         names = workspace_paths(self._world, [change.path for change in changes])
         return {
             name: _fate(change, since.get(change.path))
@@ -82,7 +82,7 @@ class Commits:
         return commits.reverts(self._git, self.start, "HEAD") if self.start else {}
 
 
-def _fate(change: Change, since: Change | None) -> Fate:
+def _fate(change: BlobChange, since: BlobChange | None) -> Fate:
     if since is None:
         return Fate.KEPT
     # Git takes any new file of the same content for the old one moved: that alone proves no survival.
@@ -92,7 +92,7 @@ def _fate(change: Change, since: Change | None) -> Fate:
     return Fate.UNDONE if since.new in (change.old, "") else Fate.REWRITTEN
 
 
-def gather(world: World, run_id: str, run: Run) -> Declared:
+def gather(world: World, run_id: str, run: RunState) -> Declared:
     commits = Commits(world, run.start_sha)
     return Declared(
         run_id=run_id,
@@ -109,12 +109,12 @@ def gather(world: World, run_id: str, run: Run) -> Declared:
     )
 
 
-def step(world: World, run: Run, name: str) -> Step:
+def step(world: World, run: RunState, name: str) -> Step:
     """One step alone, declared or not."""
     return _step(Commits(world, run.start_sha), run, name)
 
 
-def _step(commits: Commits, run: Run, name: str) -> Step:
+def _step(commits: Commits, run: RunState, name: str) -> Step:
     claimed = run.claimed.get(name, "")
     verified = run.verified.get(name)
     if verified is None:

@@ -3,9 +3,9 @@
 from dos import regions
 from dos.errors import GitFailed
 from dos.git import commits
-from dos.git.commits import Commit
+from dos.git.commits import CommitSubject
 from dos.journal import run_state
-from dos.journal.run_state import Run
+from dos.journal.run_state import RunState
 from dos.journal.store import Store
 from dos.regions import Region
 from dos.runs import resume
@@ -20,7 +20,7 @@ LONGEST_CHAIN = 1_000  # runs that go on with one another
 
 
 def gather(
-    world: World, journal: Store, run_id: str, run: Run, *, asserted_diverged: bool = False
+    world: World, journal: Store, run_id: str, run: RunState, *, asserted_diverged: bool = False
 ) -> Evidence:
     declared = declared_evidence.gather(world, run_id, run)
     return Evidence(
@@ -33,7 +33,7 @@ def gather(
     )
 
 
-def diverged(world: World, journal: Store, run: Run, declared: Declared) -> str | Unknown:
+def diverged(world: World, journal: Store, run: RunState, declared: Declared) -> str | Unknown:
     """Whose commits touched the lane's files after the point where the run would go on; empty when nobody's did.
 
     A run without a lane has no files that are its own alone, so that nobody can be in its way.
@@ -46,7 +46,7 @@ def diverged(world: World, journal: Store, run: Run, declared: Declared) -> str 
             f"lane {run.lane!r} has no region any more, so that nobody knows whether others changed it"
         )
     try:
-        since = commits.recorded(world.git, resume.resume_point(declared).sha)
+        since = commits.commit_by_hash(world.git, resume.resume_point(declared).sha)
         strangers = _strangers(world, region, since, _own(world, journal, run)) if since else []
     except GitFailed as error:
         return Unknown(error.message)
@@ -55,29 +55,31 @@ def diverged(world: World, journal: Store, run: Run, declared: Declared) -> str 
     return _told(run.lane, since or "", strangers) if strangers else ""
 
 
-def _strangers(world: World, region: Region, since: str, own: set[str]) -> list[Commit] | Unknown:
-    later = commits.after(world.git, since)
+def _strangers(
+    world: World, region: Region, since: str, own: set[str]
+) -> list[CommitSubject] | Unknown:
+    later = commits.commits_after(world.git, since)
     if isinstance(later, Unknown):
         return later
     others = [commit for commit in later if commit.sha not in own]
-    touched = commits.paths_of_each(world.git, others)
+    touched = commits.paths_by_commit(world.git, others)
 
-    def trespasses(commit: Commit) -> bool:
+    def trespasses(commit: CommitSubject) -> bool:
         paths = touched.get(commit.sha, [])
         return any(regions.lane_holds(region, path, world.workspace.prefix) for path in paths)
 
     return [commit for commit in others if trespasses(commit)]
 
 
-def _own(world: World, journal: Store, run: Run) -> set[str]:
+def _own(world: World, journal: Store, run: RunState) -> set[str]:
     """The commits that the run names or landed, and those of the runs that it goes on with."""
     found: set[str | None] = set()
     seen: set[str] = set()
     while len(seen) < LONGEST_CHAIN:
         named = [*run.claimed.values(), *(verified.sha for verified in run.verified.values())]
-        found |= {commits.recorded(world.git, sha) for sha in named}
+        found |= {commits.commit_by_hash(world.git, sha) for sha in named}
         for landing in run.landings:
-            landed = commits.after(world.git, landing.base, landing.commit)
+            landed = commits.commits_after(world.git, landing.base, landing.commit)
             found |= set() if isinstance(landed, Unknown) else {commit.sha for commit in landed}
         if not run.resumes or run.resumes in seen:
             break
@@ -86,7 +88,7 @@ def _own(world: World, journal: Store, run: Run) -> set[str]:
     return {sha for sha in found if sha}
 
 
-def _told(lane: str, since: str, strangers: list[Commit]) -> str:
+def _told(lane: str, since: str, strangers: list[CommitSubject]) -> str:
     newest = strangers[0]
     more = f" and {len(strangers) - 1} more" if len(strangers) > 1 else ""
     return f"lane {lane!r} was changed after {since[:9]} by {newest.sha[:9]} ({newest.subject}){more}, not by this run"

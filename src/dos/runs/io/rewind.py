@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import json
 
-from dos.journal.run_state import Run
+from dos.journal.run_state import RunState
 from dos.runs.declared import is_done
 from dos.runs.io import declared as declared_evidence
 from dos.runs.rewind import Checkpoint, Evidence, Finding, Fire
@@ -17,7 +17,7 @@ from dos.world import World
 LARGEST = 1 << 30
 
 
-def gather(world: World, run_id: str, run: Run, *, fire: str, transcript: str) -> Evidence:
+def gather(world: World, run_id: str, run: RunState, *, fire: str, transcript: str) -> Evidence:
     stamped = run.checkpoint
     path = transcript or (stamped.transcript if stamped else "")
     found = turns(Path(path)) if path else ()
@@ -48,7 +48,7 @@ def digest(turn: bytes | Mapping[str, Any]) -> str:
     ).hexdigest()
 
 
-def _findings(world: World, run_id: str, run: Run, fire: str) -> tuple[Finding, ...]:
+def _findings(world: World, run_id: str, run: RunState, fire: str) -> tuple[Finding, ...]:
     found = [Finding(kind=Fire.DIVERGED)] if fire == Fire.DIVERGED else []
     for step in declared_evidence.gather(world, run_id, run).steps:
         if (sha := step.verified or step.claimed) and not is_done(step):

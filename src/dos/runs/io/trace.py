@@ -13,7 +13,7 @@ from dos.journal.events.envelope import Event
 from dos.journal.events.fleet import RunMinted, SpawnIntended
 from dos.journal.events.reader import select
 from dos.journal.events.runs import HaltProposed
-from dos.journal.run_state import Run
+from dos.journal.run_state import RunState
 from dos.journal.store import Store
 from dos.journal.transfer import lane_log
 from dos.runs.declared import Step, is_done
@@ -70,7 +70,7 @@ class Wal(Struct, frozen=True, kw_only=True):
 
 
 class GitPart(Struct, frozen=True, kw_only=True):
-    commits: list[commits.Commit]
+    commits: list[commits.CommitSubject]
 
 
 class Decision(Struct, frozen=True, kw_only=True):
@@ -108,7 +108,7 @@ def gather(world: World, run_id: str) -> Trace:
     )
 
 
-def _spine(journal: Store, run_id: str, run: Run) -> Spine:
+def _spine(journal: Store, run_id: str, run: RunState) -> Spine:
     parents = _parents(journal)
     ancestors: list[str] = []
     above = parents.get(run_id)
@@ -142,7 +142,7 @@ def _parents(journal: Store) -> dict[str, str | None]:
     return found
 
 
-def _intent(world: World, run_id: str, run: Run) -> Intent:
+def _intent(world: World, run_id: str, run: RunState) -> Intent:
     declared = declared_evidence.gather(world, run_id, run)
     extras = [
         name for name in dict.fromkeys([*run.verified, *run.claimed]) if name not in run.steps
@@ -191,7 +191,7 @@ def _wal(journal: Store, run_id: str) -> Wal:
 
     for event, record in lane_log.lane_records(others()):
         fact = lane_log.reader.decode(event)
-        named, follows = _run_named(fact), lane_log.lease_before(fact)
+        named, follows = _run_named(fact), lane_log.previous_lease(fact)
         nameless += isinstance(fact, lanes.LeaseGranted) and not named
         if named == run_id or follows in mine:
             mine |= (
@@ -251,16 +251,16 @@ def _decisions(journal: Store, run_id: str) -> list[Decision]:
     ]
 
 
-def _commits(world: World, run: Run) -> list[commits.Commit]:
+def _commits(world: World, run: RunState) -> list[commits.CommitSubject]:
     """Since it began; where its lane is known, those that touch it: the others are not its own."""
-    since = commits.recorded(world.git, run.start_sha)
-    found = commits.after(world.git, since) if since else []
+    since = commits.commit_by_hash(world.git, run.start_sha)
+    found = commits.commits_after(world.git, since) if since else []
     if isinstance(found, Unknown):
         return []
     region = world.config.lane_region(run.lane) if run.lane else None
     if region is None or not found:
         return found
-    touched = commits.paths_of_each(world.git, found)
+    touched = commits.paths_by_commit(world.git, found)
     root = world.workspace.prefix
     return [
         commit

@@ -9,14 +9,14 @@ from msgspec import Struct
 
 from dos.audit import weakening
 from dos.audit.weakening import TestChange
-from dos.git.objects import Entry, Objects
+from dos.git.objects import Objects, TreeEntry
 from dos.git.repository import Reader
 from dos.regions import lane_holds, region
 from dos.testwitness import suite as suite_files
 from dos.testwitness.verdict import Cell
 from dos.unknown import Unknown
 
-Files = dict[str, Entry]
+Files = dict[str, TreeEntry]
 
 
 class Change(Struct, frozen=True, kw_only=True):
@@ -117,7 +117,7 @@ def _test_changes(objects: Objects, old: Files, new: Files) -> Iterator[TestChan
             )
 
 
-def _text(objects: Objects, file: Entry | None) -> str | None:
+def _text(objects: Objects, file: TreeEntry | None) -> str | None:
     content = objects.blob(file.sha) if file and stat.S_ISREG(file.mode) else None
     return None if content is None else content.decode("utf-8", "replace")
 

@@ -66,7 +66,7 @@ AGAINST = (Answer.UNSATISFIED, Answer.REGRESSIVE)
 
 def witness(world: World, subject: str) -> EvidenceFacts:
     """`COMMIT`. The newest record whose command nobody typed for it; else the newest, which proves nothing."""
-    sha = commits.named_commit(world.git, subject.strip())
+    sha = commits.resolve_claimed_commit(world.git, subject.strip())
     if isinstance(sha, Unknown):
         return no_signal(NAME, Accountability.OS_RECORDED, subject, sha.why)
     found = sorted(of_commit(world, sha), key=lambda record: not record.is_bound)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Self
 
 from dos.errors import DosError, GitFailed
-from dos.git.objects import SUBMODULE, Entry, Objects
+from dos.git.objects import SUBMODULE, Objects, TreeEntry
 from dos.git.repository import Reader
 from dos.machine import execute
 from dos.machine.execute import Limits, Ran
@@ -25,7 +25,7 @@ from dos.text import LONGEST_PATH, quote
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-def write_files(git: Reader, files: Mapping[str, Entry], place: Path, moment: int) -> None:
+def write_files(git: Reader, files: Mapping[str, TreeEntry], place: Path, moment: int) -> None:
     """Every file gets the same time, so that none tells which side it comes from."""
     place.mkdir(mode=0o755)
     made, times = {place}, (moment, moment)
@@ -53,7 +53,7 @@ def _make(folder: Path, made: set[Path]) -> None:
         made.add(folder)
 
 
-def _one(objects: Objects, path: Path, file: Entry) -> None:
+def _one(objects: Objects, path: Path, file: TreeEntry) -> None:
     if file.mode == SUBMODULE:
         return path.mkdir(mode=0o755)  # its files are another repository's
     content = objects.blob(file.sha)
@@ -129,7 +129,9 @@ class Sandbox:
         if not self._keep:
             remove_tree(self.home)
 
-    def run(self, files: Mapping[str, Entry], command: str, folder: str, name: str) -> Ran | None:
+    def run(
+        self, files: Mapping[str, TreeEntry], command: str, folder: str, name: str
+    ) -> Ran | None:
         """The command on a fresh copy of the files, in one of their folders; None when there is no such folder."""
         place = self.home / "run"
         place.mkdir(mode=0o700)

@@ -9,7 +9,7 @@ from dos.git import changes
 from dos.git.changes import FileChange
 from dos.git.objects import SUBMODULE, Commit, Objects
 from dos.git.repository import Reader
-from dos.git.survival import Fates
+from dos.git.survival import LaterHistory
 from dos.text import printable_path
 from dos.verify import content, file_kinds, footprint, survival
 from dos.verify.file_kinds import Kind
@@ -44,11 +44,11 @@ class FootprintReader:
         seen = structs.replace(seen, footprint=found, is_scoped=before.is_declared)
         if found.flaw:
             return seen
-        fates = Fates(self._git, self._objects, commit.sha, self._tip)
+        fates = LaterHistory(self._git, self._objects, commit.sha, self._tip)
         seen = self._survived(seen, fates)
         return structs.replace(seen, looked_at=frozenset(fates.paths), is_walked=fates.is_walked)
 
-    def _survived(self, seen: CandidateCommit, fates: Fates) -> CandidateCommit:
+    def _survived(self, seen: CandidateCommit, fates: LaterHistory) -> CandidateCommit:
         taken_by, files = "", []
         for file in seen.footprint.files:
             now, by = self._now(file, fates)
@@ -71,10 +71,10 @@ class FootprintReader:
             file=File(path=each.path, old=old, new=new, now=None), is_text=is_text and is_new_text
         )
 
-    def _now(self, file: File, fates: Fates) -> tuple[File, str]:
+    def _now(self, file: File, fates: LaterHistory) -> tuple[File, str]:
         """The file where we look, wherever it moved to; and who took it away, if it is gone."""
         path = file.path
-        if file.new is not None and fates.at(path) is None:
+        if file.new is not None and fates.entry_at(path) is None:
             path, by = fates.moved_to(path)
             if not path or _is_put_away(file.path, path):
                 by = by or fates.last_touching(file.path)
@@ -82,7 +82,7 @@ class FootprintReader:
         lines = self._lines_now(path, fates)
         return structs.replace(file, now=lines, now_path=path if path != file.path else ""), ""
 
-    def _folded(self, file: File, by: str, fates: Fates) -> File:
+    def _folded(self, file: File, by: str, fates: LaterHistory) -> File:
         """The file as it stands in others, if who deleted it put it there."""
         for path in fates.touched_by(by)[:MOST_FOLDED] if by else ():
             if file_kinds.kind(path) is file_kinds.kind(file.path) and (
@@ -93,8 +93,8 @@ class FootprintReader:
                     return moved
         return file
 
-    def _lines_now(self, path: str, fates: Fates) -> Sequence[str] | None:
-        entry = fates.at(path)
+    def _lines_now(self, path: str, fates: LaterHistory) -> Sequence[str] | None:
+        entry = fates.entry_at(path)
         if entry is None or entry.is_tree:
             return None
         return self._lines(path, entry.sha, f"{entry.mode:06o}")[0]

@@ -61,7 +61,7 @@ class Declarations:
 
     def config(self, tree: str) -> Config:
         """A tree's dos.toml; what cannot be read of an old one counts as not written."""
-        entry = self._objects.at(tree, self._folder(tree) + "dos.toml")
+        entry = self._objects.entry_at(tree, self._folder(tree) + "dos.toml")
         if entry is None or entry.is_tree:
             return Config()
         if entry.sha not in self._configs:
@@ -77,13 +77,13 @@ class Declarations:
     def _folder(self, tree: str) -> str:
         """Where a tree has its dos.toml, from the workspace's root upwards: one that nobody committed is no root."""
         folder = self._inside
-        while folder and self._objects.at(tree, folder + "dos.toml") is None:
+        while folder and self._objects.entry_at(tree, folder + "dos.toml") is None:
             folder = folder[:-1].rpartition("/")[0] and folder[:-1].rpartition("/")[0] + "/"
         return folder
 
     def text(self, tree: str, path: str) -> str:
         """A file of a tree by its path from the workspace's root; empty when there is none."""
-        entry = self._objects.at(tree, self._folder(tree) + path)
+        entry = self._objects.entry_at(tree, self._folder(tree) + path)
         return (
             content.decode(self._objects.blob(entry.sha) or b"")
             if entry and not entry.is_tree
@@ -155,7 +155,7 @@ class Declarations:
         """Path and blob of each. Most trees have the same folder of them."""
         glob = self._folder(tree) + self._config.paths.plans_glob
         folder = globs.literal_folder(glob)
-        top = self._objects.at(tree, folder) if folder else None
+        top = self._objects.entry_at(tree, folder) if folder else None
         if folder and top is None:
             return []
         key = glob, top.sha if top else tree

@@ -103,7 +103,7 @@ class VerdictCache:
             # What a merge leaves out counts for nothing; who depends on more than the tip is looked at again for it.
             touched=set(look.git.paths_between(self.tip, look.tip.sha))
             if merges
-            else log.touched(look.git, new),
+            else log.touched_paths(look.git, new),
             retells=merges or any(_SAYS_SO in commit.message for commit in commits),
         )
 

@@ -156,7 +156,7 @@ class Verifier:
         unbacked = "" if self.ask.since else self._registered(name, named)
         merged = {commit.sha for commit, _ in named}
         if self.judged_at is not self.tip:
-            merged = log.holds(self.git, self.judged_at.sha, merged)
+            merged = log.contained_commits(self.git, self.judged_at.sha, merged)
         seen = self._looked_into(name, named, merged)
         return Evidence(
             plan=name.plan,
@@ -193,7 +193,7 @@ class Verifier:
             naming = name.find_in(Message.parse(commit.message))
             if naming is not None:
                 found[commit.sha] = commit, naming
-        times = {sha: commit.committed for sha, (commit, _) in found.items()}
+        times = {sha: commit.committed_seconds for sha, (commit, _) in found.items()}
         return [found[sha] for sha in log.newest_first(self.git, times)]
 
     def _registered(self, name: UnitName, named: list[tuple[Commit, Naming]]) -> str:
@@ -202,7 +202,9 @@ class Verifier:
         rows = [row for row in registry.done_rows(self._kept_text(file)) if _is_about(row, name)]
         for row in rows:
             commit = self.objects.commit(row.commit) if _is_hash(row.commit) else None
-            if commit is None or commit.sha not in log.holds(self.git, self.tip.sha, [commit.sha]):
+            if commit is None or commit.sha not in log.contained_commits(
+                self.git, self.tip.sha, [commit.sha]
+            ):
                 continue
             # A commit that is of another unit is none of this one, whatever a row says.
             if all(each.sha != commit.sha for each, _ in named) and not names_some_unit(
@@ -239,7 +241,7 @@ class Verifier:
 
     def _kept_text(self, path: str) -> str:
         """A file that the ref holds, as it has it; another one from disk."""
-        return self.declarations.text(self.judged_at.tree, path) or files.small_text(
+        return self.declarations.text(self.judged_at.tree, path) or files.read_small_file(
             self.workspace.root / path
         )
 
@@ -281,7 +283,7 @@ def _limits(world: World, objects: Objects, tip: Commit) -> list[str]:
         if start.is_relative_to(world.workspace.tree)
         else "."
     )
-    if inside != "." and objects.at(tip.tree, inside) is None:
+    if inside != "." and objects.entry_at(tip.tree, inside) is None:
         found.append("enclosing_repo")
     return found
 

@@ -10,7 +10,7 @@ from msgspec import structs
 from dos import plugins
 from dos.errors import BadInput, GitFailed
 from dos.git import commits
-from dos.git.commits import named_commit
+from dos.git.commits import resolve_claimed_commit
 from dos.git.repository import Reader
 from dos.machine import commands
 from dos.testwitness.io import recorded
@@ -75,9 +75,9 @@ def witness_ancestry(world: World, subject: str) -> EvidenceFacts:
 
 
 def _look_up_commit(git: Reader, subject: str, commit: str, target: str) -> EvidenceFacts:
-    if isinstance(tip := named_commit(git, target), Unknown):
+    if isinstance(tip := resolve_claimed_commit(git, target), Unknown):
         return no_signal(ANCESTRY, OS_RECORDED, subject, tip.why)
-    if isinstance(sha := named_commit(git, commit), Unknown):
+    if isinstance(sha := resolve_claimed_commit(git, commit), Unknown):
         return no_signal(ANCESTRY, OS_RECORDED, subject, sha.why)
     if _is_named_after(git, commit, target):
         return no_signal(

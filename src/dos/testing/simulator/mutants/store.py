@@ -24,7 +24,9 @@ GAP_AT = 5  # the version that is left out
 def fence_not_checked(simulation: "Simulation", patches: Patches) -> None:
     """A fence is written beside what it should guard, and nobody looks at it."""
 
-    def append(self: store.Store, tx: store.Writing, entry: store.Entry, raw: bytes) -> Event:
+    def append(
+        self: store.Store, tx: store.WriteTransaction, entry: store.Entry, raw: bytes
+    ) -> Event:
         if (
             entry.fence is None
             or tx.lease(entry.fence)
@@ -40,7 +42,7 @@ def fence_not_checked(simulation: "Simulation", patches: Patches) -> None:
 def reap_by_fence_alone(simulation: "Simulation", patches: Patches) -> None:
     """A lease that was judged dead is revoked although it was renewed since."""
 
-    def unchanged(tx: store.Reading, fence: int, version: int) -> Lease:
+    def unchanged(tx: store.ReadTransaction, fence: int, version: int) -> Lease:
         lease = tx.lease(fence)
         return original(tx, fence, lease.version if lease else version)
 
@@ -104,7 +106,7 @@ def ended_again(simulation: "Simulation", patches: Patches) -> None:
     """A lease that has ended is ended once more."""
     end = store.Store._end
 
-    def ended(self: store.Store, tx: store.Writing, lease: Lease, fact: Fact) -> None:
+    def ended(self: store.Store, tx: store.WriteTransaction, lease: Lease, fact: Fact) -> None:
         end(self, tx, lease, fact)
         self._note(tx, lease, fact)
 

@@ -22,7 +22,7 @@ from dos.journal.backends.memory import MemoryBackend
 from dos.journal.events.envelope import Event
 from dos.journal.events.lanes import LeaseRenewed
 from dos.journal.events.limits import DecisionAnswered, PlansApproved, SettingsApproved
-from dos.journal.store import Backend, Reading, Store
+from dos.journal.store import Backend, ReadTransaction, Store
 from dos.landing.queue import LandingQueue
 from dos.lanes import admission
 from dos.lease import Lease, Request
@@ -61,7 +61,7 @@ class Reader:
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
         self._open = ExitStack()
-        self._view: Reading | None = None
+        self._view: ReadTransaction | None = None
         if isinstance(backend, MemoryBackend):
             self._view = self._open.enter_context(backend.read())
 
@@ -77,7 +77,7 @@ class Reader:
     def last(self) -> int:
         return self._ask(lambda view: view.last())
 
-    def _ask(self, question: Callable[[Reading], T]) -> T:
+    def _ask(self, question: Callable[[ReadTransaction], T]) -> T:
         if self._view is not None:
             return question(self._view)
         with self._backend.read(once=True) as view:
