@@ -25,7 +25,7 @@ from dos.journal.events import limits as engine
 from dos.journal.store import Entry, Store
 from dos.lanes.policy import Lanes
 from dos.limits.policy import Budget, Budgets
-from dos.limits.quota import Candidate
+from dos.limits.quota import AgentCandidate
 from dos.limits.state import quota
 from dos.limits.state.quota import Quota
 from dos.limits.state.spend import Spend
@@ -47,7 +47,7 @@ UNITS = [
 ]
 NO_COMMIT = {"base": "a", "head": "a", "commits": [], "strays": [], "accepted": None}
 COOLED_MS = 7 * 3_600_000
-AGENT = Candidate(name="agent", vendor="acme", account="work")
+AGENT = AgentCandidate(name="agent", vendor="acme", account="work")
 
 
 class Story:

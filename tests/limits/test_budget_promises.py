@@ -15,13 +15,13 @@ from dos.journal.events.limits import RunParked
 from dos.limits import budget
 from dos.limits.accounts import Day
 from dos.limits.policy import Budget, Budgets
-from dos.limits.quota import Candidate
+from dos.limits.quota import AgentCandidate
 from dos.limits.state.quota import Quota
 from dos.limits.state.spend import Spend
 from dos.reasons.table import Needs
 
 TEN = Budgets(day=Budget(usd=10))
-CAPPED = Candidate(name="a", vendor="v", max_usd=4.0)
+CAPPED = AgentCandidate(name="a", vendor="v", max_usd=4.0)
 
 
 def chosen(spend, budgets=TEN, *, agent=CAPPED, run="R9", lane="docs", iteration=1, now_ms=T):
@@ -102,7 +102,7 @@ def test_the_iterations_of_a_day_are_counted_before_their_agents_start():
     ("budgets", "agent", "bound"),
     [
         (TEN, CAPPED, 4.0),
-        (TEN, Candidate(name="a", vendor="v"), 0.0),
+        (TEN, AgentCandidate(name="a", vendor="v"), 0.0),
         (Budgets(day=Budget(usd=10), iteration=Budget(usd=3)), CAPPED, 3.0),
         (Budgets(day=Budget(usd=10), run=Budget(usd=2)), CAPPED, 2.0),
         (Budgets(lane=Budget(tokens=10)), CAPPED, 4.0),
@@ -135,7 +135,10 @@ def test_lanes_have_their_own_budgets_of_a_day():
 )
 def test_however_agents_come_and_go_a_shared_budget_is_not_overdrawn(limit, cap, order):
     """Each of five runs starts an agent when there is room for one, and ends the one it has."""
-    budgets, agent = Budgets(day=Budget(usd=limit)), Candidate(name="a", vendor="v", max_usd=cap)
+    budgets, agent = (
+        Budgets(day=Budget(usd=limit)),
+        AgentCandidate(name="a", vendor="v", max_usd=cap),
+    )
     story, running = Story(), {}
     for number, (run, share) in enumerate(order, 1):
         name, lane = f"R{run}", f"lane{run}"

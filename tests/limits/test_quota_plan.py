@@ -16,7 +16,7 @@ from dos.journal.events.limits import LimitHit, LimitLifted, LimitProbed
 from dos.journal.store import Store
 from dos.limits import quota
 from dos.limits.policy import Quota as Policy
-from dos.limits.quota import Candidate, Gated, Open, Probe
+from dos.limits.quota import AgentCandidate, Gated, Open, Probe
 from dos.limits.state import quota as state
 from dos.limits.state.quota import Quota
 from dos.reasons.table import Needs
@@ -89,7 +89,7 @@ def folded(*facts):
 
 def ask(limits, second, *, lane="web", model="large", account="work", policy=POLICY):
     now_ms = T + round(second * 1000)
-    return quota.room(
+    return quota.availability(
         limits, vendor="acme", account=account, model=model, lane=lane, now_ms=now_ms, policy=policy
     )
 
@@ -274,8 +274,8 @@ def test_lanes_do_not_all_wake_at_once():
 
 
 AGENTS = [
-    Candidate(name="first", vendor="acme", account="work"),
-    Candidate(name="second", vendor="other"),
+    AgentCandidate(name="first", vendor="acme", account="work"),
+    AgentCandidate(name="second", vendor="other"),
 ]
 
 
@@ -324,12 +324,15 @@ def test_the_next_agent_takes_over(facts, second, failover, chosen, room):
     choice = quota.choose(
         folded(*facts), AGENTS, lane="web", now_ms=T + second * 1000, policy=policy
     )
-    assert (choice.agent.name if choice.agent else None, shape(choice.room)) == (chosen, room)
+    assert (choice.agent.name if choice.agent else None, shape(choice.availability)) == (
+        chosen,
+        room,
+    )
 
 
 @pytest.mark.parametrize("ending", Ending)
 def test_a_limit_is_written_for_the_ends_that_are_limits_and_for_no_other(ending):
-    found = quota.told(AgentOutcome(ending=ending), **WHO, model="large")
+    found = quota.limit_report(AgentOutcome(ending=ending), **WHO, model="large")
     assert (found is not None) == (ending in LIMITS)
 
 
@@ -351,7 +354,7 @@ def test_a_limit_covers_what_it_was_told_to_cover(ending, scope, model):
         found=EndingEvidence(raw="no more"),
         model="large-20260101",
     )
-    found = quota.told(told, **WHO, model="large")
+    found = quota.limit_report(told, **WHO, model="large")
     assert (found.key.model, found.resets_at_ms, found.found) == (model, T + 7000, "no more")
     assert found.key.path == ("acme/work/large" if model else "acme/work")
 
@@ -428,7 +431,7 @@ def test_of_many_who_ask_after_the_reset_exactly_one_goes_first(look_again):
     for number, again in enumerate(look_again):
         seen = fold.current(store, Quota)[0].limits if again else early
         lane, now_ms = f"L{number}", store.now_ms()
-        room = quota.room(
+        room = quota.availability(
             seen, vendor="acme", account="work", model="", lane=lane, now_ms=now_ms, policy=policy
         )
         if isinstance(room, Probe):
@@ -446,7 +449,7 @@ def test_of_many_who_ask_after_the_reset_exactly_one_goes_first(look_again):
 
 def test_a_limit_of_a_vendor_that_no_agent_uses_is_nobodys_matter():
     limits = folded((0, hit(Ending.AUTH)), (0, LimitHit(vendor="gone", account="", ending="auth")))
-    assert [each.key.vendor for each in quota.in_use(limits, AGENTS)] == ["acme"]
+    assert [each.key.vendor for each in quota.limits_met_by(limits, AGENTS)] == ["acme"]
 
 
 @pytest.mark.parametrize(
@@ -461,4 +464,4 @@ def test_a_limit_of_a_vendor_that_no_agent_uses_is_nobodys_matter():
     ],
 )
 def test_what_only_a_person_can_clear_is_named(vendor, ending, said):
-    assert quota.said(quota.Limit(key=quota.Key(vendor=vendor), ending=ending)) == said
+    assert quota.describe(quota.Limit(key=quota.Key(vendor=vendor), ending=ending)) == said

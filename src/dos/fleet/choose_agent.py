@@ -13,7 +13,7 @@ from dos.journal.events.envelope import Fact
 from dos.journal.events.limits import BudgetPromised, BudgetSpent, BudgetWarned
 from dos.limits import budget, quota
 from dos.limits.budget import Answer, Row
-from dos.limits.quota import Candidate, Gated, Probe
+from dos.limits.quota import AgentCandidate, Gated, Probe
 from dos.limits.state.quota import Quota
 from dos.limits.state.spend import Spend
 from dos.questions import resources
@@ -25,7 +25,7 @@ LATE_MS = 600_000  # after its wall clock, an agent that has not ended has no wo
 
 def choose(
     config: Config,
-    agents: Sequence[Candidate],
+    agents: Sequence[AgentCandidate],
     limits: Quota,
     spend: Spend,
     *,
@@ -42,8 +42,8 @@ def choose(
     choice = quota.choose(limits.limits, agents, lane=lane, now_ms=now_ms, policy=config.quota)
     told: list[Fact] = [BudgetWarned(**_amounts(row)) for row in verdict.to_warn]
     if choice.agent is None:
-        assert isinstance(choice.room, Gated)
-        return _gated(choice.room, limits, told)
+        assert isinstance(choice.availability, Gated)
+        return _gated(choice.availability, limits, told)
     usd = budget.bound(verdict, choice.agent.max_usd)
     if crowded := budget.crowded(verdict, usd):
         return _crowded(crowded, spend, now_ms)
@@ -61,7 +61,7 @@ def choose(
     return Chosen(
         agent=choice.agent,
         now_ms=now_ms,
-        probe=choice.room if isinstance(choice.room, Probe) else None,
+        probe=choice.availability if isinstance(choice.availability, Probe) else None,
         promise=promise,
         left=budget.left(verdict),
         rows=verdict.rows,

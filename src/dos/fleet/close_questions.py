@@ -95,5 +95,5 @@ def _is_unused(seen: Seen, asked: OpenQuestion) -> bool:
     if not isinstance(question, LimitReached | LimitDoubted):
         return False
     limit = seen.limits.get(question.key.path)
-    used = {each.key for each in quota.in_use(seen.limits, seen.agents)}
+    used = {each.key for each in quota.limits_met_by(seen.limits, seen.agents)}
     return limit is not None and bool(limit.ending) and question.key not in used

@@ -15,7 +15,7 @@ from dos.journal.events.limits import BaselineChecked, BudgetPromised, IncidentF
 from dos.journal.store import Entry
 from dos.lease import Lease, Refusal
 from dos.limits.budget import Left, Row
-from dos.limits.quota import Candidate, Probe
+from dos.limits.quota import AgentCandidate, Probe
 from dos.machine.process import Identity
 from dos.questions import state
 from dos.questions.catalog import AnyQuestion
@@ -167,7 +167,7 @@ class ChooseAgent(Effect["Chosen | NoRoom"], frozen=True, kw_only=True):
 
 
 class Chosen(Struct, frozen=True, kw_only=True):
-    agent: Candidate
+    agent: AgentCandidate
     now_ms: int
     probe: Probe | None = None  # it goes first after a limit, if writing that down succeeds
     promise: "Promise | None" = (

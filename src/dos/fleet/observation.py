@@ -19,7 +19,7 @@ from dos.fleet.state import held_units as asked_units
 from dos.fleet.state.held_units import Hold
 from dos.fleet.state.live import Parked, Pause
 from dos.lease import Lease
-from dos.limits.quota import Candidate, Limit
+from dos.limits.quota import AgentCandidate, Limit
 from dos.limits.state.quota import Quota
 from dos.limits.state.spend import Spend
 from dos.loop import tokens
@@ -53,7 +53,7 @@ class Seen(Struct, frozen=True, kw_only=True, dict=True):
     pauses: Mapping[str, Pause] = {}  # by lane; under no name, the whole fleet's
     roomless: Mapping[str, NoRoom] = {}  # lanes on which no agent may be started now, and why
     limits: Mapping[str, Limit] = {}  # by the stream of their key
-    agents: Sequence[Candidate] = ()  # all that the lanes may be worked on by
+    agents: Sequence[AgentCandidate] = ()  # all that the lanes may be worked on by
     logged_in: Sequence[
         Limit
     ] = ()  # that nobody was logged in for, and somebody has logged in since
@@ -273,7 +273,7 @@ class Seen(Struct, frozen=True, kw_only=True, dict=True):
 
 def roomless(
     config: Config,
-    agents: Mapping[str, Sequence[Sequence[Candidate]]],
+    agents: Mapping[str, Sequence[Sequence[AgentCandidate]]],
     limits: Quota,
     spend: Spend,
     state: folded.Fleet,

@@ -183,7 +183,7 @@ def _of_people(seen: Seen) -> list[Limit]:
     if not any(seen.open_units(lane) for lane in seen.backlogs):
         return []
     policy = seen.config.quota
-    known = quota.in_use(seen.limits, seen.agents)
+    known = quota.limits_met_by(seen.limits, seen.agents)
     return [
         each for each in known if quota.is_doubted(each) or quota.opens_ms(each, policy) is None
     ]

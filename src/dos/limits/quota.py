@@ -54,7 +54,7 @@ class Key(Struct, frozen=True, kw_only=True):
         return " ".join(part for part in (self.vendor, self.account, self.model) if part)
 
 
-class Going(Struct, frozen=True, kw_only=True):
+class ProbeInProgress(Struct, frozen=True, kw_only=True):
     """The one that went first."""
 
     run_id: str
@@ -76,7 +76,7 @@ class Limit(Struct, frozen=True, kw_only=True):
     window: str = ""  # the provider's name for it, where it has several
     agent: str = ""  # who ran into it
     login: Credentials = Credentials()  # of that agent, as they looked then
-    probe: Going | None = None
+    probe: ProbeInProgress | None = None
     started_ms: int = 0  # when a person started the fleet after the hit: what waits for a person is probed once then
     lifted_ms: int = 0
     at_once: bool = False  # a person lifted it: nobody waits for a turn
@@ -104,10 +104,10 @@ class Gated(Struct, frozen=True, kw_only=True):
     needs: Needs
 
 
-Room = Open | Probe | Gated
+Availability = Open | Probe | Gated
 
 
-class Candidate(Struct, frozen=True, kw_only=True):
+class AgentCandidate(Struct, frozen=True, kw_only=True):
     """An agent that could be started, and whose limits it shares."""
 
     name: str
@@ -117,12 +117,12 @@ class Candidate(Struct, frozen=True, kw_only=True):
     max_usd: float | None = None  # what one start may cost, where its program keeps to that
 
 
-class Choice(Struct, frozen=True, kw_only=True):
-    agent: Candidate | None  # None: nobody may start
-    room: Room  # of that agent; without one, the gate that opens first
+class AgentChoice(Struct, frozen=True, kw_only=True):
+    agent: AgentCandidate | None  # None: nobody may start
+    availability: Availability  # of that agent; without one, the gate that opens first
 
 
-def room(
+def availability(
     limits: Mapping[str, Limit],
     *,
     vendor: str,
@@ -131,10 +131,12 @@ def room(
     lane: str,
     now_ms: int,
     policy: Quota,
-) -> Room:
+) -> Availability:
     """The account's limit covers all its models. A gate outranks leave to go first."""
     paths = [key.path for key in _keys(vendor, account, model)]
-    found = [_room(limits[path], lane, now_ms, policy) for path in paths if path in limits]
+    found = [
+        _limit_availability(limits[path], lane, now_ms, policy) for path in paths if path in limits
+    ]
     if gates := [each for each in found if isinstance(each, Gated)]:
         return max(gates, key=_opens_ms)
     return next((each for each in found if isinstance(each, Probe)), Open())
@@ -142,12 +144,12 @@ def room(
 
 def choose(
     limits: Mapping[str, Limit],
-    agents: Sequence[Candidate],
+    agents: Sequence[AgentCandidate],
     *,
     lane: str,
     now_ms: int,
     policy: Quota,
-) -> Choice:
+) -> AgentChoice:
     """The first in the list that is not gated.
 
     Going first is not put off in favour of a later agent that is open: then nobody would ever find out that the
@@ -155,7 +157,7 @@ def choose(
     """
     gates: list[Gated] = []
     for agent in agents if policy.failover else agents[:1]:
-        found = room(
+        found = availability(
             limits,
             vendor=agent.vendor,
             account=agent.account,
@@ -165,12 +167,12 @@ def choose(
             policy=policy,
         )
         if not isinstance(found, Gated):
-            return Choice(agent=agent, room=found)
+            return AgentChoice(agent=agent, availability=found)
         gates.append(found)
-    return Choice(agent=None, room=min(gates, key=_opens_ms))
+    return AgentChoice(agent=None, availability=min(gates, key=_opens_ms))
 
 
-def told_ms(limit: Limit) -> int | None:
+def reported_end_ms(limit: Limit) -> int | None:
     """Until when it lasts, as far as anybody told."""
     told = [limit.resets_at_ms] if limit.resets_at_ms is not None else []
     if limit.retry_after_seconds is not None:
@@ -179,9 +181,9 @@ def told_ms(limit: Limit) -> int | None:
     return max((each for each in told if each > limit.hit_ms), default=None)
 
 
-def believed_ms(limit: Limit) -> int | None:
+def believed_end_ms(limit: Limit) -> int | None:
     """The time that was told, unless it is further away than any window of a provider lasts."""
-    told = told_ms(limit)
+    told = reported_end_ms(limit)
     return None if told is None or told - limit.hit_ms > _longest_ms(limit) else told
 
 
@@ -189,7 +191,7 @@ def is_doubted(limit: Limit) -> bool:
     """A person has to say what to make of it: it claims to last longer than any window does."""
     if not limit.ending or limit.ending in PERSONAL:
         return False
-    return told_ms(limit) is not None and believed_ms(limit) is None
+    return reported_end_ms(limit) is not None and believed_end_ms(limit) is None
 
 
 def _longest_ms(limit: Limit) -> int:
@@ -208,19 +210,19 @@ def opens_ms(limit: Limit, policy: Quota) -> int | None:
         return limit.started_ms if limit.started_ms > limit.hit_ms else None
     if is_doubted(limit):
         return limit.hit_ms + DOUBTED_PROBE_MS
-    if (believed := believed_ms(limit)) is not None:
+    if (believed := believed_end_ms(limit)) is not None:
         return believed
     seconds = Backoff(policy.backoff_seconds).delay(max(limit.times, 1))
     return limit.hit_ms + int(seconds * 1000)
 
 
-def in_use(limits: Mapping[str, Limit], agents: Sequence[Candidate]) -> list[Limit]:
+def limits_met_by(limits: Mapping[str, Limit], agents: Sequence[AgentCandidate]) -> list[Limit]:
     """The limits that hold now and that one of these agents would meet."""
     keys = {key.path for agent in agents for key in _keys(agent.vendor, agent.account, agent.model)}
     return [limit for path, limit in limits.items() if limit.ending and path in keys]
 
 
-def said(limit: Limit) -> str:
+def describe(limit: Limit) -> str:
     """What a limit is, in words: `claude is not logged in`, `openai: no credit left`."""
     match limit.ending:
         case Ending.AUTH:
@@ -244,7 +246,7 @@ def wakes_ms(limit: Limit, lane: str, policy: Quota) -> int:
     return limit.lifted_ms + crc32(f"{lane}\0{limit.key.path}".encode()) % (spread_ms + 1)
 
 
-class Told(Struct, frozen=True, kw_only=True):
+class LimitReport(Struct, frozen=True, kw_only=True):
     """What an agent's end says about its provider."""
 
     key: Key
@@ -255,12 +257,14 @@ class Told(Struct, frozen=True, kw_only=True):
     found: str = ""
 
 
-def told(outcome: AgentOutcome, *, vendor: str, account: str, model: str) -> Told | None:
+def limit_report(
+    outcome: AgentOutcome, *, vendor: str, account: str, model: str
+) -> LimitReport | None:
     """The limit that an agent ran into, under the model that was asked for; None: it ran into none."""
     if outcome.ending not in LIMITS:
         return None
     of_model = outcome.ending is Ending.MODEL_UNAVAILABLE or outcome.scope is Scope.MODEL
-    return Told(
+    return LimitReport(
         key=Key(vendor=vendor, account=account, model=model if of_model else ""),
         ending=outcome.ending,
         resets_at_ms=_milliseconds(outcome.resets_at),
@@ -270,7 +274,7 @@ def told(outcome: AgentOutcome, *, vendor: str, account: str, model: str) -> Tol
     )
 
 
-def _room(limit: Limit, lane: str, now_ms: int, policy: Quota) -> Room:
+def _limit_availability(limit: Limit, lane: str, now_ms: int, policy: Quota) -> Availability:
     if not limit.ending:
         wakes = wakes_ms(limit, lane, policy)
         if limit.lifts and now_ms < wakes:
@@ -280,7 +284,7 @@ def _room(limit: Limit, lane: str, now_ms: int, policy: Quota) -> Room:
         return Open()
     opens = opens_ms(limit, policy)
     if opens is None:
-        return _gate(limit, None, said(limit))
+        return _gate(limit, None, describe(limit))
     if now_ms < opens:
         return _gate(limit, opens, _until(limit, opens))
     if (going := limit.probe) and not going.over:
@@ -296,9 +300,11 @@ def _room(limit: Limit, lane: str, now_ms: int, policy: Quota) -> Room:
 
 def _until(limit: Limit, opens: int) -> str:
     if is_doubted(limit):
-        told = utc_stamp(told_ms(limit) or 0)
-        return f"{said(limit)}, until {told} by its own word; it is probed at {utc_stamp(opens)}"
-    return f"{said(limit)} until {utc_stamp(opens)}"
+        told = utc_stamp(reported_end_ms(limit) or 0)
+        return (
+            f"{describe(limit)}, until {told} by its own word; it is probed at {utc_stamp(opens)}"
+        )
+    return f"{describe(limit)} until {utc_stamp(opens)}"
 
 
 def _keys(vendor: str, account: str, model: str) -> list[Key]:

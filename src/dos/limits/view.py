@@ -13,7 +13,7 @@ from dos.limits.quota import Limit
 from dos.times import format_local_time, utc_datetime
 
 
-class Row(Struct, frozen=True, kw_only=True):
+class LimitRow(Struct, frozen=True, kw_only=True):
     key: str  # what `dos limits lift` takes
     vendor: str
     account: str
@@ -30,21 +30,21 @@ class Row(Struct, frozen=True, kw_only=True):
     clears_with: str  # what to type
 
 
-def key_of(limit: Limit) -> str:
+def key_text(limit: Limit) -> str:
     """As it can be typed: vendor, account and model, without what is empty at the end."""
     return limit.key.path.rstrip("/") or "-"
 
 
-def row(limit: Limit, policy: Quota, *, waits: Sequence[str], in_use: bool) -> Row:
-    told, opens = quota.told_ms(limit), quota.opens_ms(limit, policy)
+def limit_row(limit: Limit, policy: Quota, *, waits: Sequence[str], in_use: bool) -> LimitRow:
+    told, opens = quota.reported_end_ms(limit), quota.opens_ms(limit, policy)
     login = logins.login_command(limit.key.vendor) if limit.ending == Ending.AUTH else ""
-    return Row(
-        key=key_of(limit),
+    return LimitRow(
+        key=key_text(limit),
         vendor=limit.key.vendor,
         account=limit.key.account,
         model=limit.key.model,
         ending=limit.ending,
-        what=quota.said(limit),
+        what=quota.describe(limit),
         since=utc_datetime(limit.hit_ms),
         until=None if told is None or limit.ending in PERSONAL else utc_datetime(told),
         believed=not quota.is_doubted(limit),
@@ -52,7 +52,7 @@ def row(limit: Limit, policy: Quota, *, waits: Sequence[str], in_use: bool) -> R
         found=limit.found,
         waits=list(waits),
         in_use=in_use,
-        clears_with=login or f"dos limits lift {key_of(limit)}",
+        clears_with=login or f"dos limits lift {key_text(limit)}",
     )
 
 
@@ -62,22 +62,24 @@ def rows(
     *,
     waits: Mapping[str, Sequence[str]],
     used: Sequence[Limit],
-) -> list[Row]:
+) -> list[LimitRow]:
     """`waits` are the lanes that wait for a limit, by the name of its key."""
     names = {limit.key.path for limit in used}
     return [
-        row(limit, policy, waits=waits.get(limit.key.path, ()), in_use=limit.key.path in names)
+        limit_row(
+            limit, policy, waits=waits.get(limit.key.path, ()), in_use=limit.key.path in names
+        )
         for limit in limits
     ]
 
 
-def render(shown: Sequence[Row], now: datetime) -> str:
+def render(shown: Sequence[LimitRow], now: datetime) -> str:
     if not shown:
         return "No provider is limited."
     return "\n".join(line for each in shown for line in _lines(each, now))
 
 
-def _lines(each: Row, now: datetime) -> list[str]:
+def _lines(each: LimitRow, now: datetime) -> list[str]:
     until = f", until {format_local_time(each.until, now)}" if each.until else ""
     doubt = "" if each.believed else " by its own word, which is longer than any limit lasts"
     lines = [f"{each.key}: {each.what}{until}{doubt}"]

@@ -127,7 +127,7 @@ class LimitReached(_LimitQuestion, frozen=True, kw_only=True):
         again = f".{found.times}" if found.times > 1 else ""
         return cls(
             id=f"{cls._id(found)}{again}",
-            text=f"{quota.said(found)}{_quoted(found)}. {clear}",
+            text=f"{quota.describe(found)}{_quoted(found)}. {clear}",
             waits=(subject.Limit(found.key),),
             key=found.key,
             ending=found.ending,
@@ -154,7 +154,7 @@ class LimitDoubted(_LimitQuestion, frozen=True, kw_only=True):
 
     @classmethod
     def ask(cls, found: quota.Limit) -> Self:
-        until = utc_stamp(quota.told_ms(found) or 0)
+        until = utc_stamp(quota.reported_end_ms(found) or 0)
         claim = f"{found.key} says it is limited until {until}{_quoted(found)}"
         return cls(
             id=cls._id(found),

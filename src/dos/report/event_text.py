@@ -304,9 +304,9 @@ def _describe_limit(fact: limits.LimitHit, at_ms: int) -> str:
     )
     if fact.ending == Ending.AUTH:
         login = logins.login_command(fact.vendor)
-        return f"{quota.said(limit)}" + (f"; log in with `{login}`" if login else "")
+        return f"{quota.describe(limit)}" + (f"; log in with `{login}`" if login else "")
     until = f" until {_clock(fact.resets_at_ms, at_ms)}" if fact.resets_at_ms else ""
-    return f"{quota.said(limit)}{until}; the lanes that use it wait"
+    return f"{quota.describe(limit)}{until}; the lanes that use it wait"
 
 
 def _clock(at_ms: int, now_ms: int) -> str:

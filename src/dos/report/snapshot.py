@@ -7,7 +7,7 @@ from msgspec import Struct
 from dos.fleet.state.fleet import Fleet
 from dos.fleet.state.live import Watching
 from dos.lease import Lease
-from dos.limits.quota import Candidate
+from dos.limits.quota import AgentCandidate
 from dos.limits.state.quota import Quota
 from dos.questions.state import Decisions
 
@@ -32,6 +32,6 @@ class Snapshot(Struct, frozen=True, kw_only=True):
     ]  # run -> when its agent last said something; only of this host's runs
     roster: list[str] = []
     silent_after_ms: int | None = None  # an agent that says nothing for so long is worth a look
-    agents: Sequence[Candidate] | None = (
+    agents: Sequence[AgentCandidate] | None = (
         None  # all that the lanes may be worked on by; None: nobody can say
     )

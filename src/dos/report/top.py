@@ -340,7 +340,7 @@ def _limits(seen: Snapshot) -> list[Known]:
     """Those that hold, of what the lanes use; of everything where nobody can say what they use."""
     if seen.agents is None:
         return [each for each in seen.quota.limits.values() if each.ending]
-    return quota.in_use(seen.quota.limits, seen.agents)
+    return quota.limits_met_by(seen.quota.limits, seen.agents)
 
 
 def _limit(found: Known) -> LimitRow:
@@ -356,7 +356,7 @@ def _limit(found: Known) -> LimitRow:
         ending=found.ending,
         since=utc_datetime(found.hit_ms),
         resets_at=_moment(waits_ms if found.resets_at_ms is None else found.resets_at_ms),
-        said=quota.said(found),
+        said=quota.describe(found),
         is_doubted=quota.is_doubted(found),
     )
 

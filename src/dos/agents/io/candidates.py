@@ -16,7 +16,7 @@ from dos.config.schema import Config
 from dos.config.toml_text import key_text, line_of
 from dos.errors import BadInput
 from dos.fields import Key
-from dos.limits.quota import Candidate
+from dos.limits.quota import AgentCandidate
 from dos.machine import process
 from dos.units.io import sources
 from dos.units.unit import Unit
@@ -51,7 +51,7 @@ def _file_stamp(path: Path) -> str:
 
 
 class Employed(Struct, frozen=True, kw_only=True):
-    candidate: Candidate
+    candidate: AgentCandidate
     adapter: Adapter
     agent: Agent
     settings: Settings
@@ -122,7 +122,7 @@ def employ(config: Config, name: str) -> Employed:
     adapter = registry.find(agent.adapter or name)
     ours = adapter.name in registry.CONFIGURED and not agent.command
     return Employed(
-        candidate=Candidate(
+        candidate=AgentCandidate(
             name=name,
             vendor=adapter.vendor,
             account=agent.account,

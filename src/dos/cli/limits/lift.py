@@ -14,7 +14,7 @@ from dos.journal.store import Store
 from dos.limits.quota import Limit
 from dos.limits.state import quota
 from dos.limits.state.quota import Quota
-from dos.limits.view import key_of
+from dos.limits.view import key_text
 from dos.questions.state import Decisions, open_about_limit, settle_entry
 from dos.text import join_some, quote
 from dos.verbs.args import Option
@@ -45,7 +45,7 @@ def run(args: Args, context: Context) -> Reply:
         )
     limit = _named_limit(args.key, limits)
     closed = _lift(context.journal, limit)
-    name = key_of(limit)
+    name = key_text(limit)
     if closed is None:
         return Reply(
             code=1,
@@ -65,16 +65,16 @@ def _active_limits(journal: Store) -> list[Limit]:
 
 def _named_limit(key: str, limits: list[Limit]) -> Limit:
     """Return the limit of that key, or the only one; raises BadInput if none or several match."""
-    matches = [limit for limit in limits if not key or key in (key_of(limit), str(limit.key))]
+    matches = [limit for limit in limits if not key or key in (key_text(limit), str(limit.key))]
     if len(matches) == 1:
         return matches[0]
-    names = join_some([key_of(limit) for limit in limits])
+    names = join_some([key_text(limit) for limit in limits])
     if key:
         hint = f"The limits are: {names}." if limits else "No provider is limited."
         raise BadInput(f"there is no limit {quote(key)}", hint=hint)
     raise BadInput(
         f"{len(limits)} providers are limited: {names}",
-        hint=f"Name one: dos limits lift {key_of(matches[0])}",
+        hint=f"Name one: dos limits lift {key_text(matches[0])}",
     )
 
 
@@ -99,6 +99,6 @@ def _lift(journal: Store, limit: Limit) -> list[str] | None:
             continue
         return [question.raised.id for question in questions]
     raise Conflict(
-        f"the limit of {key_of(limit)} changed during all {ATTEMPTS} attempts to lift it",
+        f"the limit of {key_text(limit)} changed during all {ATTEMPTS} attempts to lift it",
         hint="Try again.",
     )

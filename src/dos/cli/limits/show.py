@@ -14,7 +14,7 @@ from dos.errors import BadInput
 from dos.fleet.io.reader import FleetReader
 from dos.journal import fold
 from dos.limits import quota, view
-from dos.limits.quota import Candidate
+from dos.limits.quota import AgentCandidate
 from dos.limits.state.quota import Quota
 from dos.times import utc_datetime
 from dos.units.io import sources
@@ -38,7 +38,7 @@ def run(args: Args, context: Context) -> Reply:
     # An unreadable plan only hides the agents that its units name, never a limit.
     units = list(sources.read(world.workspace, world.config).units)
     agents = _agents(world.config, units)
-    used = quota.in_use(state.limits, agents)
+    used = quota.limits_met_by(state.limits, agents)
     limits = used
     if args.all:
         limits = [limit for limit in state.limits.values() if limit.ending]
@@ -48,7 +48,7 @@ def run(args: Args, context: Context) -> Reply:
     return Reply(text=view.render(rows, now), data=to_builtins(rows), indented=True)
 
 
-def _agents(config: Config, units: list[Unit]) -> list[Candidate]:
+def _agents(config: Config, units: list[Unit]) -> list[AgentCandidate]:
     try:
         return [agent.candidate for agent in candidates.in_use(config, units)]
     except BadInput:  # no agent is configured: `dos doctor` reports that

@@ -9,7 +9,7 @@ from rich.console import Console, ConsoleDimensions
 from dos.backlog.waiting import Waits
 from dos.errors import BadInput, DosError, StoreFailed
 from dos.journal.backends.memory import MemoryBackend
-from dos.limits.quota import Candidate
+from dos.limits.quota import AgentCandidate
 from dos.report.io.snapshot import SnapshotReader
 from dos.report.top import TopView, build_view
 from dos.verbs.context import Context
@@ -41,7 +41,7 @@ def snapshot_reader(context: Context) -> SnapshotReader:
     )
 
 
-def _agents(world: World) -> list[Candidate] | None:
+def _agents(world: World) -> list[AgentCandidate] | None:
     """None where dos.toml cannot say which they are."""
     from dos.agents.io import candidates
 

@@ -33,7 +33,7 @@ from dos.journal.store import Store
 from dos.landing.target import TargetView
 from dos.lease import Lease
 from dos.limits import quota
-from dos.limits.quota import Candidate, Limit
+from dos.limits.quota import AgentCandidate, Limit
 from dos.limits.state.quota import Quota
 from dos.limits.state.spend import Spend
 from dos.loop.io import liveness as progress
@@ -172,7 +172,7 @@ class FleetObserver:
 
     # Who may be started
 
-    def _agents(self, units: list[Unit]) -> list[Candidate]:
+    def _agents(self, units: list[Unit]) -> list[AgentCandidate]:
         """Empty where none is configured: whoever works here starts agents of their own."""
         if not self.config.named_agents():
             return []
@@ -194,7 +194,7 @@ class FleetObserver:
             self.config, asked_for, self.watch.state(Quota), spend, state, now_ms=now_ms
         )
 
-    def _candidates(self, lane: str, unit_agent: str) -> list[Candidate]:
+    def _candidates(self, lane: str, unit_agent: str) -> list[AgentCandidate]:
         return [each.candidate for each in candidates.employed(self.config, lane, unit_agent)]
 
     def _logged_in(self, units: list[Unit]) -> list[Limit]:
@@ -204,7 +204,7 @@ class FleetObserver:
         limits = self.watch.state(Quota).limits
         found = {}
         for employed in candidates.in_use(self.config, units):
-            for limit in quota.in_use(limits, [employed.candidate]):
+            for limit in quota.limits_met_by(limits, [employed.candidate]):
                 if limit.ending == Ending.AUTH and candidates.credentials_renewed(
                     limit.login, employed.login()
                 ):

@@ -43,7 +43,7 @@ from dos.lanes.io import held_leases
 from dos.lanes.io.gather import admission_rules
 from dos.lanes.io.held_leases import HeldLeases, lease_request
 from dos.lease import Lease, Refusal, Request
-from dos.limits.quota import Candidate
+from dos.limits.quota import AgentCandidate
 from dos.limits.state.quota import Quota
 from dos.limits.state.spend import Spend
 from dos.machine import process
@@ -115,7 +115,7 @@ class WorkerEffects:
             declared_units=self.units,
         )
 
-    def agents(self, lane: str, unit_agent: str = "") -> list[Candidate]:
+    def agents(self, lane: str, unit_agent: str = "") -> list[AgentCandidate]:
         return [each.candidate for each in candidates.employed(self.config, lane, unit_agent)]
 
     def performers(self) -> Performers:

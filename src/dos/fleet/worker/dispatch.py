@@ -170,7 +170,9 @@ def _tell_of_room(pen: Pen, asked: Dispatch, ended: effects.AgentResult) -> Step
     """A limit holds for all who use the account; that one got through again opens it for them."""
     agent = asked.chosen.agent
     key = f"{pen.run_id}/{asked.iteration}.{asked.attempt}"
-    told = quota.told(ended.outcome, vendor=agent.vendor, account=agent.account, model=agent.model)
+    told = quota.limit_report(
+        ended.outcome, vendor=agent.vendor, account=agent.account, model=agent.model
+    )
     if told:
         hit = limits.LimitHit(
             vendor=told.key.vendor,

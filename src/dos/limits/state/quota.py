@@ -13,7 +13,7 @@ from dos.journal.events.limits import LimitHit, LimitLifted, LimitProbed
 from dos.journal.events.reader import FactReader
 from dos.journal.store import Entry
 from dos.limits import quota
-from dos.limits.quota import Going, Key, Limit
+from dos.limits.quota import Key, Limit, ProbeInProgress
 
 # Which of several ends that were told at one time says most: a person's matter outlasts any window.
 _WEIGHT: dict[str, int] = {
@@ -64,7 +64,7 @@ class Quota(Struct, kw_only=True):
             case LimitHit() as fact:
                 self._hit(fact, event)
             case LimitProbed() as fact:
-                going = Going(run_id=fact.run_id, lane=fact.lane, at_ms=event.at_ms)
+                going = ProbeInProgress(run_id=fact.run_id, lane=fact.lane, at_ms=event.at_ms)
                 self._keep(structs.replace(self._limit(fact), probe=going), event)
             case LimitLifted() as fact:
                 limit = self._limit(fact)
@@ -133,8 +133,8 @@ def _outlasts(known: Limit, hit: Limit) -> bool:
     weights = _WEIGHT.get(known.ending, 0), _WEIGHT.get(hit.ending, 0)
     if weights[0] != weights[1]:
         return weights[0] > weights[1]
-    until_ms = quota.believed_ms(known)
-    return until_ms is not None and until_ms > max(hit.hit_ms, quota.believed_ms(hit) or 0)
+    until_ms = quota.believed_end_ms(known)
+    return until_ms is not None and until_ms > max(hit.hit_ms, quota.believed_end_ms(hit) or 0)
 
 
 def lifting(limit: Limit, *, reason: str, at_once: bool = True) -> Entry:

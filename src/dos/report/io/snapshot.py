@@ -9,7 +9,7 @@ from dos.fleet.state.fleet import Fleet
 from dos.fleet.state.live import Watching
 from dos.journal import fold, streams
 from dos.journal.store import Store
-from dos.limits.quota import Candidate
+from dos.limits.quota import AgentCandidate
 from dos.limits.state.quota import Quota
 from dos.machine import process
 from dos.questions.state import Decisions
@@ -24,7 +24,7 @@ class SnapshotReader:
         *,
         roster: Sequence[str] = (),
         silent_after_ms: int | None = None,
-        agents: Sequence[Candidate] | None = None,
+        agents: Sequence[AgentCandidate] | None = None,
     ) -> None:
         self._store = store
         self._state = state

@@ -11,15 +11,15 @@ from dos.fleet.population.types import Supervise
 from dos.fleet.worker.start_state import fresh
 from dos.lanes.policy import ConcurrencyClass, Lanes
 from dos.limits.policy import Budget, Budgets, Quota
-from dos.limits.quota import Candidate
+from dos.limits.quota import AgentCandidate
 from dos.loop.policy import Loop
 from dos.loop.types import LoopState
 from dos.regions import Region, region
 from dos.units.unit import Unit
 
 HOSTS = ("north", "south")
-FIRST = Candidate(name="first", vendor="vendor-one", account="shared", model="large")
-SECOND = Candidate(name="second", vendor="vendor-two", account="shared")
+FIRST = AgentCandidate(name="first", vendor="vendor-one", account="shared", model="large")
+SECOND = AgentCandidate(name="second", vendor="vendor-two", account="shared")
 COST_USD = 1.0  # of one agent, on average
 CHAINS = (
     (False, False),
@@ -33,7 +33,7 @@ ITERATIONS = 6
 
 class Setting(Struct, frozen=True, kw_only=True):
     config: Config
-    agents: tuple[Candidate, ...]
+    agents: tuple[AgentCandidate, ...]
     units: tuple[Unit, ...]
     target: int
     tick_seconds: float
