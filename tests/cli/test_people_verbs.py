@@ -32,7 +32,7 @@ from dos.journal.events.limits import (
 )
 from dos.journal.store import Entry, Store
 from dos.limits.accounts import RunAccount
-from dos.limits.budget import Row
+from dos.limits.budget import BudgetLine
 from dos.limits.state import quota
 from dos.limits.state.quota import Quota
 from dos.questions import state as decisions
@@ -176,7 +176,7 @@ def test_what_follows_from_an_answer_is_written_with_it(dos: Dos, journal: Store
 def test_a_question_is_answered_once_however_many_processes_answer_it(
     workspace: Path, journal: Store
 ) -> None:
-    row = Row(account=RunAccount(run_id="RID-1"), measure="usd", spent=10, limit=10)
+    row = BudgetLine(account=RunAccount(run_id="RID-1"), measure="usd", spent=10, limit=10)
     question = BudgetSpent.ask(row)
     ask(journal, question)
     racers = [

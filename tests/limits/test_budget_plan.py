@@ -75,28 +75,32 @@ def test_what_is_left_is_the_least_that_any_limit_leaves():
     budgets = Budgets(
         run=Budget(usd=10, tokens=10_000, wall_minutes=10), day=Budget(usd=9, tokens=900)
     )
-    assert budget.left(judged(ONE_TURN.folded, budgets)) == budget.Left(
+    assert budget.allowance(judged(ONE_TURN.folded, budgets)) == budget.Allowance(
         usd=1.0, tokens=100.0, wall_seconds=120.0
     )
-    assert budget.left(judged(ONE_TURN.folded, Budgets())) == budget.Left()
-    assert budget.left(judged(ONE_TURN.folded, Budgets(run=Budget(usd=3)))).usd == 0.0
+    assert budget.allowance(judged(ONE_TURN.folded, Budgets())) == budget.Allowance()
+    assert budget.allowance(judged(ONE_TURN.folded, Budgets(run=Budget(usd=3)))).usd == 0.0
 
 
 @pytest.mark.parametrize(
     ("left", "used", "why"),
     [
-        (budget.Left(), Usage(output_tokens=10**9, cost_usd=99.0), ""),
-        (budget.Left(tokens=100), Usage(input_tokens=40, cached_tokens=30, output_tokens=29), ""),
+        (budget.Allowance(), Usage(output_tokens=10**9, cost_usd=99.0), ""),
         (
-            budget.Left(tokens=100),
+            budget.Allowance(tokens=100),
+            Usage(input_tokens=40, cached_tokens=30, output_tokens=29),
+            "",
+        ),
+        (
+            budget.Allowance(tokens=100),
             Usage(input_tokens=40, cached_tokens=30, output_tokens=30),
             "100 of 100 tokens",
         ),
-        (budget.Left(usd=0.5), Usage(cost_usd=3.0), "3 of 0.5 usd"),
-        (budget.Left(usd=0.5), Usage(model="large", output_tokens=10**6), "2 of 0.5 usd"),
-        (budget.Left(usd=0.5), Usage(model="nobody-knows", output_tokens=10**6), ""),
+        (budget.Allowance(usd=0.5), Usage(cost_usd=3.0), "3 of 0.5 usd"),
+        (budget.Allowance(usd=0.5), Usage(model="large", output_tokens=10**6), "2 of 0.5 usd"),
+        (budget.Allowance(usd=0.5), Usage(model="nobody-knows", output_tokens=10**6), ""),
         (
-            budget.Left(usd=1, tokens=1),
+            budget.Allowance(usd=1, tokens=1),
             Usage(output_tokens=1, cost_usd=1.0),
             "1 of 1 usd, 1 of 1 tokens",
         ),
@@ -108,13 +112,13 @@ def test_an_agent_has_used_all_that_it_may_by_what_it_told(left, used, why):
 
 def test_an_iteration_that_an_agent_used_up_is_told_once():
     budgets = Budgets(iteration=Budget(usd=9, tokens=900), run=Budget(usd=9))
-    rows = judged(ONE_TURN.folded, budgets, iteration=1).rows
+    rows = judged(ONE_TURN.folded, budgets, iteration=1).lines
     (row,) = budget.used_up(rows, Spent(usd=1.0, tokens=50))
     assert (row.scope, row.measure, row.spent) == ("iteration", "usd", 9.0)
     story = Story().begin().turn(1, usd=8.0, tokens=800)
     story.tell(BudgetSpent(**amounts(row)), stream="run/R1")
     assert (
-        budget.used_up(judged(story.folded, budgets, iteration=1).rows, Spent(usd=1.0, tokens=50))
+        budget.used_up(judged(story.folded, budgets, iteration=1).lines, Spent(usd=1.0, tokens=50))
         == []
     )
 
@@ -144,7 +148,7 @@ def test_a_spent_budget_is_asked_about_raised_and_asked_about_again_until_the_an
     assert first.answer is Answer.SPENT
     ask_and_answer(story, first.to_ask[0], "raise")
     raised = judged(story.folded, budgets)
-    assert (raised.answer, raised.rows[0].limit) == (Answer.WITHIN, 20.0)
+    assert (raised.answer, raised.lines[0].limit) == (Answer.WITHIN, 20.0)
     story.turn(2, usd=11.0)
     second = judged(story.folded, budgets)
     assert (
@@ -184,7 +188,7 @@ def test_an_unknown_price_is_said_to_be_unknown_and_refused_where_the_policy_say
         Budgets(run=Budget(usd=10), unknown_price="refuse"),
     )
     verdict = judged(story.folded, allowed)
-    assert (verdict.answer, verdict.rows[0].unpriced) == (Answer.WITHIN, 1)
+    assert (verdict.answer, verdict.lines[0].unpriced) == (Answer.WITHIN, 1)
     assert judged(story.folded, refused).answer is Answer.UNPRICED
     assert judged(Spend(), refused).answer is Answer.WITHIN
     assert (

@@ -3,7 +3,7 @@
 from hypothesis import strategies as st
 
 from dos.limits.accounts import Day, Iteration, LaneDay, RunAccount
-from dos.limits.budget import Measure, Row, Standing
+from dos.limits.budget import BudgetHistory, BudgetLine, Measure
 from dos.limits.quota import LONGEST_WEEKLY_WAIT_MS, Key, Limit
 from dos.questions.catalog import Added, UnknownQuestion
 from dos.questions.documents import REMOVED, PlanChanged, SettingsChanged
@@ -63,12 +63,12 @@ accounts = st.one_of(
     st.builds(Day, day=days),
 )
 budget_rows = st.builds(
-    Row,
+    BudgetLine,
     account=accounts,
     measure=st.sampled_from(Measure),
     spent=amounts,
     limit=amounts,
-    standing=st.builds(Standing, asked=st.integers(0, 2)),
+    history=st.builds(BudgetHistory, asked=st.integers(0, 2)),
 )
 changed_texts = {
     "document": texts,

@@ -11,7 +11,7 @@ from dos.journal.backends.memory import MemoryBackend
 from dos.journal.events.limits import HaltRequested, LaneCleared, LimitHit, LimitLifted
 from dos.journal.store import Store
 from dos.limits.accounts import Day, LaneDay, RunAccount
-from dos.limits.budget import Row, Standing
+from dos.limits.budget import BudgetHistory, BudgetLine
 from dos.limits.quota import Key, Limit
 from dos.limits.state import quota
 from dos.limits.state.quota import Quota
@@ -39,15 +39,15 @@ from dos.questions.units import LandingConflict, UnitUndone
 LIMIT = Limit(
     key=Key(vendor="acme", account="work", model="large"), ending="auth", found="401", lifts=2
 )
-DAY = Row(account=Day(day="2027-01-15"), measure="usd", spent=10, limit=10)
-LANE = Row(
+DAY = BudgetLine(account=Day(day="2027-01-15"), measure="usd", spent=10, limit=10)
+LANE = BudgetLine(
     account=LaneDay(day="2027-01-15", lane="api"),
     measure="tokens",
     spent=10,
     limit=10,
-    standing=Standing(asked=1),
+    history=BudgetHistory(asked=1),
 )
-RUN = Row(account=RunAccount(run_id="RID-1"), measure="usd", spent=10, limit=10)
+RUN = BudgetLine(account=RunAccount(run_id="RID-1"), measure="usd", spent=10, limit=10)
 
 QUESTIONS = [
     (

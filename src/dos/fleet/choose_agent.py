@@ -12,7 +12,7 @@ from dos.fleet.effects import Chosen, NoRoom, Promise
 from dos.journal.events.envelope import Fact
 from dos.journal.events.limits import BudgetPromised, BudgetSpent, BudgetWarned
 from dos.limits import budget, quota
-from dos.limits.budget import Answer, Row
+from dos.limits.budget import Answer, BudgetLine
 from dos.limits.quota import AgentCandidate, Gated, Probe
 from dos.limits.state.quota import Quota
 from dos.limits.state.spend import Spend
@@ -44,11 +44,11 @@ def choose(
     if choice.agent is None:
         assert isinstance(choice.availability, Gated)
         return _gated(choice.availability, limits, told)
-    usd = budget.bound(verdict, choice.agent.max_usd)
-    if crowded := budget.crowded(verdict, usd):
+    usd = budget.most_usd(verdict, choice.agent.max_usd)
+    if crowded := budget.short_budgets(verdict, usd):
         return _crowded(crowded, spend, now_ms)
     promise = None
-    if any(row.scope in budget.SHARED for row in verdict.rows):
+    if any(row.scope in budget.SHARED for row in verdict.lines):
         until_ms = (
             now_ms
             + int((config.workers.setup_seconds + config.workers.wall_seconds) * 1000)
@@ -63,8 +63,8 @@ def choose(
         now_ms=now_ms,
         probe=choice.availability if isinstance(choice.availability, Probe) else None,
         promise=promise,
-        left=budget.left(verdict),
-        rows=verdict.rows,
+        left=budget.allowance(verdict),
+        rows=verdict.lines,
         told=told,
     )
 
@@ -74,7 +74,7 @@ def first_to_open(refusals: Sequence[NoRoom]) -> NoRoom:
     return min(refusals, key=lambda room: inf if room.until_ms is None else room.until_ms)
 
 
-def _crowded(rows: Sequence[Row], spend: Spend, now_ms: int) -> NoRoom:
+def _crowded(rows: Sequence[BudgetLine], spend: Spend, now_ms: int) -> NoRoom:
     """The end of any of the agents at work is a word that is heard; one whose end nobody wrote down is outwaited."""
     ends = [promise.until_ms for promise in spend.promises.values() if promise.until_ms > now_ms]
     return NoRoom(
@@ -89,7 +89,7 @@ def _crowded(rows: Sequence[Row], spend: Spend, now_ms: int) -> NoRoom:
 
 def _spent(verdict: budget.Verdict) -> NoRoom:
     waits = verdict.until_ms is not None
-    fresh = [row for row in verdict.to_ask if row.standing.spent_at < row.limit]
+    fresh = [row for row in verdict.to_ask if row.history.spent_at < row.limit]
     return NoRoom(
         on=WaitsOn.BUDGET,
         why="budget",
@@ -126,11 +126,11 @@ def _wants_a_person(gate: Gated, limit: quota.Limit) -> bool:
     return gate.until_ms is None or quota.is_doubted(limit)
 
 
-def spent(rows: Sequence[Row]) -> list[Fact]:
+def spent(rows: Sequence[BudgetLine]) -> list[Fact]:
     return [BudgetSpent(**_amounts(row)) for row in rows]
 
 
-def _amounts(row: Row) -> dict[str, Any]:
+def _amounts(row: BudgetLine) -> dict[str, Any]:
     return {
         "scope": row.scope,
         "subject": str(row.account),

@@ -14,7 +14,7 @@ from dos.journal.events.envelope import Event, Fact
 from dos.journal.events.limits import BaselineChecked, BudgetPromised, IncidentFound
 from dos.journal.store import Entry
 from dos.lease import Lease, Refusal
-from dos.limits.budget import Left, Row
+from dos.limits.budget import Allowance, BudgetLine
 from dos.limits.quota import AgentCandidate, Probe
 from dos.machine.process import Identity
 from dos.questions import state
@@ -173,8 +173,8 @@ class Chosen(Struct, frozen=True, kw_only=True):
     promise: "Promise | None" = (
         None  # of budgets that others share; it counts if writing that down succeeds
     )
-    left: Left = Left()  # by the budgets
-    rows: Sequence[Row] = ()  # of them, as they stood then
+    left: Allowance = Allowance()  # by the budgets
+    rows: Sequence[BudgetLine] = ()  # of them, as they stood then
     told: list[Fact] = []  # what people are to be warned of
 
 
@@ -229,7 +229,7 @@ class RunAgent(Effect["AgentResult"], frozen=True, kw_only=True):
     worktree: Worktree
     history: list[str]
     agent: str
-    left: Left = Left()  # what the budgets leave for it
+    left: Allowance = Allowance()  # what the budgets leave for it
     documents: Sequence[str] = ()  # to be groomed: then the unit is a replan
 
 

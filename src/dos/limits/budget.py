@@ -58,7 +58,7 @@ class Spent(Struct, frozen=True, kw_only=True, omit_defaults=True):
             agents=self.agents + other.agents,
         )
 
-    def of(self, measure: Measure) -> float:
+    def amount(self, measure: Measure) -> float:
         match measure:
             case Measure.USD:
                 return self.usd
@@ -70,7 +70,7 @@ class Spent(Struct, frozen=True, kw_only=True, omit_defaults=True):
                 return self.iterations
 
 
-class Standing(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class BudgetHistory(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What people were told of one budget, and what they said."""
 
     raised: float = 0.0  # by how much, in all
@@ -80,15 +80,15 @@ class Standing(Struct, frozen=True, kw_only=True, omit_defaults=True):
     spent_at: float = 0.0  # the limit that was written down as spent
 
 
-class Ledger(Protocol):
+class SpendRecord(Protocol):
     """What was spent, folded from the journal."""
 
     def spent(self, account: Account) -> Spent: ...
     def promised(self, account: Account, *, besides: str, now_ms: int) -> Spent: ...
-    def standing(self, account: Account, measure: str) -> Standing: ...
+    def history(self, account: Account, measure: str) -> BudgetHistory: ...
 
 
-class Row(Struct, frozen=True, kw_only=True):
+class BudgetLine(Struct, frozen=True, kw_only=True):
     """One limit."""
 
     account: Account
@@ -97,7 +97,7 @@ class Row(Struct, frozen=True, kw_only=True):
     limit: float
     unpriced: int = 0  # agents whose cost is not in `spent`
     promised: float = 0.0  # of what is left, to agents of other runs
-    standing: Standing = Standing()
+    history: BudgetHistory = BudgetHistory()
 
     @property
     def scope(self) -> Scope:
@@ -129,9 +129,9 @@ class Row(Struct, frozen=True, kw_only=True):
 class Verdict(Struct, frozen=True, kw_only=True):
     answer: Answer
     reason: str
-    rows: tuple[Row, ...] = ()
-    to_warn: tuple[Row, ...] = ()  # near their end, and nobody was told
-    to_ask: tuple[Row, ...] = ()  # spent, and no answer yet
+    lines: tuple[BudgetLine, ...] = ()
+    to_warn: tuple[BudgetLine, ...] = ()  # near their end, and nobody was told
+    to_ask: tuple[BudgetLine, ...] = ()  # spent, and no answer yet
     until_ms: int | None = None  # when waiting is over, where a person said to wait
 
     @property
@@ -139,7 +139,7 @@ class Verdict(Struct, frozen=True, kw_only=True):
         return self.answer in (Answer.WITHIN, Answer.WARN)
 
 
-class Left(Struct, frozen=True, kw_only=True):
+class Allowance(Struct, frozen=True, kw_only=True):
     """What one agent may use at most; None: nothing limits it."""
 
     usd: float | None = None
@@ -148,52 +148,58 @@ class Left(Struct, frozen=True, kw_only=True):
 
 
 def judge(
-    ledger: Ledger, budgets: Budgets, *, run_id: str, lane: str, now_ms: int, iteration: int = 0
+    ledger: SpendRecord,
+    budgets: Budgets,
+    *,
+    run_id: str,
+    lane: str,
+    now_ms: int,
+    iteration: int = 0,
 ) -> Verdict:
     """Asked before an agent is started."""
     rows = tuple(
-        _rows(ledger, budgets, _accounts(run_id, lane, day_of(now_ms), iteration), run_id, now_ms)
+        _lines(ledger, budgets, _accounts(run_id, lane, day_of(now_ms), iteration), run_id, now_ms)
     )
     spent = [row for row in rows if row.is_spent]
-    to_ask = tuple(row for row in spent if row.standing.said in ("", ChoiceName.RAISE))
+    to_ask = tuple(row for row in spent if row.history.said in ("", ChoiceName.RAISE))
     near = [row for row in rows if not row.is_spent and row.share >= budgets.warn_at]
-    to_warn = tuple(row for row in near if row.standing.warned_at < row.limit)
-    if refused := [row for row in spent if row.standing.said == ChoiceName.STOP]:
+    to_warn = tuple(row for row in near if row.history.warned_at < row.limit)
+    if refused := [row for row in spent if row.history.said == ChoiceName.STOP]:
         answer, why = Answer.REFUSED, refused
     elif spent:
         answer, why = Answer.SPENT, spent
-    elif blind := _blind(rows, budgets):
+    elif blind := _unpriced_lines(rows, budgets):
         answer, why = Answer.UNPRICED, blind
     elif near:
         answer, why = Answer.WARN, near
     else:
         answer, why = Answer.WITHIN, []
-    ends = [row.ends_ms for row in spent if row.standing.said == ChoiceName.WAIT]
+    ends = [row.ends_ms for row in spent if row.history.said == ChoiceName.WAIT]
     waiting = answer is Answer.SPENT and not to_ask
     return Verdict(
         answer=answer,
         reason="; ".join(map(str, why)) or "within every budget",
-        rows=rows,
+        lines=rows,
         to_warn=to_warn,
         to_ask=to_ask,
         until_ms=max((end for end in ends if end is not None), default=None) if waiting else None,
     )
 
 
-def left(verdict: Verdict) -> Left:
+def allowance(verdict: Verdict) -> Allowance:
     """The least that any of the limits leaves."""
     rest: dict[Measure, float] = {}
-    for row in verdict.rows:
+    for row in verdict.lines:
         rest[row.measure] = min(rest.get(row.measure, row.limit), row.rest)
     minutes = rest.get(Measure.WALL_MINUTES)
-    return Left(
+    return Allowance(
         usd=rest.get(Measure.USD),
         tokens=rest.get(Measure.TOKENS),
         wall_seconds=None if minutes is None else minutes * 60,
     )
 
 
-def overspent(left: Left, usage: Sequence[Usage], prices: Mapping[str, TokenPrice]) -> str:
+def overspent(left: Allowance, usage: Sequence[Usage], prices: Mapping[str, TokenPrice]) -> str:
     """What an agent has used, as far as it told, once that is all that it may; empty while there is something left."""
     used: dict[str, float | None] = {
         "usd": price(usage, prices),
@@ -208,27 +214,27 @@ def overspent(left: Left, usage: Sequence[Usage], prices: Mapping[str, TokenPric
     return ", ".join(over)
 
 
-def used_up(rows: Sequence[Row], spent: Spent) -> list[Row]:
+def used_up(rows: Sequence[BudgetLine], spent: Spent) -> list[BudgetLine]:
     """The budgets of one iteration that an agent's end has used up, and nobody was told."""
-    after = (structs.replace(row, spent=row.spent + spent.of(row.measure)) for row in rows)
+    after = (structs.replace(row, spent=row.spent + spent.amount(row.measure)) for row in rows)
     own = (row for row in after if row.scope is Scope.ITERATION and row.is_spent)
-    return [row for row in own if row.standing.spent_at < row.limit]
+    return [row for row in own if row.history.spent_at < row.limit]
 
 
-def bound(verdict: Verdict, max_usd: float | None) -> float:
+def most_usd(verdict: Verdict, max_usd: float | None) -> float:
     """The most that one start can cost, by what its program keeps to and by the budgets of its own; 0: nobody knows."""
     own = [
-        row.rest for row in verdict.rows if row.measure is Measure.USD and row.scope not in SHARED
+        row.rest for row in verdict.lines if row.measure is Measure.USD and row.scope not in SHARED
     ]
     return min((*own, *([max_usd] if max_usd else [])), default=0.0)
 
 
-def crowded(verdict: Verdict, usd: float) -> list[Row]:
+def short_budgets(verdict: Verdict, usd: float) -> list[BudgetLine]:
     """The budgets whose rest the agents at work may need, so that one more that costs up to `usd` has to wait."""
-    return [row for row in verdict.rows if row.promised and _is_short(row, usd)]
+    return [row for row in verdict.lines if row.promised and _is_short(row, usd)]
 
 
-def _is_short(row: Row, usd: float) -> bool:
+def _is_short(row: BudgetLine, usd: float) -> bool:
     need = usd if row.measure is Measure.USD else 1.0
     return row.rest <= 0 or row.rest < min(need, row.limit - row.spent)
 
@@ -260,9 +266,9 @@ def _accounts(run_id: str, lane: str, day: str, iteration: int) -> list[Account]
     ]
 
 
-def _rows(
-    ledger: Ledger, budgets: Budgets, accounts: Sequence[Account], run_id: str, now_ms: int
-) -> Iterator[Row]:
+def _lines(
+    ledger: SpendRecord, budgets: Budgets, accounts: Sequence[Account], run_id: str, now_ms: int
+) -> Iterator[BudgetLine]:
     for account in accounts:
         budget: Budget = getattr(budgets, account.scope)
         for measure in Measure:
@@ -271,20 +277,20 @@ def _rows(
                 account.scope is Scope.ITERATION and measure is Measure.ITERATIONS
             ):
                 continue
-            spent, standing = ledger.spent(account), ledger.standing(account, measure)
+            spent, standing = ledger.spent(account), ledger.history(account, measure)
             promised = ledger.promised(account, besides=run_id, now_ms=now_ms)
-            yield Row(
+            yield BudgetLine(
                 account=account,
                 measure=measure,
-                spent=spent.of(measure),
+                spent=spent.amount(measure),
                 limit=limit + standing.raised,
                 unpriced=spent.unpriced if measure is Measure.USD else 0,
-                promised=promised.of(measure),
-                standing=standing,
+                promised=promised.amount(measure),
+                history=standing,
             )
 
 
-def _blind(rows: Sequence[Row], budgets: Budgets) -> list[Row]:
+def _unpriced_lines(rows: Sequence[BudgetLine], budgets: Budgets) -> list[BudgetLine]:
     if budgets.unknown_price != "refuse":
         return []
     return [row for row in rows if row.measure is Measure.USD and row.unpriced]

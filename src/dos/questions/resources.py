@@ -10,7 +10,7 @@ from dos.backlog.waiting import WaitsOn
 from dos.choices import ChoiceName
 from dos.limits import accounts, quota
 from dos.limits.accounts import Account, Day, Iteration, LaneDay, RunAccount
-from dos.limits.budget import Measure, Row
+from dos.limits.budget import BudgetLine, Measure
 from dos.limits.quota import Key
 from dos.questions import subject
 from dos.questions.question import Choice, LiftLimit, Question, Record, question_id
@@ -196,10 +196,10 @@ class BudgetSpent(Question, frozen=True, kw_only=True):
     by: float  # how much `raise` adds
 
     @classmethod
-    def ask(cls, row: Row) -> Self:
+    def ask(cls, row: BudgetLine) -> Self:
         return cls(
             id=question_id(
-                cls.about, f"{row.scope}-{row.account}-{row.measure}", row.standing.asked + 1
+                cls.about, f"{row.scope}-{row.account}-{row.measure}", row.history.asked + 1
             ),
             text=f"The budget is spent: {row}. Raise it?",
             waits=(_spender(row.account),),

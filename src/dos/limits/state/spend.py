@@ -19,7 +19,7 @@ from dos.journal.events.limits import (
 from dos.journal.events.reader import FactReader
 from dos.limits import accounts, budget
 from dos.limits.accounts import Account, Day, Iteration, LaneDay, RunAccount
-from dos.limits.budget import Spent, Standing, day_of
+from dos.limits.budget import BudgetHistory, Spent, day_of
 from dos.loop.types import OutcomeKind
 from dos.questions import resources
 from dos.questions.state import decode_question
@@ -128,7 +128,7 @@ class Mark(Struct, frozen=True, kw_only=True):
     """A budget that people were told of."""
 
     account: Account
-    standing: Standing = Standing()
+    standing: BudgetHistory = BudgetHistory()
 
 
 class Asked(Struct, frozen=True, kw_only=True):
@@ -170,7 +170,7 @@ class Spend(Struct, kw_only=True):
         standing = (each.spent for each in others if each.until_ms > now_ms and each.is_of(account))
         return sum(standing, start=Spent())
 
-    def standing(self, account: Account, measure: str) -> Standing:
+    def history(self, account: Account, measure: str) -> BudgetHistory:
         return self.marks.get(_mark(account, measure), Mark(account=account)).standing
 
     def apply(self, event: Event) -> None:
@@ -232,7 +232,7 @@ class Spend(Struct, kw_only=True):
                 assert_never(never)
 
     def _answer(self, question: Asked, choice: str) -> None:
-        known = self.standing(question.account, question.measure)
+        known = self.history(question.account, question.measure)
         more = question.by if choice == ChoiceName.RAISE else 0.0
         self._tell(
             question.account,
@@ -362,7 +362,7 @@ class Spend(Struct, kw_only=True):
         return self.lanes.setdefault(day, {}).setdefault(lane, Book())
 
     def _tell(self, account: Account, measure: str, **news: float | str) -> None:
-        known = self.standing(account, measure)
+        known = self.history(account, measure)
         self.marks[_mark(account, measure)] = Mark(
             account=account, standing=structs.replace(known, **news)
         )
