@@ -167,7 +167,7 @@ class Site:
                 fact = engine.LimitHit(
                     vendor="scripted", account="", ending=ending, found="", lane=lane, run_id=""
                 )
-                self.store.record(streams.limit(quota.key_of(fact)), fact)
+                self.store.record(streams.limit(quota.limit_key(fact)), fact)
             case "start":
                 self._record(fleet.FleetStarted(host="h", pid=1, target=2), streams.FLEET)
             case "edit":

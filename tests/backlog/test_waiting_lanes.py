@@ -27,7 +27,7 @@ from dos.lanes.policy import Lanes
 from dos.limits.policy import Budget, Budgets
 from dos.limits.quota import AgentCandidate
 from dos.limits.state import quota
-from dos.limits.state.quota import Quota
+from dos.limits.state.quota import ProviderLimits
 from dos.limits.state.spend import Spend
 from dos.questions import state as decisions
 from dos.questions import subject
@@ -131,7 +131,7 @@ class Story:
             roomless=roomless(
                 self.config,
                 {lane: [[AGENT]] for lane in LANES},
-                self.state(Quota),
+                self.state(ProviderLimits),
                 self.state(Spend),
                 state,
                 now_ms=now_ms,
@@ -491,7 +491,7 @@ def ended_at_limit(story: Story, vendor: str) -> None:
     who = {"run_id": "R1", "lane": "api"}
     story.store.record("run/R1", events.RunBegun(**who, host="h", start_sha=""))
     fact = hit(vendor, "R1")
-    story.store.record(streams.limit(quota.key_of(fact)), fact)
+    story.store.record(streams.limit(quota.limit_key(fact)), fact)
     story.stops("R1", "launch-failed", "environment")
 
 
@@ -499,7 +499,7 @@ def test_a_limit_that_is_put_right_lets_those_go_that_ended_at_it_and_nobody_els
     ended_at_limit(story, "acme")
     story.stops("R2", "thrashing", "operator", lane="docs")
     assert story.waits() and story.waits("docs")
-    (limit,) = story.state(Quota).limits.values()
+    (limit,) = story.state(ProviderLimits).limits.values()
     assert story.questions() == [limit_question(limit).id, "lane-stopped-R2-1"], (
         "one question for each, not two"
     )
@@ -511,9 +511,11 @@ def test_a_limit_that_is_put_right_lets_those_go_that_ended_at_it_and_nobody_els
 def test_another_limit_that_is_put_right_lets_nothing_go(story):
     ended_at_limit(story, "acme")
     fact = hit("other", "R9")
-    story.store.record(streams.limit(quota.key_of(fact)), fact)
+    story.store.record(streams.limit(quota.limit_key(fact)), fact)
     other = next(
-        limit for limit in story.state(Quota).limits.values() if limit.key.vendor == "other"
+        limit
+        for limit in story.state(ProviderLimits).limits.values()
+        if limit.key.vendor == "other"
     )
     story.ask(limit_question(other))
     story.answer(limit_question(other).id, "fixed")

@@ -11,7 +11,7 @@ from dos.journal import fold, streams
 from dos.journal.events.limits import LimitHit
 from dos.journal.store import Store
 from dos.limits.state import quota
-from dos.limits.state.quota import Quota
+from dos.limits.state.quota import ProviderLimits
 from dos.questions import state
 from dos.questions.resources import limit_question
 from dos.questions.state import Decisions
@@ -40,7 +40,7 @@ def hit(
     fact = LimitHit(
         vendor=vendor, account="", ending=ending, resets_at_ms=resets, found=found, agent=vendor
     )
-    journal.record(streams.limit(quota.key_of(fact)), fact)
+    journal.record(streams.limit(quota.limit_key(fact)), fact)
 
 
 def test_nobody_is_limited(dos: Dos, journal: Store) -> None:
@@ -80,13 +80,13 @@ def test_a_plan_that_cannot_be_read_hides_no_limit(
 def test_a_lift_names_one_closes_its_question_and_is_written_once(dos: Dos, journal: Store) -> None:
     hit(journal, "anthropic", days=300)
     hit(journal, "openai", "auth")
-    (claude, codex) = fold.current(journal, Quota)[0].limits.values()
+    (claude, codex) = fold.current(journal, ProviderLimits)[0].limits.values()
     journal.append_all([state.raise_entry(limit_question(each)) for each in (claude, codex)])
     several = dos("limits", "lift")
     assert (several.code, "dos limits lift anthropic" in several.err) == (2, True)
     assert dos("limits", "lift", "anthropic").out.startswith("Lifted the limit of anthropic.")
     assert list(fold.current(journal, Decisions)[0].open) == [limit_question(codex).id]
-    lifted = fold.current(journal, Quota)[0].limits[claude.key.path]
+    lifted = fold.current(journal, ProviderLimits)[0].limits[claude.key.path]
     assert (lifted.ending, lifted.at_once) == ("", True)
     assert dos("limits", "lift", "anthropic").code == 2
     assert dos("limits", "lift").code == 0, "the only one that is left"

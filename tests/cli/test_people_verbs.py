@@ -34,7 +34,7 @@ from dos.journal.store import Entry, Store
 from dos.limits.accounts import RunAccount
 from dos.limits.budget import BudgetLine
 from dos.limits.state import quota
-from dos.limits.state.quota import Quota
+from dos.limits.state.quota import ProviderLimits
 from dos.questions import state as decisions
 from dos.questions.catalog import AnyQuestion
 from dos.questions.lanes import FailedUnit, LaneFailed, UnitsFailed
@@ -165,8 +165,8 @@ def test_of_two_questions_about_a_lane_one_must_be_named(dos: Dos, journal: Stor
 
 def test_what_follows_from_an_answer_is_written_with_it(dos: Dos, journal: Store) -> None:
     hit = LimitHit(vendor="acme", account="work", ending="auth")
-    journal.record(streams.limit(quota.key_of(hit)), hit)
-    (limit,) = fold.current(journal, Quota)[0].limits.values()
+    journal.record(streams.limit(quota.limit_key(hit)), hit)
+    (limit,) = fold.current(journal, ProviderLimits)[0].limits.values()
     ask(journal, limit_question(limit))
     assert dos("decide-for", "limit-acme/work-1", "fixed").code == 0
     assert [event.kind for event in journal.tail(2)] == [DecisionAnswered.kind, LimitLifted.kind]

@@ -231,14 +231,18 @@ def test_what_was_spent_is_told_by_what_became_of_it():
     )
     story.start(iteration=4, unit="U2")
     whole = story.folded.whole
-    assert {name: spent.usd for name, spent in whole.became.items()} == {
+    assert {name: spent.usd for name, spent in whole.by_outcome.items()} == {
         REJECTED: 1.0,
         LANDED: 2.0,
         REPLAN: 4.0,
     }
     assert (whole.total.usd, whole.units, whole.undecided) == (7.0, 1, 1)
     unit = story.folded.units["U1"]
-    assert (unit.of(REJECTED).usd, unit.of(LANDED).usd, unit.total.iterations) == (1.0, 2.0, 2)
+    assert (
+        unit.outcome_total(REJECTED).usd,
+        unit.outcome_total(LANDED).usd,
+        unit.total.iterations,
+    ) == (1.0, 2.0, 2)
     assert story.folded.agents["a"].total.agents == 4
 
 
@@ -253,7 +257,7 @@ def test_a_landing_that_another_run_recognised_is_counted_for_the_one_that_paid(
     story = Story().begin().start().end(usd=3.0)
     story.tell(WorkerReaped(lane="api", run_id="R1", lease=1, reason="gone"))
     story.begin("R2").land("R2", recognised=True)
-    assert story.folded.units["U1"].of(LANDED).usd == 3.0
+    assert story.folded.units["U1"].outcome_total(LANDED).usd == 3.0
     assert story.folded.whole.undecided == 0
 
 
@@ -263,7 +267,7 @@ def test_what_a_dead_worker_paid_for_is_lost_when_another_begins_anew():
     assert story.folded.whole.undecided == 1
     story.begin("R2").start("R2").end("R2", usd=1.0).land("R2").commit("R2")
     unit = story.folded.units["U1"]
-    assert (unit.of(REJECTED).usd, unit.of(LANDED).usd) == (3.0, 1.0)
+    assert (unit.outcome_total(REJECTED).usd, unit.outcome_total(LANDED).usd) == (3.0, 1.0)
 
 
 def test_time_that_only_passed_is_parked_or_idle_and_never_both():
@@ -341,7 +345,7 @@ def test_nothing_is_counted_twice_and_nothing_is_lost(steps):
     for books in (ledger.days.values(), of_lanes, ledger.agents.values()):
         assert sum((book.total for book in books), Spent()) == ledger.whole.total
     for book in (ledger.whole, *ledger.days.values(), *ledger.units.values()):
-        assert sum((spent.usd for spent in book.became.values()), 0.0) <= book.total.usd
+        assert sum((spent.usd for spent in book.by_outcome.values()), 0.0) <= book.total.usd
 
 
 @given(

@@ -16,7 +16,7 @@ from dos.limits import budget
 from dos.limits.accounts import Day
 from dos.limits.policy import Budget, Budgets
 from dos.limits.quota import AgentCandidate
-from dos.limits.state.quota import Quota
+from dos.limits.state.quota import ProviderLimits
 from dos.limits.state.spend import Spend
 from dos.reasons.table import Needs
 
@@ -27,7 +27,14 @@ CAPPED = AgentCandidate(name="a", vendor="v", max_usd=4.0)
 def chosen(spend, budgets=TEN, *, agent=CAPPED, run="R9", lane="docs", iteration=1, now_ms=T):
     config = Config(budgets=budgets, workers=Workers(wall_seconds=60, setup_seconds=60))
     return choose_agent.choose(
-        config, [agent], Quota(), spend, run_id=run, lane=lane, iteration=iteration, now_ms=now_ms
+        config,
+        [agent],
+        ProviderLimits(),
+        spend,
+        run_id=run,
+        lane=lane,
+        iteration=iteration,
+        now_ms=now_ms,
     )
 
 
@@ -52,7 +59,7 @@ def test_an_agent_that_could_overdraw_the_rest_waits_for_the_next_end():
     assert isinstance(found, NoRoom)
     assert (found.why, found.needs, found.questions) == ("budget", Needs.TIME, [])
     assert found.detail == f"day {DAY}: 0 of 10 usd, 8 promised to agents at work"
-    assert found.until_ms == min(promise.until_ms for promise in story.folded.promises.values())
+    assert found.until_ms == min(promise.until_ms for promise in story.folded.reservations.values())
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from dos.limits import quota
 from dos.limits.policy import Quota as Policy
 from dos.limits.quota import AgentCandidate, Gated, Open, Probe
 from dos.limits.state import quota as state
-from dos.limits.state.quota import Quota
+from dos.limits.state.quota import ProviderLimits
 from dos.reasons.table import Needs
 
 POLICY = Policy(backoff_seconds=(60.0, 270.0, 1200.0), jitter_seconds=30.0, probe_seconds=900.0)
@@ -82,9 +82,11 @@ def folded(*facts):
     for second, fact in facts:
         limited = isinstance(fact, LimitHit | LimitProbed | LimitLifted)
         teller.tell(
-            streams.limit(state.key_of(fact)) if limited else "run/R", fact, T + int(second * 1000)
+            streams.limit(state.limit_key(fact)) if limited else "run/R",
+            fact,
+            T + int(second * 1000),
         )
-    return fold.fold(Quota(), teller.happened).limits
+    return fold.fold(ProviderLimits(), teller.happened).limits
 
 
 def ask(limits, second, *, lane="web", model="large", account="work", policy=POLICY):
@@ -399,11 +401,11 @@ def test_folding_in_two_parts_is_folding_at_once(history, cut):
     for second, fact in history:
         limited = isinstance(fact, LimitHit | LimitProbed | LimitLifted)
         teller.tell(
-            streams.limit(state.key_of(fact)) if limited else "run/R", fact, T + second * 1000
+            streams.limit(state.limit_key(fact)) if limited else "run/R", fact, T + second * 1000
         )
-    first = fold.fold(Quota(), teller.happened[:cut])
-    kept = fold.decode(Quota, fold.encode(first))
-    assert fold.fold(kept, teller.happened[cut:]) == fold.fold(Quota(), teller.happened)
+    first = fold.fold(ProviderLimits(), teller.happened[:cut])
+    kept = fold.decode(ProviderLimits, fold.encode(first))
+    assert fold.fold(kept, teller.happened[cut:]) == fold.fold(ProviderLimits(), teller.happened)
 
 
 @given(HISTORIES, st.integers(0, 6000), st.sampled_from(["api", "docs", "web"]))
@@ -426,10 +428,10 @@ def test_of_many_who_ask_after_the_reset_exactly_one_goes_first(look_again):
     store = Store(MemoryBackend())
     store.record(streams.limit(KEY), hit())
     policy = Policy(backoff_seconds=(0.0,))
-    early = fold.current(store, Quota)[0].limits
+    early = fold.current(store, ProviderLimits)[0].limits
     won = 0
     for number, again in enumerate(look_again):
-        seen = fold.current(store, Quota)[0].limits if again else early
+        seen = fold.current(store, ProviderLimits)[0].limits if again else early
         lane, now_ms = f"L{number}", store.now_ms()
         room = quota.availability(
             seen, vendor="acme", account="work", model="", lane=lane, now_ms=now_ms, policy=policy

@@ -14,7 +14,7 @@ from dos.limits.accounts import Day, LaneDay, RunAccount
 from dos.limits.budget import BudgetHistory, BudgetLine
 from dos.limits.quota import Key, Limit
 from dos.limits.state import quota
-from dos.limits.state.quota import Quota
+from dos.limits.state.quota import ProviderLimits
 from dos.questions import answer, catalog
 from dos.questions.lanes import LaneFailed, LaneStopped
 from dos.questions.question import question_id
@@ -198,12 +198,12 @@ def test_what_cannot_be_answered_says_what_can():
 def test_a_limit_that_is_put_right_is_lifted_in_the_same_transaction():
     store = opened()
     hit = LimitHit(vendor="acme", account="work", model="large", ending="auth", found="401")
-    store.record(streams.limit(quota.key_of(hit)), hit)
-    (limit,) = fold.current(store, Quota)[0].limits.values()
+    store.record(streams.limit(quota.limit_key(hit)), hit)
+    (limit,) = fold.current(store, ProviderLimits)[0].limits.values()
     store.append_all([raise_entry(limit_question(limit))])
     asked = answer.find_question(store, limit_question(limit).id)
     answer.answer(store, asked, "fixed", by="ann")
-    (lifted,) = fold.current(store, Quota)[0].limits.values()
+    (lifted,) = fold.current(store, ProviderLimits)[0].limits.values()
     assert (lifted.ending, lifted.lifts) == ("", 1)
     assert limit_question(lifted).id != asked.raised.id, "the next time it is another question"
 

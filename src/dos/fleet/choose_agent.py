@@ -14,7 +14,7 @@ from dos.journal.events.limits import BudgetPromised, BudgetSpent, BudgetWarned
 from dos.limits import budget, quota
 from dos.limits.budget import Answer, BudgetLine
 from dos.limits.quota import AgentCandidate, Gated, Probe
-from dos.limits.state.quota import Quota
+from dos.limits.state.quota import ProviderLimits
 from dos.limits.state.spend import Spend
 from dos.questions import resources
 from dos.questions.catalog import AnyQuestion
@@ -26,7 +26,7 @@ LATE_MS = 600_000  # after its wall clock, an agent that has not ended has no wo
 def choose(
     config: Config,
     agents: Sequence[AgentCandidate],
-    limits: Quota,
+    limits: ProviderLimits,
     spend: Spend,
     *,
     run_id: str,
@@ -76,7 +76,9 @@ def first_to_open(refusals: Sequence[NoRoom]) -> NoRoom:
 
 def _crowded(rows: Sequence[BudgetLine], spend: Spend, now_ms: int) -> NoRoom:
     """The end of any of the agents at work is a word that is heard; one whose end nobody wrote down is outwaited."""
-    ends = [promise.until_ms for promise in spend.promises.values() if promise.until_ms > now_ms]
+    ends = [
+        promise.until_ms for promise in spend.reservations.values() if promise.until_ms > now_ms
+    ]
     return NoRoom(
         on=WaitsOn.BUDGET,
         why="budget",
@@ -103,7 +105,7 @@ def _spent(verdict: budget.Verdict) -> NoRoom:
     )
 
 
-def _gated(gate: Gated, limits: Quota, told: list[Fact]) -> NoRoom:
+def _gated(gate: Gated, limits: ProviderLimits, told: list[Fact]) -> NoRoom:
     found = limits.limits.get(gate.key.path)
     asks: list[AnyQuestion] = (
         [resources.limit_question(found)] if found and _wants_a_person(gate, found) else []

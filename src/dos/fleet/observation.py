@@ -20,7 +20,7 @@ from dos.fleet.state.held_units import Hold
 from dos.fleet.state.live import Parked, Pause
 from dos.lease import Lease
 from dos.limits.quota import AgentCandidate, Limit
-from dos.limits.state.quota import Quota
+from dos.limits.state.quota import ProviderLimits
 from dos.limits.state.spend import Spend
 from dos.loop import tokens
 from dos.loop.verdicts.liveness import Answer as Liveness
@@ -274,7 +274,7 @@ class Seen(Struct, frozen=True, kw_only=True, dict=True):
 def roomless(
     config: Config,
     agents: Mapping[str, Sequence[Sequence[AgentCandidate]]],
-    limits: Quota,
+    limits: ProviderLimits,
     spend: Spend,
     state: folded.Fleet,
     *,

@@ -217,7 +217,7 @@ class Supervisor:
             yield from self._record_once(state.settle_entry(asked))
         for limit in fleet.logged_in:
             yield from self._record_once(
-                quota.lifting(limit, reason=f"{logins.program_name(limit.key.vendor)} logged in")
+                quota.lift_entry(limit, reason=f"{logins.program_name(limit.key.vendor)} logged in")
             )
         for fact in fleet.told:
             yield from self._say(fact)

@@ -367,7 +367,7 @@ def _costs(sheet: ReportData) -> list[str]:
     return [_table(titles, rows), *(f"<p>{note}</p>" for note in notes)]
 
 
-def _tokens(row: costs.Row) -> str:
+def _tokens(row: costs.CostRow) -> str:
     spent = row.total
     return (
         f"{spent.tokens:,}"

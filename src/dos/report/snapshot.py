@@ -8,7 +8,7 @@ from dos.fleet.state.fleet import Fleet
 from dos.fleet.state.live import Watching
 from dos.lease import Lease
 from dos.limits.quota import AgentCandidate
-from dos.limits.state.quota import Quota
+from dos.limits.state.quota import ProviderLimits
 from dos.questions.state import Decisions
 
 
@@ -23,7 +23,7 @@ class Snapshot(Struct, frozen=True, kw_only=True):
     fleet: Fleet
     watching: Watching
     decisions: Decisions
-    quota: Quota
+    quota: ProviderLimits
     held: list[HeldLease]  # lanes
     supervisors: list[HeldLease]
     launched: Mapping[str, int] = {}  # lane -> how many workers are on their way to it

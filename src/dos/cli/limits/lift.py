@@ -13,7 +13,7 @@ from dos.journal import fold
 from dos.journal.store import Store
 from dos.limits.quota import Limit
 from dos.limits.state import quota
-from dos.limits.state.quota import Quota
+from dos.limits.state.quota import ProviderLimits
 from dos.limits.view import key_text
 from dos.questions.state import Decisions, open_about_limit, settle_entry
 from dos.text import join_some, quote
@@ -59,7 +59,7 @@ def run(args: Args, context: Context) -> Reply:
 
 
 def _active_limits(journal: Store) -> list[Limit]:
-    found, _ = fold.current(journal, Quota)
+    found, _ = fold.current(journal, ProviderLimits)
     return [limit for limit in found.limits.values() if limit.ending]
 
 
@@ -85,13 +85,13 @@ def _lift(journal: Store, limit: Limit) -> list[str] | None:
     another process wrote to the limit meanwhile.
     """
     for _ in range(ATTEMPTS):
-        state, _ = fold.current(journal, Quota)
+        state, _ = fold.current(journal, ProviderLimits)
         current = state.limits.get(limit.key.path)
         if current is None or not current.ending:
             return None
         decisions, _ = fold.current(journal, Decisions)
         questions = open_about_limit(decisions, limit.key)
-        lifting = quota.lifting(current, reason=f"lifted by {actor() or 'a person'}")
+        lifting = quota.lift_entry(current, reason=f"lifted by {actor() or 'a person'}")
         closing = [settle_entry(question, by=actor()) for question in questions]
         try:
             journal.append_all([lifting, *closing])

@@ -15,7 +15,7 @@ from dos.fleet.io.reader import FleetReader
 from dos.journal import fold
 from dos.limits import quota, view
 from dos.limits.quota import AgentCandidate
-from dos.limits.state.quota import Quota
+from dos.limits.state.quota import ProviderLimits
 from dos.times import utc_datetime
 from dos.units.io import sources
 from dos.units.unit import Unit
@@ -34,7 +34,7 @@ class Args(Struct, kw_only=True):
 
 def run(args: Args, context: Context) -> Reply:
     world = context.world
-    state, _ = fold.current(world.journal, Quota)
+    state, _ = fold.current(world.journal, ProviderLimits)
     # An unreadable plan only hides the agents that its units name, never a limit.
     units = list(sources.read(world.workspace, world.config).units)
     agents = _agents(world.config, units)

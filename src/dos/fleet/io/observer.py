@@ -34,7 +34,7 @@ from dos.landing.target import TargetView
 from dos.lease import Lease
 from dos.limits import quota
 from dos.limits.quota import AgentCandidate, Limit
-from dos.limits.state.quota import Quota
+from dos.limits.state.quota import ProviderLimits
 from dos.limits.state.spend import Spend
 from dos.loop.io import liveness as progress
 from dos.loop.verdicts.liveness import Answer
@@ -45,7 +45,7 @@ from dos.workspace import Workspace
 
 STATES = (
     folded.Fleet,
-    Quota,
+    ProviderLimits,
     Spend,
     Decisions,
     Baselines,
@@ -130,7 +130,7 @@ class FleetObserver:
             pauses=watching.pauses,
             backlogs=backlogs,
             roomless=self._roomless(backlogs, leases, now_ms) if agents else {},
-            limits=self.watch.state(Quota).limits,
+            limits=self.watch.state(ProviderLimits).limits,
             agents=agents,
             logged_in=self._logged_in(units),
             changed_texts=[*self.settings.questions(answers), *self.plan_texts.questions(answers)],
@@ -191,7 +191,7 @@ class FleetObserver:
         }
         state, spend = self.watch.state(folded.Fleet), self.watch.state(Spend)
         return lookouts.roomless(
-            self.config, asked_for, self.watch.state(Quota), spend, state, now_ms=now_ms
+            self.config, asked_for, self.watch.state(ProviderLimits), spend, state, now_ms=now_ms
         )
 
     def _candidates(self, lane: str, unit_agent: str) -> list[AgentCandidate]:
@@ -201,7 +201,7 @@ class FleetObserver:
         """What nobody was logged in for, and whose credentials have changed here since."""
         if not self.config.named_agents():
             return []
-        limits = self.watch.state(Quota).limits
+        limits = self.watch.state(ProviderLimits).limits
         found = {}
         for employed in candidates.in_use(self.config, units):
             for limit in quota.limits_met_by(limits, [employed.candidate]):

@@ -44,7 +44,7 @@ from dos.lanes.io.gather import admission_rules
 from dos.lanes.io.held_leases import HeldLeases, lease_request
 from dos.lease import Lease, Refusal, Request
 from dos.limits.quota import AgentCandidate
-from dos.limits.state.quota import Quota
+from dos.limits.state.quota import ProviderLimits
 from dos.limits.state.spend import Spend
 from dos.machine import process
 from dos.questions.state import Decisions
@@ -60,7 +60,7 @@ LONGEST_WAIT_SECONDS = 5.0  # for the journal to move, where nothing else ends a
 
 class WorkerEffects:
     STATES: ClassVar[tuple[type[fold.State], ...]] = (
-        Fleet, Quota, Spend, Decisions, Attempts, LandingQueue, Baselines,
+        Fleet, ProviderLimits, Spend, Decisions, Attempts, LandingQueue, Baselines,
     )  # fmt: skip
 
     def __init__(
@@ -290,7 +290,7 @@ class WorkerEffects:
         return choosing.choose(
             self.config,
             self.agents(effect.lease.lane, effect.agent),
-            self.watch.state(Quota),
+            self.watch.state(ProviderLimits),
             self.watch.state(Spend),
             run_id=effect.run_id,
             lane=effect.lease.lane,

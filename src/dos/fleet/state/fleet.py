@@ -235,9 +235,9 @@ class Fleet(Struct, kw_only=True):
                     self.halts[fact.run_id] = fact.why
             case limits.LimitHit():
                 if run := self.runs.get(fact.run_id):
-                    run.limit = quota.key_of(fact).path
+                    run.limit = quota.limit_key(fact).path
             case limits.LimitLifted():
-                self._let_go_of(quota.key_of(fact).path)
+                self._let_go_of(quota.limit_key(fact).path)
             case limits.UnitCleared():
                 self._clear_unit(fact, event)
             case limits.DecisionAnswered():

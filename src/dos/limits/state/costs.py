@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from dos.limits.budget import Spent
-from dos.limits.state.spend import LANDED, REJECTED, REPLAN, Book, Spend
+from dos.limits.state.spend import LANDED, REJECTED, REPLAN, Ledger, Spend
 from dos.questions.view import format_duration
 
 UNKNOWN = "unknown"
@@ -26,7 +26,7 @@ class Amount(Struct, frozen=True, kw_only=True):
     agents: int
 
 
-class Row(Struct, frozen=True, kw_only=True):
+class CostRow(Struct, frozen=True, kw_only=True):
     name: str
     landed_units: int
     total: Amount
@@ -38,7 +38,7 @@ class Row(Struct, frozen=True, kw_only=True):
     idle_seconds: float
 
 
-class Each(Struct, frozen=True, kw_only=True):
+class UnitCost(Struct, frozen=True, kw_only=True):
     """All that was spent, by the units that landed; None: none did, or it is not known."""
 
     usd: float | None
@@ -49,9 +49,9 @@ class Each(Struct, frozen=True, kw_only=True):
 class Costs(Struct, frozen=True, kw_only=True):
     by: str
     since: str | None
-    rows: list[Row]
-    total: Row
-    per_landed_unit: Each
+    rows: list[CostRow]
+    total: CostRow
+    per_landed_unit: UnitCost
 
 
 def costs(spend: Spend, by: str, since: str | None = None) -> Costs:
@@ -59,9 +59,9 @@ def costs(spend: Spend, by: str, since: str | None = None) -> Costs:
     return Costs(
         by=by,
         since=since,
-        rows=[_row(name, book) for name, book in _books(spend, by).items()],
+        rows=[_row(name, book) for name, book in _ledgers(spend, by).items()],
         total=total,
-        per_landed_unit=_each(total),
+        per_landed_unit=_unit_cost(total),
     )
 
 
@@ -123,7 +123,7 @@ def money(found: Amount) -> str:
     return f"{_dollars(found.known_usd)} + {UNKNOWN}" if found.known_usd else UNKNOWN
 
 
-def _books(spend: Spend, by: str) -> Mapping[str, Book]:
+def _ledgers(spend: Spend, by: str) -> Mapping[str, Ledger]:
     match by:
         case "unit":
             return {name: spend.units[name] for name in sorted(spend.units)}
@@ -131,37 +131,37 @@ def _books(spend: Spend, by: str) -> Mapping[str, Book]:
             return {name or UNKNOWN: spend.agents[name] for name in sorted(spend.agents)}
         case "day":
             return {name: spend.days[name] for name in sorted(spend.days)}
-    lanes: dict[str, Book] = {}
+    lanes: dict[str, Ledger] = {}
     for _, of_day in sorted(spend.lanes.items()):
         for lane, book in of_day.items():
-            lanes[lane] = lanes.get(lane, Book()).plus(book)
+            lanes[lane] = lanes.get(lane, Ledger()).plus(book)
     return dict(sorted(lanes.items()))
 
 
-def _row(name: str, book: Book) -> Row:
-    return Row(
+def _row(name: str, book: Ledger) -> CostRow:
+    return CostRow(
         name=name,
         landed_units=book.units,
         total=amount(book.total),
-        landed=amount(book.of(LANDED)),
-        rejected=amount(book.of(REJECTED)),
-        replan=amount(book.of(REPLAN)),
+        landed=amount(book.outcome_total(LANDED)),
+        rejected=amount(book.outcome_total(REJECTED)),
+        replan=amount(book.outcome_total(REPLAN)),
         undecided_agents=book.undecided,
         parked_seconds=round(book.parked_seconds, 3),
         idle_seconds=round(book.idle_seconds, 3),
     )
 
 
-def _each(total: Row) -> Each:
+def _unit_cost(total: CostRow) -> UnitCost:
     count, spent = total.landed_units, total.total
-    return Each(
+    return UnitCost(
         usd=spent.usd / count if count and spent.usd is not None else None,
         tokens=spent.tokens / count if count and spent.tokens is not None else None,
         wall_seconds=spent.wall_seconds / count if count else None,
     )
 
 
-def _cells(row: Row) -> tuple[str, ...]:
+def _cells(row: CostRow) -> tuple[str, ...]:
     tokens = (
         f"{row.total.known_tokens:,}"
         if row.total.tokens is not None or row.total.known_tokens

@@ -51,7 +51,7 @@ _reader: FactReader[Handled] = FactReader(
 )
 
 
-class Quota(Struct, kw_only=True):
+class ProviderLimits(Struct, kw_only=True):
     name: ClassVar[str] = "quota"
     made_with: ClassVar[tuple[str, ...]] = (quota.__name__,)
 
@@ -81,15 +81,15 @@ class Quota(Struct, kw_only=True):
                     self.limits[name] = structs.replace(limit, started_ms=event.at_ms)
             case fleet.AgentEnded() as fact:
                 if fact.outcome not in _TELLING:
-                    self._over(fact.run_id)
+                    self._end_probe(fact.run_id)
             case fleet.RunStopped() | fleet.WorkerReaped() as fact:
-                self._over(fact.run_id)
+                self._end_probe(fact.run_id)
             case never:
                 assert_never(never)
 
     def _hit(self, fact: LimitHit, event: Event) -> None:
         limit = self._limit(fact)
-        self._over(
+        self._end_probe(
             fact.run_id, but=limit.key.path
         )  # it ran into something else than what it was to find out
         hit = structs.replace(
@@ -113,7 +113,7 @@ class Quota(Struct, kw_only=True):
                 hit = limit
         self._keep(hit, event)
 
-    def _over(self, run_id: str, but: str = "") -> None:
+    def _end_probe(self, run_id: str, but: str = "") -> None:
         for name, limit in self.limits.items():
             if limit.probe and limit.probe.run_id == run_id and name != but:
                 self.limits[name] = structs.replace(
@@ -121,7 +121,7 @@ class Quota(Struct, kw_only=True):
                 )
 
     def _limit(self, fact: LimitHit | LimitProbed | LimitLifted) -> Limit:
-        key = key_of(fact)
+        key = limit_key(fact)
         return self.limits.get(key.path, Limit(key=key))
 
     def _keep(self, limit: Limit, event: Event) -> None:
@@ -137,7 +137,7 @@ def _outlasts(known: Limit, hit: Limit) -> bool:
     return until_ms is not None and until_ms > max(hit.hit_ms, quota.believed_end_ms(hit) or 0)
 
 
-def lifting(limit: Limit, *, reason: str, at_once: bool = True) -> Entry:
+def lift_entry(limit: Limit, *, reason: str, at_once: bool = True) -> Entry:
     """Lifts a limit as it was seen; a conflict says that somebody wrote something newer about it."""
     key = limit.key
     fact = LimitLifted(
@@ -146,5 +146,5 @@ def lifting(limit: Limit, *, reason: str, at_once: bool = True) -> Entry:
     return Entry(stream=streams.limit(key), kind=fact.kind, body=fact, expect=limit.version)
 
 
-def key_of(fact: LimitHit | LimitProbed | LimitLifted) -> Key:
+def limit_key(fact: LimitHit | LimitProbed | LimitLifted) -> Key:
     return Key(vendor=fact.vendor, account=fact.account, model=fact.model)

@@ -58,11 +58,11 @@ _reader: FactReader[Handled] = FactReader(
 )
 
 
-class Book(Struct, kw_only=True, omit_defaults=True):
+class Ledger(Struct, kw_only=True, omit_defaults=True):
     """All that was spent under one heading, and what became of it once that was known."""
 
     total: Spent = Spent()
-    became: dict[str, Spent] = field(default_factory=dict)  # landed | rejected | replan
+    by_outcome: dict[str, Spent] = field(default_factory=dict)  # landed | rejected | replan
     units: int = 0  # that landed
     parked_seconds: float = 0.0
     idle_seconds: float = 0.0  # a worker was there, and neither had an agent nor was told to wait
@@ -70,16 +70,17 @@ class Book(Struct, kw_only=True, omit_defaults=True):
     @property
     def undecided(self) -> int:
         """Agents that are at work, or whose worker died before it could say what became of theirs."""
-        return self.total.agents - sum(spent.agents for spent in self.became.values())
+        return self.total.agents - sum(spent.agents for spent in self.by_outcome.values())
 
-    def of(self, became: str) -> Spent:
-        return self.became.get(became, Spent())
+    def outcome_total(self, became: str) -> Spent:
+        return self.by_outcome.get(became, Spent())
 
-    def plus(self, other: "Book") -> "Book":
-        return Book(
+    def plus(self, other: "Ledger") -> "Ledger":
+        return Ledger(
             total=self.total + other.total,
-            became={
-                name: self.of(name) + other.of(name) for name in {**self.became, **other.became}
+            by_outcome={
+                name: self.outcome_total(name) + other.outcome_total(name)
+                for name in {**self.by_outcome, **other.by_outcome}
             },
             units=self.units + other.units,
             parked_seconds=self.parked_seconds + other.parked_seconds,
@@ -87,7 +88,7 @@ class Book(Struct, kw_only=True, omit_defaults=True):
         )
 
 
-class Piece(Struct, frozen=True, kw_only=True):
+class Entry(Struct, frozen=True, kw_only=True):
     """What one step of an agent took, until it is known what became of it."""
 
     day: str
@@ -96,7 +97,7 @@ class Piece(Struct, frozen=True, kw_only=True):
     spent: Spent
 
 
-class Purse(Struct, kw_only=True, omit_defaults=True):
+class RunSpend(Struct, kw_only=True, omit_defaults=True):
     """One run's."""
 
     lane: str
@@ -105,14 +106,14 @@ class Purse(Struct, kw_only=True, omit_defaults=True):
     agent: str = ""
     iteration: int = 0
     in_iteration: Spent = Spent()
-    pieces: list[Piece] = field(default_factory=list)
+    entries: list[Entry] = field(default_factory=list)
     landed: list[str] = field(default_factory=list)  # since the last commit point
     parked_ms: int = 0
-    book: Book = field(default_factory=Book)
+    ledger: Ledger = field(default_factory=Ledger)
     ended: bool = False
 
 
-class Promise(Struct, frozen=True, kw_only=True):
+class BudgetReservation(Struct, frozen=True, kw_only=True):
     """What a run's next agent, or the one at work, may still use of the budgets that it shares."""
 
     lane: str
@@ -120,18 +121,18 @@ class Promise(Struct, frozen=True, kw_only=True):
     until_ms: int
     spent: Spent
 
-    def is_of(self, account: Account) -> bool:
+    def covers(self, account: Account) -> bool:
         return account in (Day(day=self.day), LaneDay(day=self.day, lane=self.lane))
 
 
-class Mark(Struct, frozen=True, kw_only=True):
+class BudgetMark(Struct, frozen=True, kw_only=True):
     """A budget that people were told of."""
 
     account: Account
-    standing: BudgetHistory = BudgetHistory()
+    history: BudgetHistory = BudgetHistory()
 
 
-class Asked(Struct, frozen=True, kw_only=True):
+class BudgetQuestion(Struct, frozen=True, kw_only=True):
     account: Account
     measure: str
     by: float  # how much more there is when the answer is yes
@@ -141,52 +142,56 @@ class Spend(Struct, kw_only=True):
     name: ClassVar[str] = "spend"
     made_with: ClassVar[tuple[str, ...]] = (accounts.__name__, budget.__name__, resources.__name__)
 
-    whole: Book = field(default_factory=Book)
-    runs: dict[str, Purse] = field(default_factory=dict)
-    days: dict[str, Book] = field(default_factory=dict)
-    lanes: dict[str, dict[str, Book]] = field(default_factory=dict)  # by day, then by lane
-    units: dict[str, Book] = field(default_factory=dict)
-    agents: dict[str, Book] = field(default_factory=dict)
-    marks: dict[str, Mark] = field(default_factory=dict)
-    asked: dict[str, Asked] = field(default_factory=dict)  # the open questions about a budget
-    promises: dict[str, Promise] = field(default_factory=dict)  # by run
+    whole: Ledger = field(default_factory=Ledger)
+    runs: dict[str, RunSpend] = field(default_factory=dict)
+    days: dict[str, Ledger] = field(default_factory=dict)
+    lanes: dict[str, dict[str, Ledger]] = field(default_factory=dict)  # by day, then by lane
+    units: dict[str, Ledger] = field(default_factory=dict)
+    agents: dict[str, Ledger] = field(default_factory=dict)
+    marks: dict[str, BudgetMark] = field(default_factory=dict)
+    questions: dict[str, BudgetQuestion] = field(
+        default_factory=dict
+    )  # the open questions about a budget
+    reservations: dict[str, BudgetReservation] = field(default_factory=dict)  # by run
     promised_at: int = 0  # the version of the stream that promises are written to
 
     def spent(self, account: Account) -> Spent:
         match account:
             case Day(day=day):
-                return self.days.get(day, Book()).total
+                return self.days.get(day, Ledger()).total
             case LaneDay(day=day, lane=lane):
-                return self.lanes.get(day, {}).get(lane, Book()).total
+                return self.lanes.get(day, {}).get(lane, Ledger()).total
             case RunAccount(run_id=run_id):
-                return self.runs[run_id].book.total if run_id in self.runs else Spent()
+                return self.runs[run_id].ledger.total if run_id in self.runs else Spent()
             case Iteration(run_id=run_id, number=number):
                 purse = self.runs.get(run_id)
                 return purse.in_iteration if purse and purse.iteration == number else Spent()
 
     def promised(self, account: Account, *, besides: str, now_ms: int) -> Spent:
         """To the agents of other runs; nothing is promised of what is a run's own."""
-        others = (promise for run_id, promise in self.promises.items() if run_id != besides)
-        standing = (each.spent for each in others if each.until_ms > now_ms and each.is_of(account))
+        others = (promise for run_id, promise in self.reservations.items() if run_id != besides)
+        standing = (
+            each.spent for each in others if each.until_ms > now_ms and each.covers(account)
+        )
         return sum(standing, start=Spent())
 
     def history(self, account: Account, measure: str) -> BudgetHistory:
-        return self.marks.get(_mark(account, measure), Mark(account=account)).standing
+        return self.marks.get(_mark_key(account, measure), BudgetMark(account=account)).history
 
     def apply(self, event: Event) -> None:
         fact = _reader.decode(event)
         if fact is None:
             return
         if isinstance(fact, limits.AGENT_GONE):
-            self.promises.pop(fact.run_id, None)
+            self.reservations.pop(fact.run_id, None)
         match fact:
             case fleet.RunBegun():
-                self._purse(fact.run_id, fact.lane, event)
+                self._run_spend(fact.run_id, fact.lane, event)
             case fleet.AgentStarted():
                 self._start(fact, event)
             case fleet.AgentEnded():
                 self._spend(
-                    self._purse(fact.run_id, fact.lane, event),
+                    self._run_spend(fact.run_id, fact.lane, event),
                     fact.unit,
                     fact.agent,
                     spent_by(fact),
@@ -203,38 +208,38 @@ class Spend(Struct, kw_only=True):
             case BudgetPromised():
                 self._promise(fact, event)
             case limits.RunParked():
-                self._purse(fact.run_id, fact.lane, event).parked_ms = event.at_ms
+                self._run_spend(fact.run_id, fact.lane, event).parked_ms = event.at_ms
             case limits.RunUnparked():
                 self._unpark(fact, event)
             case _:
-                self._apply_word(fact)
+                self._apply_message(fact)
 
-    def _apply_word(self, fact: _Word) -> None:
+    def _apply_message(self, fact: _Word) -> None:
         match fact:
             case BudgetWarned():
-                self._tell(
+                self._update_history(
                     accounts.parse(fact.scope, fact.subject), fact.measure, warned_at=fact.limit
                 )
             case BudgetSpent():
-                self._tell(
+                self._update_history(
                     accounts.parse(fact.scope, fact.subject), fact.measure, spent_at=fact.limit
                 )
             case DecisionRaised():
                 question = decode_question(fact)
                 if isinstance(question, resources.BudgetSpent):
-                    self.asked[fact.id] = Asked(
+                    self.questions[fact.id] = BudgetQuestion(
                         account=question.account, measure=question.measure, by=question.by
                     )
             case DecisionAnswered():
-                if asked := self.asked.pop(fact.id, None):
+                if asked := self.questions.pop(fact.id, None):
                     self._answer(asked, fact.choice)
             case never:
                 assert_never(never)
 
-    def _answer(self, question: Asked, choice: str) -> None:
+    def _answer(self, question: BudgetQuestion, choice: str) -> None:
         known = self.history(question.account, question.measure)
         more = question.by if choice == ChoiceName.RAISE else 0.0
-        self._tell(
+        self._update_history(
             question.account,
             question.measure,
             raised=known.raised + more,
@@ -247,16 +252,18 @@ class Spend(Struct, kw_only=True):
             if (
                 run_id != fact.run_id
                 and fact.unit
-                and any(piece.unit == fact.unit for piece in other.pieces)
+                and any(piece.unit == fact.unit for piece in other.entries)
             ):
                 self._settle(other, REJECTED, fact.unit)  # it died over it, and another begins anew
-        purse = self._purse(fact.run_id, fact.lane, event)
+        purse = self._run_spend(fact.run_id, fact.lane, event)
         purse.agent = fact.agent
         is_new = fact.iteration != purse.iteration
         if is_new:
             purse.iteration, purse.in_iteration = fact.iteration, Spent()
-        if promise := self.promises.get(fact.run_id):  # of the iterations, it has had its own now
-            self.promises[fact.run_id] = structs.replace(
+        if promise := self.reservations.get(
+            fact.run_id
+        ):  # of the iterations, it has had its own now
+            self.reservations[fact.run_id] = structs.replace(
                 promise, spent=Spent(usd=promise.spent.usd)
             )
         self._spend(purse, fact.unit, fact.agent, Spent(iterations=int(is_new), agents=1), event)
@@ -265,45 +272,47 @@ class Spend(Struct, kw_only=True):
         purse = self.runs.get(fact.run_id)
         is_new = purse is None or fact.iteration != purse.iteration
         self.promised_at = event.ver
-        self.promises[fact.run_id] = Promise(
+        self.reservations[fact.run_id] = BudgetReservation(
             lane=fact.lane,
             day=day_of(event.at_ms),
             until_ms=fact.until_ms,
             spent=Spent(usd=fact.usd, iterations=int(is_new)),
         )
 
-    def _spend(self, purse: Purse, unit: str, agent: str, spent: Spent, event: Event) -> None:
-        piece = Piece(day=day_of(event.at_ms), unit=unit, agent=agent or purse.agent, spent=spent)
-        purse.pieces.append(piece)
+    def _spend(self, purse: RunSpend, unit: str, agent: str, spent: Spent, event: Event) -> None:
+        piece = Entry(day=day_of(event.at_ms), unit=unit, agent=agent or purse.agent, spent=spent)
+        purse.entries.append(piece)
         purse.in_iteration += spent
-        for book in self._books(purse, piece):
+        for book in self._ledgers(purse, piece):
             book.total += spent
         self._forget_old_days()
 
-    def _settle(self, purse: Purse, became: str, unit: str | None = None) -> None:
+    def _settle(self, purse: RunSpend, became: str, unit: str | None = None) -> None:
         """Say what became of the pieces, all of them or those of one unit."""
-        for piece in purse.pieces:
+        for piece in purse.entries:
             if unit is None or piece.unit == unit:
-                for book in self._books(purse, piece):
-                    book.became[became] = book.of(became) + piece.spent
-        purse.pieces = [piece for piece in purse.pieces if unit is not None and piece.unit != unit]
+                for book in self._ledgers(purse, piece):
+                    book.by_outcome[became] = book.outcome_total(became) + piece.spent
+        purse.entries = [
+            piece for piece in purse.entries if unit is not None and piece.unit != unit
+        ]
 
     def _land(self, fact: fleet.UnitLanded, event: Event) -> None:
-        purse = self._purse(fact.run_id, fact.lane, event)
-        if any(piece.unit == fact.unit for piece in purse.pieces):
+        purse = self._run_spend(fact.run_id, fact.lane, event)
+        if any(piece.unit == fact.unit for piece in purse.entries):
             purse.landed.append(fact.unit)
         else:
             for (
                 other
             ) in self.runs.values():  # it died after the landing, and another found that out
                 self._settle(other, LANDED, fact.unit)
-        unit = self.units.setdefault(fact.unit, Book())
+        unit = self.units.setdefault(fact.unit, Ledger())
         if not unit.units:
-            for book in (unit, purse.book, *self._of_day(purse.lane, event)):
+            for book in (unit, purse.ledger, *self._day_ledgers(purse.lane, event)):
                 book.units += 1
 
     def _commit(self, fact: fleet.IterationCommitted, event: Event) -> None:
-        purse = self._purse(fact.run_id, fact.lane, event)
+        purse = self._run_spend(fact.run_id, fact.lane, event)
         if fact.outcome == OutcomeKind.REPLAN_DONE:
             became = REPLAN
         else:
@@ -312,10 +321,10 @@ class Spend(Struct, kw_only=True):
         purse.landed = []
 
     def _unpark(self, fact: limits.RunUnparked, event: Event) -> None:
-        purse = self._purse(fact.run_id, fact.lane, event)
+        purse = self._run_spend(fact.run_id, fact.lane, event)
         seconds = (event.at_ms - purse.parked_ms) / 1000 if purse.parked_ms else fact.seconds
         purse.parked_ms = 0
-        for book in (purse.book, *self._of_day(purse.lane, event)):
+        for book in (purse.ledger, *self._day_ledgers(purse.lane, event)):
             book.parked_seconds += max(0.0, seconds)
 
     def _end(self, run_id: str, event: Event, *, seen: bool) -> None:
@@ -324,9 +333,9 @@ class Spend(Struct, kw_only=True):
             return
         # When a dead worker is found, it has long been dead: what it wrote last is the end of its time.
         last_ms = event.at_ms if seen else purse.last_ms
-        book, purse.ended = purse.book, True
+        book, purse.ended = purse.ledger, True
         idle = (last_ms - purse.begun_ms) / 1000 - book.total.seconds - book.parked_seconds
-        for each in (book, *self._of_day(purse.lane, event)):
+        for each in (book, *self._day_ledgers(purse.lane, event)):
             each.idle_seconds += max(0.0, round(idle, 3))
         over = [name for name, run in self.runs.items() if run.ended]
         for name in over[: max(0, len(over) - RUNS_KEPT)]:
@@ -334,37 +343,37 @@ class Spend(Struct, kw_only=True):
             del self.runs[name]
             self._forget_marks(name)
 
-    def _purse(self, run_id: str, lane: str, event: Event) -> Purse:
+    def _run_spend(self, run_id: str, lane: str, event: Event) -> RunSpend:
         purse = self.runs.setdefault(
-            run_id, Purse(lane=lane, begun_ms=event.at_ms, last_ms=event.at_ms)
+            run_id, RunSpend(lane=lane, begun_ms=event.at_ms, last_ms=event.at_ms)
         )
         purse.last_ms = event.at_ms
         return purse
 
-    def _books(self, purse: Purse, piece: Piece) -> Iterator[Book]:
+    def _ledgers(self, purse: RunSpend, piece: Entry) -> Iterator[Ledger]:
         yield self.whole
-        yield purse.book
-        yield self.days.setdefault(piece.day, Book())
-        yield self._lane_book(piece.day, purse.lane)
-        yield self.agents.setdefault(piece.agent, Book())
+        yield purse.ledger
+        yield self.days.setdefault(piece.day, Ledger())
+        yield self._lane_ledger(piece.day, purse.lane)
+        yield self.agents.setdefault(piece.agent, Ledger())
         if piece.unit:
-            yield self.units.setdefault(piece.unit, Book())
+            yield self.units.setdefault(piece.unit, Ledger())
 
-    def _of_day(self, lane: str, event: Event) -> tuple[Book, Book, Book]:
+    def _day_ledgers(self, lane: str, event: Event) -> tuple[Ledger, Ledger, Ledger]:
         day = day_of(event.at_ms)
         return (
             self.whole,
-            self.days.setdefault(day, Book()),
-            self._lane_book(day, lane),
+            self.days.setdefault(day, Ledger()),
+            self._lane_ledger(day, lane),
         )
 
-    def _lane_book(self, day: str, lane: str) -> Book:
-        return self.lanes.setdefault(day, {}).setdefault(lane, Book())
+    def _lane_ledger(self, day: str, lane: str) -> Ledger:
+        return self.lanes.setdefault(day, {}).setdefault(lane, Ledger())
 
-    def _tell(self, account: Account, measure: str, **news: float | str) -> None:
+    def _update_history(self, account: Account, measure: str, **news: float | str) -> None:
         known = self.history(account, measure)
-        self.marks[_mark(account, measure)] = Mark(
-            account=account, standing=structs.replace(known, **news)
+        self.marks[_mark_key(account, measure)] = BudgetMark(
+            account=account, history=structs.replace(known, **news)
         )
 
     def _forget_old_days(self) -> None:
@@ -396,5 +405,5 @@ def spent_by(fact: fleet.AgentEnded) -> Spent:
     )
 
 
-def _mark(account: Account, measure: str) -> str:
+def _mark_key(account: Account, measure: str) -> str:
     return f"{account.scope}/{account}/{measure}"

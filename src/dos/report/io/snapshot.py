@@ -10,7 +10,7 @@ from dos.fleet.state.live import Watching
 from dos.journal import fold, streams
 from dos.journal.store import Store
 from dos.limits.quota import AgentCandidate
-from dos.limits.state.quota import Quota
+from dos.limits.state.quota import ProviderLimits
 from dos.machine import process
 from dos.questions.state import Decisions
 from dos.report.snapshot import HeldLease, Snapshot
@@ -31,7 +31,7 @@ class SnapshotReader:
         self._roster = list(roster)
         self._silent_after_ms = silent_after_ms
         self._agents = agents
-        self._watch = fold.Watch(store, Fleet, Watching, Decisions, Quota)
+        self._watch = fold.Watch(store, Fleet, Watching, Decisions, ProviderLimits)
 
     @property
     def pos(self) -> int:
@@ -62,7 +62,7 @@ class SnapshotReader:
             fleet=fleet,
             watching=self._watch.state(Watching),
             decisions=self._watch.state(Decisions),
-            quota=self._watch.state(Quota),
+            quota=self._watch.state(ProviderLimits),
             held=lanes,
             supervisors=[
                 each

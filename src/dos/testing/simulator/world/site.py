@@ -26,7 +26,7 @@ from dos.journal.store import Backend, ReadTransaction, Store
 from dos.landing.queue import LandingQueue
 from dos.lanes import admission
 from dos.lease import Lease, Request
-from dos.limits.state.quota import Quota
+from dos.limits.state.quota import ProviderLimits
 from dos.limits.state.spend import Spend
 from dos.loop.types import LoopState
 from dos.questions.state import Decisions
@@ -125,7 +125,7 @@ class Site:
             self.texts = {host.name: HostTexts(host.name, self.repository) for host in self.hosts}
         # Folded event by event, for everybody who asks.
         self.fleet = Fleet()
-        self.quota = Quota()
+        self.quota = ProviderLimits()
         self.spend = Spend()
         self.attempts = Attempts()
         self.decisions = Decisions()
