@@ -12,11 +12,11 @@ $(READY): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "dos needs Python 3.11 or newer; try: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 2; }
 	@echo "setting up .venv (once) ..."
 	@$(PYTHON) -m venv .venv
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,postgres,receipts]'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,all]'
 	@touch $@
 
 demo: $(READY)
-	@$(BIN)/python -m dos.testing.demo
+	@$(BIN)/dos demo
 
 lint: $(READY)
 	@$(BIN)/ruff check src tests bench tools

@@ -1,32 +1,26 @@
-"""The demonstration: a real fleet on a sample repository; its scripted agents lie, stray and crash.
+"""The fleet of `dos demo`: a sample repository whose scripted agents lie, stray, crash, hang and hit a limit.
 
-Everything is real but the agents' minds: processes, git, worktrees, leases, the journal.
+Everything but the agents' decisions is real: processes, git, worktrees, leases, the journal, receipts.
 """
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from msgspec import json
+from msgspec import Struct, json
 
 LANES = ("api", "guide", "web")
 UNITS = (
     # lane, unit, title, the file that it adds, what the file holds
     ("api", "API1", "say hello", "api/hello.py", "def greet():\n    return 'hello'\n"),
     ("api", "API2", "say goodbye", "api/goodbye.py", "def part():\n    return 'goodbye'\n"),
-    (
-        "api",
-        "API3",
-        "count the guests",
-        "api/guests.py",
-        "def count(guests):\n    return len(guests)\n",
-    ),
+    ("api", "API3", "count the guests", "api/guests.py", "def count(all):\n    return len(all)\n"),
     ("guide", "DOC1", "explain the greeting", "guide/greeting.md", "# Hello\n"),
     ("guide", "DOC2", "explain the goodbye", "guide/goodbye.md", "# Goodbye\n"),
     ("guide", "DOC3", "list the words", "guide/words.md", "hello, goodbye\n"),
@@ -56,30 +50,71 @@ agent = "scripted"
 command = ["{script}"]
 silence_seconds = 4
 """
+FIRST_COMMIT = (
+    ("init", "--quiet", "--initial-branch", "main"),
+    ("config", "user.name", "Demo"),
+    ("config", "user.email", "demo@example.invalid"),
+    ("add", "--all"),
+    ("commit", "--quiet", "-m", "Add a sample project"),
+)
+INTRODUCTION = """A sample repository with three lanes and eight units of work, and three workers for it.
+The agents are scripted. On their first attempt one lies, one leaves its lane, one crashes halfway,
+one hits a provider's limit and one hangs. A worker and the supervisor are killed as well.
+"""
+UP = ("up", "--until-idle", "--plain", "--tick", "0.5")
+FLEET_SECONDS = 120
+KILL_PAUSE_SECONDS = 1.5  # long enough that people see what goes on between two kills
 
-PAUSE: dict[str, object] = {"sleep": 0.7}
-USED: dict[str, object] = {
+Step = dict[str, object]
+PAUSE: Step = {"sleep": 0.7}
+USED: Step = {
     "usage": {"model": "scripted", "input_tokens": 1200, "output_tokens": 300, "cost_usd": 0.02}
 }
-# What goes wrong at the first try; the second one does as it was told.
-FIRST_TRIES: dict[str, list[dict[str, object]]] = {
-    "API1": [PAUSE, {"say": "API1 is done, all tests pass!"}],  # a lie: no commit stands behind it
-    "API2": [
-        {"write": "api/goodbye.py", "text": "def part("},
-        PAUSE,
-        {"crash": True},
-    ],  # half a file, then gone
+# What goes wrong on the first attempt; the second one does the work.
+FIRST_ATTEMPTS: dict[str, list[Step]] = {
+    # A lie: there is no commit behind it.
+    "API1": [PAUSE, {"say": "API1 is done, all tests pass!"}],
+    # Half a file, then a crash.
+    "API2": [{"write": "api/goodbye.py", "text": "def part("}, PAUSE, {"crash": True}],
+    # A commit in a lane of another worker.
     "DOC2": [
         {"write": "api/hello.py", "text": "mine = True\n"},
         {"commit": "Tidy up"},
         {"say": "done"},
-    ],  # not its lane
-    "DOC3": [
-        PAUSE,
-        {"limit": 4},
-    ],  # its provider has no room for four seconds: nobody starts anything
+    ],
+    # The provider has no capacity for four seconds: no agent is started meanwhile.
+    "DOC3": [PAUSE, {"limit": 4}],
     "WEB1": [{"write": "web/index.html", "text": "<h1>"}, {"hang": True}],
 }
+
+
+class Result(Struct, frozen=True, kw_only=True):
+    """What a demonstration came to."""
+
+    landed: int
+    units: int
+    seconds: float
+    report: str  # the page, which stays after the repository is gone
+    exit_code: int  # of the first command that failed; 0: none did
+
+    @property
+    def is_complete(self) -> bool:
+        return self.exit_code == 0 and self.landed == self.units
+
+
+def build(home: Path) -> Path:
+    """Create the sample repository below `home` and return its path."""
+    repository = home / "greeter"
+    for folder in (*LANES, "docs"):
+        (repository / folder).mkdir(parents=True)
+        (repository / folder / ".gitkeep").touch()
+    (repository / "docs" / "greeter-plan.md").write_text(_plan(), encoding="utf-8")
+    script = home / "script.json"
+    script.write_bytes(json.encode(_script()))
+    (repository / "dos.toml").write_text(CONFIG.format(script=script), encoding="utf-8")
+    for words in FIRST_COMMIT:
+        subprocess.run(["git", *words], cwd=repository, check=True)
+    return repository
 
 
 def _plan() -> str:
@@ -93,141 +128,117 @@ def _plan() -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _script() -> dict[str, object]:
-    script: dict[str, object] = {}
+def _script() -> dict[str, list[list[Step]]]:
+    """The attempts of each unit, as the scripted agent plays them."""
+    script = {}
     for _, unit, title, path, text in UNITS:
-        works = [
+        work: list[Step] = [
             PAUSE,
             {"write": path, "text": text},
             {"commit": title.capitalize()},
             USED,
             {"say": "done"},
         ]
-        first = FIRST_TRIES.get(unit)
-        script[f"GREET/{unit}"] = [[*first[:-1], USED, first[-1]], works] if first else [works]
+        attempts = [work]
+        if unit in FIRST_ATTEMPTS:
+            *before, last = FIRST_ATTEMPTS[unit]
+            attempts.insert(0, [*before, USED, last])
+        script[f"GREET/{unit}"] = attempts
     return script
 
 
-def main() -> int:
-    keep = "--keep" in sys.argv
-    home = Path(tempfile.mkdtemp(prefix="dos-demo-"))
-    try:
-        return play(home)
-    finally:
-        if keep:
-            _say(f"\nkept: {home}")
-        else:
-            shutil.rmtree(home, ignore_errors=True)
+class Demonstration:
+    """Runs the fleet in a sample repository and kills two of its processes.
 
+    `tell` gets each line for people. With `is_quiet` the commands print nothing either.
+    """
 
-def play(home: Path) -> int:
-    repository = build(home)
-    _say("a sample repository: three lanes, eight units, scripted agents; three workers wanted")
-    _say(
-        "one agent lies, one strays out of its lane, one crashes halfway, one hits a limit, one hangs\n"
-    )
-    _say("$ dos up --until-idle")
-    began = time.monotonic()
-    fleet = _start(repository)
-    if _kill_a_worker(repository):
-        _say("          *** a worker is killed with SIGKILL, in the middle of its work ***")
-    time.sleep(1.5)
-    os.kill(fleet.pid, signal.SIGKILL)
-    fleet.wait()
-    _say("          *** the supervisor is killed with SIGKILL; the workers go on without it ***")
-    time.sleep(1.5)
-    _say("$ dos up --until-idle")
-    code = _start(repository).wait(timeout=120)
-    _say("\n$ dos verify --all")
-    proven = _dos(repository, "verify", "--all")
-    page = Path(tempfile.gettempdir()) / f"dos-demo-{os.getpid()}.html"
-    _say(f"\n$ dos report --html {page}")
-    _dos(repository, "report", "--html", str(page))
-    shown = _dos(repository, "status", "--json", quiet=True)
-    units = json.decode(shown.stdout)["units"]
-    done = sum(unit["state"] == "landed" for unit in units)
-    _say(f"\n{done} of {len(units)} units landed, in {time.monotonic() - began:.0f} s.")
-    return code or proven.returncode or int(done != len(units))
+    def __init__(self, home: Path, *, tell: Callable[[str], None], is_quiet: bool = False) -> None:
+        self._home = home
+        self._tell = tell
+        self._output = subprocess.DEVNULL if is_quiet else None
+        self._repository = Path()
 
+    def play(self) -> Result:
+        """Run the whole demonstration; on Ctrl-C stop the fleet first."""
+        self._tell(INTRODUCTION)
+        self._repository = build(self._home)
+        try:
+            return self._play()
+        except KeyboardInterrupt:
+            self._dos("down", "--now")
+            raise
 
-def _dos(
-    repository: Path, *words: str, quiet: bool = False
-) -> "subprocess.CompletedProcess[bytes]":
-    return subprocess.run(
-        [sys.executable, "-m", "dos", *words],
-        cwd=repository,
-        env=_environment(repository),
-        stdout=subprocess.PIPE if quiet else None,
-    )
+    def _play(self) -> Result:
+        began = time.monotonic()
+        fleet = self._start_fleet()
+        if self._kill_worker("guide"):
+            self._tell("          *** a worker is killed with SIGKILL while its agent works ***")
+        time.sleep(KILL_PAUSE_SECONDS)
+        os.kill(fleet.pid, signal.SIGKILL)
+        fleet.wait()
+        self._tell("          *** the supervisor is killed with SIGKILL; its workers continue ***")
+        time.sleep(KILL_PAUSE_SECONDS)
+        fleet_code = self._start_fleet().wait(FLEET_SECONDS)
+        self._tell("\n$ dos verify --all")
+        verify_code = self._dos("verify", "--all")
+        report = Path(tempfile.gettempdir()) / f"dos-demo-{os.getpid()}.html"
+        self._tell(f"\n$ dos report --html {report}")
+        self._dos("report", "--html", str(report))
+        units = self._answer("status")["units"]
+        landed = [unit for unit in units if unit["state"] == "landed"]
+        return Result(
+            landed=len(landed),
+            units=len(units),
+            seconds=round(time.monotonic() - began, 1),
+            report=str(report),
+            exit_code=fleet_code or verify_code,
+        )
 
+    def _start_fleet(self) -> "subprocess.Popen[bytes]":
+        self._tell("$ dos up --until-idle")
+        return subprocess.Popen(
+            [sys.executable, "-m", "dos", *UP],
+            cwd=self._repository,
+            env=self._environment(),
+            stdout=self._output,
+        )
 
-def build(home: Path) -> Path:
-    repository = home / "greeter"
-    for folder in (*LANES, "docs"):
-        (repository / folder).mkdir(parents=True)
-        (repository / folder / ".gitkeep").touch()
-    (repository / "docs" / "greeter-plan.md").write_text(_plan(), encoding="utf-8")
-    script = home / "script.json"
-    script.write_bytes(json.encode(_script()))
-    (repository / "dos.toml").write_text(CONFIG.format(script=script), encoding="utf-8")
-    for words in (
-        ["init", "--quiet", "--initial-branch", "main"],
-        ["add", "--all"],
-        [
-            "-c",
-            "user.name=Demo",
-            "-c",
-            "user.email=demo@example.invalid",
-            "commit",
-            "--quiet",
-            "-m",
-            "A sample",
-        ],
-    ):
-        subprocess.run(["git", *words], cwd=repository, check=True)
-    return repository
+    def _kill_worker(self, lane: str) -> bool:
+        """Kill the lane's worker while it is at a unit, as the system does when memory runs out."""
+        for _ in range(100):
+            workers = self._answer("status")["workers"]
+            is_at_work = any(worker["lane"] == lane and worker["unit"] for worker in workers)
+            for lease in self._answer("lease-lane", "live"):
+                if lease["lane"] == lane and is_at_work:
+                    os.kill(lease["pid"], signal.SIGKILL)
+                    return True
+            time.sleep(0.1)
+        return False
 
+    def _dos(self, *words: str) -> int:
+        return subprocess.run(
+            [sys.executable, "-m", "dos", *words],
+            cwd=self._repository,
+            env=self._environment(),
+            stdout=self._output,
+        ).returncode
 
-def _start(repository: Path) -> "subprocess.Popen[bytes]":
-    words = [sys.executable, "-m", "dos", "up", "--until-idle", "--plain", "--tick", "0.5"]
-    return subprocess.Popen(words, cwd=repository, env=_environment(repository))
+    def _answer(self, *words: str) -> Any:
+        command = [sys.executable, "-m", "dos", *words, "--json"]
+        answer = subprocess.run(
+            command,
+            cwd=self._repository,
+            env=self._environment(),
+            stdout=subprocess.PIPE,
+            check=True,
+        )
+        return json.decode(answer.stdout)
 
-
-def _environment(repository: Path) -> dict[str, str]:
-    """The key that signs receipts, and the lanes' worktrees, are gone with the rest of it."""
-    home = repository.parent
-    return {
-        **os.environ,
-        "DOS_RECEIPT_KEY": str(home / "receipt-key"),
-        "XDG_STATE_HOME": str(home / "state"),
-    }
-
-
-def _shown(repository: Path, *verb: str) -> Any:
-    command = [sys.executable, "-m", "dos", *verb, "--json"]
-    return json.decode(
-        subprocess.run(command, cwd=repository, capture_output=True, check=True).stdout
-    )
-
-
-def _kill_a_worker(repository: Path) -> bool:
-    """Once the guide lane's worker is at its unit, take it away as the system would when memory runs out."""
-    for _ in range(100):
-        at_work = {
-            worker["lane"] for worker in _shown(repository, "status")["workers"] if worker["unit"]
+    def _environment(self) -> dict[str, str]:
+        """Keep the receipt key and the worktrees beside the repository, so that they go with it."""
+        return {
+            **os.environ,
+            "DOS_RECEIPT_KEY": str(self._home / "receipt-key"),
+            "XDG_STATE_HOME": str(self._home / "state"),
         }
-        for lease in _shown(repository, "lease-lane", "live"):
-            if lease["lane"] == "guide" and "guide" in at_work:
-                os.kill(lease["pid"], signal.SIGKILL)
-                return True
-        time.sleep(0.1)
-    return False
-
-
-def _say(line: str) -> None:
-    sys.stdout.write(line + "\n")
-    sys.stdout.flush()
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,0 +1,40 @@
+"""`dos demo`: what a person sees first, after a plain installation."""
+
+import os
+from pathlib import Path
+
+import pytest
+from commanding import git, in_its_own_process, in_process
+
+
+def test_a_folder_that_holds_something_is_refused_and_left_as_it_is(tmp_path):
+    (tmp_path / "mine.txt").write_text("mine\n")
+    answer = in_process("demo", "--keep", str(tmp_path))
+    assert answer.code == 2
+    assert "is not an empty folder" in answer.err
+    assert os.listdir(tmp_path) == ["mine.txt"]
+
+
+def test_without_git_it_says_what_is_missing(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    answer = in_process("demo", "--keep", str(tmp_path / "demo"))
+    assert answer.code == 2
+    assert "git is not installed" in answer.err
+    assert not (tmp_path / "demo").exists()
+
+
+@pytest.mark.soak
+def test_every_unit_lands_although_agents_lie_and_processes_are_killed(tmp_path):
+    kept = tmp_path / "demo"
+    answer = in_its_own_process("demo", "--json", "--keep", str(kept), cwd=tmp_path)
+    assert answer.code == 0, answer.err
+    result = answer.json
+    assert (result["landed"], result["units"]) == (8, 8)
+    assert result["kept"] == str(kept)
+    subjects = git("log", "--format=%s", "main", cwd=kept / "greeter").splitlines()
+    assert len(subjects) == 9, "each unit landed once, on top of the first commit"
+    report = Path(result["report"])
+    page = report.read_text()
+    report.unlink()
+    for unit in ("API1", "API2", "API3", "DOC1", "DOC2", "DOC3", "WEB1", "WEB2"):
+        assert f"GREET/{unit}" in page
