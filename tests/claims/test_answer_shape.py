@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dos.claims.answer_shape import Answer, Policy, judge, unusable
+from dos.claims.answer_shape import Answer, Policy, invalid_patterns, judge
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_without_a_policy_nothing_is_known():
 
 def test_a_pattern_that_is_none_is_passed_over_and_named():
     assert judge("abc", Policy(non_answers=("[", "b"))).answer is Answer.NON_ANSWER
-    assert unusable(("[", "b", "(?P<")) == ["[", "(?P<"]
+    assert invalid_patterns(("[", "b", "(?P<")) == ["[", "(?P<"]
 
 
 @given(text=st.text())

@@ -5,14 +5,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dos.claims import result
-from dos.claims.coverage import EXIT_CODES, Answer, Evidence, Returned, judge
-from dos.claims.result import Class
+from dos.claims.coverage import EXIT_CODES, Answer, Evidence, WorkerResult, judge
+from dos.claims.result import FailureClass
 
 OK, DEAD, EMPTY, UNREAD = (
-    Returned(state=result.Answer.HEALTHY),
-    Returned(state=result.Answer.SYNTHETIC, cause=Class.RATE_LIMIT),
-    Returned(state=result.Answer.EMPTY),
-    Returned(state=result.Answer.UNREADABLE),
+    WorkerResult(state=result.Answer.HEALTHY),
+    WorkerResult(state=result.Answer.SYNTHETIC, cause=FailureClass.RATE_LIMIT),
+    WorkerResult(state=result.Answer.EMPTY),
+    WorkerResult(state=result.Answer.UNREADABLE),
 )
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dos.claims.result import Answer, Class, Evidence, judge
+from dos.claims.result import Answer, Evidence, FailureClass, judge
 
 SPOKE = {"found": True, "model": "m", "has_content": True, "text": "done"}
 
@@ -32,22 +32,22 @@ def test_answer(seen, answer, dead):
 @pytest.mark.parametrize(
     ("status", "text", "cause"),
     [
-        (429, "", Class.RATE_LIMIT),
-        (None, "You are being Rate Limited", Class.RATE_LIMIT),
-        (401, "", Class.AUTH),
-        (None, "authentication failed", Class.AUTH),
-        (500, "", Class.SERVER),
-        (None, "Internal Server Error", Class.SERVER),
-        (None, "a server-side problem", Class.SERVER),
-        (403, "", Class.USAGE_LIMIT),
-        (None, "you are out of extra usage", Class.USAGE_LIMIT),
-        (None, "weekly limit reached", Class.USAGE_LIMIT),
-        (None, "session limit reached", Class.USAGE_LIMIT),
-        (None, "your organization has disabled Claude", Class.USAGE_LIMIT),
-        (None, "usage limit", Class.USAGE_LIMIT),
-        (418, "teapot", Class.OTHER),
-        (None, "", Class.OTHER),
-        (429, "authentication", Class.RATE_LIMIT),
+        (429, "", FailureClass.RATE_LIMIT),
+        (None, "You are being Rate Limited", FailureClass.RATE_LIMIT),
+        (401, "", FailureClass.AUTH),
+        (None, "authentication failed", FailureClass.AUTH),
+        (500, "", FailureClass.SERVER),
+        (None, "Internal Server Error", FailureClass.SERVER),
+        (None, "a server-side problem", FailureClass.SERVER),
+        (403, "", FailureClass.USAGE_LIMIT),
+        (None, "you are out of extra usage", FailureClass.USAGE_LIMIT),
+        (None, "weekly limit reached", FailureClass.USAGE_LIMIT),
+        (None, "session limit reached", FailureClass.USAGE_LIMIT),
+        (None, "your organization has disabled Claude", FailureClass.USAGE_LIMIT),
+        (None, "usage limit", FailureClass.USAGE_LIMIT),
+        (418, "teapot", FailureClass.OTHER),
+        (None, "", FailureClass.OTHER),
+        (429, "authentication", FailureClass.RATE_LIMIT),
     ],
 )
 def test_a_notice_has_a_class(status, text, cause):

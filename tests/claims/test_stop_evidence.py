@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import json
 
-from dos.claims.hook_dialects import REFUSALS, Event, parse
-from dos.claims.io.stop import MOST_VERIFIED, Ask, gather, said
+from dos.claims.hook_dialects import REFUSALS, StopEvent, parse
+from dos.claims.io.stop import MOST_VERIFIED, StopRequest, gather, read_last_turns
 from dos.unknown import Unknown
 from dos.verify import shipped
 from dos.verify.shipped import Answer, Tier
@@ -87,7 +87,7 @@ def test_the_captured_events_of_claude_code():
     st.none() | st.booleans() | st.integers() | st.text() | st.lists(st.integers() | st.text()) | st.just({}),
 ))  # fmt: skip
 def test_any_event_is_parsed(event):
-    assert isinstance(parse(event), Event)
+    assert isinstance(parse(event), StopEvent)
 
 
 @pytest.mark.parametrize(
@@ -150,34 +150,34 @@ def transcript(tmp_path):
     ],
 )
 def test_what_the_event_carries_is_preferred_to_the_transcript(transcript, event, more, phases):
-    ask = Ask(event=parse({"transcript_path": transcript, **event}), **more)
+    ask = StopRequest(event=parse({"transcript_path": transcript, **event}), **more)
     oracle = Oracle()
     assert [row.claim.phase for row in gather(ask, oracle).results] == phases
     assert len(oracle.asked) == bool(phases), "all claims are asked about at once"
 
 
 def test_a_transcript_that_is_named_is_read_whatever_the_event_says(transcript):
-    ask = Ask(event=parse({"last_assistant_message": CLAIM}), transcript=transcript)
+    ask = StopRequest(event=parse({"last_assistant_message": CLAIM}), transcript=transcript)
     assert [row.claim.phase for row in gather(ask, Oracle()).results] == ["D"]
 
 
 @pytest.mark.parametrize("event", [{}, {"transcript_path": "/nowhere/t.jsonl"}])
 def test_what_cannot_be_read_is_unknown(event):
     oracle = Oracle()
-    assert isinstance(said(Ask(event=parse(event))), Unknown)
-    assert gather(Ask(event=parse(event)), oracle).unread and not oracle.asked
+    assert isinstance(read_last_turns(StopRequest(event=parse(event))), Unknown)
+    assert gather(StopRequest(event=parse(event)), oracle).unread and not oracle.asked
 
 
 def test_a_lost_transcript_does_not_hide_what_the_event_carries():
     event = parse({"last_assistant_message": CLAIM, "transcript_path": "/nowhere"})
-    assert said(Ask(event=event, last_turns=3)) == CLAIM
+    assert read_last_turns(StopRequest(event=event, last_turns=3)) == CLAIM
 
 
 def test_names_that_no_unit_has_and_claims_beyond_the_bound_are_not_called_true():
     many = "\n".join(f"DOS-CLAIM: A B{number}" for number in range(MOST_VERIFIED + 5))
     text = f"DOS-CLAIM: A {'x' * 5000}\n{many}"
     oracle = Oracle(Answer.SHIPPED)
-    rows = gather(Ask(event=Event(last_message=text)), oracle).results
+    rows = gather(StopRequest(event=StopEvent(last_message=text)), oracle).results
     assert len(oracle.asked[0]) == MOST_VERIFIED
     assert [row.claim.phase for row in rows if row.shipped is None] == [
         "x" * 5000,

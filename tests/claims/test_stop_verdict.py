@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dos.claims.declared import Claim, Rung
-from dos.claims.stop import Checked, Evidence, checked, judge
+from dos.claims.stop import CheckedClaim, Evidence, check_claim, judge
 from dos.verify import shipped
 from dos.verify.shipped import Answer, Contradiction, Tier
 
@@ -33,11 +33,11 @@ def truth(answer=Answer.NOT_SHIPPED, tier=Tier.ABSENT, **more):
     )
 
 
-LIE = checked(claim(), truth())
-HINT = checked(claim(Rung.HEURISTIC), truth())
-TRUE = checked(claim(), truth(Answer.SHIPPED, Tier.LIVE, source="grep-subject"))
-UNTOLD = checked(claim(), truth(Answer.CANNOT_TELL))
-UNTOLD_HINT = checked(claim(Rung.HEURISTIC), truth(Answer.CANNOT_TELL))
+LIE = check_claim(claim(), truth())
+HINT = check_claim(claim(Rung.HEURISTIC), truth())
+TRUE = check_claim(claim(), truth(Answer.SHIPPED, Tier.LIVE, source="grep-subject"))
+UNTOLD = check_claim(claim(), truth(Answer.CANNOT_TELL))
+UNTOLD_HINT = check_claim(claim(Rung.HEURISTIC), truth(Answer.CANNOT_TELL))
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_what_could_not_be_read_is_not_fine_and_refuses_nothing():
 @pytest.mark.parametrize("answer", list(Answer))
 @pytest.mark.parametrize("tier", list(Tier))
 def test_a_name_alone_is_not_done_whatever_is_taken_for_shipped_elsewhere(answer, tier):
-    found = checked(claim(), truth(answer, tier))
+    found = check_claim(claim(), truth(answer, tier))
     if answer is Answer.CANNOT_TELL:
         assert found.shipped is None and found.why == "why"
     else:
@@ -80,7 +80,7 @@ def test_a_name_alone_is_not_done_whatever_is_taken_for_shipped_elsewhere(answer
 
 
 def test_a_refusal_names_what_is_missing_and_where_it_was_expected():
-    row = checked(
+    row = check_claim(
         claim(),
         truth(
             Answer.UNPROVEN,
@@ -95,7 +95,7 @@ def test_a_refusal_names_what_is_missing_and_where_it_was_expected():
 
 
 def test_many_lies_are_told_in_a_few_lines():
-    rows = tuple(checked(claim(phase=f"AUTH{number}"), truth()) for number in range(9))
+    rows = tuple(check_claim(claim(phase=f"AUTH{number}"), truth()) for number in range(9))
     assert "And 4 more." in judge(Evidence(results=rows)).reason
 
 
@@ -127,7 +127,7 @@ truths = st.builds(
 
 @given(rows=st.lists(st.tuples(st.sampled_from(Rung), truths), max_size=12), strict=st.booleans())
 def test_nothing_said_to_an_agent_is_a_recipe_for_being_believed(rows, strict):
-    results = tuple(checked(claim(rung), found) for rung, found in rows)
+    results = tuple(check_claim(claim(rung), found) for rung, found in rows)
     verdict = judge(Evidence(results=results), strict=strict)
     told = "\n".join([verdict.reason, *verdict.warnings])
     assert not [recipe for recipe in RECIPES if recipe.lower() in told.lower()]
@@ -135,13 +135,13 @@ def test_nothing_said_to_an_agent_is_a_recipe_for_being_believed(rows, strict):
 
 @given(rows=st.lists(st.tuples(st.sampled_from(Rung), truths), max_size=8), strict=st.booleans())
 def test_it_is_refused_exactly_for_a_binding_claim_that_is_not_done(rows, strict):
-    results = tuple(checked(claim(rung), found) for rung, found in rows)
+    results = tuple(check_claim(claim(rung), found) for rung, found in rows)
     lies = [row for row in results if row.shipped is False and (strict or row.claim.confident)]
     assert judge(Evidence(results=results), strict=strict).refused == bool(lies)
 
 
 def test_hostile_names_are_shown_harmlessly():
-    row = Checked(
+    row = CheckedClaim(
         claim=Claim(plan="A\x1b[31m", phase="B" * 500, rung=Rung.MARKER, raw=""), shipped=False
     )
     assert row.name.isprintable() and len(row.name) < 120

@@ -117,7 +117,7 @@ def test_the_last_word_of_each_captured_conversation(path):
 )
 def test_messages_are_put_together_and_the_last_ones_are_kept(written, records, turns, texts):
     found = read(written(*records), last_turns=turns)
-    assert [message.text for message in found.said] == texts
+    assert [message.text for message in found.messages] == texts
 
 
 def test_results_after_the_last_word_are_counted(written):

@@ -10,7 +10,7 @@ from dos.receipts import receipt
 
 
 def test_only_a_receipt_is_written_over(tmp_path):
-    made = receipt.blank(schema=receipt.SCHEMA)
+    made = receipt.unsigned_receipt(schema=receipt.SCHEMA)
     out = tmp_path / "receipt.json"
     files.write_receipt(str(out), made)
     files.write_receipt(str(out), made)
@@ -26,5 +26,5 @@ def test_what_is_no_file_is_not_replaced(tmp_path, make):
     make(tmp_path / "out")
     before = os.lstat(tmp_path / "out")
     with pytest.raises(BadInput):
-        files.write_receipt(str(tmp_path / "out"), receipt.blank())
+        files.write_receipt(str(tmp_path / "out"), receipt.unsigned_receipt())
     assert os.lstat(tmp_path / "out").st_mode == before.st_mode

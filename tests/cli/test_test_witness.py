@@ -125,8 +125,8 @@ def test_a_measured_witness_is_found_by_its_commit_newest_first(dos, workspace, 
     second = dos(*words, "--unit", "AUTH/AUTH1", "--cmd", "false")
     assert first.json["recorded"] < second.json["recorded"]
     with World(workspace) as world:
-        newest, oldest = recorded.of_commit(world, changed)
-        assert recorded.of_commit(world, "0" * 40) == []
+        newest, oldest = recorded.records_for_commit(world, changed)
+        assert recorded.records_for_commit(world, "0" * 40) == []
     assert (oldest.verdict, oldest.witnesses, oldest.is_bound, oldest.unit) == (
         "DISCRIMINATES",
         True,
@@ -145,7 +145,7 @@ def test_a_measured_witness_is_found_by_its_commit_newest_first(dos, workspace, 
 
 
 def seen(verdict, *, bound=True, unit="", command="make test"):
-    return recorded.Witness(
+    return recorded.RecordedWitness(
         commit="c", tree="t", unit=unit, verdict=verdict, witnesses=verdict == "DISCRIMINATES", assert_level=True,
         command=command, command_from="dos.toml" if bound else "--cmd", network="off", reason="",
     )  # fmt: skip
@@ -170,7 +170,7 @@ GOOD = seen("DISCRIMINATES")
     ],
 )
 def test_a_witness_stands_while_no_other_run_of_its_kind_speaks_against_it(found, stands):
-    assert (recorded.undisputed(found, "A/1") is not None) is stands
+    assert (recorded.newest_undisputed(found, "A/1") is not None) is stands
 
 
 @pytest.mark.parametrize(

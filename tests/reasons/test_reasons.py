@@ -25,7 +25,11 @@ OF_LANES = [
 SIDECARS = [code for code in ReasonCode if code is not ReasonCode.OK]
 RESULTS = [
     "RESULT_EMPTY",
-    *(f"RESULT_DEAD_{each}" for each in result.Class if each is not result.Class.NONE),
+    *(
+        f"RESULT_DEAD_{each}"
+        for each in result.FailureClass
+        if each is not result.FailureClass.NONE
+    ),
 ]
 STOPS = [*StopReason, *WorkerStop]
 

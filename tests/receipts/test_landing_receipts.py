@@ -15,7 +15,7 @@ from dos.journal.events.proofs import ReceiptIssued
 from dos.receipts import receipt as receipts
 from dos.receipts.io import draft, notes
 from dos.receipts.io import find as evidence
-from dos.receipts.io.find import issued
+from dos.receipts.io.find import issued_in_journal
 from dos.units.unit import Landing
 from dos.world import World
 
@@ -23,7 +23,7 @@ pytest.importorskip("cryptography")
 
 
 def receipt_of(repository: Repository, unit: str) -> dict[str, object]:
-    found = issued(World(repository.root).journal, unit)
+    found = issued_in_journal(World(repository.root).journal, unit)
     assert len(found) == 1
     return json.loads(found[0])
 
@@ -36,9 +36,11 @@ def said(repository: Repository) -> list[str]:
     ]
 
 
-def checked(repository: Repository, unit: str) -> evidence.Checked:
+def checked(repository: Repository, unit: str) -> evidence.CheckedReceipt:
     with World(repository.root) as world:
-        found = evidence.for_commit(world, str(receipt_of(repository, unit)["commit"]), unit)
+        found = evidence.receipts_for_commit(
+            world, str(receipt_of(repository, unit)["commit"]), unit
+        )
     assert len(found) == 1, "the note and the journal hold the same one"
     return found[0]
 
@@ -222,10 +224,10 @@ def test_it_is_of_no_other_unit_and_of_no_branch_that_lost_it(repository):
     work(repository)
     commit = str(receipt_of(repository, "DEMO/A1")["commit"])
     with World(repository.root) as world:
-        other = evidence.for_commit(world, commit, "DEMO/A2")
+        other = evidence.receipts_for_commit(world, commit, "DEMO/A2")
         assert [each.valid for each in other] == [False]
         assert (
-            evidence.for_commit(
+            evidence.receipts_for_commit(
                 world, repository.git("rev-list", "--max-parents=0", "HEAD"), "DEMO/A1"
             )
             == []
@@ -237,8 +239,8 @@ def test_it_is_of_no_other_unit_and_of_no_branch_that_lost_it(repository):
 def test_asking_where_there_is_none_loads_nothing_of_what_checks_signatures(repository):
     code = (
         "import sys; from pathlib import Path; from dos.world import World;"
-        "from dos.receipts.io import find as receipts;"
-        "world = World(Path('.')); assert receipts.for_commit(world, world.git.commit_of('HEAD'), 'DEMO/A1') == [];"
+        "from dos.receipts.io import find;"
+        "world = World(Path('.')); assert find.receipts_for_commit(world, world.git.commit_of('HEAD'), 'DEMO/A1') == [];"
         "assert 'cryptography' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], cwd=repository.root, check=True, timeout=PATIENCE)
@@ -287,12 +289,12 @@ def test_a_third_party_checks_it_with_a_clone_and_the_public_key(repository, tmp
 NOTER = """
 import sys
 from pathlib import Path
-from dos.receipts import receipt as receipts
+from dos.receipts.receipt import unsigned_receipt
 from dos.receipts.io import notes
 from dos.git.repository import Writer
 git = Writer(Path(sys.argv[1]))
 for commit in sys.argv[3:]:
-    notes.add(git, receipts.blank(commit=commit, tree="b" * 40, nonce=f"{sys.argv[2]}-{commit}", runner=sys.argv[2]))
+    notes.add_note(git, unsigned_receipt(commit=commit, tree="b" * 40, nonce=f"{sys.argv[2]}-{commit}", runner=sys.argv[2]))
 """
 
 
@@ -308,7 +310,7 @@ def test_several_who_note_at_once_lose_nothing(repository):
     assert [writer.wait(timeout=PATIENCE) for writer in writers] == [0, 0, 0, 0]
     git = Writer(repository.root)
     for commit in commits:
-        found = [json.loads(line)["runner"] for line in notes.of_commit(git, commit)]
+        found = [json.loads(line)["runner"] for line in notes.notes_on_commit(git, commit)]
         assert sorted(found) == ["0", "1", "2", "3"]
         assert repository.git("notes", "--ref=dos-receipts", "show", commit).count('"nonce"') == 4
     assert repository.git("fsck", "--strict", "--no-dangling") == ""
@@ -317,18 +319,21 @@ def test_several_who_note_at_once_lose_nothing(repository):
 def test_one_that_is_noted_twice_is_there_once_and_notes_of_others_stay(repository):
     git, commit = Writer(repository.root), repository.git("rev-parse", "HEAD")
     repository.git("notes", "--ref=dos-receipts", "add", "-m", "somebody's words", commit)
-    one = receipts.blank(commit=commit, tree="b" * 40, nonce="n1")
+    one = receipts.unsigned_receipt(commit=commit, tree="b" * 40, nonce="n1")
     for receipt in (
         one,
         one,
-        receipts.blank(commit=commit, tree="b" * 40, nonce="n1", ancestor=True),
+        receipts.unsigned_receipt(commit=commit, tree="b" * 40, nonce="n1", ancestor=True),
     ):
-        notes.add(git, receipt)
-    found = notes.of_commit(git, commit)
+        notes.add_note(git, receipt)
+    found = notes.notes_on_commit(git, commit)
     assert found[0] == b"somebody's words"
     assert [json.loads(line)["ancestor"] for line in found[1:]] == [True]
     with World(repository.root) as world:
-        assert [each.valid for each in evidence.for_commit(world, commit)] == [False, False]
+        assert [each.valid for each in evidence.receipts_for_commit(world, commit)] == [
+            False,
+            False,
+        ]
 
 
 @pytest.mark.soak
@@ -349,11 +354,11 @@ MAKER = """
 import sys
 from pathlib import Path
 from dos.receipts.io import keys
-from dos.receipts.io.signatures import signer
+from dos.receipts.io.signatures import load_signer
 from dos import workspace
 path = Path(sys.argv[1])
-made = keys.ensure(path)
-print(made, signer(path, workspace.find(Path(sys.argv[2]))).key.key_id)
+made = keys.ensure_key(path)
+print(made, load_signer(path, workspace.find(Path(sys.argv[2]))).key.key_id)
 """
 
 

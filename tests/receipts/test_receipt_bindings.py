@@ -42,10 +42,10 @@ def test_a_repository_is_known_by_all_its_first_commits_whatever_was_asked_befor
     roots[later] = roots[both]
     for before in roots:
         for commit in roots:
-            assert repository.repository(Reader(tmp_path), before) == repository_digest(
+            assert repository.repository_id(Reader(tmp_path), before) == repository_digest(
                 roots[before]
             )
-            assert repository.repository(Reader(tmp_path), commit) == repository_digest(
+            assert repository.repository_id(Reader(tmp_path), commit) == repository_digest(
                 roots[commit]
             )
 
@@ -59,8 +59,8 @@ def test_a_history_is_walked_once_for_all_that_lands_on_it(git, tmp_path, monkey
         "run",
         lambda self, *words, **more: (asked.append(words), run(self, *words, **more))[1],
     )
-    repository.repository(Reader(tmp_path), first)
-    repository.repository(Reader(tmp_path), second)
+    repository.repository_id(Reader(tmp_path), first)
+    repository.repository_id(Reader(tmp_path), second)
     assert ("rev-list", "--max-parents=0", second, f"^{first}") in asked
 
 
@@ -70,9 +70,9 @@ def test_a_remote_branch_of_a_longer_name_is_not_the_target(git, tmp_path):
     git("checkout", "--quiet", "--detach")
     git("update-ref", "refs/heads/main", first)
     git("update-ref", "refs/remotes/origin/feature/main", second)
-    receipt = receipts.blank(
+    receipt = receipts.unsigned_receipt(
         commit=second, tree=git("rev-parse", f"{second}^{{tree}}"), target="refs/heads/main"
     )
-    assert repository.read(Reader(tmp_path), receipt).on_target is False
+    assert repository.read_repository_state(Reader(tmp_path), receipt).on_target is False
     git("update-ref", "refs/remotes/origin/main", second)
-    assert repository.read(Reader(tmp_path), receipt).on_target is True
+    assert repository.read_repository_state(Reader(tmp_path), receipt).on_target is True

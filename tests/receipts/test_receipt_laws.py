@@ -12,11 +12,11 @@ pytest.importorskip("cryptography")
 from dos import workspace
 from dos.receipts import check as verdict
 from dos.receipts import receipt as receipts
-from dos.receipts.check import Evidence, Here
+from dos.receipts.check import Evidence, RepositoryState
 from dos.receipts.io import find as evidence
 from dos.receipts.io import keys
-from dos.receipts.io.signatures import Signer, signer
-from dos.receipts.receipt import Receipt, Rejected
+from dos.receipts.io.signatures import Signer, load_signer
+from dos.receipts.receipt import NotAReceipt, Receipt
 from dos.unknown import Unknown
 
 TEXT = st.text(st.characters(exclude_categories=["Cc", "Cs", "Zl", "Zp"]), max_size=12)
@@ -32,7 +32,7 @@ OTHER = st.one_of(
 def runner(tmp_path_factory) -> Signer:
     path = tmp_path_factory.mktemp("keys") / "key"
     keys.make_key(path)
-    return signer(path, workspace.find(tmp_path_factory.mktemp("elsewhere")))
+    return load_signer(path, workspace.find(tmp_path_factory.mktemp("elsewhere")))
 
 
 def signed(runner: Signer, **known) -> dict[str, object]:
@@ -43,16 +43,18 @@ def signed(runner: Signer, **known) -> dict[str, object]:
         "timestamp": "2031-01-31T09:30:00Z",
     }
     receipt = runner.sign(
-        receipts.blank(**(fixed | {"verdict": "REFUTED", "exit_code": 1, "refuted": True} | known))
+        receipts.unsigned_receipt(
+            **(fixed | {"verdict": "REFUTED", "exit_code": 1, "refuted": True} | known)
+        )
     )
-    return json.loads(receipts.canonical(receipt))
+    return json.loads(receipts.canonical_bytes(receipt))
 
 
 def holds(found: dict[str, object], runner: Signer) -> bool:
-    receipt = receipts.parse(json.dumps(found).encode())
-    if isinstance(receipt, Rejected):
+    receipt = receipts.parse_receipt(json.dumps(found).encode())
+    if isinstance(receipt, NotAReceipt):
         return False
-    return verdict.judge(evidence.gather(receipt, [runner.key], None)).valid
+    return verdict.judge(evidence.gather_evidence(receipt, [runner.key], None)).valid
 
 
 @given(claim=TEXT, narrated=TEXT, unit=TEXT, bound=st.booleans())
@@ -115,7 +117,7 @@ def test_any_other_signature_breaks_it(runner, at, digit):
     assert not holds(whole | {"signature": signature.upper()}, runner)
 
 
-HERE = Here(repo="r", tree="b" * 40, on_target=True, base_holds=True)
+HERE = RepositoryState(repo="r", tree="b" * 40, on_target=True, base_holds=True)
 NOW = datetime(2031, 2, 1, tzinfo=UTC)
 
 
@@ -135,47 +137,89 @@ NOW = datetime(2031, 2, 1, tzinfo=UTC)
         ({}, {"wanted_unit": "A/B"}, "unit"),
         (
             {},
-            {"here": Here(repo="", tree=None, on_target=False, base_holds=False)},
+            {"repository": RepositoryState(repo="", tree=None, on_target=False, base_holds=False)},
             "not in this repository",
         ),
         (
             {},
-            {"here": Here(repo="other", tree="b" * 40, on_target=True, base_holds=True)},
+            {
+                "repository": RepositoryState(
+                    repo="other", tree="b" * 40, on_target=True, base_holds=True
+                )
+            },
             "another repository",
         ),
         (
             {},
-            {"here": Here(repo=Unknown("shallow"), tree="b" * 40, on_target=True, base_holds=True)},
+            {
+                "repository": RepositoryState(
+                    repo=Unknown("shallow"), tree="b" * 40, on_target=True, base_holds=True
+                )
+            },
             "not known",
         ),
-        ({}, {"here": Here(repo="r", tree="e" * 40, on_target=True, base_holds=True)}, "tree"),
-        ({}, {"here": Here(repo="r", tree="b" * 40, on_target=True, base_holds=False)}, "base"),
         (
             {},
-            {"here": Here(repo="r", tree="b" * 40, on_target=False, base_holds=True)},
+            {
+                "repository": RepositoryState(
+                    repo="r", tree="e" * 40, on_target=True, base_holds=True
+                )
+            },
+            "tree",
+        ),
+        (
+            {},
+            {
+                "repository": RepositoryState(
+                    repo="r", tree="b" * 40, on_target=True, base_holds=False
+                )
+            },
+            "base",
+        ),
+        (
+            {},
+            {
+                "repository": RepositoryState(
+                    repo="r", tree="b" * 40, on_target=False, base_holds=True
+                )
+            },
             "does not hold",
         ),
         (
             {},
-            {"here": Here(repo="r", tree="b" * 40, on_target=Unknown("gone"), base_holds=True)},
+            {
+                "repository": RepositoryState(
+                    repo="r", tree="b" * 40, on_target=Unknown("gone"), base_holds=True
+                )
+            },
             "not known",
         ),
         (
             {"paths_in_region": True},
-            {"here": Here(repo="r", tree="b" * 40, on_target=True, base_holds=True, strays=("x",))},
+            {
+                "repository": RepositoryState(
+                    repo="r", tree="b" * 40, on_target=True, base_holds=True, strays=("x",)
+                )
+            },
             "outside",
         ),
     ],
 )
 def test_where_it_is_believed(known, seen, why):
-    receipt = receipts.blank(
+    receipt = receipts.unsigned_receipt(
         **({"commit": "a" * 40, "tree": "b" * 40, "base": "c" * 40, "repo": "r", "target": "refs/heads/main",
             "algorithm": "ED25519", "signature": "s", "verdict": "CONFIRMED", "bound": True} | known)
     )  # fmt: skip
     answer = verdict.judge(
         Evidence(
             **(
-                {"receipt": receipt, "now": NOW, "key_trusted": True, "signed": True, "here": HERE}
+                {
+                    "receipt": receipt,
+                    "now": NOW,
+                    "key_trusted": True,
+                    "signed": True,
+                    "repository": HERE,
+                }
                 | seen
             )
         )
@@ -186,7 +230,7 @@ def test_where_it_is_believed(known, seen, why):
 
 
 def test_without_a_repository_it_says_that_only_the_signature_was_checked():
-    receipt = receipts.blank(algorithm="ED25519", signature="s", verdict="REFUTED")
+    receipt = receipts.unsigned_receipt(algorithm="ED25519", signature="s", verdict="REFUTED")
     answer = verdict.judge(Evidence(receipt=receipt, now=NOW, key_trusted=True, signed=True))
     assert (answer.valid, answer.adverse, answer.checked) == (True, True, ("signature",))
     assert "only the signature" in answer.reason

@@ -8,20 +8,20 @@ from hypothesis import strategies as st
 
 from dos.errors import BadInput
 from dos.receipts import receipt as receipts
-from dos.receipts.receipt import Receipt, Rejected
+from dos.receipts.receipt import NotAReceipt, Receipt
 
 COMMIT, TREE = "a" * 40, "b" * 40
 TEXT = st.text(st.characters(exclude_categories=["Cc", "Cs", "Zl", "Zp"]), max_size=20)
 
 
 def made(**known) -> Receipt:
-    return receipts.blank(
+    return receipts.unsigned_receipt(
         **({"commit": COMMIT, "tree": TREE, "timestamp": "2031-01-31T09:30:00Z"} | known)
     )
 
 
 def written(**changed) -> bytes:
-    return json.dumps(json.loads(receipts.canonical(made(exit_code=1))) | changed).encode()
+    return json.dumps(json.loads(receipts.canonical_bytes(made(exit_code=1))) | changed).encode()
 
 
 @given(
@@ -32,19 +32,19 @@ def written(**changed) -> bytes:
 )
 def test_what_is_written_is_read_back_and_written_the_same_way(claim, narrated, command, code):
     receipt = made(claim=claim, narrated=narrated, command=tuple(command), exit_code=code)
-    data = receipts.canonical(receipts.checked(receipt))
-    assert receipts.parse(data) == receipt
-    assert receipts.parse(json.dumps(json.loads(data), indent=4).encode()) == receipt, (
+    data = receipts.canonical_bytes(receipts.validated(receipt))
+    assert receipts.parse_receipt(data) == receipt
+    assert receipts.parse_receipt(json.dumps(json.loads(data), indent=4).encode()) == receipt, (
         "however it is laid out"
     )
-    assert receipts.canonical(receipts.parse(data)) == data
+    assert receipts.canonical_bytes(receipts.parse_receipt(data)) == data
 
 
 @given(one=TEXT, other=TEXT, cut=st.integers(0, 20))
 def test_what_is_signed_tells_where_a_field_ends(one, other, cut):
     whole = one + other
     before, after = made(claim=one, narrated=other), made(claim=whole[:cut], narrated=whole[cut:])
-    assert (before == after) == (receipts.payload(before) == receipts.payload(after))
+    assert (before == after) == (receipts.signed_payload(before) == receipts.signed_payload(after))
 
 
 def test_the_signature_is_the_only_field_that_is_not_signed():
@@ -60,7 +60,9 @@ def test_the_signature_is_the_only_field_that_is_not_signed():
                 else "x"
             }
         )
-        assert (receipts.payload(other) == receipts.payload(receipt)) == (name == "signature"), name
+        assert (receipts.signed_payload(other) == receipts.signed_payload(receipt)) == (
+            name == "signature"
+        ), name
 
 
 @pytest.mark.parametrize("character", ["\n", "\0", "\x1b", "\x7f", "\x85", "\u2028", "\u2029"])
@@ -69,14 +71,14 @@ def test_the_signature_is_the_only_field_that_is_not_signed():
 )
 def test_control_characters_are_refused_where_it_is_made_and_where_it_is_read(character, field):
     with pytest.raises(BadInput):
-        receipts.checked(made(**{field: f"a{character}b"}))
-    found = receipts.parse(written(**{field: f"a{character}b"}))
-    assert isinstance(found, Rejected) and not found.malformed
+        receipts.validated(made(**{field: f"a{character}b"}))
+    found = receipts.parse_receipt(written(**{field: f"a{character}b"}))
+    assert isinstance(found, NotAReceipt) and not found.malformed
 
 
 def test_the_words_of_a_command_are_texts_too():
     with pytest.raises(BadInput):
-        receipts.checked(made(command=("sh", "-c", "a\nb")))
+        receipts.validated(made(command=("sh", "-c", "a\nb")))
 
 
 @pytest.mark.parametrize(
@@ -94,8 +96,8 @@ def test_the_words_of_a_command_are_texts_too():
     ],
 )  # fmt: skip
 def test_what_was_a_receipt_and_was_changed_is_none(data):
-    found = receipts.parse(data)
-    assert isinstance(found, Rejected) and not found.malformed
+    found = receipts.parse_receipt(data)
+    assert isinstance(found, NotAReceipt) and not found.malformed
 
 
 @pytest.mark.parametrize(
@@ -108,8 +110,8 @@ def test_what_was_a_receipt_and_was_changed_is_none(data):
     ],
 )  # fmt: skip
 def test_what_could_not_be_a_receipt_is_malformed(data):
-    found = receipts.parse(data)
-    assert isinstance(found, Rejected) and found.malformed
+    found = receipts.parse_receipt(data)
+    assert isinstance(found, NotAReceipt) and found.malformed
 
 
 @given(
@@ -117,7 +119,7 @@ def test_what_could_not_be_a_receipt_is_malformed(data):
     | st.text(max_size=200).map(lambda text: text.encode("utf-8", "surrogatepass"))
 )
 def test_any_bytes_get_an_answer(data):
-    assert isinstance(receipts.parse(data), Rejected)
+    assert isinstance(receipts.parse_receipt(data), NotAReceipt)
 
 
 ANYTHING = st.recursive(
@@ -134,15 +136,19 @@ ANYTHING = st.recursive(
     st.dictionaries(st.sampled_from(Receipt.__struct_fields__), ANYTHING, min_size=1, max_size=4),
 )
 def test_any_json_gets_an_answer(value, fields):
-    assert isinstance(receipts.parse(json.dumps(value).encode()), Rejected)
-    answer = receipts.parse(written(**fields))
-    assert isinstance(answer, Receipt | Rejected)
+    assert isinstance(receipts.parse_receipt(json.dumps(value).encode()), NotAReceipt)
+    answer = receipts.parse_receipt(written(**fields))
+    assert isinstance(answer, Receipt | NotAReceipt)
 
 
 def test_two_spellings_of_one_character_are_two_claims():
     composed, apart = "caf\u00e9", "cafe\u0301"
-    assert receipts.payload(made(claim=composed)) != receipts.payload(made(claim=apart))
-    assert receipts.parse(written(claim=apart)).claim == apart, "nothing is normalised on the way"
+    assert receipts.signed_payload(made(claim=composed)) != receipts.signed_payload(
+        made(claim=apart)
+    )
+    assert receipts.parse_receipt(written(claim=apart)).claim == apart, (
+        "nothing is normalised on the way"
+    )
 
 
 def test_the_first_commits_name_a_repository_in_any_order():
@@ -156,4 +162,4 @@ def test_the_first_commits_name_a_repository_in_any_order():
      ("2031-01-31T09:30:00", False), ("20310131", False), ("9999999999", False)],
 )  # fmt: skip
 def test_a_moment_has_a_date_a_time_and_a_zone(text, is_moment):
-    assert (receipts.moment(text) is not None) == is_moment
+    assert (receipts.parse_timestamp(text) is not None) == is_moment

@@ -43,7 +43,7 @@ def record(place, *facts):
 
 def said(place, subject="HEAD"):
     with World(place) as world:
-        fact = recorded.witness(world, subject)
+        fact = recorded.witness_recorded_tests(world, subject)
     return str(fact.stance), str(fact.accountability)
 
 

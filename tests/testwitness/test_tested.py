@@ -181,14 +181,14 @@ def test_a_runner_that_makes_the_wanted_runs_ends_with_an_answer_that_names_no_m
     repeat, has_old, data
 ):
     seen, made = Matrix(has_old_tests=has_old, rung=SEEN), 0
-    while left := tested.wanted(seen, repeat):
+    while left := tested.remaining_runs(seen, repeat):
         cell = data.draw(st.sampled_from(left))
         seen, made = (
             seen.with_run(cell, SuiteRun(outcome=data.draw(st.sampled_from(SuiteOutcome)))),
             made + 1,
         )
         assert made <= 4 * repeat
-    assert all(len(seen.of(cell)) <= repeat for cell in Cell)
+    assert all(len(seen.runs(cell)) <= repeat for cell in Cell)
     verdict = tested.judge_matrix(seen)
     assert not verdict.reason.endswith("not run")
     if verdict.answer is Answer.DISCRIMINATES:
@@ -196,10 +196,18 @@ def test_a_runner_that_makes_the_wanted_runs_ends_with_an_answer_that_names_no_m
 
 
 def test_what_is_red_is_asked_again_and_what_is_green_is_believed_in_the_old_row():
-    assert tested.wanted(Matrix(), 3) == [Cell.OLD_OLD]
-    assert tested.wanted(Matrix(old_tests_old_code=runs(FAIL)), 3) == [Cell.OLD_OLD, Cell.OLD_OLD]
-    assert tested.wanted(Matrix(old_tests_old_code=runs(PASS)), 3) == [Cell.OLD_NEW]
+    assert tested.remaining_runs(Matrix(), 3) == [Cell.OLD_OLD]
+    assert tested.remaining_runs(Matrix(old_tests_old_code=runs(FAIL)), 3) == [
+        Cell.OLD_OLD,
+        Cell.OLD_OLD,
+    ]
+    assert tested.remaining_runs(Matrix(old_tests_old_code=runs(PASS)), 3) == [Cell.OLD_NEW]
     both = Matrix(old_tests_old_code=runs(PASS), old_tests_new_code=runs(PASS))
-    assert tested.wanted(both, 2) == [Cell.NEW_OLD, Cell.NEW_OLD, Cell.NEW_NEW, Cell.NEW_NEW]
-    assert tested.wanted(both.with_run(Cell.NEW_OLD, SuiteRun(outcome=NOT_RUN)), 2) == []
-    assert tested.wanted(Matrix(hindrance="no parent"), 2) == []
+    assert tested.remaining_runs(both, 2) == [
+        Cell.NEW_OLD,
+        Cell.NEW_OLD,
+        Cell.NEW_NEW,
+        Cell.NEW_NEW,
+    ]
+    assert tested.remaining_runs(both.with_run(Cell.NEW_OLD, SuiteRun(outcome=NOT_RUN)), 2) == []
+    assert tested.remaining_runs(Matrix(hindrance="no parent"), 2) == []

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from dos.git.repository import Writer
-from dos.testwitness.io.run import Asked, Witnessed, witness
+from dos.testwitness.io.run import WitnessRequest, WitnessResult, witness_tests
 
 SAFE = ("-c", "user.name=T", "-c", "user.email=t@example.com", "-c", "commit.gpgsign=false")
 UNITTEST = f"{shlex.quote(sys.executable)} -m unittest"
@@ -39,12 +39,14 @@ class Toy:
         self.git("commit", "--quiet", "--allow-empty", "--message", subject)
         return self.git("rev-parse", "HEAD")
 
-    def witness(self, command: str, **asked) -> Witnessed:
+    def witness(self, command: str, **asked) -> WitnessResult:
         """Once each, in a fixed order, unless the test is about that."""
         order = asked.pop("choose", lambda left: left[0])
         sha = asked.pop("commit", "") or self.git("rev-parse", "HEAD")
         values = {"repeat": 1, "timeout_seconds": 60.0, "commit": sha} | asked
-        return witness(Writer(self.root), Asked(command=command, **values), choose=order)
+        return witness_tests(
+            Writer(self.root), WitnessRequest(command=command, **values), choose=order
+        )
 
 
 def fingerprint(root: Path) -> dict[str, tuple[int, bytes]]:
@@ -64,7 +66,7 @@ def fingerprint(root: Path) -> dict[str, tuple[int, bytes]]:
     return found
 
 
-def cells(seen: Witnessed) -> list[list[str]]:
+def cells(seen: WitnessResult) -> list[list[str]]:
     """Old tests on old and new code, new tests on old and new code."""
     matrix = seen.matrix
     rows = (

@@ -8,7 +8,7 @@ from dos.unknown import Unknown
 from dos.witness import ci, citation, state_diff
 from dos.witness.accountability import Accountability
 from dos.witness.ci import Check, State
-from dos.witness.citation import Citation, Cluster
+from dos.witness.citation import Citation, CitedWork
 from dos.witness.fact import Stance, cannot_fail
 
 SYSTEM = Accountability.OS_RECORDED
@@ -121,13 +121,13 @@ def test_nothing_that_stays_the_same_is_attested(state, key):
         )
 
 
-WORK = Cluster(
+WORK = CitedWork(
     citations=("410 U.S. 113",),
     name="Roe v. Wade",
     text="the right of personal privacy",
     whole=True,
 )
-SNIPPET = Cluster(citations=("410 U.S. 113",), name="Roe v. Wade", text="the right")
+SNIPPET = CitedWork(citations=("410 U.S. 113",), name="Roe v. Wade", text="the right")
 
 
 @pytest.mark.parametrize(
@@ -169,14 +169,16 @@ def test_the_answer_about_a_citation(asked, found, answer):
 
 
 def test_names_of_which_a_third_is_shared_are_the_same_work():
-    many = Cluster(citations=("c",), name="one two three")
+    many = CitedWork(citations=("c",), name="one two three")
     assert citation.judge(Citation(cite="c", name="one x y"), [many]).answer == "UNRESOLVED"  # 0.33
     assert citation.judge(Citation(cite="c", name="one x"), [many]).answer == "RESOLVED_MATCH"
 
 
 def test_a_citation_is_packed_in_one_line():
-    assert citation.packed("a || b || c || d") == Citation(cite="a", name="b", quote="c || d")
-    assert citation.packed("a") == Citation(cite="a")
+    assert citation.parse_citation("a || b || c || d") == Citation(
+        cite="a", name="b", quote="c || d"
+    )
+    assert citation.parse_citation("a") == Citation(cite="a")
 
 
 @pytest.mark.parametrize(

@@ -17,8 +17,8 @@ from dos.witness.judges import (
     Stance,
     compose_deterministic_first,
     evaluate,
-    parsed,
-    tempered,
+    parse_reply,
+    with_opinion,
 )
 
 OPINIONS = st.builds(
@@ -39,7 +39,7 @@ BELIEFS = st.lists(
 def test_no_opinion_and_no_number_of_them_raises_belief(belief, opinions):
     left = belief
     for opinion in opinions:
-        left = tempered(left, opinion)
+        left = with_opinion(left, opinion)
     assert left.believe <= belief.believe
     assert left.refuted is belief.refuted
     disagreed = any(opinion.stance is Stance.DISAGREE for opinion in opinions)
@@ -80,21 +80,21 @@ def test_the_judge_hears_only_what_the_oracle_leaves(oracle, judge):
     ],
 )
 def test_a_reply_is_read_by_its_lines(reply, stance):
-    assert parsed(reply).stance == stance
+    assert parse_reply(reply).stance == stance
 
 
 def test_the_reason_of_a_reply_is_one_line():
-    assert parsed("VERDICT: AGREE\nWHY:  because   of that \nmore").why == "because of that"
+    assert parse_reply("VERDICT: AGREE\nWHY:  because   of that \nmore").why == "because of that"
 
 
 @given(st.text())
 def test_whatever_a_model_says_without_the_word_is_no_agreement(reply):
     if "agree" not in reply.casefold():
-        assert parsed(reply).stance is Stance.ABSTAIN
+        assert parse_reply(reply).stance is Stance.ABSTAIN
 
 
 def test_the_prompt_says_what_to_trust():
-    asked = judges.prompt(
+    asked = judges.build_prompt(
         Claim(claim_text="it shipped", stated_reason="I am sure", evidence=("exit 1",))
     )
     assert (
@@ -106,7 +106,7 @@ def test_the_prompt_says_what_to_trust():
 
 
 def likened(claim, *evidence, **more):
-    return judges.judge(Claim(claim_text=claim, evidence=evidence), **more).stance
+    return judges.judge_similarity(Claim(claim_text=claim, evidence=evidence), **more).stance
 
 
 @pytest.mark.parametrize(

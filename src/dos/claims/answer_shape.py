@@ -82,7 +82,7 @@ def judge(text: str, policy: Policy | None) -> Verdict:
     return verdict(Answer.ANSWER_SHAPED, f"it holds {marker!r}", marker)
 
 
-def unusable(patterns: Sequence[str]) -> list[str]:
+def invalid_patterns(patterns: Sequence[str]) -> list[str]:
     """The patterns that are none, and are passed over."""
     return [pattern for pattern in patterns if _compiled(pattern) is None]
 

@@ -27,16 +27,16 @@ EXIT_CODES = {
 }
 
 
-class Returned(Struct, frozen=True, kw_only=True):
+class WorkerResult(Struct, frozen=True, kw_only=True):
     """One worker's end."""
 
     state: result.Answer
-    cause: result.Class = result.Class.NONE
+    cause: result.FailureClass = result.FailureClass.NONE
 
 
 class Evidence(Struct, frozen=True, kw_only=True):
     declared: int  # how many were sent: said by the caller, and never counted from what came back
-    returned: Sequence[Returned] = ()
+    returned: Sequence[WorkerResult] = ()
     grounded: bool = True  # read from transcripts, and not typed
     min_quorum: float | None = None
 

@@ -68,7 +68,7 @@ class _Mention(Struct, frozen=True):
     end: int
 
 
-def units_said_done(text: str) -> Iterator[tuple[UnitName, str]]:
+def units_claimed_in_prose(text: str) -> Iterator[tuple[UnitName, str]]:
     """Each unit with the line that says so."""
     under_done = False  # a heading, or a line that ends in a colon, said it of the list below
     for raw in text.splitlines():
@@ -236,5 +236,5 @@ def _all(text: str, plan: str, phase: str) -> Iterator[Claim]:
                     rung=Rung.MARKER,
                     raw=line.strip()[:LONGEST_RAW],
                 )
-    for name, line in units_said_done(text[-LONGEST_TEXT:]):
+    for name, line in units_claimed_in_prose(text[-LONGEST_TEXT:]):
         yield Claim(plan=name.plan, phase=name.unit, rung=Rung.HEURISTIC, raw=line[:LONGEST_RAW])

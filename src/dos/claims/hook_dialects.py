@@ -10,7 +10,7 @@ _LAST_MESSAGES = ("last_assistant_message", "prompt_response", "finalModelOutput
 _ENDED_EARLY = ("aborted", "error")  # cut short: nothing was claimed
 
 
-class Event(Struct, frozen=True, kw_only=True):
+class StopEvent(Struct, frozen=True, kw_only=True):
     session: str = ""
     cwd: str = ""
     transcript: str = ""
@@ -19,7 +19,7 @@ class Event(Struct, frozen=True, kw_only=True):
     is_stop: bool = True
 
 
-def parse(event: Mapping[str, Any]) -> Event:
+def parse(event: Mapping[str, Any]) -> StopEvent:
     """One event, in whichever program's words: they share no key with two meanings."""
     said = (event[key] for key in _LAST_MESSAGES if isinstance(event.get(key), str))
     roots = [
@@ -29,7 +29,7 @@ def parse(event: Mapping[str, Any]) -> Event:
         for root in event[key]
         if isinstance(root, str)
     ]
-    return Event(
+    return StopEvent(
         session=_text(event, "session_id", "conversation_id", "conversationId"),
         cwd=_text(event, "cwd") or next(iter(roots), ""),
         transcript=_text(event, "transcript_path", "transcriptPath"),

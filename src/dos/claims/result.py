@@ -15,7 +15,7 @@ class Answer(StrEnum):
     UNREADABLE = "UNREADABLE"  # nothing can be said, and so nobody is called dead
 
 
-class Class(StrEnum):
+class FailureClass(StrEnum):
     RATE_LIMIT = "RATE_LIMIT"
     AUTH = "AUTH"
     SERVER = "SERVER"
@@ -25,12 +25,12 @@ class Class(StrEnum):
 
 
 # The first row that fits decides: the status, or a phrase of the notice.
-_CLASSES: tuple[tuple[Class, int, tuple[str, ...]], ...] = (
-    (Class.RATE_LIMIT, 429, ("rate limited",)),
-    (Class.AUTH, 401, ("authentication",)),
-    (Class.SERVER, 500, ("internal server error", "server-side")),
+_CLASSES: tuple[tuple[FailureClass, int, tuple[str, ...]], ...] = (
+    (FailureClass.RATE_LIMIT, 429, ("rate limited",)),
+    (FailureClass.AUTH, 401, ("authentication",)),
+    (FailureClass.SERVER, 500, ("internal server error", "server-side")),
     (
-        Class.USAGE_LIMIT,
+        FailureClass.USAGE_LIMIT,
         403,
         ("disabled claude", "out of extra usage", "session limit", "usage limit", "weekly limit"),
     ),
@@ -54,7 +54,7 @@ class Evidence(Struct, frozen=True, kw_only=True):
 class Verdict(Struct, frozen=True, kw_only=True):
     answer: Answer = field(name="state")
     dead: bool = False
-    cause: Class = field(name="class", default=Class.NONE)
+    cause: FailureClass = field(name="class", default=FailureClass.NONE)
     api_status: int | None = None
     reason: str = ""
 
@@ -104,11 +104,11 @@ def judge(seen: Evidence) -> Verdict:
     )
 
 
-def _class(seen: Evidence) -> Class:
+def _class(seen: Evidence) -> FailureClass:
     said = seen.text.lower()
     fits = (
         kind
         for kind, status, phrases in _CLASSES
         if seen.api_status == status or any(p in said for p in phrases)
     )
-    return next(fits, Class.OTHER)
+    return next(fits, FailureClass.OTHER)

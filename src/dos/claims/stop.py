@@ -44,7 +44,7 @@ _AGAINST = {
 }
 
 
-class Checked(Struct, frozen=True, kw_only=True):
+class CheckedClaim(Struct, frozen=True, kw_only=True):
     """A claim, and what the repository says of it."""
 
     claim: Claim
@@ -89,14 +89,14 @@ class Checked(Struct, frozen=True, kw_only=True):
 
 
 class Evidence(Struct, frozen=True, kw_only=True):
-    results: tuple[Checked, ...] = ()
+    results: tuple[CheckedClaim, ...] = ()
     unread: str = ""  # why what was said could not be read
 
 
 class Verdict(Struct, frozen=True, kw_only=True):
     ok: bool | None  # None: it may stop, and nobody knows whether what it said is true
     reason: str = ""
-    results: tuple[Checked, ...] = ()
+    results: tuple[CheckedClaim, ...] = ()
     warnings: tuple[str, ...] = ()
 
     @property
@@ -114,10 +114,10 @@ class Verdict(Struct, frozen=True, kw_only=True):
         return found
 
 
-def checked(claim: Claim, truth: shipped.Verdict) -> Checked:
+def check_claim(claim: Claim, truth: shipped.Verdict) -> CheckedClaim:
     """A name alone is not the work, whatever the workspace takes for shipped elsewhere."""
     untold = truth.answer is shipped.Answer.CANNOT_TELL
-    return Checked(
+    return CheckedClaim(
         claim=claim,
         shipped=None if untold else truth.shipped and truth.tier > Tier.NAMED,
         source=truth.source,
@@ -149,7 +149,7 @@ def judge(seen: Evidence, *, strict: bool = False) -> Verdict:
     return verdict(True)
 
 
-def _refusal(lies: Sequence[Checked]) -> str:
+def _refusal(lies: Sequence[CheckedClaim]) -> str:
     rows = [f"{row.name}: {row.missing}." for row in lies[:MOST_SHOWN]]
     more = [f"And {len(lies) - MOST_SHOWN} more."] if len(lies) > MOST_SHOWN else []
     opening = "You say that this is done, and the repository does not show it."

@@ -116,15 +116,15 @@ def record_failure(moment: str, problem: str, *, session: str, start: Path) -> N
         return
 
 
-def _remaining_event() -> hook_dialects.Event:
+def _remaining_event() -> hook_dialects.StopEvent:
     """Return the event if it is still on stdin: the verb may have failed before it read it."""
     try:
         return hook_dialects.parse(read_event(may_be_missing=True))
     except (DosError, OSError, ValueError):
-        return hook_dialects.Event()
+        return hook_dialects.StopEvent()
 
 
-def _start(arguments: list[str], event: hook_dialects.Event) -> Path:
+def _start(arguments: list[str], event: hook_dialects.StopEvent) -> Path:
     """Return where to look for the workspace: --workspace, else the directory of the event."""
     named = "."
     for position, word in enumerate(arguments):

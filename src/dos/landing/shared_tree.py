@@ -14,7 +14,7 @@ from dos.git.repository import Writer
 from dos.landing import branch as landing
 from dos.landing import measure as measuring
 from dos.landing.isolated import IsolatedLanding
-from dos.landing.measure import Doubt, certain, history_problem
+from dos.landing.measure import Doubt, always_shipped, history_problem
 from dos.lease import Lease
 from dos.receipts.io.acceptance import AcceptanceCheck, AcceptanceResult
 from dos.text import plural, printable_path
@@ -77,7 +77,7 @@ def measure(
     accept: AcceptanceCheck,
     prefix: str = "",
     *,
-    doubt: Doubt = certain,
+    doubt: Doubt = always_shipped,
 ) -> Measured:
     """As in a worktree, of the commits that are this unit's; and what becomes of those that are not taken."""
     tree = Writer(Path(worktree.path))

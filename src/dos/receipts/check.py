@@ -11,7 +11,7 @@ from dos.unknown import Unknown
 from dos.witness.belief import Answer
 
 
-class Here(Struct, frozen=True, kw_only=True):
+class RepositoryState(Struct, frozen=True, kw_only=True):
     """The receipt's commit, as the clone has it in which somebody asks."""
 
     repo: str | Unknown
@@ -26,7 +26,7 @@ class Evidence(Struct, frozen=True, kw_only=True):
     now: datetime
     key_trusted: bool
     signed: bool = False  # by that key, and just as it is
-    here: Here | None = None  # None: nobody looked into a repository
+    repository: RepositoryState | None = None  # None: nobody looked into a repository
     wanted_commit: str = ""
     wanted_unit: str = ""
 
@@ -42,13 +42,13 @@ class Verdict(Struct, frozen=True, kw_only=True):
 
 def judge(seen: Evidence) -> Verdict:
     receipt, checked = seen.receipt, list[str]()
-    for name, wrong in _looked_at(seen):
+    for name, wrong in _checks(seen):
         if isinstance(wrong, Unknown):
             return Verdict(valid=False, unknown=True, reason=wrong.why, checked=tuple(checked))
         if wrong:
             return Verdict(valid=False, reason=wrong, checked=tuple(checked))
         checked.append(name)
-    only = "" if seen.here else "; only the signature was checked, and no repository"
+    only = "" if seen.repository else "; only the signature was checked, and no repository"
     return Verdict(
         valid=True,
         reason=f"{receipt.verdict}: {receipt.claim}, signed by {receipt.key_id}{only}",
@@ -58,12 +58,12 @@ def judge(seen: Evidence) -> Verdict:
     )
 
 
-def _looked_at(seen: Evidence) -> Iterator[tuple[str, str | Unknown]]:
+def _checks(seen: Evidence) -> Iterator[tuple[str, str | Unknown]]:
     """Each thing that there is to look at, with what is wrong with it."""
-    receipt, here, commit = seen.receipt, seen.here, seen.receipt.commit[:9]
-    yield "signature", _unsigned(seen)
+    receipt, here, commit = seen.receipt, seen.repository, seen.receipt.commit[:9]
+    yield "signature", _signature_problem(seen)
     if receipt.expires:
-        until = receipts.moment(receipt.expires)
+        until = receipts.parse_timestamp(receipt.expires)
         yield "expiry", "" if until and seen.now < until else f"it expired at {receipt.expires}"
     for what, found, wanted in (
         ("commit", receipt.commit, seen.wanted_commit),
@@ -78,7 +78,7 @@ def _looked_at(seen: Evidence) -> Iterator[tuple[str, str | Unknown]]:
             )
     if here is None:
         return
-    yield "repository", _elsewhere(receipt, here)
+    yield "repository", _repository_problem(receipt, here)
     yield "tree", "" if here.tree == receipt.tree else f"its tree is not that of {commit}"
     if receipt.base:
         yield (
@@ -98,7 +98,7 @@ def _looked_at(seen: Evidence) -> Iterator[tuple[str, str | Unknown]]:
         )
 
 
-def _unsigned(seen: Evidence) -> str:
+def _signature_problem(seen: Evidence) -> str:
     receipt = seen.receipt
     if receipt.algorithm == Algorithm.NONE:
         return "it was recorded without a signature"
@@ -115,7 +115,7 @@ def _unsigned(seen: Evidence) -> str:
     )
 
 
-def _elsewhere(receipt: Receipt, here: Here) -> str | Unknown:
+def _repository_problem(receipt: Receipt, here: RepositoryState) -> str | Unknown:
     if here.tree is None:
         return f"its commit {receipt.commit[:9]} is not in this repository"
     if isinstance(here.repo, Unknown):

@@ -99,29 +99,29 @@ class CommandRun(Struct, frozen=True, kw_only=True):
     ended: str
 
 
-class Rejected(Struct, frozen=True, kw_only=True):
+class NotAReceipt(Struct, frozen=True, kw_only=True):
     """Why what was given is not a receipt."""
 
     why: str
     malformed: bool = False  # it is not even the kind of thing that could be one
 
 
-class _Odd(Struct, frozen=True):
+class _OddNumber(Struct, frozen=True):
     """A number that no receipt has: a fraction, -0, one without end."""
 
     text: str
 
 
-def blank(**known: Any) -> Receipt:
+def unsigned_receipt(**known: Any) -> Receipt:
     """A receipt that says nothing but what is given, and is not signed."""
     empty = {field.name: _EMPTY[field.type] for field in structs.fields(Receipt)}
     fixed = {"schema": SCHEMA, "verdict": "UNWITNESSED", "algorithm": Algorithm.NONE}
     return Receipt(**(empty | fixed | known))
 
 
-def checked(receipt: Receipt) -> Receipt:
+def validated(receipt: Receipt) -> Receipt:
     """The receipt itself, or an error: nothing in it is ever cleaned."""
-    if why := _unfit(receipt):
+    if why := _problem(receipt):
         raise BadInput(
             f"this cannot stand in a receipt: {why}",
             hint="Leave it out, or write it in plain text.",
@@ -129,70 +129,74 @@ def checked(receipt: Receipt) -> Receipt:
     return receipt
 
 
-def canonical(receipt: Receipt) -> bytes:
+def canonical_bytes(receipt: Receipt) -> bytes:
     return compact.encode(to_builtins(receipt), order="sorted")
 
 
-def payload(receipt: Receipt) -> bytes:
+def signed_payload(receipt: Receipt) -> bytes:
     """The bytes that are signed."""
     fields = to_builtins(receipt)
     del fields["signature"]
     return _PREFIX + compact.encode(fields, order="sorted")
 
 
-def parse(data: bytes) -> Receipt | Rejected:
+def parse_receipt(data: bytes) -> Receipt | NotAReceipt:
     """The receipt in a file. What was written twice, retyped, added or left out makes it none."""
     if len(data) > LARGEST_BYTES:
-        return Rejected(why=f"it is larger than {LARGEST_BYTES:,} bytes", malformed=True)
+        return NotAReceipt(why=f"it is larger than {LARGEST_BYTES:,} bytes", malformed=True)
     try:
         found = json.loads(
             data.decode(),
-            object_pairs_hook=_once,
-            parse_float=_Odd,
+            object_pairs_hook=_without_duplicates,
+            parse_float=_OddNumber,
             parse_int=_number,
             parse_constant=_constant,
         )
     except UnicodeDecodeError as error:
-        return Rejected(why=f"it is not UTF-8 text: byte {error.start + 1} is none", malformed=True)
+        return NotAReceipt(
+            why=f"it is not UTF-8 text: byte {error.start + 1} is none", malformed=True
+        )
     except RecursionError:
-        return Rejected(why="it is nested too deeply to be read", malformed=True)
+        return NotAReceipt(why="it is nested too deeply to be read", malformed=True)
     except ValueError as error:
-        return Rejected(
+        return NotAReceipt(
             why=f"it is not JSON: {str(error)[:1].lower()}{str(error)[1:]}", malformed=True
         )
-    return read(found)
+    return decode_receipt(found)
 
 
-def read(found: Any) -> Receipt | Rejected:
+def decode_receipt(found: Any) -> Receipt | NotAReceipt:
     """The receipt in a JSON value."""
     if not isinstance(found, dict):
-        return Rejected(
-            why=f"a receipt is a JSON object, and this is a {_called(found)}", malformed=True
+        return NotAReceipt(
+            why=f"a receipt is a JSON object, and this is a {_type_name(found)}", malformed=True
         )
     if found.get("schema") == RELEASED_SCHEMA:
-        return Rejected(
+        return NotAReceipt(
             why="it is of the released kind, whose fields can be forged without the key"
         )
     if found.get("schema") != SCHEMA:
         named = found.get("schema")
         what = f"its schema is {quote(named)}" if isinstance(named, str) else "it names no schema"
-        return Rejected(why=f"{what}, and {SCHEMA!r} is read here", malformed=True)
-    if odd := next((value for value in found.values() if isinstance(value, _Odd)), None):
-        return Rejected(why=f"it holds the number {quote(odd.text, 20)}, which no receipt has")
+        return NotAReceipt(why=f"{what}, and {SCHEMA!r} is read here", malformed=True)
+    if odd := next((value for value in found.values() if isinstance(value, _OddNumber)), None):
+        return NotAReceipt(why=f"it holds the number {quote(odd.text, 20)}, which no receipt has")
     try:
         receipt = convert(found, Receipt)
-        same = canonical(receipt) == compact.encode(found, order="sorted")
+        same = canonical_bytes(receipt) == compact.encode(found, order="sorted")
     except ValidationError as error:
-        return Rejected(why=f"it does not have the fields of a receipt: {quote(str(error), 120)}")
+        return NotAReceipt(
+            why=f"it does not have the fields of a receipt: {quote(str(error), 120)}"
+        )
     except (UnicodeEncodeError, TypeError, RecursionError):
-        return Rejected(why="a field holds what no receipt can hold")
+        return NotAReceipt(why="a field holds what no receipt can hold")
     if not same:
-        return Rejected(why="a field is not of the type that it was signed with")
-    why = _unfit(receipt)
-    return Rejected(why=why) if why else receipt
+        return NotAReceipt(why="a field is not of the type that it was signed with")
+    why = _problem(receipt)
+    return NotAReceipt(why=why) if why else receipt
 
 
-def moment(text: str) -> datetime | None:
+def parse_timestamp(text: str) -> datetime | None:
     """The time that an RFC 3339 stamp names; None when it names none."""
     try:
         found = datetime.fromisoformat(text)
@@ -210,7 +214,7 @@ def command_digest(argv: tuple[str, ...]) -> str:
     return sha256(b"\0".join(word.encode("utf-8", "surrogatepass") for word in argv)).hexdigest()
 
 
-def digest_of(digests: Sequence[str]) -> str:
+def combined_digest(digests: Sequence[str]) -> str:
     """Of one thing its own; of several, the digest of their digests, each on a line."""
     return (
         digests[0]
@@ -219,20 +223,20 @@ def digest_of(digests: Sequence[str]) -> str:
     )
 
 
-def is_plain(text: str) -> bool:
+def is_plain_text(text: str) -> bool:
     """No control characters, line separators or halves of characters: it looks like what it is."""
     return text.isprintable() or not any(
         unicodedata.category(character) in _CONTROLS for character in text
     )
 
 
-def _unfit(receipt: Receipt) -> str:
+def _problem(receipt: Receipt) -> str:
     for name, text in _texts(receipt):
-        if not is_plain(text):
+        if not is_plain_text(text):
             return f"{name} holds a control character: {quote(text)}"
     for name in ("started", "ended", "timestamp", "expires"):
         stamp = getattr(receipt, name)
-        if stamp and moment(stamp) is None:
+        if stamp and parse_timestamp(stamp) is None:
             return f"{name} is no moment: {quote(stamp)}"
     named = (
         receipt.commit,
@@ -251,22 +255,22 @@ def _texts(receipt: Receipt) -> Iterator[tuple[str, str]]:
                 yield name, text
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
         raise ValueError("a key stands in it twice")
     return found
 
 
-def _number(text: str) -> int | _Odd:
-    return _Odd(text) if len(text) > _LONGEST_NUMBER or text == "-0" else int(text)
+def _number(text: str) -> int | _OddNumber:
+    return _OddNumber(text) if len(text) > _LONGEST_NUMBER or text == "-0" else int(text)
 
 
 def _constant(text: str) -> Any:
     raise ValueError(f"{text} is not JSON")
 
 
-def _called(found: Any) -> str:
+def _type_name(found: Any) -> str:
     return {list: "list", str: "text", bool: "truth value", int: "number", type(None): "null"}.get(
         type(found), "value"
     )

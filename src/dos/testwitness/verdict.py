@@ -125,30 +125,30 @@ class Matrix(Struct, frozen=True, kw_only=True):
     weakened: tuple[str, ...] = ()  # tests that the change itself made ask for less
     rung: Accountability = Accountability.AGENT_AUTHORED
 
-    def of(self, cell: Cell) -> Runs:
+    def runs(self, cell: Cell) -> Runs:
         found: Runs = getattr(self, cell.value)
         return found
 
     def with_run(self, cell: Cell, run: SuiteRun) -> "Matrix":
-        return structs.replace(self, **{cell.value: (*self.of(cell), run)})
+        return structs.replace(self, **{cell.value: (*self.runs(cell), run)})
 
     @property
     def old_row(self) -> tuple[Cell, ...]:
         return (Cell.OLD_OLD, Cell.OLD_NEW) if self.has_old_tests else ()
 
 
-def wanted(seen: Matrix, repeat: int) -> list[Cell]:
+def remaining_runs(seen: Matrix, repeat: int) -> list[Cell]:
     """The runs that are still to be made before anything can be said, in any order; none: it can be said now."""
-    if seen.hindrance or any(_cut_short(seen.of(cell)) for cell in Cell):
+    if seen.hindrance or any(_cut_short(seen.runs(cell)) for cell in Cell):
         return []
     for cell in seen.old_row:  # green once is enough; red decides, and is asked again
-        runs = seen.of(cell)
+        runs = seen.runs(cell)
         if not runs:
             return [cell]
         if runs[-1].outcome is not SuiteOutcome.PASS:
             return [cell] * (repeat - len(runs))
     return [
-        cell for cell in (Cell.NEW_OLD, Cell.NEW_NEW) for _ in range(repeat - len(seen.of(cell)))
+        cell for cell in (Cell.NEW_OLD, Cell.NEW_NEW) for _ in range(repeat - len(seen.runs(cell)))
     ]
 
 
@@ -164,8 +164,8 @@ def judge_matrix(seen: Matrix) -> Verdict:
         return verdict(Answer.ABSTAIN, seen.hindrance)
     cells = (*seen.old_row, Cell.NEW_OLD, Cell.NEW_NEW)
     # First what was seen, then what is missing: whoever ran them stopped at what can be said.
-    for cell in sorted(cells, key=lambda cell: not seen.of(cell)):
-        runs = seen.of(cell)
+    for cell in sorted(cells, key=lambda cell: not seen.runs(cell)):
+        runs = seen.runs(cell)
         if len({run.outcome for run in runs}) > 1:
             return verdict(Answer.FLAKY, f"{cell}: {', then '.join(run.outcome for run in runs)}")
         outcome = _last(runs)
@@ -214,7 +214,7 @@ def _ended_early(seen: Matrix) -> Cell | None:
     """A cell that is green without its runner having said so, where it is known to say so: code that ends its own
     process with 0 looks like this."""
     cells = (Cell.NEW_NEW, Cell.OLD_NEW, Cell.NEW_OLD, Cell.OLD_OLD)
-    runs = [(cell, run) for cell in cells for run in seen.of(cell)]
+    runs = [(cell, run) for cell in cells for run in seen.runs(cell)]
     if all(run.tests is None for _, run in runs):
         return None
     return next(

@@ -26,7 +26,7 @@ class Citation(Struct, frozen=True, kw_only=True):
     quote: str = ""
 
 
-class Cluster(Struct, frozen=True, kw_only=True):
+class CitedWork(Struct, frozen=True, kw_only=True):
     """One work as a collection has it."""
 
     citations: tuple[str, ...] = ()
@@ -40,13 +40,13 @@ class Verdict(Struct, frozen=True, kw_only=True):
     reason: str = ""
 
 
-def packed(subject: str) -> Citation:
+def parse_citation(subject: str) -> Citation:
     """`cite||name||quote`, the last two of which may be left out."""
     cite, name, quote, *_ = [*(part.strip() for part in subject.split(SEPARATOR, 2)), "", ""]
     return Citation(cite=cite, name=name, quote=quote)
 
 
-def judge(asked: Citation, found: Sequence[Cluster] | Unknown) -> Verdict:
+def judge(asked: Citation, found: Sequence[CitedWork] | Unknown) -> Verdict:
     if isinstance(found, Unknown):
         return Verdict(answer=Answer.ABSTAIN, reason=found.why)
     if not asked.cite.strip():

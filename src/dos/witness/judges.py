@@ -35,7 +35,7 @@ def abstain(why: str) -> JudgeVerdict:
     return JudgeVerdict(stance=Stance.ABSTAIN, why=why)
 
 
-def tempered(belief: BeliefVerdict, opinion: JudgeVerdict) -> BeliefVerdict:
+def with_opinion(belief: BeliefVerdict, opinion: JudgeVerdict) -> BeliefVerdict:
     """The belief that is left after an opinion was heard."""
     if opinion.stance is not Stance.DISAGREE or not belief.believe:
         return belief
@@ -43,22 +43,22 @@ def tempered(belief: BeliefVerdict, opinion: JudgeVerdict) -> BeliefVerdict:
     return structs.replace(belief, believe=False, reason=why)
 
 
-class Settled(Struct, frozen=True, kw_only=True):
+class SettledClaim(Struct, frozen=True, kw_only=True):
     claim: Claim
     verdict: JudgeVerdict
     by: str  # oracle, judge or nobody
 
 
 class Composition(Struct, frozen=True, kw_only=True):
-    rows: tuple[Settled, ...]
+    rows: tuple[SettledClaim, ...]
     occupancy: dict[str, int]  # how many each of them settled; together, all
 
 
-Asking = Callable[[Claim], JudgeVerdict]
+Judge = Callable[[Claim], JudgeVerdict]
 
 
 def compose_deterministic_first(
-    claims: Iterable[Claim], oracle: Asking, judge: Asking
+    claims: Iterable[Claim], oracle: Judge, judge: Judge
 ) -> Composition:
     """Facts first: the judge hears only of the claims that the oracle has nothing to say about."""
     rows = []
@@ -67,7 +67,7 @@ def compose_deterministic_first(
         if verdict.stance is Stance.ABSTAIN:
             verdict, by = judge(claim), "judge"
         rows.append(
-            Settled(
+            SettledClaim(
                 claim=claim,
                 verdict=verdict,
                 by="nobody" if verdict.stance is Stance.ABSTAIN else by,
@@ -85,7 +85,7 @@ _WHY = re.compile(r"^\W*WHY\W*:[ \t]*(.*)$", re.IGNORECASE | re.MULTILINE)
 _MOST_CAREFUL_FIRST = (Stance.ABSTAIN, Stance.DISAGREE, Stance.AGREE)
 
 
-def parsed(reply: str) -> JudgeVerdict:
+def parse_reply(reply: str) -> JudgeVerdict:
     """What a model answered, by its VERDICT: and WHY: lines."""
     said = {word.upper() for word in _VERDICT.findall(reply)}
     if not said or said - set(Stance):
@@ -95,7 +95,7 @@ def parsed(reply: str) -> JudgeVerdict:
     return JudgeVerdict(stance=stance, why=" ".join(why[1].split()) if why else "")
 
 
-def prompt(claim: Claim) -> str:
+def build_prompt(claim: Claim) -> str:
     """What a model is asked."""
     evidence = "\n".join(f"<evidence>\n{item}\n</evidence>" for item in claim.evidence) or "(none)"
     return (
@@ -128,7 +128,9 @@ _NOTHING_WRONG = re.compile(
 SHORTEST = 3  # words of a sentence that can stand alone
 
 
-def judge(claim: Claim, threshold: float = THRESHOLD, scored: float | None = None) -> JudgeVerdict:
+def judge_similarity(
+    claim: Claim, threshold: float = THRESHOLD, scored: float | None = None
+) -> JudgeVerdict:
     """`scored` is somebody else's measure of likeness, instead of ours; what is negated decides either way."""
     said = claim.claim_text.strip()
     evidence = tuple(item for item in claim.evidence if item.strip())
@@ -137,14 +139,14 @@ def judge(claim: Claim, threshold: float = THRESHOLD, scored: float | None = Non
     if not evidence:
         return abstain("there is no evidence to compare it with")
     score = (
-        max(likeness(said, item) for item in evidence)
+        max(similarity(said, item) for item in evidence)
         if scored is None
         else min(1.0, max(0.0, scored))
     )
     if score < threshold:
         why = f"the evidence is like the claim to {score:.2f}, and {threshold:.2f} is wanted"
         return JudgeVerdict(stance=Stance.DISAGREE, why=why, evidence=evidence)
-    if turned := negated(said, evidence):
+    if turned := contradicting_sentence(said, evidence):
         why = f"the same words, turned around: {turned[:200]}"
         return JudgeVerdict(stance=Stance.DISAGREE, why=why, evidence=evidence)
     return JudgeVerdict(
@@ -152,7 +154,7 @@ def judge(claim: Claim, threshold: float = THRESHOLD, scored: float | None = Non
     )
 
 
-def likeness(claim: str, evidence: str) -> float:
+def similarity(claim: str, evidence: str) -> float:
     one, other = claim[:LONGEST].casefold(), evidence[:LONGEST].casefold()
     words = _words(one)
     recall = len(set(words) & set(_words(other))) / len(set(words)) if words else 0.0
@@ -160,7 +162,7 @@ def likeness(claim: str, evidence: str) -> float:
     return max(recall, in_order.ratio())
 
 
-def negated(claim: str, evidence: Iterable[str]) -> str:
+def contradicting_sentence(claim: str, evidence: Iterable[str]) -> str:
     """The first sentence of the evidence that speaks of the claim's words and negates otherwise; or nothing."""
     words = _words(_NOTHING_WRONG.sub(" ", claim))
     wanted = _negations(words)

@@ -233,7 +233,7 @@ def _paths(world: World, commits: Collection[str]) -> dict[str, list[str]]:
 def _is_vouched(world: World, unit: Unit, sha: str, memory: VerdictCache) -> bool:
     if (unit.name, sha) not in memory.receipted and any(
         receipt.valid and receipt.bound and receipt.verdict == Effect.CONFIRMED
-        for receipt in find.for_commit(world, sha, unit.name)
+        for receipt in find.receipts_for_commit(world, sha, unit.name)
     ):
         memory.receipted.add((unit.name, sha))
     return (unit.name, sha) in memory.receipted

@@ -14,7 +14,7 @@ from msgspec import DecodeError, Struct, json
 from msgspec.structs import replace
 
 from dos.claims import result
-from dos.claims.coverage import Returned
+from dos.claims.coverage import WorkerResult
 from dos.claims.result import Evidence
 from dos.unknown import Unknown
 
@@ -43,12 +43,12 @@ class Message(Struct, frozen=True, kw_only=True):
 
 class Transcript(Struct, frozen=True, kw_only=True):
     last: Message | None = None  # also one that says nothing
-    said: tuple[Message, ...] = ()  # the last few that say something, oldest first
+    messages: tuple[Message, ...] = ()  # the last few that say something, oldest first
     results_after: int = 0  # tool results that came after the last thing said
 
     @property
     def text(self) -> str:
-        return "\n".join(message.text for message in self.said)
+        return "\n".join(message.text for message in self.messages)
 
 
 def read(path: str | Path, *, last_turns: int = 1) -> Transcript | Unknown:
@@ -63,8 +63,10 @@ def read(path: str | Path, *, last_turns: int = 1) -> Transcript | Unknown:
             return Unknown(f"it is larger than {LARGEST >> 30} GiB")
         if size > TAIL:
             found = _scan(file, size - TAIL, turns + 1)
-            if len(found.said) > turns:  # the first may have begun before the part that was read
-                return replace(found, said=found.said[-turns:])
+            if (
+                len(found.messages) > turns
+            ):  # the first may have begun before the part that was read
+                return replace(found, messages=found.messages[-turns:])
         return _scan(file, 0, turns)
     except OSError as error:
         return Unknown(error.strerror or type(error).__name__)
@@ -102,7 +104,7 @@ def _scan(path: Path, start: int, turns: int) -> Transcript:
         last = message
         results = 0 if message.text.strip() else results
     end()
-    return Transcript(last=last, said=tuple(said), results_after=results)
+    return Transcript(last=last, messages=tuple(said), results_after=results)
 
 
 def _records(path: Path, start: int) -> Iterator[dict[str, Any]]:
@@ -193,7 +195,7 @@ def _status(value: Any) -> int | None:
 LONGEST_TEXT = 400  # characters of what was said: the beginning of a notice says which it is
 
 
-def gather_outcome(path: str | Path) -> Evidence:
+def read_outcome(path: str | Path) -> Evidence:
     found = read(path)
     if isinstance(found, Unknown):
         return Evidence(readable=False, why=found.why)
@@ -214,11 +216,11 @@ def gather_outcome(path: str | Path) -> Evidence:
 MOST = 10_000
 
 
-def gather_coverage(paths: Iterable[str]) -> list[Returned]:
-    verdicts = [result.judge(gather_outcome(path)) for path in paths]
-    return [Returned(state=verdict.answer, cause=verdict.cause) for verdict in verdicts]
+def read_outcomes(paths: Iterable[str]) -> list[WorkerResult]:
+    verdicts = [result.judge(read_outcome(path)) for path in paths]
+    return [WorkerResult(state=verdict.answer, cause=verdict.cause) for verdict in verdicts]
 
 
-def matching(pattern: str) -> Sequence[str]:
+def matching_files(pattern: str) -> Sequence[str]:
     """The files that a pattern names, in order; `**` goes down."""
     return sorted(islice(iglob(pattern, recursive=True), MOST + 1))  # noqa: PTH207 - the pattern may be anywhere

@@ -46,7 +46,7 @@ def run(args: Args, context: Context) -> Reply:
     with sensible("answer-shape"):
         policy = Policy(min_chars=args.min_chars, non_answers=non_answers, markers=markers)
     verdict = answer_shape.judge(text, policy)
-    skipped = answer_shape.unusable((*non_answers, *markers))
+    skipped = answer_shape.invalid_patterns((*non_answers, *markers))
     return Reply(
         code=EXITS[verdict.answer],
         text=f"{verdict.answer}  {verdict.reason}",

@@ -9,9 +9,9 @@ from typing import Annotated
 from msgspec import Struct
 
 from dos.claims import coverage, result
-from dos.claims.coverage import EXIT_CODES, Evidence, Returned
+from dos.claims.coverage import EXIT_CODES, Evidence, WorkerResult
 from dos.claims.io import transcripts as evidence
-from dos.claims.io.transcripts import gather_coverage
+from dos.claims.io.transcripts import read_outcomes
 from dos.cli.loop.numbers import values_checked as sensible
 from dos.errors import BadInput
 from dos.text import quote
@@ -42,7 +42,7 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
-    returned = _typed(args.states) if args.states else gather_coverage(_paths(args))
+    returned = _typed(args.states) if args.states else read_outcomes(_paths(args))
     with sensible("coverage"):
         seen = Evidence(
             declared=args.declared,
@@ -62,7 +62,7 @@ def run(args: Args, context: Context) -> Reply:
 def _paths(args: Args) -> list[str]:
     found = list(args.transcript)
     if args.transcripts_glob:
-        matched = evidence.matching(args.transcripts_glob)
+        matched = evidence.matching_files(args.transcripts_glob)
         if len(matched) > evidence.MOST:
             raise BadInput(
                 f"the pattern names more than {evidence.MOST:,} files",
@@ -78,7 +78,7 @@ def _paths(args: Args) -> list[str]:
     return found
 
 
-def _typed(text: str) -> list[Returned]:
+def _typed(text: str) -> list[WorkerResult]:
     words = [word for part in text.split(",") if (word := part.strip().upper())]
     known = [str(state) for state in result.Answer]
     for word in words:
@@ -89,5 +89,8 @@ def _typed(text: str) -> list[Returned]:
     if not words:
         raise BadInput("--states names nobody", hint="For example: --states HEALTHY,EMPTY")
     states = [result.Answer(word) for word in words]
-    causes = {result.Answer.SYNTHETIC: result.Class.OTHER}
-    return [Returned(state=state, cause=causes.get(state, result.Class.NONE)) for state in states]
+    causes = {result.Answer.SYNTHETIC: result.FailureClass.OTHER}
+    return [
+        WorkerResult(state=state, cause=causes.get(state, result.FailureClass.NONE))
+        for state in states
+    ]

@@ -12,7 +12,7 @@ from msgspec import MsgspecError, Struct, json, to_builtins
 
 from dos.claims import result
 from dos.claims.io import transcripts
-from dos.claims.result import Answer, Class
+from dos.claims.result import Answer, FailureClass
 from dos.errors import BadInput
 from dos.text import LONGEST_PATH, quote
 from dos.verbs.args import Option
@@ -33,11 +33,11 @@ class HookEvent(Struct):
 
 def run(args: Args, context: Context) -> Reply:
     path = args.transcript or _told()
-    verdict = result.judge(transcripts.gather_outcome(path))
+    verdict = result.judge(transcripts.read_outcome(path))
     unread = verdict.answer is Answer.UNREADABLE
     parts = ["DEAD" if verdict.dead else str(verdict.answer), str(verdict.answer)]
     parts += [] if verdict.api_status is None else [f"apiErrorStatus={verdict.api_status}"]
-    parts += [] if verdict.cause is Class.NONE else [f"class={verdict.cause}"]
+    parts += [] if verdict.cause is FailureClass.NONE else [f"class={verdict.cause}"]
     return Reply(
         code=3 if verdict.dead else 2 if unread else 0,
         text=f"{' '.join(parts)} — {verdict.reason}",

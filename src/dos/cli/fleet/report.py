@@ -141,7 +141,7 @@ def _check_replaceable(name: str) -> None:
         there = path.exists() or path.is_symlink()
     except (OSError, ValueError):
         return  # what is wrong with it is said when it is written
-    old = writable.contents(path) if there else b""
+    old = writable.read_bounded(path) if there else b""
     if there and (isinstance(old, Unknown) or not old.startswith(report_page.HEAD.encode())):
         raise BadInput(
             f"{quote(name, LONGEST_PATH)} is there, and is no report of ours",

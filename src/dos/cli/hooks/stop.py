@@ -50,7 +50,7 @@ class Args(Struct, kw_only=True):
 
 def run(args: Args, context: Context) -> Reply:
     refusal = _usable(args)
-    told = dialects.Event()
+    told = dialects.StopEvent()
     try:
         told = dialects.parse(
             hook_event.read_event(may_be_missing=bool(args.transcript or args.plan))
@@ -90,8 +90,8 @@ def _allowed(context: Context, ok: bool | None, why: str, *, quiet: bool = False
     return Reply(data=data if context.as_json else None, stderr="" if quiet else f"warning: {why}")
 
 
-def _seen(args: Args, told: dialects.Event, context: Context) -> stop.Evidence:
-    ask = evidence.Ask(
+def _seen(args: Args, told: dialects.StopEvent, context: Context) -> stop.Evidence:
+    ask = evidence.StopRequest(
         event=told,
         transcript=args.transcript,
         plan=args.plan,
@@ -109,7 +109,7 @@ def _seen(args: Args, told: dialects.Event, context: Context) -> stop.Evidence:
     return evidence.gather(ask, verify)
 
 
-def _place(told: dialects.Event, context: Context) -> Path:
+def _place(told: dialects.StopEvent, context: Context) -> Path:
     """What --workspace names; where it names nothing but `here`, what the event does: some hooks run elsewhere."""
     is_named = context.start_directory != Path.cwd()
     if told.cwd and not is_named and os.path.isdir(told.cwd):  # noqa: PTH112

@@ -15,8 +15,8 @@ from dos.cli.receipts.files import write_receipt as write
 from dos.errors import BadInput
 from dos.receipts import receipt as receipts
 from dos.receipts.io import keys
-from dos.receipts.io.attest import Asked, attested
-from dos.receipts.io.signatures import signer
+from dos.receipts.io.attest import AttestRequest, attest_claim
+from dos.receipts.io.signatures import load_signer
 from dos.text import quote, validated_name
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
@@ -68,8 +68,8 @@ def run(args: Args, context: Context) -> Reply:
     _check(args)
     world = context.policy_world
     key = Path(args.key_file) if args.key_file else keys.own_key()
-    who = signer(key, world.workspace, through_ssh=args.ssh_sign)  # before anything is run
-    receipt, verdict = attested(world, convert(args, Asked, from_attributes=True))
+    who = load_signer(key, world.workspace, through_ssh=args.ssh_sign)  # before anything is run
+    receipt, verdict = attest_claim(world, convert(args, AttestRequest, from_attributes=True))
     signed = who.sign(receipt)
     if args.out:
         write(args.out, signed)
@@ -78,7 +78,7 @@ def run(args: Args, context: Context) -> Reply:
     return Reply(
         code=EXITS[verdict.answer],
         text=f"{line}\n"
-        + (f"written to {args.out}" if args.out else receipts.canonical(signed).decode()),
+        + (f"written to {args.out}" if args.out else receipts.canonical_bytes(signed).decode()),
         data=to_builtins(signed),
         next_action=""
         if context.as_json
@@ -98,7 +98,7 @@ def _check(args: Args) -> None:
         )
     if args.third_party and not args.before:
         raise BadInput("--third-party is said of snapshots", hint="Leave it out with --accept-cmd.")
-    if args.timestamp and receipts.moment(args.timestamp) is None:
+    if args.timestamp and receipts.parse_timestamp(args.timestamp) is None:
         raise BadInput(
             f"{quote(args.timestamp)} is no moment",
             hint="For example: --timestamp 2031-01-31T09:30:00Z",

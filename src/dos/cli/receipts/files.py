@@ -20,7 +20,7 @@ def write_receipt(name: str, receipt: Receipt) -> None:
     try:
         half = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
         try:
-            half.write_bytes(receipts.canonical(receipt) + b"\n")
+            half.write_bytes(receipts.canonical_bytes(receipt) + b"\n")
             half.replace(path)
         finally:
             half.unlink(missing_ok=True)
@@ -37,7 +37,7 @@ def _check_replaceable(path: Path) -> None:
         there = path.exists() or path.is_symlink()
     except (OSError, ValueError):
         return  # what is wrong with it is said when it is written
-    old = writable.contents(path) if there else b""
+    old = writable.read_bounded(path) if there else b""
     if there and (isinstance(old, Unknown) or SCHEMA.encode() not in old):
         raise BadInput(
             f"{quote(str(path), LONGEST_PATH)} is there, and is no receipt",
@@ -48,7 +48,7 @@ def _check_replaceable(path: Path) -> None:
 def read_receipt(name: str) -> bytes:
     """What is in the file that was named, or on the input."""
     if name and name != "-":
-        data = writable.contents(Path(name))
+        data = writable.read_bounded(Path(name))
         if isinstance(data, Unknown):
             raise BadInput(data.why, hint=EXAMPLE)
         return data

@@ -36,7 +36,7 @@ def run(args: Args, context: Context) -> Reply:
         if args.unit
         else validated_name(args.plan, "unit")
     )
-    issued = find.gather_issued(context.journal_world, name)
+    issued = find.issued_receipts(context.journal_world, name)
     if not issued:
         why = "neither the journal nor git's notes hold one"
         text = f"there is no receipt of {name}: {why}"
@@ -48,5 +48,5 @@ def run(args: Args, context: Context) -> Reply:
         write(args.out, found)
     line = f"{found.verdict}  {name} at {found.commit[:9]}, written to {args.out}"
     return Reply(
-        text=line if args.out else receipt.canonical(found).decode(), data=to_builtins(found)
+        text=line if args.out else receipt.canonical_bytes(found).decode(), data=to_builtins(found)
     )

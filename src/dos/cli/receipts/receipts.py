@@ -19,7 +19,7 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
-    rows = [_row(each) for each in find.gather_issued(context.journal_world)]
+    rows = [_row(each) for each in find.issued_receipts(context.journal_world)]
     width = max((len(row["unit"]) for row in rows), default=0)
     lines = [
         f"{row['unit']:<{width}}  {row['commit'][:9]}  {row['verdict']:<11}  {row['key_id'] or 'not signed'}"

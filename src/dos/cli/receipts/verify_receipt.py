@@ -21,7 +21,7 @@ from dos.receipts.check import Verdict
 from dos.receipts.io import find as evidence
 from dos.receipts.io import keys, notes
 from dos.receipts.io.keys import PublicKey
-from dos.receipts.receipt import Receipt, Rejected
+from dos.receipts.receipt import NotAReceipt, Receipt
 from dos.text import validated_name
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
@@ -51,7 +51,7 @@ def run(args: Args, context: Context) -> Reply:
     judged = [_judged(each, trusted, git, commit, unit) for each in data]
     # Whoever asks about a commit should hear of what speaks against it first.
     answer, found = min(judged, key=lambda each: (not each[0].adverse, not each[0].valid))
-    if isinstance(found, Rejected) and found.malformed:
+    if isinstance(found, NotAReceipt) and found.malformed:
         raise BadInput(f"this is no receipt: {answer.reason}", hint="`dos attest` makes one.")
     if isinstance(found, Receipt) and not trusted:
         raise BadInput(
@@ -79,7 +79,7 @@ def _commit(name: str, git: Reader | None) -> str:
 
 
 def _noted(git: Reader | None, commit: str) -> list[bytes]:
-    found = notes.of_commit(git, commit) if git else []
+    found = notes.notes_on_commit(git, commit) if git else []
     if not found:
         raise BadInput(f"there is no receipt in git's notes at {commit[:9]}", hint=FETCH)
     return found
@@ -87,19 +87,21 @@ def _noted(git: Reader | None, commit: str) -> list[bytes]:
 
 def _judged(
     data: bytes, trusted: list[PublicKey], git: Reader | None, commit: str, unit: str
-) -> tuple[Verdict, Receipt | Rejected]:
-    found = receipts.parse(data)
-    if isinstance(found, Rejected):
+) -> tuple[Verdict, Receipt | NotAReceipt]:
+    found = receipts.parse_receipt(data)
+    if isinstance(found, NotAReceipt):
         return Verdict(valid=False, reason=found.why), found
-    return verdict.judge(evidence.gather(found, trusted, git, commit=commit, unit=unit)), found
+    return verdict.judge(
+        evidence.gather_evidence(found, trusted, git, commit=commit, unit=unit)
+    ), found
 
 
-def _reply(answer: Verdict, receipt: Receipt | Rejected) -> Reply:
+def _reply(answer: Verdict, receipt: Receipt | NotAReceipt) -> Reply:
     is_one = isinstance(receipt, Receipt)
     data: dict[str, Any] = to_builtins(answer) | {
         "receipt": to_builtins(receipt) if is_one else None
     }
-    if not answer.valid or isinstance(receipt, Rejected):
+    if not answer.valid or isinstance(receipt, NotAReceipt):
         return Reply(code=EXITS["invalid"], text=f"INVALID  {answer.reason}", data=data)
     lines = [
         f"VALID  {answer.reason}",

@@ -28,7 +28,7 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
-    ask = judges.asking(context.world, args.judge, context.warn)
+    ask = judges.open_judge(context.world, args.judge, context.warn)
     claim = Claim(
         claim_text=args.claim,
         stated_reason=args.stated_reason,

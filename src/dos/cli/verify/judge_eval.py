@@ -16,7 +16,7 @@ from dos.unknown import Unknown
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
 from dos.witness.io import judges
-from dos.witness.io.writable import contents
+from dos.witness.io.writable import read_bounded
 from dos.witness.judges import Claim, Evaluation, JudgedClaim, evaluate
 
 EXITS = {"no_false_clear": 0, "false_clear": 1, "contract_error": 2}
@@ -35,7 +35,7 @@ class Truth(Struct, frozen=True, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
-    ask = judges.asking(context.world, args.judge, context.warn)
+    ask = judges.open_judge(context.world, args.judge, context.warn)
     cases = _read(args.cases)
     report = evaluate(JudgedClaim(verdict=ask(claim), truth=truth) for claim, truth in cases)
     code = EXITS["false_clear" if report.grid.false_clear else "no_false_clear"]
@@ -54,7 +54,7 @@ def run(args: Args, context: Context) -> Reply:
 
 
 def _read(name: str) -> list[tuple[Claim, bool]]:
-    data = contents(Path(name))
+    data = read_bounded(Path(name))
     if isinstance(data, Unknown):
         raise BadInput(f"the cases: {data.why}", hint=EXAMPLE)
     cases = []

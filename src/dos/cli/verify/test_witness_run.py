@@ -18,7 +18,7 @@ from dos.journal import streams
 from dos.journal.events.proofs import TestWitnessed
 from dos.machine import process
 from dos.testwitness.io.recorded import TYPED
-from dos.testwitness.io.run import Asked, Witnessed, witness
+from dos.testwitness.io.run import WitnessRequest, WitnessResult, witness_tests
 from dos.testwitness.verdict import Answer, Cell, Runs
 from dos.text import join_some, replace_undecodable, validated_name
 from dos.units.io import sources
@@ -77,7 +77,7 @@ def run(args: Args, context: Context) -> Reply:
     command, command_from = _command(args, context, unit or _trailer(sha, context))
     if args.record or unit:
         _open_journal(context)  # now, and not when the tests have run for an hour
-    asked = Asked(
+    asked = WitnessRequest(
         commit=sha,
         command=command,
         folder=_folder(workspace),
@@ -86,7 +86,7 @@ def run(args: Args, context: Context) -> Reply:
         repeat=args.repeat,
         keep=args.keep,
     )
-    seen = witness(
+    seen = witness_tests(
         context.world.git,
         asked,
         told=lambda line: None if context.as_json else context.warn(line),
@@ -161,11 +161,11 @@ def _open_journal(context: Context) -> None:
         raise StoreFailed(error.message, hint=error.hint) from error
 
 
-def _record(context: Context, data: dict[str, Any], seen: Witnessed) -> tuple[int | None, str]:
+def _record(context: Context, data: dict[str, Any], seen: WitnessResult) -> tuple[int | None, str]:
     """Where the answer was written; or why it was not, which does not change what was seen."""
     if isinstance(seen.change, Unknown):
         return None, "nothing was run, and nothing is written down"
-    cells = {cell.value: [run.outcome.value for run in seen.matrix.of(cell)] for cell in Cell}
+    cells = {cell.value: [run.outcome.value for run in seen.matrix.runs(cell)] for cell in Cell}
     more = {"cells": cells, "runner": process.host(), "network": seen.network}
     try:
         return context.journal.record(
@@ -175,7 +175,7 @@ def _record(context: Context, data: dict[str, Any], seen: Witnessed) -> tuple[in
         return None, f"warning: it is not written down: {error.message}"
 
 
-def _data(asked: Asked, seen: Witnessed, command_from: str) -> dict[str, Any]:
+def _data(asked: WitnessRequest, seen: WitnessResult, command_from: str) -> dict[str, Any]:
     change = None if isinstance(seen.change, Unknown) else seen.change
     verdict: dict[str, Any] = to_builtins(seen.verdict)
     return verdict | {
@@ -185,7 +185,7 @@ def _data(asked: Asked, seen: Witnessed, command_from: str) -> dict[str, Any]:
         "tree": change.tree if change else None,
         "command": asked.command,
         "command_from": command_from,
-        "cells": {cell.value: to_builtins(seen.matrix.of(cell)) for cell in Cell},
+        "cells": {cell.value: to_builtins(seen.matrix.runs(cell)) for cell in Cell},
         "tests": {
             "changed": list(map(replace_undecodable, change.changed)) if change else [],
             "deleted": list(map(replace_undecodable, change.deleted)) if change else [],
@@ -197,7 +197,7 @@ def _data(asked: Asked, seen: Witnessed, command_from: str) -> dict[str, Any]:
     }
 
 
-def _limits(asked: Asked, seen: Witnessed) -> list[str]:
+def _limits(asked: WitnessRequest, seen: WitnessResult) -> list[str]:
     """What should be known of an answer beside the answer."""
     if isinstance(seen.change, Unknown) or not seen.network:
         return []
@@ -220,7 +220,7 @@ def _limits(asked: Asked, seen: Witnessed) -> list[str]:
     ]
 
 
-def _text(asked: Asked, seen: Witnessed, command_from: str) -> str:
+def _text(asked: WitnessRequest, seen: WitnessResult, command_from: str) -> str:
     lines = [f"{seen.verdict.answer}  {replace_undecodable(seen.verdict.reason)}"]
     if seen.network:
         lines += ["", f"  {'':<12}{'old code':<14}new code"]
@@ -228,7 +228,7 @@ def _text(asked: Asked, seen: Witnessed, command_from: str) -> str:
             ("old", (Cell.OLD_OLD, Cell.OLD_NEW)),
             ("new", (Cell.NEW_OLD, Cell.NEW_NEW)),
         ):
-            row = "".join(f"{_shown(seen.matrix.of(cell)):<14}" for cell in cells)
+            row = "".join(f"{_shown(seen.matrix.runs(cell)):<14}" for cell in cells)
             lines.append(f"  {tests + ' tests':<12}{row}".rstrip())
         lines += [
             "",

@@ -43,7 +43,7 @@ class Args(Struct, kw_only=True):
 
 def run(args: Args, context: Context) -> Reply:
     if not args.source:
-        names = ", ".join(witnesses.known(context.warn))
+        names = ", ".join(witnesses.source_names(context.warn))
         raise BadInput(
             "no witness is named, so nobody can be asked",
             hint=f"Add --source with one of: {names}.",

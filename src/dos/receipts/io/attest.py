@@ -42,7 +42,7 @@ _STATUS = (
 )
 
 
-class Asked(Struct, frozen=True, kw_only=True):
+class AttestRequest(Struct, frozen=True, kw_only=True):
     claim: str
     unit: str = ""
     commit: str = "HEAD"
@@ -56,12 +56,12 @@ class Asked(Struct, frozen=True, kw_only=True):
 
 
 # A witness's word, and what the receipt says of how it came about.
-Seen = tuple[EvidenceFacts, dict[str, Any]]
+Observation = tuple[EvidenceFacts, dict[str, Any]]
 
 
-def attested(world: World, asked: Asked) -> tuple[Receipt, Verdict]:
+def attest_claim(world: World, asked: AttestRequest) -> tuple[Receipt, Verdict]:
     """The receipt, not signed yet, for every answer: also for those that nobody likes."""
-    receipt = receipts.checked(_tied(world, asked))  # before anything is run
+    receipt = receipts.validated(_for_commit(world, asked))  # before anything is run
     claim = EffectClaim(key=asked.claim, narrated=asked.narrated)
     if not asked.claim.strip():
         return structs.replace(receipt, verdict=belief.Answer.NO_CLAIM), belief.judge(claim, ())
@@ -77,7 +77,7 @@ def attested(world: World, asked: Asked) -> tuple[Receipt, Verdict]:
     return structs.replace(receipt, **fields, **said), verdict
 
 
-def _tied(world: World, asked: Asked) -> Receipt:
+def _for_commit(world: World, asked: AttestRequest) -> Receipt:
     """What it is about: a commit and its tree, in this repository."""
     if world.workspace.common is None:
         raise WorkspaceMissing(
@@ -86,7 +86,7 @@ def _tied(world: World, asked: Asked) -> Receipt:
         )
     git = world.git
     commit = commits.resolve_commit(git, asked.commit)
-    repo = repository.repository(git, commit)
+    repo = repository.repository_id(git, commit)
     if isinstance(repo, Unknown):
         raise BadInput(
             f"a receipt names its repository, and {repo.why}",
@@ -96,7 +96,7 @@ def _tied(world: World, asked: Asked) -> Receipt:
     target = (
         f"refs/heads/{branch}" if branch and git.is_ancestor(commit, f"refs/heads/{branch}") else ""
     )
-    return receipts.blank(
+    return receipts.unsigned_receipt(
         claim=asked.claim,
         unit=sources.resolve_unit_name(world, asked.unit) if asked.unit else "",
         narrated=asked.narrated,
@@ -114,13 +114,13 @@ def _tied(world: World, asked: Asked) -> Receipt:
     )
 
 
-def _command(world: World, asked: Asked, receipt: Receipt) -> Seen:
+def _command(world: World, asked: AttestRequest, receipt: Receipt) -> Observation:
     script, git = asked.accept_cmd, world.git
-    if not receipts.is_plain(script):
+    if not receipts.is_plain_text(script):
         raise BadInput(
             f"the command holds a control character: {quote(script)}", hint="Put it into a script."
         )
-    if dirty := _unlike(git.tree, receipt.commit):
+    if dirty := _difference(git.tree, receipt.commit):
         raise BadInput(
             f"{git.tree} is not as {receipt.commit[:9]}: {dirty}; what is run there would be said of another tree",
             hint=f"git stash --include-untracked; or: git worktree add --detach ../clean {receipt.commit[:9]}",
@@ -137,7 +137,7 @@ def _command(world: World, asked: Asked, receipt: Receipt) -> Seen:
         127,
     ):  # the shell's word for what cannot be run
         facts = no_signal(COMMAND, rung, asked.claim, said)
-    elif moved := _unlike(git.tree, receipt.commit, untracked=False):
+    elif moved := _difference(git.tree, receipt.commit, untracked=False):
         facts = no_signal(
             COMMAND, rung, asked.claim, f"the tree changed while it was looked at: {moved}"
         )
@@ -152,7 +152,7 @@ def _command(world: World, asked: Asked, receipt: Receipt) -> Seen:
     }
 
 
-def _unlike(tree: Path, commit: str, *, untracked: bool = True) -> str:
+def _difference(tree: Path, commit: str, *, untracked: bool = True) -> str:
     """In what the files differ from a commit: by their contents, whatever git's own index was told to overlook."""
     git = Writer(tree)  # of an index of its own
     head = git.commit_of("HEAD")
@@ -186,11 +186,11 @@ def _declared(world: World, receipt: Receipt, script: str) -> tuple[Source, bool
     return source, is_file and home.run("hash-object", "--", document).strip() == before
 
 
-def _snapshots(asked: Asked) -> Seen:
+def _snapshots(asked: AttestRequest) -> Observation:
     files = [Path(asked.before), Path(asked.after)]
     started = now_stamp()
     rung = Accountability.THIRD_PARTY if asked.third_party else Accountability.OS_RECORDED
-    contents = [writable.contents(file) for file in files]
+    contents = [writable.read_bounded(file) for file in files]
     one, other = map(parse_state, contents, files)
     if isinstance(one, Unknown):
         facts = no_signal(SNAPSHOTS, rung, asked.claim, one.why)
@@ -203,15 +203,15 @@ def _snapshots(asked: Asked) -> Seen:
     return facts, {
         "witness_surface": f"{asked.before}→{asked.after}",
         "witness_author": SNAPSHOTS,
-        "output_digest": receipts.digest_of(digests),
+        "output_digest": receipts.combined_digest(digests),
         "started": started,
         "ended": now_stamp(),
     }
 
 
-def _expires(asked: Asked) -> str:
+def _expires(asked: AttestRequest) -> str:
     if asked.expires_days is None:
         return ""
-    said = receipts.moment(asked.timestamp) if asked.timestamp else None
+    said = receipts.parse_timestamp(asked.timestamp) if asked.timestamp else None
     until = (said or datetime.now(UTC)) + timedelta(days=asked.expires_days)
     return utc_stamp(int(until.timestamp() * 1000))

@@ -11,8 +11,8 @@ from dos.git.repository import Writer
 from dos.machine import process
 from dos.receipts import receipt as receipts
 from dos.receipts.io import keys, notes, repository
-from dos.receipts.io.signatures import signer
-from dos.receipts.receipt import CommandRun, IssuedReceipt, Receipt, Rejected, Source
+from dos.receipts.io.signatures import load_signer
+from dos.receipts.receipt import CommandRun, IssuedReceipt, NotAReceipt, Receipt, Source
 from dos.regions import Region, region
 from dos.times import now_stamp
 from dos.units.unit import Landing
@@ -43,7 +43,7 @@ def draft_receipt(
     declared: DeclaredCommands = DeclaredCommands(),
 ) -> dict[str, Any] | None:
     """What is known before the branch moves. It is journaled, so that a crash loses none of it."""
-    repo = repository.repository(git, landed.commit)
+    repo = repository.repository_id(git, landed.commit)
     seen: dict[str, Any] = {"witness_author": GIT, "witness_surface": GIT}
     if runs:
         seen = describe_runs(runs) | {
@@ -52,7 +52,7 @@ def draft_receipt(
             "believe": True,
         }
         seen |= {"command_source": declared.source, "bound": can_fail(declared.scripts)}
-    made = receipts.blank(
+    made = receipts.unsigned_receipt(
         claim=landed.unit,
         unit=landed.unit,
         repo="" if isinstance(repo, Unknown) else repo,
@@ -71,7 +71,7 @@ def draft_receipt(
         **seen,
     )
     try:
-        return to_builtins(receipts.checked(made))  # type: ignore[no-any-return]
+        return to_builtins(receipts.validated(made))  # type: ignore[no-any-return]
     except BadInput:
         return None  # said when the receipt is issued
 
@@ -80,13 +80,13 @@ def describe_runs(runs: Sequence[CommandRun]) -> dict[str, Any]:
     """What a receipt says of commands that were run on one tree, one after the other."""
     script = joined_script([run.script for run in runs])
     argv = ("sh", "-c", script)
-    plain = receipts.is_plain(script)
+    plain = receipts.is_plain_text(script)
     return {
         "command": argv if plain else (),
         "command_digest": receipts.command_digest(argv),
         "witness_surface": script if plain else "a command of several lines",
         "exit_code": runs[-1].exit_code,
-        "output_digest": receipts.digest_of([run.output_digest for run in runs]),
+        "output_digest": receipts.combined_digest([run.output_digest for run in runs]),
         "started": runs[0].started,
         "ended": runs[-1].ended,
     }
@@ -108,38 +108,38 @@ def issue_receipt(git: Writer, workspace: Workspace, landed: Landing, *, ref: st
     `ref` is what shows here where it landed.
     """
     # Without a draft nobody knows any more what was run: then git alone is the witness.
-    found = receipts.read(
+    found = receipts.decode_receipt(
         landed.receipt or draft_receipt(git, landed, lane=region([]), region_root="")
     )
-    if isinstance(found, Rejected):
+    if isinstance(found, NotAReceipt):
         return IssuedReceipt(
             receipt=None, message="it has no receipt: a name in it holds what a receipt may not"
         )
     said = []
     try:
-        receipt = _as_it_stands(git, found, landed, ref)
-        receipt, made = _signed(receipt, workspace)
+        receipt = _with_ancestry(git, found, landed, ref)
+        receipt, made = _sign(receipt, workspace)
         said += [made] if made else []
     except (DosError, OSError) as error:
         receipt = found
         said.append(f"its receipt is not signed: {error}")
     try:
-        notes.add(git, receipt)
+        notes.add_note(git, receipt)
     except (DosError, OSError) as error:
         said.append(f"its receipt is in the journal and not in git's notes: {error}")
     return IssuedReceipt(receipt=to_builtins(receipt), message="; ".join(said))
 
 
-def _as_it_stands(git: Writer, receipt: Receipt, landed: Landing, ref: str) -> Receipt:
+def _with_ancestry(git: Writer, receipt: Receipt, landed: Landing, ref: str) -> Receipt:
     holds = git.is_ancestor(landed.commit, ref)
     survives = holds and repository.survives(git, landed.base, landed.commit, ref)
     return structs.replace(receipt, ancestor=holds, survives=survives)
 
 
-def _signed(receipt: Receipt, workspace: Workspace) -> tuple[Receipt, str]:
+def _sign(receipt: Receipt, workspace: Workspace) -> tuple[Receipt, str]:
     path = keys.own_key()
     made = path.suffix != ".pub" and keys.ensure_key(path)
-    who = signer(path, workspace)
+    who = load_signer(path, workspace)
     return who.sign(
         receipt
     ), f"made the key {who.key.key_id} that signs receipts: {path}" if made else ""

@@ -17,11 +17,11 @@ from dos.receipts import receipt as receipts
 from dos.receipts.check import Evidence, Verdict
 from dos.receipts.io import keys, notes, repository, signatures
 from dos.receipts.io.keys import PublicKey
-from dos.receipts.receipt import Receipt, Rejected
+from dos.receipts.receipt import NotAReceipt, Receipt
 from dos.world import World
 
 
-def issued(store: Store, unit: str, commit: str = "") -> list[bytes]:
+def issued_in_journal(store: Store, unit: str, commit: str = "") -> list[bytes]:
     """The receipts of a unit, oldest first; of one commit, where one is named."""
     return [
         json.encode(fact.receipt, order="sorted")
@@ -30,7 +30,7 @@ def issued(store: Store, unit: str, commit: str = "") -> list[bytes]:
     ]
 
 
-class Checked(Struct, frozen=True, kw_only=True):
+class CheckedReceipt(Struct, frozen=True, kw_only=True):
     """One receipt, and whether it counts. Only a bound one can raise a unit."""
 
     valid: bool
@@ -40,23 +40,23 @@ class Checked(Struct, frozen=True, kw_only=True):
     receipt: Receipt | None = None
 
 
-def for_commit(world: World, sha: str, unit: str = "") -> list[Checked]:
+def receipts_for_commit(world: World, sha: str, unit: str = "") -> list[CheckedReceipt]:
     """What the notes at the commit hold, and what the journal holds of the unit; each once, and of no other unit."""
     if world.workspace.common is None:
         return []
-    found = notes.of_commit(world.git, sha)
+    found = notes.notes_on_commit(world.git, sha)
     if unit:
-        found += issued(world.journal, unit, sha)
+        found += issued_in_journal(world.journal, unit, sha)
     if not found:
         return []
     try:
         trusted = keys.trusted_keys()
     except DosError as error:
-        return [Checked(valid=False, bound=False, verdict="", why=error.message)]
-    return [_checked(data, trusted, world.git, sha, unit) for data in dict.fromkeys(found)]
+        return [CheckedReceipt(valid=False, bound=False, verdict="", why=error.message)]
+    return [_check(data, trusted, world.git, sha, unit) for data in dict.fromkeys(found)]
 
 
-def gather(
+def gather_evidence(
     receipt: Receipt,
     trusted: Sequence[PublicKey],
     git: Reader | None,
@@ -72,25 +72,25 @@ def gather(
         now=datetime.now(UTC),
         key_trusted=key is not None,
         signed=signed,
-        here=repository.read(git, receipt) if git and signed else None,
+        repository=repository.read_repository_state(git, receipt) if git and signed else None,
         wanted_commit=commit,
         wanted_unit=unit,
     )
 
 
-def _checked(
+def _check(
     data: bytes, trusted: Sequence[PublicKey], git: Reader, sha: str, unit: str
-) -> Checked:
-    found = receipts.parse(data)
-    if isinstance(found, Rejected):
-        return Checked(valid=False, bound=False, verdict="", why=found.why)
+) -> CheckedReceipt:
+    found = receipts.parse_receipt(data)
+    if isinstance(found, NotAReceipt):
+        return CheckedReceipt(valid=False, bound=False, verdict="", why=found.why)
     try:
-        answer = verdict.judge(gather(found, trusted, git, commit=sha, unit=unit))
+        answer = verdict.judge(gather_evidence(found, trusted, git, commit=sha, unit=unit))
     except (
         DosError
     ) as error:  # git cannot be read, or what is needed to check a signature is not installed
         answer = Verdict(valid=False, reason=error.message)
-    return Checked(
+    return CheckedReceipt(
         valid=answer.valid,
         bound=answer.bound,
         verdict=found.verdict,
@@ -99,7 +99,7 @@ def _checked(
     )
 
 
-def gather_issued(world: World, unit: str = "") -> list[Receipt]:
+def issued_receipts(world: World, unit: str = "") -> list[Receipt]:
     """Oldest first; of one unit, where one is named. What is no receipt is passed over."""
     store = world.journal
     with store.backend.read(once=True) as view:
@@ -108,9 +108,13 @@ def gather_issued(world: World, unit: str = "") -> list[Receipt]:
             if unit
             else sorted(streams.unit.subject(name) for name in view.streams(streams.unit.prefix))
         )
-    found = [data for name in names for data in issued(store, name)]
+    found = [data for name in names for data in issued_in_journal(store, name)]
     if world.workspace.common is not None:
-        found += notes.every(world.git)
-    read = [each for each in map(receipt.parse, found) if isinstance(each, Receipt) and each.unit]
-    unique = {receipt.canonical(each): each for each in read if unit in ("", each.unit)}
+        found += notes.all_notes(world.git)
+    read = [
+        each
+        for each in map(receipt.parse_receipt, found)
+        if isinstance(each, Receipt) and each.unit
+    ]
+    unique = {receipt.canonical_bytes(each): each for each in read if unit in ("", each.unit)}
     return list(unique.values())

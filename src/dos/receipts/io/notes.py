@@ -13,7 +13,7 @@ REF = "refs/notes/dos-receipts"
 LARGEST_BYTES = 8_000_000
 
 
-def of_commit(git: Reader, sha: str) -> list[bytes]:
+def notes_on_commit(git: Reader, sha: str) -> list[bytes]:
     """What is noted at a commit, each as it was written; nothing when nobody noted anything."""
     with Objects(git) as objects:
         noted = objects.commit(REF)
@@ -25,13 +25,13 @@ def of_commit(git: Reader, sha: str) -> list[bytes]:
         )
         blob = objects.blob(entry.sha) if entry else None
     return (
-        lines(blob.decode("utf-8", "surrogateescape"))
+        note_lines(blob.decode("utf-8", "surrogateescape"))
         if blob and len(blob) <= LARGEST_BYTES
         else []
     )
 
 
-def every(git: Reader) -> list[bytes]:
+def all_notes(git: Reader) -> list[bytes]:
     """What is noted at any commit."""
     if git.commit_of(REF) is None:
         return []
@@ -39,30 +39,33 @@ def every(git: Reader) -> list[bytes]:
     with Objects(git) as objects:
         blobs = objects.blobs(listed)
     return [
-        line for blob in blobs if blob for line in lines(blob.decode("utf-8", "surrogateescape"))
+        line
+        for blob in blobs
+        if blob
+        for line in note_lines(blob.decode("utf-8", "surrogateescape"))
     ]
 
 
-def lines(text: str) -> list[bytes]:
+def note_lines(text: str) -> list[bytes]:
     return [line.encode("utf-8", "surrogateescape") for line in text.split("\n") if line.strip()]
 
 
 _FILE = "100644"
 
 
-def add(git: Writer, receipt: Receipt) -> None:
+def add_note(git: Writer, receipt: Receipt) -> None:
     """Once: one with the same nonce is the same receipt, made again after a crash, and takes the place of the first."""
     git.change_ref(
-        REF, partial(_with, git, receipt), message=f"dos: receipt of {receipt.commit[:9]}"
+        REF, partial(_notes_with, git, receipt), message=f"dos: receipt of {receipt.commit[:9]}"
     )
 
 
-def _with(git: Writer, receipt: Receipt, old: str | None) -> str:
+def _notes_with(git: Writer, receipt: Receipt, old: str | None) -> str:
     """The commit of notes that holds the receipt; the old one when that does."""
-    path, blob = _noted(git, old or "", receipt.commit)
-    before = lines(git.run("cat-file", "blob", blob)) if blob else []
+    path, blob = _existing_note(git, old or "", receipt.commit)
+    before = note_lines(git.run("cat-file", "blob", blob)) if blob else []
     again = f'"nonce":"{receipt.nonce}"'.encode()
-    after = [*(line for line in before if again not in line), receipts.canonical(receipt)]
+    after = [*(line for line in before if again not in line), receipts.canonical_bytes(receipt)]
     if old and after == before:
         return old
     text = b"\n".join([*after, b""]).decode("utf-8", "surrogateescape")
@@ -78,7 +81,7 @@ def _with(git: Writer, receipt: Receipt, old: str | None) -> str:
     ).strip()
 
 
-def _noted(git: Writer, notes: str, commit: str) -> tuple[str, str]:
+def _existing_note(git: Writer, notes: str, commit: str) -> tuple[str, str]:
     """Where the note of a commit lies, and what it is now. Git puts notes into folders as they get more."""
     usual = f"{commit[:2]}/{commit[2:]}"
     places = (commit, usual, f"{commit[:2]}/{commit[2:4]}/{commit[4:]}")

@@ -1,7 +1,7 @@
 """What ties a receipt to a repository, read from git anew: nothing here believes the receipt."""
 
 from dos.git.repository import Reader
-from dos.receipts.check import Here
+from dos.receipts.check import RepositoryState
 from dos.receipts.receipt import Receipt, repository_digest
 from dos.regions import lane_holds, region
 from dos.unknown import Unknown
@@ -11,7 +11,7 @@ _walked = [
 ]  # the commit that was asked about last, and the first commits below it
 
 
-def repository(git: Reader, commit: str) -> str | Unknown:
+def repository_id(git: Reader, commit: str) -> str | Unknown:
     """The digest of the first commits below a commit; a clone that is cut off does not know them."""
     if git.run("rev-parse", "--is-shallow-repository").strip() == "true":
         return Unknown("the clone is shallow, and does not reach back to the first commit")
@@ -33,13 +33,13 @@ def tree_of(git: Reader, commit: str) -> str | None:
     return git.object_of(f"{commit}^{{tree}}")
 
 
-def read(git: Reader, receipt: Receipt) -> Here:
+def read_repository_state(git: Reader, receipt: Receipt) -> RepositoryState:
     """For a receipt whose signature holds: of any other, nothing is handed to git."""
     tree = tree_of(git, receipt.commit) if git.commit_of(receipt.commit) == receipt.commit else None
     if tree is None:
-        return Here(repo="", tree=None, on_target=False, base_holds=False, strays=())
-    return Here(
-        repo=repository(git, receipt.commit),
+        return RepositoryState(repo="", tree=None, on_target=False, base_holds=False, strays=())
+    return RepositoryState(
+        repo=repository_id(git, receipt.commit),
         tree=tree,
         on_target=_on_target(git, receipt),
         base_holds=_base_holds(git, receipt),

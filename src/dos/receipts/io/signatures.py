@@ -41,7 +41,7 @@ def _ed25519(receipt: Receipt, key: PublicKey) -> bool:
         return False
     try:
         Ed25519PublicKey.from_public_bytes(key.raw).verify(
-            bytes.fromhex(receipt.signature), receipts.payload(receipt)
+            bytes.fromhex(receipt.signature), receipts.signed_payload(receipt)
         )
     except InvalidSignature:
         return False
@@ -59,7 +59,7 @@ def _sshsig(receipt: Receipt, key: PublicKey) -> bool:
     with TemporaryDirectory(prefix="dos-receipt-") as place:
         signers, signature = Path(place) / "signers", Path(place) / "signature"
         signers.write_text(f'runner namespaces="{NAMESPACE}" {key.line}\n', encoding="utf-8")
-        signature.write_text(armoured(receipt.signature), encoding="utf-8")
+        signature.write_text(armour(receipt.signature), encoding="utf-8")
         words = (
             "-Y",
             "verify",
@@ -72,15 +72,15 @@ def _sshsig(receipt: Receipt, key: PublicKey) -> bool:
             "-s",
             str(signature),
         )
-        return ssh_keygen(*words, feed=receipts.payload(receipt))[0] == 0
+        return ssh_keygen(*words, feed=receipts.signed_payload(receipt))[0] == 0
 
 
-def armoured(signature: str) -> str:
+def armour(signature: str) -> str:
     lines = [signature[at : at + _LINE] for at in range(0, len(signature), _LINE)]
     return "\n".join(["-----BEGIN SSH SIGNATURE-----", *lines, "-----END SSH SIGNATURE-----", ""])
 
 
-def bare(armour: str) -> str:
+def strip_armour(armour: str) -> str:
     """The signature itself: a receipt has no lines in it."""
     return "".join(armour.strip().splitlines()[1:-1])
 
@@ -125,11 +125,11 @@ class Signer(Struct, frozen=True, kw_only=True):
             receipt, algorithm=self.algorithm, key_id=self.key.key_id, signature=""
         )
         return structs.replace(
-            named, signature=self.make(receipts.payload(receipts.checked(named)))
+            named, signature=self.make(receipts.signed_payload(receipts.validated(named)))
         )
 
 
-def signer(path: Path, workspace: Workspace, *, through_ssh: bool = False) -> Signer:
+def load_signer(path: Path, workspace: Workspace, *, through_ssh: bool = False) -> Signer:
     """Whoever signs with the key in a file. A public key means that ssh's agent has the other half."""
     keys.check_private_key(path, workspace)
     if through_ssh or path.suffix == ".pub":
@@ -183,6 +183,6 @@ def _through_ssh(path: Path) -> Signer:
                 f"ssh-keygen does not sign with {path}: {why}",
                 hint="ssh-add -L lists what the agent has.",
             )
-        return bare(said)
+        return strip_armour(said)
 
     return Signer(key=keys.read_public_keys(path)[0], algorithm=Algorithm.SSHSIG, make=make)

@@ -10,7 +10,7 @@ from dos.journal.events.envelope import Event
 from dos.journal.events.fleet import RunBegun, UnitLanded
 from dos.journal.events.limits import IncidentFound
 from dos.journal.events.reader import FactReader
-from dos.receipts.io.find import Checked
+from dos.receipts.io.find import CheckedReceipt
 from dos.receipts.receipt import Algorithm
 from dos.report.session import LandingProof, ReceiptProof
 from dos.unknown import Unknown
@@ -91,7 +91,7 @@ def landing_proof(proof: Proof) -> LandingProof:
     )
 
 
-def _signed(checked: Checked) -> ReceiptProof:
+def _signed(checked: CheckedReceipt) -> ReceiptProof:
     found = checked.receipt
     if found is None:
         return ReceiptProof(valid=checked.valid, why=checked.why)

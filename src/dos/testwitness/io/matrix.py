@@ -77,7 +77,9 @@ class Change(Struct, frozen=True, kw_only=True):
         return sorted(path for path in others if suite_files.is_harness(path, command))
 
 
-def gather(git: Reader, sha: str, globs: Sequence[str] = (), folder: str = "") -> Change | Unknown:
+def read_change(
+    git: Reader, sha: str, globs: Sequence[str] = (), folder: str = ""
+) -> Change | Unknown:
     """With globs, which start at the folder, those alone are the tests."""
     with Objects(git) as objects:
         found = objects.commit(sha)
@@ -122,7 +124,7 @@ def _text(objects: Objects, file: TreeEntry | None) -> str | None:
     return None if content is None else content.decode("utf-8", "replace")
 
 
-def beside(paths: Sequence[str], folder: str) -> list[str]:
+def relative_paths(paths: Sequence[str], folder: str) -> list[str]:
     """The paths as they are called from a folder; a name that begins with a dash is no option."""
     near = [os.path.relpath(path, folder) if folder else path for path in paths]
     return [f"./{path}" if path.startswith("-") else path for path in near]

@@ -17,7 +17,7 @@ from dos.world import World
 TYPED = "--cmd"
 
 
-class Witness(Struct, frozen=True, kw_only=True):
+class RecordedWitness(Struct, frozen=True, kw_only=True):
     commit: str
     tree: str
     unit: str
@@ -36,19 +36,21 @@ class Witness(Struct, frozen=True, kw_only=True):
         return self.command_from != TYPED
 
 
-def of_commit(world: World, sha: str) -> list[Witness]:
+def records_for_commit(world: World, sha: str) -> list[RecordedWitness]:
     """Newest first."""
     found = []
     for _, fact in select(world.journal.load(streams.witness(sha)), TestWitnessed):
         if fact.commit == sha:
             stands = fact.witnesses and fact.verdict == Answer.DISCRIMINATES
             found.append(
-                convert(structs.replace(fact, witnesses=stands), Witness, from_attributes=True)
+                convert(
+                    structs.replace(fact, witnesses=stands), RecordedWitness, from_attributes=True
+                )
             )
     return found[::-1]
 
 
-def undisputed(found: Sequence[Witness], unit: str = "") -> Witness | None:
+def newest_undisputed(found: Sequence[RecordedWitness], unit: str = "") -> RecordedWitness | None:
     """The newest that speaks for the commit, if no run that was asked for in the same way spoke against it.
 
     A test that is green by chance would otherwise only have to be run until it is.
@@ -64,12 +66,12 @@ NAME = "tests"
 AGAINST = (Answer.UNSATISFIED, Answer.REGRESSIVE)
 
 
-def witness(world: World, subject: str) -> EvidenceFacts:
+def witness_recorded_tests(world: World, subject: str) -> EvidenceFacts:
     """`COMMIT`. The newest record whose command nobody typed for it; else the newest, which proves nothing."""
     sha = commits.resolve_claimed_commit(world.git, subject.strip())
     if isinstance(sha, Unknown):
         return no_signal(NAME, Accountability.OS_RECORDED, subject, sha.why)
-    found = sorted(of_commit(world, sha), key=lambda record: not record.is_bound)
+    found = sorted(records_for_commit(world, sha), key=lambda record: not record.is_bound)
     if not found:
         return no_signal(
             NAME, Accountability.OS_RECORDED, subject, "no runner has recorded its tests"

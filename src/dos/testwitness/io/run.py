@@ -13,7 +13,7 @@ from dos.machine import execute
 from dos.testwitness import suite
 from dos.testwitness import verdict as tested
 from dos.testwitness.io import matrix as changed_tests
-from dos.testwitness.io.matrix import Change, beside
+from dos.testwitness.io.matrix import Change, relative_paths
 from dos.testwitness.io.sandbox import Sandbox
 from dos.testwitness.verdict import Cell, Matrix, SuiteOutcome, SuiteRun, Verdict
 from dos.unknown import Unknown
@@ -21,11 +21,11 @@ from dos.witness.accountability import Accountability
 
 PLACEHOLDER = "{tests}"  # in a command: the test files to run
 LONGEST_COMMAND = 100_000  # the system takes no longer word
-Told = Callable[[str], None]
+Progress = Callable[[str], None]
 Choose = Callable[[Sequence[Cell]], Cell]
 
 
-class Asked(Struct, frozen=True, kw_only=True):
+class WitnessRequest(Struct, frozen=True, kw_only=True):
     commit: str
     command: str
     folder: str = (
@@ -37,7 +37,7 @@ class Asked(Struct, frozen=True, kw_only=True):
     keep: bool = False
 
 
-class Witnessed(Struct, frozen=True, kw_only=True):
+class WitnessResult(Struct, frozen=True, kw_only=True):
     change: Change | Unknown
     matrix: Matrix
     verdict: Verdict
@@ -45,25 +45,25 @@ class Witnessed(Struct, frozen=True, kw_only=True):
     kept: str = ""  # the folder that is left
 
 
-def witness(
+def witness_tests(
     git: Reader,
-    asked: Asked,
-    told: Told = lambda line: None,
+    asked: WitnessRequest,
+    told: Progress = lambda line: None,
     choose: Choose = random.SystemRandom().choice,
-) -> Witnessed:
-    change = changed_tests.gather(git, asked.commit, asked.globs, asked.folder)
+) -> WitnessResult:
+    change = changed_tests.read_change(git, asked.commit, asked.globs, asked.folder)
     hindrance = change.why if isinstance(change, Unknown) else change.hindrance
     if isinstance(change, Unknown) or hindrance:
         matrix = Matrix(hindrance=hindrance, rung=Accountability.OS_RECORDED)
-        return Witnessed(change=change, matrix=matrix, verdict=tested.judge_matrix(matrix))
+        return WitnessResult(change=change, matrix=matrix, verdict=tested.judge_matrix(matrix))
     with (
         execute.ended_by_signals(),
         Sandbox(
             git, moment=int(time.time()), timeout_seconds=asked.timeout_seconds, keep=asked.keep
         ) as sandbox,
     ):
-        matrix = _filled(change, asked, sandbox, told, choose)
-        return Witnessed(
+        matrix = _run_matrix(change, asked, sandbox, told, choose)
+        return WitnessResult(
             change=change,
             matrix=matrix,
             verdict=tested.judge_matrix(matrix),
@@ -72,34 +72,38 @@ def witness(
         )
 
 
-def _filled(change: Change, asked: Asked, sandbox: Sandbox, told: Told, choose: Choose) -> Matrix:
+def _run_matrix(
+    change: Change, asked: WitnessRequest, sandbox: Sandbox, told: Progress, choose: Choose
+) -> Matrix:
     """The order of the runs is drawn by lot: a test that counts how often it was called is not to know it."""
     seen = Matrix(
         has_old_tests=change.has_old_tests and not _names_new_tests(change, asked),
         weakened=change.weakened,
         rung=Accountability.OS_RECORDED,
     )
-    while left := tested.wanted(seen, asked.repeat):
+    while left := tested.remaining_runs(seen, asked.repeat):
         cell = choose(left)
-        number = len(seen.of(cell)) + 1
+        number = len(seen.runs(cell)) + 1
         told(f"{cell}, run {number} …")
-        run = _try(change, asked, sandbox, cell)
+        run = _run_cell(change, asked, sandbox, cell)
         told(f"{cell}, run {number}: {run.outcome} after {run.seconds:.1f} s ({run.why})")
         seen = seen.with_run(cell, run)
     return seen
 
 
-def _names_new_tests(change: Change, asked: Asked) -> bool:
+def _names_new_tests(change: Change, asked: WitnessRequest) -> bool:
     """Whether the command is about tests that were not there before: then there are no old ones to run."""
-    added = beside([path for path in change.changed if path not in change.old], asked.folder)
+    added = relative_paths(
+        [path for path in change.changed if path not in change.old], asked.folder
+    )
     words = asked.command.replace("'", " ").replace('"', " ").split()
     return any(word.partition("::")[0].removeprefix("./") in added for word in words)
 
 
-def _command(change: Change, asked: Asked, cell: Cell) -> str:
+def _command(change: Change, asked: WitnessRequest, cell: Cell) -> str:
     if PLACEHOLDER not in asked.command:
         return asked.command
-    names = beside(change.to_run(cell), asked.folder)
+    names = relative_paths(change.to_run(cell), asked.folder)
     made = asked.command.replace(PLACEHOLDER, " ".join(map(shlex.quote, names)))
     if len(made) > LONGEST_COMMAND:
         raise BadInput(
@@ -109,7 +113,7 @@ def _command(change: Change, asked: Asked, cell: Cell) -> str:
     return made
 
 
-def _try(change: Change, asked: Asked, sandbox: Sandbox, cell: Cell) -> SuiteRun:
+def _run_cell(change: Change, asked: WitnessRequest, sandbox: Sandbox, cell: Cell) -> SuiteRun:
     made = _command(change, asked, cell)
     ran = sandbox.run(change.files(cell), made, asked.folder, cell.value.replace("_", "-"))
     if ran is None:

@@ -144,13 +144,13 @@ class Sandbox:
 
     def _run(self, command: str, place: Path, inside: Path) -> Ran:
         mark = secrets.token_hex(8)
-        words = confined(["sh", "-c", command], network_off=self.network_off)
+        words = confined_command(["sh", "-c", command], network_off=self.network_off)
         try:
             return execute.run(
                 words, cwd=inside, environment=_environment(place, mark), limits=self._limits
             )
         finally:
-            end_marked(mark)
+            kill_marked(mark)
 
     def _put_away(self, place: Path, name: str) -> None:
         if not self._keep:
@@ -160,7 +160,7 @@ class Sandbox:
         return None
 
 
-def confined(command: list[str], *, network_off: bool) -> list[str]:
+def confined_command(command: list[str], *, network_off: bool) -> list[str]:
     return [
         sys.executable,
         "-I",
@@ -171,7 +171,7 @@ def confined(command: list[str], *, network_off: bool) -> list[str]:
     ]
 
 
-def end_marked(mark: str) -> None:
+def kill_marked(mark: str) -> None:
     """End who carries the mark: the second look, for what got away from the first."""
     import psutil
 
@@ -204,7 +204,7 @@ def _environment(place: Path, mark: str) -> dict[str, str]:
 def _can_cut_network() -> bool:
     if sys.platform != "linux":
         return False
-    words, limits = confined(["true"], network_off=True), Limits(wall_seconds=PROBE_SECONDS)
+    words, limits = confined_command(["true"], network_off=True), Limits(wall_seconds=PROBE_SECONDS)
     return (
         execute.run(words, cwd=Path("/"), environment=dict(os.environ), limits=limits).exit_code
         == 0

@@ -7,7 +7,7 @@ from msgspec import Struct, structs
 from dos.config.schema import Config
 from dos.errors import DosError
 from dos.receipts.io import find, keys
-from dos.receipts.io.find import Checked
+from dos.receipts.io.find import CheckedReceipt
 from dos.testwitness.io import recorded
 from dos.units.unit import Landing
 from dos.unknown import Unknown
@@ -44,12 +44,12 @@ def _required(config: Config) -> str:
 
 
 def _witnessed(world: World, unit: str, seen: CandidateCommit) -> CandidateCommit:
-    own: list[Checked] = []
-    others: list[Checked] = []
-    for receipt in find.for_commit(world, seen.sha, unit):
+    own: list[CheckedReceipt] = []
+    others: list[CheckedReceipt] = []
+    for receipt in find.receipts_for_commit(world, seen.sha, unit):
         if receipt.valid and receipt.bound and receipt.verdict == Effect.CONFIRMED:
             (own if _is_own(receipt) else others).append(receipt)
-    tests = recorded.undisputed(recorded.of_commit(world, seen.sha), unit)
+    tests = recorded.newest_undisputed(recorded.records_for_commit(world, seen.sha), unit)
     said = ""
     if tests is not None:
         said = "a runner saw its tests fail before it and pass with it"
@@ -59,7 +59,7 @@ def _witnessed(world: World, unit: str, seen: CandidateCommit) -> CandidateCommi
     return structs.replace(seen, witnessed=said, attested=attested)
 
 
-def _is_own(receipt: Checked) -> bool:
+def _is_own(receipt: CheckedReceipt) -> bool:
     """Signed with the key of this user, which agents of the same user may be able to read."""
     try:
         own = keys.read_public_keys(keys.public_path(keys.own_key()))
@@ -68,12 +68,12 @@ def _is_own(receipt: Checked) -> bool:
     return _key(receipt) in {key.key_id for key in own}
 
 
-def _key(receipt: Checked) -> str:
+def _key(receipt: CheckedReceipt) -> str:
     return receipt.receipt.key_id if receipt.receipt else ""
 
 
 def _checked_by_ci(world: World, config: Config, seen: CandidateCommit) -> CandidateCommit:
-    reading = ci.gather(
+    reading = ci.gather_ci(
         world.workspace, config.ci, seen.sha, repo_url=world.git.remote(), committed=True
     )
     facts = reading.facts
@@ -84,7 +84,7 @@ def _checked_by_ci(world: World, config: Config, seen: CandidateCommit) -> Candi
 
 class Proof(Struct, frozen=True, kw_only=True):
     verdict: Verdict | Unknown
-    receipt: Checked | None  # the newest that holds, else the newest
+    receipt: CheckedReceipt | None  # the newest that holds, else the newest
 
 
 def landing_proofs(world: World, landed: Iterable[Landing]) -> dict[Landing, Proof]:
@@ -108,9 +108,9 @@ def _verdicts(world: World, branch: str, landed: list[Landing]) -> Sequence[Verd
         return [Unknown(error.message)] * len(landed)
 
 
-def _receipt(world: World, landed: Landing) -> Checked | None:
+def _receipt(world: World, landed: Landing) -> CheckedReceipt | None:
     try:
-        found = find.for_commit(world, landed.commit, landed.unit)
+        found = find.receipts_for_commit(world, landed.commit, landed.unit)
     except DosError as error:
-        return Checked(valid=False, bound=False, verdict="", why=error.message)
+        return CheckedReceipt(valid=False, bound=False, verdict="", why=error.message)
     return max(reversed(found), key=lambda each: each.valid, default=None)

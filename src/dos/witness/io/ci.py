@@ -33,19 +33,21 @@ class Page(Struct, frozen=True, kw_only=True):
     total_count: int | None = None
 
 
-def read(workspace: Workspace, policy: Ci, sha: str, repo_url: str) -> list[Check] | Unknown:
+def read_checks(workspace: Workspace, policy: Ci, sha: str, repo_url: str) -> list[Check] | Unknown:
     if not _COMMIT.fullmatch(sha):
         return Unknown(f"{sha!r} is not the hash of a commit")
     if policy.command:
-        return _printed(workspace, policy, sha)
+        return _checks_from_command(workspace, policy, sha)
     return (
-        _kept(workspace, policy, sha) if policy.file else _asked(workspace, policy, sha, repo_url)
+        _checks_from_file(workspace, policy, sha)
+        if policy.file
+        else _checks_from_github(workspace, policy, sha, repo_url)
     )
 
 
-def _printed(workspace: Workspace, policy: Ci, sha: str) -> list[Check] | Unknown:
+def _checks_from_command(workspace: Workspace, policy: Ci, sha: str) -> list[Check] | Unknown:
     words = [word.replace("{sha}", sha) for word in policy.command]
-    ran = commands.run(words, writable.standing(workspace), policy.timeout_seconds)
+    ran = commands.run(words, writable.caller_root(workspace), policy.timeout_seconds)
     page = _decoded(commands.printed("[ci] command", ran), "what [ci] command printed")
     return (
         page
@@ -54,9 +56,9 @@ def _printed(workspace: Workspace, policy: Ci, sha: str) -> list[Check] | Unknow
     )
 
 
-def _kept(workspace: Workspace, policy: Ci, sha: str) -> list[Check] | Unknown:
+def _checks_from_file(workspace: Workspace, policy: Ci, sha: str) -> list[Check] | Unknown:
     """A file is about whatever commits it names: a check that names none may be of any."""
-    page = _decoded(writable.contents(workspace.root / policy.file), policy.file)
+    page = _decoded(writable.read_bounded(workspace.root / policy.file), policy.file)
     return (
         page
         if isinstance(page, Unknown)
@@ -64,7 +66,9 @@ def _kept(workspace: Workspace, policy: Ci, sha: str) -> list[Check] | Unknown:
     )
 
 
-def _asked(workspace: Workspace, policy: Ci, sha: str, repo_url: str) -> list[Check] | Unknown:
+def _checks_from_github(
+    workspace: Workspace, policy: Ci, sha: str, repo_url: str
+) -> list[Check] | Unknown:
     """Page after page: a failure on the second is a failure."""
     found = _REPOSITORY.fullmatch(policy.repo or repo_url)
     if found is None:
@@ -82,7 +86,7 @@ def _asked(workspace: Workspace, policy: Ci, sha: str, repo_url: str) -> list[Ch
             f"repos/{found['path']}/commits/{sha}/check-runs?per_page={ON_A_PAGE}&page={number}"
         )
         words = ["gh", "api", "--method", "GET", *host, address]
-        ran = commands.run(words, writable.standing(workspace), left, environment=_QUIET)
+        ran = commands.run(words, writable.caller_root(workspace), left, environment=_QUIET)
         page = _decoded(commands.printed("gh", ran), "what gh printed")
         if isinstance(page, Unknown):
             return page
@@ -108,25 +112,25 @@ def _decoded(data: bytes | Unknown, what: str) -> Page | Unknown:
 NAME = "ci"
 
 
-class Reading(Struct, frozen=True, kw_only=True):
+class CiEvidence(Struct, frozen=True, kw_only=True):
     state: State
     facts: EvidenceFacts
 
 
-def gather(
+def gather_ci(
     workspace: Workspace, policy: Ci, sha: str, *, repo_url: str, committed: bool
-) -> Reading:
+) -> CiEvidence:
     """By a policy that the caller has read; one that is not committed is the word of whoever wrote it.
 
     `repo_url` is what `Git.remote()` gives; it is asked about where the policy names no repository.
     """
     rung = _rung(workspace, policy) if committed else Accountability.AGENT_AUTHORED
-    found = read(workspace, policy, sha, repo_url)
+    found = read_checks(workspace, policy, sha, repo_url)
     if isinstance(found, Unknown):
-        return Reading(state=State.NO_SIGNAL, facts=no_signal(NAME, rung, sha, found.why))
+        return CiEvidence(state=State.NO_SIGNAL, facts=no_signal(NAME, rung, sha, found.why))
     verdict = ci.judge(found, policy.required)
     say = {State.GREEN: attest, State.RED: refute}.get(verdict.answer, no_signal)
-    return Reading(
+    return CiEvidence(
         state=verdict.answer, facts=say(NAME, rung, sha, f"{verdict.answer}: {verdict.reason}")
     )
 
@@ -144,7 +148,7 @@ def witness(world: World, subject: str) -> EvidenceFacts:
         sha, origin = world.git.commit_of(name) or name.lower(), world.git.remote()
     except GitFailed as error:
         return no_signal(NAME, Accountability.THIRD_PARTY, subject, error.message)
-    reading = gather(world.workspace, policy, sha, repo_url=origin, committed=committed)
+    reading = gather_ci(world.workspace, policy, sha, repo_url=origin, committed=committed)
     return structs.replace(reading.facts, subject=subject)
 
 
@@ -152,6 +156,6 @@ def _rung(workspace: Workspace, policy: Ci) -> Accountability:
     if policy.command:  # we ran it ourselves, and do not know whom it asked
         return Accountability.OS_RECORDED
     if policy.file:
-        reachable = writable.within_reach(workspace, workspace.root / policy.file)
+        reachable = writable.is_agent_writable(workspace, workspace.root / policy.file)
         return Accountability.AGENT_AUTHORED if reachable else Accountability.OS_RECORDED
     return Accountability.THIRD_PARTY

@@ -11,7 +11,7 @@ from dos.machine import commands
 from dos.unknown import Unknown
 from dos.witness import citation
 from dos.witness.accountability import Accountability
-from dos.witness.citation import Answer, Cluster
+from dos.witness.citation import Answer, CitedWork
 from dos.witness.fact import EvidenceFacts, attest, no_signal, refute
 from dos.witness.io import writable
 from dos.world import World
@@ -28,14 +28,14 @@ _SAY = {
 
 def witness(world: World, subject: str) -> EvidenceFacts:
     """`CITE||NAME||QUOTE`, the last two of which may be left out."""
-    asked = citation.packed(subject)
-    found, rung = _looked_up(world, asked.cite)
+    asked = citation.parse_citation(subject)
+    found, rung = _look_up(world, asked.cite)
     verdict = citation.judge(asked, found)
     say = _SAY.get(verdict.answer, refute)
     return say(NAME, rung, subject, f"{verdict.answer}: {verdict.reason}")
 
 
-def _looked_up(world: World, cite: str) -> tuple[list[Cluster] | Unknown, Accountability]:
+def _look_up(world: World, cite: str) -> tuple[list[CitedWork] | Unknown, Accountability]:
     policy, committed = world.config.evidence, writable.committed_policy(world.workspace)
     if policy.citation_command:
         same = not isinstance(committed, Unknown) and committed.evidence == policy
@@ -43,14 +43,14 @@ def _looked_up(world: World, cite: str) -> tuple[list[Cluster] | Unknown, Accoun
         return _printed(world, policy.citation_command, cite), rung
     if policy.citations:
         path = world.workspace.root / policy.citations
-        return works(path), writable.rung(world, path)
+        return read_works(path), writable.file_accountability(world, path)
     why = "nobody can look it up: set [evidence] citations or citation_command"
     return Unknown(why), Accountability.AGENT_AUTHORED
 
 
-def _printed(world: World, command: tuple[str, ...], cite: str) -> list[Cluster] | Unknown:
+def _printed(world: World, command: tuple[str, ...], cite: str) -> list[CitedWork] | Unknown:
     words = [word.replace("{cite}", cite) for word in command]
-    ran = commands.run(words, writable.standing(world.workspace), TIMEOUT_SECONDS)
+    ran = commands.run(words, writable.caller_root(world.workspace), TIMEOUT_SECONDS)
     said = commands.printed("[evidence] citation_command", ran)
     return (
         said
@@ -59,8 +59,8 @@ def _printed(world: World, command: tuple[str, ...], cite: str) -> list[Cluster]
     )
 
 
-def works(path: Path) -> list[Cluster] | Unknown:
-    data = writable.contents(path)
+def read_works(path: Path) -> list[CitedWork] | Unknown:
+    data = writable.read_bounded(path)
     if isinstance(data, Unknown):
         return data
     if path.suffix == ".bib":
@@ -68,7 +68,7 @@ def works(path: Path) -> list[Cluster] | Unknown:
     return _read(data, path.name)
 
 
-def _read(data: bytes, what: str) -> list[Cluster] | Unknown:
+def _read(data: bytes, what: str) -> list[CitedWork] | Unknown:
     """A JSON list, as CSL has it, or an object a line."""
     try:
         lines = (
@@ -88,18 +88,18 @@ def _lines(data: bytes) -> list[dict[str, Any]]:
     return [json.decode(line, type=dict[str, Any]) for line in data.splitlines() if line.strip()]
 
 
-def _work(row: dict[str, Any]) -> Cluster:
+def _work(row: dict[str, Any]) -> CitedWork:
     if "citations" in row:
-        return convert(row, Cluster)
+        return convert(row, CitedWork)
     names = (str(row[key]) for key in ("id", "DOI", "URL", "citation-key") if row.get(key))
-    return Cluster(
+    return CitedWork(
         citations=tuple(names),
         name=str(row.get("title") or ""),
         text=str(row.get("abstract") or ""),
     )
 
 
-def _bibtex(text: str) -> Iterator[Cluster]:
+def _bibtex(text: str) -> Iterator[CitedWork]:
     starts = [*_ENTRY.finditer(text)]
     ends = [*(start.start() for start in starts[1:]), len(text)]
     for start, end in zip(starts, ends, strict=True):
@@ -108,7 +108,7 @@ def _bibtex(text: str) -> Iterator[Cluster]:
             for found in _FIELD.finditer(text, start.end(), end)
         }
         names = (start[1], fields.get("doi", ""), fields.get("url", ""))
-        yield Cluster(
+        yield CitedWork(
             citations=tuple(filter(None, names)),
             name=fields.get("title", ""),
             text=fields.get("abstract", ""),

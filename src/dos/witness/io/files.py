@@ -28,8 +28,8 @@ def witness_file(world: World, subject: str) -> EvidenceFacts:
         why = f"{quote(wanted)} is neither {DIGEST}HEX nor {TEXT}TEXT"
         return no_signal(FILE, Accountability.AGENT_AUTHORED, subject, why)
     path = world.workspace.root / name.strip()
-    rung = writable.rung(world, path)
-    data = writable.contents(path)
+    rung = writable.file_accountability(world, path)
+    data = writable.read_bounded(path)
     if isinstance(data, Unknown):
         # pathlib raises for a name that no system can have.
         gone = os.path.isdir(path.parent) and not os.path.lexists(path)  # noqa: PTH112
@@ -64,11 +64,13 @@ def witness_snapshots(world: World, subject: str, claimed: str = "") -> Evidence
             state_diff.NAME, LOWEST, subject, "two files and a key are wanted: BEFORE||AFTER||KEY"
         )
     files = [world.workspace.root / name for name in (before, after)]
-    rung = min((writable.rung(world, file) for file in files), key=lambda each: each.rank)
+    rung = min(
+        (writable.file_accountability(world, file) for file in files), key=lambda each: each.rank
+    )
     if rung.is_forgeable:
         why = "whoever claims it can write these files: no committed [evidence] places holds both of them"
         return no_signal(state_diff.NAME, LOWEST, subject, why)
-    states = [parse_state(writable.contents(file), file) for file in files]
+    states = [parse_state(writable.read_bounded(file), file) for file in files]
     for found in states:
         if isinstance(found, Unknown):
             return no_signal(state_diff.NAME, rung, subject, found.why)

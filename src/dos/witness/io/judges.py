@@ -16,7 +16,7 @@ from dos.text import did_you_mean, quote
 from dos.unknown import Unknown
 from dos.witness import judges
 from dos.witness import judges as similarity
-from dos.witness.io.writable import standing
+from dos.witness.io.writable import caller_root
 from dos.witness.judges import Claim, JudgeVerdict, Stance, abstain
 from dos.world import World
 
@@ -24,7 +24,7 @@ VARIABLE = "DOS_LLM_JUDGE_CMD"
 TIMEOUT_SECONDS = 120.0
 
 
-class AskedProgram(Struct, frozen=True, kw_only=True):
+class CommandJudge(Struct, frozen=True, kw_only=True):
     cwd: Path
 
     def rule(self, claim: Claim, config: Config) -> JudgeVerdict:
@@ -33,12 +33,12 @@ class AskedProgram(Struct, frozen=True, kw_only=True):
         if not words:
             return judges.abstain(f"there is no program to ask: set {VARIABLE} or [judges] command")
         seconds = TIMEOUT_SECONDS if line else config.judges.timeout_seconds
-        feed = judges.prompt(claim).encode("utf-8", "replace")
+        feed = judges.build_prompt(claim).encode("utf-8", "replace")
         said = commands.printed("the program", commands.run(words, self.cwd, seconds, feed=feed))
         return (
             judges.abstain(said.why)
             if isinstance(said, Unknown)
-            else judges.parsed(said.decode("utf-8", "replace"))
+            else judges.parse_reply(said.decode("utf-8", "replace"))
         )
 
 
@@ -46,7 +46,7 @@ SCORER, LIMIT = "DOS_SIMILARITY_CMD", "DOS_SIMILARITY_THRESHOLD"
 LIKENESS_SECONDS = 120.0
 
 
-class Likeness(Struct, frozen=True, kw_only=True):
+class SimilarityJudge(Struct, frozen=True, kw_only=True):
     cwd: Path
 
     def rule(self, claim: Claim, config: Config) -> JudgeVerdict:
@@ -56,7 +56,7 @@ class Likeness(Struct, frozen=True, kw_only=True):
             or not claim.claim_text.strip()
             or not any(item.strip() for item in claim.evidence)
         ):
-            return similarity.judge(claim, threshold())
+            return similarity.judge_similarity(claim, threshold())
         feed = "\0".join((claim.claim_text, "\n".join(claim.evidence))).encode("utf-8", "replace")
         ran = commands.run(["/bin/sh", "-c", line], self.cwd, LIKENESS_SECONDS, feed=feed)
         said = commands.printed("the scorer", ran)
@@ -66,7 +66,7 @@ class Likeness(Struct, frozen=True, kw_only=True):
         return (
             abstain("the scorer gave no number")
             if score is None
-            else similarity.judge(claim, threshold(), score)
+            else similarity.judge_similarity(claim, threshold(), score)
         )
 
 
@@ -86,7 +86,7 @@ def _number(text: str) -> float | None:
 ALIASES = {"llm": "command"}  # the name that released versions have for it
 
 
-class Abstaining(Struct, frozen=True):
+class AbstainingJudge(Struct, frozen=True):
     def rule(self, claim: Claim, config: Config) -> JudgeVerdict:
         return abstain("this judge has no opinion")
 
@@ -100,13 +100,15 @@ class OperatorDecision(Struct, frozen=True):
         return JudgeVerdict(stance=stance, why=f"the operator said {quote(claim.claim_text)}")
 
 
-def asking(world: World, name: str, warn: Callable[[str], None]) -> Callable[[Claim], JudgeVerdict]:
+def open_judge(
+    world: World, name: str, warn: Callable[[str], None]
+) -> Callable[[Claim], JudgeVerdict]:
     """The judge of that name, ready to be asked."""
-    here = standing(world.workspace)
+    here = caller_root(world.workspace)
     judges: dict[str, Any] = {
-        "abstain": Abstaining(),
-        "command": AskedProgram(cwd=here),
-        "similarity": Likeness(cwd=here),
+        "abstain": AbstainingJudge(),
+        "command": CommandJudge(cwd=here),
+        "similarity": SimilarityJudge(cwd=here),
         "operator-decision": OperatorDecision(),
     }
     wanted = ALIASES.get(name, name)

@@ -21,7 +21,7 @@ from dos.witness.accountability import Accountability
 from dos.witness.belief import EffectClaim
 from dos.witness.fact import EvidenceFacts, attest, cannot_fail, no_signal, refute
 from dos.witness.io import ci, citations, files
-from dos.witness.io.writable import standing
+from dos.witness.io.writable import caller_root
 from dos.world import World
 
 EXIT_CODE = "exit"
@@ -47,7 +47,7 @@ def witness_exit_code(
             subject,
             f"{quote(subject)} cannot fail, so it witnesses nothing",
         )
-    ran = commands.run(words, standing(world.workspace), timeout_seconds)
+    ran = commands.run(words, caller_root(world.workspace), timeout_seconds)
     if isinstance(ran, Unknown):
         return no_signal(EXIT_CODE, OS_RECORDED, subject, ran.why)
     said = f"{quote(subject)} ended with {ran.code}"
@@ -125,7 +125,7 @@ BUILT_IN: dict[str, Callable[[World, str], EvidenceFacts]] = {
     ANCESTRY: witness_ancestry,
     EXIT_CODE: witness_exit_code,
     ci.NAME: ci.witness,
-    recorded.NAME: recorded.witness,
+    recorded.NAME: recorded.witness_recorded_tests,
     state_diff.NAME: files.witness_snapshots,
     citations.NAME: citations.witness,
     files.FILE: files.witness_file,
@@ -147,7 +147,7 @@ def gather(
 
     Nobody is asked before every name is known, and a blank claim asks nobody.
     """
-    asking = [_asking(world, name, subject, claim.probe, warn) for name, subject in wanted]
+    asking = [_open_source(world, name, subject, claim.probe, warn) for name, subject in wanted]
     return [ask() for ask in asking] if claim.key.strip() else []
 
 
@@ -161,7 +161,7 @@ def gather_evidence(source: Any, subject: str, config: Any, *, name: str = "") -
     return structs.replace(said, source_name=called, subject=subject, accountability=least)
 
 
-def known(warn: Warn) -> list[str]:
+def source_names(warn: Warn) -> list[str]:
     return [*BUILT_IN, *plugins.load_others(plugins.EVIDENCE_SOURCES, OWN, warn)]
 
 
@@ -171,7 +171,7 @@ def _declared(source: Any) -> Accountability:
     return rung if isinstance(rung, Accountability) else LOWEST
 
 
-def _asking(
+def _open_source(
     world: World, name: str, subject: str, claimed: str, warn: Warn
 ) -> Callable[[], EvidenceFacts]:
     name = ALIASES.get(name, name)

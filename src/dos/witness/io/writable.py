@@ -17,7 +17,7 @@ from dos.world import World
 LARGEST_BYTES = 64_000_000
 
 
-def standing(workspace: Workspace) -> Path:
+def caller_root(workspace: Workspace) -> Path:
     """The root of the workspace as the caller's own work tree has it."""
     return workspace.root if workspace.root.is_relative_to(workspace.tree) else workspace.tree
 
@@ -38,10 +38,10 @@ def committed_policy(workspace: Workspace) -> Config | Unknown:
         return Unknown(error.message)
 
 
-def rung(world: World, path: Path) -> Accountability:
+def file_accountability(world: World, path: Path) -> Accountability:
     """Recorded by others only where the committed policy says that agents cannot write there."""
     found = Path(os.path.realpath(path))
-    if within_reach(world.workspace, found):
+    if is_agent_writable(world.workspace, found):
         return Accountability.AGENT_AUTHORED
     policy = committed_policy(world.workspace)
     places = () if isinstance(policy, Unknown) else policy.evidence.places
@@ -49,7 +49,7 @@ def rung(world: World, path: Path) -> Accountability:
     return Accountability.OS_RECORDED if recorded else Accountability.AGENT_AUTHORED
 
 
-def within_reach(workspace: Workspace, path: Path) -> bool:
+def is_agent_writable(workspace: Workspace, path: Path) -> bool:
     """In a work tree, or where git and dos keep theirs."""
     own = (
         workspace.root,
@@ -61,7 +61,7 @@ def within_reach(workspace: Workspace, path: Path) -> bool:
     return any(found.is_relative_to(os.path.realpath(folder)) for folder in own)
 
 
-def contents(path: Path) -> bytes | Unknown:
+def read_bounded(path: Path) -> bytes | Unknown:
     """All that is in a file. A pipe in its place cannot hold us up, and a file without end cannot fill us."""
     called = quote(str(path), LONGEST_PATH)
     try:
