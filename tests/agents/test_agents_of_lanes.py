@@ -144,7 +144,7 @@ def test_every_agent_that_the_file_names_is_looked_for_before_anything_starts(st
     text = (staffed.root / "dos.toml").read_text().replace('two = "second"', 'two = "secnd"')
     (staffed.root / "dos.toml").write_text(text)
     with World(staffed.root) as world, pytest.raises(Exception, match="no such agent") as refused:
-        candidates.check(world.config, world.loaded_config.origins)
+        candidates.check_agents(world.config, world.loaded_config.origins)
     line = text.splitlines().index('two = "secnd"') + 1
     assert str(refused.value).startswith(
         f"dos.toml:{line}: lanes.agents.two is 'secnd', and there is no such agent; "
@@ -163,7 +163,7 @@ def test_a_fleet_whose_lanes_all_have_an_agent_needs_no_usual_one(staffed):
         text.replace('two = "second"', 'one = "first"\ntwo = "second"', 1)
     )
     with World(staffed.root) as world:
-        candidates.check(world.config, world.loaded_config.origins)
+        candidates.check_agents(world.config, world.loaded_config.origins)
     (staffed.root / "dos.toml").write_text(text)
     with World(staffed.root) as world, pytest.raises(Exception, match="no agent is configured"):
-        candidates.check(world.config, world.loaded_config.origins)
+        candidates.check_agents(world.config, world.loaded_config.origins)

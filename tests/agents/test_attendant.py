@@ -10,7 +10,7 @@ from sample_repository import Repository, commit, write
 from dos import run_ids
 from dos.agents import scripted
 from dos.agents.io import halt_listener
-from dos.agents.io.run import Attendant
+from dos.agents.io.run import AgentMonitor
 from dos.fleet.effects import RunAgent, Worktree
 from dos.fleet.io.drive import drive
 from dos.fleet.io.worker_effects import WorkerEffects
@@ -37,7 +37,7 @@ USED = '{"type":"usage","output_tokens":60}'
 
 @pytest.fixture
 def store(monkeypatch) -> Store:
-    monkeypatch.setattr(halt_listener, "LOOK_SECONDS", 0.02)
+    monkeypatch.setattr(halt_listener, "POLL_SECONDS", 0.02)
     return Store(MemoryBackend())
 
 
@@ -52,7 +52,7 @@ def take(store: Store, lane: str) -> Lease:
 
 def attend(
     store: Store, *, judge=lambda usage: "", heeded: int = 0, opened: threading.Event | None = None
-) -> Attendant:
+) -> AgentMonitor:
     def open_store() -> Store:
         if opened:
             opened.set()
@@ -70,8 +70,8 @@ def attend(
         history=[],
         agent="scripted",
     )
-    attendant = Attendant(
-        scripted, effect, judge, open_store=open_store, is_lost=never, heeded=heeded
+    attendant = AgentMonitor(
+        scripted, effect, judge, open_store=open_store, is_lost=never, last_version=heeded
     )
     attendant.start()
     return attendant
@@ -88,10 +88,10 @@ def wait_for(store: Store, kind: str) -> None:
 
 def test_waiting_and_going_on_are_told_once_each(store):
     attendant = attend(store)
-    attendant.hear(WAITS)
-    attendant.hear(WAITS)
+    attendant.on_line(WAITS)
+    attendant.on_line(WAITS)
     wait_for(store, "agent_waiting")
-    attendant.hear(SAYS)
+    attendant.on_line(SAYS)
     wait_for(store, "agent_went_on")
     attendant.__exit__()
     assert told(store) == ["agent_waiting", "agent_went_on"]
@@ -101,8 +101,8 @@ def test_what_happened_since_the_last_look_is_told_at_the_end(store, monkeypatch
     opened = threading.Event()
     attendant = attend(store, opened=opened)
     assert opened.wait(PATIENCE)
-    monkeypatch.setattr(halt_listener, "LOOK_SECONDS", 600.0)
-    attendant.hear(WAITS)
+    monkeypatch.setattr(halt_listener, "POLL_SECONDS", 600.0)
+    attendant.on_line(WAITS)
     attendant.__exit__()
     assert told(store) == ["agent_waiting"]
 
@@ -110,7 +110,7 @@ def test_what_happened_since_the_last_look_is_told_at_the_end(store, monkeypatch
 def test_what_it_writes_is_of_the_run_whatever_it_works_under(store):
     attendant = attend(store)
     own = next(lease for lease in store.leases() if lease.lane == "one")
-    attendant.hear(WAITS)
+    attendant.on_line(WAITS)
     wait_for(store, "agent_waiting")
     attendant.__exit__()
     assert store.load(streams.run(RUN))[0].body["lane"] == "one"
@@ -137,16 +137,16 @@ def test_what_was_heard_before_is_not_read_again(store):
         streams.run(RUN), AgentWaiting(run_id=RUN, lane="one", unit="U", ending="overloaded")
     )
     attendant.__exit__()
-    assert (attendant.heeded, attendant.halted) == (2, "")
+    assert (attendant.last_version, attendant.halted) == (2, "")
 
 
 def test_what_it_uses_is_added_up_and_judged_as_it_goes(store):
     attendant = attend(
         store, judge=lambda usage: "too much" if usage[0].output_tokens > 100 else ""
     )
-    attendant.hear(USED)
+    attendant.on_line(USED)
     assert attendant.overspent == ""
-    attendant.hear(USED)
+    attendant.on_line(USED)
     assert attendant.overspent == "too much"
     attendant.__exit__()
 

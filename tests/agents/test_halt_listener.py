@@ -50,9 +50,9 @@ def test_who_listens_hears_what_the_fold_says(facts: list[Fact], looks_after: in
     store.record(streams.run(RUN), RunBegun(run_id=RUN, lane="api", host="h", start_sha=""))
     for number, fact in enumerate(facts):
         if number == looks_after:
-            listener.look(store)
+            listener.poll(store)
         store.record(stream_of(fact), fact)
-    listener.look(store)
+    listener.poll(store)
 
     watch = fold.Watch(store, Fleet)
     watch.refresh()

@@ -35,7 +35,7 @@ def sleeping():
 
     def start(workspace=WORKSPACE, lane="one", fence=7):
         lease = structs.replace(LEASE, lane=lane, fence=fence)
-        environment = os.environ | orphans.marks(workspace, lease)
+        environment = os.environ | orphans.mark_variables(workspace, lease)
         started.append(subprocess.Popen(["sleep", "60"], env=environment, start_new_session=True))
         while not psutil.Process(
             started[-1].pid
@@ -63,7 +63,7 @@ def test_only_what_carries_this_workspace_this_lane_and_no_newer_fence_is_ended(
     sleeping, carried, is_ended
 ):
     process = sleeping(**carried)
-    assert orphans.end(WORKSPACE, LEASE) == int(is_ended)
+    assert orphans.end_processes(WORKSPACE, LEASE) == int(is_ended)
     assert (process.poll() is not None) == is_ended
 
 
@@ -71,26 +71,26 @@ STARTS_OTHERS = "for each in $(seq 500); do sleep 60 & done; wait"
 
 
 def test_what_starts_others_while_it_is_being_ended_is_ended_with_them():
-    environment = os.environ | orphans.marks(WORKSPACE, LEASE)
+    environment = os.environ | orphans.mark_variables(WORKSPACE, LEASE)
     process = subprocess.Popen(["sh", "-c", STARTS_OTHERS], env=environment)
     while not psutil.Process(process.pid).children():
         assert process.poll() is None
-    orphans.end(WORKSPACE, LEASE)
+    orphans.end_processes(WORKSPACE, LEASE)
     process.wait()
     assert [
-        each for each in psutil.process_iter() if orphans._is_left(each, WORKSPACE, LEASE)
+        each for each in psutil.process_iter() if orphans._is_leftover(each, WORKSPACE, LEASE)
     ] == []
 
 
 FORGETS = """
 import subprocess, sys
-from dos.agents.io import orphans as leftovers
+from dos.agents.io import orphans
 from test_leftovers import LEASE
 if sys.argv[1] == "heir":
-    leftovers.inherit()
+    orphans.become_subreaper()
 shell = "setsid env -i sleep 60 >/dev/null 2>&1 & echo $!"
 print(subprocess.run(["sh", "-c", shell], stdout=subprocess.PIPE, text=True).stdout.strip(), flush=True)
-print(leftovers.end(sys.argv[2], LEASE), flush=True)
+print(orphans.end_processes(sys.argv[2], LEASE), flush=True)
 """
 
 
@@ -124,17 +124,19 @@ def test_one_that_is_another_users_is_left_and_the_others_are_ended(sleeping, mo
 
     with monkeypatch.context() as patched:
         patched.setattr(psutil.Process, "kill", denied)
-        assert orphans.end(WORKSPACE, LEASE) == 1
+        assert orphans.end_processes(WORKSPACE, LEASE) == 1
     assert theirs.poll() is None and mine.poll() is not None
 
 
 def test_the_process_that_asks_is_never_ended():
     code = (
-        "from test_leftovers import LEASE\nfrom dos.agents.io import orphans as leftovers\n"
-        f"print(leftovers.end({WORKSPACE!r}, LEASE))\n"
+        "from test_leftovers import LEASE\nfrom dos.agents.io import orphans\n"
+        f"print(orphans.end_processes({WORKSPACE!r}, LEASE))\n"
     )
     environment = (
-        os.environ | orphans.marks(WORKSPACE, LEASE) | {"PYTHONPATH": os.pathsep.join(sys.path)}
+        os.environ
+        | orphans.mark_variables(WORKSPACE, LEASE)
+        | {"PYTHONPATH": os.pathsep.join(sys.path)}
     )
     done = subprocess.run(
         [sys.executable, "-c", code], env=environment, capture_output=True, text=True

@@ -20,19 +20,19 @@ LANES = ["api", "docs", "web"]
     ],
 )
 def test_a_lane_has_the_block_of_its_place(lane, count, expected):
-    assert environment.block(LANES, lane, 21_000, count) == expected
+    assert environment.port_block(LANES, lane, 21_000, count) == expected
 
 
 def test_they_are_offered_in_the_environment():
-    assert environment.environment(range(21_010, 21_020)) == {
+    assert environment.port_variables(range(21_010, 21_020)) == {
         "DOS_PORT_BASE": "21010",
         "DOS_PORT_COUNT": "10",
     }
-    assert environment.environment(range(21_000, 21_000)) == {}
+    assert environment.port_variables(range(21_000, 21_000)) == {}
 
 
 def test_a_lane_without_a_place_has_the_same_block_in_every_process():
-    assert environment.block(LANES, "by hand", 21_000, 10) == range(21_330, 21_340)
+    assert environment.port_block(LANES, "by hand", 21_000, 10) == range(21_330, 21_340)
 
 
 lane_names = some.text(min_size=1, max_size=8)
@@ -50,7 +50,7 @@ def test_blocks_are_of_the_asked_size_below_the_last_port_and_apart_from_one_ano
     taken: set[int] = set()
     for lane in {*lanes, other}:
         try:
-            found = environment.block(lanes, lane, base, count)
+            found = environment.port_block(lanes, lane, base, count)
         except BadInput:
             assert base + count * (len(lanes) + 1) > environment.LAST_PORT
             continue
@@ -63,4 +63,4 @@ def test_blocks_are_of_the_asked_size_below_the_last_port_and_apart_from_one_ano
 
 def test_more_lanes_than_there_are_ports_for_is_said():
     with pytest.raises(BadInput, match=r"'web' would get ports beyond 65535"):
-        environment.block(LANES, "web", 60_000, 2_000)
+        environment.port_block(LANES, "web", 60_000, 2_000)

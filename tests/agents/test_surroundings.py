@@ -11,7 +11,7 @@ from driven_worker import happened
 from sample_repository import Repository
 from test_attendant import work
 
-from dos.agents.io.environment import handed_on, identity
+from dos.agents.io.environment import git_identity, inherited_environment
 from dos.config.schema import Config
 from dos.fleet.io.supervisor_effects import LocalExecutor
 from dos.fleet.population.policy import Store, Workers
@@ -45,14 +45,16 @@ def test_what_is_ours_or_opens_a_remote_is_not_handed_on_unless_it_is_named(
     name, url, is_handed_on
 ):
     config = Config(store=Store(url=url))
-    assert (handed_on({name: "x"}, config) == {name: "x"}) == is_handed_on
+    assert (inherited_environment({name: "x"}, config) == {name: "x"}) == is_handed_on
     allowed = Config(store=Store(url=url), workers=Workers(pass_environment=(f"{name[:-1]}*",)))
-    assert handed_on({name: "x"}, allowed) == {name: "x"}
+    assert inherited_environment({name: "x"}, allowed) == {name: "x"}
 
 
 def test_the_address_of_the_journal_is_not_handed_on_under_any_name():
     given = {"DATABASE_URL": URL, "CACHE_URL": "redis://cache"}
-    assert handed_on(given, Config(store=Store(url=URL))) == {"CACHE_URL": "redis://cache"}
+    assert inherited_environment(given, Config(store=Store(url=URL))) == {
+        "CACHE_URL": "redis://cache"
+    }
 
 
 def test_an_agent_and_its_acceptance_command_see_no_keys_of_the_fleet(
@@ -187,7 +189,7 @@ def global_config(tmp_path, monkeypatch) -> Path:
 def test_the_identity_is_that_of_the_global_configuration(repository: Repository, global_config):
     for key in ("user.name", "user.email"):
         repository.git("config", "--unset", key)
-    assert identity(os.environ, repository.root) == {
+    assert git_identity(os.environ, repository.root) == {
         "GIT_AUTHOR_NAME": "Anna Example",
         "GIT_AUTHOR_EMAIL": "anna@example.invalid",
         "GIT_COMMITTER_NAME": "Anna Example",
@@ -200,7 +202,7 @@ def test_the_repository_outranks_the_global_configuration_and_the_environment_bo
 ):
     repository.git("config", "author.name", "Her pen name")
     monkeypatch.setenv("GIT_COMMITTER_EMAIL", "builder@example.invalid")
-    assert identity(os.environ, repository.root) == {
+    assert git_identity(os.environ, repository.root) == {
         "GIT_AUTHOR_NAME": "Her pen name",
         "GIT_AUTHOR_EMAIL": "tester@example.invalid",
         "GIT_COMMITTER_NAME": "Tester",
@@ -214,9 +216,9 @@ def test_a_configuration_that_lies_elsewhere_is_read_too(
     for key in ("user.name", "user.email"):
         repository.git("config", "--unset", key)
     moved = global_config.rename(global_config.with_name("elsewhere"))
-    assert identity(os.environ, repository.root) == {}
+    assert git_identity(os.environ, repository.root) == {}
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(moved))
-    assert identity(os.environ, repository.root).keys() == IDENTITY
+    assert git_identity(os.environ, repository.root).keys() == IDENTITY
 
 
 def test_an_agent_whose_shell_hides_the_configuration_can_commit(

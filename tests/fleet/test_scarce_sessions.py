@@ -115,7 +115,7 @@ def test_a_worker_takes_one_session_to_ask_and_one_to_listen(shared, postgres):
     acting.store.wait(acting.store.last(), 0.1)
     listener = HaltListener(run_id, open_store=acting.store.for_thread, is_lost=never)
     with listener, psycopg.connect(postgres.dsn) as connection:
-        listener.look(acting.store.for_thread())
+        listener.poll(acting.store.for_thread())
         version = lease.version
         wait_for(lambda: acting.store.leases()[0].version > version, "the lease is renewed")
         query = "SELECT count(*) FROM pg_stat_activity WHERE datname = %s"

@@ -62,7 +62,7 @@ class Agent:
     def run(
         self, *words: str, cwd: Path | None = None, **marks: str
     ) -> subprocess.CompletedProcess[str]:
-        carried = orphans.marks(str(self.repository.root), self.lease) | marks
+        carried = orphans.mark_variables(str(self.repository.root), self.lease) | marks
         environment = {
             name: value
             for name, value in os.environ.items()

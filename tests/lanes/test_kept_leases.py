@@ -80,7 +80,9 @@ def test_a_lane_that_is_taken_in_several_tries_is_kept_once_and_its_last_holder_
     assert isinstance(held, Lease)
     knew: list[list[int]] = []
     monkeypatch.setattr(
-        orphans, "end_worker", lambda state, before, mine: knew.append([x.fence for x in before])
+        orphans,
+        "end_previous_worker",
+        lambda state, before, mine: knew.append([x.fence for x in before]),
     )
     tries = iter([True, True, False])
 

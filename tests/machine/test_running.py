@@ -193,12 +193,18 @@ def lease(lane: str, fence: int) -> Lease:
 def test_who_left_the_group_is_found_by_what_it_inherited(tmp_path):
     mine, other = lease("api", 7), lease("web", 7)
     detached = "import subprocess; print(subprocess.Popen(['sleep', '60'], start_new_session=True).pid, flush=True)"
-    left = int(run(detached, tmp_path, environment=orphans.marks(str(tmp_path), mine)).lines[0])
+    left = int(
+        run(detached, tmp_path, environment=orphans.mark_variables(str(tmp_path), mine)).lines[0]
+    )
     assert psutil.pid_exists(left)
-    assert orphans.end(str(tmp_path), other) == 0, "another lane's is left alone"
-    assert orphans.end(str(tmp_path / "elsewhere"), mine) == 0, "another workspace's is left alone"
-    assert orphans.end(str(tmp_path), lease("api", 6)) == 0, "a newer holder's is left alone"
-    assert orphans.end(str(tmp_path), mine) == 1
+    assert orphans.end_processes(str(tmp_path), other) == 0, "another lane's is left alone"
+    assert orphans.end_processes(str(tmp_path / "elsewhere"), mine) == 0, (
+        "another workspace's is left alone"
+    )
+    assert orphans.end_processes(str(tmp_path), lease("api", 6)) == 0, (
+        "a newer holder's is left alone"
+    )
+    assert orphans.end_processes(str(tmp_path), mine) == 1
     deadline = time.monotonic() + PATIENCE
     while psutil.pid_exists(left) and psutil.Process(left).status() != psutil.STATUS_ZOMBIE:
         assert time.monotonic() < deadline

@@ -37,10 +37,12 @@ class Checks:
 
     def environment(self, lease: Lease) -> dict[str, str]:
         """What is handed on of the user's, and what names this lease."""
-        kept = surroundings.handed_on(os.environ, self._config)
-        offered = ports.block(self._lanes, lease.lane, self._workers.port_base, self._workers.ports)
-        marks = orphans.marks(str(self._workspace.root), lease, self._lease_key)
-        return kept | marks | ports.environment(offered)
+        kept = surroundings.inherited_environment(os.environ, self._config)
+        offered = ports.port_block(
+            self._lanes, lease.lane, self._workers.port_base, self._workers.ports
+        )
+        marks = orphans.mark_variables(str(self._workspace.root), lease, self._lease_key)
+        return kept | marks | ports.port_variables(offered)
 
     def agent_environment(self, lease: Lease, run_id: str, unit: str) -> dict[str, str]:
         """The same for an agent, with who commits and what it is at.
@@ -56,7 +58,7 @@ class Checks:
 
     @cached_property
     def _identity(self) -> dict[str, str]:
-        return surroundings.identity(os.environ, self._workspace.root)
+        return surroundings.git_identity(os.environ, self._workspace.root)
 
     def run(
         self, tree: Path, command: str, lease: Lease, seconds: float | None = None
@@ -69,7 +71,7 @@ class Checks:
             answer = run_acceptance(
                 tree, command, self.environment(lease), limit, listener.must_stop
             )
-        orphans.end(str(self._workspace.root), lease)
+        orphans.end_processes(str(self._workspace.root), lease)
         listener.raise_if_halted()
         return answer
 
@@ -80,7 +82,7 @@ class Checks:
         try:
             return run_acceptance(tree, command, self.environment(lease), seconds, stopped)
         finally:  # also when we are interrupted
-            orphans.end(str(self._workspace.root), lease)
+            orphans.end_processes(str(self._workspace.root), lease)
 
     def acceptance(self, unit: Unit) -> str:
         return unit.acceptance or self._workers.acceptance

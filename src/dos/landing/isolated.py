@@ -214,7 +214,7 @@ class IsolatedLanding:
         if strays or not self.checks.acceptance(effect.unit):
             return ""
         return salvage.commit_saved(
-            inside, saved, effect.unit, environment.identity(os.environ, self.workspace.root)
+            inside, saved, effect.unit, environment.git_identity(os.environ, self.workspace.root)
         )
 
     def save_commits(self, effect: effects.SaveCommits) -> list[effects.Salvage]:

@@ -50,20 +50,20 @@ def _file_stamp(path: Path) -> str:
     return f"{path.name}: {found.st_mtime_ns} {found.st_size} {found.st_ino}"
 
 
-class Employed(Struct, frozen=True, kw_only=True):
+class ConfiguredAgent(Struct, frozen=True, kw_only=True):
     candidate: AgentCandidate
     adapter: Adapter
     agent: Agent
     settings: Settings
 
-    def login(self) -> Credentials:
+    def credentials(self) -> Credentials:
         """How the credentials that it would be started with look now."""
         return credentials_fingerprint(
             self.candidate.vendor, {**os.environ, **self.agent.environment}
         )
 
 
-def check(config: Config, lines: dict[Key, int]) -> None:
+def check_agents(config: Config, lines: dict[Key, int]) -> None:
     """Raise unless every agent that the file names is known, and every lane has one.
 
     `lines` are those of the keys that the file sets, for the place in the message.
@@ -71,7 +71,7 @@ def check(config: Config, lines: dict[Key, int]) -> None:
     if unknown := next(
         (name for name in config.named_agents() if sources.agent_trouble(name, config)), ""
     ):
-        key = _place_of(config, unknown)
+        key = _setting_that_names(config, unknown)
         line = line_of(lines, key)
         place = f"{FILE_NAME}:{line}: " if line else ""
         raise BadInput(
@@ -79,10 +79,10 @@ def check(config: Config, lines: dict[Key, int]) -> None:
             hint=f"dos config set {key_text(key)} NAME",
         )
     for lane in config.roster() or [""]:
-        employed(config, lane)
+        configured_agents(config, lane)
 
 
-def _place_of(config: Config, name: str) -> tuple[str, ...]:
+def _setting_that_names(config: Config, name: str) -> tuple[str, ...]:
     """The first key that names an agent."""
     lanes = (
         ("lanes", "agents", lane) for lane, agent in config.lanes.agents.items() if agent == name
@@ -92,36 +92,38 @@ def _place_of(config: Config, name: str) -> tuple[str, ...]:
     return ("workers", "fallback") if name in config.workers.fallback else next(lanes)
 
 
-def employed(config: Config, lane: str, unit_agent: str = "") -> list[Employed]:
+def configured_agents(config: Config, lane: str, unit_agent: str = "") -> list[ConfiguredAgent]:
     """Who may work on a lane, in the order in which they are asked; each is known, or this says which is not."""
     if names := config.agent_names(lane, unit_agent):
-        return [employ(config, name) for name in names]
-    raise _unset()
+        return [configured_agent(config, name) for name in names]
+    raise _no_agent_error()
 
 
-def in_use(config: Config, units: Iterable[Unit] = ()) -> list[Employed]:
+def agents_in_use(config: Config, units: Iterable[Unit] = ()) -> list[ConfiguredAgent]:
     """Everybody who may be started here: whom dos.toml names, and whom these units ask for."""
     if not (
         names := dict.fromkeys(
             (*config.named_agents(), *(unit.agent for unit in units if unit.agent))
         )
     ):
-        raise _unset()
-    return [employ(config, name) for name in names if not sources.agent_trouble(name, config)]
+        raise _no_agent_error()
+    return [
+        configured_agent(config, name) for name in names if not sources.agent_trouble(name, config)
+    ]
 
 
-def _unset() -> BadInput:
+def _no_agent_error() -> BadInput:
     return BadInput(
         "no agent is configured, so there is nobody to do the work",
         hint=f"One of {', '.join(registry.names())}: dos config set workers.agent claude_code",
     )
 
 
-def employ(config: Config, name: str) -> Employed:
+def configured_agent(config: Config, name: str) -> ConfiguredAgent:
     agent = config.agents.get(name, Agent())
     adapter = registry.find(agent.adapter or name)
     ours = adapter.name in registry.CONFIGURED and not agent.command
-    return Employed(
+    return ConfiguredAgent(
         candidate=AgentCandidate(
             name=name,
             vendor=adapter.vendor,

@@ -10,11 +10,11 @@ from dos.errors import BadInput
 from dos.machine import commands
 from dos.unknown import Unknown
 
-_OURS = ("DOS_*", "CID_*", "DISPATCH_*")
-_OF_THE_JOURNAL = ("PG*",)  # where that is in PostgreSQL
+_FLEET_VARIABLES = ("DOS_*", "CID_*", "DISPATCH_*")
+_JOURNAL_VARIABLES = ("PG*",)  # where that is in PostgreSQL
 # Of a git around us, which would be mistaken for the worktree's own; and what lets any git, or `gh`, push.
-_OF_GIT = ("GIT_*", "SSH_AUTH_SOCK", "SSH_AGENT_PID", "SSH_ASKPASS*")
-_OF_FORGES = (
+_GIT_VARIABLES = ("GIT_*", "SSH_AUTH_SOCK", "SSH_AGENT_PID", "SSH_ASKPASS*")
+_FORGE_TOKENS = (
     "GH_TOKEN",
     "GH_ENTERPRISE_TOKEN",
     "GITHUB_TOKEN",
@@ -29,29 +29,30 @@ _CONFIGURED = r"^(user|author|committer)\.(name|email)$"
 _CONFIG_SECONDS = 30.0
 
 
-def handed_on(given: Mapping[str, str], config: Config) -> dict[str, str]:
+def inherited_environment(given: Mapping[str, str], config: Config) -> dict[str, str]:
     url = config.store.url
     withheld = (
-        *_OURS,
-        *_OF_GIT,
-        *_OF_FORGES,
-        *(_OF_THE_JOURNAL if url.startswith("postgres") else ()),
+        *_FLEET_VARIABLES,
+        *_GIT_VARIABLES,
+        *_FORGE_TOKENS,
+        *(_JOURNAL_VARIABLES if url.startswith("postgres") else ()),
     )
     wanted = (*_IDENTITY, *config.workers.pass_environment)
     return {
         name: value
         for name, value in given.items()
-        if _is_among(name, wanted) or not (_is_among(name, withheld) or (url and value == url))
+        if _matches_any(name, wanted)
+        or not (_matches_any(name, withheld) or (url and value == url))
     }
 
 
-def identity(given: Mapping[str, str], tree: Path) -> dict[str, str]:
+def git_identity(given: Mapping[str, str], tree: Path) -> dict[str, str]:
     """Who commits here, as variables that git reads: from `given`, else from the user's configuration of git.
 
     The shell of an agent may hide the user's own configuration (Gemini's does), and then git refuses to commit.
     What is configured nowhere is left out.
     """
-    kept = {name: value for name, value in given.items() if _is_among(name, _CONFIGURATION)}
+    kept = {name: value for name, value in given.items() if _matches_any(name, _CONFIGURATION)}
     words = ["git", "config", "--null", "--get-regexp", _CONFIGURED]
     ran = commands.run(words, tree, _CONFIG_SECONDS, environment=kept)
     if isinstance(ran, Unknown) or ran.code != 0:
@@ -69,7 +70,7 @@ def identity(given: Mapping[str, str], tree: Path) -> dict[str, str]:
     return found
 
 
-def _is_among(name: str, patterns: tuple[str, ...]) -> bool:
+def _matches_any(name: str, patterns: tuple[str, ...]) -> bool:
     return any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
@@ -79,7 +80,7 @@ OTHER_LANES = (
 )
 
 
-def block(lanes: Sequence[str], lane: str, base: int, count: int) -> range:
+def port_block(lanes: Sequence[str], lane: str, base: int, count: int) -> range:
     """The lane's ports: by its place among the lanes; one that is not among them gets a block behind all of theirs."""
     if count <= 0:
         return range(base, base)
@@ -101,5 +102,5 @@ def block(lanes: Sequence[str], lane: str, base: int, count: int) -> range:
     return range(base + place * count, base + (place + 1) * count)
 
 
-def environment(ports: range) -> dict[str, str]:
+def port_variables(ports: range) -> dict[str, str]:
     return {"DOS_PORT_BASE": str(ports.start), "DOS_PORT_COUNT": str(len(ports))} if ports else {}

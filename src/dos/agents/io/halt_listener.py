@@ -10,8 +10,8 @@ from dos.journal.events.limits import HaltRequested
 from dos.journal.events.reader import select
 from dos.journal.store import Store
 
-LOOK_SECONDS = 1.0
-LEAVE_SECONDS = 2.0  # for a look that is under way
+POLL_SECONDS = 1.0
+JOIN_SECONDS = 2.0  # for a look that is under way
 
 
 class HaltListener(threading.Thread):
@@ -27,12 +27,12 @@ class HaltListener(threading.Thread):
         *,
         open_store: Callable[[], Store],
         is_lost: Callable[[], bool],
-        heeded: int = 0,
+        last_version: int = 0,
     ) -> None:
         """Events of the run up to `heeded` were heard already."""
         super().__init__(name="halt-listener", daemon=True)
         self.halted = ""  # why, once a person has said so
-        self.heeded = heeded
+        self.last_version = last_version
         self._stream = run_state.stream(run_id)
         self._open_store = open_store
         self._is_lost = is_lost
@@ -53,23 +53,23 @@ class HaltListener(threading.Thread):
 
     def __exit__(self, *ended: object) -> None:
         self._done.set()
-        self.join(LEAVE_SECONDS)
+        self.join(JOIN_SECONDS)
 
     def run(self) -> None:
-        while not self._done.wait(LOOK_SECONDS):
+        while not self._done.wait(POLL_SECONDS):
             try:
                 with self._open_store() as store:
-                    self.look(store)
-                    while not self._done.wait(LOOK_SECONDS):
-                        self.look(store)
-                    self.look(store)  # at what has happened since the last
+                    self.poll(store)
+                    while not self._done.wait(POLL_SECONDS):
+                        self.poll(store)
+                    self.poll(store)  # at what has happened since the last
             except Fenced:
                 return  # who lost the lane has nothing to say about it any more
             except StoreFailed:
                 pass  # it is opened anew at the next look
 
-    def look(self, store: Store) -> None:
-        happened = store.load(self._stream, after=self.heeded)
+    def poll(self, store: Store) -> None:
+        happened = store.load(self._stream, after=self.last_version)
         for _, fact in select(happened, HaltRequested):
             self.halted = fact.why
-        self.heeded = max((event.ver for event in happened), default=self.heeded)
+        self.last_version = max((event.ver for event in happened), default=self.last_version)

@@ -15,18 +15,18 @@ STARTS_KEPT = 100  # of one run: a worker may live for weeks
 LARGEST_SUPERVISOR_LOG = 10_000_000
 
 
-def of_agent(state: Path, started: RunAgent) -> Path:
+def agent_log(state: Path, started: RunAgent) -> Path:
     return (
         _folder(state, started.own.lane)
         / f"{started.run_id}-{started.iteration}.{started.attempt}.log"
     )
 
 
-def of_worker(state: Path, lane: str, run_id: str) -> Path:
+def worker_log(state: Path, lane: str, run_id: str) -> Path:
     return _folder(state, lane) / f"{run_id}.worker.log"
 
 
-def of_supervisor(state: Path) -> Path:
+def supervisor_log(state: Path) -> Path:
     """One for all of them; when it has grown large, it is put aside and another is begun."""
     log = state / "logs" / "supervisor.log"
     log.parent.mkdir(parents=True, exist_ok=True)
@@ -35,7 +35,7 @@ def of_supervisor(state: Path) -> Path:
     return log
 
 
-def prune(state: Path, lease: Lease, keep: float | None) -> None:
+def prune_lane(state: Path, lease: Lease, keep: float | None) -> None:
     """Remove the logs of the lane's oldest runs; never those of the run that lives, nor of the one before it."""
     if keep is None:
         return
@@ -43,7 +43,7 @@ def prune(state: Path, lease: Lease, keep: float | None) -> None:
     for log in _folder(state, lease.lane).glob("RID-*.log"):
         runs.setdefault(log.name[:RUN_ID_LENGTH], []).append(log)
     runs.pop(lease.run_id, None)
-    newest = sorted(runs.values(), key=lambda files: max(map(_changed, files)), reverse=True)
+    newest = sorted(runs.values(), key=lambda files: max(map(_modified_at, files)), reverse=True)
     for log in (log for files in newest[max(1, int(keep) - 1) :] for log in files):
         log.unlink(missing_ok=True)
 
@@ -53,7 +53,7 @@ def prune_run(state: Path, lane: str, run_id: str) -> None:
     starts: dict[str, list[Path]] = {}
     for log in _folder(state, lane).glob(f"{run_id}-*.log"):
         starts.setdefault(log.name.removesuffix(".log").removesuffix(OLDER), []).append(log)
-    newest = sorted(starts.values(), key=lambda files: max(map(_changed, files)), reverse=True)
+    newest = sorted(starts.values(), key=lambda files: max(map(_modified_at, files)), reverse=True)
     for log in (log for files in newest[STARTS_KEPT:] for log in files):
         log.unlink(missing_ok=True)
 
@@ -64,7 +64,7 @@ def _folder(state: Path, lane: str) -> Path:
     return folder
 
 
-def _changed(log: Path) -> float:
+def _modified_at(log: Path) -> float:
     return log.stat().st_mtime
 
 
@@ -80,18 +80,18 @@ class Log(Struct, frozen=True, order=True):
     path: Path
 
 
-def of_lane(state: Path, lane: str, run_id: str = "") -> list[Log]:
+def lane_logs(state: Path, lane: str, run_id: str = "") -> list[Log]:
     """The lane's logs, oldest first; with a run id, only that run's."""
-    return _in(state / "logs" / slug(lane), run_id)
+    return _logs_in(state / "logs" / slug(lane), run_id)
 
 
-def lanes(state: Path) -> list[str]:
+def lanes_with_logs(state: Path) -> list[str]:
     """The folders that hold any, each named by the slug of its lane."""
     folders = sorted((state / "logs").glob("*/"))
-    return [folder.name for folder in folders if _in(folder, "")]
+    return [folder.name for folder in folders if _logs_in(folder, "")]
 
 
-def changed_ms(log: Log) -> int | None:
+def modified_ms(log: Log) -> int | None:
     """When something was last said in it; None when it is gone."""
     try:
         return log.path.stat().st_mtime_ns // 1_000_000
@@ -99,7 +99,7 @@ def changed_ms(log: Log) -> int | None:
         return None
 
 
-def _in(folder: Path, run_id: str) -> list[Log]:
+def _logs_in(folder: Path, run_id: str) -> list[Log]:
     found = (_NAME.fullmatch(path.name) for path in folder.glob(f"{run_id or 'RID-'}*.log"))
     return sorted(
         Log(name[1], int(name[2]), int(name[3]), folder / name[0]) for name in found if name

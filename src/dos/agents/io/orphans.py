@@ -17,35 +17,35 @@ if TYPE_CHECKING:
     import psutil
 
 WAIT_SECONDS = 5.0
-_BECOME_HEIR = 36  # PR_SET_CHILD_SUBREAPER
-_OURS = "core.hooksPath=/dev/null"  # among the words of every git that we start
+_PR_SET_CHILD_SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER
+_WORKER_GIT_OPTION = "core.hooksPath=/dev/null"  # among the words of every git that we start
 ROUNDS = 5  # one that is about to be ended may start another
-_heirs: set[int] = set()  # this process, once it is the heir of its programs
+_subreapers: set[int] = set()  # this process, once it is the heir of its programs
 
 
-def marks(workspace: str, lease: Lease, key: str = "") -> dict[str, str]:
+def mark_variables(workspace: str, lease: Lease, key: str = "") -> dict[str, str]:
     """What every program that we start carries, and hands on to all that it starts."""
     named = {"DOS_WORKSPACE": workspace, "DOS_LANE": lease.lane, "DOS_FENCE": str(lease.fence)}
     return named | ({KEY_VARIABLE: key} if key else {})
 
 
-def inherit() -> None:
+def become_subreaper() -> None:
     """From now on whatever our programs orphan becomes our child. For a process all of whose children may be ended."""
     if sys.platform == "linux":
         import ctypes
 
-        if ctypes.CDLL(None).prctl(_BECOME_HEIR, 1, 0, 0, 0) == 0:
-            _heirs.add(os.getpid())
+        if ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0:
+            _subreapers.add(os.getpid())
 
 
-def end(workspace: str, lease: Lease) -> int:
+def end_processes(workspace: str, lease: Lease) -> int:
     """End whatever runs on this lane under this lease or an older one; how many there were."""
     import psutil
 
     ended = 0
     denied: set[psutil.Process] = set()  # another user's: only that user can end them
     for _ in range(ROUNDS):
-        found = [each for each in _left(workspace, lease) if each not in denied]
+        found = [each for each in _leftover_processes(workspace, lease) if each not in denied]
         for process in found:
             try:
                 process.kill()  # which looks again whether the pid is still the same process
@@ -61,13 +61,13 @@ def end(workspace: str, lease: Lease) -> int:
     return ended
 
 
-def end_worker(state: Path, before: Sequence[Lease], mine: Lease) -> None:
+def end_previous_worker(state: Path, before: Sequence[Lease], mine: Lease) -> None:
     """End the worker whose lease ran out or was revoked: if it woke in the middle of a git command, it would clear the
     worktree that is its successor's now."""
     held = {
         (lease.pid, lease.pid_started)
         for lease in before
-        if lease.fence != mine.fence and _may_live(lease)
+        if lease.fence != mine.fence and _may_be_alive(lease)
     }
     import psutil
 
@@ -93,7 +93,7 @@ def wait_for_git(tree: Path, *, of_workers: bool = False) -> None:
     def is_at_it(process: "psutil.Process") -> bool:
         words, cwd = process.info["cmdline"] or [], process.info["cwd"]
         there = cwd == str(tree.resolve()) or ("worktree" in words and str(tree) in words)
-        return there and (not of_workers or _OURS in words)
+        return there and (not of_workers or _WORKER_GIT_OPTION in words)
 
     begun = (
         process
@@ -105,23 +105,25 @@ def wait_for_git(tree: Path, *, of_workers: bool = False) -> None:
     )
 
 
-def _may_live(lease: Lease) -> bool:
+def _may_be_alive(lease: Lease) -> bool:
     return lease.system == system() and lease.pid != os.getpid() and not gone(lease)
 
 
-def _left(workspace: str, lease: Lease) -> "Iterator[psutil.Process]":
+def _leftover_processes(workspace: str, lease: Lease) -> "Iterator[psutil.Process]":
     import psutil
 
-    inherited = set(psutil.Process().children(recursive=True)) if os.getpid() in _heirs else set()
+    inherited = (
+        set(psutil.Process().children(recursive=True)) if os.getpid() in _subreapers else set()
+    )
     yield from inherited
     yield from (
         each
         for each in psutil.process_iter()
-        if each not in inherited and _is_left(each, workspace, lease)
+        if each not in inherited and _is_leftover(each, workspace, lease)
     )
 
 
-def _is_left(process: "psutil.Process", workspace: str, lease: Lease) -> bool:
+def _is_leftover(process: "psutil.Process", workspace: str, lease: Lease) -> bool:
     import psutil
 
     try:

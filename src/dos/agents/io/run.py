@@ -9,7 +9,7 @@ from pathlib import Path
 from msgspec import structs
 
 from dos.agents.adapter import Adapter, Clocks, Ending, Settings, Usage, Waiting
-from dos.agents.io.candidates import Employed
+from dos.agents.io.candidates import ConfiguredAgent
 from dos.agents.io.halt_listener import HaltListener
 from dos.agents.logins import Credentials
 from dos.config.schema import Config
@@ -22,7 +22,7 @@ from dos.machine import execute
 from dos.machine.execute import Limits, Ran, Why
 
 
-class Attendant(HaltListener):
+class AgentMonitor(HaltListener):
     def __init__(
         self,
         adapter: Adapter,
@@ -31,34 +31,40 @@ class Attendant(HaltListener):
         *,
         open_store: Callable[[], Store],
         is_lost: Callable[[], bool],
-        heeded: int = 0,
+        last_version: int = 0,
     ) -> None:
         """`judge` says of what was used why it is too much."""
-        super().__init__(effect.run_id, open_store=open_store, is_lost=is_lost, heeded=heeded)
+        super().__init__(
+            effect.run_id, open_store=open_store, is_lost=is_lost, last_version=last_version
+        )
         self.overspent = ""
         self.state = adapter.begin()
         self._adapter = adapter
         self._fence = effect.own.fence
-        self._who = {"run_id": effect.run_id, "lane": effect.own.lane, "unit": effect.unit.name}
+        self._identity = {
+            "run_id": effect.run_id,
+            "lane": effect.own.lane,
+            "unit": effect.unit.name,
+        }
         self._judge = judge
-        self._told: Waiting | None = None
+        self._reported_waiting: Waiting | None = None
 
-    def hear(self, line: str) -> None:
+    def on_line(self, line: str) -> None:
         """From the thread that reads what the agent prints."""
         before = self.state
         self.state = self._adapter.on_line(before, line)
         if self.state.counted is not before.counted or self.state.parts is not before.parts:
             self.overspent = self._judge(self.state.usage)
 
-    def look(self, store: Store) -> None:
-        super().look(store)
+    def poll(self, store: Store) -> None:
+        super().poll(store)
         waiting = self.state.waiting
-        if waiting and self._told is None:
-            fact = AgentWaiting(**self._who, ending=waiting.ending, detail=waiting.text)
+        if waiting and self._reported_waiting is None:
+            fact = AgentWaiting(**self._identity, ending=waiting.ending, detail=waiting.text)
             store.record(self._stream, fact, fence=self._fence)
-        elif self._told and waiting is None:
-            store.record(self._stream, AgentWentOn(**self._who), fence=self._fence)
-        self._told = waiting
+        elif self._reported_waiting and waiting is None:
+            store.record(self._stream, AgentWentOn(**self._identity), fence=self._fence)
+        self._reported_waiting = waiting
 
 
 class Launcher:
@@ -71,26 +77,26 @@ class Launcher:
         self._prices = config.prices
         self._is_lost = is_lost
         self._open_store = open_store
-        self._heeded = 0  # of the run's stream, by the attendants of those before
+        self._last_version = 0  # of the run's stream, by the attendants of those before
 
     def run(
         self,
         effect: RunAgent,
-        employed: Employed,
+        employed: ConfiguredAgent,
         *,
         prompt: str,
         environment: dict[str, str],
         log: Path,
     ) -> AgentResult:
         adapter, model = employed.adapter, employed.settings.model
-        launch = adapter.launch(prompt, _settings(employed, effect))
-        attendant = Attendant(
+        launch = adapter.launch(prompt, _start_settings(employed, effect))
+        attendant = AgentMonitor(
             adapter,
             effect,
-            lambda usage: budget.overspent(effect.left, _named(usage, model), self._prices),
+            lambda usage: budget.overspent(effect.left, _with_model(usage, model), self._prices),
             open_store=self._open_store,
             is_lost=self._is_lost,
-            heeded=self._heeded,
+            last_version=self._last_version,
         )
         tree = Reader(Path(effect.worktree.path))
         with attendant:
@@ -102,14 +108,14 @@ class Launcher:
                 feed=launch.stdin,
                 log=log,
                 stopped=lambda: attendant.must_stop() or bool(attendant.overspent),
-                heard=attendant.hear,
+                heard=attendant.on_line,
                 changing=lambda: (tree.commit_of("HEAD"), tuple(tree.dirty_paths())),
             )
-        self._heeded = attendant.heeded
+        self._last_version = attendant.last_version
         outcome = adapter.outcome(attendant.state, ran.exit_code, self._clocks(ran, attendant))
-        outcome = structs.replace(outcome, usage=_named(outcome.usage, model))
+        outcome = structs.replace(outcome, usage=_with_model(outcome.usage, model))
         cost = budget.price(outcome.usage, self._prices)
-        login = employed.login() if outcome.ending is Ending.AUTH else Credentials()
+        login = employed.credentials() if outcome.ending is Ending.AUTH else Credentials()
         return AgentResult(
             outcome=outcome,
             exit_code=ran.exit_code,
@@ -126,7 +132,7 @@ class Launcher:
             idle_seconds=workers.idle_seconds or inf,
         )
 
-    def _clocks(self, ran: Ran, attendant: Attendant) -> Clocks:
+    def _clocks(self, ran: Ran, attendant: AgentMonitor) -> Clocks:
         overspent = (
             attendant.overspent if ran.why is Why.STOPPED and not attendant.must_stop() else ""
         )
@@ -140,12 +146,12 @@ class Launcher:
         )
 
 
-def _named(usage: Sequence[Usage], model: str) -> tuple[Usage, ...]:
+def _with_model(usage: Sequence[Usage], model: str) -> tuple[Usage, ...]:
     """With the model that was asked for, where a program does not say which it was."""
     return tuple(structs.replace(each, model=each.model or model) for each in usage)
 
 
-def _settings(employed: Employed, effect: RunAgent) -> Settings:
+def _start_settings(employed: ConfiguredAgent, effect: RunAgent) -> Settings:
     given = employed.settings
     start = f"{effect.run_id}/{effect.iteration}.{effect.attempt}"
     return structs.replace(

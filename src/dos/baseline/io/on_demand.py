@@ -165,7 +165,7 @@ def _check(world: World, probed: dict[str, Unit], progress: Progress) -> Baselin
             progress=progress,
         )
     finally:
-        orphans.end(str(place.root), marked)
+        orphans.end_processes(str(place.root), marked)
 
 
 def _probed(world: World) -> dict[str, Unit]:

@@ -60,7 +60,7 @@ def run(args: Args, context: Context) -> Reply:
     run_id = run_ids.validated_run_id(args.run) if args.run else ""
     world = context.journal_world
     lane = _lane(world, validated_name(args.lane, "lane name"))
-    found = logs.of_lane(world.workspace.state, lane, run_id)
+    found = logs.lane_logs(world.workspace.state, lane, run_id)
     if args.follow:
         return _followed(args, context, lane, run_id)
     if not found:
@@ -100,7 +100,7 @@ def _followed(args: Args, context: Context, lane: str, run_id: str) -> Reply:
     world, reader = context.journal_world, None
     try:
         while True:
-            logs_now = logs.of_lane(world.workspace.state, lane, run_id)
+            logs_now = logs.lane_logs(world.workspace.state, lane, run_id)
             newer = [log for log in logs_now if reader and log > reader.log]
             if reader:
                 _say(
@@ -201,7 +201,7 @@ def _one_line(text: str) -> str:
 def _lane(world: World, given: str) -> str:
     """The lane, provided that there is one or that logs of one are left."""
     lane = world.config.canonical_lane(given) or given
-    folders = logs.lanes(world.workspace.state)
+    folders = logs.lanes_with_logs(world.workspace.state)
     if slug(lane) in folders:
         return lane
     try:

@@ -89,7 +89,9 @@ def run(args: Args, context: Context) -> Reply:
             context.world.workspace, args.service
         )
     config = context.policy
-    candidates.check(config, context.world.loaded_config.origins)  # said now, not at the first unit
+    candidates.check_agents(
+        config, context.world.loaded_config.origins
+    )  # said now, not at the first unit
     _check_numbers(args)
     check_settings(config)
     for warning in (warnings := survey.unofferable_units(context.world.workspace, config)):
@@ -121,7 +123,7 @@ def run(args: Args, context: Context) -> Reply:
             performers = import_module("dos.testing.kill_points").around("supervisor", performers)
         view = footer.Footer(context) if not args.plain and footer.footer_wanted(context) else None
         terminal = Terminal(
-            logs.of_supervisor(context.world.workspace.state), on_close=view.stop if view else None
+            logs.supervisor_log(context.world.workspace.state), on_close=view.stop if view else None
         )
         terminal.survive_hangup()
         with view or nullcontext():
@@ -240,7 +242,7 @@ def _warn_of_versions(context: Context, config: Config) -> None:
 
 def _detached(args: Args, context: Context) -> Reply:
     workspace = context.world.workspace
-    log = logs.of_supervisor(workspace.state)
+    log = logs.supervisor_log(workspace.state)
     words = ["up", "--tick", str(args.tick)]
     words += ["--target", str(args.target)] if args.target else []
     words += ["--until-idle"] if args.until_idle else []

@@ -66,7 +66,7 @@ def run(args: Args, context: Context) -> Reply:
         ):  # whoever started us with nohup wants us to go on
             signal.signal(number, _break_off)
     startup.load()
-    orphans.inherit()
+    orphans.become_subreaper()
     try:
         stop = _work(args, context, config, run_id)
     except AWAY as error:

@@ -50,7 +50,7 @@ def run(args: Args, context: Context) -> Reply:
 
 def _agents(config: Config, units: list[Unit]) -> list[AgentCandidate]:
     try:
-        return [agent.candidate for agent in candidates.in_use(config, units)]
+        return [agent.candidate for agent in candidates.agents_in_use(config, units)]
     except BadInput:  # no agent is configured: `dos doctor` reports that
         return []
 

@@ -48,7 +48,7 @@ def _agents(world: World) -> list[AgentCandidate] | None:
     if world.loaded_config.problems:
         return None
     try:
-        return [each.candidate for each in candidates.in_use(world.config)]
+        return [each.candidate for each in candidates.agents_in_use(world.config)]
     except BadInput:  # no agent, or one that nobody knows: `dos doctor` says so
         return None
 

@@ -176,7 +176,7 @@ class FleetObserver:
         """Empty where none is configured: whoever works here starts agents of their own."""
         if not self.config.named_agents():
             return []
-        return [each.candidate for each in candidates.in_use(self.config, units)]
+        return [each.candidate for each in candidates.agents_in_use(self.config, units)]
 
     def _roomless(
         self, backlogs: dict[str, Backlog], leases: dict[str, Lease], now_ms: int
@@ -195,7 +195,9 @@ class FleetObserver:
         )
 
     def _candidates(self, lane: str, unit_agent: str) -> list[AgentCandidate]:
-        return [each.candidate for each in candidates.employed(self.config, lane, unit_agent)]
+        return [
+            each.candidate for each in candidates.configured_agents(self.config, lane, unit_agent)
+        ]
 
     def _logged_in(self, units: list[Unit]) -> list[Limit]:
         """What nobody was logged in for, and whose credentials have changed here since."""
@@ -203,10 +205,10 @@ class FleetObserver:
             return []
         limits = self.watch.state(ProviderLimits).limits
         found = {}
-        for employed in candidates.in_use(self.config, units):
+        for employed in candidates.agents_in_use(self.config, units):
             for limit in quota.limits_met_by(limits, [employed.candidate]):
                 if limit.ending == Ending.AUTH and candidates.credentials_renewed(
-                    limit.login, employed.login()
+                    limit.login, employed.credentials()
                 ):
                     found[limit.key.path] = limit
         return list(found.values())

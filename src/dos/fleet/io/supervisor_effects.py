@@ -223,7 +223,7 @@ class FleetEffects(WorkerEffects):
         settings = self.settings.counting(self.store, self.watch.state(Decisions))
         words += [] if settings is None else ["--settings-from-stdin"]
         try:
-            log = logs.of_worker(self.workspace.state, effect.lane, effect.run_id)
+            log = logs.worker_log(self.workspace.state, effect.lane, effect.run_id)
             started = self._executor.launch(
                 words, cwd=self.workspace.root, log=log, given=settings or ""
             )
@@ -250,7 +250,7 @@ class FleetEffects(WorkerEffects):
         except Conflict:
             if not self._revoked(effect):
                 return False
-        orphans.end(
+        orphans.end_processes(
             str(self.workspace.root), effect.lease
         )  # what its agent started has nobody else to end it
         return True

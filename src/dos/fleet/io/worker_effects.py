@@ -116,7 +116,9 @@ class WorkerEffects:
         )
 
     def agents(self, lane: str, unit_agent: str = "") -> list[AgentCandidate]:
-        return [each.candidate for each in candidates.employed(self.config, lane, unit_agent)]
+        return [
+            each.candidate for each in candidates.configured_agents(self.config, lane, unit_agent)
+        ]
 
     def performers(self) -> Performers:
         rows = (
@@ -140,7 +142,7 @@ class WorkerEffects:
         for held in (
             self.holding.lanes.values()
         ):  # we were broken off: nothing that we started may go on without us
-            orphans.end(str(self.workspace.root), held)
+            orphans.end_processes(str(self.workspace.root), held)
         self.holding.close()
         self.store.close()
 
@@ -151,7 +153,9 @@ class WorkerEffects:
         )  # fmt: skip
         taken = self._take(asked)
         if isinstance(taken, Lease) and not effect.is_lock:
-            logs.prune(self.workspace.state, taken, self.config.retention.limit("runs_keep_last"))
+            logs.prune_lane(
+                self.workspace.state, taken, self.config.retention.limit("runs_keep_last")
+            )
         return taken
 
     def _take(self, asked: Request) -> Lease | Refusal:
@@ -170,10 +174,10 @@ class WorkerEffects:
 
     def _make_room(self, taken: Lease, before: Sequence[Lease]) -> None:
         """Whoever had the lane before us does nothing there any more, and lands nothing."""
-        orphans.end_worker(
+        orphans.end_previous_worker(
             self.workspace.state, [lease for lease in before if lease.lane == taken.lane], taken
         )
-        orphans.end(str(self.workspace.root), taken)
+        orphans.end_processes(str(self.workspace.root), taken)
         self._landing_on.raise_fence(taken.lane, taken.fence)
 
     def take_plans(self, effect: effects.TakePlans) -> effects.Plans | Refusal:
@@ -302,15 +306,15 @@ class WorkerEffects:
         text = self._prompt(effect)
         ended = self._launcher.run(
             effect,
-            candidates.employ(self.config, effect.agent),
+            candidates.configured_agent(self.config, effect.agent),
             prompt=text,
             environment=self.checks.agent_environment(
                 effect.lease, effect.run_id, effect.unit.name
             ),
-            log=logs.of_agent(self.workspace.state, effect),
+            log=logs.agent_log(self.workspace.state, effect),
         )
         logs.prune_run(self.workspace.state, effect.own.lane, effect.run_id)
-        orphans.end(str(self.workspace.root), effect.lease)
+        orphans.end_processes(str(self.workspace.root), effect.lease)
         return ended
 
     def _prompt(self, effect: effects.RunAgent) -> str:

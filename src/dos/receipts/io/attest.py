@@ -125,7 +125,7 @@ def _command(world: World, asked: AttestRequest, receipt: Receipt) -> Observatio
             f"{git.tree} is not as {receipt.commit[:9]}: {dirty}; what is run there would be said of another tree",
             hint=f"git stash --include-untracked; or: git worktree add --detach ../clean {receipt.commit[:9]}",
         )
-    environment = surroundings.handed_on(os.environ, world.config)
+    environment = surroundings.inherited_environment(os.environ, world.config)
     answer = acceptance.run_acceptance(
         git.tree, script, environment, world.config.workers.wall_seconds
     )

@@ -82,7 +82,7 @@ class SnapshotReader:
         for lease in (
             each.lease for each in held if each.lease.run_id and process.is_local(each.lease)
         ):
-            logs = agent_logs.of_lane(self._state, lease.lane, lease.run_id)
-            if logs and (at_ms := agent_logs.changed_ms(logs[-1])) is not None:
+            logs = agent_logs.lane_logs(self._state, lease.lane, lease.run_id)
+            if logs and (at_ms := agent_logs.modified_ms(logs[-1])) is not None:
                 found[lease.run_id] = at_ms
         return found
