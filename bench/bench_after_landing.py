@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 from dos.backlog.io import landed
-from dos.fleet.state.fleet import Fleet, Unit
+from dos.fleet.state.fleet import FleetState, UnitState
 from dos.verify.io.verdict_cache import VerdictCache
 from dos.world import World
 from histories import make
@@ -50,13 +50,13 @@ def measured(root: Path, units: int) -> tuple[float, float]:
     memory = VerdictCache()
     taken: dict[bool, list[float]] = {True: [], False: []}
     with World(root, lenient=True) as world:
-        state = landed.inspect_target(world, names, Fleet(), ref=MAIN, memory=memory)[1]
+        state = landed.inspect_target(world, names, FleetState(), ref=MAIN, memory=memory)[1]
         assert sum(bool(seen.landed) for seen in state.units.values()) == units, (
             "the bench's units did not land"
         )
         for number in range(units, units + ROUNDS):
             (root / "src" / f"new{number}.py").write_text(f"def new_{number}():\n    return 1\n")
-            state.units[names[number]] = Unit(landed=commit(root, f"MANY{number}: do it"))
+            state.units[names[number]] = UnitState(landed=commit(root, f"MANY{number}: do it"))
             found = []
             for remembers in (True, False):
                 began = time.perf_counter()

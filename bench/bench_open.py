@@ -5,7 +5,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from dos.fleet.state.fleet import Fleet
+from dos.fleet.state.fleet import FleetState
 from dos.journal import fold
 from journals import fill, open_at
 from table import median, show
@@ -32,7 +32,7 @@ def main() -> None:
         for size in sizes:
             with open_at(Path(home) / str(size)) as store:
                 fill(store, size)
-                state, pos = fold.current(store, Fleet)
+                state, pos = fold.current(store, FleetState)
                 fold.save_snapshot(store, state, pos)
                 fill(store, size + 500)  # the tail that every opening folds
         for _ in range(ROUNDS):

@@ -6,7 +6,7 @@ from dos import run_ids
 from dos.fleet import effects
 from dos.fleet.io.drive import drive
 from dos.fleet.io.worker_effects import WorkerEffects
-from dos.fleet.state.fleet import Fleet
+from dos.fleet.state.fleet import FleetState
 from dos.fleet.worker.worker import Worker
 from dos.journal import fold
 from dos.loop.gate import Mode
@@ -53,8 +53,8 @@ def before_landing(act):
     return wrap
 
 
-def fleet(repository) -> Fleet:
-    return fold.current(World(repository.root).journal, Fleet)[0]
+def fleet(repository) -> FleetState:
+    return fold.current(World(repository.root).journal, FleetState)[0]
 
 
 def happened(repository: Repository, kind: str) -> list[dict]:

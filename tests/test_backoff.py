@@ -46,6 +46,6 @@ def test_an_absent_store_is_waited_for_by_the_same_value(failures):
             raise error
         return "back"
 
-    patience = drive.Patience(None, prove=lambda doubtful: None, pause=waited.append)
-    assert patience.outlast(ask) == "back"
+    patience = drive.StoreRetry(None, prove=lambda doubtful: None, pause=waited.append)
+    assert patience.retry_until(ask) == "back"
     assert waited == [drive.PAUSES.delay(each) for each in range(1, failures + 1)]

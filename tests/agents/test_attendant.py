@@ -62,7 +62,7 @@ def attend(
     effect = RunAgent(
         unit=Unit(plan="REPLAN", id="one", title="groom the plan"),
         lease=plans,
-        own=own,
+        run_lease=own,
         run_id=RUN,
         iteration=1,
         attempt=1,

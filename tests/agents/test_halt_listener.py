@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from dos.agents.io.halt_listener import HaltListener
 from dos.errors import Halted
-from dos.fleet.state.fleet import Fleet
+from dos.fleet.state.fleet import FleetState
 from dos.journal import fold, streams
 from dos.journal.backends.memory import MemoryBackend
 from dos.journal.events.envelope import Fact
@@ -54,9 +54,9 @@ def test_who_listens_hears_what_the_fold_says(facts: list[Fact], looks_after: in
         store.record(stream_of(fact), fact)
     listener.poll(store)
 
-    watch = fold.Watch(store, Fleet)
+    watch = fold.Watch(store, FleetState)
     watch.refresh()
-    orders = watch.state(Fleet).orders(lease)
+    orders = watch.state(FleetState).stop_requests(lease)
     assert listener.halted == orders.halted
     assert listener.must_stop() is bool(orders.halted)
     if orders.halted:

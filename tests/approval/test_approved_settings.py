@@ -17,7 +17,7 @@ from dos.approval.io.texts import MOST_QUESTIONS
 from dos.config.load import load
 from dos.errors import BadInput
 from dos.fleet import effects
-from dos.fleet.io.supervisor_effects import FleetEffects
+from dos.fleet.io.supervisor_effects import SupervisorEffects
 from dos.journal import fold, streams
 from dos.machine import process
 from dos.machine.process import Identity
@@ -39,7 +39,7 @@ class Executor:
         self.given = given if "--settings-from-stdin" in words else None
         return Identity(4711, 1.0)
 
-    def take_in(self) -> dict[int, int]:
+    def reap_children(self) -> dict[int, int]:
         return {}
 
 
@@ -52,7 +52,7 @@ class Seat:
         self.easy = self.text + 'test = "true"\n'  # what an agent would like to be judged by
         self.executor = Executor()
         with World(repository.root) as world:
-            self.fleet = FleetEffects(
+            self.fleet = SupervisorEffects(
                 world.workspace, world.config, actor="supervisor", executor=self.executor
             )
             self.fleet.approve(world.loaded_config, by="me")
@@ -66,9 +66,11 @@ class Seat:
         seen = self.fleet.observe(effects.ObserveFleet(lease=self.lease))
         found = [each for each in seen.questions if isinstance(each, SettingsChanged)]
         self.fleet.store.append_all([state.raise_entry(each) for each in found])
-        for closing in seen.due:
-            self.fleet.let_expire(
-                effects.LetExpire(asked=closing.asked, choice=closing.choice, reason=closing.reason)
+        for closing in seen.expired:
+            self.fleet.expire_question(
+                effects.ExpireQuestion(
+                    question=closing.asked, choice=closing.choice, reason=closing.reason
+                )
             )
         return found
 

@@ -8,7 +8,7 @@ import pytest
 
 from dos.backlog.io import landed
 from dos.backlog.io.landed import Landed, NotLanded
-from dos.fleet.state.fleet import Fleet, Unit
+from dos.fleet.state.fleet import FleetState, UnitState
 from dos.git import objects
 from dos.git.repository import Reader
 from dos.journal import streams
@@ -166,7 +166,7 @@ def test_git_is_asked_once_for_all_branches_that_wait_for_somebody_to_merge_them
     units = {}
     for number in range(20):
         git(place, "checkout", "--quiet", "-b", f"dos/U{number}", "main")
-        units[f"A/U{number}"] = Unit(
+        units[f"A/U{number}"] = UnitState(
             landed=commit(place, f"work {number}"), landed_on=f"dos/U{number}"
         )
     commit(place, "somebody added to it")  # U19
@@ -174,7 +174,9 @@ def test_git_is_asked_once_for_all_branches_that_wait_for_somebody_to_merge_them
     git(place, "branch", "--quiet", "-D", "dos/U17")
     git(place, "checkout", "--quiet", "main")
     with World(place) as world:
-        found, _ = landed.inspect_target(world, units, Fleet(units=units), ref="refs/heads/main")
+        found, _ = landed.inspect_target(
+            world, units, FleetState(units=units), ref="refs/heads/main"
+        )
     waiting = {
         name for name, truth in found.items() if truth == Landed(units[name].landed, "branch")
     }
@@ -265,12 +267,12 @@ def test_only_what_can_have_changed_is_looked_at_again(place, monkeypatch, happe
     act, expected = WHAT_HAPPENS[happens]
     names, memory = ["A/U1", "A/U2", "A/U3"], VerdictCache()
     with World(place) as world:
-        landed.inspect_target(world, names, Fleet(), memory=memory)
+        landed.inspect_target(world, names, FleetState(), memory=memory)
         monkeypatch.setattr(Verifier, "gather_evidence", at)
         act(place)
-        found = landed.inspect_target(world, names, Fleet(), memory=memory)
+        found = landed.inspect_target(world, names, FleetState(), memory=memory)
         assert again == expected
-        assert found == landed.inspect_target(world, names, Fleet())
+        assert found == landed.inspect_target(world, names, FleetState())
 
 
 def test_a_commit_that_only_says_it_takes_a_unit_back_counts_for_what_is_remembered(place):
@@ -278,9 +280,9 @@ def test_a_commit_that_only_says_it_takes_a_unit_back_counts_for_what_is_remembe
     commit(place, "rework", one="one = 1\nother = 2\nsome = 3\n")
     memory = VerdictCache()
     with World(place) as world:
-        before = landed.inspect_target(world, ["A/U1"], Fleet(), memory=memory)[0]["A/U1"]
+        before = landed.inspect_target(world, ["A/U1"], FleetState(), memory=memory)[0]["A/U1"]
         commit(place, f"back\n\nThis reverts commit {sha}.")
-        found = landed.inspect_target(world, ["A/U1"], Fleet(), memory=memory)[0]["A/U1"]
+        found = landed.inspect_target(world, ["A/U1"], FleetState(), memory=memory)[0]["A/U1"]
     assert isinstance(before, Landed) and isinstance(found, NotLanded)
 
 

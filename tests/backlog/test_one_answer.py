@@ -18,7 +18,7 @@ from dos.approval.io.texts import where
 from dos.backlog.waiting import Waiting, WaitsOn
 from dos.fleet import effects, observe
 from dos.fleet.io.reader import FleetReader, Outlook
-from dos.fleet.io.supervisor_effects import FleetEffects
+from dos.fleet.io.supervisor_effects import SupervisorEffects
 from dos.fleet.population import reconcile as staffing
 from dos.journal import fold, streams
 from dos.journal.backends.open import open_store
@@ -200,8 +200,8 @@ class Site:
     def ask(self) -> None:
         """As a supervisor does at its next tick."""
         with World(self.root) as world:
-            seen = FleetReader(world).look()
-        found = [*observe.questions(seen), *observe.failures(seen)]
+            seen = FleetReader(world).observe()
+        found = [*observe.questions(seen), *observe.failure_questions(seen)]
         for question in found:
             self.store.append_all([decisions.raise_entry(question)])
 
@@ -237,7 +237,7 @@ class Site:
 
     def _fingerprint(self, name: str) -> str:
         with World(self.root) as world:
-            units = FleetReader(world).look().unfinished
+            units = FleetReader(world).observe().unfinished
         return units[name].fingerprint if name in units else ""
 
 
@@ -311,7 +311,7 @@ def surfaces_agree(made: Site, *_: int) -> None:
     lanes = {lane: as_read(waits) for lane, waits in expected.waits.lanes.items()}
     units = {unit: as_read(waits) for unit, waits in expected.waits.units.items()}
     staffed = (
-        units.keys() - expected.seen.unstaffed.keys()
+        units.keys() - expected.observation.unstaffed.keys()
     )  # a unit on no lane waits for one, whenever it was tried
     pickable = {unit: made.dos("pickable", unit).json for unit in units}
     status = made.dos("status").json["units"]
@@ -341,7 +341,7 @@ def surfaces_agree(made: Site, *_: int) -> None:
     for unit, answer in pickable.items():
         needs_nothing = answer["reason"] in (None, "SHIPPED", "IN_FLIGHT")
         assert told["held"][unit] == ("" if needs_nothing else answer["reason"])
-    rests = expected.seen.resting
+    rests = expected.observation.on_cooldown
     assert told["cooldown"] == {
         unit: rests[unit].until_ms if unit in rests else 0 for unit in staffed
     }
@@ -363,7 +363,7 @@ def surfaces_agree(made: Site, *_: int) -> None:
 
 def loop_is_up(made: Site, *_: int) -> None:
     with World(made.root) as world:
-        acting = FleetEffects(world.workspace, world.config, actor="supervisor/here")
+        acting = SupervisorEffects(world.workspace, world.config, actor="supervisor/here")
         try:
             lease = acting.take_lease(
                 effects.TakeLease(lane="supervisor/here", run_id="", is_lock=True)
@@ -372,7 +372,7 @@ def loop_is_up(made: Site, *_: int) -> None:
             policy = world.config.supervise.policy()
         finally:
             acting.close()
-    done = staffing.plan(seen.lanes, policy.target, policy, dying=seen.dying).actions
+    done = staffing.plan(seen.lanes, policy.target, policy, failing=seen.failing_lanes).actions
     planned = made.dos("loop").json
     for action, key in (
         (staffing.Spawn, "spawn"),
@@ -398,12 +398,12 @@ def answer_takes_effect(made: Site, number: int, choice: int) -> None:
     assert question.id not in {row["id"] for row in made.dos("decisions").json}
     if not question.choice(answered.choice).releases:
         return
-    unfinished = found.seen.unfinished
+    unfinished = found.observation.unfinished
     for lane in subject.lane_names(question.waits):
-        has_work = any(found.seen.lane_of.get(unit) == lane for unit in unfinished)
+        has_work = any(found.observation.lane_of.get(unit) == lane for unit in unfinished)
         assert (
             lane in started
-            or found.seen.working_on(lane)
+            or found.observation.working_on(lane)
             or found.waits.lanes[lane]
             or not has_work
         )
@@ -414,10 +414,10 @@ def answer_takes_effect(made: Site, number: int, choice: int) -> None:
             "nobody is needed once more"
         )
     for key in (each.key for each in question.waits if isinstance(each, subject.Limit)):
-        assert not found.seen.limits[key.path].ending, "what was limited is used again"
+        assert not found.observation.limits[key.path].ending, "what was limited is used again"
     for unit in subject.unit_names(question.waits):
         if unit in unfinished:
-            free = found.seen.lane_of[unit] in started or unit in found.seen.claimed
+            free = found.observation.lane_of[unit] in started or unit in found.observation.claimed
             assert free or found.waits.units[unit], "it is started, or says what else it waits for"
             assert WaitsOn.COOLDOWN not in {each.on for each in found.waits.units[unit]}
 

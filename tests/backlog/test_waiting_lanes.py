@@ -12,12 +12,12 @@ from dos.config.schema import Config
 from dos.errors import BadInput
 from dos.fleet import close_questions as closing
 from dos.fleet import observe, waits
-from dos.fleet.observation import Seen, roomless
+from dos.fleet.observation import Observation, lanes_without_agent
 from dos.fleet.population import reconcile as staffing
 from dos.fleet.population.reconcile import GiveUp, Spawn
 from dos.fleet.population.types import Supervise
 from dos.fleet.state import held_units
-from dos.fleet.state.fleet import Fleet, Starts
+from dos.fleet.state.fleet import FleetState, LaneStarts
 from dos.journal import fold, streams
 from dos.journal.backends.memory import MemoryBackend
 from dos.journal.events import fleet as events
@@ -102,9 +102,9 @@ class Story:
         asked = self.state(Decisions).open[decision]
         self.store.append_all(decisions.answer_entries(asked, choice, by="ann", expired=expired))
 
-    def seen(self) -> Seen:
+    def seen(self) -> Observation:
         state, answers, now_ms = (
-            self.state(Fleet),
+            self.state(FleetState),
             self.state(Decisions),
             self.store.now_ms() + self.later_ms,
         )
@@ -120,7 +120,7 @@ class Story:
             )
             for lane in LANES
         }
-        return Seen(
+        return Observation(
             config=self.config,
             state=state,
             on_target=state,
@@ -128,7 +128,7 @@ class Story:
             answers=answers,
             leases={},
             backlogs=backlogs,
-            roomless=roomless(
+            cannot_start=lanes_without_agent(
                 self.config,
                 {lane: [[AGENT]] for lane in LANES},
                 self.state(ProviderLimits),
@@ -137,14 +137,14 @@ class Story:
                 now_ms=now_ms,
             ),
             now_ms=now_ms,
-            gone=lambda lease: True,
+            is_gone=lambda lease: True,
         )
 
     def open(self, lane: str = "api") -> list[str]:
         return sorted(unit.name for unit in self.seen().backlogs[lane].open)
 
     def resting(self, lane: str = "api") -> set[str]:
-        return {rest.unit_id for rest in self.seen().backlogs[lane].resting}
+        return {rest.unit_id for rest in self.seen().backlogs[lane].on_cooldown}
 
     def asked(self) -> list[AnyQuestion]:
         return list(observe.questions(self.seen()))
@@ -158,9 +158,11 @@ class Story:
 
     def planned(self) -> list[staffing.Action]:
         seen = self.seen()
-        own = waits.own(seen)
+        own = waits.own_waits(seen)
         return list(
-            staffing.plan(observe.entries(seen, own), 2, dying=observe.dying(seen, own)).actions
+            staffing.plan(
+                observe.entries(seen, own), 2, failing=observe.failing_lanes(seen, own)
+            ).actions
         )
 
     def waits(self, lane: str = "api") -> bool:
@@ -190,7 +192,7 @@ def test_a_lane_that_is_retried_is_tried_at_once_whatever_died_before(given_up):
     assert given_up.waits()
     given_up.answer("lane-failed-api-1", "retry")
     assert given_up.planned() == [Spawn("api"), Spawn("docs")]
-    assert given_up.state(Fleet).starts["api"].failed == ""
+    assert given_up.state(FleetState).starts["api"].failed == ""
 
 
 def test_a_lane_that_is_left_stays_left_also_after_an_earlier_retry(given_up):
@@ -210,19 +212,22 @@ def test_a_lane_that_was_answered_for_before_it_was_given_up_on_is_asked_about_w
     story.later_ms = 5_000
     for run in "ABC":
         story.dies(*(f"{run}{number}" for number in range(3)))
-        (question,) = observe.failures(story.seen())
+        (question,) = observe.failure_questions(story.seen())
         unwritten = decisions.OpenQuestion(
             raised=decisions.raised_event(question), at_ms=0, version=0
         )
         story.store.append_all(decisions.answer_entries(unwritten, choice, by="ann"))
         if choice == "leave":
-            assert not list(observe.failures(story.seen())) and Spawn("api") not in story.planned()
+            assert (
+                not list(observe.failure_questions(story.seen()))
+                and Spawn("api") not in story.planned()
+            )
             story.starts()
             story.later_ms += 1
         assert Spawn("api") in story.planned()
 
 
-@pytest.mark.parametrize("why", sorted(staffing.WANTS_WORK))
+@pytest.mark.parametrize("why", sorted(staffing.NO_WORK_STOPS))
 def test_a_run_that_found_nothing_to_take_holds_its_lane_no_longer_than_that(story, why):
     story.units = [structs.replace(UNITS[0], depends=("P/D1",)), UNITS[1]]
     story.stops("R1", why, "operator")
@@ -387,7 +392,7 @@ def test_a_run_that_comes_to_the_end_of_its_try_ends_a_row_of_deaths(story):
             run_id=run_id, lane="api", iteration=1, unit="P/A1", repeated=number > 0
         )
         story.store.record(streams.run(run_id), claim)
-    assert story.state(Fleet).units["P/A1"].deaths == MOST_DEATHS and story.open() == []
+    assert story.state(FleetState).units["P/A1"].deaths == MOST_DEATHS and story.open() == []
     story.fails("R2", "P/A1", "no commit was made")
     assert story.open() == ["P/A1"], "the same run tries again"
 
@@ -425,9 +430,9 @@ def test_an_answered_retry_takes_effect_and_a_start_clears_no_cooldown(steps):
     for step, unit in steps:
         open_questions = list(story.state(Decisions).open.values())
         match step:
-            case "fails" if story.state(Fleet).runs:
+            case "fails" if story.state(FleetState).runs:
                 story.fails(f"R{runs}", unit, "no commit was made")
-            case "stops" if not story.state(Fleet).runs[f"R{runs}"].stop_reason:
+            case "stops" if not story.state(FleetState).runs[f"R{runs}"].stop_reason:
                 story.stops(f"R{runs}", "consecutive-dirty-zero", "operator")
             case "asks":
                 for question in story.asked():
@@ -437,7 +442,9 @@ def test_an_answered_retry_takes_effect_and_a_start_clears_no_cooldown(steps):
             case "retry" | "leave" if open_questions:
                 asked = open_questions[0]
                 story.answer(asked.raised.id, step)
-                others = held_units.gated(story.units, story.state(Fleet), story.state(Decisions))
+                others = held_units.close_gates(
+                    story.units, story.state(FleetState), story.state(Decisions)
+                )
                 held = {each.name for each in others if each.gated}
                 if step == "retry":
                     still_asked = any(
@@ -549,7 +556,7 @@ def test_a_spent_budget_is_asked_about_and_only_its_own_answer_counts(scope, cho
     story = spent(scope)
     (asked,) = story.questions()
     assert asked.startswith(f"budget-{scope}-") and story.waits()
-    (room,) = {room.detail: room for room in story.seen().roomless.values()}.values()
+    (room,) = {room.detail: room for room in story.seen().cannot_start.values()}.values()
     story.ask(room.questions[0])
     story.ask(LaneFailed.ask("docs", "x"))
     story.answer("lane-failed-docs-1", "retry")
@@ -557,14 +564,14 @@ def test_a_spent_budget_is_asked_about_and_only_its_own_answer_counts(scope, cho
     # Two dollars are gone of one: the answer makes it two, which is not enough; the next one is.
     for ordinal in range(2 if goes_on else 1):
         if ordinal:
-            story.ask(story.seen().roomless["api"].questions[0])
+            story.ask(story.seen().cannot_start["api"].questions[0])
         story.answer(next(iter(story.state(Decisions).open)), choice)
     assert story.waits() is not goes_on
 
 
 def test_a_day_that_is_waited_for_is_no_persons_matter_and_holds_its_own_lane_alone():
     story = spent("lane")
-    story.ask(story.seen().roomless["api"].questions[0])
+    story.ask(story.seen().cannot_start["api"].questions[0])
     story.answer(next(iter(story.state(Decisions).open)), "wait", expired=True)
     assert not story.waits()
     assert story.planned() == [Spawn("docs")]
@@ -575,9 +582,9 @@ def test_so_many_deaths_as_are_allowed_are_counted_and_fit_into_their_period():
     story = Story(structs.replace(CONFIG, supervise=supervise))
     for number in range(24):
         story.dies(f"R{number}")
-    assert len(story.state(Fleet).starts["api"].unended) == 24 and not story.seen().keeps_dying(
-        "api"
-    )
+    assert len(
+        story.state(FleetState).starts["api"].unended
+    ) == 24 and not story.seen().why_failing("api")
     story.later_ms = 1_201
     assert Spawn("api") in story.planned(), (
         "a back-off does not last until the deaths are forgotten"
@@ -597,9 +604,9 @@ def test_runs_that_died_are_forgotten_when_another_begins(story):
             streams.run(f"R{number}"), events.UnitClaimed(**run, unit="P/A1", iteration=1)
         )
         story.store.record(streams.run(f"R{number}"), engine.HaltRequested(run_id=f"R{number}"))
-    state = story.state(Fleet)
+    state = story.state(FleetState)
     assert (list(state.runs), list(state.halts)) == (["R49"], ["R49"])
-    assert observe.found(story.seen()).repeated == ["P/A1"]
+    assert observe.startup_findings(story.seen()).repeated == ["P/A1"]
 
 
 def test_what_died_is_told_once(story):
@@ -609,11 +616,11 @@ def test_what_died_is_told_once(story):
         story.store.record(
             streams.run(f"R-{lane}"), events.UnitClaimed(**run, unit=f"P/{lane}", iteration=1)
         )
-    assert observe.found(story.seen()).repeated == ["P/api", "P/docs"]
+    assert observe.startup_findings(story.seen()).repeated == ["P/api", "P/docs"]
     story.store.record(
         "fleet", engine.FleetFound(host="h", adopted=["docs: h:12"], repeated=["P/api"])
     )
-    assert observe.found(story.seen()).repeated == ["P/docs"], (
+    assert observe.startup_findings(story.seen()).repeated == ["P/docs"], (
         "it was at work then, and has died since"
     )
 
@@ -626,7 +633,7 @@ def test_what_had_landed_when_its_run_died_is_skipped_and_what_landed_long_ago_i
         story.store.record(
             "run/R1", events.UnitLanded(**who, unit=unit, branch="main", base="a", commit="b")
         )
-    found = observe.found(story.seen())
+    found = observe.startup_findings(story.seen())
     assert (found.skipped, found.repeated) == (["P/A1"], [])
 
 
@@ -639,7 +646,7 @@ def test_what_is_left_says_what_it_waits_for(story):
     ]
     stuck(story)
     seen = story.seen()
-    left = waits.complete(seen, waits.own(seen), ()).units
+    left = waits.with_obstacles(seen, waits.own_waits(seen), ()).units
     assert {name: found[0].on for name, found in left.items()} == {
         "P/A1": "person", "P/D1": "gate", "P/D2": "dependency", "P/D3": "soak"
     }  # fmt: skip
@@ -651,6 +658,6 @@ def test_the_run_that_began_and_never_stopped_is_the_one_to_follow(story):
             streams.run(run), events.RunBegun(run_id=run, lane="api", host="h", start_sha="")
         )
     story.stops("R3", "lane-held", "time")
-    assert story.state(Fleet).starts["api"].working == "R2"
+    assert story.state(FleetState).starts["api"].current_run == "R2"
     story.stops("R2", "complete", "nobody")
-    assert story.state(Fleet).starts.get("api", Starts()).working == ""
+    assert story.state(FleetState).starts.get("api", LaneStarts()).current_run == ""

@@ -12,8 +12,8 @@ from sample_repository import Repository
 from dos.errors import Conflict
 from dos.fleet import effects
 from dos.fleet.io.drive import drive
-from dos.fleet.io.supervisor_effects import FleetEffects
-from dos.fleet.supervisor import Ending, Supervisor, Why
+from dos.fleet.io.supervisor_effects import SupervisorEffects
+from dos.fleet.supervisor import Supervisor, SupervisorExit, SupervisorResult
 from dos.journal import fold
 from dos.journal.events.limits import BaselineChecked
 from dos.journal.events.reader import decode
@@ -39,10 +39,10 @@ class SeenEnough(Conflict):
     """The test ends the supervisor."""
 
 
-def up(repository: Repository, act=None, *, until_idle: bool = True) -> Ending:
+def up(repository: Repository, act=None, *, until_idle: bool = True) -> SupervisorResult:
     """`dos up` in this process, with its workers as processes of their own; `act` is called at each pause."""
     world = World(repository.root)
-    acting = FleetEffects(world.workspace, world.config, actor="supervisor/test")
+    acting = SupervisorEffects(world.workspace, world.config, actor="supervisor/test")
     supervisor = Supervisor(
         host=processes.host(),
         system=processes.system(),
@@ -113,7 +113,7 @@ def test_setup_and_test_run_in_a_fresh_tree_and_a_restart_on_the_same_tree_costs
     tree = find(repository.root).worktrees.with_name("baseline")
     assert seen.read_text().splitlines() == [str(tree)] and not tree.exists()
     assert str(tree) not in repository.git("worktree", "list")
-    assert up(repository).why is Why.IDLE
+    assert up(repository).exit is SupervisorExit.IDLE
     assert len(checks(repository)) == 1 and seen.read_text().splitlines().count(str(tree)) == 1
     assert sorted(repository.subjects())[-3:] == ["Write a", "Write b", "Write c"]
 
@@ -124,7 +124,7 @@ def test_a_red_baseline_stops_the_fleet_with_one_question_before_any_agent_is_pa
 ):
     configure(repository, test=command)
     ending = up(repository)
-    assert ending.why is Why.WORK_LEFT and "environment not ready" in ending.text
+    assert ending.exit is SupervisorExit.WORK_LEFT and "environment not ready" in ending.text
     assert repository.starts() == []
     (asked,) = questions(repository).open.values()
     assert (
@@ -138,7 +138,7 @@ def test_a_red_baseline_stops_the_fleet_with_one_question_before_any_agent_is_pa
 def test_the_question_shows_the_tail_of_what_the_command_printed(repository):
     noisy = "for line in $(seq 30); do echo line $line; done; printf 'red \\033[31m\\n'; exit 3"
     configure(repository, test=noisy)
-    assert up(repository).why is Why.WORK_LEFT
+    assert up(repository).exit is SupervisorExit.WORK_LEFT
     (asked,) = questions(repository).open.values()
     shown = in_process(
         "decisions", "show", asked.raised.id, "--workspace", str(repository.root)
@@ -177,7 +177,7 @@ def test_an_acceptance_command_that_cannot_run_is_told_before_an_agent_is_paid_a
 def test_whoever_starts_the_fleet_again_has_a_red_baseline_checked_again(repository):
     flag = repository.home / "flag"
     configure(repository, test=f"test -e {flag}")
-    assert up(repository).why is Why.WORK_LEFT
+    assert up(repository).exit is SupervisorExit.WORK_LEFT
     flag.touch()
 
     def look():
@@ -222,7 +222,7 @@ def test_a_running_fleet_goes_on_once_the_cause_is_gone_or_a_person_says_so(repo
 @pytest.mark.soak
 def test_a_person_may_start_all_the_same_and_is_not_asked_again(repository):
     configure(repository, test="test -s one/a.txt")  # what the first unit is to write
-    assert up(repository).why is Why.WORK_LEFT
+    assert up(repository).exit is SupervisorExit.WORK_LEFT
     answer(repository, "start")
     up(repository)
     assert "Write a" in repository.subjects(), "the agent made the test pass"
@@ -300,7 +300,7 @@ def package(repository) -> Repository:
 
 def test_a_test_that_imports_another_checkout_is_noticed_before_any_agent_is_paid(package):
     configure(package, test=f"{package.home}/venv/bin/python -m unittest discover -q -s tests")
-    assert up(package).why is Why.WORK_LEFT
+    assert up(package).exit is SupervisorExit.WORK_LEFT
     (check,) = checks(package)
     assert check.passed and check.sees_tree is False and check.blanked == 1
     (asked,) = questions(package).open.values()

@@ -31,7 +31,7 @@ def test_the_work_is_kept_and_asked_about_once_and_no_agent_is_paid_again(broken
     (asked,) = questions(broken).open.values()
     assert asked.raised.about == "baseline" and "no server" in asked.raised.question
     unit = fleet(broken).units["DEMO/A1"]
-    assert unit.refused == 0 and unit.tried is None and unit.intended is not None
+    assert unit.refused == 0 and unit.last_attempt is None and unit.intended is not None
     kept = broken.git("for-each-ref", "--format=%(objectname)", "refs/dos/salvage").split()
     assert unit.intended.new in kept
     assert work(broken, number=2).reason is WorkerStop.DECISION_NEEDED, (

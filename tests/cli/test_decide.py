@@ -7,7 +7,7 @@ import pytest
 from commanding import command, git, in_its_own_process, in_process
 from patience import PATIENCE
 
-from dos.fleet.state.fleet import Fleet
+from dos.fleet.state.fleet import FleetState
 from dos.journal import fold
 from dos.world import World
 
@@ -226,7 +226,7 @@ def test_a_run_without_a_lane_is_nothing_that_a_supervisor_finds(workspace, outc
         3,
     )
     with World(workspace) as world:
-        fleet, _ = fold.current(world.journal, Fleet)
+        fleet, _ = fold.current(world.journal, FleetState)
     assert fleet.runs == {} and fleet.starts == {}
     rows = in_process("top", "--once", "--json").json["rows"]
     assert "" not in [row["lane"] for row in rows]
@@ -236,5 +236,5 @@ def test_a_run_without_a_lane_is_nothing_that_a_supervisor_finds(workspace, outc
 def test_a_run_with_a_lane_is_still_told_of(workspace):
     assert decide("--run", RUN, "--outcome", SHIPPED, "--lane", "api").code == 0
     with World(workspace) as world:
-        fleet, _ = fold.current(world.journal, Fleet)
+        fleet, _ = fold.current(world.journal, FleetState)
     assert fleet.runs[RUN].lane == "api"

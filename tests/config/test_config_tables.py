@@ -11,7 +11,7 @@ from dos.config.schema import Config
 from dos.config.show import list_settings
 from dos.errors import ConfigInvalid
 from dos.fleet.population.types import SupervisePolicy
-from dos.fleet.worker.start_state import fresh
+from dos.fleet.worker.start_state import new_state
 from dos.loop.types import LoopState
 
 FILE = Path("dos.toml")
@@ -615,5 +615,5 @@ def test_a_lane_that_is_given_no_agent_is_an_error_that_says_where(written, said
 
 
 def test_the_defaults_of_a_table_are_those_of_the_public_record_that_it_becomes():
-    assert fresh(Config()) == LoopState()
+    assert new_state(Config()) == LoopState()
     assert Config().supervise.policy() == SupervisePolicy()

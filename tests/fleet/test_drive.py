@@ -14,7 +14,7 @@ from dos.errors import (
     StoreUnreachable,
 )
 from dos.fleet import effects
-from dos.fleet.io.drive import Patience, drive
+from dos.fleet.io.drive import StoreRetry, drive
 
 
 class Away:
@@ -23,7 +23,7 @@ class Away:
     def __init__(self, *failures: DosError) -> None:
         self.failures = list(failures)
         self.happened: list[str] = []
-        self.patience = Patience(
+        self.retry = StoreRetry(
             60, prove=self.prove, pause=lambda seconds: self.happened.append("pause")
         )
 
@@ -49,13 +49,13 @@ class Away:
 )
 def test_it_is_tried_again_and_the_lease_is_proven_first(failure):
     store = Away(failure, failure)
-    assert store.patience.outlast(store.act) == "done"
+    assert store.retry.retry_until(store.act) == "done"
     assert store.happened == ["act", "pause", "prove", "act", "pause", "prove", "act"]
 
 
 def test_as_long_as_nothing_fails_nothing_is_proven():
     store = Away()
-    store.patience.outlast(store.act)
+    store.retry.retry_until(store.act)
     assert store.happened == ["act"]
 
 
@@ -63,7 +63,7 @@ def test_as_long_as_nothing_fails_nothing_is_proven():
 def test_what_waiting_does_not_mend_is_told_at_once(failure):
     store = Away(failure)
     with pytest.raises(type(failure)):
-        store.patience.outlast(store.act)
+        store.retry.retry_until(store.act)
     assert store.happened == ["act"]
 
 
@@ -74,17 +74,17 @@ def test_a_lease_that_is_lost_meanwhile_ends_it_before_anything_is_done():
         if doubtful:
             raise Fenced("taken")
 
-    patience = Patience(60, prove=lost, pause=lambda seconds: None)
+    patience = StoreRetry(60, prove=lost, pause=lambda seconds: None)
     with pytest.raises(Fenced):
-        patience.outlast(store.act)
+        patience.retry_until(store.act)
     assert store.happened == ["act"]
 
 
 def test_a_store_that_stays_away_is_told_in_the_end():
     store = Away(*[StoreUnreachable("away")] * 10_000)
-    patience = Patience(0.05, prove=store.prove, pause=lambda seconds: time.sleep(0.01))
+    patience = StoreRetry(0.05, prove=store.prove, pause=lambda seconds: time.sleep(0.01))
     with pytest.raises(StoreUnreachable):
-        patience.outlast(store.act)
+        patience.retry_until(store.act)
     assert len(store.happened) > 1
 
 
@@ -115,7 +115,7 @@ def test_what_the_system_refuses_is_an_error_with_a_message():
 def test_a_repository_that_git_cannot_read_is_not_waited_for_without_end(monkeypatch):
     monkeypatch.setattr("dos.fleet.io.drive.GIT_SECONDS", 0.05)
     store = Away(*[GitUnanswered("it died")] * 10_000)
-    patience = Patience(None, prove=store.prove, pause=lambda seconds: time.sleep(0.01))
+    patience = StoreRetry(None, prove=store.prove, pause=lambda seconds: time.sleep(0.01))
     with pytest.raises(GitUnanswered):
-        patience.outlast(store.act)
+        patience.retry_until(store.act)
     assert len(store.happened) > 1

@@ -8,7 +8,7 @@ from type_checking import check
 
 from dos.fleet import effects, incidents, supervisor
 from dos.fleet.effect import Effect
-from dos.fleet.io.supervisor_effects import FleetEffects
+from dos.fleet.io.supervisor_effects import SupervisorEffects
 from dos.fleet.io.worker_effects import WorkerEffects
 from dos.fleet.worker import dispatch, journal_writer, land, worker
 from dos.journal.backends.memory import MemoryBackend
@@ -52,7 +52,7 @@ def asked_for(*modules) -> set[type]:
 
 def test_every_effect_is_performed_by_a_fleet_and_by_the_simulator(world, simulation):
     assert len(EFFECTS) > 20
-    assert performed(FleetEffects, world) == EFFECTS
+    assert performed(SupervisorEffects, world) == EFFECTS
     assert set(simulation.fleets.table()) == EFFECTS
 
 

@@ -10,7 +10,7 @@ from sample_repository import Repository, commit, write
 from dos import run_ids
 from dos.fleet.io.drive import drive
 from dos.fleet.io.worker_effects import WorkerEffects
-from dos.fleet.state.fleet import Fleet
+from dos.fleet.state.fleet import FleetState
 from dos.fleet.worker.worker import Worker
 from dos.journal import fold, streams
 from dos.journal.events.limits import HaltRequested
@@ -88,7 +88,7 @@ def test_a_halted_run_lands_nothing_and_its_unit_is_offered_again(repository, wh
     person.join()
     assert (stop.reason, stop.detail) == (WorkerStop.HALTED, "enough")
     assert repository.subjects() == before
-    state = fold.current(World(repository.root).journal, Fleet)[0]
+    state = fold.current(World(repository.root).journal, FleetState)[0]
     if where != "setup":
         assert repository.git("show", f"{state.salvaged[0]}:one/a.txt") == "x"
         assert state.salvaged[0] in state.units["DEMO/A1"].tries[0], (

@@ -19,7 +19,7 @@ def run(answer: str, age_minutes: int = 60, **more) -> Watched:
         progress_age_ms=more.pop("progress_age_ms", None),
     )
     return Watched(
-        run_id="RID-0MC0FFEE00000AB", verdict=Verdict(answer=Answer(answer)), seen=seen, **more
+        run_id="RID-0MC0FFEE00000AB", verdict=Verdict(answer=Answer(answer)), evidence=seen, **more
     )
 
 

@@ -13,7 +13,7 @@ from dos.backlog.io import landed
 from dos.backlog.io.landed import Landed, NotLanded
 from dos.backlog.io.target import TargetState
 from dos.fleet import incidents
-from dos.fleet.state.fleet import Fleet, Unit
+from dos.fleet.state.fleet import FleetState, UnitState
 from dos.git.log import Reflogs
 from dos.git.repository import Writer
 from dos.journal import fold, streams
@@ -173,7 +173,7 @@ def test_a_landing_that_is_begun_between_two_looks_is_no_incident(one_unit):
     acting = open_effects(one_unit)
     try:
         acting.watch.refresh()
-        fleet, units = Fleet(), acting.units()
+        fleet, units = FleetState(), acting.units()
         looking = TargetState(acting.workspace, acting.config)
         looking.correct_fleet(fleet, units, acting._landing_on, "main", Decisions())
         run_id = "R1"
@@ -199,13 +199,13 @@ def test_a_landing_that_is_begun_between_two_looks_is_no_incident(one_unit):
 
 
 def fold_of(**known: str):
-    return Unit(**known)
+    return UnitState(**known)
 
 
 def test_a_unit_that_the_user_finished_after_its_run_had_died_is_done(one_unit):
     acting = open_effects(one_unit)
     try:
-        fleet = Fleet()
+        fleet = FleetState()
         fleet.units[UNIT] = fold_of(claimed_by="R1")
         (one_unit.root / "one" / "a.txt").write_text("x")
         one_unit.git("add", "-A")
@@ -222,7 +222,7 @@ def test_a_unit_that_the_user_finished_after_its_run_had_died_is_done(one_unit):
 
 def test_the_reflogs_are_read_again_only_when_they_have_changed(one_unit, monkeypatch):
     watch = incidents.IncidentWatch(Writer(one_unit.root), "main")
-    watch.by_reflogs(Fleet())
+    watch.find_by_reflogs(FleetState())
     asked = []
     real = Writer.attempt
     monkeypatch.setattr(
@@ -230,10 +230,10 @@ def test_the_reflogs_are_read_again_only_when_they_have_changed(one_unit, monkey
         "attempt",
         lambda self, *words, **more: asked.append(words) or real(self, *words, **more),
     )
-    watch.by_reflogs(Fleet())
+    watch.find_by_reflogs(FleetState())
     assert asked == []
     one_unit.commit_all("Something")
-    watch.by_reflogs(Fleet())
+    watch.find_by_reflogs(FleetState())
     assert asked
 
 
@@ -254,10 +254,12 @@ def test_a_branch_that_is_only_on_a_remote_has_no_reflog_and_stops_nobody(reposi
 def test_a_run_that_an_agent_made_up_is_no_run(repository, monkeypatch):
     monkeypatch.setenv("GIT_REFLOG_ACTION", "dos agent ../x \x1b[31m")
     repository.git("commit", "--quiet", "--allow-empty", "-m", "Forged")
-    (found,) = incidents.IncidentWatch(Writer(repository.root), "main").by_reflogs(Fleet())
+    (found,) = incidents.IncidentWatch(Writer(repository.root), "main").find_by_reflogs(
+        FleetState()
+    )
     assert found.id == f"unknown-{repository.git('rev-parse', '--short=9', 'HEAD')}"
-    assert incidents.recording(found).stream == "fleet"
+    assert incidents.record(found).stream == "fleet"
     assert (
         "An agent of an unknown run put 1 commit on the branch main"
-        in incidents.question(found).text
+        in incidents.ask_about(found).text
     )

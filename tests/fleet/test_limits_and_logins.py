@@ -129,12 +129,12 @@ def test_a_login_is_seen_by_the_next_look(repository, claude):
     stop = work(repository)
     assert (stop.reason, stop.detail) == ("launch-failed", "claude is not logged in")
     seen = observe(repository)
-    assert (seen.logged_in, seen.settled, seen.idle) == ([], [], True)
+    assert (seen.new_logins, seen.settled, seen.idle) == ([], [], True)
     (asked,) = fold.current(World(repository.root).journal, Decisions)[0].open.values()
     assert asked.raised.question.startswith("claude is not logged in")
     assert asked.raised.question.endswith("Log in with `claude auth login`; the fleet notices it")
     claude.log_in()
-    assert [limit.key.vendor for limit in observe(repository).logged_in] == ["anthropic"]
+    assert [limit.key.vendor for limit in observe(repository).new_logins] == ["anthropic"]
 
 
 @pytest.mark.soak

@@ -9,10 +9,10 @@ from sample_repository import Repository
 from dos.backlog.io import survey
 from dos.fleet import effects
 from dos.fleet.io import reader
-from dos.fleet.io.supervisor_effects import FleetEffects
+from dos.fleet.io.supervisor_effects import SupervisorEffects
 from dos.fleet.io.worker_effects import WorkerEffects
 from dos.fleet.population import reconcile
-from dos.fleet.supervisor import Fleet
+from dos.fleet.supervisor import FleetSnapshot
 from dos.journal import fold
 from dos.journal.events import fleet as events
 from dos.lease import Lease, Request
@@ -27,12 +27,12 @@ NO_SUCH_PROCESS = 2**22 + 1
 @pytest.fixture
 def supervisor(repository):
     world = World(repository.root)
-    acting = FleetEffects(world.workspace, world.config, actor="supervisor/here")
+    acting = SupervisorEffects(world.workspace, world.config, actor="supervisor/here")
     yield acting
     acting.close()
 
 
-def spawned(supervisor: FleetEffects, host: str, system: str) -> None:
+def spawned(supervisor: SupervisorEffects, host: str, system: str) -> None:
     supervisor.store.record(
         "spawn/one", events.SpawnIntended(lane="one", run_id="R", host=host, system=system)
     )
@@ -42,14 +42,14 @@ def spawned(supervisor: FleetEffects, host: str, system: str) -> None:
     supervisor.store.record("spawn/one", fact)
 
 
-def observed(supervisor: FleetEffects) -> Fleet:
+def observed(supervisor: SupervisorEffects) -> FleetSnapshot:
     lease = supervisor.take_lease(
         effects.TakeLease(lane="supervisor/here", run_id="", is_lock=True)
     )
     return supervisor.observe(effects.ObserveFleet(lease=lease))
 
 
-def pending(supervisor: FleetEffects) -> bool:
+def pending(supervisor: SupervisorEffects) -> bool:
     return next(lane.pending for lane in observed(supervisor).lanes if lane.lane == "one")
 
 
@@ -76,7 +76,7 @@ def test_a_host_whose_clock_is_wrong_does_not_take_a_start_for_an_old_one(
         f'[store]\nurl = "{postgres.createdb(f"clock_{time.time_ns()}")}"\n\n{config.read_text()}'
     )
     world = World(repository.root)
-    acting = FleetEffects(world.workspace, world.config, actor="supervisor/here")
+    acting = SupervisorEffects(world.workspace, world.config, actor="supervisor/here")
     spawned(acting, "elsewhere", "elsewhere-0123456789ab")
     wrong = time.time_ns() + hours * 3_600_000_000_000
     monkeypatch.setattr("time.time_ns", lambda: wrong)
@@ -121,7 +121,7 @@ def test_what_is_written_during_a_tick_wakes_the_next(supervisor, monkeypatch):
 
 
 def test_a_worker_that_cannot_be_started_is_told_and_ends_nobody(supervisor, capfd):
-    logs = supervisor.place.state / "logs"
+    logs = supervisor.workspace.state / "logs"
     logs.touch()
     assert supervisor.spawn(effects.SpawnWorker(lane="one", run_id="R")) is None
     assert "no worker could be started on one" in capfd.readouterr().err
@@ -167,7 +167,7 @@ def test_a_fleet_whose_workers_keep_dying_asks_before_it_is_idle(supervisor):
         effects.TakeLease(lane="supervisor/here", run_id="", is_lock=True)
     )
     seen = supervisor.observe(effects.ObserveFleet(lease=lease))
-    assert seen.dying and not seen.idle
+    assert seen.failing_lanes and not seen.idle
 
 
 def test_a_start_that_is_told_late_says_nothing_of_the_newest(supervisor):
@@ -204,7 +204,9 @@ def test_a_supervisor_starts_nobody_where_no_plan_declares_a_unit(supervisor, re
     assert [row.lane for row in verdict.spawn] == ["one", "two"]
 
 
-def hold(supervisor: FleetEffects, lane: str, *, pid: int | None, ttl_ms: int = 600_000) -> Lease:
+def hold(
+    supervisor: SupervisorEffects, lane: str, *, pid: int | None, ttl_ms: int = 600_000
+) -> Lease:
     me = process.identify(os.getpid())
     asked = Request(
         lane=lane,
@@ -232,14 +234,14 @@ def test_a_worker_whose_lease_was_over_for_a_moment_is_not_taken_for_dead_afterw
 ):
     """The look at git came just before the renewal, and is good for a minute."""
     held = hold(supervisor, "one", pid=os.getpid())
-    really = liveness.Moment.__init__
+    really = liveness.StoreClock.__init__
 
     def late(moment, view, now_ms):
         really(moment, view, now_ms)
         moment.lease_ms += held.ttl_ms + 1
 
     with monkeypatch.context() as patched:
-        patched.setattr(liveness.Moment, "__init__", late)
+        patched.setattr(liveness.StoreClock, "__init__", late)
         observed(supervisor)
     supervisor.store.renew([held.fence])
     assert not [
@@ -260,5 +262,7 @@ def test_a_lease_that_is_over_at_another_moment_counts_as_one_that_is_over_now(
             time.sleep(0.05)
         now = reader.FleetReader(world).outlook()
     assert list(then.plan.actions) == list(now.plan.actions)
-    assert [lease.fence for lease in then.seen.staff.leases] == ([] if lives else [held.fence])
+    assert [lease.fence for lease in then.observation.holders.leases] == (
+        [] if lives else [held.fence]
+    )
     assert reconcile.Spawn("one") in now.plan.actions

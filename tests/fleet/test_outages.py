@@ -17,9 +17,9 @@ from dos import run_ids
 from dos.errors import OutcomeUnknown
 from dos.fleet import effects
 from dos.fleet.io.drive import drive
-from dos.fleet.io.supervisor_effects import FleetEffects
+from dos.fleet.io.supervisor_effects import SupervisorEffects
 from dos.fleet.io.worker_effects import WorkerEffects
-from dos.fleet.supervisor import Supervisor, Why
+from dos.fleet.supervisor import Supervisor, SupervisorExit
 from dos.fleet.worker.worker import Worker
 from dos.journal.backends.sqlite import SqliteBackend
 from dos.journal.events.fleet import AgentEnded
@@ -202,11 +202,11 @@ def test_a_supervisor_that_never_hears_that_it_was_heard_starts_each_worker_once
     repository, answers_are_lost
 ):
     world = World(repository.root)
-    acting = FleetEffects(world.workspace, world.config, actor="test")
+    acting = SupervisorEffects(world.workspace, world.config, actor="test")
     supervisor = Supervisor(
         host="here", system="here-1", pid=os.getpid(), target=2, tick_seconds=0.2, until_idle=True
     )
-    assert drive(supervisor.supervise(), acting.performers()).why is Why.IDLE
+    assert drive(supervisor.supervise(), acting.performers()).exit is SupervisorExit.IDLE
     acting.close()
     said = kinds(repository)
     for kind in ("fleet_started", "fleet_stopped"):
@@ -223,7 +223,7 @@ def test_a_revocation_whose_answer_was_lost_counts_and_one_that_another_made_doe
     holder = WorkerEffects(world.workspace, world.config, actor="test")
     lease = holder.performers()[effects.TakeLease](effects.TakeLease(lane="one", run_id=""))
     for actor, was_theirs in (("supervisor/here", True), ("supervisor/elsewhere", False)):
-        acting = FleetEffects(world.workspace, world.config, actor=actor)
+        acting = SupervisorEffects(world.workspace, world.config, actor=actor)
         revoke = acting.performers()[effects.RevokeLease]
         assert revoke(effects.RevokeLease(lease=lease, reason="dead")) is was_theirs
         acting.close()

@@ -7,7 +7,7 @@ from sample_repository import Repository, commit, write
 from dos import run_ids
 from dos.fleet import effects
 from dos.fleet.io.drive import drive
-from dos.fleet.io.supervisor_effects import FleetEffects
+from dos.fleet.io.supervisor_effects import SupervisorEffects
 from dos.fleet.io.worker_effects import WorkerEffects
 from dos.fleet.worker.worker import Worker
 from dos.journal import fold, streams
@@ -35,10 +35,10 @@ def work(repository: Repository, *, number: int = 1, lane: str = "one", wrap=Non
 
 def observe(repository: Repository):
     world = World(repository.root)
-    acting = FleetEffects(world.workspace, world.config, actor="supervisor")
+    acting = SupervisorEffects(world.workspace, world.config, actor="supervisor")
     try:
         lock = acting.take_lease(effects.TakeLease(lane="supervisor/here", run_id="", is_lock=True))
-        seen = acting.observe(effects.ObserveFleet(lease=lock, first=True))
+        seen = acting.observe(effects.ObserveFleet(lease=lock, is_first=True))
         acting.release_lease(effects.ReleaseLease(lease=lock, reason="done"))
         return seen
     finally:

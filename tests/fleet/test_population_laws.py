@@ -228,7 +228,7 @@ def test_of_few_lanes_the_largest_set_that_comes_first_is_placed(lanes, held, mo
     placed = placement.place(candidates, taken, most)
     assert tuple(placed.chosen) == min(subset for subset in beside if len(subset) == size)
     everybody = [*taken, *candidates]
-    for number, other in placed.in_the_way.items():
+    for number, other in placed.blocked_by.items():
         assert regions.overlaps(candidates[number], everybody[other])
         assert other < len(taken) or other - len(taken) in placed.chosen
 

@@ -15,9 +15,9 @@ from dos import run_ids
 from dos.agents.io.halt_listener import HaltListener
 from dos.doctor.subjects import store as store_health
 from dos.fleet import effects
-from dos.fleet.io.supervisor_effects import JOURNAL_AWAY, FleetEffects
+from dos.fleet.io.supervisor_effects import JOURNAL_AWAY, SupervisorEffects
 from dos.fleet.io.worker_effects import WorkerEffects
-from dos.fleet.state.fleet import Fleet
+from dos.fleet.state.fleet import FleetState
 from dos.journal.events import fleet as events
 from dos.machine.execute import never
 from dos.machine.process import Identity
@@ -82,7 +82,7 @@ class Executor:
     def launch(self, words, *, cwd: Path, log: Path, given: str = "") -> Identity:
         return Identity(4711, 1.0)
 
-    def take_in(self) -> dict[int, int]:
+    def reap_children(self) -> dict[int, int]:
         ended, self.ended = self.ended, {}
         return ended
 
@@ -90,7 +90,7 @@ class Executor:
 @pytest.mark.parametrize(("code", "counted"), [(JOURNAL_AWAY, 0), (1, 1)])
 def test_a_worker_that_found_the_journal_away_is_no_death_of_its_lane(repository, code, counted):
     world = World(repository.root)
-    acting = FleetEffects(
+    acting = SupervisorEffects(
         world.workspace, world.config, actor="supervisor/here", executor=Executor(code)
     )
     lease = acting.take_lease(effects.TakeLease(lane="supervisor/here", run_id="", is_lock=True))
@@ -99,7 +99,7 @@ def test_a_worker_that_found_the_journal_away_is_no_death_of_its_lane(repository
     acting.pause(effects.Pause(seconds=0.01))
     acting.observe(effects.ObserveFleet(lease=lease))
     acting.watch.refresh()
-    starts = acting.watch.state(Fleet).starts["one"]
+    starts = acting.watch.state(FleetState).starts["one"]
     assert len(starts.unended) == counted
     assert (starts.stopped is not None and starts.stopped.reason == "journal-away") is (
         code == JOURNAL_AWAY

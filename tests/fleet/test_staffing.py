@@ -59,7 +59,7 @@ def test_a_lane_that_runs_alone_waits_until_nobody_works_and_lets_nobody_in():
 
 def test_a_lane_whose_workers_keep_dying_is_given_up_on():
     question = LaneFailed.ask("a", "they die")
-    found = plan((lane("a", waits="they die"),), 1, dying=[question])
+    found = plan((lane("a", waits="they die"),), 1, failing=[question])
     assert list(found.actions) == [GiveUp(question)]
 
 
@@ -135,6 +135,6 @@ def test_every_lane_that_could_be_started_is_or_has_something_in_its_way(lanes, 
     found = plan(lanes, target)
     free = {each.lane for each in lanes if not (each.liveness or each.pending or each.waits)}
     started = {each.lane for each in found.actions if isinstance(each, Spawn)}
-    told = {each.lane: each.on for each in found.obstacles}
+    told = {each.lane: each.waits_on for each in found.obstacles}
     assert free - started <= told.keys()
     assert set(told.values()) <= {WaitsOn.REGION_HELD, WaitsOn.EXCLUSIVE, WaitsOn.HOST_FULL}

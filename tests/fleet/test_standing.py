@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dos.fleet.population.lease_health import standing
+from dos.fleet.population.lease_health import lease_health
 from dos.loop.verdicts import liveness
 from dos.loop.verdicts.liveness import Evidence
 from dos.unknown import Unknown
@@ -71,7 +71,7 @@ OLD = 16 * MINUTE
     ],
 )
 def test_standing(evidence, answer, age):
-    found = standing(evidence)
+    found = lease_health(evidence)
     assert (found.answer, found.spinning_age_ms) == (answer, age)
     assert found.why or answer == "ADVANCING"
 
@@ -91,7 +91,7 @@ AGES = st.none() | st.integers(0, 100 * MINUTE)
     )
 )
 def test_only_whose_process_is_gone_or_whose_lease_is_over_is_stalled(evidence):
-    found = standing(evidence)
+    found = lease_health(evidence)
     if found.answer == "STALLED":
         assert evidence.lapsed or evidence.process_alive is False
     if found.answer == "ADVANCING":

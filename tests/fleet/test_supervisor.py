@@ -12,8 +12,8 @@ from dos.fleet import effects
 from dos.fleet.io.drive import drive
 from dos.fleet.population import reconcile
 from dos.fleet.population.types import LaneLiveness, SupervisePolicy
-from dos.fleet.state.fleet import Fleet as State
-from dos.fleet.supervisor import Fleet, LiveRun, Supervisor, Why
+from dos.fleet.state.fleet import FleetState
+from dos.fleet.supervisor import FleetSnapshot, LiveRun, Supervisor, SupervisorExit
 from dos.journal import fold
 from dos.journal.backends.memory import MemoryBackend
 from dos.journal.events import fleet as events
@@ -26,7 +26,9 @@ from dos.questions.state import Decisions
 from dos.regions import region
 
 CONFIG = Config(lanes=Lanes(concurrent=("api",)))
-NOTHING = Fleet(lanes=(), leases={}, versions={}, drain_requested=False, busy=False, idle=True)
+NOTHING = FleetSnapshot(
+    lanes=(), leases={}, versions={}, drain_requested=False, busy=False, idle=True
+)
 BUSY = structs.replace(NOTHING, busy=True, idle=False)
 
 
@@ -34,7 +36,7 @@ class System:
     """Shows one fleet after the other, and writes down what is recorded."""
 
     def __init__(
-        self, *shown: Fleet | Exception, system: str = "h-1", store: Store | None = None
+        self, *shown: FleetSnapshot | Exception, system: str = "h-1", store: Store | None = None
     ) -> None:
         self.shown = list(shown)
         self.system = system
@@ -61,7 +63,7 @@ class System:
                 effects.Record: self.record,
                 effects.ObserveFleet: self.observe,
                 effects.Pause: self.pause,
-                effects.Complain: lambda effect: self.said.append(effect.text),
+                effects.Warn: lambda effect: self.said.append(effect.text),
                 effects.MintRun: lambda effect: f"R{len(self.spawned)}",
                 effects.SpawnWorker: lambda effect: self.spawned.append(effect.lane),
             },
@@ -96,7 +98,7 @@ class System:
 )
 def test_a_look_that_fails_is_told_once_and_the_next_one_counts(error):
     system = System(BUSY, error, error, BUSY, error, NOTHING)
-    assert system.run().why is Why.IDLE
+    assert system.run().exit is SupervisorExit.IDLE
     assert system.said == [f"{error}; trying again"] * 2, "once for as long as it lasts"
     assert system.pauses == 5
     assert system.kinds().count("fleet_stopped") == 1
@@ -123,9 +125,9 @@ def test_it_ends_with_what_is_left_and_what_that_waits_for():
         ),
         "P/A3": (Waiting(on=WaitsOn.GATE, subject="P/A3", why="a person has to decide first"),),
     }
-    system = System(structs.replace(NOTHING, left=left))
+    system = System(structs.replace(NOTHING, unfinished=left))
     ending = system.run()
-    assert ending.why is Why.WORK_LEFT
+    assert ending.exit is SupervisorExit.WORK_LEFT
     assert ending.text == (
         "3 units left: 2 held by its plan (P/A1: its plan is a draft, P/A3: a person has to decide first);"
         " 1 waits for another unit (P/A2: what it builds on has not shipped: P/A1)"
@@ -139,8 +141,8 @@ def test_a_run_that_spins_again_is_asked_about_again_and_the_question_comes_befo
     who = {"run_id": "R1", "lane": "api"}
     system.store.record("run/R1", events.RunBegun(**who, host="h", start_sha=""))
 
-    def spinning() -> Fleet:
-        state = fold.current(system.store, State)[0].runs["R1"]
+    def spinning() -> FleetSnapshot:
+        state = fold.current(system.store, FleetState)[0].runs["R1"]
         ordinal = state.landed + 1
         asked = fold.current(system.store, Decisions)[0].knows(
             SpinningQuestion.id_of("R1", ordinal)
@@ -200,16 +202,16 @@ def test_the_dead_are_not_reaped_where_that_is_configured():
 def test_supervisors_of_several_hosts_all_end_by_themselves_whoever_came_last(found):
     """The second starts while the first waits for its next tick, and the third while the second does."""
     store = Store(MemoryBackend(), actor="supervisor")
-    first = structs.replace(BUSY, found=found)
+    first = structs.replace(BUSY, findings=found)
     systems = [
-        System(first, structs.replace(NOTHING, found=found), system=f"h-{n}", store=store)
+        System(first, structs.replace(NOTHING, findings=found), system=f"h-{n}", store=store)
         for n in range(3)
     ]
     endings = []
     for system, following in itertools.pairwise(systems):
         system.pause = lambda effect, following=following: endings.append(following.run())
     endings.append(systems[0].run())
-    assert [ending.why for ending in endings] == [Why.IDLE] * 3
+    assert [ending.exit for ending in endings] == [SupervisorExit.IDLE] * 3
     said = [event for event in store.load_fleet() if event.kind == "fleet_stopped"]
     assert sorted(event.stream for event in said) == ["fleet/h-0", "fleet/h-1", "fleet/h-2"]
 
@@ -224,7 +226,7 @@ def test_what_older_versions_wrote_to_one_stream_is_read_with_what_each_host_wri
         ("fleet", "fleet_started"), ("fleet/h-1", "fleet_started"), ("fleet/h-1", "fleet_stopped"),
         ("fleet", "drain_requested"),
     ]  # fmt: skip
-    state, _ = fold.current(system.store, State)
+    state, _ = fold.current(system.store, FleetState)
     assert state.drain == system.store.last()
 
 
@@ -243,13 +245,15 @@ def test_a_drain_that_is_asked_for_after_the_look_concerns_the_worker_that_is_st
     assert system.spawned == ["api"]
     asked = Request(lane="api", holder="h:2", host="h", ttl_ms=1000, region=region([]), run_id="R0")
     lease = system.store.acquire(asked, lambda *_: None)
-    assert fold.current(system.store, State)[0].orders(lease).drain
+    assert fold.current(system.store, FleetState)[0].stop_requests(lease).drain
     by_the_next = events.SpawnIntended(
         lane="api", run_id="R1", host="h", supervisor=system.store.last()
     )
     system.store.record("spawn/api", by_the_next)
     assert (
-        not fold.current(system.store, State)[0].orders(structs.replace(lease, run_id="R1")).drain
+        not fold.current(system.store, FleetState)[0]
+        .stop_requests(structs.replace(lease, run_id="R1"))
+        .drain
     )
 
 
@@ -262,4 +266,4 @@ def test_a_supervisor_whose_lease_was_taken_says_that_it_is_lost():
 
     system.pause = take_it_away
     ending = system.run()
-    assert ending.why is Why.LOST and "lost its lease" in ending.text
+    assert ending.exit is SupervisorExit.LOST and "lost its lease" in ending.text

@@ -114,7 +114,7 @@ class Story:
             lane="api", holder="w", host="h", system="machine", run_id="R1", ttl_ms=1000,
             region=region(()), fence=1, boot="b", granted_ms=0, beat_ms=0, expires_ms=1000, version=1,
         )  # fmt: skip
-        return self.state.orders(lease).superseded_by
+        return self.state.stop_requests(lease).superseded_by
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ from lease_histories import (
 from msgspec import Struct
 
 from dos.errors import JournalTooNew
-from dos.fleet.state.fleet import Fleet
+from dos.fleet.state.fleet import FleetState
 from dos.journal import fold, streams
 from dos.journal.backends import memory
 from dos.journal.backends.sqlite import SqliteBackend
@@ -33,7 +33,7 @@ from dos.journal.lease_state import Leases
 from dos.journal.prune import prune
 from dos.journal.store import Store
 
-STATES = (Leases, Fleet)
+STATES = (Leases, FleetState)
 
 
 class Tally(Struct):
@@ -165,7 +165,7 @@ def counts(monkeypatch):
 def test_a_look_reads_what_is_new_once_however_many_states_it_serves(counts):
     store = memory_store()
     store.append("run/1", "step", 0)
-    watch = fold.Watch(store, Tally, Numbers, Leases, Fleet)
+    watch = fold.Watch(store, Tally, Numbers, Leases, FleetState)
     for expected in (2, 3):  # a page, and that there is no more; then only that there is none
         watch.refresh()
         assert counts["tail"] == expected
@@ -211,10 +211,10 @@ def test_what_is_watched_from_snapshots_of_different_ages_is_a_full_fold(
     told = memory_store(clock)
     play(told, clock, history)
     happened, store = list(told.events()), memory_store()
-    watch = fold.Watch(store, Leases, Fleet, Numbers)
+    watch = fold.Watch(store, Leases, FleetState, Numbers)
     for number, event in enumerate(happened, 1):
         store.append(event.stream, event.kind, event.body)
-        for kind, at in ((Leases, first), (Fleet, second)):
+        for kind, at in ((Leases, first), (FleetState, second)):
             if number == at:
                 fold.save_snapshot(store, *fold.current(store, kind))
         if number == cut:

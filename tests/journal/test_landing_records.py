@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
 
-from dos.fleet.state.fleet import Fleet
+from dos.fleet.state.fleet import FleetState
 from dos.journal import fold, run_state, streams
 from dos.journal.backends.memory import MemoryBackend
 from dos.journal.events.fleet import LandingIntended, RunBegun, UnitLanded
@@ -39,7 +39,7 @@ def test_every_fold_has_the_landing_that_was_intended(made: list[Landing]) -> No
     plain = [structs.replace(each, receipt=None) for each in made]
     assert run_state.read(store, RUN).landings == plain
     newest = {each.unit: each for each in made}
-    units = fold.current(store, Fleet)[0].units
+    units = fold.current(store, FleetState)[0].units
     assert {name: units[name].intended.landing for name in newest} == newest
 
     last = plain[-1]

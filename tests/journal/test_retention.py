@@ -16,7 +16,7 @@ from lease_histories import (
 )
 
 from dos.errors import BadInput
-from dos.fleet.state.fleet import Fleet
+from dos.fleet.state.fleet import FleetState
 from dos.journal import fold, streams
 from dos.journal import prune as retention
 from dos.journal.check import check
@@ -27,7 +27,7 @@ from dos.journal.prune import prune, superseded
 from dos.journal.store import Store
 from dos.lease import Lease
 
-STATES = (Leases, Fleet)
+STATES = (Leases, FleetState)
 
 
 def kinds(store: Store) -> list[str]:

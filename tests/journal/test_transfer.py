@@ -10,7 +10,7 @@ from lease_histories import DAY_MS, FakeClock, granted, lock, memory_store, play
 from log_files import K, acquire, exported, keys, moved, rec, written
 
 from dos.errors import BadInput, JournalTooNew, NameInvalid
-from dos.fleet.state.fleet import Fleet
+from dos.fleet.state.fleet import FleetState
 from dos.journal import fold, streams
 from dos.journal.backends.sqlite import SqliteBackend
 from dos.journal.check import check
@@ -307,7 +307,7 @@ def test_a_line_that_would_stop_every_fold_is_kept_as_unreadable(tmp_path):
     path = moved(tmp_path, source)
     path.write_text(path.read_text().replace('"id":7', '"id":"seven"'))
     assert import_lines(target, path).unreadable == 1
-    fold.current(target, Fleet)
+    fold.current(target, FleetState)
 
 
 @pytest.mark.parametrize(

@@ -220,7 +220,7 @@ def test_a_branch_that_cannot_move_leaves_nothing_staged_though_the_index_is_bus
     def refuse(git, lane, fence, landing):
         lock.touch()  # the user's own git, just now
         threading.Timer(0.5, lock.unlink).start()
-        return effects.NotLanded(reason="no", retryable=True, moved=True)
+        return effects.NotLanded(reason="no", retryable=True, branch_moved=True)
 
     monkeypatch.setattr(landing, "_swap", refuse)
     assert move(repository, ready).reason == "no"
@@ -234,7 +234,7 @@ def test_what_a_killed_worker_left_staged_goes_when_its_landing_comes_too_late(r
     other = repository.git("commit-tree", tree, "-p", ready.base, "-m", "Another's")
     repository.git("update-ref", "refs/heads/main", other)
     refused = move(repository, ready)
-    assert refused and refused.moved
+    assert refused and refused.branch_moved
     assert status(repository) == "" and not (repository.root / "one" / "new.txt").exists()
 
 
@@ -248,7 +248,9 @@ def test_files_of_the_users_own_stay_when_a_landing_comes_too_late(repository, r
         repository.git("commit-tree", tree, "-p", ready.base, "-m", "x"),
     )
     before = status(repository)
-    assert move(repository, ready).moved and status(repository) == before == "A  two/mine.txt"
+    assert (
+        move(repository, ready).branch_moved and status(repository) == before == "A  two/mine.txt"
+    )
 
 
 # Many at once

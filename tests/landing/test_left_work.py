@@ -40,7 +40,7 @@ def test_work_that_is_accepted_and_in_its_lane_is_committed_for_its_agent(reposi
     (made,) = facts(repository, WorkCommitted)
     saved = repository.git("rev-parse", f"{made.ref}^{{tree}}")
     assert saved == repository.git("rev-parse", f"{made.commit}^{{tree}}"), "it was on a ref before"
-    assert fleet(repository).units["DEMO/A1"].left == ""
+    assert fleet(repository).units["DEMO/A1"].saved_commit == ""
     assert is_shipped("DEMO", "A1", workspace=repository.root).shipped
 
 

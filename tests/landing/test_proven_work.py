@@ -8,7 +8,7 @@ from dos import run_ids
 from dos.agents import prompt
 from dos.fleet.io.drive import drive
 from dos.fleet.io.worker_effects import WorkerEffects
-from dos.fleet.state.fleet import Fleet
+from dos.fleet.state.fleet import FleetState
 from dos.fleet.worker.worker import Worker
 from dos.journal import fold
 from dos.loop.gate import Mode
@@ -53,7 +53,7 @@ def measured(repository: Repository) -> list[tuple[str, str]]:
 
 
 def tries(repository: Repository) -> list[str]:
-    return fold.current(World(repository.root).journal, Fleet)[0].units["DEMO/A1"].tries
+    return fold.current(World(repository.root).journal, FleetState)[0].units["DEMO/A1"].tries
 
 
 @pytest.fixture
@@ -142,7 +142,7 @@ def test_half_done_work_of_an_agent_that_was_cut_off_is_kept_and_told_of(planned
     work(planned)
     assert planned.subjects() == ["Do A1", "Plan", "Begin"]
     assert measured(planned)[0][0] == "UNFINISHED"
-    saved = fold.current(World(planned.root).journal, Fleet)[0].salvaged
+    saved = fold.current(World(planned.root).journal, FleetState)[0].salvaged
     assert planned.git("show", f"{saved[0]}:one/sub/half.py") == CODE.strip()
     assert saved[0] in tries(planned)[0] and tries(planned)[0].startswith("its agent ended with ")
 
@@ -162,7 +162,7 @@ def test_what_an_agent_did_not_commit_before_it_was_ended_is_named_to_the_next_o
     )
     work(planned)
     (told,) = tries(planned)
-    saved = fold.current(World(planned.root).journal, Fleet)[0].salvaged
+    saved = fold.current(World(planned.root).journal, FleetState)[0].salvaged
     assert told == f"its agent ended with hang: no commit was made; its work is on {saved[0]}"
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from sample_repository import Repository
 
-from dos.fleet.effects import Measured, NotLanded, Worktree
+from dos.fleet.effects import Measurement, NotLanded, Worktree
 from dos.git.repository import Writer
 from dos.landing import branch, shared_tree
 from dos.lease import Lease
@@ -46,7 +46,7 @@ def commit(repository: Repository, name: str, subject: str = "Work", unit: str =
     return repository.git("rev-parse", "HEAD")
 
 
-def measure(repository: Repository, worktree: Worktree, *, passed: bool = True) -> Measured:
+def measure(repository: Repository, worktree: Worktree, *, passed: bool = True) -> Measurement:
     def accept(tree: Path) -> AcceptanceResult:
         return AcceptanceResult(passed=passed, detail="" if passed else "exit 1", run=RAN)
 
@@ -111,7 +111,9 @@ def test_what_an_agent_committed_is_measured_and_is_on_the_branch_already(reposi
     first, second = commit(repository, "one/a.txt"), commit(repository, "one/b.txt")
     measured = measure(repository, made)
     assert (measured.commits, measured.strays, measured.accepted) == ([first, second], [], True)
-    assert measured.head == second and measured.changed_paths == 2 and measured.run == RAN
+    assert (
+        measured.head == second and measured.changed_paths == 2 and measured.acceptance_run == RAN
+    )
     ready = shared_tree.prepare_landing("DEMO/A1", made, measured.head, LEASE)
     assert ready == Landing(unit="DEMO/A1", branch="main", base=made.base, commit=second)
     assert shared_tree.confirm_landed(git, lane="one", fence=7, ready=ready) is None
@@ -156,7 +158,7 @@ def test_acceptance_beside_uncommitted_changes_is_no_witness_for_the_commit(repo
     commit(repository, "one/a.txt")
     put(repository, "two/edit")
     measured = measure(repository, made)
-    assert measured.accepted is True and measured.run is None
+    assert measured.accepted is True and measured.acceptance_run is None
 
 
 def test_what_is_left_uncommitted_is_named_and_left_alone(repository):

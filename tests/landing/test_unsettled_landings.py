@@ -9,10 +9,10 @@ from dos.agents.adapter import AgentOutcome, Ending
 from dos.backlog.io import survey
 from dos.config.schema import Config
 from dos.fleet import effects
-from dos.fleet.state.fleet import Fleet
+from dos.fleet.state.fleet import FleetState
 from dos.fleet.worker import land, worker
-from dos.fleet.worker.iteration import Dispatch, Fate
-from dos.fleet.worker.journal_writer import Pen
+from dos.fleet.worker.iteration import Dispatch, LandingResult
+from dos.fleet.worker.journal_writer import JournalWriter
 from dos.journal import fold
 from dos.journal.backends.open import open_store
 from dos.journal.events import envelope
@@ -34,19 +34,19 @@ LEASE = Lease(
 )  # fmt: skip
 LANDING = Landing(unit="DEMO/A1", branch="main", base="b" * 40, commit="c" * 40)
 TREE = effects.Worktree(path="/tree", target="main", base="b" * 40, salvaged=[])
-MEASURED = effects.Measured(
+MEASURED = effects.Measurement(
     head="c" * 40, commits=["c" * 40], strays=[], changed_paths=1, accepted=True
 )
-MOVED = effects.NotLanded(reason="the branch has moved", retryable=True, moved=True)
+MOVED = effects.NotLanded(reason="the branch has moved", retryable=True, branch_moved=True)
 IN_THE_WAY = effects.NotLanded(reason="an edit of yours", retryable=True, obstacle=True)
 RED = effects.NotLanded(reason="the tests fail")
 
 
-def state_of(*facts: envelope.Fact) -> Fleet:
+def state_of(*facts: envelope.Fact) -> FleetState:
     with open_store("memory:", state_directory=Path(), workspace_id="") as store:
         for fact in facts:
             store.record("run/R", fact)
-        return fold.current(store, Fleet)[0]
+        return fold.current(store, FleetState)[0]
 
 
 def intended(unit: str, lane: str = "one") -> events.LandingIntended:
@@ -56,16 +56,20 @@ def intended(unit: str, lane: str = "one") -> events.LandingIntended:
 
 
 def asked(**more: object) -> Dispatch:
-    chosen = effects.Chosen(agent=None, now_ms=0)  # type: ignore[arg-type]
+    chosen = effects.AgentChoice(agent=None, now_ms=0)  # type: ignore[arg-type]
     return Dispatch(
-        unit=UNIT, iteration=1, attempt=1, chosen=chosen, history=[], repeated=False, **more
+        unit=UNIT, iteration=1, attempt=1, agent_choice=chosen, history=[], repeated=False, **more
     )  # type: ignore[arg-type]
 
 
-def played(answers: list[effects.NotLanded | None], **more: object) -> tuple[Fate, list[object]]:
+def played(
+    answers: list[effects.NotLanded | None], **more: object
+) -> tuple[LandingResult, list[object]]:
     """Measure and land, where the branch gives these answers."""
     ended = effects.AgentResult(outcome=AgentOutcome(ending=Ending.OK), exit_code=0, seconds=1.0)
-    steps = land.measure_and_land(Pen(run_id="R", lease=LEASE), asked(**more), TREE, ended)
+    steps = land.measure_and_land(
+        JournalWriter(run_id="R", lease=LEASE), asked(**more), TREE, ended
+    )
     left, seen, answer = list(answers), [], None
     try:
         while True:
@@ -94,20 +98,20 @@ def raised(seen: list[object]) -> list[str]:
 @pytest.mark.parametrize("unit", ["DEMO/A1", "REPLAN/one", "DEMO/GONE"])
 def test_a_landing_that_was_cut_off_is_settled_also_when_no_plan_declares_it(unit):
     found = survey.survey([UNIT], CONFIG, state_of(intended(unit)), "one")
-    assert [each.landing.unit for each in found.unsettled] == [unit]
-    assert [each.unit for each in found.unsettled] == [UNIT if unit == UNIT.name else None]
-    assert survey.survey([UNIT], CONFIG, state_of(intended(unit)), "two").unsettled == []
+    assert [each.landing.unit for each in found.pending_landings] == [unit]
+    assert [each.unit for each in found.pending_landings] == [UNIT if unit == UNIT.name else None]
+    assert survey.survey([UNIT], CONFIG, state_of(intended(unit)), "two").pending_landings == []
 
 
 def test_races_that_were_lost_do_not_use_up_the_tries_of_what_is_in_the_way():
     fate, seen = played([*[MOVED] * 10, *[IN_THE_WAY] * 3, None])
-    assert fate is Fate.LANDED
+    assert fate is LandingResult.LANDED
     assert sum(isinstance(each, effects.MoveBranch) for each in seen) == 14
 
 
 def test_what_stays_in_the_way_is_asked_about_at_once_and_the_landing_stays_intended():
     fate, seen = played([IN_THE_WAY] * land.LANDING_TRIES)
-    assert (fate, raised(seen)) == (Fate.KEPT, ["landing_blocked"])
+    assert (fate, raised(seen)) == (LandingResult.KEPT, ["landing_blocked"])
     assert not any(
         getattr(getattr(each, "fact", None), "kind", "") == "landing_refused" for each in seen
     )
@@ -122,8 +126,11 @@ def test_every_second_refusal_is_asked_about_however_many_there_were(before):
         "DEMO/A1", effects.Refusals()
     )
     assert found.count == before
-    fate, seen = played([RED], refused=found)
-    assert (fate, raised(seen)) == (Fate.MISSED, ["landing_conflict"] if before % 2 else [])
+    fate, seen = played([RED], refusals=found)
+    assert (fate, raised(seen)) == (
+        LandingResult.MISSED,
+        ["landing_conflict"] if before % 2 else [],
+    )
 
 
 @pytest.mark.parametrize(
@@ -135,9 +142,9 @@ def test_every_second_refusal_is_asked_about_however_many_there_were(before):
     ],
 )
 def test_a_gate_says_what_blocks_it(unit, cause):
-    outcome = worker._gate(survey.survey([unit], CONFIG, Fleet(), "one"))
+    outcome = worker._gate(survey.survey([unit], CONFIG, FleetState(), "one"))
     assert (outcome.verdict, outcome.blocked_cause) == (Gate.BLOCKED, cause)
 
 
 def test_a_gate_with_nothing_behind_it_has_no_cause():
-    assert worker._gate(survey.survey([], CONFIG, Fleet(), "one")).blocked_cause is None
+    assert worker._gate(survey.survey([], CONFIG, FleetState(), "one")).blocked_cause is None

@@ -151,7 +151,7 @@ def test_a_file_that_is_tracked_in_the_lane_is_not_overwritten(repository):
     include(repository, "*.env")
     made = lane(repository)
     assert (made / "a.env").read_text() == "tracked\n"
-    assert prepare(repository).said == "not copied: a.env: tracked in the lane"
+    assert prepare(repository).missing_files == "not copied: a.env: tracked in the lane"
     assert worktree_files.copy_included_files(Writer(repository.root), Writer(made)).left_out == [
         "a.env: tracked in the lane"
     ]

@@ -72,7 +72,7 @@ def test_a_name_of_git_s_means_the_same_wherever_work_is_measured(tmp_path) -> N
     )
     share = shared_tree.find_unit_commits(git, base, each[-1], "A/A1", lease, place.prefix)
     assert (share.mine, share.others) == (each[: len(INSIDE)], each[len(INSIDE) :])
-    assert liveness.gather(repository.journal, place, [lease])[
+    assert liveness.lease_evidence(repository.journal, place, [lease])[
         lease.fence
     ].commits_since_start == len(INSIDE)
     with World(place.root) as world:

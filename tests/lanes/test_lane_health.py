@@ -139,7 +139,7 @@ def test_the_json_has_the_published_keys():
     ],
 )
 def test_a_subject_of_an_archive_commit_tells_of_a_run(subject, shown):
-    found = released_texts.runs([subject], "api")
+    found = released_texts.lane_runs([subject], "api")
     assert [msgspec.structs.replace(run, label="") for run in found] == ([shown] if shown else [])
 
 
@@ -148,4 +148,4 @@ def test_causes_that_differ_only_in_numbers_are_one_cause():
         f"dispatch: api BLOCKED claim of unit {number} since 2026-01-0{number}"
         for number in (1, 2, 3)
     ]
-    assert planned(*released_texts.runs(subjects, "api")).answer is Action.ROUTE_UNSTICK
+    assert planned(*released_texts.lane_runs(subjects, "api")).answer is Action.ROUTE_UNSTICK

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from dos.config.schema import Config
 from dos.fleet import choose_agent
-from dos.fleet.effects import Chosen, NoRoom
+from dos.fleet.effects import AgentChoice, CannotStart
 from dos.fleet.population.policy import Workers
-from dos.fleet.state.fleet import Fleet
+from dos.fleet.state.fleet import FleetState
 from dos.journal.events.fleet import WorkerReaped
 from dos.journal.events.limits import RunParked
 from dos.limits import budget
@@ -49,15 +49,19 @@ def at_work(*usd):
 
 def test_what_is_left_is_what_nobody_else_may_need():
     found = chosen(at_work(4.0).folded)
-    assert isinstance(found, Chosen)
-    assert (found.left.usd, found.promise.fact.usd, found.promise.version) == (6.0, 4.0, 1)
+    assert isinstance(found, AgentChoice)
+    assert (found.allowance.usd, found.reservation.fact.usd, found.reservation.version) == (
+        6.0,
+        4.0,
+        1,
+    )
 
 
 def test_an_agent_that_could_overdraw_the_rest_waits_for_the_next_end():
     story = at_work(4.0, 4.0)
     found = chosen(story.folded)
-    assert isinstance(found, NoRoom)
-    assert (found.why, found.needs, found.questions) == ("budget", Needs.TIME, [])
+    assert isinstance(found, CannotStart)
+    assert (found.parked_for, found.needs, found.questions) == ("budget", Needs.TIME, [])
     assert found.detail == f"day {DAY}: 0 of 10 usd, 8 promised to agents at work"
     assert found.until_ms == min(promise.until_ms for promise in story.folded.reservations.values())
 
@@ -75,27 +79,27 @@ def test_an_agent_that_could_overdraw_the_rest_waits_for_the_next_end():
 )
 def test_whatever_ends_an_agent_frees_what_was_promised_and_wakes_who_waits(end):
     story = at_work(4.0, 4.0)
-    before = story.fold(Fleet()).word
-    assert isinstance(chosen(end(story).folded), Chosen)
-    assert story.fold(Fleet()).word > before
+    before = story.fold(FleetState()).wake_pos
+    assert isinstance(chosen(end(story).folded), AgentChoice)
+    assert story.fold(FleetState()).wake_pos > before
 
 
 def test_a_promise_whose_end_nobody_wrote_is_over_with_its_time():
     story = at_work(4.0, 4.0)
-    assert isinstance(chosen(story.folded, now_ms=T + 3_600_000), Chosen)
+    assert isinstance(chosen(story.folded, now_ms=T + 3_600_000), AgentChoice)
 
 
 def test_the_last_of_a_budget_goes_to_one_agent_although_it_could_need_more():
     story = Story().begin().turn(1, usd=8.0)
     found = chosen(story.folded)
-    assert isinstance(found, Chosen) and found.left.usd == 2.0
+    assert isinstance(found, AgentChoice) and found.allowance.usd == 2.0
 
 
 def test_the_iterations_of_a_day_are_counted_before_their_agents_start():
     budgets = Budgets(day=Budget(iterations=1))
     story = Story().begin("R0", "lane0").promise("R0", "lane0")
-    assert isinstance(chosen(story.folded, budgets), NoRoom)
-    assert isinstance(chosen(story.folded, budgets, run="R0", lane="lane0"), Chosen), (
+    assert isinstance(chosen(story.folded, budgets), CannotStart)
+    assert isinstance(chosen(story.folded, budgets, run="R0", lane="lane0"), AgentChoice), (
         "its own promise is its own"
     )
     story.start("R0", "lane0")
@@ -116,21 +120,21 @@ def test_the_iterations_of_a_day_are_counted_before_their_agents_start():
     ],
 )
 def test_what_one_start_can_cost_is_the_least_that_bounds_it(budgets, agent, bound):
-    assert chosen(Spend(), budgets, agent=agent).promise.fact.usd == bound
+    assert chosen(Spend(), budgets, agent=agent).reservation.fact.usd == bound
 
 
 @pytest.mark.parametrize(
     "budgets", [Budgets(), Budgets(run=Budget(usd=10), iteration=Budget(usd=1))]
 )
 def test_nothing_is_promised_where_nothing_is_shared(budgets):
-    assert chosen(Spend(), budgets).promise is None
+    assert chosen(Spend(), budgets).reservation is None
 
 
 def test_lanes_have_their_own_budgets_of_a_day():
     budgets = Budgets(lane=Budget(usd=5))
     story = Story().begin("R0", "docs").promise("R0", "docs", usd=4.0)
-    assert isinstance(chosen(story.folded, budgets, lane="docs"), NoRoom)
-    assert isinstance(chosen(story.folded, budgets, lane="api"), Chosen)
+    assert isinstance(chosen(story.folded, budgets, lane="docs"), CannotStart)
+    assert isinstance(chosen(story.folded, budgets, lane="api"), AgentChoice)
 
 
 @pytest.mark.soak
@@ -153,11 +157,11 @@ def test_however_agents_come_and_go_a_shared_budget_is_not_overdrawn(limit, cap,
             iteration, most = running.pop(name)
             story.end(name, lane, iteration=iteration, usd=share * most)
         elif isinstance(
-            found := chosen(story.folded, budgets, agent=agent, run=name, lane=lane), Chosen
+            found := chosen(story.folded, budgets, agent=agent, run=name, lane=lane), AgentChoice
         ):
-            assert found.left.usd > 0
-            running[name] = number, min(found.left.usd, cap)
-            story.promise(name, lane, iteration=number, usd=found.promise.fact.usd).start(
+            assert found.allowance.usd > 0
+            running[name] = number, min(found.allowance.usd, cap)
+            story.promise(name, lane, iteration=number, usd=found.reservation.fact.usd).start(
                 name, lane, iteration=number
             )
         spent = story.folded.whole.total.usd

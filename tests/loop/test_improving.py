@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from dos.loop.improve import (
     Action,
     Candidate,
+    CandidateMeasure,
     Context,
-    Measured,
     Policy,
     StopReason,
     run_cycle,
@@ -23,7 +23,7 @@ class Workshop:
 
     def __init__(
         self,
-        *results: Measured | None,
+        *results: CandidateMeasure | None,
         baseline: int = 4,
         tokens: int = 0,
         policy: Policy = Policy(),
@@ -53,8 +53,8 @@ class Workshop:
         )
 
 
-def measured(work: int, *, suite: bool = True, truth: bool = True) -> Measured:
-    return Measured(suite_passed=suite, truth_clean=truth, work=work)
+def measured(work: int, *, suite: bool = True, truth: bool = True) -> CandidateMeasure:
+    return CandidateMeasure(suite_passed=suite, truth_clean=truth, work=work)
 
 
 RED = measured(9, suite=False)
@@ -138,7 +138,7 @@ def test_a_measurement_that_fails_merges_nothing():
     workshop = Workshop()
     workshop.results = [measured(9)]
 
-    def fail(candidate: Candidate) -> Measured:
+    def fail(candidate: Candidate) -> CandidateMeasure:
         raise OSError("the disk is full")
 
     from msgspec import structs

@@ -12,7 +12,7 @@ from dos.config.schema import Config
 from dos.git.repository import Reader
 from dos.lease import Request
 from dos.loop.io import liveness as evidence
-from dos.loop.io.history import Wanted
+from dos.loop.io.history import LeaseQuery
 from dos.loop.verdicts import liveness
 from dos.loop.verdicts.liveness import Answer
 from dos.machine import process
@@ -25,14 +25,16 @@ def repository(tmp_path) -> Repository:
 
 
 def seen(repository, *leases, **more):
-    found = evidence.gather(repository.journal, repository.place, leases, **more)
+    found = evidence.lease_evidence(repository.journal, repository.place, leases, **more)
     assert list(found) == [lease.fence for lease in leases]
     return list(found.values()) if len(leases) != 1 else found[leases[0].fence]
 
 
 def of_run(repository, wanted=None, now_ms=None):
-    traces, now = evidence.of_run(repository.journal, wanted or Wanted(run_id=RUN), now_ms=now_ms)
-    return evidence.look(repository.place, [traces], now)[0]
+    traces, now = evidence.run_traces(
+        repository.journal, wanted or LeaseQuery(run_id=RUN), now_ms=now_ms
+    )
+    return evidence.traces_evidence(repository.place, [traces], now)[0]
 
 
 def adopt(repository, lease, **changed):
@@ -63,7 +65,7 @@ def test_git_is_asked_once_for_all_leases_and_not_at_all_for_none(repository, mo
         "attempt",
         lambda self, *words, **more: asked.append(words) or attempt(self, *words, **more),
     )
-    assert evidence.gather(repository.journal, repository.place, []) == {}
+    assert evidence.lease_evidence(repository.journal, repository.place, []) == {}
     assert asked == []
     seen(repository, *(repository.lease(f"lane-{number}") for number in range(8)))
     assert len(asked) == 1
@@ -167,7 +169,10 @@ def test_lanes_start_where_dos_toml_is(repository):
     repository.commit("api/a.py")
     repository.commit("service/api/a.py")
     place = structs.replace(repository.place, root=nested)
-    assert evidence.gather(repository.journal, place, [lease])[lease.fence].commits_since_start == 1
+    assert (
+        evidence.lease_evidence(repository.journal, place, [lease])[lease.fence].commits_since_start
+        == 1
+    )
 
 
 @pytest.mark.parametrize("name", ["api\\x.py", "\napi", "api\n", 'ap"i/x', "\x01api/x"])
@@ -217,7 +222,7 @@ def test_what_git_cannot_read_is_unknown(repository, tmp_path, damage):
         place = structs.replace(place, tree=tmp_path / "nowhere")
     else:
         (repository.root / ".git" / "refs" / "heads" / "main").write_text("0123456789" * 4 + "\n")
-    found = evidence.gather(repository.journal, place, [lease])[lease.fence]
+    found = evidence.lease_evidence(repository.journal, place, [lease])[lease.fence]
     assert isinstance(found.commits_since_start, Unknown) and found.commits_since_start.why
     assert liveness.judge(found).answer is Answer.UNKNOWN
 
@@ -293,7 +298,7 @@ def test_a_process_is_known_by_its_pid_and_its_start_and_only_on_its_own_host(re
 def test_a_run_nobody_wrote_down_is_as_old_as_its_id(repository):
     run_id = run_ids.mint(repository.clock.now_ms, 7, "x").run_id
     repository.pass_time(MINUTE)
-    found = of_run(repository, Wanted(run_id=run_id))
+    found = of_run(repository, LeaseQuery(run_id=run_id))
     assert (found.run_started_ms, found.commits_since_start, found.last_heartbeat_age_ms) == (
         repository.clock.now_ms - MINUTE,
         0,
@@ -301,7 +306,7 @@ def test_a_run_nobody_wrote_down_is_as_old_as_its_id(repository):
     )
     assert liveness.judge(found).answer is Answer.ADVANCING
     repository.pass_time(HOUR)
-    assert liveness.judge(of_run(repository, Wanted(run_id=run_id))).answer is Answer.STALLED
+    assert liveness.judge(of_run(repository, LeaseQuery(run_id=run_id))).answer is Answer.STALLED
 
 
 def test_a_run_is_found_with_its_lane(repository):
@@ -349,7 +354,7 @@ def test_who_was_adopted_away_is_over_and_the_adopter_is_not(repository):
     lease = repository.lease("api", run_id=RUN)
     adopt(repository, lease, run_id="RID-1MZZ00000000000")
     assert of_run(repository).lapsed
-    adopter = of_run(repository, Wanted(run_id="RID-1MZZ00000000000"))
+    adopter = of_run(repository, LeaseQuery(run_id="RID-1MZZ00000000000"))
     assert (adopter.lapsed, adopter.last_heartbeat_age_ms, adopter.journal_events_since) == (
         False,
         0,
@@ -377,19 +382,19 @@ def test_a_run_with_several_lanes_moves_when_one_of_them_does(repository):
     repository.commit("api/a.py")
     found = of_run(repository)
     assert (found.commits_since_start, found.lapsed) == (2, False)
-    assert of_run(repository, Wanted(run_id=RUN, lane="docs")).lapsed
-    assert of_run(repository, Wanted(run_id=RUN, lane="docs")).commits_since_start == 1
+    assert of_run(repository, LeaseQuery(run_id=RUN, lane="docs")).lapsed
+    assert of_run(repository, LeaseQuery(run_id=RUN, lane="docs")).commits_since_start == 1
 
 
 @pytest.mark.parametrize(
     ("wanted", "found"),
     [
-        (Wanted(run_id=RUN, lane="api", loop_ts="T1"), True),
-        (Wanted(run_id=RUN, lane="API", loop_ts="T1"), True),
-        (Wanted(run_id=RUN, lane="api"), False),
-        (Wanted(run_id=RUN, loop_ts="T1"), False),
-        (Wanted(run_id=RUN, lane="api", loop_ts="T2"), False),
-        (Wanted(run_id=RUN), False),
+        (LeaseQuery(run_id=RUN, lane="api", loop_ts="T1"), True),
+        (LeaseQuery(run_id=RUN, lane="API", loop_ts="T1"), True),
+        (LeaseQuery(run_id=RUN, lane="api"), False),
+        (LeaseQuery(run_id=RUN, loop_ts="T1"), False),
+        (LeaseQuery(run_id=RUN, lane="api", loop_ts="T2"), False),
+        (LeaseQuery(run_id=RUN), False),
     ],
 )
 def test_a_lease_that_names_no_run_is_found_by_its_lane_and_stamp(repository, wanted, found):
@@ -400,7 +405,7 @@ def test_a_lease_that_names_no_run_is_found_by_its_lane_and_stamp(repository, wa
 def test_another_runs_lease_is_not_found_by_its_lane_and_stamp(repository):
     repository.lease("api", loop_ts="T1", run_id="RID-1MZZ00000000000")
     assert (
-        of_run(repository, Wanted(run_id=RUN, lane="api", loop_ts="T1")).last_heartbeat_age_ms
+        of_run(repository, LeaseQuery(run_id=RUN, lane="api", loop_ts="T1")).last_heartbeat_age_ms
         is None
     )
 

@@ -32,8 +32,9 @@ def test_failures_are_counted_in_a_row_and_in_all(outcomes, consecutive, total):
         left = Verdict(answer=Answer.INCOMPLETE, residual=("P/1",) * (5 - number))
         state = LoopState(iteration=number, completion=left)
         store.record(
-            "run/R", record.fact("R", "api", "P/1", 1, state, outcome, decide(state, outcome))
+            "run/R",
+            record.decision_fact("R", "api", "P/1", 1, state, outcome, decide(state, outcome)),
         )
-    found = history.of_run(store.load("run/R"))
+    found = history.rounds(store.load("run/R"))
     assert (found.failures.consecutive, found.failures.total) == (consecutive, total)
     assert found.residuals == tuple(range(4, 4 - len(outcomes), -1))

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from dos.backlog.attempts import Attempts
 from dos.backlog.cooldown import judge
 from dos.backlog.io import attempts
-from dos.fleet.state.fleet import Fleet
+from dos.fleet.state.fleet import FleetState
 from dos.journal import fold, streams
 from dos.journal.backends.memory import MemoryBackend
 from dos.journal.events import limits
@@ -127,5 +127,5 @@ def cooling(store, units):
     return {
         unit
         for unit in units
-        if judge(attempts.unit_evidence(unit, None, Fleet(), tried, now_ms=now_ms)).held
+        if judge(attempts.unit_evidence(unit, None, FleetState(), tried, now_ms=now_ms)).held
     }

@@ -189,7 +189,7 @@ def test_a_landing_of_an_older_version_gets_a_receipt_by_git_alone(repository):
         unit="DEMO/A1", branch="main", base=str(first["base"]), commit=str(first["commit"])
     )
     acting = open_effects(repository)
-    again = acting.ground.issue_receipt(effects.IssueReceipt(landing=landing)).receipt
+    again = acting.trees.issue_receipt(effects.IssueReceipt(landing=landing)).receipt
     acting.close()
     assert (again["verdict"], again["bound"], again["ancestor"]) == ("UNWITNESSED", False, True)
 

@@ -14,9 +14,9 @@ from dos.backlog.waiting import Waits, WaitsOn
 from dos.cli.terminal.page import plain_text, render_page, short_span
 from dos.config.schema import Config
 from dos.fleet import waits
-from dos.fleet.lane_entries import Staff
-from dos.fleet.observation import Seen
-from dos.fleet.state.live import HOUR_MS, Watching
+from dos.fleet.lane_entries import LaneHolders
+from dos.fleet.observation import Observation
+from dos.fleet.state.live import HOUR_MS, LiveState
 from dos.journal import fold
 from dos.journal.backends.memory import MemoryBackend
 from dos.journal.events import envelope
@@ -109,7 +109,7 @@ class Place:
     def waits(self, looked: Looked) -> dict[str, Waits]:
         """No plan declares anything, so the lane may have work."""
         running = looked.watching.runs.items()
-        seen = Seen(
+        seen = Observation(
             config=CONFIG,
             state=looked.fleet,
             on_target=looked.fleet,
@@ -118,17 +118,17 @@ class Place:
             leases={each.lease.lane: each.lease for each in looked.held if not each.lapsed},
             backlogs=dict.fromkeys(looked.roster, NOTHING),
             now_ms=looked.now_ms,
-            gone=process.gone,
-            staff=Staff(
+            is_gone=process.gone,
+            holders=LaneHolders(
                 launched={lane: 1 for lane, starts in looked.fleet.starts.items() if starts.pending}
             ),
             pauses=looked.watching.pauses,
             parked={
                 run_id: parked for run_id, run in running if (parked := run.parked or run.provider)
             },
-            own_work=True,
+            has_no_plans=True,
         )
-        return waits.own(seen).lanes
+        return waits.own_waits(seen).lanes
 
     def row(self, lane: str = "api") -> top.LaneRow:
         return next(row for row in self.view().rows if row.lane == lane)
@@ -400,7 +400,7 @@ def test_each_look_takes_in_only_what_is_new(place, monkeypatch):
     place.write(*AT_WORK)
     place.view()
     seen = []
-    monkeypatch.setattr(Watching, "apply", lambda self, event: seen.append(event.pos))
+    monkeypatch.setattr(LiveState, "apply", lambda self, event: seen.append(event.pos))
     place.view()
     assert seen == []
     place.write(LANDED)
@@ -424,8 +424,8 @@ def test_folding_in_two_parts_over_a_snapshot_is_folding_at_once(history, cut):
     for fact in history:
         store.record("s", fact)
     happened = list(store.events())
-    first = fold.decode(Watching, fold.encode(fold.fold(Watching(), happened[:cut])))
-    assert fold.fold(first, happened[cut:]) == fold.fold(Watching(), happened)
+    first = fold.decode(LiveState, fold.encode(fold.fold(LiveState(), happened[:cut])))
+    assert fold.fold(first, happened[cut:]) == fold.fold(LiveState(), happened)
 
 
 NAMES = st.text(min_size=1, max_size=40)

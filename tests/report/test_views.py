@@ -4,8 +4,7 @@ import pytest
 
 from dos.backlog.pickable import Answer, Verdict
 from dos.fleet import view
-from dos.fleet.state.fleet import Fleet
-from dos.fleet.state.fleet import Unit as Seen
+from dos.fleet.state.fleet import FleetState, UnitState
 from dos.journal.backends.memory import MemoryBackend
 from dos.journal.events import envelope, lanes
 from dos.journal.events import fleet as events
@@ -92,7 +91,7 @@ def test_an_empty_report_says_so():
 
 
 def looked_at(**seen: object) -> str:
-    return view.render(view.view(Fleet(), [], [], **seen))
+    return view.render(view.view(FleetState(), [], [], **seen))
 
 
 @pytest.mark.parametrize(
@@ -128,17 +127,17 @@ def test_warnings_are_shown():
 @pytest.mark.parametrize(
     ("seen", "reason", "state", "held"),
     [
-        (Seen(), None, "open", ""),
-        (Seen(), Answer.OPERATOR_GATED, "held", "OPERATOR_GATED"),
-        (Seen(claimed_by="R"), Answer.IN_FLIGHT, "working", ""),
-        (Seen(claimed_by="R"), None, "working", ""),
-        (Seen(claimed_by="R", deaths=2), Answer.OPERATOR_GATED, "held", "OPERATOR_GATED"),
-        (Seen(landed="c" * 40), Answer.SHIPPED, "landed", ""),
+        (UnitState(), None, "open", ""),
+        (UnitState(), Answer.OPERATOR_GATED, "held", "OPERATOR_GATED"),
+        (UnitState(claimed_by="R"), Answer.IN_FLIGHT, "working", ""),
+        (UnitState(claimed_by="R"), None, "working", ""),
+        (UnitState(claimed_by="R", deaths=2), Answer.OPERATOR_GATED, "held", "OPERATOR_GATED"),
+        (UnitState(landed="c" * 40), Answer.SHIPPED, "landed", ""),
     ],
 )
 def test_a_unit_that_may_not_be_offered_is_held_and_says_why(seen, reason, state, held):
     hold = Verdict(held=reason is not None, reason=reason, evidence="because" if reason else "")
     unit = Unit(plan="P", id="U1", title="t")
-    made = view.view(Fleet(units={"P/U1": seen}), [], [(unit, "api", hold)])
+    made = view.view(FleetState(units={"P/U1": seen}), [], [(unit, "api", hold)])
     assert (made.units[0].state, made.units[0].held) == (state, held)
     assert (f"{held}: because" in view.render(made)) is bool(held)

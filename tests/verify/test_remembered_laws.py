@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from dos.backlog.io import landed
 from dos.errors import DosError
-from dos.fleet.state.fleet import Fleet, Unit
+from dos.fleet.state.fleet import FleetState, UnitState
 from dos.verify.io import verifier
 from dos.verify.io.verdict_cache import VerdictCache
 from dos.verify.io.verifier import Ask
@@ -54,10 +54,10 @@ def check_what_is_remembered_is_what_a_whole_look_shows(story, picks, grows, lan
             # Units come to be known, land and are forgotten while it looks.
             names = NAMES[number % 2 :]
             units = {
-                name: Unit(landed=repository.shas[at % len(story.nodes)])
+                name: UnitState(landed=repository.shas[at % len(story.nodes)])
                 for name, at in landings[number:]
             }
-            fleet = Fleet(units=units)
+            fleet = FleetState(units=units)
             found = landed.inspect_target(world, names, fleet, ref=MAIN, memory=memory)
             assert found == landed.inspect_target(world, names, fleet, ref=MAIN), (number, node)
             assert said(memory.verify, world, names, MAIN) == said(whole, world, names), (

@@ -8,7 +8,7 @@ from dos.agents import logins
 from dos.agents.adapter import Ending
 from dos.backlog.waiting import WaitsOn
 from dos.config.schema import Config
-from dos.fleet.effects import Chosen, NoRoom, Promise
+from dos.fleet.effects import AgentChoice, BudgetReservation, CannotStart
 from dos.journal.events.envelope import Fact
 from dos.journal.events.limits import BudgetPromised, BudgetSpent, BudgetWarned
 from dos.limits import budget, quota
@@ -33,7 +33,7 @@ def choose(
     lane: str,
     iteration: int,
     now_ms: int,
-) -> Chosen | NoRoom:
+) -> AgentChoice | CannotStart:
     verdict = budget.judge(
         spend, config.budgets, run_id=run_id, lane=lane, now_ms=now_ms, iteration=iteration
     )
@@ -57,68 +57,68 @@ def choose(
         fact = BudgetPromised(
             run_id=run_id, lane=lane, iteration=iteration, usd=usd, until_ms=until_ms
         )
-        promise = Promise(fact=fact, version=spend.promised_at)
-    return Chosen(
+        promise = BudgetReservation(fact=fact, version=spend.promised_at)
+    return AgentChoice(
         agent=choice.agent,
         now_ms=now_ms,
         probe=choice.availability if isinstance(choice.availability, Probe) else None,
-        promise=promise,
-        left=budget.allowance(verdict),
-        rows=verdict.lines,
-        told=told,
+        reservation=promise,
+        allowance=budget.allowance(verdict),
+        budget_rows=verdict.lines,
+        warnings=told,
     )
 
 
-def first_to_open(refusals: Sequence[NoRoom]) -> NoRoom:
+def first_available(refusals: Sequence[CannotStart]) -> CannotStart:
     """Of several agents that have no room, the one to wait for; one that only a person can help comes last."""
     return min(refusals, key=lambda room: inf if room.until_ms is None else room.until_ms)
 
 
-def _crowded(rows: Sequence[BudgetLine], spend: Spend, now_ms: int) -> NoRoom:
+def _crowded(rows: Sequence[BudgetLine], spend: Spend, now_ms: int) -> CannotStart:
     """The end of any of the agents at work is a word that is heard; one whose end nobody wrote down is outwaited."""
     ends = [
         promise.until_ms for promise in spend.reservations.values() if promise.until_ms > now_ms
     ]
-    return NoRoom(
-        on=WaitsOn.BUDGET,
-        why="budget",
+    return CannotStart(
+        waits_on=WaitsOn.BUDGET,
+        parked_for="budget",
         detail="; ".join(map(str, rows)),
         until_ms=min(ends),
         needs=Needs.TIME,
-        promised=True,
+        is_reserved=True,
     )
 
 
-def _spent(verdict: budget.Verdict) -> NoRoom:
+def _spent(verdict: budget.Verdict) -> CannotStart:
     waits = verdict.until_ms is not None
     fresh = [row for row in verdict.to_ask if row.history.spent_at < row.limit]
-    return NoRoom(
-        on=WaitsOn.BUDGET,
-        why="budget",
+    return CannotStart(
+        waits_on=WaitsOn.BUDGET,
+        parked_for="budget",
         detail=verdict.reason,
         until_ms=verdict.until_ms,
         needs=Needs.TIME if waits else Needs.OPERATOR,
         questions=[resources.BudgetSpent.ask(row) for row in verdict.to_ask]
         if verdict.answer is Answer.SPENT
         else [],
-        told=spent(fresh),
+        warnings=spent_facts(fresh),
     )
 
 
-def _gated(gate: Gated, limits: ProviderLimits, told: list[Fact]) -> NoRoom:
+def _gated(gate: Gated, limits: ProviderLimits, told: list[Fact]) -> CannotStart:
     found = limits.limits.get(gate.key.path)
     asks: list[AnyQuestion] = (
         [resources.limit_question(found)] if found and _wants_a_person(gate, found) else []
     )
     is_login = found is not None and found.ending == Ending.AUTH
-    return NoRoom(
-        on=WaitsOn.LOGIN if is_login else WaitsOn.LIMIT,
-        why="quota",
+    return CannotStart(
+        waits_on=WaitsOn.LOGIN if is_login else WaitsOn.LIMIT,
+        parked_for="quota",
         detail=gate.why,
         until_ms=gate.until_ms,
         needs=gate.needs,
         questions=asks,
-        told=told,
+        warnings=told,
         clears_with=logins.login_command(gate.key.vendor) if is_login else "",
         limit=gate.key.path,
     )
@@ -128,7 +128,7 @@ def _wants_a_person(gate: Gated, limit: quota.Limit) -> bool:
     return gate.until_ms is None or quota.is_doubted(limit)
 
 
-def spent(rows: Sequence[BudgetLine]) -> list[Fact]:
+def spent_facts(rows: Sequence[BudgetLine]) -> list[Fact]:
     return [BudgetSpent(**_amounts(row)) for row in rows]
 
 

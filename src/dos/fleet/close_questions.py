@@ -2,7 +2,7 @@
 
 from typing import assert_never
 
-from dos.fleet.observation import Seen
+from dos.fleet.observation import Observation
 from dos.fleet.state import held_units
 from dos.limits import quota
 from dos.questions import state
@@ -24,7 +24,7 @@ from dos.questions.units import Incident, LandingBlocked, LandingConflict, UnitH
 _SETTLED = (BaselineFailed, LimitReached, LimitDoubted)
 
 
-def closings(seen: Seen) -> list[PendingClose]:
+def closings(seen: Observation) -> list[PendingClose]:
     """The open questions that expire now, each with what is taken for it."""
     due = state.expired_questions(seen.answers, seen.now_ms, started_ms=seen.state.started_ms)
     over = {asked.raised.id for asked in due}
@@ -33,14 +33,14 @@ def closings(seen: Seen) -> list[PendingClose]:
         question = asked.question
         if question.id in over or _is_unused(seen, asked):
             found.append(
-                PendingClose(asked=asked, choice=question.choice_without_answer(seen.resting))
+                PendingClose(asked=asked, choice=question.choice_without_answer(seen.on_cooldown))
             )
         elif not isinstance(question, _SETTLED) and (why := _cause_gone(seen, asked)):
             found.append(PendingClose(asked=asked, choice=question.settled_choice, reason=why))
     return found
 
 
-def settled(seen: Seen) -> list[OpenQuestion]:
+def settled(seen: Observation) -> list[OpenQuestion]:
     """The open questions that something else has answered: a test passes by now, a limit does not hold any more."""
     standing = [
         asked for asked in seen.answers.open.values() if isinstance(asked.question, _SETTLED)
@@ -48,7 +48,7 @@ def settled(seen: Seen) -> list[OpenQuestion]:
     return [asked for asked in standing if _cause_gone(seen, asked)]
 
 
-def _cause_gone(seen: Seen, asked: OpenQuestion) -> str:
+def _cause_gone(seen: Observation, asked: OpenQuestion) -> str:
     """Why nobody need answer any more; empty: the question still stands."""
     question = asked.question
     match question:
@@ -61,7 +61,7 @@ def _cause_gone(seen: Seen, asked: OpenQuestion) -> str:
                 else ""
             )
         case UnitsFailed():
-            return held_units.cause_gone(asked, seen.state, seen.unfinished)
+            return held_units.why_moot(asked, seen.state, seen.unfinished)
         case BaselineFailed():
             return "the test passes" if question.id in seen.baseline.passed else ""
         case LimitReached() | LimitDoubted():
@@ -89,7 +89,7 @@ def _cause_gone(seen: Seen, asked: OpenQuestion) -> str:
             assert_never(question)
 
 
-def _is_unused(seen: Seen, asked: OpenQuestion) -> bool:
+def _is_unused(seen: Observation, asked: OpenQuestion) -> bool:
     """It is about a limit that holds, and that no agent of these lanes would meet."""
     question = asked.question
     if not isinstance(question, LimitReached | LimitDoubted):

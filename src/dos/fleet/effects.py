@@ -25,7 +25,7 @@ from dos.runs import complete
 from dos.units.unit import Landing, Unit
 
 if TYPE_CHECKING:  # both import this module, which names them in strings
-    from dos.fleet.supervisor import Fleet  # noqa: F401
+    from dos.fleet.supervisor import FleetSnapshot  # noqa: F401
     from dos.receipts.receipt import IssuedReceipt  # noqa: F401
 
 
@@ -91,20 +91,22 @@ class Backlog(Struct, frozen=True, kw_only=True):
 
     open: list[Unit]
     held: list[pickable.Verdict]  # what may not be offered, each with its one reason
-    resting: list[cooldown.Verdict]  # what other runs tried in vain a short while ago
+    on_cooldown: list[cooldown.Verdict]  # what other runs tried in vain a short while ago
     landed: list[str]
     completion: complete.Verdict | None
     interrupted: list[str]  # claimed by a run that ended without a result
-    unsettled: list["Unsettled"]
+    pending_landings: list["PendingLanding"]
     history: dict[str, list[str]]  # unit -> why earlier tries did not land
     refusals: dict[str, "Refusals"] = {}  # by unit
-    left: dict[str, str] = {}  # unit -> the saved commit of what its last agent forgot to commit
+    saved_commits: dict[
+        str, str
+    ] = {}  # unit -> the saved commit of what its last agent forgot to commit
     drain_requested: bool = False
     superseded_by: str = ""  # the version of dos that was started here since the run began
     halted: str = ""  # a person's word for why this run is to stop now
     paused: str = ""  # a person's word for why nothing is to begin
-    fault: str = ""  # the open question about this host's surroundings: no agent is started until it is answered
-    word: int = 0  # the newest thing that anybody had said by then
+    fault_question: str = ""  # the open question about this host's surroundings: no agent is started until it is answered
+    wake_pos: int = 0  # the newest thing that anybody had said by then
     now_ms: int = 0
     incidents: list[IncidentFound] = []  # that are not in the journal yet
 
@@ -116,7 +118,7 @@ class Refusals(Struct, frozen=True, kw_only=True):
     reasons: list[str] = []
 
 
-class Unsettled(Struct, frozen=True, kw_only=True):
+class PendingLanding(Struct, frozen=True, kw_only=True):
     """A landing that was intended, and is not known to have happened: a run died at it, or something is in its way."""
 
     unit: Unit | None  # None: no plan declares it any more, or ever did
@@ -133,7 +135,9 @@ class PrepareWorktree(Effect["Worktree"], frozen=True, kw_only=True):
     lane: str
     run_id: str
     lease: Lease
-    left: str = ""  # a saved commit whose files are to lie in it uncommitted, where they fit
+    saved_commit: str = (
+        ""  # a saved commit whose files are to lie in it uncommitted, where they fit
+    )
 
 
 class Worktree(Struct, frozen=True, kw_only=True):
@@ -145,7 +149,7 @@ class Worktree(Struct, frozen=True, kw_only=True):
     queue: str = (
         ""  # the branch on which landings take turns; empty: there is nothing to take turns at
     )
-    said: str = ""  # what of the user's files it was to have, and has not
+    missing_files: str = ""  # what of the user's files it was to have, and has not
     resumed: str = ""  # the saved commit whose files lie in it uncommitted
 
 
@@ -157,7 +161,7 @@ class Salvage(Struct, frozen=True, kw_only=True):
     earlier: bool = False  # an earlier run did it
 
 
-class ChooseAgent(Effect["Chosen | NoRoom"], frozen=True, kw_only=True):
+class ChooseAgent(Effect["AgentChoice | CannotStart"], frozen=True, kw_only=True):
     """Who may be started now, by the limits of the providers and by the budgets."""
 
     lease: Lease
@@ -166,33 +170,33 @@ class ChooseAgent(Effect["Chosen | NoRoom"], frozen=True, kw_only=True):
     agent: str = ""  # that the unit asks for; empty: the lane's
 
 
-class Chosen(Struct, frozen=True, kw_only=True):
+class AgentChoice(Struct, frozen=True, kw_only=True):
     agent: AgentCandidate
     now_ms: int
     probe: Probe | None = None  # it goes first after a limit, if writing that down succeeds
-    promise: "Promise | None" = (
+    reservation: "BudgetReservation | None" = (
         None  # of budgets that others share; it counts if writing that down succeeds
     )
-    left: Allowance = Allowance()  # by the budgets
-    rows: Sequence[BudgetLine] = ()  # of them, as they stood then
-    told: list[Fact] = []  # what people are to be warned of
+    allowance: Allowance = Allowance()  # by the budgets
+    budget_rows: Sequence[BudgetLine] = ()  # of them, as they stood then
+    warnings: list[Fact] = []  # what people are to be warned of
 
 
-class Promise(Struct, frozen=True, kw_only=True):
+class BudgetReservation(Struct, frozen=True, kw_only=True):
     fact: BudgetPromised
     version: int  # of the stream, when it was seen that there is room
 
 
-class NoRoom(Struct, frozen=True, kw_only=True):
-    on: WaitsOn  # a budget, a limit or a login
-    why: str  # quota | budget
+class CannotStart(Struct, frozen=True, kw_only=True):
+    waits_on: WaitsOn  # a budget, a limit or a login
+    parked_for: str  # quota | budget
     detail: str
     until_ms: int | None  # None: a person has to do something
     needs: Needs
     questions: list[AnyQuestion] = []
-    told: list[Fact] = []
+    warnings: list[Fact] = []
     clears_with: str = ""  # a command that a person can type, where it is no answer to a question
-    promised: bool = False  # what is left of a budget is promised to agents at work
+    is_reserved: bool = False  # what is left of a budget is promised to agents at work
     limit: str = ""  # the path of the key of the limit that it waits for
 
 
@@ -202,7 +206,7 @@ class Park(Effect[float], frozen=True, kw_only=True):
     lease: Lease
     run_id: str
     until_ms: int | None
-    word: int  # the newest that was heeded: what came after it ends the wait
+    wake_pos: int  # the newest that was heeded: what came after it ends the wait
 
 
 class TakePlans(Effect["Plans | Refusal"], frozen=True, kw_only=True):
@@ -222,14 +226,16 @@ class RunAgent(Effect["AgentResult"], frozen=True, kw_only=True):
 
     unit: Unit
     lease: Lease  # that it works under
-    own: Lease  # the run's: what is told of it is written under this one, and its log lies there
+    run_lease: (
+        Lease  # the run's: what is told of it is written under this one, and its log lies there
+    )
     run_id: str
     iteration: int
     attempt: int
     worktree: Worktree
     history: list[str]
     agent: str
-    left: Allowance = Allowance()  # what the budgets leave for it
+    allowance: Allowance = Allowance()  # what the budgets leave for it
     documents: Sequence[str] = ()  # to be groomed: then the unit is a replan
 
 
@@ -243,24 +249,26 @@ class AgentResult(Struct, frozen=True, kw_only=True):
     login: Credentials = Credentials()  # where nobody was logged in
 
 
-class MeasureWork(Effect["Measured"], frozen=True, kw_only=True):
+class MeasureWork(Effect["Measurement"], frozen=True, kw_only=True):
     """What was committed since the worktree's base, and whether it is accepted."""
 
     unit: Unit
     lease: Lease
     worktree: Worktree
-    grooms: bool = False  # it is a replan: no plan declares it, so the oracle knows nothing of it
+    is_replan: bool = (
+        False  # it is a replan: no plan declares it, so the oracle knows nothing of it
+    )
 
 
-class Measured(Struct, frozen=True, kw_only=True):
+class Measurement(Struct, frozen=True, kw_only=True):
     head: str
     commits: list[str]
     strays: list[str]
     changed_paths: int
     accepted: bool | None  # None: there is no acceptance command, or nothing to run it on
     detail: str = ""
-    unproven: str = ""  # why the oracle would not call it shipped
-    run: CommandRun | None = None
+    why_not_shipped: str = ""  # why the oracle would not call it shipped
+    acceptance_run: CommandRun | None = None
 
 
 class SaveChanges(Effect[list[Salvage]], frozen=True, kw_only=True):
@@ -287,7 +295,7 @@ class SaveCommits(Effect[list[Salvage]], frozen=True, kw_only=True):
 
     run_id: str
     worktree: Worktree
-    made: str = ""  # a commit that dos made of files which are saved already
+    committed_by_dos: str = ""  # a commit that dos made of files which are saved already
 
 
 class AwaitTurn(Effect[int], frozen=True, kw_only=True):
@@ -308,8 +316,8 @@ class PrepareLanding(Effect["Landing | NotLanded"], frozen=True, kw_only=True):
     lease: Lease
     worktree: Worktree
     head: str  # what was measured, and nothing else
-    run: CommandRun | None = None  # of the acceptance command, on that head
-    grooms: bool = False
+    acceptance_run: CommandRun | None = None  # of the acceptance command, on that head
+    is_replan: bool = False
 
 
 class MoveBranch(Effect["NotLanded | None"], frozen=True, kw_only=True):
@@ -322,9 +330,9 @@ class MoveBranch(Effect["NotLanded | None"], frozen=True, kw_only=True):
 class NotLanded(Struct, frozen=True, kw_only=True):
     reason: str
     retryable: bool = False  # the same work may land in a moment
-    moved: bool = False  # only because another's work landed first
+    branch_moved: bool = False  # only because another's work landed first
     obstacle: bool = False  # only because of something that a person has there
-    fault: BaselineChecked | None = (
+    baseline_failure: BaselineChecked | None = (
         None  # the tests fail without the work too: nothing is held against it
     )
     landing: Landing | None = None  # what would have landed, with a fault
@@ -357,11 +365,11 @@ class BackOff(Effect[None], frozen=True, kw_only=True):
     seconds: float
 
 
-class ObserveFleet(Effect["Fleet"], frozen=True, kw_only=True):
+class ObserveFleet(Effect["FleetSnapshot"], frozen=True, kw_only=True):
     """Look at everything that a tick decides by."""
 
     lease: Lease
-    first: bool = False  # also what was left by those before
+    is_first: bool = False  # also what was left by those before
 
 
 class CheckBaseline(Effect[BaselineChecked | None], frozen=True, kw_only=True):
@@ -370,16 +378,16 @@ class CheckBaseline(Effect[BaselineChecked | None], frozen=True, kw_only=True):
     lease: Lease
 
 
-class Complain(Effect[None], frozen=True, kw_only=True):
+class Warn(Effect[None], frozen=True, kw_only=True):
     """Tell whoever runs this what goes wrong, and that it is tried again."""
 
     text: str
 
 
-class LetExpire(Effect[None], frozen=True, kw_only=True):
+class ExpireQuestion(Effect[None], frozen=True, kw_only=True):
     """Answer a question that nobody answered in time as was announced, unless somebody was quicker."""
 
-    asked: state.OpenQuestion
+    question: state.OpenQuestion
     choice: str = ""
     reason: str = ""
 

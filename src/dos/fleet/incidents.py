@@ -3,8 +3,7 @@
 from collections.abc import Collection, Mapping
 
 from dos.fleet import effects
-from dos.fleet.state.fleet import Fleet
-from dos.fleet.state.fleet import Unit as Seen
+from dos.fleet.state.fleet import FleetState, UnitState
 from dos.git.log import Reflogs, RefMove
 from dos.git.repository import Reader
 from dos.journal import streams
@@ -28,7 +27,7 @@ class ClaimWatch:
             str, tuple[str, str]
         ] = {}  # unit -> the run that was at it, the commit that names it
 
-    def suspect(self, named: Mapping[str, str], fleet: Fleet, live: Collection[str]) -> None:
+    def suspect(self, named: Mapping[str, str], fleet: FleetState, live: Collection[str]) -> None:
         """Remember units that a new commit names while a live run is at them, and whose landing nobody has begun.
 
         `named` are the units that the branch shows, each with its commit. What was there before the run took the unit
@@ -36,18 +35,18 @@ class ClaimWatch:
         look at the journal to be sure.
         """
         for name, commit in named.items():
-            seen = fleet.units.get(name, Seen())
+            seen = fleet.units.get(name, UnitState())
             if self._is_first_look or seen.claimed_by not in live:
                 self._older.add((name, commit))
             elif not seen.landed and seen.intended is None and (name, commit) not in self._older:
                 self._suspects[name] = (seen.claimed_by, commit)
         self._is_first_look = False
 
-    def by_claims(self, fleet: Fleet) -> list[IncidentFound]:
+    def find_by_claims(self, fleet: FleetState) -> list[IncidentFound]:
         """The suspects of the looks before, as far as no worker has landed them or is about to."""
         found = []
         for name, (run_id, commit) in self._suspects.items():
-            seen = fleet.units.get(name, Seen())
+            seen = fleet.units.get(name, UnitState())
             if seen.landed or seen.intended is not None or commit in fleet.incidents.disputed:
                 continue
             run = fleet.runs.get(run_id)
@@ -78,7 +77,7 @@ class IncidentWatch(ClaimWatch):
         self._git = git
         self._reflogs = Reflogs(git, branch)
 
-    def by_reflogs(self, fleet: Fleet) -> list[IncidentFound]:
+    def find_by_reflogs(self, fleet: FleetState) -> list[IncidentFound]:
         """One for each run whose agents moved the branch, or the HEAD of the user, since the last that was noted."""
         known = {
             (each.run_id, new) for each in fleet.incidents.found.values() for new in each.moved_to
@@ -89,7 +88,7 @@ class IncidentWatch(ClaimWatch):
                 fresh.setdefault(move.run_id, []).append(move)
         return [self._of_moves(run_id, moves, fleet) for run_id, moves in fresh.items()]
 
-    def _of_moves(self, run_id: str, moves: list[RefMove], fleet: Fleet) -> IncidentFound:
+    def _of_moves(self, run_id: str, moves: list[RefMove], fleet: FleetState) -> IncidentFound:
         commits: dict[str, None] = {}
         for move in moves:
             if move.old:
@@ -108,20 +107,20 @@ class IncidentWatch(ClaimWatch):
             branch=self._branch if on_branch else "HEAD",
             run_id=run_id,
             lane=run.lane if run else "",
-            units=[unit] if unit and not fleet.units.get(unit, Seen()).landed else [],
+            units=[unit] if unit and not fleet.units.get(unit, UnitState()).landed else [],
             commits=[commit for commit in commits if commit not in landed][:MOST_COMMITS],
             moved_to=list(dict.fromkeys(move.new for move in moves)),
             found=f"the reflog says that its agent moved {where}",
         )
 
 
-def recording(found: IncidentFound) -> effects.Record:
+def record(found: IncidentFound) -> effects.Record:
     """One record, however many find it: in the stream of the run, where `dos why` tells of it."""
     stream = streams.run(found.run_id) if found.run_id else streams.FLEET
     return effects.Record(stream=stream, fact=found, key=f"incident/{found.id}")
 
 
-def question(found: IncidentFound) -> AnyQuestion:
+def ask_about(found: IncidentFound) -> AnyQuestion:
     return Incident.ask(
         found.id,
         what=_moved(found) if found.moved_to else _named(found),

@@ -10,7 +10,7 @@ from msgspec import UNSET, Struct, json
 
 from dos.config.schema import Config
 from dos.errors import DosError
-from dos.fleet.population.lease_health import Standing
+from dos.fleet.population.lease_health import LeaseHealth
 from dos.fleet.population.types import LaneLiveness
 from dos.lease import Lease
 from dos.loop.verdicts.liveness import Answer
@@ -22,23 +22,23 @@ HANDLE = (
 )
 
 
-class Staff(Struct, frozen=True, kw_only=True):
+class LaneHolders(Struct, frozen=True, kw_only=True):
     """Who holds a lane, or was launched and is on the way to one."""
 
     leases: Sequence[Lease] = ()
-    stands: Mapping[int, Standing] = {}  # by the fence of each lease
+    health: Mapping[int, LeaseHealth] = {}  # by the fence of each lease
     launched: Mapping[str, int] = {}  # lane -> how many workers are on their way to it
 
-    def dead(self) -> dict[str, Lease]:
+    def dead_leases(self) -> dict[str, Lease]:
         """The leases whose holder is gone, by lane."""
         return {
             lease.lane: lease
             for lease in self.leases
-            if self.stands[lease.fence].answer is Answer.STALLED
+            if self.health[lease.fence].answer is Answer.STALLED
         }
 
 
-def by_lane(config: Config, leases: Iterable[Lease]) -> dict[str, Lease]:
+def leases_by_lane(config: Config, leases: Iterable[Lease]) -> dict[str, Lease]:
     """Each lease under its lane as the roster spells it now: dos.toml may have changed since it was granted."""
     spelled = {comparison_key(name): name for name in config.roster()}
     return {spelled.get(comparison_key(lease.lane), lease.lane): lease for lease in leases}
@@ -46,7 +46,7 @@ def by_lane(config: Config, leases: Iterable[Lease]) -> dict[str, Lease]:
 
 def entries(
     config: Config,
-    staff: Staff,
+    staff: LaneHolders,
     *,
     waits: Mapping[str, str] = {},
     no_workers: Collection[int] = (),
@@ -57,15 +57,15 @@ def entries(
     return tuple(_Lanes(config, repeats=repeats, waits=waits, no_workers=no_workers).entries(staff))
 
 
-def repeatable(config: Config) -> set[str]:
+def repeatable_lanes(config: Config) -> set[str]:
     """The names under which several workers may be launched, where there is a budget for it."""
     return _Lanes(config, repeats=True).repeatable
 
 
-def unread(config: Config, error: DosError) -> tuple[LaneLiveness, ...]:
+def unreadable_entries(config: Config, error: DosError) -> tuple[LaneLiveness, ...]:
     """What cannot be read is held, never free."""
     lanes = _Lanes(config, repeats=False)
-    why = Standing(answer=Answer.UNKNOWN, why=error.message)
+    why = LeaseHealth(answer=Answer.UNKNOWN, why=error.message)
     return tuple(lanes.entry(name, why) for name in config.roster())
 
 
@@ -98,21 +98,21 @@ class _Lanes:
             if comparison_key(name) in picked and name not in self.exclusive
         }
 
-    def entries(self, staff: Staff) -> Iterator[LaneLiveness]:
+    def entries(self, staff: LaneHolders) -> Iterator[LaneLiveness]:
         """The roster, a lane once for each of its leases and launches; then the leases that belong to no lane of it."""
         held: dict[str, list[Lease]] = {}
         for lease in staff.leases:
             held.setdefault(comparison_key(lease.lane), []).append(lease)
         for name in self.names:
             yield from self._of_lane(
-                name, held.pop(comparison_key(name), []), staff.stands, staff.launched.get(name, 0)
+                name, held.pop(comparison_key(name), []), staff.health, staff.launched.get(name, 0)
             )
         for others in held.values():
             for lease in others:
-                yield self.entry(lease.lane, staff.stands[lease.fence], lease, off_roster=True)
+                yield self.entry(lease.lane, staff.health[lease.fence], lease, off_roster=True)
 
     def _of_lane(
-        self, name: str, leases: Sequence[Lease], stands: Mapping[int, Standing], launched: int
+        self, name: str, leases: Sequence[Lease], stands: Mapping[int, LeaseHealth], launched: int
     ) -> Iterator[LaneLiveness]:
         several = name in self.repeatable
         for lease in leases:
@@ -129,7 +129,7 @@ class _Lanes:
     def entry(
         self,
         name: str,
-        found: Standing | None = None,
+        found: LeaseHealth | None = None,
         lease: Lease | None = None,
         *,
         pending: bool = False,

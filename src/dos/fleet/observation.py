@@ -10,12 +10,12 @@ from dos.backlog import cooldown, pickable
 from dos.baseline import gate
 from dos.config.schema import Config
 from dos.fleet import choose_agent, lane_entries
-from dos.fleet.effects import Backlog, NoRoom
-from dos.fleet.lane_entries import Staff
+from dos.fleet.effects import Backlog, CannotStart
+from dos.fleet.lane_entries import LaneHolders
 from dos.fleet.population import reconcile
-from dos.fleet.population.reconcile import WANTS_ROOM
-from dos.fleet.state import fleet as folded
+from dos.fleet.population.reconcile import NO_ROOM_STOP
 from dos.fleet.state import held_units as asked_units
+from dos.fleet.state.fleet import DEATHS_KEPT, FleetState, LaneStarts, UnitState
 from dos.fleet.state.held_units import Hold
 from dos.fleet.state.live import Parked, Pause
 from dos.lease import Lease
@@ -32,29 +32,31 @@ from dos.questions.units import UnitUndone
 from dos.units.unit import Unit
 
 
-class Seen(Struct, frozen=True, kw_only=True, dict=True):
+class Observation(Struct, frozen=True, kw_only=True, dict=True):
     """What the journal and git say now."""
 
     config: Config
-    state: folded.Fleet
-    on_target: (
-        folded.Fleet
-    )  # the same, with what the target branch shows in the place of what the journal remembers
+    state: FleetState
+    on_target: FleetState  # the same, with what the target branch shows in the place of what the journal remembers
     units: Sequence[Unit]  # that the plans declare, by the texts that count
     answers: Decisions
     leases: Mapping[str, Lease]  # by lane; those whose time is not over
     backlogs: Mapping[str, Backlog]  # of the roster's lanes
     now_ms: int
-    unread: str = ""  # why the target branch could not be read
+    target_problem: str = ""  # why the target branch could not be read
     unapproved: Sequence[Unit] = ()  # declared only by what is on disk as nobody approved it
-    gone: Callable[[Lease], bool]  # its process, by the word of its own system
-    staff: Staff = Staff()  # who holds a lane or is on the way to one, and how each stands
+    is_gone: Callable[[Lease], bool]  # its process, by the word of its own system
+    holders: LaneHolders = (
+        LaneHolders()
+    )  # who holds a lane or is on the way to one, and how each stands
     parked: Mapping[str, Parked] = {}  # run -> what it waits for, or its agent does
     pauses: Mapping[str, Pause] = {}  # by lane; under no name, the whole fleet's
-    roomless: Mapping[str, NoRoom] = {}  # lanes on which no agent may be started now, and why
+    cannot_start: Mapping[
+        str, CannotStart
+    ] = {}  # lanes on which no agent may be started now, and why
     limits: Mapping[str, Limit] = {}  # by the stream of their key
     agents: Sequence[AgentCandidate] = ()  # all that the lanes may be worked on by
-    logged_in: Sequence[
+    new_logins: Sequence[
         Limit
     ] = ()  # that nobody was logged in for, and somebody has logged in since
     changed_texts: Sequence[
@@ -62,10 +64,10 @@ class Seen(Struct, frozen=True, kw_only=True, dict=True):
     ] = ()  # plans and settings that are on disk as nobody approved them
     where: str = ""  # this checkout, as approvals name it
     baseline: gate.Plan = gate.Plan(step=gate.Step.CLEAR)  # of this host
-    own_work: bool = False  # no plan declares anything: whoever is started brings work along
+    has_no_plans: bool = False  # no plan declares anything: whoever is started brings work along
 
-    def starts(self, lane: str) -> folded.Starts:
-        return self.state.starts.get(lane) or folded.Starts()
+    def starts(self, lane: str) -> LaneStarts:
+        return self.state.starts.get(lane) or LaneStarts()
 
     def open_units(self, lane: str) -> Sequence[str]:
         """The lane's units that have not landed."""
@@ -80,13 +82,13 @@ class Seen(Struct, frozen=True, kw_only=True, dict=True):
         Where no plan declares anything, whoever holds a lane is a worker: its work is not ours to know.
         """
         run = self.state.runs.get(lease.run_id)
-        return self.own_work or (bool(lease.run_id) and (run is None or run.lane == lease.lane))
+        return self.has_no_plans or (bool(lease.run_id) and (run is None or run.lane == lease.lane))
 
     def working_on(self, lane: str) -> str:
         """What a worker that lives is at on the lane, or that one is on its way there; empty: nobody is."""
         lease = self.leases.get(lane)
         if lease is None or not self.is_worker(lease) or self.is_dead(lease):
-            return "a worker was started" if self.staff.launched.get(lane) else ""
+            return "a worker was started" if self.holders.launched.get(lane) else ""
         run = self.state.runs.get(lease.run_id)
         return run.unit if run and run.unit else "its worker chooses a unit"
 
@@ -101,8 +103,8 @@ class Seen(Struct, frozen=True, kw_only=True, dict=True):
         return lease is not None and lease.run_id in self.parked and not self.is_dead(lease)
 
     def is_dead(self, lease: Lease) -> bool:
-        found = self.staff.stands.get(lease.fence)
-        return found.answer is Liveness.STALLED if found else self.gone(lease)
+        found = self.holders.health.get(lease.fence)
+        return found.answer is Liveness.STALLED if found else self.is_gone(lease)
 
     @cached_property
     def claimed(self) -> set[str]:
@@ -121,7 +123,7 @@ class Seen(Struct, frozen=True, kw_only=True, dict=True):
         """The declared units that have not landed."""
         known = self.on_target.units
         return {
-            unit.name: unit for unit in self.units if not known.get(unit.name, folded.Unit()).landed
+            unit.name: unit for unit in self.units if not known.get(unit.name, UnitState()).landed
         }
 
     @cached_property
@@ -139,9 +141,9 @@ class Seen(Struct, frozen=True, kw_only=True, dict=True):
         return found
 
     @cached_property
-    def unasked(self) -> dict[str, UnitsFailed]:
+    def unasked_failures(self) -> dict[str, UnitsFailed]:
         """The units that failed, and that nobody was asked about yet; each with the question."""
-        questions = [self.about_stop(lane) for lane in self.backlogs]
+        questions = [self.question_about_stop(lane) for lane in self.backlogs]
         failed = [
             each
             for each in questions
@@ -167,20 +169,22 @@ class Seen(Struct, frozen=True, kw_only=True, dict=True):
         return {each.unit: each for found in self.backlogs.values() for each in found.held}
 
     @cached_property
-    def resting(self) -> dict[str, cooldown.Verdict]:
+    def on_cooldown(self) -> dict[str, cooldown.Verdict]:
         """Of the units on cooldown."""
-        return {each.unit_id: each for found in self.backlogs.values() for each in found.resting}
+        return {
+            each.unit_id: each for found in self.backlogs.values() for each in found.on_cooldown
+        }
 
     # What keeps a lane from being started
 
-    def keeps_dying(self, lane: str) -> str:
+    def why_failing(self, lane: str) -> str:
         """That too many of its workers died without a word, in words; empty: they did not."""
         recent = self._recent_deaths(lane)
         if len(recent) < self._most_deaths or self.starts(lane).failed:
             return ""
         return f"{len(recent)} workers died one after the other; `dos logs {lane}` says why"
 
-    def backs_off_until_ms(self, lane: str) -> int:
+    def backoff_ends_ms(self, lane: str) -> int:
         """When the next worker may be started after one died; 0: at once."""
         recent = self._recent_deaths(lane)
         if not recent:
@@ -197,19 +201,19 @@ class Seen(Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def _most_deaths(self) -> int:
-        return min(self.config.supervise.restart_intensity, folded.DEATHS_KEPT)
+        return min(self.config.supervise.restart_intensity, DEATHS_KEPT)
 
     # What to ask about
 
-    def about_undone(self, unit: str) -> UnitUndone:
+    def question_about_undone(self, unit: str) -> UnitUndone:
         return UnitUndone.ask(unit, commit=self.state.units[unit].landed, why=self.undone[unit])
 
-    def about_deaths(self, lane: str) -> LaneFailed | None:
+    def question_about_deaths(self, lane: str) -> LaneFailed | None:
         """Of a lane that is given up on, or about to be."""
         starts = self.starts(lane)
         if starts.failed:
             return self._about_new_deaths(lane, starts.failed, ordinal=max(starts.times_failed, 1))
-        if why := self.keeps_dying(lane):
+        if why := self.why_failing(lane):
             return self._about_new_deaths(lane, why, ordinal=starts.times_failed + 1)
         return None
 
@@ -229,7 +233,7 @@ class Seen(Struct, frozen=True, kw_only=True, dict=True):
         goes_on = answered.taken is not None and answered.taken.releases
         return goes_on or answered.answered_ms < self.state.started_ms
 
-    def about_stop(self, lane: str) -> LaneStopped | UnitsFailed | None:
+    def question_about_stop(self, lane: str) -> LaneStopped | UnitsFailed | None:
         """About the lane's last run; None where it needs nobody, or where all there is to say was said."""
         stopped = self.starts(lane).stopped
         if (
@@ -239,10 +243,14 @@ class Seen(Struct, frozen=True, kw_only=True, dict=True):
         ):
             return None
         # Who stopped it, or what is asked about its limit, says all there is to say.
-        if stopped.reason in reconcile.BY_A_PERSON or stopped.limit or not self.open_units(lane):
+        if (
+            stopped.reason in reconcile.STOPPED_BY_PERSON
+            or stopped.limit
+            or not self.open_units(lane)
+        ):
             return None
         failed = self._failed_units(lane, stopped.failed, besides=LaneStopped.id_of(stopped.run_id))
-        if reconcile.is_about_units(stopped.reason, stopped.failed):
+        if reconcile.holds_only_units(stopped.reason, stopped.failed):
             return UnitsFailed.ask(lane, stopped.run_id, failed) if failed else None
         last = f"; the last was {stopped.missed}" if stopped.missed else ""
         return LaneStopped.ask(
@@ -252,34 +260,40 @@ class Seen(Struct, frozen=True, kw_only=True, dict=True):
     def _failed_units(self, lane: str, tried: Sequence[str], *, besides: str) -> list[FailedUnit]:
         """The units of a lane that were tried in vain, by its last run or a short while ago, and nobody was asked about
         but by the question `besides`."""
-        names = dict.fromkeys([*tried, *(rest.unit_id for rest in self.backlogs[lane].resting)])
+        names = dict.fromkeys([*tried, *(rest.unit_id for rest in self.backlogs[lane].on_cooldown)])
         asked_about = waiting_subjects(self.answers, besides=besides)
         failed = []
         for name in names:
-            unit = self.state.units.get(name, folded.Unit())
+            unit = self.state.units.get(name, UnitState())
             if (
-                unit.tried is None
+                unit.last_attempt is None
                 or name not in self.open_units(lane)
                 or subject.Unit(name) in asked_about
             ):
                 continue
             declared = self.unfinished.get(name)
-            if declared and unit.tried.text and unit.tried.text != declared.fingerprint:
+            if (
+                declared
+                and unit.last_attempt.text
+                and unit.last_attempt.text != declared.fingerprint
+            ):
                 continue  # it was rewritten: another unit, which nobody has tried
-            why = unit.tries[-1] if unit.tries else unit.tried.outcome
-            failed.append(FailedUnit(unit=name, tries=unit.failures, why=why, text=unit.tried.text))
+            why = unit.tries[-1] if unit.tries else unit.last_attempt.outcome
+            failed.append(
+                FailedUnit(unit=name, tries=unit.failures, why=why, text=unit.last_attempt.text)
+            )
         return failed
 
 
-def roomless(
+def lanes_without_agent(
     config: Config,
     agents: Mapping[str, Sequence[Sequence[AgentCandidate]]],
     limits: ProviderLimits,
     spend: Spend,
-    state: folded.Fleet,
+    state: FleetState,
     *,
     now_ms: int,
-) -> dict[str, NoRoom]:
+) -> dict[str, CannotStart]:
     """The lanes on which no agent may be started: no worker is started either.
 
     `agents` has the lanes to look at, each with who may do its units: one list for each agent that a unit asks for. A
@@ -288,8 +302,8 @@ def roomless(
     """
     found = {}
     for lane, asked_for in agents.items():
-        stopped = state.starts.get(lane, folded.Starts()).stopped
-        run_id = stopped.run_id if stopped and stopped.reason == WANTS_ROOM else ""
+        stopped = state.starts.get(lane, LaneStarts()).stopped
+        run_id = stopped.run_id if stopped and stopped.reason == NO_ROOM_STOP else ""
         iteration = spend.runs[run_id].iteration if run_id in spend.runs else 0
         rooms = [
             choose_agent.choose(
@@ -304,7 +318,7 @@ def roomless(
             )
             for each in asked_for
         ]
-        refusals = [room for room in rooms if isinstance(room, NoRoom)]
+        refusals = [room for room in rooms if isinstance(room, CannotStart)]
         if refusals and len(refusals) == len(rooms):
-            found[lane] = choose_agent.first_to_open(refusals)
+            found[lane] = choose_agent.first_available(refusals)
     return found

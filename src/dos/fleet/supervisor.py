@@ -28,7 +28,7 @@ from dos.questions.lanes import LaneFailed
 from dos.version import VERSION
 
 
-class Why(StrEnum):
+class SupervisorExit(StrEnum):
     """Why a supervisor ends."""
 
     IDLE = "idle"
@@ -38,8 +38,8 @@ class Why(StrEnum):
     LOST = "lease-lost"
 
 
-class Ending(Struct, frozen=True):
-    why: Why
+class SupervisorResult(Struct, frozen=True):
+    exit: SupervisorExit
     text: str
 
 
@@ -53,7 +53,7 @@ class LiveRun(Struct, frozen=True, kw_only=True):
     ordinal: int = 1  # which time it is for the run
 
 
-class Fleet(Struct, frozen=True, kw_only=True):
+class FleetSnapshot(Struct, frozen=True, kw_only=True):
     """What a tick sees."""
 
     lanes: tuple[LaneLiveness, ...]
@@ -64,17 +64,19 @@ class Fleet(Struct, frozen=True, kw_only=True):
     idle: bool  # nobody works and nothing is left to offer
     waits: FleetWaits = FleetWaits()  # what lanes and units wait for by themselves
     starts_soon: bool = False  # a lane waits for nothing but a time that is near
-    left: dict[str, Waits] = {}  # the units that have not landed, when it is idle
-    dying: list[LaneFailed] = []  # the lanes to be given up on, each as the question about it
-    told: list[envelope.Fact] = []  # what people are to be warned of
+    unfinished: dict[str, Waits] = {}  # the units that have not landed, when it is idle
+    failing_lanes: list[
+        LaneFailed
+    ] = []  # the lanes to be given up on, each as the question about it
+    warnings: list[envelope.Fact] = []  # what people are to be warned of
     questions: list[AnyQuestion] = []  # for people, and not asked yet
-    due: list[state.PendingClose] = []  # whose time to be answered is over
+    expired: list[state.PendingClose] = []  # whose time to be answered is over
     settled: list[state.OpenQuestion] = []  # whose cause is gone
-    logged_in: list[Limit] = []  # that nobody was logged in for, and somebody has logged in since
+    new_logins: list[Limit] = []  # that nobody was logged in for, and somebody has logged in since
     runs: dict[str, LiveRun] = {}  # by lane
     incidents: list[limits.IncidentFound] = []  # not written down yet
-    found: reconcile.StartupFindings | None = None  # at the first look
-    unchecked: limits.BaselineStarted | None = (
+    findings: reconcile.StartupFindings | None = None  # at the first look
+    baseline_to_check: limits.BaselineStarted | None = (
         None  # what has to be checked before anybody is started
     )
 
@@ -104,12 +106,14 @@ class Supervisor:
         self._notes = 0
         self._told = ""  # what everything waited for, when that was last said
 
-    def supervise(self) -> Steps[Ending]:
+    def supervise(self) -> Steps[SupervisorResult]:
         """Runs until the fleet is drained, or idle where that is wanted."""
         lock = streams.supervisor(self.system)
         taken = yield from do(effects.TakeLease(lane=lock, run_id="", is_lock=True))
         if isinstance(taken, Refusal):
-            return Ending(Why.SECOND, f"another supervisor runs here: {taken.detail}")
+            return SupervisorResult(
+                SupervisorExit.SECOND, f"another supervisor runs here: {taken.detail}"
+            )
         self.lease = taken
         try:
             started = events.FleetStarted(
@@ -124,10 +128,10 @@ class Supervisor:
             yield from self._say(events.FleetStopped(host=self.host, reason=ending.text))
             yield from do(effects.ReleaseLease(lease=taken, reason=ending.text))
         except Fenced as lost:  # whoever takes it speaks for the fleet
-            return Ending(Why.LOST, f"the supervisor lost its lease: {lost}")
+            return SupervisorResult(SupervisorExit.LOST, f"the supervisor lost its lease: {lost}")
         return ending
 
-    def _ticks(self) -> Steps[Ending]:
+    def _ticks(self) -> Steps[SupervisorResult]:
         """What cannot be looked at now is looked at in a while; only the first look has to succeed."""
         first, complaint = True, ""
         while True:
@@ -138,36 +142,38 @@ class Supervisor:
                     raise
                 if complaint != str(error):
                     complaint = str(error)
-                    yield from do(effects.Complain(text=f"{complaint}; trying again"))
+                    yield from do(effects.Warn(text=f"{complaint}; trying again"))
             else:
                 if ending:
                     return ending
                 first, complaint = False, ""
             yield from do(effects.Pause(seconds=self.tick_seconds))
 
-    def _tick(self, *, first: bool) -> Steps[Ending | None]:
+    def _tick(self, *, first: bool) -> Steps[SupervisorResult | None]:
         """Look once and act on it; the ending, when the fleet has come to its end."""
-        fleet = yield from do(effects.ObserveFleet(lease=self.lease, first=first))
-        if fleet.found and not fleet.found.is_empty:
-            found = limits.FleetFound(host=self.host, **structs.asdict(fleet.found))
+        fleet = yield from do(effects.ObserveFleet(lease=self.lease, is_first=first))
+        if fleet.findings and not fleet.findings.is_empty:
+            found = limits.FleetFound(host=self.host, **structs.asdict(fleet.findings))
             yield from self._say(found)
-        yield from self._speak_with_people(fleet)
+        yield from self._raise_questions(fleet)
         if fleet.drain_requested and not fleet.busy:
-            return Ending(Why.DRAINED, "drained on request")
+            return SupervisorResult(SupervisorExit.DRAINED, "drained on request")
         if self.until_idle and fleet.idle:
-            if fleet.left:
-                return Ending(Why.WORK_LEFT, waiting.describe_remaining_units(fleet.left))
-            return Ending(Why.IDLE, "nothing is left to do")
+            if fleet.unfinished:
+                return SupervisorResult(
+                    SupervisorExit.WORK_LEFT, waiting.describe_remaining_units(fleet.unfinished)
+                )
+            return SupervisorResult(SupervisorExit.IDLE, "nothing is left to do")
         target = 0 if fleet.drain_requested else self.target
-        plan = reconcile.plan(fleet.lanes, target, self.policy, dying=fleet.dying)
+        plan = reconcile.plan(fleet.lanes, target, self.policy, failing=fleet.failing_lanes)
         yield from self._act(plan, fleet)
         if not fleet.drain_requested:
             yield from self._tell_of_waits(plan, fleet)
-        if fleet.unchecked and not fleet.drain_requested:
-            yield from self._check_baseline(fleet.unchecked)
+        if fleet.baseline_to_check and not fleet.drain_requested:
+            yield from self._check_baseline(fleet.baseline_to_check)
         return None
 
-    def _act(self, plan: reconcile.Plan, fleet: Fleet) -> Steps[None]:
+    def _act(self, plan: reconcile.Plan, fleet: FleetSnapshot) -> Steps[None]:
         reaped: set[str] = set()
         refused: set[str] = (
             set()
@@ -187,9 +193,11 @@ class Supervisor:
                     # That its last worker was reaped is one more event of its stream.
                     yield from self._spawn(lane, fleet.versions.get(lane, 0) + (lane in reaped))
 
-    def _tell_of_waits(self, plan: reconcile.Plan, fleet: Fleet) -> Steps[None]:
+    def _tell_of_waits(self, plan: reconcile.Plan, fleet: FleetSnapshot) -> Steps[None]:
         """Said once, where nobody works and nobody is started: what everything waits for."""
-        idles = not (fleet.busy or fleet.starts_soon or fleet.unchecked or plan.verdict.spawn)
+        idles = not (
+            fleet.busy or fleet.starts_soon or fleet.baseline_to_check or plan.verdict.spawn
+        )
         lanes = [f"{lane}: {found[0]}" for lane, found in fleet.waits.lanes.items() if found]
         lanes += [
             f"{each.lane}: {each.reason}"
@@ -198,7 +206,7 @@ class Supervisor:
         ]
         told = "; ".join(lanes) if idles else ""
         if told and told != self._told:
-            yield from do(effects.Complain(text=f"waiting: {told}"))
+            yield from do(effects.Warn(text=f"waiting: {told}"))
         self._told = told
 
     def _check_baseline(self, begun: limits.BaselineStarted) -> Steps[None]:
@@ -208,26 +216,28 @@ class Supervisor:
         if checked:
             yield from self._note(stream, checked)
 
-    def _speak_with_people(self, fleet: Fleet) -> Steps[None]:
-        for closing in fleet.due:
+    def _raise_questions(self, fleet: FleetSnapshot) -> Steps[None]:
+        for closing in fleet.expired:
             yield from do(
-                effects.LetExpire(asked=closing.asked, choice=closing.choice, reason=closing.reason)
+                effects.ExpireQuestion(
+                    question=closing.asked, choice=closing.choice, reason=closing.reason
+                )
             )
         for asked in fleet.settled:
             yield from self._record_once(state.settle_entry(asked))
-        for limit in fleet.logged_in:
+        for limit in fleet.new_logins:
             yield from self._record_once(
                 quota.lift_entry(limit, reason=f"{logins.program_name(limit.key.vendor)} logged in")
             )
-        for fact in fleet.told:
+        for fact in fleet.warnings:
             yield from self._say(fact)
         for incident in fleet.incidents:
-            yield from do(incidents.recording(incident))
-            yield from self._ask(incidents.question(incident))
+            yield from do(incidents.record(incident))
+            yield from self._ask(incidents.ask_about(incident))
         for question in fleet.questions:
             yield from self._ask(question)
 
-    def _flag(self, flag: reconcile.Flag, fleet: Fleet) -> Steps[None]:
+    def _flag(self, flag: reconcile.Flag, fleet: FleetSnapshot) -> Steps[None]:
         """Once for a run and each time that it spins; a halt is proposed where the policy says so."""
         run = fleet.runs.get(flag.lane)
         if run is None:
@@ -250,7 +260,7 @@ class Supervisor:
             key = f"spinning/{lease.fence}.{run.ordinal}"
             yield from do(effects.Record(stream=streams.run(lease.run_id), fact=flagged, key=key))
 
-    def _reap(self, lane: str, reason: str, fleet: Fleet) -> Steps[bool]:
+    def _reap(self, lane: str, reason: str, fleet: FleetSnapshot) -> Steps[bool]:
         """Refused when the holder has moved since it was looked at: then it was not dead."""
         lease = fleet.leases[lane]
         if not (yield from do(effects.RevokeLease(lease=lease, reason=reason))):

@@ -9,7 +9,7 @@ from dos.backlog import waiting
 from dos.backlog.pickable import Answer, Verdict
 from dos.backlog.waiting import Waiting, Waits
 from dos.fleet.population.types import PlanRow, SupervisePolicy, SuperviseVerdict
-from dos.fleet.state.fleet import Fleet
+from dos.fleet.state.fleet import FleetState
 from dos.lease import Lease
 from dos.loop import tokens
 from dos.units.unit import Unit
@@ -62,7 +62,7 @@ class View(Struct, frozen=True, kw_only=True):
 
 
 def view(
-    fleet: Fleet,
+    fleet: FleetState,
     leases: Sequence[tuple[Lease, bool]],
     units: Sequence[tuple[Unit, str, Verdict]],
     *,
@@ -103,7 +103,7 @@ def view(
     )
 
 
-def _unit(fleet: Fleet, unit: Unit, lane: str, hold: Verdict, waits: Waits) -> UnitRow:
+def _unit(fleet: FleetState, unit: Unit, lane: str, hold: Verdict, waits: Waits) -> UnitRow:
     seen = fleet.units.get(unit.name)
     state = "open"
     if hold.reason in (Answer.SHIPPED, Answer.IN_FLIGHT):

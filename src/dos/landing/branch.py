@@ -104,7 +104,7 @@ def move_branch(git: Writer, *, lane: str, fence: int, landing: Landing) -> NotL
     if (at := git.commit_of(f"refs/heads/{landing.branch}") or "nothing") != landing.base:
         _restore(git, landing)
         return NotLanded(
-            reason=f"{landing.branch!r} has moved to {at[:9]}", retryable=True, moved=True
+            reason=f"{landing.branch!r} has moved to {at[:9]}", retryable=True, branch_moved=True
         )
     if refused := check_fast_forward(git, landing):
         return refused
@@ -229,7 +229,9 @@ def _swap(git: Writer, lane: str, fence: int, landing: Landing) -> NotLanded | N
         return None
     moved = (git.commit_of(branch) or absent) != landing.base
     reason = f"git refused to move {landing.branch!r}: {why}"
-    return NotLanded(reason=reason, retryable=moved or _is_newest(git, lane, fence), moved=moved)
+    return NotLanded(
+        reason=reason, retryable=moved or _is_newest(git, lane, fence), branch_moved=moved
+    )
 
 
 def _trees_on(git: Writer, branch: str) -> list[Writer]:

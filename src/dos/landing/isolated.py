@@ -108,7 +108,9 @@ class IsolatedLanding:
             raise NotReady(f"{problem}. {hint}", hint=hint)
         if not made.ready and (loose := worktree.mark_ready(inside)):
             told = f"the setup makes files that .gitignore does not name, so it runs before each unit: {join_some(loose)}"
-            made = structs.replace(made, said="; ".join(filter(None, (made.said, told))))
+            made = structs.replace(
+                made, missing_files="; ".join(filter(None, (made.missing_files, told)))
+            )
         takes_turns = self.workers.landing != "branch"  # else each unit has a branch of its own
         made = structs.replace(made, queue=branch if takes_turns else "")
         return self._with_saved_work(effect, made)
@@ -122,13 +124,13 @@ class IsolatedLanding:
         self, effect: effects.PrepareWorktree, made: effects.Worktree
     ) -> effects.Worktree:
         is_inside = partial(regions.lane_holds, effect.lease.region, root=self.workspace.prefix)
-        if effect.left and salvage.lay_out_saved(
-            Writer(Path(made.path)), effect.left, base=made.base, is_inside=is_inside
+        if effect.saved_commit and salvage.lay_out_saved(
+            Writer(Path(made.path)), effect.saved_commit, base=made.base, is_inside=is_inside
         ):
-            return structs.replace(made, resumed=effect.left)
+            return structs.replace(made, resumed=effect.saved_commit)
         return made
 
-    def measure(self, effect: effects.MeasureWork) -> effects.Measured:
+    def measure(self, effect: effects.MeasureWork) -> effects.Measurement:
         self.raise_if_halted(effect.lease)
         doubt = partial(self._why_not_shipped, effect, effect.worktree.base)
         found = measuring.measure(
@@ -138,12 +140,14 @@ class IsolatedLanding:
             self.workspace.prefix,
             doubt=doubt,
         )
-        is_only_unnamed = found.accepted and found.unproven == proving.unnamed_reason(effect.unit)
+        is_only_unnamed = found.accepted and found.why_not_shipped == proving.unnamed_reason(
+            effect.unit
+        )
         return self._with_unit_trailer(effect, found) if is_only_unnamed else found
 
     def _with_unit_trailer(
-        self, effect: effects.MeasureWork, found: effects.Measured
-    ) -> effects.Measured:
+        self, effect: effects.MeasureWork, found: effects.Measurement
+    ) -> effects.Measurement:
         """Work that its acceptance command takes and that lies in the lane is not thrown away for want of a trailer."""
         inside, base = Writer(Path(effect.worktree.path)), effect.worktree.base
         if found.head not in self.unit_commits(effect, base, found.head) or self._other_units_named(
@@ -158,14 +162,14 @@ class IsolatedLanding:
             return found
         worktree.clear(inside, head)
         return structs.replace(
-            found, head=head, commits=inside.commits_between(base, head), unproven=""
+            found, head=head, commits=inside.commits_between(base, head), why_not_shipped=""
         )
 
     def _why_not_shipped(
         self, effect: effects.MeasureWork | effects.PrepareLanding, base: str, head: str
     ) -> str:
         """Why the commits do not show the unit, or show more than it; of a replan nothing is to be shown."""
-        if effect.grooms:
+        if effect.is_replan:
             return ""
         if why := proving.why_not_shipped(self.workspace, effect.unit, base=base, head=head):
             return why
@@ -220,7 +224,7 @@ class IsolatedLanding:
     def save_commits(self, effect: effects.SaveCommits) -> list[effects.Salvage]:
         inside = Writer(Path(effect.worktree.path))
         worktree.clear(inside, "HEAD")  # what acceptance and tests left is nobody's work
-        if effect.made and inside.commit_of("HEAD") == effect.made:
+        if effect.committed_by_dos and inside.commit_of("HEAD") == effect.committed_by_dos:
             worktree.clear(inside, effect.worktree.base)
             return []  # its files are on the ref that it was made of
         landed = inside.commit_of(self.target.ref(effect.worktree.target)) or effect.worktree.base
@@ -266,7 +270,7 @@ class IsolatedLanding:
                 reason=f"on top of {ready.branch!r} git does not show it: {why}"
             )
         self.raise_if_halted(effect.lease)  # what has not landed by now does not land
-        accepted = None if moved else effect.run  # else it was run again with the tests
+        accepted = None if moved else effect.acceptance_run  # else it was run again with the tests
         drafted = draft.draft_receipt(
             inside,
             ready,
@@ -286,7 +290,9 @@ class IsolatedLanding:
         if fault is None:
             return effects.NotLanded(reason=reason)
         return effects.NotLanded(
-            reason=f"{reason}; they fail on it without this work too", fault=fault, landing=ready
+            reason=f"{reason}; they fail on it without this work too",
+            baseline_failure=fault,
+            landing=ready,
         )
 
     def move_branch(self, effect: effects.MoveBranch) -> effects.NotLanded | None:

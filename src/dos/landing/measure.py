@@ -7,7 +7,7 @@ from msgspec import structs
 
 from dos import regions
 from dos.errors import BadInput
-from dos.fleet.effects import Measured, Worktree
+from dos.fleet.effects import Measurement, Worktree
 from dos.git.commits import hidden_history, is_fast_forward
 from dos.git.objects import Objects
 from dos.git.repository import Reader
@@ -37,25 +37,25 @@ def measure(
     prefix: str = "",
     *,
     doubt: Doubt = always_shipped,
-) -> Measured:
+) -> Measurement:
     inside = Reader(Path(worktree.path))
     head = inside.run("rev-parse", "HEAD").strip()
     if flaw := history_problem(inside, worktree.base, head):
-        return Measured(
+        return Measurement(
             head=head, commits=[], strays=[], changed_paths=0, accepted=None, detail=flaw
         )
     paths = inside.paths_between(worktree.base, head)
     outside = paths_outside_lane(inside, worktree.base, head, lease, prefix)
     answer = accept(inside.tree) if paths and not outside else AcceptanceResult()
-    return Measured(
+    return Measurement(
         head=head,
         commits=inside.commits_between(worktree.base, head),
         strays=outside,
         changed_paths=len(paths),
         accepted=answer.passed,
         detail=answer.detail,
-        unproven=doubt(head) if paths and not outside and answer.passed is not False else "",
-        run=answer.run,
+        why_not_shipped=doubt(head) if paths and not outside and answer.passed is not False else "",
+        acceptance_run=answer.run,
     )
 
 

@@ -150,7 +150,7 @@ def _refused(
         )
     if seen.target != landing.base:
         moved = f"{landing.branch!r} of {remote} has moved to {seen.target[:9]}"
-        return NotLanded(reason=moved, retryable=True, moved=True)
+        return NotLanded(reason=moved, retryable=True, branch_moved=True)
     return None
 
 

@@ -9,7 +9,7 @@ from msgspec import Struct, structs
 from dos import regions
 from dos.errors import BadInput
 from dos.fleet import effects
-from dos.fleet.effects import Measured, NotLanded, Worktree
+from dos.fleet.effects import Measurement, NotLanded, Worktree
 from dos.git.repository import Writer
 from dos.landing import branch as landing
 from dos.landing import measure as measuring
@@ -78,11 +78,11 @@ def measure(
     prefix: str = "",
     *,
     doubt: Doubt = always_shipped,
-) -> Measured:
+) -> Measurement:
     """As in a worktree, of the commits that are this unit's; and what becomes of those that are not taken."""
     tree = Writer(Path(worktree.path))
     head = tree.run("rev-parse", "HEAD").strip()
-    nothing = Measured(head=head, commits=[], strays=[], changed_paths=0, accepted=None)
+    nothing = Measurement(head=head, commits=[], strays=[], changed_paths=0, accepted=None)
     if tree.branch() != worktree.target:
         return structs.replace(
             nothing, detail=f"it left {worktree.path} on {tree.branch() or 'no branch'}"
@@ -96,15 +96,15 @@ def measure(
     failed = answer.passed is False or bool(share.strays)
     unproven = doubt(share.mine[-1]) if share.paths and not failed else ""
     left = describe_unlanded(share.mine, worktree.target) if failed or unproven else ""
-    return Measured(
+    return Measurement(
         head=share.mine[-1] if share.mine else head,
         commits=share.mine,
         strays=share.strays,
         changed_paths=len(share.paths),
         accepted=answer.passed,
         detail="; ".join(filter(None, (answer.detail, left))),
-        unproven="; ".join(filter(None, (unproven, left))) if unproven else "",
-        run=answer.run if exact else None,
+        why_not_shipped="; ".join(filter(None, (unproven, left))) if unproven else "",
+        acceptance_run=answer.run if exact else None,
     )
 
 
@@ -170,7 +170,7 @@ class SharedTreeLanding(IsolatedLanding):
     def prepare(self, effect: effects.PrepareWorktree) -> effects.Worktree:
         return prepare(self.git, effect.lease, target=self.branch(), prefix=self.workspace.prefix)
 
-    def measure(self, effect: effects.MeasureWork) -> effects.Measured:
+    def measure(self, effect: effects.MeasureWork) -> effects.Measurement:
         self.raise_if_halted(effect.lease)
         return measure(
             effect.worktree,

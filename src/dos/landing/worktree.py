@@ -129,7 +129,7 @@ def prepare(
     ready = _is_ready(inside)
     said = f"not copied: {join_some(left_out)}" if left_out else ""
     return Worktree(
-        path=str(path), target=target, base=base, salvaged=salvaged, ready=ready, said=said
+        path=str(path), target=target, base=base, salvaged=salvaged, ready=ready, missing_files=said
     )
 
 

@@ -58,7 +58,7 @@ class Policy(Table, frozen=True, kw_only=True):
         check_counts(min_tokens_for_efficiency=self.min_tokens_for_efficiency)
 
 
-class Weighed(Evidence, frozen=True, kw_only=True):
+class WeighedEvidence(Evidence, frozen=True, kw_only=True):
     """The evidence as it is shown beside the answer."""
 
     delta: int
@@ -71,7 +71,7 @@ class Verdict(Struct, frozen=True, kw_only=True):
     escalation: Escalation = Escalation.NONE
     next_consecutive_reverts: int = 0
     reason: str = ""
-    evidence: Weighed | None = None
+    evidence: WeighedEvidence | None = None
 
 
 def judge(seen: Evidence, policy: Policy = Policy()) -> Verdict:
@@ -118,9 +118,9 @@ def _revert(seen: Evidence, policy: Policy, cause: Cause, reason: str) -> Verdic
     )
 
 
-def _weighed(seen: Evidence) -> Weighed:
+def _weighed(seen: Evidence) -> WeighedEvidence:
     gain = seen.work - seen.baseline_work
-    return Weighed(**structs.asdict(seen), delta=gain, improved=gain > 0)
+    return WeighedEvidence(**structs.asdict(seen), delta=gain, improved=gain > 0)
 
 
 class Action(StrEnum):
@@ -151,7 +151,7 @@ class Candidate(Struct, frozen=True, kw_only=True):
     tokens: int = 0
 
 
-class Measured(Struct, frozen=True, kw_only=True):
+class CandidateMeasure(Struct, frozen=True, kw_only=True):
     """The change, as others saw it."""
 
     suite_passed: bool
@@ -161,7 +161,7 @@ class Measured(Struct, frozen=True, kw_only=True):
 
 class Context(Struct, frozen=True, kw_only=True):
     propose: Callable[[], Candidate]
-    gather: Callable[[Candidate], Measured]
+    gather: Callable[[Candidate], CandidateMeasure]
     merge: Callable[[Candidate], None]
     discard: Callable[[Candidate], None]
     escalate: Callable[[Verdict], None]
@@ -242,7 +242,7 @@ def run_loop(
 
 
 def _seen(
-    candidate: Candidate, measured: Measured, baseline_work: int, consecutive_reverts: int
+    candidate: Candidate, measured: CandidateMeasure, baseline_work: int, consecutive_reverts: int
 ) -> Evidence:
     return Evidence(
         suite_passed=measured.suite_passed,

@@ -14,7 +14,7 @@ from dos.loop.types import EVIDENCE, IterationOutcome, LoopDecision, LoopState
 from dos.loop.verdicts import liveness
 
 
-class Decided(Struct, frozen=True, kw_only=True):
+class RecordedDecision(Struct, frozen=True, kw_only=True):
     at_ms: int
     iteration: int
     attempt: int
@@ -24,7 +24,7 @@ class Decided(Struct, frozen=True, kw_only=True):
     decision: LoopDecision
 
 
-def fact(
+def decision_fact(
     run_id: str,
     lane: str,
     unit: str,
@@ -48,20 +48,20 @@ def fact(
     )
 
 
-def key(iteration: int, attempt: int) -> str:
+def decision_key(iteration: int, attempt: int) -> str:
     """One decision for each try of an iteration, whoever writes it."""
     return f"{IterationCommitted.kind}/{iteration}.{attempt}"
 
 
-def read(happened: Iterable[Event]) -> list[Decided]:
+def read_decisions(happened: Iterable[Event]) -> list[RecordedDecision]:
     """Oldest first; what was written before decisions were kept whole is left out."""
     written = select(happened, IterationCommitted)
     return [_decided(event, fact) for event, fact in written if fact.decision is not None]
 
 
-def _decided(event: Event, written: IterationCommitted) -> Decided:
+def _decided(event: Event, written: IterationCommitted) -> RecordedDecision:
     try:
-        return Decided(
+        return RecordedDecision(
             at_ms=event.at_ms,
             iteration=written.iteration,
             attempt=written.attempt,
@@ -95,7 +95,7 @@ class Taken(Protocol):
     def decision(self) -> LoopDecision: ...
 
 
-class Policy(Struct, frozen=True, kw_only=True):
+class ReplayPolicy(Struct, frozen=True, kw_only=True):
     """Other limits for the loop, and for the verdicts whose evidence was kept whole."""
 
     loop: LoopState
@@ -116,7 +116,7 @@ class Replay(Struct, frozen=True, kw_only=True):
     )
 
 
-def replay(taken: Sequence[Taken], policy: Policy | None = None) -> Replay:
+def replay(taken: Sequence[Taken], policy: ReplayPolicy | None = None) -> Replay:
     """Each decision again, from what was seen then. Under another policy the counters go on from the new decisions."""
     state: LoopState | None = None
     for step in taken:
@@ -137,7 +137,7 @@ def replay(taken: Sequence[Taken], policy: Policy | None = None) -> Replay:
     return Replay(decisions=len(taken))
 
 
-def _under(policy: Policy, counters: LoopState, seen: LoopState) -> LoopState:
+def _under(policy: ReplayPolicy, counters: LoopState, seen: LoopState) -> LoopState:
     evidence = {name: getattr(seen, name) for name in EVIDENCE}
     if isinstance(seen.liveness, liveness.Verdict) and seen.liveness.evidence is not None:
         evidence["liveness"] = liveness.judge(seen.liveness.evidence, policy.liveness)

@@ -20,7 +20,7 @@ _NOISE = re.compile(r"\d+(?:st|nd|rd|th)?|[^a-z ]+")
 LONGEST_CAUSE = 80
 
 
-def runs(subjects: Iterable[str], lane: str) -> tuple[LaneRun, ...]:
+def lane_runs(subjects: Iterable[str], lane: str) -> tuple[LaneRun, ...]:
     """Newest first, as `git log` has them. A line counts when it names the lane, or says what a person did."""
     named = re.compile(rf"(?<![\w-]){re.escape(lane)}(?![\w-])", re.IGNORECASE)
     found = []

@@ -10,31 +10,31 @@ from dos.journal.events.reader import select
 from dos.journal.events.runs import RunEnded
 from dos.journal.store import Entry, Store
 from dos.loop import decide, record
-from dos.loop.record import Decided
+from dos.loop.record import RecordedDecision
 from dos.loop.types import EVIDENCE, Action, IterationOutcome, LoopDecision, LoopState
 
 
-class Stepped(Struct, frozen=True, kw_only=True):
+class StepResult(Struct, frozen=True, kw_only=True):
     decision: LoopDecision
     iteration: int
     attempt: int
     repeated: bool  # it was decided before, and nothing was written now
 
 
-class Place(Struct, frozen=True, kw_only=True):
+class LoopPosition(Struct, frozen=True, kw_only=True):
     """Where the run stands: the state before its next decision."""
 
     state: LoopState
     attempt: int
-    stopped: Decided | None = None
+    stopped: RecordedDecision | None = None
 
 
-def place(taken: list[Decided], fresh: LoopState) -> Place:
+def loop_position(taken: list[RecordedDecision], fresh: LoopState) -> LoopPosition:
     if not taken:
-        return Place(state=fresh, attempt=1)
+        return LoopPosition(state=fresh, attempt=1)
     last = taken[-1]
     again = last.decision.action in (Action.RETRY, Action.WAIT)
-    return Place(
+    return LoopPosition(
         state=last.decision.next_state,
         attempt=last.attempt + 1 if again else 1,
         stopped=last if last.decision.action == Action.STOP else None,
@@ -53,12 +53,12 @@ def step(
     iteration: int | None = None,
     attempt: int | None = None,
     fence: int | None = None,
-) -> Stepped:
+) -> StepResult:
     """Decide the iteration that just ended and keep it; the same iteration told again gets the same answer."""
     stream = streams.run(run_id)
     happened = store.load(stream)
-    taken = record.read(happened)
-    now = place(taken, fresh)
+    taken = record.read_decisions(happened)
+    now = loop_position(taken, fresh)
     if iteration is not None:
         which = (iteration, attempt or 1)
         for found in taken:
@@ -82,9 +82,9 @@ def step(
         )
     state = structs.replace(now.state, **{name: getattr(evidence, name) for name in EVIDENCE})
     decision = decide.decide(state, outcome)
-    written = record.fact(run_id, lane, unit, now.attempt, state, outcome, decision)
+    written = record.decision_fact(run_id, lane, unit, now.attempt, state, outcome, decision)
     # The key makes it once: whoever comes second to the same iteration is handed what the first one wrote.
-    entries = [_entry(stream, written, record.key(state.iteration, now.attempt), fence)]
+    entries = [_entry(stream, written, record.decision_key(state.iteration, now.attempt), fence)]
     if decision.stop_reason:  # in one transaction: who asks why it stopped finds both or neither
         stopped = RunStopped(
             run_id=run_id,
@@ -97,10 +97,10 @@ def step(
         entries.append(
             _entry(stream, stopped, f"{RunStopped.kind}/{state.iteration}.{now.attempt}", fence)
         )
-    kept = record.read(store.append_all(entries)[:1])[0]
+    kept = record.read_decisions(store.append_all(entries)[:1])[0]
     if kept.decision != decision:
         return _repeated(run_id, kept, outcome)
-    return Stepped(
+    return StepResult(
         decision=decision, iteration=state.iteration, attempt=now.attempt, repeated=False
     )
 
@@ -109,12 +109,12 @@ def _entry(stream: str, fact: Fact, key: str, fence: int | None) -> Entry:
     return Entry(stream=stream, kind=fact.kind, body=fact, key=key, fence=fence)
 
 
-def _repeated(run_id: str, found: Decided, outcome: IterationOutcome) -> Stepped:
+def _repeated(run_id: str, found: RecordedDecision, outcome: IterationOutcome) -> StepResult:
     if structs.replace(found.outcome, ended_at=None) != structs.replace(outcome, ended_at=None):
         raise BadInput(
             f"iteration {found.iteration} of run {run_id} was decided as {found.outcome.kind}, not {outcome.kind}",
             hint="An iteration ends once; `dos why RUN` shows how. Leave --iteration out to decide the next one.",
         )
-    return Stepped(
+    return StepResult(
         decision=found.decision, iteration=found.iteration, attempt=found.attempt, repeated=True
     )

@@ -11,7 +11,7 @@ from dos.journal.events.limits import IncidentFound
 from dos.journal.events.reader import FactReader
 from dos.loop import record, tokens
 from dos.loop.decide import CAP
-from dos.loop.record import LIMITS, Decided
+from dos.loop.record import LIMITS, RecordedDecision
 from dos.loop.types import EVIDENCE, LoopState
 from dos.reasons import table
 from dos.report import event_text
@@ -101,7 +101,7 @@ def explain_run(run_id: str, happened: Sequence[Event]) -> RunExplanation:
                 missed[fact.iteration, fact.attempt] = why
             case never:
                 assert_never(never)
-    taken = record.read(happened)
+    taken = record.read_decisions(happened)
     if stop is None and taken and taken[-1].decision.stop_reason:
         last = taken[-1].decision
         stop = _stop(str(last.stop_reason), last.needs, last.reason)
@@ -132,7 +132,7 @@ def _stop(why: str, needs: str, reason: str) -> RunStop:
     )
 
 
-def _step(taken: Decided, missed: str) -> DecisionStep:
+def _step(taken: RecordedDecision, missed: str) -> DecisionStep:
     state = structs.asdict(taken.state)
     fresh = structs.asdict(LoopState())
     decision = to_builtins(taken.decision)

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-from dos.fleet.state.fleet import Fleet
-from dos.fleet.state.live import Watching
+from dos.fleet.state.fleet import FleetState
+from dos.fleet.state.live import LiveState
 from dos.lease import Lease
 from dos.limits.quota import AgentCandidate
 from dos.limits.state.quota import ProviderLimits
@@ -20,8 +20,8 @@ class HeldLease(Struct, frozen=True, kw_only=True):
 
 class Snapshot(Struct, frozen=True, kw_only=True):
     now_ms: int  # by the clock that dates the events
-    fleet: Fleet
-    watching: Watching
+    fleet: FleetState
+    watching: LiveState
     decisions: Decisions
     quota: ProviderLimits
     held: list[HeldLease]  # lanes

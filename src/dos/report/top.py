@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import Struct, structs, to_builtins
 
 from dos.backlog.waiting import Waiting, Waits, WaitsOn
-from dos.fleet.state.fleet import Starts
+from dos.fleet.state.fleet import LaneStarts
 from dos.fleet.state.live import HOUR_MS, HOURS_KEPT, Parked, Tally, WatchedRun
 from dos.limits import quota
 from dos.limits.quota import Limit as Known
@@ -253,7 +253,7 @@ class _Lanes:
     def _free(self, lane: str) -> LaneRow:
         """Nobody has it: why not?"""
         seen = self._seen
-        starts = seen.fleet.starts.get(lane, Starts())
+        starts = seen.fleet.starts.get(lane, LaneStarts())
         if waits := self._waits.get(lane):
             first = waits[0]
             return LaneRow(

@@ -17,7 +17,7 @@ LARGEST_SUPERVISOR_LOG = 10_000_000
 
 def agent_log(state: Path, started: RunAgent) -> Path:
     return (
-        _folder(state, started.own.lane)
+        _folder(state, started.run_lease.lane)
         / f"{started.run_id}-{started.iteration}.{started.attempt}.log"
     )
 

@@ -40,10 +40,10 @@ class AgentMonitor(HaltListener):
         self.overspent = ""
         self.state = adapter.begin()
         self._adapter = adapter
-        self._fence = effect.own.fence
+        self._fence = effect.run_lease.fence
         self._identity = {
             "run_id": effect.run_id,
-            "lane": effect.own.lane,
+            "lane": effect.run_lease.lane,
             "unit": effect.unit.name,
         }
         self._judge = judge
@@ -93,7 +93,9 @@ class Launcher:
         attendant = AgentMonitor(
             adapter,
             effect,
-            lambda usage: budget.overspent(effect.left, _with_model(usage, model), self._prices),
+            lambda usage: budget.overspent(
+                effect.allowance, _with_model(usage, model), self._prices
+            ),
             open_store=self._open_store,
             is_lost=self._is_lost,
             last_version=self._last_version,
@@ -127,7 +129,7 @@ class Launcher:
     def _limits(self, effect: RunAgent) -> Limits:
         workers = self._workers
         return Limits(
-            wall_seconds=min(workers.wall_seconds, effect.left.wall_seconds or inf),
+            wall_seconds=min(workers.wall_seconds, effect.allowance.wall_seconds or inf),
             silence_seconds=workers.silence_seconds,
             idle_seconds=workers.idle_seconds or inf,
         )
@@ -157,7 +159,8 @@ def _start_settings(employed: ConfiguredAgent, effect: RunAgent) -> Settings:
     return structs.replace(
         given,
         max_usd=min(
-            (each for each in (given.max_usd, effect.left.usd) if each is not None), default=None
+            (each for each in (given.max_usd, effect.allowance.usd) if each is not None),
+            default=None,
         ),
         directory=effect.worktree.path,
         session=str(uuid.uuid5(uuid.NAMESPACE_OID, start)),

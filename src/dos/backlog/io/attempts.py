@@ -16,7 +16,7 @@ from dos.backlog.cooldown import AttemptOutcome, Evidence, Verdict, judge
 from dos.config.schema import Config
 from dos.errors import BadInput
 from dos.fleet.state import fleet, held_units
-from dos.fleet.state.fleet import Fleet
+from dos.fleet.state.fleet import FleetState
 from dos.journal import fold, streams
 from dos.journal.events.limits import UnitCleared
 from dos.journal.store import Entry, Store
@@ -52,21 +52,21 @@ def cooldown_evidence(
     if instead is None:
         declared = sources.find_unit(sources.read(world.workspace, world.config).units, unit)
         name = declared.name if declared else unit
-        state, _ = fold.current(world.journal, Fleet)
+        state, _ = fold.current(world.journal, FleetState)
         return unit_evidence(name, declared, state, recorded_attempts(world), now_ms=now_ms)
     rows = (released_attempt(row) for row in attempts_from_json(instead))
     return Evidence(unit_id=unit, attempts=tuple(row for row in rows if row), now_ms=now_ms)
 
 
 def unit_cooldown(
-    unit: Unit, state: Fleet, tried: Attempts, config: Config, *, now_ms: int
+    unit: Unit, state: FleetState, tried: Attempts, config: Config, *, now_ms: int
 ) -> Verdict:
     """Whether a declared unit is on cooldown; not while a run goes on that has tried it, and counts its own tries."""
     return judge(unit_evidence(unit.name, unit, state, tried, now_ms=now_ms), config.cooldown)
 
 
 def unit_evidence(
-    name: str, unit: Unit | None, state: Fleet, tried: Attempts, *, now_ms: int
+    name: str, unit: Unit | None, state: FleetState, tried: Attempts, *, now_ms: int
 ) -> Evidence:
     """`unit` is what the plan says of it now, where it is declared."""
     listed = tried.newest(name)
@@ -76,7 +76,7 @@ def unit_evidence(
         now_ms=now_ms,
         unlisted=tried.count(name) - len(listed),
         text=unit.fingerprint if unit else "",
-        run_active=state.counts_its_tries(name),
+        run_active=state.has_open_attempt(name),
     )
 
 
@@ -99,7 +99,7 @@ def units_to_clear(declared: Sequence[Unit], words: Sequence[str], store: Store)
     """The units that are named; without a name, every one that failed and has not landed."""
     if words:
         return [_named(declared, word) for word in dict.fromkeys(words)]
-    state, _ = fold.current(store, Fleet)
+    state, _ = fold.current(store, FleetState)
     answers, _ = fold.current(store, Decisions)
     asked_about = {
         unit for asked in answers.open.values() for unit in held_units.units_behind(asked)
@@ -123,8 +123,10 @@ def _named(declared: Sequence[Unit], word: str) -> Unit:
     return unit
 
 
-def _has_failed(state: Fleet, unit: Unit) -> bool:
-    seen = state.units.get(unit.name, fleet.Unit())
+def _has_failed(state: FleetState, unit: Unit) -> bool:
+    seen = state.units.get(unit.name, fleet.UnitState())
     return (
-        not seen.landed and seen.tried is not None and seen.tried.outcome != AttemptOutcome.SHIPPED
+        not seen.landed
+        and seen.last_attempt is not None
+        and seen.last_attempt.outcome != AttemptOutcome.SHIPPED
     )

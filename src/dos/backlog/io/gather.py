@@ -11,7 +11,7 @@ from dos.backlog.pickable import MOST_DEATHS, Evidence, Flag
 from dos.config.schema import Config
 from dos.errors import BadInput
 from dos.fleet.state import fleet, held_units
-from dos.fleet.state.fleet import Fleet
+from dos.fleet.state.fleet import FleetState
 from dos.questions.state import Decisions
 from dos.text import quote
 from dos.units.io import sources
@@ -36,7 +36,7 @@ def pickable_evidence(
     world: World,
     word: str,
     declared: Sequence[Unit],
-    state: Fleet,
+    state: FleetState,
     *,
     live: Collection[str],
     answers: Decisions,
@@ -47,7 +47,7 @@ def pickable_evidence(
     unit = sources.find_unit(declared, word)
     if unit is None:
         raise _nowhere(word, portfolio)
-    (unit,) = held_units.gated([unit], state, answers)
+    (unit,) = held_units.close_gates([unit], state, answers)
     seen = with_cooldown(
         unit,
         evidence_without_cooldown(unit, state, live, now_ms=now_ms),
@@ -59,10 +59,10 @@ def pickable_evidence(
 
 
 def evidence_without_cooldown(
-    unit: Unit, state: Fleet, live: Collection[str], *, now_ms: int
+    unit: Unit, state: FleetState, live: Collection[str], *, now_ms: int
 ) -> Evidence:
     """How a unit stands by the word of its plan and of the journal; `live` are the runs that hold a lane."""
-    seen = state.units.get(unit.name, fleet.Unit())
+    seen = state.units.get(unit.name, fleet.UnitState())
     return Evidence(
         unit=unit.name,
         shipped=seen.landed[:12],
@@ -72,14 +72,14 @@ def evidence_without_cooldown(
         operator_gated=_gate(unit, seen),
         soak_open=_soak(unit, now_ms),
         dependency_unmet=", ".join(
-            name for name in unit.depends if not state.units.get(name, fleet.Unit()).landed
+            name for name in unit.depends if not state.units.get(name, fleet.UnitState()).landed
         ),
         now_ms=now_ms,
     )
 
 
 def with_cooldown(
-    unit: Unit, seen: Evidence, state: Fleet, tried: Attempts, config: Config
+    unit: Unit, seen: Evidence, state: FleetState, tried: Attempts, config: Config
 ) -> Evidence:
     """`seen`, with the end of the unit's cooldown after a try in vain."""
     rest = attempts.unit_cooldown(unit, state, tried, config, now_ms=seen.now_ms)
@@ -110,7 +110,7 @@ def _unclear(unit: Unit, portfolio: Portfolio) -> Flag:
     )
 
 
-def _gate(unit: Unit, seen: fleet.Unit) -> Flag:
+def _gate(unit: Unit, seen: fleet.UnitState) -> Flag:
     if seen.deaths >= MOST_DEATHS:
         return f"{seen.deaths} runs in a row died at it"
     return seen.undone or unit.gated
@@ -128,7 +128,7 @@ def _soak(unit: Unit, now_ms: int) -> Flag:
 
 def account_evidence(
     units: Sequence[Unit],
-    state: Fleet,
+    state: FleetState,
     config: Config,
     *,
     unread: str,
@@ -146,7 +146,7 @@ def account_evidence(
     claims = {
         name: seen.claimed_by for name, seen in known.items() if seen.claimed_by and not seen.landed
     }
-    units = held_units.gated(units, state, answers)
+    units = held_units.close_gates(units, state, answers)
     stands = {
         unit.name: evidence_without_cooldown(unit, state, live, now_ms=now_ms) for unit in units
     }

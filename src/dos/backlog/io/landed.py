@@ -10,8 +10,7 @@ from msgspec import Struct, structs
 
 from dos import regions
 from dos.errors import DosError, GitFailed, GitUnanswered
-from dos.fleet.state.fleet import Fleet
-from dos.fleet.state.fleet import Unit as Seen
+from dos.fleet.state.fleet import FleetState, UnitState
 from dos.git import commits as commits_of
 from dos.git import log
 from dos.git import target as target_branch
@@ -42,20 +41,20 @@ Truth = Landed | NotLanded | Unknown
 _DELIVERED = "refs/heads/dos/"  # branches of their own, for somebody to merge
 
 
-def gather(world: World, units: Iterable[str], fleet: Fleet | None = None) -> dict[str, Truth]:
+def gather(world: World, units: Iterable[str], fleet: FleetState | None = None) -> dict[str, Truth]:
     """The truth about each unit, by its name. History is read once for all of them."""
-    return inspect_target(world, units, fleet or fold.current(world.journal, Fleet)[0])[0]
+    return inspect_target(world, units, fleet or fold.current(world.journal, FleetState)[0])[0]
 
 
 def inspect_target(
     world: World,
     units: Iterable[str],
-    fleet: Fleet,
+    fleet: FleetState,
     ref: str = "",
     memory: VerdictCache | None = None,
     declared: Sequence[Unit] | None = None,
     disputed: Collection[str] = (),
-) -> tuple[dict[str, Truth], Fleet]:
+) -> tuple[dict[str, Truth], FleetState]:
     """The truth about each unit, and the fleet's state with it in the place of what the journal remembers.
 
     The state is a copy: only what happened is kept in the journal. A `memory` is what was seen at the same ref before;
@@ -89,7 +88,7 @@ def inspect_target(
         for name in names
     }
     known = {
-        name: corrected_by_git(fleet.units.get(name, Seen()), truth)
+        name: corrected_by_git(fleet.units.get(name, UnitState()), truth)
         for name, truth in truths.items()
     }
     return truths, structs.replace(
@@ -97,7 +96,7 @@ def inspect_target(
     )
 
 
-def corrected_by_git(seen: Seen, truth: Truth) -> Seen | None:
+def corrected_by_git(seen: UnitState, truth: Truth) -> UnitState | None:
     """What the journal says of a unit, as git shows it; None where git shows nothing else."""
     if seen.intended is not None:
         return None  # a landing of it is under way, and its worker finishes it
@@ -141,13 +140,13 @@ def _shown(
 
 
 def truths_of_agent_commits(
-    named: Mapping[str, str], fleet: Fleet, disputed: Collection[str]
+    named: Mapping[str, str], fleet: FleetState, disputed: Collection[str]
 ) -> dict[str, Truth]:
     """The truth about units whose commits an agent brought to the branch by itself: only a person's word counts."""
     never, kept = fleet.incidents.disputed.union(disputed), fleet.incidents.kept_commits
     found: dict[str, Truth] = {}
     for name, sha in named.items():
-        if fleet.units.get(name, Seen()).landed:
+        if fleet.units.get(name, UnitState()).landed:
             continue
         if sha in kept:
             found[name] = Landed(sha, Source.KEPT)
@@ -159,7 +158,7 @@ def truths_of_agent_commits(
 
 
 def _landed_for_others(
-    world: World, shown: Mapping[str, Verdict | Unknown], fleet: Fleet
+    world: World, shown: Mapping[str, Verdict | Unknown], fleet: FleetState
 ) -> dict[str, Truth]:
     """The truth about units that only the landing of another one names: a landing is for the unit that was claimed."""
     if world.config.workers.isolation == "shared":
@@ -288,7 +287,7 @@ def _on_target(
 
 
 def _delivered(
-    world: World, fleet: Fleet, commits: Mapping[str, str], ref: str | Unknown
+    world: World, fleet: FleetState, commits: Mapping[str, str], ref: str | Unknown
 ) -> set[str]:
     """What lies on a branch of its own, for somebody to merge: it is done, as long as the branch is there."""
     own = {

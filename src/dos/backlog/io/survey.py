@@ -9,11 +9,10 @@ from dos.backlog.io.gather import evidence_without_cooldown
 from dos.choices import ChoiceName
 from dos.config.schema import Config
 from dos.errors import BadInput, Conflict
-from dos.fleet.effects import Backlog, Refusals, Unsettled
+from dos.fleet.effects import Backlog, PendingLanding, Refusals
 from dos.fleet.lane_entries import lane_of, why_unstaffed
 from dos.fleet.state import held_units
-from dos.fleet.state.fleet import Fleet
-from dos.fleet.state.fleet import Unit as Seen
+from dos.fleet.state.fleet import FleetState, UnitState
 from dos.journal.events.fleet import LandingIntended
 from dos.questions.catalog import AnyQuestion
 from dos.questions.state import Decisions
@@ -28,7 +27,7 @@ from dos.workspace import Workspace
 def survey(
     units: Sequence[Unit],
     config: Config,
-    fleet: Fleet,
+    fleet: FleetState,
     lane: str,
     others: Collection[str] = frozenset(),
     *,
@@ -39,7 +38,7 @@ def survey(
 ) -> Backlog:
     """`others` are the runs that live on other lanes: what one is at is not ours, whatever the plan says now."""
     answers = answers or Decisions()
-    units = held_units.gated(units, fleet, answers)
+    units = held_units.close_gates(units, fleet, answers)
     theirs = {name for name, unit in fleet.units.items() if unit.claimed_by in others}
     mine = [unit for unit in units if lane_of(unit, config) == lane and unit.name not in theirs]
     known = {unit.name: fleet.units[unit.name] for unit in mine if unit.name in fleet.units}
@@ -60,7 +59,7 @@ def survey(
     return Backlog(
         open=[unit for unit, answer in judged if not answer.held and unit.name not in resting],
         held=[answer for _, answer in judged if answer.held],
-        resting=list(resting.values()),
+        on_cooldown=list(resting.values()),
         landed=list(landed),
         completion=_completion(mine, landed),
         interrupted=[
@@ -68,35 +67,37 @@ def survey(
             for name, unit in known.items()
             if unit.is_interrupted and unit.claimed_by != run_id and not unit.landed
         ],
-        unsettled=_unsettled(mine, fleet, lane, answers),
+        pending_landings=_unsettled(mine, fleet, lane, answers),
         history={name: _history(unit) for name, unit in known.items()},
         refusals={
             name: Refusals(count=unit.refused, reasons=unit.refusals)
             for name, unit in known.items()
             if unit.refused
         },
-        left={name: unit.left for name, unit in known.items() if unit.left},
-        word=fleet.word,
+        saved_commits={
+            name: unit.saved_commit for name, unit in known.items() if unit.saved_commit
+        },
+        wake_pos=fleet.wake_pos,
         now_ms=now_ms,
     )
 
 
-def check_claim(fleet: Fleet, unit: str, others: Collection[str]) -> None:
+def check_claim(fleet: FleetState, unit: str, others: Collection[str]) -> None:
     """Raise when one of the other runs that live is at the unit."""
-    by = fleet.units.get(unit, Seen()).claimed_by
+    by = fleet.units.get(unit, UnitState()).claimed_by
     if by in others:
         raise Conflict(f"{unit} is claimed by {by}")
 
 
-def _history(unit: Seen) -> list[str]:
+def _history(unit: UnitState) -> list[str]:
     if not unit.saved or unit.missed:
         return unit.tries
     return [*unit.tries, f"it was cut off; its work is on {', '.join(unit.saved)}"]
 
 
 def _unsettled(
-    mine: Sequence[Unit], fleet: Fleet, lane: str, answers: Decisions
-) -> list[Unsettled]:
+    mine: Sequence[Unit], fleet: FleetState, lane: str, answers: Decisions
+) -> list[PendingLanding]:
     """Of the lane's units, and of what its runs were at that no plan declares: a replan, a unit that was taken out."""
     declared = {unit.name: unit for unit in mine}
     found = []
@@ -109,7 +110,7 @@ def _unsettled(
         if ChoiceName.DROP in told:
             continue
         found.append(
-            Unsettled(
+            PendingLanding(
                 unit=declared.get(name),
                 landing=to.landing,
                 iteration=to.iteration,

@@ -9,8 +9,7 @@ from dos.backlog.io import landed
 from dos.choices import ChoiceName
 from dos.config.schema import Config
 from dos.fleet.incidents import IncidentWatch
-from dos.fleet.state.fleet import Fleet
-from dos.fleet.state.fleet import Unit as Seen
+from dos.fleet.state.fleet import FleetState, UnitState
 from dos.git.repository import Reader
 from dos.journal.events.limits import IncidentFound
 from dos.landing.target import TargetView
@@ -23,11 +22,11 @@ from dos.workspace import Workspace
 from dos.world import World
 
 ShownUnits = dict[
-    str, tuple[str, Seen]
+    str, tuple[str, UnitState]
 ]  # units as git shows them, each beside what the journal called landed then
 
 
-def apply_shown_units(fleet: Fleet, shown: ShownUnits, answers: Decisions) -> Fleet:
+def apply_shown_units(fleet: FleetState, shown: ShownUnits, answers: Decisions) -> FleetState:
     """The fleet's state with what git shows. What a person wants again is as if it had never landed."""
     wanted = [
         asked.question for asked in answers.answered.values() if asked.choice == ChoiceName.AGAIN
@@ -37,7 +36,7 @@ def apply_shown_units(fleet: Fleet, shown: ShownUnits, answers: Decisions) -> Fl
     }
     units = {}
     for name, (landed_then, seen) in shown.items():
-        before = fleet.units.get(name, Seen())
+        before = fleet.units.get(name, UnitState())
         if before.landed != landed_then:
             continue  # it landed since
         undone = "" if (name, before.landed) in again else seen.undone
@@ -71,13 +70,13 @@ class TargetState:
 
     def correct_fleet(
         self,
-        fleet: Fleet,
+        fleet: FleetState,
         units: Sequence[Unit],
         target: TargetView,
         branch: str,
         answers: Decisions,
         live: Collection[str] = (),
-    ) -> Fleet:
+    ) -> FleetState:
         """The fleet's state as git shows it.
 
         `live` are the runs that hold a lane. What an agent brought to the branch by itself counts as no landing.
@@ -120,7 +119,7 @@ class TargetState:
             }
             suspects = self._suspects(fleet, live)
             self._shown = {
-                name: (fleet.units.get(name, Seen()).landed, seen)
+                name: (fleet.units.get(name, UnitState()).landed, seen)
                 for name, seen in shown.items()
                 if name not in suspects
             }
@@ -134,18 +133,18 @@ class TargetState:
         """Whether the journal has to be read once more before it can be said how a unit came to the branch."""
         return self._watch is not None and bool(self._watch.suspects)
 
-    def _disputed(self, fleet: Fleet, branch: str) -> frozenset[str]:
+    def _disputed(self, fleet: FleetState, branch: str) -> frozenset[str]:
         """The commits of incidents; those that the journal does not know yet are kept for whoever writes it."""
         if not self._is_watched:
             return frozenset()
         if self._watch is None:
             self._watch = IncidentWatch(Reader(self._workspace.root), branch)
-        self.incidents = [*self._watch.by_reflogs(fleet), *self._watch.by_claims(fleet)]
+        self.incidents = [*self._watch.find_by_reflogs(fleet), *self._watch.find_by_claims(fleet)]
         return fleet.incidents.disputed.union(
             commit for each in self.incidents for commit in each.commits
         )
 
-    def _suspects(self, fleet: Fleet, live: Collection[str]) -> Collection[str]:
+    def _suspects(self, fleet: FleetState, live: Collection[str]) -> Collection[str]:
         if self._watch is None:
             return ()
         self._watch.suspect(self._memory.shipped_commits, fleet, live)

@@ -13,7 +13,7 @@ from dos.config.layout.commands import infer_commands
 from dos.doctor.subjects import git, store
 from dos.doctor.subjects.finding import Finding, edit_commands, error, note, warning
 from dos.errors import StoreFailed
-from dos.fleet.state.fleet import Fleet
+from dos.fleet.state.fleet import FleetState
 from dos.git import target
 from dos.git.repository import Writer
 from dos.journal import fold, streams
@@ -174,7 +174,7 @@ def _probed(world: World) -> dict[str, Unit]:
     Not those of which the plan alone tells that its program is missing: that is a finding of its own.
     """
     portfolio = units.read(world.workspace, world.config)
-    known = fold.current(world.journal, Fleet)[0].units
+    known = fold.current(world.journal, FleetState)[0].units
     landed = {name for name, unit in known.items() if unit.landed}
     found = {
         (problem.document, problem.line)

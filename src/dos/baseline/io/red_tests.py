@@ -6,7 +6,7 @@ from dos.agents.io.halt_listener import HaltListener
 from dos.baseline import gate
 from dos.baseline.gate import Baselines, counts, is_accepted
 from dos.baseline.io.check import Baseline
-from dos.fleet.state.fleet import Fleet
+from dos.fleet.state.fleet import FleetState
 from dos.journal import fold
 from dos.journal.events.limits import BaselineChecked
 from dos.lease import Lease
@@ -59,7 +59,7 @@ class Surroundings:
         check = self._known().known().get(subject)
         asked = gate.check_questions(self._watch.state(Decisions))
         if check is None or not counts(
-            check, asked, started_ms=self._watch.state(Fleet).started_ms
+            check, asked, started_ms=self._watch.state(FleetState).started_ms
         ):
             return None
         # What passed long ago says nothing about the machine as it is now.

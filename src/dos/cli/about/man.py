@@ -13,7 +13,7 @@ from msgspec import Struct
 from dos.cli.about import help as help_verb
 from dos.cli.about import man_pages
 from dos.errors import BadInput
-from dos.fleet.state.fleet import Fleet
+from dos.fleet.state.fleet import FleetState
 from dos.journal import fold
 from dos.text import did_you_mean, quote
 from dos.verbs.args import Option
@@ -93,7 +93,7 @@ def _reason(token: str, context: Context) -> Reply:
             stderr=f"error: {found_out}\n  hint: {hint}",
             data={"token": token, "category": category},
         )
-    fleet, _ = fold.current(context.world.journal, Fleet)
+    fleet, _ = fold.current(context.world.journal, FleetState)
     live = man_pages.stopped_lanes(found, fleet)
     return Reply(
         text=man_pages.reason_page(found, ", ".join(live)),

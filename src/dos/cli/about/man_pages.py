@@ -5,7 +5,7 @@ from typing import Any
 from msgspec import Struct, to_builtins
 
 from dos.config.schema import Config
-from dos.fleet.state.fleet import Fleet
+from dos.fleet.state.fleet import FleetState
 from dos.loop import tokens
 from dos.reasons import table
 from dos.reasons.policy import registry
@@ -103,7 +103,7 @@ def guess_category(config: Config, token: str) -> str:
     return found[0] if found else table.Category.UNCLASSIFIED
 
 
-def stopped_lanes(row: ReasonEntry, fleet: Fleet) -> list[str]:
+def stopped_lanes(row: ReasonEntry, fleet: FleetState) -> list[str]:
     """The lanes whose latest run stopped for this reason."""
     latest = {run.lane: run for run in sorted(fleet.runs.values(), key=lambda run: run.begun_ms)}
     return [lane for lane, run in latest.items() if run.stop_reason.upper() == row.token.upper()]

@@ -4,7 +4,7 @@ from dos.backlog.waiting import FleetWaits
 from dos.errors import BadInput, GitFailed
 from dos.fleet import observe
 from dos.fleet.io.reader import FleetReader
-from dos.fleet.state.held_units import Units
+from dos.fleet.state.held_units import DeclaredUnits
 from dos.questions.io import attention
 from dos.questions.state import Decisions
 from dos.verbs.context import Context
@@ -24,14 +24,14 @@ def gather(context: Context) -> Decisions:
     return attention.gather(world, _units(context), now_ms=world.journal.now_ms())
 
 
-def _units(context: Context) -> Units | None:
+def _units(context: Context) -> DeclaredUnits | None:
     world = context.journal_world
     unread = "dos.toml has errors" if world.loaded_config.problems else ""
     try:
-        seen = None if unread else FleetReader(world).look()
+        seen = None if unread else FleetReader(world).observe()
     except (BadInput, GitFailed) as error:
         unread, seen = error.message, None
     if seen is None:
         context.warn(f"warning: units that a plan holds are not listed: {unread}")
         return None
-    return observe.units(seen)
+    return observe.declared_units(seen)

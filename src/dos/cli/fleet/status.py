@@ -18,9 +18,9 @@ from dos.errors import BadInput
 from dos.fleet import lane_entries
 from dos.fleet import view as fleet_view
 from dos.fleet.io.reader import FleetReader
-from dos.fleet.observation import Seen
+from dos.fleet.observation import Observation
 from dos.fleet.state import held_units
-from dos.fleet.state.fleet import Fleet
+from dos.fleet.state.fleet import FleetState
 from dos.journal import streams
 from dos.machine import process
 from dos.units.unit import Unit
@@ -73,7 +73,7 @@ def run(args: Args, context: Context) -> Reply:
         )
     world = context.world
     found = FleetReader(world).outlook()
-    fleet = found.seen
+    fleet = found.observation
     fresh = {lease.fence for lease in world.journal.leases(lapsed=False)}
     units = [
         (unit, lane_entries.lane_of(unit, world.config) or "")
@@ -91,10 +91,10 @@ def run(args: Args, context: Context) -> Reply:
     return Reply(text=fleet_view.render(seen), data=to_builtins(seen), indented=True)
 
 
-def _holds(world: World, fleet: Seen, lanes: list[tuple[Unit, str]]) -> list[Verdict]:
+def _holds(world: World, fleet: Observation, lanes: list[tuple[Unit, str]]) -> list[Verdict]:
     tried, state = attempts.recorded_attempts(world), fleet.on_target
     holds = []
-    units = held_units.gated([unit for unit, _ in lanes], state, fleet.answers)
+    units = held_units.close_gates([unit for unit, _ in lanes], state, fleet.answers)
     for unit, (_, lane) in zip(units, lanes, strict=True):
         seen = evidence_without_cooldown(unit, state, fleet.live_runs, now_ms=fleet.now_ms)
         seen = with_cooldown(unit, seen, state, tried, world.config)
@@ -124,7 +124,7 @@ def _supervisors(world: World) -> list[fleet_view.Supervisor]:
     ]
 
 
-def _salvaged(world: World, state: Fleet) -> list[str]:
+def _salvaged(world: World, state: FleetState) -> list[str]:
     """What is still there: people delete what they have taken."""
     moved = [
         place for place in state.salvaged if not place.startswith("refs/") and Path(place).exists()

@@ -32,11 +32,11 @@ from dos.doctor.subjects import agents, plans
 from dos.errors import BadInput, DosError, StoreFailed
 from dos.fleet import lane_entries
 from dos.fleet.io import startup
-from dos.fleet.io.drive import AWAY, Patience, drive
+from dos.fleet.io.drive import AWAY, StoreRetry, drive
 from dos.fleet.io.reader import FleetReader
 from dos.fleet.io.startup import check_settings
-from dos.fleet.io.supervisor_effects import FleetEffects
-from dos.fleet.supervisor import Ending, Supervisor, Why
+from dos.fleet.io.supervisor_effects import SupervisorEffects
+from dos.fleet.supervisor import Supervisor, SupervisorExit, SupervisorResult
 from dos.journal import streams
 from dos.journal.events.fleet import DrainRequested
 from dos.journal.store import Store
@@ -107,10 +107,12 @@ def run(args: Args, context: Context) -> Reply:
     startup.load()
     supervisor = _supervisor(args, config)
     actor_name = streams.supervisor(slug(supervisor.system))
-    effects = FleetEffects(context.world.workspace, config, actor=actor_name)
+    effects = SupervisorEffects(context.world.workspace, config, actor=actor_name)
     effects.target()
     if not args.service:
-        effects.patience.outlast(lambda: effects.approve(context.world.loaded_config, by=actor()))
+        effects.store_retry.retry_until(
+            lambda: effects.approve(context.world.loaded_config, by=actor())
+        )
     _warn_of_other_clones(context, effects)
     _drain_on_interrupt(effects)
     threading.Thread(target=_warn_of_versions, args=(context, config), daemon=True).start()
@@ -136,15 +138,15 @@ def run(args: Args, context: Context) -> Reply:
     finally:
         effects.close()
     data = {"reason": ending.text, "target": supervisor.target}
-    if ending.why is Why.SECOND:
+    if ending.exit is SupervisorExit.SECOND:
         return Reply(code=1, text=ending.text, data=data)
-    patience = Patience(config.leases.ttl_seconds, prove=lambda doubtful: None, pause=time.sleep)
-    made = patience.outlast(lambda: _report(context, supervisor.host, before))
+    patience = StoreRetry(config.leases.ttl_seconds, prove=lambda doubtful: None, pause=time.sleep)
+    made = patience.retry_until(lambda: _report(context, supervisor.host, before))
     return Reply(
-        code=EXITS.get(ending.why, 0),
+        code=EXITS.get(ending.exit, 0),
         text="\n" + summary.render(made),
         data=data | {"warnings": warnings} | to_builtins(made),
-        stderr=_lost(ending) if ending.why is Why.LOST else "",
+        stderr=_lost(ending) if ending.exit is SupervisorExit.LOST else "",
     )
 
 
@@ -168,7 +170,7 @@ def _report(context: Context, host: str, before: int) -> summary.Summary:
         return summary.summarize_events(happened, FleetReader(context.world).waits().all_waits())
 
 
-def _lost(ending: Ending) -> str:
+def _lost(ending: SupervisorResult) -> str:
     return f"dos up ended: {ending.text}. Its workers keep running.\nStart it again: dos up"
 
 
@@ -220,7 +222,7 @@ def _uncommitted(context: Context) -> list[str]:
     return [warning]
 
 
-def _warn_of_other_clones(context: Context, effects: FleetEffects) -> None:
+def _warn_of_other_clones(context: Context, effects: SupervisorEffects) -> None:
     config = effects.config
     if config.workers.remote or not config.store.url.startswith("postgres"):
         return
@@ -285,7 +287,7 @@ def _came_up(child: "subprocess.Popen[bytes]", context: Context) -> bool:
     return False
 
 
-def _drain_on_interrupt(effects: FleetEffects) -> None:
+def _drain_on_interrupt(effects: SupervisorEffects) -> None:
     """The first Ctrl-C drains; the second leaves the workers to the next supervisor."""
     asked = threading.Event()
 
@@ -295,7 +297,9 @@ def _drain_on_interrupt(effects: FleetEffects) -> None:
             f"interrupted/{os.getpid()}.{time.time_ns()}",
         )
         try:
-            effects.patience.outlast(lambda: effects.store.record(streams.FLEET, fact, key=key))
+            effects.store_retry.retry_until(
+                lambda: effects.store.record(streams.FLEET, fact, key=key)
+            )
         except DosError as error:
             print_stderr(f"the workers could not be asked to finish: {error}")
 

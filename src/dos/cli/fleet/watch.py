@@ -13,7 +13,7 @@ from msgspec import Struct, json
 from dos.cli import repeat
 from dos.errors import BadInput, StoreFailed
 from dos.fleet.io import halt_proposals as evidence
-from dos.fleet.io.halt_proposals import OWNER, Seen, Tracked
+from dos.fleet.io.halt_proposals import OWNER, TrackedRun, WatchedRuns
 from dos.fleet.population import lease_health
 from dos.fleet.population.lease_health import HaltCandidate as Watched
 from dos.fleet.population.lease_health import HaltPolicy as Policy
@@ -105,7 +105,7 @@ def run(args: Args, context: Context) -> Reply:
 
 
 def _tick(
-    args: Args, context: Context, tracked: list[Tracked], policy: Policy, now_ms: int | None
+    args: Args, context: Context, tracked: list[TrackedRun], policy: Policy, now_ms: int | None
 ) -> Reply:
     seen = evidence.gather(
         context.world, context.policy, tracked, discover=args.discover, now_ms=now_ms
@@ -133,12 +133,12 @@ def _entry(run: Watched, command: str) -> Entry:
         stream=run_state.stream(run.run_id),
         kind=fact.kind,
         body=fact,
-        key=evidence.key(run),
-        at_ms=run.seen.now_ms,
+        key=evidence.proposal_key(run),
+        at_ms=run.evidence.now_ms,
     )
 
 
-def _data(seen: Seen, due: list[Watched], policy: Policy) -> dict[str, Any]:
+def _data(seen: WatchedRuns, due: list[Watched], policy: Policy) -> dict[str, Any]:
     def answered(answer: Answer) -> list[str]:
         return [run.run_id for run in seen.runs if run.verdict.answer is answer]
 
@@ -156,7 +156,7 @@ def _data(seen: Seen, due: list[Watched], policy: Policy) -> dict[str, Any]:
     }
 
 
-def _text(seen: Seen, due: list[Watched]) -> str:
+def _text(seen: WatchedRuns, due: list[Watched]) -> str:
     proposed = {run.run_id for run in due}
     lines = [f"WATCH: {len(seen.runs)} watched, {len(due)} to be stopped"]
     for run in seen.runs:
@@ -167,7 +167,7 @@ def _text(seen: Seen, due: list[Watched]) -> str:
     )
 
 
-def _tracked(text: str) -> Tracked:
+def _tracked(text: str) -> TrackedRun:
     run_id, sha, lane, rest = (*text.split(":", 3), "", "", "")[:4]
     if not run_id.strip():
         raise BadInput(
@@ -185,4 +185,4 @@ def _tracked(text: str) -> Tracked:
     ):
         if part:
             validated_name(part, what)
-    return Tracked(run_id=run_id, start_sha=sha, lane=lane, loop_ts=loop_ts, handle=handle)
+    return TrackedRun(run_id=run_id, start_sha=sha, lane=lane, loop_ts=loop_ts, handle=handle)

@@ -23,9 +23,9 @@ from dos.cli.lanes import caller
 from dos.config.load import parse
 from dos.config.schema import Config
 from dos.fleet.io import startup
-from dos.fleet.io.drive import AWAY, Patience, drive
+from dos.fleet.io.drive import AWAY, StoreRetry, drive
 from dos.fleet.io.worker_effects import WorkerEffects
-from dos.fleet.state.fleet import Fleet
+from dos.fleet.state.fleet import FleetState
 from dos.fleet.worker import start_state
 from dos.fleet.worker.worker import Stop, Worker
 from dos.journal import streams
@@ -90,17 +90,17 @@ def _take_settings(context: Context, text: bytes) -> None:
 
 def _work(args: Args, context: Context, config: Config, run_id: str) -> Stop:
     workspace = context.world.workspace
-    patience = Patience(config.leases.ttl_seconds, prove=lambda doubtful: None, pause=time.sleep)
-    effects = patience.outlast(
+    patience = StoreRetry(config.leases.ttl_seconds, prove=lambda doubtful: None, pause=time.sleep)
+    effects = patience.retry_until(
         lambda: WorkerEffects(workspace, config, actor=run_id, target_branch=args.target_branch)
     )
     if not args.run_id:  # by hand: a person starts it on what lies there now
         approve = partial(
             approving.approve, workspace, context.world.loaded_config, effects.store, by=actor()
         )
-        patience.outlast(approve)
+        patience.retry_until(approve)
     try:
-        state = effects.patience.outlast(lambda: _begin(effects, args.lane))
+        state = effects.store_retry.retry_until(lambda: _begin(effects, args.lane))
         worker = Worker(lane=args.lane, run_id=run_id, state=state)
         performers = effects.performers()
         if "DOS_FAULT_LOG" in os.environ:  # a test kills us between two effects
@@ -113,10 +113,10 @@ def _work(args: Args, context: Context, config: Config, run_id: str) -> Stop:
 def _begin(effects: WorkerEffects, lane: str) -> LoopState:
     """Where the run that died here before us had come to, if one did."""
     live, config = effects.watch.refresh(), effects.config
-    fleet, name = effects.watch.state(Fleet), config.canonical_lane(lane) or lane
+    fleet, name = effects.watch.state(FleetState), config.canonical_lane(lane) or lane
     dead = start_state.dead_run(fleet, live, name, process.gone)
-    first = start_state.fresh(config)
-    return start_state.after(effects.store.load(streams.run(dead)), first) if dead else first
+    first = start_state.new_state(config)
+    return start_state.state_after(effects.store.load(streams.run(dead)), first) if dead else first
 
 
 def _break_off(number: int, frame: object) -> None:

@@ -4,8 +4,8 @@ from shlex import quote
 
 from dos.cli.lanes import caller
 from dos.errors import BadInput
-from dos.fleet.state.fleet import Fleet, Starts
-from dos.fleet.state.live import Pause, Watching
+from dos.fleet.state.fleet import FleetState, LaneStarts
+from dos.fleet.state.live import LiveState, Pause
 from dos.journal import fold, streams
 from dos.journal.events.limits import PauseEnded, PauseRequested
 from dos.text import join_some, validated_name
@@ -14,7 +14,7 @@ from dos.verbs.context import Context, Reply, actor
 
 def active_pauses(context: Context) -> dict[str, Pause]:
     """Return the pauses in force by lane; "" is the key of the fleet's own."""
-    return fold.fold(Watching(), context.journal_world.journal.load(streams.FLEET)).pauses
+    return fold.fold(LiveState(), context.journal_world.journal.load(streams.FLEET)).pauses
 
 
 def validated_lane(context: Context, lane: str) -> str:
@@ -83,8 +83,8 @@ def _needs_a_person(context: Context, lane: str) -> bool:
 
     Its last run was halted or stopped for something an operator has to clear, or its starts failed.
     """
-    fleet, _ = fold.current(context.journal_world.journal, Fleet)
-    starts = fleet.starts.get(lane, Starts())
+    fleet, _ = fold.current(context.journal_world.journal, FleetState)
+    starts = fleet.starts.get(lane, LaneStarts())
     if starts.failed:
         return True
     return starts.stopped is not None and starts.stopped.needs in ("operator", "environment")

@@ -58,13 +58,13 @@ def _agents(config: Config, units: list[Unit]) -> list[AgentCandidate]:
 def _waits(world: World) -> dict[str, list[str]]:
     """Return, by limit, the lanes that cannot start an agent or whose worker waits for one."""
     try:
-        observation = FleetReader(world).look()
+        observation = FleetReader(world).observe()
     except BadInput:  # an unreadable plan hides no limit
         return {}
     waits: dict[str, list[str]] = {}
     for lane in observation.backlogs:
         held_by = ""
-        room = observation.roomless.get(lane)
+        room = observation.cannot_start.get(lane)
         if room:
             held_by = room.limit
         lease = observation.leases.get(lane)

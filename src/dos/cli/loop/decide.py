@@ -89,7 +89,7 @@ def run(args: Args, context: Context) -> Reply:
 
 
 def _durable(args: Args, context: Context, outcome: IterationOutcome) -> Reply:
-    from dos.fleet.worker.start_state import fresh
+    from dos.fleet.worker.start_state import new_state
     from dos.loop import step as stepping
 
     if args.attempt is not None and args.iteration is None:
@@ -98,7 +98,7 @@ def _durable(args: Args, context: Context, outcome: IterationOutcome) -> Reply:
     given = _read(args.evidence, "--evidence", LoopState) if args.evidence else LoopState()
     if given.completion is None:
         given = structs.replace(given, completion=_completion(context, run_id))
-    start = _read(args.state, "--state", LoopState) if args.state else fresh(context.policy)
+    start = _read(args.state, "--state", LoopState) if args.state else new_state(context.policy)
     stepped = stepping.step(
         context.journal,
         run_id,

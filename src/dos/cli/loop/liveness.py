@@ -13,8 +13,8 @@ from dos import run_ids
 from dos.cli.loop.numbers import values_checked as sensible
 from dos.errors import BadInput
 from dos.loop.io import liveness as evidence
-from dos.loop.io.history import Wanted
-from dos.loop.io.liveness import Traces
+from dos.loop.io.history import LeaseQuery
+from dos.loop.io.liveness import RunTraces
 from dos.loop.verdicts import liveness
 from dos.loop.verdicts.liveness import Answer
 from dos.machine import process
@@ -60,7 +60,7 @@ class Args(Struct, kw_only=True):
 
 def run(args: Args, context: Context) -> Reply:
     world, config = context.world, context.world.config
-    wanted = Wanted(
+    wanted = LeaseQuery(
         run_id=run_ids.validated_run_id(args.run_id),
         lane=_lane(args, context),
         loop_ts=validated_name(args.loop_ts, "loop stamp") if args.loop_ts else "",
@@ -70,9 +70,11 @@ def run(args: Args, context: Context) -> Reply:
             f"--now-ms is {args.now_ms}; time does not start below 0",
             hint="Give epoch milliseconds.",
         )
-    traces, now_ms = evidence.of_run(world.journal, wanted, now_ms=args.now_ms)
+    traces, now_ms = evidence.run_traces(world.journal, wanted, now_ms=args.now_ms)
     with sensible("liveness"):
-        seen = evidence.look(world.workspace, [_told(args, context, wanted, traces)], now_ms)[0]
+        seen = evidence.traces_evidence(
+            world.workspace, [_told(args, context, wanted, traces)], now_ms
+        )[0]
         verdict = liveness.judge(seen, config.liveness)
     return Reply(
         code=EXITS[verdict.answer],
@@ -90,7 +92,7 @@ def _lane(args: Args, context: Context) -> str:
     )
 
 
-def _told(args: Args, context: Context, wanted: Wanted, traces: Traces) -> Traces:
+def _told(args: Args, context: Context, wanted: LeaseQuery, traces: RunTraces) -> RunTraces:
     """What the caller knows better than the journal."""
     known = traces.since_ms is not None
     if wanted.lane and not known:

@@ -31,7 +31,7 @@ def run(args: Args, context: Context) -> Reply:
     run_id = run_ids.validated_run_id(args.run_id) if args.run_id else ""
     with sensible("recurring"):
         policy = Policy(min_recurrence=args.min_recurrence)
-    seen = evidence.gather(context.world.journal, run_id)
+    seen = evidence.recurring_evidence(context.world.journal, run_id)
     if run_id and seen is None:
         raise BadInput(
             f"the journal knows no run {run_id}", hint="`dos status` lists the last that stopped."

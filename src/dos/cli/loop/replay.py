@@ -12,7 +12,7 @@ from msgspec import Struct, to_builtins
 
 from dos.cli.runs import lookup
 from dos.errors import BadInput
-from dos.fleet.worker.start_state import fresh
+from dos.fleet.worker.start_state import new_state
 from dos.loop import record, tokens
 from dos.loop.types import LoopDecision
 from dos.text import quote
@@ -37,7 +37,7 @@ def run(args: Args, context: Context) -> Reply:
     if found.missing:
         return found.missing
     policy = _policy(args.policy) if args.policy else None
-    made = record.replay(record.read(found.happened), policy)
+    made = record.replay(record.read_decisions(found.happened), policy)
     data: dict[str, Any] = {
         "run_id": found.run_id,
         "policy": args.policy or None,
@@ -61,11 +61,11 @@ def _told(decision: LoopDecision) -> str:
     return f"{what}: {decision.reason}"
 
 
-def _policy(path: str) -> record.Policy:
+def _policy(path: str) -> record.ReplayPolicy:
     from dos.config.load import parse, read_text
 
     text = read_text(Path(path))
     if text is None:
         raise BadInput(f"there is no file {quote(path)}", hint="Give a dos.toml.")
     config = parse(text, Path(path)).config
-    return record.Policy(loop=fresh(config), liveness=config.liveness)
+    return record.ReplayPolicy(loop=new_state(config), liveness=config.liveness)

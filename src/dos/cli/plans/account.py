@@ -46,14 +46,14 @@ class Args(Struct, kw_only=True):
 def run(args: Args, context: Context) -> Reply:
     world, now_ms = context.world, times.now_ms(args.now_ms)
     found = FleetReader(world).outlook(now_ms=now_ms)
-    seen, waits = found.seen, found.waits.units
+    seen, waits = found.observation, found.waits.units
     waiting_units = [name for name, unit_waits in waits.items() if unit_waits]
     verdict = account.judge(
         account_evidence(
             [*seen.units, *seen.unapproved],
             seen.on_target,
             world.config,
-            unread=seen.unread,
+            unread=seen.target_problem,
             live=seen.live_runs,
             tried=attempts.recorded_attempts(world),
             answers=seen.answers,

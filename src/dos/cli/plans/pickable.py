@@ -64,7 +64,7 @@ def _gathered(unit: str, context: Context, now: int) -> tuple[Evidence, Waits]:
     from dos.fleet.io.reader import FleetReader
 
     found = FleetReader(context.world).outlook(now_ms=now)
-    seen = found.seen
+    seen = found.observation
     declared = [*seen.units, *seen.unapproved]
     known = pickable_evidence(
         context.world,

@@ -18,7 +18,7 @@ from dos.config.schema import Config, Plans
 from dos.errors import BadInput, GitFailed
 from dos.fields import BadValue
 from dos.fleet import lane_entries
-from dos.fleet.state.fleet import Fleet
+from dos.fleet.state.fleet import FleetState
 from dos.journal import fold
 from dos.text import quote, replace_undecodable, validated_name
 from dos.units.io import sources
@@ -83,7 +83,7 @@ def look(args: Args, world: World) -> Board:
         if args.pairs
         else sources.read(world.workspace, config, include_counted=True)
     )
-    state, _ = fold.current(world.journal, Fleet)
+    state, _ = fold.current(world.journal, FleetState)
     truths = landed.gather(world, [unit.name for unit in found.units], state)
     live = world.journal.leases(lapsed=False)
     held, runs = {lease.lane for lease in live}, {lease.run_id for lease in live} - {""}

@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from dos import run_ids
 from dos.errors import BadInput, Refused
-from dos.fleet.state.fleet import Fleet
+from dos.fleet.state.fleet import FleetState
 from dos.git import commits
 from dos.journal import fold, run_state, streams
 from dos.journal.events.envelope import Event, Fact
@@ -104,10 +104,10 @@ def named_run_id(store: Store, given: str) -> str:
     """A lane means the newest run on it, a unit the one that is or was last at it."""
     if given.startswith("RID-"):
         return run_ids.validated_run_id(given)
-    fleet, _ = fold.current(store, Fleet)
+    fleet, _ = fold.current(store, FleetState)
     on_lane = [run_id for run_id, run in fleet.runs.items() if run.lane == given]
     of_unit = [
-        unit.claimed_by or (unit.tried.run_id if unit.tried else "")
+        unit.claimed_by or (unit.last_attempt.run_id if unit.last_attempt else "")
         for name, unit in fleet.units.items()
         if given in (name, name.rpartition("/")[2])
     ]

@@ -8,7 +8,7 @@ from shlex import quote
 
 from dos.doctor.subjects import store
 from dos.doctor.subjects.finding import Finding, error, note, warning
-from dos.fleet.state.fleet import Fleet
+from dos.fleet.state.fleet import FleetState
 from dos.journal import fold
 from dos.lanes.abandoned import Answer, Verdict, judge
 from dos.lanes.io.leases import leases_with_holders
@@ -50,7 +50,7 @@ def _may_be_ours(pid: str) -> bool:
 def examine_orphans(world: World) -> list[Finding]:
     """Workers and supervisors that run and hold nothing."""
     journal = store.open_journal(world)
-    fleet, _ = fold.current(journal, Fleet)
+    fleet, _ = fold.current(journal, FleetState)
     found = {
         process.identity.pid: process for process in (*_recorded(fleet), *running_processes(world))
     }
@@ -64,7 +64,7 @@ def examine_orphans(world: World) -> list[Finding]:
     ]
 
 
-def _recorded(fleet: Fleet) -> list[DosProcess]:
+def _recorded(fleet: FleetState) -> list[DosProcess]:
     """The workers that the journal knows and that still run, whatever their command lines look like."""
     return [
         DosProcess(
@@ -79,7 +79,7 @@ def _recorded(fleet: Fleet) -> list[DosProcess]:
     ]
 
 
-def _has_settled(process: DosProcess, fleet: Fleet) -> bool:
+def _has_settled(process: DosProcess, fleet: FleetState) -> bool:
     """It had time to take its lease, and time to end after it gave the lease back."""
     run = fleet.runs.get(process.option("--run-id"))
     ended_seconds = (

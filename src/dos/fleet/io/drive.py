@@ -43,7 +43,7 @@ def drive(process: Steps[R], performers: Performers) -> R:
             )
 
 
-class Patience:
+class StoreRetry:
     """Tries an effect again while the store is away, for so long at most; then the lease is proven before it goes on.
 
     An effect can be repeated as a whole: what it writes carries a key, so that what was written without our hearing of
@@ -61,10 +61,10 @@ class Patience:
         self._prove = prove  # raises unless the lease is surely ours; with True, it is doubtful
         self._pause = pause
 
-    def over(self, performers: Performers) -> Performers:
+    def wrap(self, performers: Performers) -> Performers:
         return {kind: partial(self._perform, perform) for kind, perform in performers.items()}
 
-    def outlast(self, act: Callable[[], R]) -> R:
+    def retry_until(self, act: Callable[[], R]) -> R:
         away_since: float | None = None
         missed = "journal"
         failures = 0
@@ -95,7 +95,7 @@ class Patience:
         return GIT_SECONDS if self._seconds is None else min(GIT_SECONDS, self._seconds)
 
     def _perform(self, perform: Callable[[Any], Any], effect: Any) -> Any:
-        return self.outlast(partial(perform, effect))
+        return self.retry_until(partial(perform, effect))
 
 
 def _missed(error: DosError) -> str:

@@ -15,8 +15,8 @@ from dos.journal.events.runs import HaltProposed, RunEnded
 from dos.journal.store import Store
 from dos.lease import Lease
 from dos.loop.io import liveness as progress
-from dos.loop.io.history import Wanted
-from dos.loop.io.liveness import Traces
+from dos.loop.io.history import LeaseQuery
+from dos.loop.io.liveness import RunTraces
 from dos.loop.verdicts import liveness
 from dos.loop.verdicts.liveness import Evidence, Verdict
 from dos.world import World
@@ -24,7 +24,7 @@ from dos.world import World
 OWNER = "watchdog"
 
 
-class Tracked(Struct, frozen=True, kw_only=True):
+class TrackedRun(Struct, frozen=True, kw_only=True):
     """A run that is to be watched, by what its caller knows of it."""
 
     run_id: str
@@ -34,7 +34,7 @@ class Tracked(Struct, frozen=True, kw_only=True):
     handle: str = ""
 
 
-class Seen(Struct, frozen=True, kw_only=True):
+class WatchedRuns(Struct, frozen=True, kw_only=True):
     runs: list[Watched]
     skipped: list[str]  # they are no runs
 
@@ -42,15 +42,15 @@ class Seen(Struct, frozen=True, kw_only=True):
 def gather(
     world: World,
     config: Config,
-    tracked: Sequence[Tracked],
+    tracked: Sequence[TrackedRun],
     *,
     discover: bool = False,
     now_ms: int | None = None,
-) -> Seen:
+) -> WatchedRuns:
     """The runs that were named, then, with `discover`, those of every lease; each once. Git is asked once for all."""
     leases = world.journal.leases()
     wanted = [*tracked, *(map(_of_lease, leases) if discover else ())]
-    named: dict[str, Tracked] = {}
+    named: dict[str, TrackedRun] = {}
     for run in wanted:
         if _is_run(run.run_id):
             named.setdefault(run.run_id, run)
@@ -60,9 +60,9 @@ def gather(
             world, config, run, now_ms
         )  # the first says what time it is, for all of them
         traces.append(trace)
-    seen = progress.look(world.workspace, traces, now_ms or 0)
+    seen = progress.traces_evidence(world.workspace, traces, now_ms or 0)
     policy, at_work = config.liveness, {lease.run_id for lease in leases}
-    return Seen(
+    return WatchedRuns(
         runs=[
             _watched(world.journal, run, each, liveness.judge(each, policy), at_work)
             for run, each in zip(named.values(), seen, strict=True)
@@ -71,15 +71,15 @@ def gather(
     )
 
 
-def key(run: Watched) -> str:
+def proposal_key(run: Watched) -> str:
     """Of the next proposal: whoever watches the same run at the same time writes the same one."""
     return f"{OWNER}/{run.moved_ms}/{len(run.proposed_ms)}"
 
 
-def _of_lease(lease: Lease) -> Tracked:
+def _of_lease(lease: Lease) -> TrackedRun:
     known = next(filter(_is_run, (lease.run_id, lease.loop_ts)), lease.run_id or lease.lane)
     handle = "" if lease.pid is None else str(lease.pid)
-    return Tracked(run_id=known, lane=lease.lane, loop_ts=lease.loop_ts, handle=handle)
+    return TrackedRun(run_id=known, lane=lease.lane, loop_ts=lease.loop_ts, handle=handle)
 
 
 def _is_run(text: str) -> bool:
@@ -90,11 +90,13 @@ def _is_run(text: str) -> bool:
     return True
 
 
-def _traces(world: World, config: Config, run: Tracked, now_ms: int | None) -> tuple[Traces, int]:
-    traces, now = progress.of_run(world.journal, Wanted(run_id=run.run_id), now_ms=now_ms)
+def _traces(
+    world: World, config: Config, run: TrackedRun, now_ms: int | None
+) -> tuple[RunTraces, int]:
+    traces, now = progress.run_traces(world.journal, LeaseQuery(run_id=run.run_id), now_ms=now_ms)
     if traces.since_ms is None and run.lane and run.loop_ts:
-        named = Wanted(run_id=run.run_id, lane=run.lane, loop_ts=run.loop_ts)
-        traces, now = progress.of_run(world.journal, named, now_ms=now)
+        named = LeaseQuery(run_id=run.run_id, lane=run.lane, loop_ts=run.loop_ts)
+        traces, now = progress.run_traces(world.journal, named, now_ms=now)
     if traces.since_ms is None and run.lane and (region := config.lane_region(run.lane)):
         traces = structs.replace(traces, region=region)
     if run.start_sha:
@@ -104,12 +106,12 @@ def _traces(world: World, config: Config, run: Tracked, now_ms: int | None) -> t
 
 
 def _watched(
-    journal: Store, run: Tracked, seen: Evidence, verdict: Verdict, at_work: Collection[str]
+    journal: Store, run: TrackedRun, seen: Evidence, verdict: Verdict, at_work: Collection[str]
 ) -> Watched:
     watched = Watched(
         run_id=run.run_id,
         verdict=verdict,
-        seen=seen,
+        evidence=seen,
         lane=run.lane,
         loop_ts=run.loop_ts,
         handle=run.handle or run.run_id,

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import assert_never
 
 from dos.fleet.population import reconcile
-from dos.fleet.state.fleet import Fleet, Starts
+from dos.fleet.state.fleet import FleetState, LaneStarts
 from dos.journal import streams
 from dos.journal.events.envelope import Event
 from dos.journal.events.fleet import (
@@ -41,7 +41,7 @@ _reader: FactReader[SpawnIntended | WorkerSpawned | WorkerReaped] = FactReader(
 )
 
 
-def expected(state: Fleet, directory: Path, now_ms: int) -> dict[str, int]:
+def lanes_awaiting_worker(state: FleetState, directory: Path, now_ms: int) -> dict[str, int]:
     """The lanes to which a worker is on its way, by the folded journal and the system; each with one.
 
     `directory` is the workspace's state directory, by which its processes are known.
@@ -50,11 +50,11 @@ def expected(state: Fleet, directory: Path, now_ms: int) -> dict[str, int]:
     return {
         lane: 1
         for lane, starts in waiting.items()
-        if now_ms - starts.at_ms <= LAUNCH_MS and not never_came(starts, directory)
+        if now_ms - starts.at_ms <= LAUNCH_MS and not has_failed_to_start(starts, directory)
     }
 
 
-def never_came(starts: Starts, directory: Path) -> bool:
+def has_failed_to_start(starts: LaneStarts, directory: Path) -> bool:
     """Of a process elsewhere this system cannot say that it is gone.
 
     Without a pid whoever started it died, or could not start it: then the run itself is looked for.
@@ -67,7 +67,7 @@ def never_came(starts: Starts, directory: Path) -> bool:
     return not any(found.option("--run-id") == starts.run_id for found in running)
 
 
-def pending(
+def count_launches(
     view: ReadTransaction, lanes: Iterable[str], leases: Sequence[Lease], now_ms: int
 ) -> dict[str, int]:
     """How many are on their way to each of these names, under which several may be launched; others are left out."""

@@ -21,13 +21,13 @@ from dos.baseline.io.check import BaselineCommands
 from dos.config.schema import Config
 from dos.fleet import lane_entries
 from dos.fleet import observation as lookouts
-from dos.fleet.effects import Backlog, NoRoom
+from dos.fleet.effects import Backlog, CannotStart
 from dos.fleet.io import launches
-from dos.fleet.lane_entries import Staff
-from dos.fleet.observation import Seen
-from dos.fleet.population.lease_health import Standing, standing
-from dos.fleet.state import fleet as folded
-from dos.fleet.state.live import Watching
+from dos.fleet.lane_entries import LaneHolders
+from dos.fleet.observation import Observation
+from dos.fleet.population.lease_health import LeaseHealth, lease_health
+from dos.fleet.state.fleet import FleetState
+from dos.fleet.state.live import LiveState
 from dos.journal import fold, streams
 from dos.journal.store import Store
 from dos.landing.target import TargetView
@@ -44,13 +44,13 @@ from dos.units.unit import Unit
 from dos.workspace import Workspace
 
 STATES = (
-    folded.Fleet,
+    FleetState,
     ProviderLimits,
     Spend,
     Decisions,
     Baselines,
     Attempts,
-    Watching,
+    LiveState,
 )  # that its watch folds
 
 
@@ -86,20 +86,20 @@ class FleetObserver:
         self._commit = commit
         self._liveness_seconds = liveness_seconds
         self._looked_at = -liveness_seconds
-        self._progress: dict[int, Standing] = {}  # by fence
+        self._progress: dict[int, LeaseHealth] = {}  # by fence
 
-    def look(
-        self, *, now_ms: int | None = None, heed: Callable[[Decisions], None] | None = None
-    ) -> Seen:
+    def observe(
+        self, *, now_ms: int | None = None, on_answers: Callable[[Decisions], None] | None = None
+    ) -> Observation:
         """As of now, or as if it were `now_ms`; whether a process runs is always told as it is now.
 
         `heed` is called with the answers that people gave, before anything else is looked at.
         """
         live, over = self._leases(now_ms)
-        leases = lane_entries.by_lane(self.config, live)
-        state, answers = self.watch.state(folded.Fleet), self.watch.state(Decisions)
-        if heed:
-            heed(answers)
+        leases = lane_entries.leases_by_lane(self.config, live)
+        state, answers = self.watch.state(FleetState), self.watch.state(Decisions)
+        if on_answers:
+            on_answers(answers)
         # Of the clock that wrote the times in the journal: this host's may be another.
         now_ms = self.store.now_ms() if now_ms is None else now_ms
         self.settings.counting(self.store, answers)  # so that it knows what is on disk
@@ -111,17 +111,17 @@ class FleetObserver:
                 state, units, self._target, self._branch(), answers, runs
             )
         backlogs = self._backlogs(units, on_target, answers, leases, now_ms)
-        agents, watching = self._agents(units), self.watch.state(Watching)
-        return Seen(
+        agents, watching = self._agents(units), self.watch.state(LiveState)
+        return Observation(
             config=self.config,
             state=state,
             on_target=on_target,
             units=units,
             unapproved=self.plan_texts.unapproved,
-            unread=self.on_target.read_error if units else "",
+            target_problem=self.on_target.read_error if units else "",
             answers=answers,
             leases=leases,
-            staff=self._staff(live, over, state, now_ms),
+            holders=self._staff(live, over, state, now_ms),
             parked={
                 run_id: parked
                 for run_id, run in watching.runs.items()
@@ -129,24 +129,24 @@ class FleetObserver:
             },
             pauses=watching.pauses,
             backlogs=backlogs,
-            roomless=self._roomless(backlogs, leases, now_ms) if agents else {},
+            cannot_start=self._roomless(backlogs, leases, now_ms) if agents else {},
             limits=self.watch.state(ProviderLimits).limits,
             agents=agents,
-            logged_in=self._logged_in(units),
+            new_logins=self._logged_in(units),
             changed_texts=[*self.settings.questions(answers), *self.plan_texts.questions(answers)],
             where=self.settings.where,
             now_ms=now_ms,
-            gone=process.gone,
+            is_gone=process.gone,
             baseline=self._baseline_plan(state, answers)
             if agents
             else gate.Plan(step=gate.Step.CLEAR),
-            own_work=not units,
+            has_no_plans=not units,
         )
 
     def _backlogs(
         self,
         units: list[Unit],
-        state: folded.Fleet,
+        state: FleetState,
         answers: Decisions,
         leases: dict[str, Lease],
         now_ms: int,
@@ -180,7 +180,7 @@ class FleetObserver:
 
     def _roomless(
         self, backlogs: dict[str, Backlog], leases: dict[str, Lease], now_ms: int
-    ) -> dict[str, NoRoom]:
+    ) -> dict[str, CannotStart]:
         asked_for = {
             lane: [
                 self._candidates(lane, agent)
@@ -189,8 +189,8 @@ class FleetObserver:
             for lane, found in backlogs.items()
             if found.open and lane not in leases
         }
-        state, spend = self.watch.state(folded.Fleet), self.watch.state(Spend)
-        return lookouts.roomless(
+        state, spend = self.watch.state(FleetState), self.watch.state(Spend)
+        return lookouts.lanes_without_agent(
             self.config, asked_for, self.watch.state(ProviderLimits), spend, state, now_ms=now_ms
         )
 
@@ -213,7 +213,7 @@ class FleetObserver:
                     found[limit.key.path] = limit
         return list(found.values())
 
-    def _baseline_plan(self, state: folded.Fleet, answers: Decisions) -> gate.Plan:
+    def _baseline_plan(self, state: FleetState, answers: Decisions) -> gate.Plan:
         commit = self._commit()
         if not commit or not self.baseline.is_wanted:
             return gate.Plan(step=gate.Step.CLEAR)
@@ -227,7 +227,7 @@ class FleetObserver:
             cleared=self._has_started(state, host),
         )
 
-    def _has_started(self, state: folded.Fleet, host: str) -> bool:
+    def _has_started(self, state: FleetState, host: str) -> bool:
         """The supervisor that runs here has started workers: what lands from then on is tested by itself."""
         name = streams.supervisor(process.system())
         since_ms = next((lock.granted_ms for lock in self.watch.locks if lock.lane == name), None)
@@ -245,40 +245,41 @@ class FleetObserver:
         if now_ms is None:
             return live, over
         with self.store.backend.read() as view:
-            moment = progress.Moment(view, now_ms)
+            moment = progress.StoreClock(view, now_ms)
         held = [*live, *over]
         over = [lease for lease in held if lease.has_lapsed(moment.lease_ms, moment.boot)]
         return [lease for lease in held if lease not in over], over
 
     def _staff(
-        self, live: list[Lease], over: list[Lease], state: folded.Fleet, now_ms: int
-    ) -> Staff:
+        self, live: list[Lease], over: list[Lease], state: FleetState, now_ms: int
+    ) -> LaneHolders:
         """The leases that count: one whose time is over while its process is there is left to whoever is first."""
         dead = [lease for lease in over if process.running(lease) is not True]
         self._read_progress(live, now_ms)
         stands = {lease.fence: self._stands(lease, state) for lease in live}
         stands |= {
-            lease.fence: Standing(answer=Answer.STALLED, why="its lease is over") for lease in dead
+            lease.fence: LeaseHealth(answer=Answer.STALLED, why="its lease is over")
+            for lease in dead
         }
-        launched = launches.expected(state, self.workspace.state, now_ms)
-        return Staff(leases=[*live, *dead], stands=stands, launched=launched)
+        launched = launches.lanes_awaiting_worker(state, self.workspace.state, now_ms)
+        return LaneHolders(leases=[*live, *dead], health=stands, launched=launched)
 
     def _read_progress(self, live: list[Lease], now_ms: int) -> None:
         if not live or time.monotonic() - self._looked_at < self._liveness_seconds:
             return
         self._looked_at = time.monotonic()
         policy = self.config.liveness
-        found = progress.gather(self.store, self.workspace, live, now_ms=now_ms)
+        found = progress.lease_evidence(self.store, self.workspace, live, now_ms=now_ms)
         # Whether its time is over is known of each look: one that was late for a moment is renewed before the next.
         in_time = {fence: structs.replace(each, lapsed=False) for fence, each in found.items()}
-        self._progress = {fence: standing(each, policy) for fence, each in in_time.items()}
+        self._progress = {fence: lease_health(each, policy) for fence, each in in_time.items()}
 
-    def _stands(self, lease: Lease, state: folded.Fleet) -> Standing:
+    def _stands(self, lease: Lease, state: FleetState) -> LeaseHealth:
         """By the last look at git; but whether its process is there, by the system now."""
         if process.gone(lease):
-            return Standing(answer=Answer.STALLED, why="its process is gone")
-        found = self._progress.get(lease.fence, Standing(answer=Answer.ADVANCING))
+            return LeaseHealth(answer=Answer.STALLED, why="its process is gone")
+        found = self._progress.get(lease.fence, LeaseHealth(answer=Answer.ADVANCING))
         run = state.runs.get(lease.run_id)
         has_reason = run is not None and run.parked
         is_spinning = found.answer is Answer.SPINNING
-        return Standing(answer=Answer.ADVANCING) if is_spinning and has_reason else found
+        return LeaseHealth(answer=Answer.ADVANCING) if is_spinning and has_reason else found

@@ -13,8 +13,8 @@ from dos.errors import BadInput, DosError, GitFailed, StoreFailed
 from dos.fleet import lane_entries, observe, waits
 from dos.fleet.io import launches
 from dos.fleet.io.observer import STATES, FleetObserver
-from dos.fleet.lane_entries import Staff
-from dos.fleet.observation import Seen
+from dos.fleet.lane_entries import LaneHolders
+from dos.fleet.observation import Observation
 from dos.fleet.population import reconcile
 from dos.fleet.population.supervise import supervise
 from dos.fleet.population.types import SuperviseEvidence, SupervisePolicy, SuperviseVerdict
@@ -28,14 +28,14 @@ from dos.world import World
 class Outlook(Struct, frozen=True, kw_only=True):
     """The fleet as it is seen now, the plan for it, and what everything waits for."""
 
-    seen: Seen
+    observation: Observation
     plan: reconcile.Plan
     waits: FleetWaits
 
     @property
     def handles(self) -> dict[str, str]:
         """What would have to be stopped on each lane that somebody holds."""
-        held = lane_entries.by_lane(self.seen.config, self.seen.staff.leases)
+        held = lane_entries.leases_by_lane(self.observation.config, self.observation.holders.leases)
         return {
             lane: lease.run_id or str(lease.pid or lease.holder) for lane, lease in held.items()
         }
@@ -48,7 +48,7 @@ def plan(
     try:
         found = FleetReader(world).outlook(policy, now_ms=now_ms)
     except (StoreFailed, GitFailed) as error:
-        lanes = lane_entries.unread(world.config, error)
+        lanes = lane_entries.unreadable_entries(world.config, error)
         return supervise(SuperviseEvidence(lanes=lanes, target=policy.target), policy), {}
     return found.plan.verdict, found.handles
 
@@ -61,21 +61,25 @@ class FleetReader:
         self._world = world
         self._liveness_seconds = liveness_seconds
 
-    def look(self) -> Seen:
-        return self._observer.look()
+    def observe(self) -> Observation:
+        return self._observer.observe()
 
     def outlook(
         self, policy: SupervisePolicy | None = None, *, now_ms: int | None = None
     ) -> Outlook:
         policy = policy or self._world.config.supervise.policy()
         repeats = policy.max_concurrency is not None
-        seen = self._observer.look(now_ms=now_ms)
+        seen = self._observer.observe(now_ms=now_ms)
         if repeats:
-            seen = structs.replace(seen, staff=self._with_launches(seen))
-        own = waits.own(seen)
+            seen = structs.replace(seen, holders=self._with_launches(seen))
+        own = waits.own_waits(seen)
         lanes = observe.entries(seen, own, repeats=repeats)
-        plan = reconcile.plan(lanes, policy.target, policy, dying=observe.dying(seen, own))
-        return Outlook(seen=seen, plan=plan, waits=waits.complete(seen, own, plan.obstacles))
+        plan = reconcile.plan(
+            lanes, policy.target, policy, failing=observe.failing_lanes(seen, own)
+        )
+        return Outlook(
+            observation=seen, plan=plan, waits=waits.with_obstacles(seen, own, plan.obstacles)
+        )
 
     def waits(self, *, now_ms: int | None = None) -> FleetWaits:
         """What lanes and units wait for; where that cannot be told, each lane with why not.
@@ -99,13 +103,13 @@ class FleetReader:
             lanes={lane: (Waiting(on=on, subject=lane, why=error.message),) for lane in lanes}
         )
 
-    def _with_launches(self, seen: Seen) -> Staff:
+    def _with_launches(self, seen: Observation) -> LaneHolders:
         """Under a name that repeats, several workers may be on their way."""
-        names = lane_entries.repeatable(seen.config)
+        names = lane_entries.repeatable_lanes(seen.config)
         with self._world.journal.backend.read() as view:
-            launched = launches.pending(view, names, seen.staff.leases, seen.now_ms)
-        others = {lane: count for lane, count in seen.staff.launched.items() if lane not in names}
-        return structs.replace(seen.staff, launched=others | launched)
+            launched = launches.count_launches(view, names, seen.holders.leases, seen.now_ms)
+        others = {lane: count for lane, count in seen.holders.launched.items() if lane not in names}
+        return structs.replace(seen.holders, launched=others | launched)
 
     @cached_property
     def _observer(self) -> FleetObserver:

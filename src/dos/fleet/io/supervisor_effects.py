@@ -26,9 +26,9 @@ from dos.fleet.effect import Performers, performs
 from dos.fleet.io.drive import warn
 from dos.fleet.io.observer import FleetObserver
 from dos.fleet.io.worker_effects import WorkerEffects
-from dos.fleet.state import fleet as folded
-from dos.fleet.state.live import Watching
-from dos.fleet.supervisor import Fleet
+from dos.fleet.state.fleet import FleetState
+from dos.fleet.state.live import LiveState
+from dos.fleet.supervisor import FleetSnapshot
 from dos.journal import streams
 from dos.journal.events.fleet import RunStopped
 from dos.journal.events.lanes import LeaseRevoked
@@ -55,7 +55,7 @@ class Executor(Protocol):
         """`given` is what it reads from its standard input."""
         ...
 
-    def take_in(self) -> dict[int, int]:
+    def reap_children(self) -> dict[int, int]:
         """Forget those that have ended; the exit code of each, by its pid."""
         ...
 
@@ -82,7 +82,7 @@ class LocalExecutor:
         self._children.append(child)
         return process.identify(child.pid) or Identity(child.pid, 0.0)
 
-    def take_in(self) -> dict[int, int]:
+    def reap_children(self) -> dict[int, int]:
         ended = {
             child.pid: child.returncode for child in self._children if child.poll() is not None
         }
@@ -95,10 +95,10 @@ LOOKING_SHARE = 0.03  # of the time, at history: a worker looks for itself befor
 LIVENESS_SECONDS = 60.0  # git is asked for it
 
 
-class FleetEffects(WorkerEffects):
+class SupervisorEffects(WorkerEffects):
     """A supervisor can do what a worker can, and start workers."""
 
-    STATES = (*WorkerEffects.STATES, Watching)
+    STATES = (*WorkerEffects.STATES, LiveState)
 
     def __init__(
         self, workspace: Workspace, config: Config, *, actor: str, executor: Executor | None = None
@@ -138,27 +138,27 @@ class FleetEffects(WorkerEffects):
             performs(effects.ObserveFleet, self.observe),
             performs(effects.SpawnWorker, self.spawn),
             performs(effects.RevokeLease, self.revoke),
-            performs(effects.LetExpire, self.let_expire),
+            performs(effects.ExpireQuestion, self.expire_question),
             performs(effects.CheckBaseline, self.check_baseline),
-            performs(effects.Complain, self.complain),
+            performs(effects.Warn, self.warn),
             performs(effects.MintRun, self.mint),
             performs(effects.Pause, self.pause),
         )
-        return {**super().performers(), **self.patience.over(dict(rows))}
+        return {**super().performers(), **self.store_retry.wrap(dict(rows))}
 
     def approve(self, loaded: LoadedConfig, *, by: str) -> None:
         """A person starts the fleet: by the settings that were read, and the plans that are on disk now."""
         self.settings.approve(self.store, loaded, by=by)
         self.plan_texts.approve(self.store, by=by)
 
-    def observe(self, effect: effects.ObserveFleet) -> Fleet:
+    def observe(self, effect: effects.ObserveFleet) -> FleetSnapshot:
         self._note_turned_away()
-        seen = self.observer.look(heed=self._heed_answers)
-        return observing.fleet(
+        seen = self.observer.observe(on_answers=self._heed_answers)
+        return observing.snapshot(
             seen,
             supervisor=effect.lease,
             incidents=self._on_target.incidents,
-            first=effect.first,
+            first=effect.is_first,
             begun=self._check_to_begin() if seen.baseline.step is gate.Step.CHECK else None,
         )
 
@@ -199,14 +199,12 @@ class FleetEffects(WorkerEffects):
         )
 
     def _unfinished_units(self) -> list[Unit]:
-        landed = {
-            name for name, unit in self.watch.state(folded.Fleet).units.items() if unit.landed
-        }
+        landed = {name for name, unit in self.watch.state(FleetState).units.items() if unit.landed}
         return [unit for unit in self.units() if unit.name not in landed]
 
     def _is_drained(self, lease: Lease) -> bool:
         self.watch.refresh()
-        return self.watch.state(folded.Fleet).orders(lease).drain
+        return self.watch.state(FleetState).stop_requests(lease).drain
 
     def spawn(self, effect: effects.SpawnWorker) -> process.Identity | None:
         words = [
@@ -233,12 +231,14 @@ class FleetEffects(WorkerEffects):
             warn(f"no worker could be started on {effect.lane}: {error}")
             return None
 
-    def complain(self, effect: effects.Complain) -> None:
+    def warn(self, effect: effects.Warn) -> None:
         warn(effect.text)
 
-    def let_expire(self, effect: effects.LetExpire) -> None:
+    def expire_question(self, effect: effects.ExpireQuestion) -> None:
         try:
-            self.store.append_all(asked.expiry_entries(effect.asked, effect.choice, effect.reason))
+            self.store.append_all(
+                asked.expiry_entries(effect.question, effect.choice, effect.reason)
+            )
         except Conflict:
             pass  # somebody has answered it
 
@@ -274,7 +274,7 @@ class FleetEffects(WorkerEffects):
         self.store.wait(self.watch.pos, effect.seconds)  # also what was written since the look
         if (left := min(effect.seconds, SHORTEST_TICK_SECONDS) - (time.monotonic() - began)) > 0:
             self._pause(left)
-        for pid, code in self._executor.take_in().items():
+        for pid, code in self._executor.reap_children().items():
             lane, run_id = self._started.pop(pid, ("", ""))
             if code == JOURNAL_AWAY and run_id:
                 self._turned_away.append((lane, run_id))

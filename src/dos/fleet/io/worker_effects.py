@@ -25,9 +25,9 @@ from dos.errors import BadInput, Conflict, Fenced, Halted
 from dos.fleet import choose_agent as choosing
 from dos.fleet import effects
 from dos.fleet.effect import Performers, performs
-from dos.fleet.io.drive import Patience
+from dos.fleet.io.drive import StoreRetry
 from dos.fleet.io.startup import check_settings
-from dos.fleet.state.fleet import Fleet
+from dos.fleet.state.fleet import FleetState
 from dos.git import target as target_branch
 from dos.git.repository import Writer
 from dos.journal import fold
@@ -60,7 +60,7 @@ LONGEST_WAIT_SECONDS = 5.0  # for the journal to move, where nothing else ends a
 
 class WorkerEffects:
     STATES: ClassVar[tuple[type[fold.State], ...]] = (
-        Fleet, ProviderLimits, Spend, Decisions, Attempts, LandingQueue, Baselines,
+        FleetState, ProviderLimits, Spend, Decisions, Attempts, LandingQueue, Baselines,
     )  # fmt: skip
 
     def __init__(
@@ -81,7 +81,7 @@ class WorkerEffects:
         self._open = partial(open_journal, workspace, config.store.url, actor=actor)
         self.store: Store = self._open()
         limit = None if outlasts_outages else config.leases.ttl_seconds
-        self.patience = Patience(limit, prove=self._prove, pause=self._pause)
+        self.store_retry = StoreRetry(limit, prove=self._prove, pause=self._pause)
         # A server has few sessions to give: the threads of a process share one. What takes long there, as a write lock
         # that another has, would keep all of them waiting anyway.
         beside = self.store.for_thread if config.store.url.startswith("postgres") else self._open
@@ -100,7 +100,7 @@ class WorkerEffects:
         self.plan_texts = PlanTexts.of_checkout(workspace, config, self.git, self._target_commit)
         self._landing_on = targets.open_target(self.git, config.workers.remote)
         ground = SharedTreeLanding if config.workers.isolation == "shared" else IsolatedLanding
-        self.ground = ground(
+        self.trees = ground(
             workspace,
             config,
             self.git,
@@ -108,7 +108,7 @@ class WorkerEffects:
             branch=self.target,
             checks=self.checks,
             raise_if_lease_lost=partial(self._prove, True),
-            raise_if_halted=self._heed,
+            raise_if_halted=self._raise_if_halted,
             find_baseline_fault=Surroundings(
                 self.baseline, self.watch, self.store.now_ms, listen
             ).fault,
@@ -136,7 +136,7 @@ class WorkerEffects:
             performs(effects.BackOff, self.back_off),
             performs(effects.Park, self.park),
         )
-        return self.patience.over({**dict(rows), **self.ground.performers()})
+        return self.store_retry.wrap({**dict(rows), **self.trees.performers()})
 
     def close(self) -> None:
         for held in (
@@ -168,11 +168,11 @@ class WorkerEffects:
         if isinstance(taken, Lease):
             self.holding.add(taken, requested_at=asked_at)
             if not asked.is_lock:
-                self._make_room(taken, before)
+                self._evict_previous_holder(taken, before)
         del self._before[asked.lane, asked.run_id]
         return taken
 
-    def _make_room(self, taken: Lease, before: Sequence[Lease]) -> None:
+    def _evict_previous_holder(self, taken: Lease, before: Sequence[Lease]) -> None:
         """Whoever had the lane before us does nothing there any more, and lands nothing."""
         orphans.end_previous_worker(
             self.workspace.state, [lease for lease in before if lease.lane == taken.lane], taken
@@ -209,11 +209,11 @@ class WorkerEffects:
     def _acquire(self, asked: Request) -> Lease | Refusal:
         admit = admission_rules(self.workspace.root, self.config)
         taken = self.store.acquire(asked, admit)
-        if isinstance(taken, Refusal) and self._bury(taken.blocked_by):
+        if isinstance(taken, Refusal) and self._revoke_dead_holder(taken.blocked_by):
             taken = self.store.acquire(asked, admit)
         return taken
 
-    def _bury(self, fence: int | None) -> bool:
+    def _revoke_dead_holder(self, fence: int | None) -> bool:
         """End a lease whose process is dead here and now, instead of waiting until it runs out."""
         for lease in [*self.store.leases(), *self.store.leases(locks=True)]:
             if lease.fence == fence and process.gone(lease):
@@ -245,14 +245,14 @@ class WorkerEffects:
         """What was claimed before the stream is looked at is known; what is claimed after that moves it."""
         version = max((event.ver for event in self.store.load(effect.mark.stream)), default=0)
         others = {lease.run_id for lease in self.watch.refresh()} - {"", effect.lease.run_id}
-        backlog.check_claim(self.watch.state(Fleet), effect.unit, others)
+        backlog.check_claim(self.watch.state(FleetState), effect.unit, others)
         self.store.append_all(
             [effect.claim.entry, structs.replace(effect.mark, expect=version).entry]
         )
 
     def survey(self, effect: effects.SurveyBacklog) -> effects.Backlog:
         live = self.watch.refresh()
-        fleet, lease = self.watch.state(Fleet), effect.lease
+        fleet, lease = self.watch.state(FleetState), effect.lease
         units = self.units()
         answers = self.watch.state(Decisions)
         runs = {each.run_id for each in live} - {""}
@@ -261,7 +261,7 @@ class WorkerEffects:
         if self._on_target.has_suspects:
             self.watch.refresh()
             fleet = self._on_target.correct_fleet(
-                self.watch.state(Fleet), units, self._landing_on, branch, answers, runs
+                self.watch.state(FleetState), units, self._landing_on, branch, answers, runs
             )
         others = runs - {lease.run_id}
         found = backlog.survey(
@@ -275,7 +275,7 @@ class WorkerEffects:
             answers=answers,
             tried=self.watch.state(Attempts),
         )
-        orders = self.watch.state(Fleet).orders(lease)
+        orders = self.watch.state(FleetState).stop_requests(lease)
         return structs.replace(
             found,
             drain_requested=orders.drain,
@@ -283,13 +283,15 @@ class WorkerEffects:
             halted=orders.halted,
             paused=orders.paused,
             incidents=self._on_target.incidents,
-            fault=self.baseline.held_by(self.watch, lease.host),
+            fault_question=self.baseline.held_by(self.watch, lease.host),
         )
 
     def units(self) -> list[Unit]:
         return self.plan_texts.units(self.store, self.watch.state(Decisions))
 
-    def choose_agent(self, effect: effects.ChooseAgent) -> effects.Chosen | effects.NoRoom:
+    def choose_agent(
+        self, effect: effects.ChooseAgent
+    ) -> effects.AgentChoice | effects.CannotStart:
         self.watch.refresh()
         return choosing.choose(
             self.config,
@@ -313,7 +315,7 @@ class WorkerEffects:
             ),
             log=logs.agent_log(self.workspace.state, effect),
         )
-        logs.prune_run(self.workspace.state, effect.own.lane, effect.run_id)
+        logs.prune_run(self.workspace.state, effect.run_lease.lane, effect.run_id)
         orphans.end_processes(str(self.workspace.root), effect.lease)
         return ended
 
@@ -346,8 +348,8 @@ class WorkerEffects:
         deadline = self._backing_off[1]
         while (left := deadline - time.monotonic()) > 0 and not self._is_lost():
             self.watch.refresh()
-            fleet = self.watch.state(Fleet)
-            if any(fleet.orders(held).ends for held in self.holding.lanes.values()):
+            fleet = self.watch.state(FleetState)
+            if any(fleet.stop_requests(held).must_stop for held in self.holding.lanes.values()):
                 return
             self.store.wait(self.watch.pos, min(left, 1.0))
 
@@ -359,7 +361,7 @@ class WorkerEffects:
             now_ms = self.store.now_ms()
             if effect.until_ms is not None and now_ms >= effect.until_ms:
                 break
-            if self.watch.state(Fleet).word > effect.word:
+            if self.watch.state(FleetState).wake_pos > effect.wake_pos:
                 break
             left = (
                 LONGEST_WAIT_SECONDS
@@ -394,13 +396,13 @@ class WorkerEffects:
     def _prove(self, doubtful: bool) -> None:
         self.holding.check(self.store, doubtful=doubtful)
 
-    def _heed(self, lease: Lease) -> None:
+    def _raise_if_halted(self, lease: Lease) -> None:
         """Raise when a person has stopped the run: nothing of it is measured or landed any more."""
         self.watch.refresh()
         self._obey(lease)
 
     def _obey(self, lease: Lease) -> None:
-        if why := self.watch.state(Fleet).orders(lease).halted:
+        if why := self.watch.state(FleetState).stop_requests(lease).halted:
             raise Halted(why)
 
     def _is_lost(self) -> bool:

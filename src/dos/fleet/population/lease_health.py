@@ -11,26 +11,26 @@ from dos.loop.verdicts.liveness import Answer, Evidence, Policy, Verdict
 from dos.loop.verdicts.numbers import check_counts
 
 
-class Standing(Struct, frozen=True, kw_only=True):
+class LeaseHealth(Struct, frozen=True, kw_only=True):
     answer: Answer
     why: str = ""  # nothing in it depends on when it was asked
     spinning_age_ms: int | None = None
 
 
-def standing(seen: Evidence, policy: Policy = Policy()) -> Standing:
+def lease_health(seen: Evidence, policy: Policy = Policy()) -> LeaseHealth:
     if seen.lapsed:
-        return Standing(answer=Answer.STALLED, why="its lease is over")
+        return LeaseHealth(answer=Answer.STALLED, why="its lease is over")
     verdict = liveness.judge(seen, policy)
     if verdict.answer is Answer.UNKNOWN:
-        return Standing(answer=Answer.UNKNOWN, why=verdict.reason)
+        return LeaseHealth(answer=Answer.UNKNOWN, why=verdict.reason)
     if seen.process_alive is False:
-        return Standing(answer=Answer.STALLED, why="its process is gone")
+        return LeaseHealth(answer=Answer.STALLED, why="its process is gone")
     if verdict.answer is Answer.ADVANCING:
-        return Standing(answer=Answer.ADVANCING)
+        return LeaseHealth(answer=Answer.ADVANCING)
     age_ms = seen.age_ms if seen.progress_age_ms is None else seen.progress_age_ms
     silent = verdict.answer is Answer.STALLED
     why = "it beats no more, and its lease is not over" if silent else "it lives, and nothing lands"
-    return Standing(answer=Answer.SPINNING, why=why, spinning_age_ms=age_ms)
+    return LeaseHealth(answer=Answer.SPINNING, why=why, spinning_age_ms=age_ms)
 
 
 class HaltPolicy(Struct, frozen=True, kw_only=True):
@@ -44,7 +44,7 @@ class HaltPolicy(Struct, frozen=True, kw_only=True):
 class HaltCandidate(Struct, frozen=True, kw_only=True):
     run_id: str
     verdict: Verdict
-    seen: Evidence
+    evidence: Evidence
     lane: str = ""
     loop_ts: str = ""
     handle: str = ""  # what is to be stopped
@@ -55,13 +55,15 @@ class HaltCandidate(Struct, frozen=True, kw_only=True):
     def moved_ms(self) -> int:
         """When it moved last: what names the time since then, in which it does not."""
         age_ms = (
-            self.seen.age_ms if self.seen.progress_age_ms is None else self.seen.progress_age_ms
+            self.evidence.age_ms
+            if self.evidence.progress_age_ms is None
+            else self.evidence.progress_age_ms
         )
-        return self.seen.now_ms - age_ms
+        return self.evidence.now_ms - age_ms
 
 
 def within_budget(run: HaltCandidate, policy: HaltPolicy = HaltPolicy()) -> bool:
-    too_young = policy.budget_ms is not None and run.seen.age_ms < policy.budget_ms
+    too_young = policy.budget_ms is not None and run.evidence.age_ms < policy.budget_ms
     return run.verdict.answer is Answer.STALLED and too_young
 
 
@@ -72,4 +74,4 @@ def is_due(run: HaltCandidate, policy: HaltPolicy = HaltPolicy()) -> bool:
         or within_budget(run, policy)
     ):
         return False
-    return not run.proposed_ms or run.seen.now_ms - max(run.proposed_ms) >= policy.repropose_ms
+    return not run.proposed_ms or run.evidence.now_ms - max(run.proposed_ms) >= policy.repropose_ms

@@ -13,7 +13,7 @@ from dos.errors import RegionInvalid
 from dos.regions import Region
 
 EXACT_UP_TO = 16
-NOBODY = -1
+NO_OWNER = -1
 
 
 @lru_cache(maxsize=1 << 16)
@@ -25,9 +25,9 @@ def region_of(tree: tuple[str, ...]) -> Region:
         return Region(globs=tree, prefixes=())
 
 
-class Placed(Struct, frozen=True):
+class Placement(Struct, frozen=True):
     chosen: list[int]  # candidates, as numbers, in their own order
-    in_the_way: dict[
+    blocked_by: dict[
         int, int
     ]  # of each other candidate: what it overlaps; held ones count first, then candidates
 
@@ -39,7 +39,7 @@ def capacity(lanes: Sequence[Region]) -> int:
     return _Graph(lanes).largest()
 
 
-def place(candidates: Sequence[Region], held: Sequence[Region], most: int) -> Placed:
+def place(candidates: Sequence[Region], held: Sequence[Region], most: int) -> Placement:
     """As many candidates as can be had, up to `most`, that overlap nothing held and not one another."""
     ground = _Ground([*held, *candidates])
     ground.hold(held)
@@ -47,7 +47,7 @@ def place(candidates: Sequence[Region], held: Sequence[Region], most: int) -> Pl
     free = {
         name: lane
         for name, lane in zip(names, candidates, strict=True)
-        if ground.owner(lane) == NOBODY
+        if ground.owner(lane) == NO_OWNER
     }
     if len(free) <= EXACT_UP_TO:
         graph = _Graph(list(free.values()))
@@ -58,9 +58,9 @@ def place(candidates: Sequence[Region], held: Sequence[Region], most: int) -> Pl
         chosen = sorted(_narrow_first(ground, free, most))
     left = set(names).difference(chosen)
     owners = {name: ground.owner(candidates[name - names.start]) for name in left}
-    return Placed(
+    return Placement(
         [name - names.start for name in chosen],
-        {name - names.start: owner for name, owner in owners.items() if owner != NOBODY},
+        {name - names.start: owner for name, owner in owners.items() if owner != NO_OWNER},
     )
 
 
@@ -71,7 +71,7 @@ def _narrow_first(ground: "_Ground", lanes: dict[int, Region], most: int) -> lis
     for name in sorted(lanes, key=breadth.__getitem__):
         if len(chosen) >= most:
             break
-        if ground.owner(lanes[name]) == NOBODY:
+        if ground.owner(lanes[name]) == NO_OWNER:
             ground.take(lanes[name], name)
             chosen.append(name)
     return chosen
@@ -90,9 +90,9 @@ class _Ground:
         places = sorted(listed)
         count = len(places)
         self._rank = dict(zip(places, range(count), strict=True))
-        self._above = [NOBODY] * count  # the nearest folder around each
+        self._above = [NO_OWNER] * count  # the nearest folder around each
         self._end = [count] * count  # the first folder after it that does not lie inside
-        self._owner = [NOBODY] * count
+        self._owner = [NO_OWNER] * count
         self._listed = [0]  # how many lanes name one of the folders before each
         around: list[int] = []
         for number, place in enumerate(places):
@@ -112,16 +112,16 @@ class _Ground:
     def owner(self, region: Region) -> int:
         """Who has taken something that the region touches."""
         for place in region.reach:
-            if (owner := self._owner[self._rank[place]]) != NOBODY:
+            if (owner := self._owner[self._rank[place]]) != NO_OWNER:
                 return owner
-        return NOBODY
+        return NO_OWNER
 
     def hold(self, held: Sequence[Region]) -> None:
         """Take what may overlap: outer folders first, so that whatever lies inside them is taken already."""
         for place, owner in sorted(
             (place, owner) for owner, region in enumerate(held) for place in region.reach
         ):
-            if self._owner[self._rank[place]] == NOBODY:
+            if self._owner[self._rank[place]] == NO_OWNER:
                 self._take(self._rank[place], owner)
 
     def take(self, region: Region, owner: int) -> None:
@@ -132,7 +132,7 @@ class _Ground:
         self._owner[rank : self._end[rank]] = [owner] * (self._end[rank] - rank)
         # Whatever lies around a taken folder is marked up to the top already.
         around = self._above[rank]
-        while around != NOBODY and self._owner[around] == NOBODY:
+        while around != NO_OWNER and self._owner[around] == NO_OWNER:
             self._owner[around] = owner
             around = self._above[around]
 

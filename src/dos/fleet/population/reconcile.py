@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 
 from msgspec import Struct
 
-from dos.fleet.population.supervise import explained
+from dos.fleet.population.supervise import supervise_with_obstacles
 from dos.fleet.population.types import (
     LaneLiveness,
     Obstacle,
@@ -23,7 +23,7 @@ START_SECONDS = 120.0  # a worker that has not taken its lease by then is not co
 REST_SECONDS = 30.0  # after a run was told to wait
 
 # What a run stopped for that found nothing it may take: over as soon as there is a unit to offer.
-WANTS_WORK = frozenset(
+NO_WORK_STOPS = frozenset(
     {
         StopReason.PICK_HELD_INVARIANT,
         StopReason.BLOCKED,
@@ -34,29 +34,31 @@ WANTS_WORK = frozenset(
         StopReason.BENIGN_DRAIN,
     }
 )
-WANTS_ROOM = WorkerStop.DECISION_NEEDED  # of a budget or a provider: over as soon as there is some
-BY_A_PERSON = (WorkerStop.HALTED,)  # who stopped it need not be asked about it
+NO_ROOM_STOP = (
+    WorkerStop.DECISION_NEEDED
+)  # of a budget or a provider: over as soon as there is some
+STOPPED_BY_PERSON = (WorkerStop.HALTED,)  # who stopped it need not be asked about it
 
 # What a run stops for when units failed one after the other: they wait for a person, and the lane's others do not.
-UNITS_FAILED = frozenset({StopReason.CONSECUTIVE_DIRTY_ZERO, StopReason.CONSECUTIVE_UNCLEAR})
+UNITS_FAILED_STOPS = frozenset({StopReason.CONSECUTIVE_DIRTY_ZERO, StopReason.CONSECUTIVE_UNCLEAR})
 
 
 def is_stuck(stop_reason: str, needs: str) -> bool:
     """Only a person can clear what a lane's last run stopped for."""
     return needs in (Needs.OPERATOR, Needs.ENVIRONMENT) and stop_reason not in (
-        *WANTS_WORK,
-        WANTS_ROOM,
+        *NO_WORK_STOPS,
+        NO_ROOM_STOP,
     )
 
 
-def is_about_units(stop_reason: str, failed: Sequence[str]) -> bool:
+def holds_only_units(stop_reason: str, failed: Sequence[str]) -> bool:
     """The run stopped for units that it tried in vain: only they are held, not their lane."""
-    return bool(failed) and stop_reason in UNITS_FAILED
+    return bool(failed) and stop_reason in UNITS_FAILED_STOPS
 
 
-def is_in_vain(stop_reason: str, landed: int) -> bool:
+def found_no_work(stop_reason: str, landed: int) -> bool:
     """The run found nothing that it may do."""
-    return stop_reason in (*WANTS_WORK, WANTS_ROOM) and not landed
+    return stop_reason in (*NO_WORK_STOPS, NO_ROOM_STOP) and not landed
 
 
 class Spawn(Struct, frozen=True, tag="spawn"):
@@ -100,11 +102,11 @@ def plan(
     target: int,
     policy: SupervisePolicy = SupervisePolicy(),
     *,
-    dying: Sequence[LaneFailed] = (),
+    failing: Sequence[LaneFailed] = (),
 ) -> Plan:
     """`dying` are the lanes whose workers keep dying, each as its question; they say themselves what they wait for."""
     evidence = SuperviseEvidence(lanes=lanes, target=target)
-    verdict, obstacles = explained(evidence, policy)
+    verdict, obstacles = supervise_with_obstacles(evidence, policy)
     proposed = {row.lane for row in verdict.proposed_halt}
     reasons = {row.lane: row.reason for row in verdict.flag}
     spinning = [
@@ -123,7 +125,7 @@ def plan(
         )
         for lane in spinning
     ]
-    actions += map(GiveUp, dying)
+    actions += map(GiveUp, failing)
     actions += [Spawn(row.lane) for row in verdict.spawn]
     return Plan(verdict=verdict, obstacles=obstacles, actions=actions)
 

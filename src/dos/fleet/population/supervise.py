@@ -24,17 +24,17 @@ from dos.fleet.population.types import (
     SuperviseVerdict,
 )
 from dos.loop.verdicts.liveness import Answer as Liveness
-from dos.loop.verdicts.liveness import shown
+from dos.loop.verdicts.liveness import format_span
 from dos.regions import Region
 
 
 def supervise(
     evidence: SuperviseEvidence, policy: SupervisePolicy = SupervisePolicy()
 ) -> SuperviseVerdict:
-    return explained(evidence, policy)[0]
+    return supervise_with_obstacles(evidence, policy)[0]
 
 
-def explained(
+def supervise_with_obstacles(
     evidence: SuperviseEvidence, policy: SupervisePolicy = SupervisePolicy()
 ) -> tuple[SuperviseVerdict, list[Obstacle]]:
     """The plan, and what keeps each lane from getting a worker that has nothing of its own to wait for."""
@@ -192,10 +192,10 @@ class _Seen:
 
     def _spinning(self, entry: LaneLiveness, lane: _Lane) -> None:
         age, most = entry.spinning_age_ms, self.policy.spin_halt_after_ms
-        since = "" if age is None else f" for {shown(age)}"
+        since = "" if age is None else f" for {format_span(age)}"
         self.flag.append(_row(entry, Disposition.FLAG, f"SPINNING{since}"))
         if most is not None and age is not None and age >= most:
-            reason = f"SPINNING{since}, and a halt is proposed after {shown(most)}"
+            reason = f"SPINNING{since}, and a halt is proposed after {format_span(most)}"
             self.proposed_halt.append(_row(entry, Disposition.PROPOSE_HALT, reason))
         counts = self.policy.count_spinning_as_alive
         if not counts:
@@ -250,7 +250,7 @@ class _Seen:
             if not chosen and not self.hold:
                 chosen = [name for name, lane in free.items() if lane.exclusive][:need]
         names = [*(entry.lane for entry in self.holders), *fixed]
-        reasons = {fixed[number]: names[other] for number, other in placed.in_the_way.items()}
+        reasons = {fixed[number]: names[other] for number, other in placed.blocked_by.items()}
         if len(chosen) == short:
             others = {name: lane for name, lane in free.items() if name not in chosen}
             return self._rows(chosen), self._full(others, reasons)
@@ -267,11 +267,13 @@ class _Seen:
             if name in in_the_way:
                 found.append(
                     Obstacle(
-                        lane=name, on=WaitsOn.REGION_HELD, reason=f"it overlaps {in_the_way[name]}"
+                        lane=name,
+                        waits_on=WaitsOn.REGION_HELD,
+                        reason=f"it overlaps {in_the_way[name]}",
                     )
                 )
             else:
-                found.append(Obstacle(lane=name, on=WaitsOn.HOST_FULL, reason=reason))
+                found.append(Obstacle(lane=name, waits_on=WaitsOn.HOST_FULL, reason=reason))
         return found
 
     def _free(self) -> dict[str, _Lane]:
@@ -316,10 +318,10 @@ class _Seen:
                 continue
             if lane.repeats and lane.kept:
                 shares = f"nobody is put beside a worker that is {_shown(lane.entries)}"
-                found.append(Obstacle(lane=name, on=WaitsOn.REGION_HELD, reason=shares))
+                found.append(Obstacle(lane=name, waits_on=WaitsOn.REGION_HELD, reason=shares))
             elif name in free:
                 on, reason = self._obstacle(name, lane, chosen, in_the_way)
-                found.append(Obstacle(lane=name, on=on, reason=reason))
+                found.append(Obstacle(lane=name, waits_on=on, reason=reason))
         return found
 
     def _obstacle(

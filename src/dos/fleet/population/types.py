@@ -207,7 +207,7 @@ class Obstacle(Struct, frozen=True, kw_only=True):
     """What keeps a lane from getting a worker that could have one otherwise."""
 
     lane: str
-    on: WaitsOn
+    waits_on: WaitsOn
     reason: str
 
 

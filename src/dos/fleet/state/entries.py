@@ -30,17 +30,17 @@ class FleetRun(Struct, kw_only=True):
     failed: list[str] = field(
         default_factory=list
     )  # the units that it tried in vain, or a run that it goes on after
-    told: bool = False  # that it died was told to whoever started the fleet
+    reported: bool = False  # that it died was told to whoever started the fleet
 
 
-class Tried(Struct, kw_only=True, frozen=True):
+class LastAttempt(Struct, kw_only=True, frozen=True):
     run_id: str
     outcome: str
     at_ms: int
     text: str = ""  # the unit's fingerprint then
 
 
-class Unit(Struct, kw_only=True):
+class UnitState(Struct, kw_only=True):
     landed: str = ""  # the commit
     landed_on: str = ""  # the branch
     landed_ms: int = 0
@@ -55,13 +55,15 @@ class Unit(Struct, kw_only=True):
     saved: list[str] = field(
         default_factory=list
     )  # where the work of the newest try lies that did not land
-    left: str = (
+    saved_commit: str = (
         ""  # the saved commit of what an agent forgot to commit: the next one begins with it
     )
-    left_now: bool = False  # by the newest try
+    saved_by_newest: bool = False  # by the newest try
     missed: bool = False  # the newest try did not land, and that was written down
-    tried: Tried | None = None  # the newest try, unless a person has cleared the unit since
-    is_over: bool = False  # the newest claim was tried to its end
+    last_attempt: LastAttempt | None = (
+        None  # the newest try, unless a person has cleared the unit since
+    )
+    attempt_over: bool = False  # the newest claim was tried to its end
     failures: int = 0  # tries in vain since it landed or was cleared
     cleared_ms: int = 0  # when a person last said that it may be tried now
     undone: str = ""  # never folded: what git shows, where it landed and is not there any more
@@ -69,10 +71,10 @@ class Unit(Struct, kw_only=True):
     @property
     def is_interrupted(self) -> bool:
         """A run is at it, or died at it before its try was over."""
-        return bool(self.claimed_by) and not self.is_over
+        return bool(self.claimed_by) and not self.attempt_over
 
 
-class Stopped(Struct, kw_only=True, frozen=True):
+class LastStop(Struct, kw_only=True, frozen=True):
     run_id: str
     reason: str
     detail: str
@@ -84,7 +86,7 @@ class Stopped(Struct, kw_only=True, frozen=True):
     failed: list[str] = []  # the units that were tried in vain
 
 
-class Starts(Struct, kw_only=True):
+class LaneStarts(Struct, kw_only=True):
     """A lane's spawns, and the one whose worker has not shown up yet."""
 
     unended: dict[str, int] = field(
@@ -102,11 +104,11 @@ class Starts(Struct, kw_only=True):
     pending: bool = False
     failed: str = ""
     times_failed: int = 0
-    stopped: Stopped | None = None  # how its last run ended, until somebody says that it may go on
-    working: str = ""  # the run that has begun here and not stopped: it is at work, or dead
+    stopped: LastStop | None = None  # how its last run ended, until somebody says that it may go on
+    current_run: str = ""  # the run that has begun here and not stopped: it is at work, or dead
     version: int = 0
 
-    def may_go_on(self) -> None:
+    def clear_failure(self) -> None:
         self.failed, self.unended, self.told_to_wait_ms, self.stopped = "", {}, 0, None
 
 
@@ -117,7 +119,7 @@ class SupervisorStart(Struct, kw_only=True, frozen=True):
     version: str  # of dos
 
 
-class Orders(Struct, kw_only=True, frozen=True):
+class StopRequests(Struct, kw_only=True, frozen=True):
     """What people have asked of a run."""
 
     drain: bool = False
@@ -126,7 +128,7 @@ class Orders(Struct, kw_only=True, frozen=True):
     paused: str = ""
 
     @property
-    def ends(self) -> bool:
+    def must_stop(self) -> bool:
         return self.drain or bool(self.superseded_by or self.halted)
 
 

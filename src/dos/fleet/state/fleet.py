@@ -10,12 +10,12 @@ from dos.fleet.state import entries
 from dos.fleet.state.entries import (
     FleetRun,
     Incidents,
-    Orders,
-    Starts,
-    Stopped,
+    LaneStarts,
+    LastAttempt,
+    LastStop,
+    StopRequests,
     SupervisorStart,
-    Tried,
-    Unit,
+    UnitState,
 )
 from dos.journal.events import fleet, lanes, limits
 from dos.journal.events.envelope import Event
@@ -25,7 +25,15 @@ from dos.limits.state import quota
 from dos.loop.types import StopReason
 from dos.reasons.table import Needs
 
-__all__ = ["Fleet", "FleetRun", "Orders", "Starts", "Stopped", "Tried", "Unit"]
+__all__ = [
+    "FleetRun",
+    "FleetState",
+    "LaneStarts",
+    "LastAttempt",
+    "LastStop",
+    "StopRequests",
+    "UnitState",
+]
 
 ENDED_RUNS_KEPT = 200
 TRIES_KEPT = 5
@@ -88,13 +96,13 @@ _reader: FactReader[Handled] = FactReader(
 )
 
 
-class Fleet(Struct, kw_only=True):
+class FleetState(Struct, kw_only=True):
     name: ClassVar[str] = "fleet"
     made_with: ClassVar[tuple[str, ...]] = (entries.__name__,)
 
     runs: dict[str, FleetRun] = field(default_factory=dict)
-    units: dict[str, Unit] = field(default_factory=dict)
-    starts: dict[str, Starts] = field(default_factory=dict)
+    units: dict[str, UnitState] = field(default_factory=dict)
+    starts: dict[str, LaneStarts] = field(default_factory=dict)
     salvaged: list[str] = field(default_factory=list)
     drain: int = 0  # the newest request to drain: it concerns whoever took a lease before it
     paused: dict[str, str] = field(
@@ -104,7 +112,7 @@ class Fleet(Struct, kw_only=True):
     promised: set[str] = field(
         default_factory=set
     )  # runs for whose agent something is kept of a shared budget
-    word: int = 0  # the position of the newest thing that may end a wait
+    wake_pos: int = 0  # the position of the newest thing that may end a wait
     started_ms: int = 0  # when a person last started the fleet
     supervisors: dict[str, SupervisorStart] = field(default_factory=dict)  # by machine
     incidents: Incidents = field(default_factory=Incidents)
@@ -120,13 +128,13 @@ class Fleet(Struct, kw_only=True):
             self._apply_start(fact, event)
         elif isinstance(fact, _Order):
             self._apply_order(fact, event)
-            self.word = event.pos
+            self.wake_pos = event.pos
         elif isinstance(fact, _Work):
             self._apply_work(fact, event)
         else:
             self._apply_run(fact, event)
 
-    def orders(self, lease: Lease) -> Orders:
+    def stop_requests(self, lease: Lease) -> StopRequests:
         """A drain concerns whoever was started before it, also when the lease came later.
 
         So it concerns whoever is started by a supervisor that ran before it, and had not heard of it.
@@ -134,7 +142,7 @@ class Fleet(Struct, kw_only=True):
         starts = self.starts.get(lease.lane)
         born = starts.intended if starts and starts.run_id == lease.run_id else lease.fence
         paused = [why for name in ("", lease.lane) if (why := self.paused.get(name)) is not None]
-        return Orders(
+        return StopRequests(
             drain=self.drain > born,
             superseded_by=self._newer_version(lease),
             halted=self.halts.get(lease.run_id, ""),
@@ -153,23 +161,27 @@ class Fleet(Struct, kw_only=True):
             return ""
         return supervisor.version if supervisor.version != run.version else ""
 
-    def counts_its_tries(self, unit: str) -> bool:
+    def has_open_attempt(self, unit: str) -> bool:
         """A run is at the unit, or has tried it, and has not stopped: it goes on, or a run that follows it does.
 
         Its loop counts what was tried in vain; a cooldown begins when the run stops.
         """
-        seen = self.units.get(unit, Unit())
+        seen = self.units.get(unit, UnitState())
         if seen.is_interrupted:
             return True
-        run = self.runs.get(seen.tried.run_id) if seen.tried else None
+        run = self.runs.get(seen.last_attempt.run_id) if seen.last_attempt else None
         starts = self.starts.get(run.lane) if run else None
-        return starts is not None and seen.tried is not None and starts.working == seen.tried.run_id
+        return (
+            starts is not None
+            and seen.last_attempt is not None
+            and starts.current_run == seen.last_attempt.run_id
+        )
 
     def _hear_of_promise(self, fact: Handled, event: Event) -> None:
         """An agent's end may be room for one that waits."""
         if isinstance(fact, limits.AGENT_GONE) and fact.run_id in self.promised:
             self.promised.discard(fact.run_id)
-            self.word = event.pos
+            self.wake_pos = event.pos
 
     def _apply_start(self, fact: _Start, event: Event) -> None:
         match fact:
@@ -197,17 +209,17 @@ class Fleet(Struct, kw_only=True):
                 starts = self._starts(fact.lane, event)
                 starts.failed, starts.times_failed = fact.reason, starts.times_failed + 1
             case limits.LaneCleared():
-                self._starts(fact.lane, event).may_go_on()
+                self._starts(fact.lane, event).clear_failure()
             case fleet.FleetStarted():
                 self.started_ms = event.at_ms
                 self._note_supervisor(fact, event)
                 for starts in (
                     self.starts.values()
                 ):  # starting the fleet is a person's word: try the lanes again
-                    starts.may_go_on()
+                    starts.clear_failure()
             case lanes.LeaseGranted():
                 if not fact.asked.is_lock:  # its own worker has shown up
-                    starts = self.starts.get(fact.asked.lane, Starts())
+                    starts = self.starts.get(fact.asked.lane, LaneStarts())
                     starts.pending = starts.pending and starts.run_id != fact.asked.run_id
             case never:
                 assert_never(never)
@@ -217,7 +229,7 @@ class Fleet(Struct, kw_only=True):
             return  # an older version started it: nothing is known of its machine
         before = self.supervisors.get(fact.system)
         if before and before.version != fact.version:
-            self.word = event.pos  # workers that wait have to look whether they are to drain
+            self.wake_pos = event.pos  # workers that wait have to look whether they are to drain
         self.supervisors[fact.system] = SupervisorStart(position=event.pos, version=fact.version)
 
     def _apply_order(self, fact: _Order, event: Event) -> None:
@@ -229,7 +241,7 @@ class Fleet(Struct, kw_only=True):
             case limits.PauseEnded():
                 self.paused.pop(fact.lane, None)
                 if starts := self.starts.get(fact.lane):
-                    starts.may_go_on()
+                    starts.clear_failure()
             case limits.HaltRequested():
                 if not self.runs.get(fact.run_id, FleetRun(lane="", begun_ms=0)).stop_reason:
                     self.halts[fact.run_id] = fact.why
@@ -237,7 +249,7 @@ class Fleet(Struct, kw_only=True):
                 if run := self.runs.get(fact.run_id):
                     run.limit = quota.limit_key(fact).path
             case limits.LimitLifted():
-                self._let_go_of(quota.limit_key(fact).path)
+                self._clear_limit_stops(quota.limit_key(fact).path)
             case limits.UnitCleared():
                 self._clear_unit(fact, event)
             case limits.DecisionAnswered():
@@ -252,7 +264,7 @@ class Fleet(Struct, kw_only=True):
             case fleet.UnitClaimed():
                 self._run(fact.run_id, fact.lane, event).unit = fact.unit
                 unit = self._unit(fact.unit)
-                unit.claimed_by, unit.missed, unit.is_over, unit.left_now = (
+                unit.claimed_by, unit.missed, unit.attempt_over, unit.saved_by_newest = (
                     fact.run_id,
                     False,
                     False,
@@ -280,7 +292,7 @@ class Fleet(Struct, kw_only=True):
                 unit = self._unit(fact.unit)
                 unit.landed, unit.landed_on, unit.landed_ms = fact.commit, fact.branch, event.at_ms
                 unit.intended, unit.claimed_by, unit.saved, unit.failures = None, "", [], 0
-                unit.left = ""
+                unit.saved_commit = ""
                 run = self._run(fact.run_id, fact.lane, event)
                 run.landed, run.landed_ms, run.flagged, run.missed = (
                     run.landed + 1,
@@ -305,7 +317,7 @@ class Fleet(Struct, kw_only=True):
                     failed=failed,
                 )
                 self._hand_on_tries(failed, fact.run_id)
-                self.starts.setdefault(fact.lane, Starts()).working = fact.run_id
+                self.starts.setdefault(fact.lane, LaneStarts()).current_run = fact.run_id
             case fleet.AgentStarted():
                 self._run(fact.run_id, fact.lane, event).limit = ""
             case limits.RunParked():
@@ -324,7 +336,7 @@ class Fleet(Struct, kw_only=True):
                 self._stop(self._run(fact.run_id, fact.lane, event), fact, event)
             case limits.FleetFound():
                 for run in self.runs.values():
-                    run.told = run.told or run.lane not in fact.adopted_lanes
+                    run.reported = run.reported or run.lane not in fact.adopted_lanes
             case never:
                 assert_never(never)
 
@@ -334,8 +346,8 @@ class Fleet(Struct, kw_only=True):
         says_something = unit.outcome not in NO_ROOM or fact.commits or unit.saved
         if fact.verdict != "DELIVERED" and says_something:
             self._run(fact.run_id, fact.lane, event).missed = self._missed(fact.unit, fact.reason)
-        if not unit.left_now:  # another try has gone on from what was left
-            unit.left = ""
+        if not unit.saved_by_newest:  # another try has gone on from what was left
+            unit.saved_commit = ""
 
     def _salvage(self, fact: fleet.WorkSalvaged) -> None:
         self.salvaged = [*self.salvaged, fact.ref][-ENDED_RUNS_KEPT:]
@@ -344,7 +356,7 @@ class Fleet(Struct, kw_only=True):
             self._saved(at_work.unit, fact.ref)
         if fact.kept_for:
             unit = self._unit(fact.kept_for)
-            unit.left, unit.left_now = fact.commit, True
+            unit.saved_commit, unit.saved_by_newest = fact.commit, True
 
     def _stop(self, run: FleetRun, fact: fleet.RunStopped, event: Event) -> None:
         self._leave_unit(run, fact.run_id)
@@ -353,8 +365,8 @@ class Fleet(Struct, kw_only=True):
         self.halts.pop(fact.run_id, None)
         if not fact.lane:
             return
-        starts = self.starts.setdefault(fact.lane, Starts())
-        starts.stopped = Stopped(
+        starts = self.starts.setdefault(fact.lane, LaneStarts())
+        starts.stopped = LastStop(
             run_id=fact.run_id,
             reason=fact.stop_reason,
             detail=fact.reason,
@@ -367,19 +379,19 @@ class Fleet(Struct, kw_only=True):
         )
         starts.unended.pop(fact.run_id, None)
         starts.pending = starts.pending and starts.run_id != fact.run_id
-        starts.working = "" if starts.working == fact.run_id else starts.working
+        starts.current_run = "" if starts.current_run == fact.run_id else starts.current_run
         starts.told_to_wait_ms = event.at_ms if fact.needs == Needs.TIME else 0
         self._forget_old_runs()
 
     def _note_attempt(self, fact: fleet.UnitAttempted, event: Event) -> None:
         unit = self._unit(fact.unit)
-        unit.tried = Tried(
+        unit.last_attempt = LastAttempt(
             run_id=fact.run_id, outcome=fact.outcome, at_ms=event.at_ms, text=fact.text
         )
         if (
             unit.claimed_by == fact.run_id
         ):  # it has come to the end of its try, so it did not die at the unit
-            unit.is_over, unit.deaths = True, 0
+            unit.attempt_over, unit.deaths = True, 0
         has_failed = fact.outcome != AttemptOutcome.SHIPPED
         unit.failures = unit.failures + 1 if has_failed else 0
         if run := self.runs.get(fact.run_id):
@@ -392,31 +404,31 @@ class Fleet(Struct, kw_only=True):
         """To the run that goes on after a dead one, with what that had counted."""
         for name in failed:
             unit = self._unit(name)
-            if unit.tried:
-                unit.tried = structs.replace(unit.tried, run_id=run_id)
+            if unit.last_attempt:
+                unit.last_attempt = structs.replace(unit.last_attempt, run_id=run_id)
 
     def _clear_unit(self, fact: limits.UnitCleared, event: Event) -> None:
         unit = self._unit(fact.unit)
-        unit.tried, unit.failures, unit.deaths, unit.cleared_ms = None, 0, 0, event.at_ms
+        unit.last_attempt, unit.failures, unit.deaths, unit.cleared_ms = None, 0, 0, event.at_ms
         if starts := self.starts.get(fact.lane):
             starts.told_to_wait_ms, starts.woken_ms = 0, event.at_ms
 
-    def _let_go_of(self, limit: str) -> None:
+    def _clear_limit_stops(self, limit: str) -> None:
         """The lanes whose last run ended at this limit."""
         for starts in self.starts.values():
             if starts.stopped and starts.stopped.limit == limit:
-                starts.may_go_on()
+                starts.clear_failure()
 
     def _run(self, run_id: str, lane: str, event: Event) -> FleetRun:
         """One that names no lane is a loop by hand: no worker's, and nothing that a supervisor would find or resume."""
         made = FleetRun(lane=lane, begun_ms=event.at_ms)
         return self.runs.setdefault(run_id, made) if lane or run_id in self.runs else made
 
-    def _unit(self, name: str) -> Unit:
-        return self.units.setdefault(name, Unit())
+    def _unit(self, name: str) -> UnitState:
+        return self.units.setdefault(name, UnitState())
 
-    def _starts(self, lane: str, event: Event) -> Starts:
-        starts = self.starts.setdefault(lane, Starts())
+    def _starts(self, lane: str, event: Event) -> LaneStarts:
+        starts = self.starts.setdefault(lane, LaneStarts())
         starts.version = event.ver
         return starts
 

@@ -7,7 +7,7 @@ from msgspec import Struct, structs
 
 from dos.backlog.pickable import MOST_DEATHS, Answer, Verdict
 from dos.fleet.state import fleet
-from dos.fleet.state.fleet import Fleet
+from dos.fleet.state.fleet import FleetState
 from dos.questions import subject
 from dos.questions.catalog import AnyQuestion
 from dos.questions.lanes import UnitsFailed
@@ -36,7 +36,7 @@ class Hold(Struct, frozen=True, kw_only=True):
         )
 
 
-def holds(units: Iterable[Unit], state: Fleet, answers: Decisions) -> dict[str, Hold]:
+def holds(units: Iterable[Unit], state: FleetState, answers: Decisions) -> dict[str, Hold]:
     """The units that wait for a person's answer, or that one put aside."""
     held: dict[str, Hold] = {}
     declared = {unit.name: unit for unit in units}
@@ -51,7 +51,7 @@ def holds(units: Iterable[Unit], state: Fleet, answers: Decisions) -> dict[str, 
     return held
 
 
-def gated(units: Sequence[Unit], state: Fleet, answers: Decisions) -> list[Unit]:
+def close_gates(units: Sequence[Unit], state: FleetState, answers: Decisions) -> list[Unit]:
     """The units; those that a question holds, with their gate closed."""
     held = holds(units, state, answers)
     return [
@@ -65,7 +65,7 @@ def units_behind(asked: OpenQuestion | AnsweredQuestion) -> list[str]:
     return subject.unit_names(asked.question.waits)
 
 
-def cause_gone(asked: OpenQuestion, state: Fleet, unfinished: Mapping[str, Unit]) -> str:
+def why_moot(asked: OpenQuestion, state: FleetState, unfinished: Mapping[str, Unit]) -> str:
     """Why nobody need answer any more, of a question about units that failed; empty: it still stands.
 
     `unfinished` are the declared units that have not landed.
@@ -83,7 +83,7 @@ def cause_gone(asked: OpenQuestion, state: Fleet, unfinished: Mapping[str, Unit]
     return "each of its units has landed, was taken out of the plan or rewritten, or was cleared to be tried again"
 
 
-def _is_put_aside(answered: AnsweredQuestion, state: Fleet, unit: Unit) -> bool:
+def _is_put_aside(answered: AnsweredQuestion, state: FleetState, unit: Unit) -> bool:
     """Whether a person's answer keeps everybody from the unit."""
     aside = answered.taken.sets_aside if answered.taken else None
     is_this_start = answered.answered_ms >= state.started_ms
@@ -102,29 +102,29 @@ def _is_put_aside(answered: AnsweredQuestion, state: Fleet, unit: Unit) -> bool:
 
 
 def _is_free_again(
-    asked: OpenQuestion | AnsweredQuestion, since_ms: int, state: Fleet, unit: Unit
+    asked: OpenQuestion | AnsweredQuestion, since_ms: int, state: FleetState, unit: Unit
 ) -> bool:
     """A person has cleared the unit since, or rewritten it."""
-    if state.units.get(unit.name, fleet.Unit()).cleared_ms >= max(since_ms, 1):
+    if state.units.get(unit.name, fleet.UnitState()).cleared_ms >= max(since_ms, 1):
         return True
     before = asked.question.unit_fingerprint(unit.name)
     return bool(before) and before != unit.fingerprint
 
 
-class Units(Struct, frozen=True, kw_only=True):
+class DeclaredUnits(Struct, frozen=True, kw_only=True):
     """The units that the plans declare and that have not landed, and what is known of them."""
 
     unfinished: Mapping[str, Unit]
     verdicts: Mapping[str, Verdict]  # of those that may not be offered
-    state: Fleet
+    state: FleetState
     unasked: Sequence[AnyQuestion] = ()  # that a supervisor would put, were one there
 
 
 def about_held(
-    unit: Unit, verdict: Verdict, state: Fleet, *, behind: Sequence[str] = ()
+    unit: Unit, verdict: Verdict, state: FleetState, *, behind: Sequence[str] = ()
 ) -> UnitHeld:
     """About a unit that its plan holds, or that runs died at; `behind` are the units that wait for it to land."""
-    seen = state.units.get(unit.name, fleet.Unit())
+    seen = state.units.get(unit.name, fleet.UnitState())
     return UnitHeld.ask(
         unit.name,
         str(verdict.reason),

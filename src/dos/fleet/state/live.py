@@ -96,7 +96,7 @@ class Pause(Struct, frozen=True, kw_only=True):
     reason: str
 
 
-class Watching(Struct, kw_only=True):
+class LiveState(Struct, kw_only=True):
     name: ClassVar[str] = "watching"
     made_with: ClassVar[tuple[str, ...]] = (spend.__name__,)
 

@@ -15,19 +15,19 @@ class Dispatch(Struct, frozen=True, kw_only=True):
     unit: Unit
     iteration: int
     attempt: int
-    chosen: effects.Chosen
+    agent_choice: effects.AgentChoice
     history: list[str]
     repeated: bool  # a run before died at it
-    refused: effects.Refusals = effects.Refusals()  # its landings, so far
-    left: str = ""  # a saved commit of changes that its last agent forgot to commit
+    refusals: effects.Refusals = effects.Refusals()  # its landings, so far
+    saved_commit: str = ""  # a saved commit of changes that its last agent forgot to commit
     documents: list[str] = []  # to be groomed, in a replan
 
     @property
-    def grooms(self) -> bool:
+    def is_replan(self) -> bool:
         return bool(self.documents)
 
 
-class Fate(StrEnum):
+class LandingResult(StrEnum):
     """What became of the work."""
 
     LANDED = "landed"
@@ -37,6 +37,8 @@ class Fate(StrEnum):
 
 class IterationResult(Struct, frozen=True, kw_only=True):
     outcome: IterationOutcome
-    ended: effects.AgentResult
+    agent_result: effects.AgentResult
     limited: bool = False  # the provider's fault; its governor says when to go on, and with whom
-    why: str = ""  # what is wrong with a program or provider, where only a person can put it right
+    fault: str = (
+        ""  # what is wrong with a program or provider, where only a person can put it right
+    )

@@ -14,36 +14,40 @@ from dos.questions import state
 from dos.questions.catalog import AnyQuestion
 
 
-class Pen:
+class JournalWriter:
     def __init__(self, *, run_id: str, lease: Lease) -> None:
         self.run_id = run_id
         self.lease = lease  # that is worked under
-        self.own = lease  # that is written under
+        self.run_lease = lease  # that is written under
         self._counter = count(1)
 
     @property
-    def who(self) -> dict[str, str]:
-        return {"run_id": self.run_id, "lane": self.own.lane}
+    def identity(self) -> dict[str, str]:
+        return {"run_id": self.run_id, "lane": self.run_lease.lane}
 
-    def on(self, lease: Lease) -> "Pen":
+    def for_lease(self, lease: Lease) -> "JournalWriter":
         """The same pen, for work under another lease of the same run."""
         other = copy(self)
         other.lease = lease
         return other
 
-    def note(self, fact: Fact) -> Steps[None]:
+    def append(self, fact: Fact) -> Steps[None]:
         """To the run's own stream."""
-        yield from do(self.noted(fact))
+        yield from do(self.run_record(fact))
 
-    def noted(self, fact: Fact) -> effects.Record:
+    def run_record(self, fact: Fact) -> effects.Record:
         return self.record(
-            streams.run(self.run_id), fact, f"{fact.kind}/{self.own.fence}.{next(self._counter)}"
+            streams.run(self.run_id),
+            fact,
+            f"{fact.kind}/{self.run_lease.fence}.{next(self._counter)}",
         )
 
     def record(self, stream: str, fact: Fact, key: str) -> effects.Record:
-        return effects.Record(stream=stream, fact=fact, key=key, fence=self.own.fence)
+        return effects.Record(stream=stream, fact=fact, key=key, fence=self.run_lease.fence)
 
-    def share(self, stream: str, fact: Fact, key: str, *, expect: int | None = None) -> Steps[None]:
+    def append_shared(
+        self, stream: str, fact: Fact, key: str, *, expect: int | None = None
+    ) -> Steps[None]:
         """To a stream that all lanes write to: there, one fence says nothing about another."""
         yield from do(effects.Record(stream=stream, fact=fact, key=key, expect=expect))
 
@@ -51,16 +55,16 @@ class Pen:
         """Of a person; one that was asked before is not asked again."""
         for question in questions:
             entry = state.raise_entry(question)
-            yield from self.share(entry.stream, entry.body, state.RAISED)
+            yield from self.append_shared(entry.stream, entry.body, state.RAISED)
 
-    def note_salvage(
+    def append_salvage(
         self, salvaged: Iterable[effects.Salvage], *, kept_for: str = ""
     ) -> Steps[None]:
         """`kept_for` is the unit whose next attempt begins with it."""
         for saved in salvaged:
-            yield from self.note(
+            yield from self.append(
                 fleet.WorkSalvaged(
-                    **self.who,
+                    **self.identity,
                     ref=saved.ref,
                     commit=saved.commit,
                     why=saved.why,

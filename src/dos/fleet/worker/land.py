@@ -8,8 +8,8 @@ from dos.choices import ChoiceName
 from dos.errors import Conflict, Halted
 from dos.fleet import effects
 from dos.fleet.effect import Steps, do
-from dos.fleet.worker.iteration import Dispatch, Fate
-from dos.fleet.worker.journal_writer import Pen
+from dos.fleet.worker.iteration import Dispatch, LandingResult
+from dos.fleet.worker.journal_writer import JournalWriter
 from dos.journal import streams
 from dos.journal.events import fleet, limits, proofs
 from dos.journal.events.limits import BaselineChecked, DecisionAnswered
@@ -45,19 +45,19 @@ class Work(Struct, frozen=True, kw_only=True):
 
 
 def measure_and_land(
-    pen: Pen, asked: Dispatch, worktree: effects.Worktree, ended: effects.AgentResult
-) -> Steps[Fate]:
+    pen: JournalWriter, asked: Dispatch, worktree: effects.Worktree, ended: effects.AgentResult
+) -> Steps[LandingResult]:
     """Land what the agent delivered, or write down and ask about what is in the way of it."""
     measured = yield from _measured(pen, asked, worktree, ended)
     if measured is None:
-        return Fate.MISSED
-    unit, grooms = asked.unit, asked.grooms
+        return LandingResult.MISSED
+    unit, grooms = asked.unit, asked.is_replan
     work = Work(
         unit=unit,
         worktree=worktree,
         head=measured.head,
         iteration=asked.iteration,
-        run=measured.run,
+        run=measured.acceptance_run,
         grooms=grooms,
     )
     try:
@@ -66,36 +66,40 @@ def measure_and_land(
         landing, refused = yield from _land(pen, work)
     except Halted:
         stopped = "its run was halted before it had landed"
-        yield from pen.note(fleet.LandingRefused(**pen.who, unit=unit.name, reason=stopped))
+        yield from pen.append(fleet.LandingRefused(**pen.identity, unit=unit.name, reason=stopped))
         raise
     if refused is None:
-        return Fate.LANDED
-    if refused.fault and refused.landing and not grooms:
+        return LandingResult.LANDED
+    if refused.baseline_failure and refused.landing and not grooms:
         yield from _defer(pen, unit.name, worktree.queue)
-        yield from _keep_untested(pen, refused.landing, refused.fault, asked.iteration)
-        return Fate.KEPT
+        yield from _keep_untested(pen, refused.landing, refused.baseline_failure, asked.iteration)
+        return LandingResult.KEPT
     if refused.obstacle and landing and not grooms:
         yield from _defer(pen, unit.name, worktree.queue)
         yield from pen.ask([_blocked(pen, landing, refused, 1)])
-        return Fate.KEPT
-    yield from pen.note(fleet.LandingRefused(**pen.who, unit=unit.name, reason=refused.reason))
-    count, reasons = asked.refused.count + 1, [*asked.refused.reasons, refused.reason]
-    if count % MOST_REFUSALS == 0 and not refused.moved:
+        return LandingResult.KEPT
+    yield from pen.append(
+        fleet.LandingRefused(**pen.identity, unit=unit.name, reason=refused.reason)
+    )
+    count, reasons = asked.refusals.count + 1, [*asked.refusals.reasons, refused.reason]
+    if count % MOST_REFUSALS == 0 and not refused.branch_moved:
         told = reasons[-MOST_REFUSALS:]
         ordinal = count // MOST_REFUSALS
         yield from pen.ask(
             [LandingConflict.ask(unit.name, told, lane=pen.lease.lane, ordinal=ordinal)]
         )
-    return Fate.MISSED
+    return LandingResult.MISSED
 
 
 def _measured(
-    pen: Pen, asked: Dispatch, worktree: effects.Worktree, ended: effects.AgentResult
-) -> Steps[effects.Measured | None]:
+    pen: JournalWriter, asked: Dispatch, worktree: effects.Worktree, ended: effects.AgentResult
+) -> Steps[effects.Measurement | None]:
     """What was delivered, if it was."""
     unit, ending = asked.unit, ended.outcome.ending
     measured = yield from do(
-        effects.MeasureWork(unit=unit, lease=pen.lease, worktree=worktree, grooms=asked.grooms)
+        effects.MeasureWork(
+            unit=unit, lease=pen.lease, worktree=worktree, is_replan=asked.is_replan
+        )
     )
     verdict = delivered.judge(
         delivered.Evidence(
@@ -104,7 +108,7 @@ def _measured(
             strays=measured.strays,
             accepted=measured.accepted,
             ending=ending,
-            why_not_shipped=measured.unproven,
+            why_not_shipped=measured.why_not_shipped,
             detail=measured.detail,
         )
     )
@@ -113,9 +117,9 @@ def _measured(
     compared = reconcile.reconcile(
         unit.name, claimed_done=ending is Ending.OK, oracle_shipped=is_delivered
     )
-    told = pen.noted(
+    told = pen.run_record(
         fleet.WorkMeasured(
-            **pen.who,
+            **pen.identity,
             unit=unit.name,
             iteration=asked.iteration,
             base=worktree.base,
@@ -136,33 +140,37 @@ def _measured(
     return measured if is_delivered else None
 
 
-def _queued(pen: Pen, unit: str, branch: str) -> effects.Record:
-    return pen.noted(limits.LandingQueued(**pen.who, unit=unit, branch=branch))
+def _queued(pen: JournalWriter, unit: str, branch: str) -> effects.Record:
+    return pen.run_record(limits.LandingQueued(**pen.identity, unit=unit, branch=branch))
 
 
-def _await_turn(pen: Pen, branch: str) -> Steps[None]:
+def _await_turn(pen: JournalWriter, branch: str) -> Steps[None]:
     """Until those who queued before us have landed, or died. Who waits for long says so: it is no agent that hangs."""
-    ahead = yield from do(effects.AwaitTurn(lease=pen.own, run_id=pen.run_id, seconds=SOON_SECONDS))
+    ahead = yield from do(
+        effects.AwaitTurn(lease=pen.run_lease, run_id=pen.run_id, seconds=SOON_SECONDS)
+    )
     if not ahead:
         return
     detail = f"{ahead} landings on {branch} come first"
-    yield from pen.note(limits.RunParked(**pen.who, why="landing", detail=detail, until_ms=None))
+    yield from pen.append(
+        limits.RunParked(**pen.identity, why="landing", detail=detail, until_ms=None)
+    )
     seconds = 0.0
     while ahead:
         ahead = yield from do(
-            effects.AwaitTurn(lease=pen.own, run_id=pen.run_id, seconds=LOOK_SECONDS)
+            effects.AwaitTurn(lease=pen.run_lease, run_id=pen.run_id, seconds=LOOK_SECONDS)
         )
         seconds += LOOK_SECONDS
-    yield from pen.note(limits.RunUnparked(**pen.who, seconds=seconds))
+    yield from pen.append(limits.RunUnparked(**pen.identity, seconds=seconds))
 
 
-def _defer(pen: Pen, unit: str, branch: str) -> Steps[None]:
+def _defer(pen: JournalWriter, unit: str, branch: str) -> Steps[None]:
     """Let the next one go first: this landing waits for a person."""
     if branch:
-        yield from pen.note(limits.LandingDeferred(**pen.who, unit=unit, branch=branch))
+        yield from pen.append(limits.LandingDeferred(**pen.identity, unit=unit, branch=branch))
 
 
-def _land(pen: Pen, work: Work) -> Steps[Tried]:
+def _land(pen: JournalWriter, work: Work) -> Steps[Tried]:
     """What was tried, and why it did not land; without a landing where it could not be prepared.
 
     Again and again while only the branch has moved: the work is done, and another's landing does not undo it.
@@ -175,8 +183,8 @@ def _land(pen: Pen, work: Work) -> Steps[Tried]:
                 lease=pen.lease,
                 worktree=work.worktree,
                 head=work.head,
-                run=work.run,
-                grooms=work.grooms,
+                acceptance_run=work.run,
+                is_replan=work.grooms,
             )
         )
         landing: Landing | None = None
@@ -188,29 +196,34 @@ def _land(pen: Pen, work: Work) -> Steps[Tried]:
             refused = yield from _move(pen, landing, work.iteration)
         if refused is None or not refused.retryable:
             return landing, refused
-        races, refusals = races + refused.moved, refusals + (not refused.moved)
+        races, refusals = races + refused.branch_moved, refusals + (not refused.branch_moved)
         if races >= MOST_RACES or refusals >= LANDING_TRIES:
             return landing, refused
         yield from do(effects.Pause(seconds=PAUSES.delay(races + refusals)))
 
 
 def _keep_untested(
-    pen: Pen, landing: Landing, fault: BaselineChecked, iteration: int, *, intended: bool = False
+    pen: JournalWriter,
+    landing: Landing,
+    fault: BaselineChecked,
+    iteration: int,
+    *,
+    intended: bool = False,
 ) -> Steps[None]:
     """The tests fail without the work too: it waits as it is until they pass there, and nobody does it again."""
     if not intended:
-        yield from pen.note(_intent(pen, landing, iteration, untested=True))
-    yield from pen.share(
+        yield from pen.append(_intent(pen, landing, iteration, untested=True))
+    yield from pen.append_shared(
         streams.baseline(fault.host), fault, f"fault/{pen.run_id}/{landing.commit}.{fault.ordinal}"
     )
     yield from pen.ask([BaselineFailed.ask(fault)])
 
 
 def _intent(
-    pen: Pen, landing: Landing, iteration: int, *, untested: bool = False
+    pen: JournalWriter, landing: Landing, iteration: int, *, untested: bool = False
 ) -> fleet.LandingIntended:
     return fleet.LandingIntended(
-        **pen.who,
+        **pen.identity,
         unit=landing.unit,
         iteration=iteration,
         branch=landing.branch,
@@ -221,23 +234,23 @@ def _intent(
     )
 
 
-def _move(pen: Pen, landing: Landing, iteration: int) -> Steps[effects.NotLanded | None]:
+def _move(pen: JournalWriter, landing: Landing, iteration: int) -> Steps[effects.NotLanded | None]:
     """Intent, then the branch, then the record: after a crash between any two, git says how far it came."""
-    yield from pen.note(_intent(pen, landing, iteration))
+    yield from pen.append(_intent(pen, landing, iteration))
     refused = yield from do(effects.MoveBranch(lease=pen.lease, landing=landing))
     if refused is None:
         yield from _note_landed(pen, landing, recognised=False)
     return refused
 
 
-def settle(pen: Pen, unsettled: list[effects.Unsettled]) -> Steps[None]:
+def settle(pen: JournalWriter, unsettled: list[effects.PendingLanding]) -> Steps[None]:
     """Landings that were intended and did not happen yet: ask git how far each came, and finish it."""
     for each in unsettled:
         landing, refused = yield from _settle(pen, each)
-        if refused and refused.fault:
+        if refused and refused.baseline_failure:
             yield from _defer(pen, each.landing.unit, each.landing.branch)
             yield from _keep_untested(
-                pen, each.landing, refused.fault, each.iteration, intended=each.untested
+                pen, each.landing, refused.baseline_failure, each.iteration, intended=each.untested
             )
             return
         if refused and refused.obstacle:
@@ -248,13 +261,13 @@ def settle(pen: Pen, unsettled: list[effects.Unsettled]) -> Steps[None]:
                 )
             continue
         if refused:
-            yield from pen.note(
-                fleet.LandingRefused(**pen.who, unit=each.landing.unit, reason=refused.reason)
+            yield from pen.append(
+                fleet.LandingRefused(**pen.identity, unit=each.landing.unit, reason=refused.reason)
             )
         yield from _close(pen, each.question)
 
 
-def _settle(pen: Pen, each: effects.Unsettled) -> Steps[Tried]:
+def _settle(pen: JournalWriter, each: effects.PendingLanding) -> Steps[Tried]:
     """Finish one landing, as far as git says that it came."""
     landing = each.landing
     if (yield from do(effects.HasLanded(landing=landing))):
@@ -267,46 +280,50 @@ def _settle(pen: Pen, each: effects.Unsettled) -> Steps[Tried]:
     refused = yield from do(effects.MoveBranch(lease=pen.lease, landing=landing))
     if refused is None:
         yield from _note_landed(pen, landing, recognised=False)
-    elif refused.moved and each.unit:
+    elif refused.branch_moved and each.unit:
         return (yield from _land_again(pen, each, each.unit))
     return landing, refused
 
 
-def _land_again(pen: Pen, each: effects.Unsettled, unit: Unit) -> Steps[Tried]:
+def _land_again(pen: JournalWriter, each: effects.PendingLanding, unit: Unit) -> Steps[Tried]:
     """The same commits, brought on top of what others have landed since, and tested there."""
     worktree = yield from do(
         effects.PrepareWorktree(lane=pen.lease.lane, run_id=pen.run_id, lease=pen.lease)
     )
-    yield from pen.note_salvage(worktree.salvaged)
+    yield from pen.append_salvage(worktree.salvaged)
     based = structs.replace(worktree, base=each.landing.base)
     found = yield from _land(
         pen, Work(unit=unit, worktree=based, head=each.landing.commit, iteration=each.iteration)
     )
     saved = yield from do(effects.SaveCommits(run_id=pen.run_id, worktree=worktree))
-    yield from pen.note_salvage(saved)
+    yield from pen.append_salvage(saved)
     return found
 
 
-def _blocked(pen: Pen, landing: Landing, refused: effects.NotLanded, ordinal: int) -> AnyQuestion:
+def _blocked(
+    pen: JournalWriter, landing: Landing, refused: effects.NotLanded, ordinal: int
+) -> AnyQuestion:
     return LandingBlocked.ask(
         landing.unit, refused.reason, commit=landing.commit, lane=pen.lease.lane, ordinal=ordinal
     )
 
 
-def _close(pen: Pen, question: str) -> Steps[None]:
+def _close(pen: JournalWriter, question: str) -> Steps[None]:
     """What was asked about has cleared by itself; unless a person was quicker to say so."""
     if question:
         answer = DecisionAnswered(id=question, choice=ChoiceName.RETRY, by=pen.run_id)
         try:
-            yield from pen.share(streams.decision(question), answer, "cleared", expect=RAISED_AT)
+            yield from pen.append_shared(
+                streams.decision(question), answer, "cleared", expect=RAISED_AT
+            )
         except Conflict:
             pass
 
 
-def _note_landed(pen: Pen, landing: Landing, *, recognised: bool) -> Steps[None]:
+def _note_landed(pen: JournalWriter, landing: Landing, *, recognised: bool) -> Steps[None]:
     """With its receipt, or not at all: until then the landing is unsettled, and whoever comes next finishes it."""
     issued = yield from do(effects.IssueReceipt(landing=landing))
-    unit = {**pen.who, "unit": landing.unit, "commit": landing.commit}
+    unit = {**pen.identity, "unit": landing.unit, "commit": landing.commit}
     receipt = ReceiptIssued(**unit, receipt=issued.receipt, said=issued.message)
     landed = fleet.UnitLanded(
         **unit, branch=landing.branch, base=landing.base, recognised=recognised

@@ -12,7 +12,7 @@ from dos.fleet.effect import Steps, do
 from dos.fleet.worker import land
 from dos.fleet.worker.dispatch import dispatch, replan, replan_outcome
 from dos.fleet.worker.iteration import Dispatch, IterationResult
-from dos.fleet.worker.journal_writer import Pen
+from dos.fleet.worker.journal_writer import JournalWriter
 from dos.journal import streams
 from dos.journal.events import fleet, limits
 from dos.journal.events.runs import IntentDeclared
@@ -61,7 +61,7 @@ class Waited(Struct, frozen=True):
 
 
 Room = tuple[
-    Unit | None, effects.Chosen | Stop | Waited | None
+    Unit | None, effects.AgentChoice | Stop | Waited | None
 ]  # who may be started, and on which unit
 
 
@@ -73,7 +73,7 @@ class Worker:
         self.state = state
         self.attempt = 1  # at the same iteration: a provider that was overloaded is asked again
         self.looks = 0  # in vain, whether a landing's way is free
-        self.pen: Pen
+        self.journal: JournalWriter
 
     def work(self) -> Steps[Stop]:
         taken = yield from do(effects.TakeLease(lane=self.lane, run_id=self.run_id))
@@ -83,7 +83,7 @@ class Worker:
             yield from do(effects.Record(stream=streams.run(self.run_id), fact=fact, key="refused"))
             return refused
         self.lane = taken.lane
-        self.pen = Pen(run_id=self.run_id, lease=taken)
+        self.journal = JournalWriter(run_id=self.run_id, lease=taken)
         try:
             try:
                 stop = yield from self._until_stopped()
@@ -91,7 +91,7 @@ class Worker:
                 stop = Stop(WorkerStop.HALTED, str(error))
             except NotReady as error:
                 stop = Stop(WorkerStop.NOT_READY, str(error))
-            yield from self.pen.note(self._stopped(stop))
+            yield from self.journal.append(self._stopped(stop))
             yield from do(effects.ReleaseLease(lease=taken, reason=stop.reason))
         except Fenced as error:
             return Stop(WorkerStop.LEASE_LOST, str(error))
@@ -107,17 +107,17 @@ class Worker:
         )
 
     def _until_stopped(self) -> Steps[Stop]:
-        lease = self.pen.lease
-        yield from self.pen.note(
+        lease = self.journal.lease
+        yield from self.journal.append(
             fleet.RunBegun(
-                **self.pen.who,
+                **self.journal.identity,
                 host=lease.host,
                 start_sha=lease.start_sha,
                 version=self.version,
             )
         )
         backlog = yield from self._survey()
-        yield from self.pen.note(self._intent(backlog))
+        yield from self.journal.append(self._intent(backlog))
         again = mode = ""
         while True:
             if stop := _told_to_stop(backlog):
@@ -129,11 +129,11 @@ class Worker:
             if isinstance(chosen, Waited):
                 backlog = yield from self._survey()
                 continue
-            yield from self.pen.note(self._screened(backlog))
+            yield from self.journal.append(self._screened(backlog))
             done: IterationResult | None = None
             if unit and chosen:
                 try:
-                    done = yield from dispatch(self.pen, self._asked(unit, chosen, backlog))
+                    done = yield from dispatch(self.journal, self._asked(unit, chosen, backlog))
                 except Conflict:  # another lane has taken it since we looked
                     backlog = yield from self._survey()
                     continue
@@ -142,7 +142,7 @@ class Worker:
             elif chosen:
                 before = backlog
                 done, backlog = yield from replan(
-                    self.pen, chosen, before, self.state.iteration, self.attempt
+                    self.journal, chosen, before, self.state.iteration, self.attempt
                 )
                 outcome = replan_outcome(done, before, backlog)
             else:
@@ -150,9 +150,9 @@ class Worker:
             state = _seen(self.state, backlog)
             decision = decide.decide(state, outcome)
             if (
-                done and done.why and decision.stop_reason
+                done and done.fault and decision.stop_reason
             ):  # `claude is not logged in`, not `it did not come up`
-                decision = structs.replace(decision, reason=done.why)
+                decision = structs.replace(decision, reason=done.fault)
             yield from self._commit(unit, state, outcome, decision, done)
             self.state = decision.next_state
             if decision.stop_reason:
@@ -165,26 +165,26 @@ class Worker:
             if once_more and not (done and done.limited):
                 yield from do(effects.BackOff(seconds=decision.backoff_seconds))
             mode = decision.next_mode or mode
-            if not done or once_more or backlog.unsettled:
+            if not done or once_more or backlog.pending_landings:
                 backlog = yield from self._survey()
 
     def _survey(self) -> Steps[effects.Backlog]:
         """The backlog, once the landings that are left over were tried."""
         backlog = yield from self._look()
-        if not backlog.unsettled or backlog.paused or _told_to_stop(backlog):
+        if not backlog.pending_landings or backlog.paused or _told_to_stop(backlog):
             return backlog
-        yield from land.settle(self.pen, backlog.unsettled)
+        yield from land.settle(self.journal, backlog.pending_landings)
         return (yield from self._look())
 
     def _look(self) -> Steps[effects.Backlog]:
         """The backlog, once every incident is written down and asked about: the units of one wait for the answer."""
-        backlog = yield from do(effects.SurveyBacklog(lease=self.pen.lease))
+        backlog = yield from do(effects.SurveyBacklog(lease=self.journal.lease))
         if not backlog.incidents:
             return backlog
         for incident in backlog.incidents:
-            yield from do(incidents.recording(incident))
-            yield from self.pen.ask([incidents.question(incident)])
-        return (yield from do(effects.SurveyBacklog(lease=self.pen.lease)))
+            yield from do(incidents.record(incident))
+            yield from self.journal.ask([incidents.ask_about(incident)])
+        return (yield from do(effects.SurveyBacklog(lease=self.journal.lease)))
 
     def _room(self, backlog: effects.Backlog, units: list[Unit], mode: str) -> Steps[Room]:
         """Who may be started on which unit; None where there is nothing to start one for.
@@ -193,33 +193,37 @@ class Worker:
         agent of one has no room, another agent's unit is done meanwhile.
         """
         if backlog.paused:
-            yield from self._park("pause", backlog.paused, None, backlog.word)
+            yield from self._park("pause", backlog.paused, None, backlog.wake_pos)
             return None, Waited()
         if not units and mode != "replan":
-            return None, (yield from self._wait_to_land(backlog)) if backlog.unsettled else None
-        refusals: list[effects.NoRoom] = []
+            return None, (
+                yield from self._wait_to_land(backlog)
+            ) if backlog.pending_landings else None
+        refusals: list[effects.CannotStart] = []
         wanted: list[Unit | None] = [*units] or [None]
         for unit in wanted:
             chosen = yield from self._choose(unit.agent if unit else "")
-            if isinstance(chosen, effects.Chosen):
+            if isinstance(chosen, effects.AgentChoice):
                 return unit, chosen
             refusals.append(chosen)
-        refused = choose_agent.first_to_open(refusals)
+        refused = choose_agent.first_available(refusals)
         if refused.until_ms is None:
             return None, Stop(WorkerStop.DECISION_NEEDED, refused.detail)
-        yield from self._park(refused.why, refused.detail, refused.until_ms, backlog.word)
+        yield from self._park(
+            refused.parked_for, refused.detail, refused.until_ms, backlog.wake_pos
+        )
         return None, Waited()
 
     def _wait_to_land(self, backlog: effects.Backlog) -> Steps[Stop | Waited]:
         """Nothing tells when a person's own files are out of the way, so it is looked at."""
-        names = join_some([each.landing.unit for each in backlog.unsettled])
+        names = join_some([each.landing.unit for each in backlog.pending_landings])
         if self.looks >= MOST_LOOKS:
             return Stop(
                 WorkerStop.DECISION_NEEDED,
                 f"done, and something is in the way of landing it: {names}",
             )
         self.looks += 1
-        yield from self._park("landing", names, backlog.now_ms + LOOK_MS, backlog.word)
+        yield from self._park("landing", names, backlog.now_ms + LOOK_MS, backlog.wake_pos)
         return Waited()
 
     def _intent(self, backlog: effects.Backlog) -> IntentDeclared:
@@ -228,32 +232,32 @@ class Worker:
             run_id=self.run_id,
             goal=f"what is left of lane {self.lane}",
             lane=self.lane,
-            start_sha=self.pen.lease.start_sha,
+            start_sha=self.journal.lease.start_sha,
             steps=list(backlog.completion.residual) if backlog.completion else [],
         )
 
     def _screened(self, backlog: effects.Backlog) -> limits.UnitsScreened:
-        resting = {each.unit_id: each.answer for each in backlog.resting}
+        resting = {each.unit_id: each.answer for each in backlog.on_cooldown}
         held = resting | {each.unit: str(each.reason) for each in backlog.held}
         return limits.UnitsScreened(
-            **self.pen.who,
+            **self.journal.identity,
             offered=[unit.name for unit in backlog.open[:SCREENED_KEPT]],
             held=dict(list(held.items())[:SCREENED_KEPT]),
         )
 
-    def _asked(self, unit: Unit, chosen: effects.Chosen, backlog: effects.Backlog) -> Dispatch:
+    def _asked(self, unit: Unit, chosen: effects.AgentChoice, backlog: effects.Backlog) -> Dispatch:
         return Dispatch(
             unit=unit,
             iteration=self.state.iteration,
             attempt=self.attempt,
-            chosen=chosen,
+            agent_choice=chosen,
             history=backlog.history.get(unit.name, []),
             repeated=unit.name in backlog.interrupted,
-            refused=backlog.refusals.get(unit.name, effects.Refusals()),
-            left=backlog.left.get(unit.name, ""),
+            refusals=backlog.refusals.get(unit.name, effects.Refusals()),
+            saved_commit=backlog.saved_commits.get(unit.name, ""),
         )
 
-    def _choose(self, agent: str) -> Steps[effects.Chosen | effects.NoRoom]:
+    def _choose(self, agent: str) -> Steps[effects.AgentChoice | effects.CannotStart]:
         """For a unit that asks for this agent, or for none.
 
         What only one of several may do is written down first; of those that try, one succeeds.
@@ -261,26 +265,26 @@ class Worker:
         while True:
             chosen = yield from do(
                 effects.ChooseAgent(
-                    lease=self.pen.lease,
+                    lease=self.journal.lease,
                     run_id=self.run_id,
                     iteration=self.state.iteration,
                     agent=agent,
                 )
             )
-            for fact in chosen.told:
-                yield from self.pen.note(fact)
-            if isinstance(chosen, effects.NoRoom):
-                yield from self.pen.ask(chosen.questions)
+            for fact in chosen.warnings:
+                yield from self.journal.append(fact)
+            if isinstance(chosen, effects.CannotStart):
+                yield from self.journal.ask(chosen.questions)
                 return chosen
             try:
-                if promise := chosen.promise:
+                if promise := chosen.reservation:
                     key = f"promise/{self.run_id}/{promise.version}"
-                    yield from self.pen.share(
+                    yield from self.journal.append_shared(
                         streams.BUDGET, promise.fact, key, expect=promise.version
                     )
                 if probe := chosen.probe:
                     key = f"probe/{self.run_id}/{probe.version}"
-                    yield from self.pen.share(
+                    yield from self.journal.append_shared(
                         streams.limit(probe.key), self._probing(probe), key, expect=probe.version
                     )
             except Conflict:
@@ -290,16 +294,20 @@ class Worker:
     def _probing(self, probe: Probe) -> limits.LimitProbed:
         key = probe.key
         return limits.LimitProbed(
-            vendor=key.vendor, account=key.account, model=key.model, **self.pen.who
+            vendor=key.vendor, account=key.account, model=key.model, **self.journal.identity
         )
 
     def _park(self, why: str, detail: str, until_ms: int | None, word: int) -> Steps[None]:
-        yield from self.pen.note(
-            limits.RunParked(**self.pen.who, why=why, detail=detail, until_ms=until_ms)
+        yield from self.journal.append(
+            limits.RunParked(**self.journal.identity, why=why, detail=detail, until_ms=until_ms)
         )
-        park = effects.Park(lease=self.pen.lease, run_id=self.run_id, until_ms=until_ms, word=word)
+        park = effects.Park(
+            lease=self.journal.lease, run_id=self.run_id, until_ms=until_ms, wake_pos=word
+        )
         seconds = yield from do(park)
-        yield from self.pen.note(limits.RunUnparked(**self.pen.who, seconds=round(seconds, 3)))
+        yield from self.journal.append(
+            limits.RunUnparked(**self.journal.identity, seconds=round(seconds, 3))
+        )
 
     def _commit(
         self,
@@ -309,7 +317,7 @@ class Worker:
         decision: LoopDecision,
         done: IterationResult | None,
     ) -> Steps[None]:
-        fact = record.fact(
+        fact = record.decision_fact(
             self.run_id,
             self.lane,
             unit.name if unit else "",
@@ -319,14 +327,14 @@ class Worker:
             decision,
         )
         if done:
-            ended = done.ended
+            ended = done.agent_result
             fact = structs.replace(
                 fact,
                 seconds=round(ended.seconds, 3),
                 usage=list(ended.outcome.usage),
                 cost_usd=ended.cost_usd,
             )
-        yield from self.pen.note(fact)
+        yield from self.journal.append(fact)
 
 
 def _told_to_stop(backlog: effects.Backlog) -> Stop | None:
@@ -337,17 +345,17 @@ def _told_to_stop(backlog: effects.Backlog) -> Stop | None:
     if backlog.superseded_by:
         version = backlog.superseded_by
         return Stop(WorkerStop.DRAIN_REQUESTED, f"dos {version} was started on this host")
-    if backlog.fault:
+    if backlog.fault_question:
         return Stop(
             WorkerStop.DECISION_NEEDED,
-            f"no agent starts on this host: `dos decisions show {backlog.fault}`",
+            f"no agent starts on this host: `dos decisions show {backlog.fault_question}`",
         )
     return None
 
 
 def _gate(backlog: effects.Backlog) -> IterationOutcome:
     """With the cause, where the first unit that is held has one."""
-    if not backlog.held and not backlog.resting:
+    if not backlog.held and not backlog.on_cooldown:
         return IterationOutcome(kind=OutcomeKind.GATE, verdict=Gate.DRAIN)
     why = next((each.reason for each in backlog.held if each.reason), Held.COOLDOWN)
     return IterationOutcome(
@@ -357,12 +365,12 @@ def _gate(backlog: effects.Backlog) -> IterationOutcome:
 
 def _seen(state: LoopState, backlog: effects.Backlog) -> LoopState:
     """The state with what was seen: of the next unit only when nothing else can be offered, or waits to land."""
-    goes_on = backlog.open or backlog.unsettled
+    goes_on = backlog.open or backlog.pending_landings
     return structs.replace(
         state,
         completion=backlog.completion,
         pickability=None if goes_on else next(iter(backlog.held), None),
-        cooldown=None if goes_on else next(iter(backlog.resting), None),
+        cooldown=None if goes_on else next(iter(backlog.on_cooldown), None),
     )
 
 
@@ -374,7 +382,7 @@ def _picks(backlog: effects.Backlog, again: str) -> list[Unit]:
         tries = len(backlog.history.get(unit.name, []))
         return unit.name != again, unit.name not in backlog.interrupted, tries
 
-    waiting = {each.landing.unit for each in backlog.unsettled}
+    waiting = {each.landing.unit for each in backlog.pending_landings}
     first: dict[str, Unit] = {}  # by the agent that is asked for
     for unit in sorted((unit for unit in backlog.open if unit.name not in waiting), key=order):
         first.setdefault(unit.agent, unit)

@@ -6,7 +6,7 @@ from dos import regions
 from dos.config.schema import Config
 from dos.errors import BadInput
 from dos.fleet.state import fleet
-from dos.fleet.state.fleet import Fleet
+from dos.fleet.state.fleet import FleetState
 from dos.journal import fold
 from dos.lanes import arbitrate, launch_health
 from dos.lanes.launch_health import LaneRun
@@ -47,13 +47,13 @@ def launch_evidence(
         region=region or regions.region(()),
         live=tuple(live),
         own_loop_ts=own_loop_ts,
-        runs=released_texts.runs(_lines(git_log), lane) if git_log else _runs(world, lane),
+        runs=released_texts.lane_runs(_lines(git_log), lane) if git_log else _runs(world, lane),
     )
 
 
 def _runs(world: World, lane: str) -> tuple[LaneRun, ...]:
     """Newest first, and none from before a person last started the fleet: that is a person's word to try again."""
-    state, _ = fold.current(world.journal, Fleet)
+    state, _ = fold.current(world.journal, FleetState)
     ended = [
         (run_id, run)
         for run_id, run in state.runs.items()

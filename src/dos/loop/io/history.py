@@ -5,7 +5,7 @@ from typing import assert_never
 
 from msgspec import Struct, field
 
-from dos.fleet.state.fleet import Fleet, FleetRun
+from dos.fleet.state.fleet import FleetRun, FleetState
 from dos.journal import fold, lease_state, streams
 from dos.journal.events.envelope import Event
 from dos.journal.events.lanes import (
@@ -26,9 +26,9 @@ from dos.reasons.table import Needs
 from dos.text import comparison_key
 
 
-def gather(journal: Store, run_id: str = "") -> Evidence | None:
+def recurring_evidence(journal: Store, run_id: str = "") -> Evidence | None:
     """For a run, or for the one that stopped last; None when there is no such run."""
-    runs = fold.current(journal, Fleet)[0].runs
+    runs = fold.current(journal, FleetState)[0].runs
     stopped = sorted(
         (name for name, run in runs.items() if run.stop_reason),
         key=lambda name: runs[name].stopped_ms,
@@ -64,10 +64,10 @@ class Rounds(Struct, frozen=True, kw_only=True):
     failures: breaker.Evidence
 
 
-def of_run(happened: Iterable[Event]) -> Rounds:
+def rounds(happened: Iterable[Event]) -> Rounds:
     """An iteration that launched nothing, or was told to come back later, neither failed nor succeeded."""
     residuals, in_a_row, total = [], 0, 0
-    for step in record.read(happened):
+    for step in record.read_decisions(happened):
         if step.state.completion is not None:
             residuals.append(len(step.state.completion.residual))
         failed = (
@@ -83,14 +83,14 @@ def of_run(happened: Iterable[Event]) -> Rounds:
     )
 
 
-class Wanted(Struct, frozen=True, kw_only=True):
+class LeaseQuery(Struct, frozen=True, kw_only=True):
     """Whose leases: the run's; and one that names no run, if it has the lane and the stamp, as older loops know it."""
 
     run_id: str
     lane: str = ""
     loop_ts: str = ""
 
-    def fits(self, asked: Request) -> bool:
+    def matches(self, asked: Request) -> bool:
         if asked.is_lock or (self.lane and comparison_key(asked.lane) != comparison_key(self.lane)):
             return False
         if self.loop_ts and asked.loop_ts != self.loop_ts:
@@ -98,7 +98,7 @@ class Wanted(Struct, frozen=True, kw_only=True):
         return asked.run_id == self.run_id or bool(not asked.run_id and self.lane and self.loop_ts)
 
 
-class History(Struct, kw_only=True):
+class LeaseHistory(Struct, kw_only=True):
     """The leases of a run, in the order in which they were granted."""
 
     granted: dict[int, Request] = field(default_factory=dict)  # by fence
@@ -107,15 +107,15 @@ class History(Struct, kw_only=True):
     moves: list[int] = field(default_factory=list)  # when it took another lane, or gave one back
     live: list[Lease] = field(default_factory=list)  # nobody has ended them
 
-    def apply(self, event: Event, wanted: Wanted) -> None:
+    def apply(self, event: Event, wanted: LeaseQuery) -> None:
         match lease_state.reader.decode(event):
             case LeaseGranted() as fact:
-                if wanted.fits(fact.asked):
+                if wanted.matches(fact.asked):
                     if self.granted:  # taking the first lane is no progress yet
                         self.moves.append(event.at_ms)
                     self._take(event, fact.asked)
             case LeaseAdopted() as fact:
-                if wanted.fits(fact.asked):
+                if wanted.matches(fact.asked):
                     self._take(event, fact.asked)
             case LeaseRenewed() as fact:
                 if fact.lease in self.granted:
@@ -135,9 +135,9 @@ class History(Struct, kw_only=True):
         self.beats.append(event.at_ms)
 
 
-def gather_leases(store: Store, wanted: Wanted) -> History:
+def lease_history(store: Store, wanted: LeaseQuery) -> LeaseHistory:
     with store.backend.read() as view:
-        history = History(live=[lease for lease in view.leases() if wanted.fits(lease)])
+        history = LeaseHistory(live=[lease for lease in view.leases() if wanted.matches(lease)])
         streams = _streams(view, wanted, history.live)
         found = sorted((event for stream in streams for event in _leases(view, stream)), key=_pos)
     for event in found:
@@ -145,7 +145,7 @@ def gather_leases(store: Store, wanted: Wanted) -> History:
     return history
 
 
-def _streams(view: ReadTransaction, wanted: Wanted, live: list[Lease]) -> set[str]:
+def _streams(view: ReadTransaction, wanted: LeaseQuery, live: list[Lease]) -> set[str]:
     """Where its leases are written down; all lanes, only when nothing says which."""
     if lanes := {lease.lane for lease in live} | ({wanted.lane} if wanted.lane else set()):
         return {streams.lease(lane) for lane in lanes}

@@ -15,7 +15,7 @@ from dos.git.repository import Reader
 from dos.journal.store import ReadTransaction, Store
 from dos.lease import Lease, Request
 from dos.loop.io import history as run_leases
-from dos.loop.io.history import History, Wanted
+from dos.loop.io.history import LeaseHistory, LeaseQuery
 from dos.loop.verdicts.liveness import Evidence
 from dos.machine import process
 from dos.regions import Region
@@ -26,7 +26,7 @@ SKEW_MS = 300_000  # clocks of two machines differ; a commit from further in the
 EVERYWHERE = regions.region(())
 
 
-class Traces(Struct, frozen=True, kw_only=True):
+class RunTraces(Struct, frozen=True, kw_only=True):
     """Where a run leaves traces, and what the journal and the system know of it."""
 
     began_ms: int
@@ -41,25 +41,31 @@ class Traces(Struct, frozen=True, kw_only=True):
     moves: list[int] = field(default_factory=list)
 
 
-def gather(
+def lease_evidence(
     journal: Store, workspace: Workspace, leases: Sequence[Lease], *, now_ms: int | None = None
 ) -> dict[int, Evidence]:
     """The evidence for each of these leases, by its fence."""
     with journal.backend.read() as view:
-        moment = Moment(view, now_ms)
+        moment = StoreClock(view, now_ms)
         seen = {lease.fence: _of_lease(lease, moment) for lease in leases}
-    return dict(zip(seen, look(workspace, list(seen.values()), moment.now_ms), strict=True))
+    return dict(
+        zip(seen, traces_evidence(workspace, list(seen.values()), moment.now_ms), strict=True)
+    )
 
 
-def of_run(journal: Store, wanted: Wanted, *, now_ms: int | None = None) -> tuple[Traces, int]:
+def run_traces(
+    journal: Store, wanted: LeaseQuery, *, now_ms: int | None = None
+) -> tuple[RunTraces, int]:
     """The traces of a run, found in the journal by its id, and the time it is now."""
-    history = run_leases.gather_leases(journal, wanted)
+    history = run_leases.lease_history(journal, wanted)
     with journal.backend.read() as view:
-        moment = Moment(view, now_ms)
+        moment = StoreClock(view, now_ms)
     return _of_history(wanted.run_id, history, moment), moment.now_ms
 
 
-def look(workspace: Workspace, traces: Sequence[Traces], now_ms: int) -> list[Evidence]:
+def traces_evidence(
+    workspace: Workspace, traces: Sequence[RunTraces], now_ms: int
+) -> list[Evidence]:
     """Add what git says."""
     starts = [each.since_ms for each in traces if each.since_ms is not None]
     if not starts:
@@ -82,7 +88,7 @@ def started_at(git: Reader, start_sha: str) -> tuple[str, int]:
     return sha, int(git.run("log", "-1", "--no-show-signature", "--format=%ct", sha)) * 1000
 
 
-class Moment:
+class StoreClock:
     """The store's clocks at one moment, moved to the time that the caller says it is."""
 
     def __init__(self, view: ReadTransaction, now_ms: int | None) -> None:
@@ -105,8 +111,8 @@ class Moment:
         return max(0, age) if age >= -1000 else None
 
 
-def _of_lease(lease: Lease, moment: Moment) -> Traces:
-    return Traces(
+def _of_lease(lease: Lease, moment: StoreClock) -> RunTraces:
+    return RunTraces(
         began_ms=lease.granted_ms,
         region=lease.region,
         start_sha=lease.start_sha,
@@ -117,14 +123,14 @@ def _of_lease(lease: Lease, moment: Moment) -> Traces:
     )
 
 
-def _of_history(run_id: str, history: History, moment: Moment) -> Traces:
+def _of_history(run_id: str, history: LeaseHistory, moment: StoreClock) -> RunTraces:
     if not history.granted:
-        return Traces(began_ms=run_ids.started_ms(run_id))
+        return RunTraces(began_ms=run_ids.started_ms(run_id))
     first, newest = history.granted[min(history.granted)], history.granted[max(history.granted)]
     ages = [moment.beat_age_ms(lease) for lease in history.live] or [
         moment.age_ms(at_ms) for at_ms in history.beats
     ]
-    return Traces(
+    return RunTraces(
         began_ms=history.began_ms,
         region=_union([lease.region for lease in history.live] or [newest.region]),
         start_sha=first.start_sha,
@@ -159,7 +165,7 @@ class _Reader:
         ] = {}  # for each region, what is known of a path
         self._before: dict[str, set[str]] = {"": set()}  # for each start, what was there already
 
-    def of(self, traces: Traces) -> list[Commit] | Unknown:
+    def of(self, traces: RunTraces) -> list[Commit] | Unknown:
         if traces.since_ms is None:
             return []
         if isinstance(self._commits, Unknown):
@@ -191,7 +197,7 @@ class _Reader:
         return not region.is_known or regions.lane_holds(region, path, self._prefix)
 
 
-def _evidence(traces: Traces, reader: _Reader, now_ms: int) -> Evidence:
+def _evidence(traces: RunTraces, reader: _Reader, now_ms: int) -> Evidence:
     commits = reader.of(traces)
     times = list(traces.moves)
     if not isinstance(commits, Unknown):

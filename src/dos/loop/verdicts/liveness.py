@@ -90,30 +90,37 @@ def judge(seen: Evidence, policy: Policy = Policy()) -> Verdict:
         return verdict(Answer.STALLED, "its process is gone")
     progress, beat = _since_progress_ms(seen), seen.last_heartbeat_age_ms
     if progress is not None and progress <= policy.window_ms:
-        return verdict(Answer.ADVANCING, f"the newest progress is {shown(progress)} old")
+        return verdict(Answer.ADVANCING, f"the newest progress is {format_span(progress)} old")
     landed = (
-        "nothing has landed" if progress is None else f"nothing has landed for {shown(progress)}"
+        "nothing has landed"
+        if progress is None
+        else f"nothing has landed for {format_span(progress)}"
     )
     if seen.lapsed:
         return verdict(Answer.STALLED, f"its lease is over, and {landed}")
     # A process that is there lives, however long ago it said so.
     if beat is not None and beat > policy.spin_ms and not seen.process_alive:
-        return verdict(Answer.STALLED, f"the last sign of life is {shown(beat)} old, and {landed}")
+        return verdict(
+            Answer.STALLED, f"the last sign of life is {format_span(beat)} old, and {landed}"
+        )
     if seen.age_ms < policy.grace_ms:
         return verdict(
-            Answer.ADVANCING, f"it began {shown(seen.age_ms)} ago: too early to expect anything"
+            Answer.ADVANCING,
+            f"it began {format_span(seen.age_ms)} ago: too early to expect anything",
         )
     if beat is None and not seen.process_alive:
         return verdict(
-            Answer.STALLED, f"it began {shown(seen.age_ms)} ago and never gave a sign of life"
+            Answer.STALLED, f"it began {format_span(seen.age_ms)} ago and never gave a sign of life"
         )
     lives = (
-        "its process is there" if beat is None or seen.process_alive else f"alive {shown(beat)} ago"
+        "its process is there"
+        if beat is None or seen.process_alive
+        else f"alive {format_span(beat)} ago"
     )
     return verdict(Answer.SPINNING, f"{lives}, and {landed}")
 
 
-def shown(span_ms: int) -> str:
+def format_span(span_ms: int) -> str:
     seconds = span_ms // 1000
     if seconds < 120:
         return f"{seconds} s"

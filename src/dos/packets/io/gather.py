@@ -12,7 +12,7 @@ from dos.backlog.io.landed import Landed
 from dos.config.schema import Config
 from dos.errors import BadInput
 from dos.fleet.state import fleet, held_units
-from dos.fleet.state.fleet import Fleet
+from dos.fleet.state.fleet import FleetState
 from dos.journal import fold
 from dos.packets.packet import Candidate
 from dos.questions.state import Decisions
@@ -39,20 +39,20 @@ def gather(
 ) -> list[Candidate] | Unknown:
     """Every unit in scope, in the order of the plans."""
     units = sources.read(world.workspace, config).units
-    recorded, _ = fold.current(world.journal, Fleet)
+    recorded, _ = fold.current(world.journal, FleetState)
     tried, now_ms = attempts.recorded_attempts(world), round(now.timestamp() * 1000)
     live = {lease.run_id for lease in world.journal.leases(lapsed=False)} - {""}
     names = [name for unit in units for name in (unit.name, *unit.depends)]
     truths, state = landed.inspect_target(world, names, recorded, declared=units)
     inside = _within(scope, units, config, lane_of)
     found = []
-    for unit in held_units.gated(units, state, fold.current(world.journal, Decisions)[0]):
+    for unit in held_units.close_gates(units, state, fold.current(world.journal, Decisions)[0]):
         if not inside(unit):
             continue
         truth = truths[unit.name]
         if isinstance(truth, Unknown):
             return truth
-        lane, seen = lane_of(unit), state.units.get(unit.name, fleet.Unit())
+        lane, seen = lane_of(unit), state.units.get(unit.name, fleet.UnitState())
         region = config.lane_region(lane) if lane else None
         held = pickable.judge(
             with_cooldown(unit, _standing(unit, lane, state, now_ms), state, tried, config)
@@ -75,7 +75,7 @@ def gather(
     return found
 
 
-def _standing(unit: Unit, lane: str, state: Fleet, now_ms: int) -> pickable.Evidence:
+def _standing(unit: Unit, lane: str, state: FleetState, now_ms: int) -> pickable.Evidence:
     """What keeps a unit from being offered, but for landings, which git tells, and live runs."""
     return structs.replace(
         evidence_without_cooldown(unit, state, (), now_ms=now_ms),

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from dos.backlog.pickable import Answer
 from dos.fleet.state import held_units
-from dos.fleet.state.held_units import Units, about_held
+from dos.fleet.state.held_units import DeclaredUnits, about_held
 from dos.journal import fold
 from dos.lease import Lease
 from dos.machine import process
@@ -18,13 +18,13 @@ from dos.world import World
 FOR_A_PERSON = (Answer.DRAFT_CLASS, Answer.OPERATOR_GATED, Answer.SOAK_OPEN)
 
 
-def gather(world: World, units: Units | None, *, now_ms: int) -> Decisions:
+def gather(world: World, units: DeclaredUnits | None, *, now_ms: int) -> Decisions:
     recorded, _ = fold.current(world.journal, Decisions)
     return questions_for_people(recorded, world.journal.leases(), units, now_ms=now_ms)
 
 
 def questions_for_people(
-    recorded: Decisions, leases: Sequence[Lease], units: Units | None, *, now_ms: int
+    recorded: Decisions, leases: Sequence[Lease], units: DeclaredUnits | None, *, now_ms: int
 ) -> Decisions:
     """Without `units`, where plans cannot be read, what they hold is missing and nothing else."""
     found = {
@@ -35,7 +35,7 @@ def questions_for_people(
     found = {
         name: asked
         for name, asked in found.items()
-        if not held_units.cause_gone(asked, units.state, units.unfinished)
+        if not held_units.why_moot(asked, units.state, units.unfinished)
     }
     found |= {
         each.id: _unwritten(each, now_ms) for each in units.unasked if not recorded.knows(each.id)
@@ -51,7 +51,7 @@ def _unwritten(question: AnyQuestion, now_ms: int) -> OpenQuestion:
     return OpenQuestion(raised=raised_event(question), at_ms=now_ms, version=0)
 
 
-def _about_held(units: Units, name: str) -> UnitHeld | None:
+def _about_held(units: DeclaredUnits, name: str) -> UnitHeld | None:
     unit = units.unfinished.get(name)
     if unit is None or units.verdicts[name].reason not in FOR_A_PERSON:
         return None

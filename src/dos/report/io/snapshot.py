@@ -5,8 +5,8 @@ from pathlib import Path
 
 from dos.agents.io import logs as agent_logs
 from dos.fleet.io import launches
-from dos.fleet.state.fleet import Fleet
-from dos.fleet.state.live import Watching
+from dos.fleet.state.fleet import FleetState
+from dos.fleet.state.live import LiveState
 from dos.journal import fold, streams
 from dos.journal.store import Store
 from dos.limits.quota import AgentCandidate
@@ -31,7 +31,7 @@ class SnapshotReader:
         self._roster = list(roster)
         self._silent_after_ms = silent_after_ms
         self._agents = agents
-        self._watch = fold.Watch(store, Fleet, Watching, Decisions, ProviderLimits)
+        self._watch = fold.Watch(store, FleetState, LiveState, Decisions, ProviderLimits)
 
     @property
     def pos(self) -> int:
@@ -56,11 +56,11 @@ class SnapshotReader:
             for each in leases
         ]
         lanes = [each for each in held if not each.lease.is_lock]
-        fleet = self._watch.state(Fleet)
+        fleet = self._watch.state(FleetState)
         return Snapshot(
             now_ms=now_ms,
             fleet=fleet,
-            watching=self._watch.state(Watching),
+            watching=self._watch.state(LiveState),
             decisions=self._watch.state(Decisions),
             quota=self._watch.state(ProviderLimits),
             held=lanes,
@@ -69,7 +69,7 @@ class SnapshotReader:
                 for each in held
                 if each.lease.is_lock and each.lease.lane in streams.supervisor
             ],
-            launched=launches.expected(fleet, self._state, now_ms),
+            launched=launches.lanes_awaiting_worker(fleet, self._state, now_ms),
             last_output_ms=self._last_output_ms(lanes),
             roster=self._roster,
             silent_after_ms=self._silent_after_ms,

@@ -140,7 +140,7 @@ class Agents:
         most = next(
             each.max_usd for each in self.site.setting.agents if each.name == agent.effect.agent
         )
-        left = agent.effect.left.usd
+        left = agent.effect.allowance.usd
         return cost if most is None else min(cost, most, cost if left is None else left)
 
     def _ended(self, agent: Agent, how: Ending) -> effects.AgentResult:

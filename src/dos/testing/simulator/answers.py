@@ -13,7 +13,7 @@ from dos.backlog.io import target as on_target
 from dos.baseline import gate
 from dos.choices import ChoiceName
 from dos.fleet import waits
-from dos.fleet.observation import Seen
+from dos.fleet.observation import Observation
 from dos.fleet.population import reconcile
 from dos.fleet.state import held_units
 from dos.journal.events.envelope import Event
@@ -110,8 +110,8 @@ class Answers:
             return
         fleet = tick.fleet
         target = 0 if fleet.drain_requested else self.site.setting.target
-        plan = reconcile.plan(fleet.lanes, target, dying=fleet.dying)
-        waiting = waits.complete(tick.seen, fleet.waits, plan.obstacles).lanes
+        plan = reconcile.plan(fleet.lanes, target, failing=fleet.failing_lanes)
+        waiting = waits.with_obstacles(tick.seen, fleet.waits, plan.obstacles).lanes
         for answer in self._concerning(process, tick):
             self._fresh.remove(answer)
             for lane in answer.lanes - fleet.leases.keys():
@@ -139,7 +139,7 @@ class Answers:
             starts is not None and starts.version != tick.fleet.versions.get(lane, 0)
         )
 
-    def _unseen(self, process: Process, seen: Seen, lane: str) -> str:
+    def _unseen(self, process: Process, seen: Observation, lane: str) -> str:
         shown = on_target.apply_shown_units(
             self.site.fleet, self.site.view(process).shown, self.site.decisions
         )
@@ -161,7 +161,10 @@ class Answers:
             return self._still_to_do(answer.question, seen)
         if not answer.choice.releases:
             return ""
-        starts, resting = seen.starts(lane), {rest.unit_id for rest in seen.backlogs[lane].resting}
+        starts, resting = (
+            seen.starts(lane),
+            {rest.unit_id for rest in seen.backlogs[lane].on_cooldown},
+        )
         for brought in answer.choice.effects:
             match brought:
                 case ClearUnit(unit=unit) if unit in resting and not _tried_since(
@@ -178,12 +181,16 @@ class Answers:
                         return f"{key} is still limited"
         match answer.question:
             case UnitUndone(unit=unit) as undone if unit in seen.undone:
-                return f"{unit} is still gone" if seen.about_undone(unit).id == undone.id else ""
+                return (
+                    f"{unit} is still gone"
+                    if seen.question_about_undone(unit).id == undone.id
+                    else ""
+                )
             case UnitHeld(unit=unit) as held if unit in seen.verdicts and unit in seen.unfinished:
                 return f"{unit} is still held" if _is_held(seen, held) else ""
             case BaselineFailed() as failed if seen.baseline.step is gate.Step.WAIT:
                 return f"{failed.host} still waits" if self._is_about_now(failed, answer) else ""
-            case BudgetSpent() as spent if room := seen.roomless.get(lane):
+            case BudgetSpent() as spent if room := seen.cannot_start.get(lane):
                 return (
                     f"the budget of {spent.account} is as it was"
                     if _asks_again(room.questions, spent)
@@ -191,7 +198,7 @@ class Answers:
                 )
         return ""
 
-    def _text_ignored(self, changed: TextChanged, answer: Answer, seen: Seen) -> str:
+    def _text_ignored(self, changed: TextChanged, answer: Answer, seen: Observation) -> str:
         """The text counts that a person wants used, and none that is not wanted, unless `dos up` approved it since."""
         is_unused = changed.id in {each.id for each in seen.changed_texts}
         if answer.choice.name == ChoiceName.USE:
@@ -216,7 +223,7 @@ class Answers:
                 invariants.TAKES_EFFECT, f"after {_shown(used)} a worker is started without it"
             )
 
-    def _still_to_do(self, incident: Incident, seen: Seen) -> str:
+    def _still_to_do(self, incident: Incident, seen: Observation) -> str:
         """A unit whose commits a person keeps is done, as long as they are there."""
         named = self.site.repository.named
         kept = [unit for unit in incident.units if named.get(unit) in incident.commits]
@@ -229,13 +236,17 @@ class Answers:
         return failed.tree == self.site.repository.target and max(at, default=0) < answer.at_ms
 
 
-def _tried_since(seen: Seen, unit: str, answer: Answer) -> bool:
+def _tried_since(seen: Observation, unit: str, answer: Answer) -> bool:
     """Whoever was at the unit when a person answered has come to the end of the try."""
     known = seen.state.units.get(unit)
-    return known is not None and known.tried is not None and known.tried.at_ms >= answer.at_ms
+    return (
+        known is not None
+        and known.last_attempt is not None
+        and known.last_attempt.at_ms >= answer.at_ms
+    )
 
 
-def _is_held(seen: Seen, held: UnitHeld) -> bool:
+def _is_held(seen: Observation, held: UnitHeld) -> bool:
     """For the same reason that a person was asked about, and by nothing that came later."""
     unit = seen.unfinished[held.unit]
     return held_units.about_held(unit, seen.verdicts[held.unit], seen.state).id == held.id

@@ -6,8 +6,8 @@ from zlib import crc32
 from dos.baseline.gate import Step
 from dos.fleet import effects, observe
 from dos.fleet import waits as waits_of
-from dos.fleet.observation import Seen
-from dos.fleet.state.fleet import Fleet
+from dos.fleet.observation import Observation
+from dos.fleet.state.fleet import FleetState
 from dos.journal import fold, prune
 from dos.journal.lease_state import Leases
 from dos.questions.catalog import AnyQuestion
@@ -102,7 +102,7 @@ def _check_liveness(site: Site, watch: Watch, fleets: FleetPerformers) -> None:
         raise Broken(invariants.LIVENESS, f"nobody was asked: {question.text}")
 
 
-def _unasked(views: Sequence[Seen]) -> list[AnyQuestion]:
+def _unasked(views: Sequence[Observation]) -> list[AnyQuestion]:
     """What every host would ask; about the texts of a checkout, its own."""
     asked = [{question.id: question for question in observe.questions(view)} for view in views]
     everywhere = [
@@ -121,9 +121,9 @@ def _waits_for_long(effect: object, ends_at: int) -> bool:
     return isinstance(effect, effects.Park) and (effect.until_ms or 0) > BEGIN_MS + ends_at
 
 
-def _waits_for_tomorrow(seen: Seen, ends_at: int) -> bool:
+def _waits_for_tomorrow(seen: Observation, ends_at: int) -> bool:
     """A lane waits for a time that is not over by the end."""
-    waiting = (each.until for lane in waits_of.own(seen).lanes.values() for each in lane)
+    waiting = (each.until for lane in waits_of.own_waits(seen).lanes.values() for each in lane)
     return any(until.timestamp() * 1000 > BEGIN_MS + ends_at for until in waiting if until)
 
 
@@ -134,6 +134,6 @@ def _check_retention(site: Site) -> None:
     )
     removed = {event.pos for event in gone}
     kept = [event for event in happened if event.pos not in removed]
-    for kind in (Fleet, Leases):
+    for kind in (FleetState, Leases):
         if fold.fold(kind(), kept) != fold.fold(kind(), happened):
             raise Broken(invariants.RETENTION, f"{kind.name} without {len(gone)} events is another")

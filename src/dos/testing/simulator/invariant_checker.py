@@ -9,8 +9,8 @@ from dos.baseline import gate
 from dos.baseline.gate import Check, is_accepted
 from dos.choices import ChoiceName
 from dos.fleet.population.reconcile import START_SECONDS
-from dos.fleet.supervisor import Why
-from dos.fleet.worker.dispatch import PLAN as REPLAN
+from dos.fleet.supervisor import SupervisorExit
+from dos.fleet.worker.dispatch import REPLAN as REPLAN
 from dos.journal import lease_state, streams
 from dos.journal.events import fleet, lanes, limits
 from dos.journal.events.envelope import Event
@@ -115,7 +115,7 @@ class Watch:
         units = site.units_at(site.hosts[0])
         roster = site.setting.config.roster()
         backlogs = [self.fleets.workers.backlog(units, site.fleet, lane, now_ms) for lane in roster]
-        return {rest.unit_id for backlog in backlogs for rest in backlog.resting}
+        return {rest.unit_id for backlog in backlogs for rest in backlog.on_cooldown}
 
     # Every event
 
@@ -222,9 +222,9 @@ class Watch:
             )
 
     def process_ended(self, process: Process, answer: Any) -> None:
-        """`answer` is an Ending, a Stop, or None for one that was killed."""
-        why = getattr(answer, "why", None) or getattr(answer, "reason", None)
-        if why not in (Why.LOST, WorkerStop.LEASE_LOST):
+        """`answer` is a SupervisorResult, a Stop, or None for one that was killed."""
+        why = getattr(answer, "exit", None) or getattr(answer, "reason", None)
+        if why not in (SupervisorExit.LOST, WorkerStop.LEASE_LOST):
             return
         for lease in self.site.reader.leases():
             # Its lane's, not what it holds besides to groom the plans: that stands until somebody needs the place.
@@ -339,7 +339,7 @@ class Watch:
             before, after = fact.state, fact.decision["next_state"]
             if after["consecutive_unclear"] > before["consecutive_unclear"]:
                 raise Broken(invariants.LIMITS, f"event {event.pos} counts a limit as a failure")
-        replay = replaying.replay(record.read([event]))
+        replay = replaying.replay(record.read_decisions([event]))
         if replay.difference:
             raise Broken(
                 invariants.REPLAY, f"event {event.pos}: now {replay.difference.replayed.action}"
@@ -363,7 +363,7 @@ class Watch:
     def _check_version(self, event: Event, fact: fleet.AgentStarted) -> None:
         """One agent may have been on its way when the other version was started."""
         lease = next((each for each in self.site.live() if each.run_id == fact.run_id), None)
-        if lease is None or not self.site.fleet.orders(lease).superseded_by:
+        if lease is None or not self.site.fleet.stop_requests(lease).superseded_by:
             return
         self._after_upgrade[fact.run_id] += 1
         if self._after_upgrade[fact.run_id] > 1:

@@ -6,7 +6,7 @@ from typing import Any
 from dos import run_ids
 from dos.choices import ChoiceName
 from dos.errors import Conflict
-from dos.fleet.supervisor import Why
+from dos.fleet.supervisor import SupervisorExit
 from dos.journal import streams
 from dos.journal.events.envelope import Fact
 from dos.journal.events.fleet import DrainRequested, RunStopped
@@ -24,7 +24,7 @@ from dos.testing.simulator.world.scheduler import Host, Process
 from dos.testing.simulator.world.site import Site
 from dos.testing.simulator.world.texts import UNUSABLE, edited_plan, edited_settings
 
-IDLE = (Why.IDLE, Why.WORK_LEFT)
+IDLE = (SupervisorExit.IDLE, SupervisorExit.WORK_LEFT)
 LONGEST_SKEW_MS = 10 * 60_000
 REVERTS = 2  # where people are asked more
 EDITS = 2
@@ -81,8 +81,8 @@ class People:
         if process.host.supervisor is not process:
             return  # the second one of its host
         process.host.supervisor = None
-        why = answer.why if answer else None
-        if why in IDLE or (why is Why.DRAINED and self.random.random() < 0.3):
+        why = answer.exit if answer else None
+        if why in IDLE or (why is SupervisorExit.DRAINED and self.random.random() < 0.3):
             return
         self.machine.active += 1
         self.machine.after(self.random.randint(2_000, 90_000), self._return, process.host)

@@ -12,12 +12,12 @@ from dos.errors import Conflict
 from dos.fleet import effects
 from dos.fleet import observe as observing
 from dos.fleet.io.launches import LAUNCH_MS
-from dos.fleet.lane_entries import Staff
-from dos.fleet.observation import Seen, roomless
-from dos.fleet.population.lease_health import Standing
-from dos.fleet.state import fleet as folded
+from dos.fleet.lane_entries import LaneHolders
+from dos.fleet.observation import Observation, lanes_without_agent
+from dos.fleet.population.lease_health import LeaseHealth
+from dos.fleet.state.fleet import FleetState, LaneStarts
 from dos.fleet.state.live import Pause
-from dos.fleet.supervisor import Fleet
+from dos.fleet.supervisor import FleetSnapshot
 from dos.journal import streams
 from dos.journal.events.lanes import LeaseRevoked
 from dos.journal.events.limits import BaselineChecked, BaselineStarted
@@ -48,11 +48,11 @@ FOREVER_MS = 1 << 50
 NOTHING = effects.Backlog(
     open=[],
     held=[],
-    resting=[],
+    on_cooldown=[],
     landed=[],
     completion=None,
     interrupted=[],
-    unsettled=[],
+    pending_landings=[],
     history={},
 )
 QUIET_TICKS = 3
@@ -67,8 +67,8 @@ class Tick(Struct, frozen=True, kw_only=True):
     """What a supervisor saw when it looked."""
 
     position: int  # in the journal
-    seen: Seen
-    fleet: Fleet
+    seen: Observation
+    fleet: FleetSnapshot
 
 
 class FleetPerformers:
@@ -93,15 +93,15 @@ class FleetPerformers:
             simulates(effects.ObserveFleet, self.observe),
             simulates(effects.SpawnWorker, self.spawn),
             simulates(effects.RevokeLease, self.revoke),
-            simulates(effects.LetExpire, self.let_expire),
+            simulates(effects.ExpireQuestion, self.let_expire),
             simulates(effects.CheckBaseline, self.check_baseline),
-            simulates(effects.Complain, self.complain),
+            simulates(effects.Warn, self.complain),
             simulates(effects.MintRun, self.mint),
             simulates(effects.Pause, self.pause),
         )
         return {**self.workers.table(), **dict(rows)}
 
-    def observe(self, process: Process, effect: effects.ObserveFleet) -> Fleet:
+    def observe(self, process: Process, effect: effects.ObserveFleet) -> FleetSnapshot:
         view = self.site.view(process)
         if texts := self.site.texts.get(process.host.name):
             texts.heed(process.store, self.site.decisions, self.site.text_news)
@@ -111,10 +111,10 @@ class FleetPerformers:
             sum(bool(seen.working_on(lane)) for lane in seen.backlogs),
             0,
         )
-        fleet = observing.fleet(
+        fleet = observing.snapshot(
             seen,
             supervisor=effect.lease,
-            first=effect.first,
+            first=effect.is_first,
             incidents=view.incidents,
             begun=self._check_to_begin(process.host),
         )
@@ -173,14 +173,14 @@ class FleetPerformers:
         )
         return Later(CHECK_SECONDS, fact)
 
-    def seen(self, host: Host, view: BranchView | None = None) -> Seen:
+    def seen(self, host: Host, view: BranchView | None = None) -> Observation:
         """Without a `view`, by whoever looks at the branch for the first time."""
         site, now_ms = self.site, self.machine.clock.wall_ms()
         view = view or site.view(None)
         units, texts = site.units_at(host), site.texts.get(host.name)
         state, setting = site.as_git_shows(view, units), site.setting
         leases, staff = {lease.lane: lease for lease in site.live()}, self.staff(host)
-        working = leases.keys() - staff.dead().keys()
+        working = leases.keys() - staff.dead_leases().keys()
         # What a lane could offer is asked only where nobody works.
         backlogs = {
             name: NOTHING
@@ -190,7 +190,7 @@ class FleetPerformers:
         }
         free = [lane for lane, found in backlogs.items() if found.open]
         limited = site.quota.limits or setting.spends
-        return Seen(
+        return Observation(
             config=setting.config,
             state=site.fleet,
             on_target=state,
@@ -200,17 +200,17 @@ class FleetPerformers:
             where=texts.where if texts else "",
             answers=site.decisions,
             leases=leases,
-            staff=staff,
+            holders=staff,
             pauses={name: Pause(since_ms=0, by="", reason=why) for name, why in site.fleet.paused.items()},
             backlogs=backlogs,
-            roomless=roomless(
+            cannot_start=lanes_without_agent(
                 setting.config, {lane: [setting.agents] for lane in free if limited}, site.quota, site.spend,
                 site.fleet, now_ms=now_ms,
             ),
             limits=site.quota.limits,
             agents=setting.agents,
             now_ms=now_ms,
-            gone=lambda lease: self.gone(lease, host),
+            is_gone=lambda lease: self.gone(lease, host),
         )  # fmt: skip
 
     def waiting(self) -> decisions.Decisions:
@@ -219,30 +219,32 @@ class FleetPerformers:
         return attention.questions_for_people(
             self.site.decisions,
             self.site.reader.leases(),
-            observing.units(seen),
+            observing.declared_units(seen),
             now_ms=seen.now_ms,
         )
 
     def gone(self, lease: Lease, host: Host) -> bool:
         return self.site.is_gone(lease, host)
 
-    def _never_came(self, starts: folded.Starts, host: Host) -> bool:
+    def _never_came(self, starts: LaneStarts, host: Host) -> bool:
         """Of a process elsewhere a host cannot say that it is gone."""
         return starts.system == host.name and not self.site.runs(starts.run_id)
 
     def _backlog(
-        self, lane: str, units: Sequence[Unit], state: folded.Fleet, shown: ShownUnits, now_ms: int
+        self, lane: str, units: Sequence[Unit], state: FleetState, shown: ShownUnits, now_ms: int
     ) -> effects.Backlog:
         """Surveyed anew only when something was said, written or is shown, or a unit's rest is over."""
         asked = self.site.offers, self.site.repository.target, shown, list(units)
         before, until_ms, found = self._surveyed.get(lane, (None, 0, NOTHING))
         if before != asked or now_ms >= until_ms:
             found = self.workers.backlog(units, state, lane, now_ms)
-            until_ms = min((rest.until_ms for rest in found.resting), default=now_ms + FOREVER_MS)
+            until_ms = min(
+                (rest.until_ms for rest in found.on_cooldown), default=now_ms + FOREVER_MS
+            )
             self._surveyed[lane] = asked, until_ms, found
         return found
 
-    def staff(self, host: Host) -> Staff:
+    def staff(self, host: Host) -> LaneHolders:
         """Who holds a lane or is on the way to one, and how each stands by the word of this host."""
         live, wall_ms = self.site.live(), self.machine.clock.wall_ms()
         fences = {lease.fence for lease in live}
@@ -258,18 +260,22 @@ class FleetPerformers:
             self._looked_for_spinning[host.name] = self.machine.now
         stands = {lease.fence: self._stands(lease, host, looks, wall_ms) for lease in live}
         stands |= {
-            lease.fence: Standing(answer=Liveness.STALLED, why="its lease is over")
+            lease.fence: LeaseHealth(answer=Liveness.STALLED, why="its lease is over")
             for lease in over
         }
-        return Staff(leases=[*live, *over], stands=stands, launched=self.launched(host, wall_ms))
+        return LaneHolders(
+            leases=[*live, *over], health=stands, launched=self.launched(host, wall_ms)
+        )
 
-    def _stands(self, lease: Lease, host: Host, looks: bool, wall_ms: int) -> Standing:
+    def _stands(self, lease: Lease, host: Host, looks: bool, wall_ms: int) -> LeaseHealth:
         if self.gone(lease, host):
-            return Standing(answer=Liveness.STALLED, why="its process is gone")
+            return LeaseHealth(answer=Liveness.STALLED, why="its process is gone")
         run = self.site.fleet.runs.get(lease.run_id)
         moves = run is None or run.parked or wall_ms - max(run.begun_ms, run.landed_ms) <= SPIN_MS
         answer = Liveness.ADVANCING if moves or not looks else Liveness.SPINNING
-        return Standing(answer=answer, why="nothing lands" if answer is Liveness.SPINNING else "")
+        return LeaseHealth(
+            answer=answer, why="nothing lands" if answer is Liveness.SPINNING else ""
+        )
 
     def launched(self, host: Host, wall_ms: int) -> dict[str, int]:
         """The lanes to which a worker is on its way."""
@@ -328,13 +334,13 @@ class FleetPerformers:
             event.actor == process.store.actor for event, _ in select(following, LeaseRevoked)
         )
 
-    def complain(self, process: Process, effect: effects.Complain) -> None:
+    def complain(self, process: Process, effect: effects.Warn) -> None:
         """Nobody here reads it."""
 
-    def let_expire(self, process: Process, effect: effects.LetExpire) -> None:
+    def let_expire(self, process: Process, effect: effects.ExpireQuestion) -> None:
         try:
             process.store.append_all(
-                decisions.expiry_entries(effect.asked, effect.choice, effect.reason)
+                decisions.expiry_entries(effect.question, effect.choice, effect.reason)
             )
         except Conflict:
             self.machine.counts[faults.ANSWER_RACE] += 1  # somebody has answered it

@@ -11,7 +11,7 @@ from dos.baseline import gate
 from dos.errors import Conflict, Fenced, Halted
 from dos.fleet import choose_agent as choosing
 from dos.fleet import effects
-from dos.fleet.state.fleet import Fleet
+from dos.fleet.state.fleet import FleetState
 from dos.journal import streams
 from dos.journal.events.envelope import Event
 from dos.lease import Lease, Refusal, RefusalReason, Request
@@ -226,7 +226,7 @@ class WorkerPerformers:
         found = self.backlog(
             units, fleet, lease.lane, self.machine.clock.wall_ms(), others, lease.run_id
         )
-        orders = fleet.orders(lease)
+        orders = fleet.stop_requests(lease)
         return structs.replace(
             found,
             drain_requested=orders.drain,
@@ -234,7 +234,7 @@ class WorkerPerformers:
             halted=orders.halted,
             paused=orders.paused,
             incidents=view.incidents,
-            fault=self.held_by(process.host.name),
+            fault_question=self.held_by(process.host.name),
         )
 
     def held_by(self, host: str) -> str:
@@ -249,7 +249,7 @@ class WorkerPerformers:
     def backlog(
         self,
         units: Sequence[Unit],
-        fleet: Fleet,
+        fleet: FleetState,
         lane: str,
         now_ms: int,
         others: Collection[str] = frozenset(),
@@ -281,7 +281,7 @@ class WorkerPerformers:
 
     def choose_agent(
         self, process: Process, effect: effects.ChooseAgent
-    ) -> effects.Chosen | effects.NoRoom:
+    ) -> effects.AgentChoice | effects.CannotStart:
         chosen = choosing.choose(
             self.site.setting.config,
             self.site.setting.agents,
@@ -292,7 +292,7 @@ class WorkerPerformers:
             iteration=effect.iteration,
             now_ms=self.machine.clock.wall_ms(),
         )
-        if isinstance(chosen, effects.NoRoom) and chosen.promised:
+        if isinstance(chosen, effects.CannotStart) and chosen.is_reserved:
             self.machine.counts[faults.PROMISED] += 1
         return chosen
 
@@ -303,16 +303,16 @@ class WorkerPerformers:
 
     def _heed(self, lease: Lease) -> None:
         """Of a run that a person has stopped nothing is measured or landed any more."""
-        if why := self.site.fleet.orders(lease).halted:
+        if why := self.site.fleet.stop_requests(lease).halted:
             raise Halted(why)
 
-    def measure(self, process: Process, effect: effects.MeasureWork) -> Later[effects.Measured]:
+    def measure(self, process: Process, effect: effects.MeasureWork) -> Later[effects.Measurement]:
         self._heed(effect.lease)
         tree = self.repository.trees[effect.worktree.path]
         commits = self.repository.since(effect.worktree.base, tree.head)
         strays = ["outside.txt"] if any(each.strays for each in commits) else []
         accepted = not any(each.red for each in commits) if commits and not strays else None
-        measured = effects.Measured(
+        measured = effects.Measurement(
             head=tree.head,
             commits=[each.id for each in commits],
             strays=strays,
@@ -345,7 +345,7 @@ class WorkerPerformers:
         )
 
     def _comes_next(self, process: Process, effect: effects.AwaitTurn) -> bool:
-        is_halted = bool(self.site.fleet.orders(effect.lease).halted)
+        is_halted = bool(self.site.fleet.stop_requests(effect.lease).halted)
         return is_halted or self.machine.is_lost(process) or not self._ahead(process, effect)
 
     def _ahead(self, process: Process, effect: effects.AwaitTurn) -> int:
@@ -403,12 +403,12 @@ class WorkerPerformers:
 
     def park(self, process: Process, effect: effects.Park) -> Suspended[float]:
         """Until the time is over, or until somebody says something, or has said it since the process last looked."""
-        began, said = self.machine.now, effect.word
+        began, said = self.machine.now, effect.wake_pos
         deadline = inf if effect.until_ms is None else effect.until_ms - BEGIN_MS
         return self._wait(
             process,
             deadline,
-            lambda: self.site.fleet.word > said,
+            lambda: self.site.fleet.wake_pos > said,
             lambda: (self.machine.now - began) / 1000,
         )
 
@@ -449,4 +449,7 @@ class WorkerPerformers:
             self.machine.go_on(process, answer())
 
     def _told_to_end(self, process: Process) -> bool:
-        return any(self.site.fleet.orders(keeper.lease).ends for keeper in process.keepers.values())
+        return any(
+            self.site.fleet.stop_requests(keeper.lease).must_stop
+            for keeper in process.keepers.values()
+        )

@@ -13,9 +13,9 @@ from dos.backlog.pickable import MOST_DEATHS
 from dos.baseline import gate
 from dos.config.load import FILE_NAME
 from dos.fleet import effects
-from dos.fleet.observation import Seen
+from dos.fleet.observation import Observation
 from dos.fleet.state.entries import Incidents
-from dos.fleet.state.fleet import Fleet, Unit
+from dos.fleet.state.fleet import FleetState, UnitState
 from dos.journal import streams
 from dos.journal.events.envelope import Event
 from dos.journal.events.fleet import FleetStarted
@@ -46,13 +46,13 @@ def reap_reads_again(simulation: "Simulation", patches: Patches) -> None:
 def no_pending(simulation: "Simulation", patches: Patches) -> None:
     """A lane is started again at once, although its worker may be on its way."""
     simulation.fleets.launched = lambda host, wall_ms: {}  # type: ignore[method-assign]
-    patches.enter_context(patch.object(Seen, "backs_off_until_ms", lambda seen, lane: 0))
+    patches.enter_context(patch.object(Observation, "backoff_ends_ms", lambda seen, lane: 0))
 
 
 def no_intensity(simulation: "Simulation", patches: Patches) -> None:
     """A lane whose workers keep dying is started for ever."""
-    patches.enter_context(patch.object(Seen, "keeps_dying", lambda seen, lane: ""))
-    patches.enter_context(patch.object(Seen, "backs_off_until_ms", lambda seen, lane: 0))
+    patches.enter_context(patch.object(Observation, "why_failing", lambda seen, lane: ""))
+    patches.enter_context(patch.object(Observation, "backoff_ends_ms", lambda seen, lane: 0))
 
 
 def spinning_is_dead(simulation: "Simulation", patches: Patches) -> None:
@@ -174,7 +174,9 @@ def undone_stays_undone(simulation: "Simulation", patches: Patches) -> None:
     """Somebody wants a unit done again that was reverted, and nobody is offered it."""
     as_shown = target.apply_shown_units
 
-    def without_answers(fleet: Fleet, shown: target.ShownUnits, answers: Decisions) -> Fleet:
+    def without_answers(
+        fleet: FleetState, shown: target.ShownUnits, answers: Decisions
+    ) -> FleetState:
         return as_shown(fleet, shown, Decisions())
 
     patches.enter_context(patch.object(target, "apply_shown_units", without_answers))
@@ -187,17 +189,17 @@ def kept_commit_disputed(simulation: "Simulation", patches: Patches) -> None:
 
 def deaths_not_forgotten(simulation: "Simulation", patches: Patches) -> None:
     """Somebody wants a unit to be tried again that runs died at, and they still count."""
-    clear = Fleet._clear_unit
+    clear = FleetState._clear_unit
 
-    def cleared(self: Fleet, fact: UnitCleared, event: Event) -> None:
-        before = self.units.get(fact.unit, Unit())
+    def cleared(self: FleetState, fact: UnitCleared, event: Event) -> None:
+        before = self.units.get(fact.unit, UnitState())
         deaths, cleared_ms = before.deaths, before.cleared_ms
         clear(self, fact, event)
         if deaths >= MOST_DEATHS:
             unit = self.units[fact.unit]
             unit.deaths, unit.cleared_ms = deaths, cleared_ms
 
-    patches.enter_context(patch.object(Fleet, "_clear_unit", cleared))
+    patches.enter_context(patch.object(FleetState, "_clear_unit", cleared))
 
 
 def used_plan_ignored(simulation: "Simulation", patches: Patches) -> None:

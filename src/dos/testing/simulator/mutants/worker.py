@@ -44,7 +44,7 @@ def claim_believed(simulation: "Simulation", patches: Patches) -> None:
     workers, repository = simulation.workers, simulation.site.repository
     measure, prepare, move = workers.measure, workers.prepare_landing, workers.move_branch
 
-    def measured(process: Process, effect: effects.MeasureWork) -> Later[effects.Measured]:
+    def measured(process: Process, effect: effects.MeasureWork) -> Later[effects.Measurement]:
         found = measure(process, effect)
         seen = found.answer
         if seen.commits or not simulation.site.fleet.units[effect.unit.name].claim:

@@ -9,8 +9,7 @@ from dos.backlog.io import landed, target
 from dos.backlog.io.landed import Landed, NotLanded, Truth
 from dos.backlog.io.target import ShownUnits
 from dos.fleet.incidents import ClaimWatch
-from dos.fleet.state.fleet import Fleet
-from dos.fleet.state.fleet import Unit as Seen
+from dos.fleet.state.fleet import FleetState, UnitState
 from dos.journal.events.limits import IncidentFound
 from dos.questions.state import Decisions
 from dos.testing.simulator.world.repository import TARGET, Repository
@@ -32,10 +31,10 @@ class BranchView:
         return self._watch is not None and bool(self._watch.suspects)
 
     def known(
-        self, fleet: Fleet, units: Sequence[Unit], answers: Decisions, live: Collection[str]
-    ) -> Fleet:
+        self, fleet: FleetState, units: Sequence[Unit], answers: Decisions, live: Collection[str]
+    ) -> FleetState:
         """The fleet's state as the branch shows it; `live` are the runs that hold a lane."""
-        self.incidents = self._watch.by_claims(fleet) if self._watch else []
+        self.incidents = self._watch.find_by_claims(fleet) if self._watch else []
         truths = self._truths(fleet)
         if self._watch:
             declared = {name for unit in units for name in (unit.name, *unit.depends)}
@@ -46,19 +45,19 @@ class BranchView:
             suspects = self._watch.suspects
         self.shown = {}
         for name, truth in truths.items():
-            before = fleet.units.get(name, Seen())
+            before = fleet.units.get(name, UnitState())
             seen = landed.corrected_by_git(before, truth)
             if seen and name not in suspects:
                 self.shown[name] = before.landed, seen
         return target.apply_shown_units(fleet, self.shown, answers) if self.shown else fleet
 
-    def _truths(self, fleet: Fleet) -> dict[str, Truth]:
+    def _truths(self, fleet: FleetState) -> dict[str, Truth]:
         """Of the units about which the branch may say something else than the journal."""
         named, reverted = self._repository.named, self._repository.reverted
         found: dict[str, Truth] = {
             name: Landed(commit)
             for name, commit in named.items()
-            if not fleet.units.get(name, Seen()).landed
+            if not fleet.units.get(name, UnitState()).landed
         }
         for commit, unit in reverted.items():
             if unit not in named:

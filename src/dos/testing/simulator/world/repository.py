@@ -6,7 +6,7 @@ from msgspec import Struct, field, structs
 
 from dos.errors import Fenced
 from dos.fleet.effects import NotLanded, Salvage
-from dos.fleet.worker.dispatch import PLAN as REPLAN
+from dos.fleet.worker.dispatch import REPLAN as REPLAN
 from dos.landing.worktree import EARLIER
 from dos.units.unit import Landing
 
@@ -144,7 +144,7 @@ class Repository:
             return NotLanded(
                 reason=f"git refused to move {landing.branch!r}: {why}",
                 retryable=moved,
-                moved=moved,
+                branch_moved=moved,
             )
         if newest != fence:
             self.stale.append(

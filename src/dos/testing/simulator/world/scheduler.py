@@ -32,7 +32,7 @@ SENT = (
     effects.RecordAll,
     effects.ClaimUnit,
     effects.RevokeLease,
-    effects.LetExpire,
+    effects.ExpireQuestion,
 )
 WRITES = (*SENT, effects.MoveBranch)  # what there is something to look at after
 LATE = (effects.MoveBranch, effects.RevokeLease)  # where sleeping between check and use is worst

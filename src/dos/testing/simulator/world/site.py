@@ -13,8 +13,8 @@ from dos.baseline.gate import Baselines
 from dos.config.load import FILE_NAME
 from dos.fleet.effect import Steps, do
 from dos.fleet.effects import Pause
-from dos.fleet.state.fleet import Fleet
-from dos.fleet.supervisor import Ending, Supervisor
+from dos.fleet.state.fleet import FleetState
+from dos.fleet.supervisor import Supervisor, SupervisorResult
 from dos.fleet.worker import start_state
 from dos.fleet.worker.worker import Stop, Worker
 from dos.journal import streams
@@ -124,7 +124,7 @@ class Site:
             }
             self.texts = {host.name: HostTexts(host.name, self.repository) for host in self.hosts}
         # Folded event by event, for everybody who asks.
-        self.fleet = Fleet()
+        self.fleet = FleetState()
         self.quota = ProviderLimits()
         self.spend = Spend()
         self.attempts = Attempts()
@@ -178,7 +178,7 @@ class Site:
         fresh = BranchView(self.repository, is_watched=self.asking is not None)
         return self._views.setdefault(process.pid, fresh) if process else fresh
 
-    def as_git_shows(self, view: BranchView, units: Sequence[Unit]) -> Fleet:
+    def as_git_shows(self, view: BranchView, units: Sequence[Unit]) -> FleetState:
         """The fleet's state as the target branch shows it."""
         live = {lease.run_id for lease in self.live()} - {""} if self.asking else ()
         return view.known(self.fleet, units, self.decisions, live)
@@ -213,7 +213,7 @@ class Site:
             host.version += 1
             self.machine.counts[faults.UPGRADE] += 1
 
-    def _supervise(self, process: Process, supervisor: Supervisor) -> Steps[Ending]:
+    def _supervise(self, process: Process, supervisor: Supervisor) -> Steps[SupervisorResult]:
         while process.host.away_until > self.machine.now:
             yield from do(Pause(seconds=1))
         self.texts[process.host.name].approve(process.store, self.machine.clock.wall_ms())
@@ -238,7 +238,9 @@ class Site:
         dead = start_state.dead_run(
             self.fleet, self.live(), process.lane, lambda lease: self.is_gone(lease, process.host)
         )
-        state = start_state.after(self.store.load(streams.run(dead)), first) if dead else first
+        state = (
+            start_state.state_after(self.store.load(streams.run(dead)), first) if dead else first
+        )
         worker = Worker(
             lane=process.lane,
             run_id=process.run_id,

@@ -11,7 +11,7 @@ from dos.approval.io.plans import PlanTexts
 from dos.approval.io.settings import SettingsText
 from dos.config.load import FILE_NAME, parse
 from dos.config.schema import Config
-from dos.fleet.worker.start_state import fresh
+from dos.fleet.worker.start_state import new_state
 from dos.journal.store import Store
 from dos.loop.types import LoopState
 from dos.questions.catalog import AnyQuestion
@@ -144,7 +144,7 @@ def settings_text(max_iterations: int) -> str:
 def first_state(text: str, config: Config) -> LoopState:
     """Where a worker begins that was handed these settings; the rest is the simulation's."""
     workers = structs.replace(config.workers, max_iterations=_iterations(text))
-    return fresh(structs.replace(config, workers=workers))
+    return new_state(structs.replace(config, workers=workers))
 
 
 @lru_cache(maxsize=64)

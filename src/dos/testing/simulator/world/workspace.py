@@ -8,7 +8,7 @@ from msgspec import Struct, structs
 from dos.config.schema import Config, Cooldown
 from dos.fleet.population.policy import Leases, Workers
 from dos.fleet.population.types import Supervise
-from dos.fleet.worker.start_state import fresh
+from dos.fleet.worker.start_state import new_state
 from dos.lanes.policy import ConcurrencyClass, Lanes
 from dos.limits.policy import Budget, Budgets, Quota
 from dos.limits.quota import AgentCandidate
@@ -97,7 +97,7 @@ def _config(
         loop=Loop(gate_mode=gate),  # type: ignore[arg-type]
         cooldown=Cooldown(window_ms=60_000, error_window_ms=30_000),
     )
-    return config, fresh(config)
+    return config, new_state(config)
 
 
 @cache
