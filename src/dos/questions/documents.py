@@ -46,7 +46,7 @@ class _TextChanged(Question, frozen=True, kw_only=True):
         return ChoiceName.KEEP
 
     @property
-    def settled_as(self) -> str:
+    def settled_choice(self) -> str:
         return ChoiceName.KEEP
 
 

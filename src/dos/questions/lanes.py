@@ -101,7 +101,7 @@ class _StoppedRun(Question, frozen=True, kw_only=True):
         return ChoiceName.RETRY
 
     @property
-    def settled_as(self) -> str:
+    def settled_choice(self) -> str:
         return ChoiceName.LEAVE
 
     @property
@@ -116,7 +116,7 @@ class _StoppedRun(Question, frozen=True, kw_only=True):
         }
         return {**super().detail, "units": units}
 
-    def text_of(self, unit: str) -> str:
+    def unit_fingerprint(self, unit: str) -> str:
         return next((each.text for each in self.failed if each.unit == unit), "")
 
     def _retry(self, meaning: str) -> Choice:

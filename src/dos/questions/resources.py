@@ -78,7 +78,7 @@ class BaselineFailed(Question, frozen=True, kw_only=True):
         return ChoiceName.RETRY
 
     @property
-    def settled_as(self) -> str:
+    def settled_choice(self) -> str:
         return ChoiceName.PASSED
 
 
