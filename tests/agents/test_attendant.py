@@ -24,7 +24,7 @@ from dos.lanes import admission
 from dos.lease import Lease, Request
 from dos.loop.gate import Mode
 from dos.loop.types import LoopState, StopReason
-from dos.machine.execute import never
+from dos.machine.execute import never_stop
 from dos.regions import region
 from dos.units.unit import Unit
 from dos.world import World
@@ -71,7 +71,7 @@ def attend(
         agent="scripted",
     )
     attendant = AgentMonitor(
-        scripted, effect, judge, open_store=open_store, is_lost=never, last_version=heeded
+        scripted, effect, judge, open_store=open_store, is_lost=never_stop, last_version=heeded
     )
     attendant.start()
     return attendant

@@ -15,7 +15,7 @@ from dos.journal.events.limits import HaltRequested, PauseRequested
 from dos.journal.store import Store
 from dos.lanes import admission
 from dos.lease import Lease, Request
-from dos.machine.execute import never
+from dos.machine.execute import never_stop
 from dos.regions import region
 
 RUN, OTHER = "RID-0123456789ABCDE", "RID-0123456789ABCDF"
@@ -46,7 +46,7 @@ def held(store: Store) -> Lease:
 @given(st.lists(said, max_size=6), st.integers(min_value=0, max_value=6))
 def test_who_listens_hears_what_the_fold_says(facts: list[Fact], looks_after: int) -> None:
     store = Store(MemoryBackend())
-    lease, listener = held(store), HaltListener(RUN, open_store=lambda: store, is_lost=never)
+    lease, listener = held(store), HaltListener(RUN, open_store=lambda: store, is_lost=never_stop)
     store.record(streams.run(RUN), RunBegun(run_id=RUN, lane="api", host="h", start_sha=""))
     for number, fact in enumerate(facts):
         if number == looks_after:

@@ -323,7 +323,7 @@ def test_agent_programs_are_listed_with_their_versions(healthy, dos, monkeypatch
 
 def test_a_program_that_hangs_is_given_up_on_with_all_it_started(tmp_path):
     hanging = program(tmp_path, "hangs", 'sleep 300 & echo $! > "$0.child"; sleep 300')
-    found = commands.versions({"hangs": str(hanging)}, timeout_seconds=2)
+    found = commands.program_versions({"hangs": str(hanging)}, timeout_seconds=2)
     assert "2 s" in found["hangs"].why
     child = int((tmp_path / "hangs.child").read_text())
     deadline = (
@@ -336,7 +336,7 @@ def test_a_program_that_hangs_is_given_up_on_with_all_it_started(tmp_path):
 
 def test_versions_are_asked_once_for_the_report_and_the_findings(healthy, monkeypatch):
     asked = []
-    monkeypatch.setattr(commands, "versions", lambda found: asked.append(found) or {})
+    monkeypatch.setattr(commands, "program_versions", lambda found: asked.append(found) or {})
     with World(healthy) as seen:
         facts.gather(seen)
         agents.examine(seen)

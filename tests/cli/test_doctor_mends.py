@@ -19,8 +19,7 @@ from dos.journal.events.fleet import SpawnIntended, WorkerSpawned
 from dos.journal.store import Store
 from dos.lease import Lease, Request
 from dos.machine import process
-from dos.machine.process import DosProcess as Running
-from dos.machine.process import Identity
+from dos.machine.process import DosProcess, Identity
 from dos.regions import region
 from dos.world import World, open_journal
 
@@ -173,7 +172,7 @@ def test_a_worker_that_runs_on_without_a_lease_is_an_orphan(
     identity = Identity(os.getpid() if holds else 2**22 + 1, now - age_seconds)
     if holds:
         lease_of(healthy, identity.pid, started=identity.started)
-    seen = Running(identity=identity, words=words, stopped=False)
+    seen = DosProcess(identity=identity, arguments=words, stopped=False)
     monkeypatch.setattr(processes_health, "running_processes", lambda world: [seen])
     with World(healthy) as world:
         found = [each.kind for each in processes_health.examine_orphans(world)]
@@ -200,7 +199,7 @@ def test_a_worker_that_only_the_journal_knows_is_found_too(healthy, monkeypatch)
 
 def test_a_stopped_process_is_found_though_the_journal_is_shut(healthy, dos, monkeypatch, tmp_path):
     with_damaged_journal(healthy, monkeypatch, tmp_path)
-    seen = Running(identity=Identity(2**22 + 1, 1.0), words=("up",), stopped=True)
+    seen = DosProcess(identity=Identity(2**22 + 1, 1.0), arguments=("up",), stopped=True)
     monkeypatch.setattr(processes_health, "running_processes", lambda world: [seen])
     assert {"PROCESS_STOPPED", "STORE_DAMAGED"} <= kinds(dos("doctor", "--json"))
 

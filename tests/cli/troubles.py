@@ -14,7 +14,7 @@ from dos import workspace
 from dos.doctor.subjects import machine, store
 from dos.lease import Request
 from dos.machine import filesystem, process
-from dos.machine.filesystem import Room
+from dos.machine.filesystem import FreeSpace
 from dos.regions import region
 from dos.workspace import find
 from dos.world import open_journal
@@ -333,12 +333,12 @@ def with_event_from_the_future(place, monkeypatch, tmp_path):
 
 
 def on_a_network(place, monkeypatch, tmp_path):
-    monkeypatch.setattr(filesystem, "network", lambda path: "nfs4")
+    monkeypatch.setattr(filesystem, "network_filesystem", lambda path: "nfs4")
 
 
 def on_a_full_disk(place, monkeypatch, tmp_path):
     monkeypatch.setattr(
-        filesystem, "room", lambda path: Room(free_bytes=5_000_000, free_files=10**6)
+        filesystem, "room", lambda path: FreeSpace(free_bytes=5_000_000, free_files=10**6)
     )
 
 

@@ -13,18 +13,18 @@ from dos.doctor.subjects.configuration import TrackedFiles
 from dos.errors import GitFailed
 from dos.globs import matches, path_key
 from dos.journal.store import DurabilityNote, Entry, Store
-from dos.machine.filesystem import Room
+from dos.machine.filesystem import FreeSpace
 from dos.world import World, open_journal
 
 
 @pytest.mark.parametrize(
     ("room", "expected"),
     [
-        (Room(free_bytes=10**10, free_files=10**6), []),
-        (Room(free_bytes=10**10, free_files=None), []),
-        (Room(free_bytes=999_999_999, free_files=10**6), [("DISK_LOW", "warn")]),
-        (Room(free_bytes=99_999_999, free_files=10**6), [("DISK_LOW", "error")]),
-        (Room(free_bytes=10**10, free_files=9), [("DISK_FILES_LOW", "warn")]),
+        (FreeSpace(free_bytes=10**10, free_files=10**6), []),
+        (FreeSpace(free_bytes=10**10, free_files=None), []),
+        (FreeSpace(free_bytes=999_999_999, free_files=10**6), [("DISK_LOW", "warn")]),
+        (FreeSpace(free_bytes=99_999_999, free_files=10**6), [("DISK_LOW", "error")]),
+        (FreeSpace(free_bytes=10**10, free_files=9), [("DISK_FILES_LOW", "warn")]),
     ],
 )
 def test_how_much_room_is_enough(room, expected, tmp_path):

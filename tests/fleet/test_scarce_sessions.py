@@ -19,7 +19,7 @@ from dos.fleet.io.supervisor_effects import JOURNAL_AWAY, SupervisorEffects
 from dos.fleet.io.worker_effects import WorkerEffects
 from dos.fleet.state.fleet import FleetState
 from dos.journal.events import fleet as events
-from dos.machine.execute import never
+from dos.machine.execute import never_stop
 from dos.machine.process import Identity
 from dos.world import World
 
@@ -113,7 +113,7 @@ def test_a_worker_takes_one_session_to_ask_and_one_to_listen(shared, postgres):
     acting = WorkerEffects(world.workspace, world.config, actor=run_id)
     lease = acting.take_lease(effects.TakeLease(lane="one", run_id=run_id))
     acting.store.wait(acting.store.last(), 0.1)
-    listener = HaltListener(run_id, open_store=acting.store.for_thread, is_lost=never)
+    listener = HaltListener(run_id, open_store=acting.store.for_thread, is_lost=never_stop)
     with listener, psycopg.connect(postgres.dsn) as connection:
         listener.poll(acting.store.for_thread())
         version = lease.version

@@ -11,7 +11,7 @@ from dos.journal.backends import open as opening
 from dos.journal.backends.memory import MemoryBackend
 from dos.journal.backends.open import open_store
 from dos.journal.backends.sqlite import SqliteBackend
-from dos.machine.filesystem import network_filesystem
+from dos.machine.filesystem import network_type_in_mounts
 
 MOUNTS = """\
 22 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw
@@ -46,7 +46,7 @@ a line that is not one
     ],
 )
 def test_a_path_belongs_to_the_deepest_and_latest_mount_above_it(path, found):
-    assert network_filesystem(Path(path), MOUNTS) == found
+    assert network_type_in_mounts(Path(path), MOUNTS) == found
 
 
 @pytest.mark.parametrize(
@@ -54,14 +54,14 @@ def test_a_path_belongs_to_the_deepest_and_latest_mount_above_it(path, found):
     ["nfs", "nfs4", "cifs", "smb3", "fuse.sshfs", "9p", "afs", "lustre", "ceph", "glusterfs"],
 )
 def test_network_file_systems_are_known(kind):
-    assert network_filesystem(Path("/x/y"), f"1 1 0:1 / /x rw - {kind} source rw") == kind
+    assert network_type_in_mounts(Path("/x/y"), f"1 1 0:1 / /x rw - {kind} source rw") == kind
 
 
 @pytest.mark.parametrize(
     "kind", ["ext4", "xfs", "btrfs", "zfs", "tmpfs", "overlay", "apfs", "fuse.encfs", "virtiofs"]
 )
 def test_local_file_systems_are_let_through(kind):
-    assert network_filesystem(Path("/x/y"), f"1 1 0:1 / /x rw - {kind} source rw") is None
+    assert network_type_in_mounts(Path("/x/y"), f"1 1 0:1 / /x rw - {kind} source rw") is None
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="mounts are read from /proc")

@@ -506,7 +506,7 @@ def test_clones_of_one_remote_share_one_journal(postgres, here, there, monkeypat
         # Of a process of another machine nobody here can say that it is gone, whatever its number is.
         monkeypatch.setenv("DISPATCH_HOST_ID", "host-b")
         elsewhere = structs.replace(taken, pid=2**22 - 1, pid_started=1.0)
-        assert not holders.gone(elsewhere)
+        assert not holders.holder_has_exited(elsewhere)
 
 
 def test_a_host_that_is_cut_off_can_do_no_more_harm_once_its_lane_was_taken_over(

@@ -24,19 +24,19 @@ ASKED = Request(
 
 
 def test_a_dead_process_of_this_system_is_gone():
-    assert process.gone(structs.replace(ASKED, system=process.system()))
+    assert process.holder_has_exited(structs.replace(ASKED, system=process.system()))
 
 
 def test_a_process_that_runs_here_is_not_gone():
     me = process.identify(os.getpid())
     mine = structs.replace(ASKED, pid=me.pid, pid_started=me.started, system=process.system())
-    assert process.running(mine) is True
+    assert process.holder_is_running(mine) is True
 
 
 @pytest.mark.parametrize("system", ["", f"{process.host()}-0123456789ab"])
 def test_of_a_machine_with_our_name_and_of_a_lease_that_names_no_system_nothing_is_known(system):
     lease = structs.replace(ASKED, system=system)
-    assert process.running(lease) is None and not process.gone(lease)
+    assert process.holder_is_running(lease) is None and not process.holder_has_exited(lease)
 
 
 def test_logs_of_a_lease_that_names_no_system_are_looked_for_by_the_name_of_its_host():

@@ -19,7 +19,7 @@ from dos.agents.adapter import LAUNCH_FAILED
 from dos.agents.io import orphans
 from dos.lease import Lease
 from dos.machine import execute
-from dos.machine.execute import Limits, Why
+from dos.machine.execute import EndedBy, Limits
 from dos.regions import region
 
 
@@ -40,13 +40,13 @@ def test_lines_exit_code_and_log(tmp_path):
 
 
 def test_what_it_is_told_arrives(tmp_path):
-    assert run("import sys; print(len(sys.stdin.read()))", tmp_path, feed="x" * 300_000).lines == [
-        "300000"
-    ]
+    assert run(
+        "import sys; print(len(sys.stdin.read()))", tmp_path, stdin_text="x" * 300_000
+    ).lines == ["300000"]
 
 
 def test_one_that_does_not_listen_is_not_waited_for(tmp_path):
-    assert run("print('no')", tmp_path, feed="x" * 3_000_000).lines == ["no"]
+    assert run("print('no')", tmp_path, stdin_text="x" * 3_000_000).lines == ["no"]
 
 
 @pytest.mark.parametrize(
@@ -73,9 +73,9 @@ def test_it_is_stopped_from_another_thread(tmp_path):
     ran = run(
         "import time\nwhile True: print('.', flush=True); time.sleep(0.02)",
         tmp_path,
-        stopped=stopped.is_set,
+        should_stop=stopped.is_set,
     )
-    assert ran.why is Why.STOPPED and not ran.timed_out
+    assert ran.ended_by is EndedBy.STOPPED and not ran.timed_out
 
 
 def test_one_that_closes_its_output_is_let_work_on(tmp_path):
@@ -138,7 +138,7 @@ def test_every_line_is_heard_also_those_that_are_not_kept_and_one_that_nothing_e
 ):
     monkeypatch.setattr(execute, "LINES_KEPT", 3)
     heard: list[str] = []
-    ran = run("for n in range(4): print(n)\nprint('half', end='')", tmp_path, heard=heard.append)
+    ran = run("for n in range(4): print(n)\nprint('half', end='')", tmp_path, on_line=heard.append)
     assert heard == ["0", "1", "2", "3", "half"]
     assert ran.lines == heard[1:]
 
@@ -147,7 +147,7 @@ def test_every_line_is_heard_also_those_that_are_not_kept_and_one_that_nothing_e
     "error::ResourceWarning", "error::pytest.PytestUnraisableExceptionWarning"
 )
 def test_no_pipe_and_no_log_is_left_open(tmp_path):
-    run("print('x')", tmp_path, feed="x" * 3_000_000, log=tmp_path / "log")
+    run("print('x')", tmp_path, stdin_text="x" * 3_000_000, log=tmp_path / "log")
     with pytest.raises(ValueError, match="null byte"):
         execute.run(
             ["a\0b"],

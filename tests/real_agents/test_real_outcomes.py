@@ -81,13 +81,13 @@ def end(
             cwd=tree,
             environment=environment | launch.environment | table["environment"],
             limits=execute.Limits(wall_seconds=120),
-            feed=launch.stdin,
-            stopped=lambda: tries is not None and model.refusals() >= tries,
-            heard=lambda line: states.append(adapter.on_line(states[-1], line)),
+            stdin_text=launch.stdin,
+            should_stop=lambda: tries is not None and model.refusals() >= tries,
+            on_line=lambda line: states.append(adapter.on_line(states[-1], line)),
         )
     finally:
         model.stop()
-    clocks = Clocks(ended_at=datetime.now(UTC), silent=ran.why is not None)
+    clocks = Clocks(ended_at=datetime.now(UTC), silent=ran.ended_by is not None)
     heard = [each for state in states for each in state.heard]
     return Ended(adapter.outcome(states[-1], ran.exit_code, clocks), ran.lines, heard, tree)
 

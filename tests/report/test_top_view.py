@@ -118,7 +118,7 @@ class Place:
             leases={each.lease.lane: each.lease for each in looked.held if not each.lapsed},
             backlogs=dict.fromkeys(looked.roster, NOTHING),
             now_ms=looked.now_ms,
-            is_gone=process.gone,
+            is_gone=process.holder_has_exited,
             holders=LaneHolders(
                 launched={lane: 1 for lane, starts in looked.fleet.starts.items() if starts.pending}
             ),

@@ -81,7 +81,7 @@ def gather(world: World) -> Facts:
         verifiability=_verifiability(seen.commits, units or set(), world.config),
         agents=programs,
         journal=store.journal_facts(world),
-        free_bytes=_or_none(lambda: filesystem.room(place.state).free_bytes),
+        free_bytes=_or_none(lambda: filesystem.free_space(place.state).free_bytes),
         kernel_files=[name for name in KERNEL_FILES if (place.root / name).is_file()],
         predicates=["disjointness", "self-modify", *plugins.installed_names(plugins.PREDICATES)],
         digest=_digest(VERSION, platform.python_version(), machine, git_version, programs),

@@ -111,7 +111,10 @@ def wait_for_turn(
         queue = watch.state(LandingQueue)
         check(effect.lease, effect.run_id not in queue.tickets)  # a ticket ends with its lease
         tickets = queue.tickets_ahead(effect.run_id)
-        ahead = sum(each.fence in live and not process.gone(live[each.fence]) for each in tickets)
+        ahead = sum(
+            each.fence in live and not process.holder_has_exited(live[each.fence])
+            for each in tickets
+        )
         left = deadline - time.monotonic()
         if not ahead or left <= 0:
             return ahead

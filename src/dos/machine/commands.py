@@ -17,39 +17,39 @@ from dos.unknown import Unknown
 
 LARGEST_BYTES = 64_000_000
 LONGEST_TAIL = 4_000  # of what it complained about
-NOTHING: Mapping[str, str] = {}
+NO_VARIABLES: Mapping[str, str] = {}
 
 
-class Ran(Struct, frozen=True, kw_only=True):
+class CommandResult(Struct, frozen=True, kw_only=True):
     code: int
     output: bytes
-    complaints: tuple[str, ...]  # the last lines of them
+    error_lines: tuple[str, ...]  # the last lines of them
 
     @property
-    def complaint(self) -> str:
-        return self.complaints[-1] if self.complaints else ""
+    def last_error_line(self) -> str:
+        return self.error_lines[-1] if self.error_lines else ""
 
 
 def run(
-    words: Sequence[str],
+    argv: Sequence[str],
     cwd: Path,
     timeout_seconds: float,
     *,
-    feed: bytes = b"",
-    environment: Mapping[str, str] = NOTHING,
-) -> Ran | Unknown:
+    stdin_bytes: bytes = b"",
+    environment: Mapping[str, str] = NO_VARIABLES,
+) -> CommandResult | Unknown:
     """Through files, so that a program that prints without end fills neither a pipe nor our memory."""
-    called = quote(" ".join(words))
+    called = quote(" ".join(argv))
     # A caller inside of a hook of git exports its own repository: it is not the one to look at.
     kept = {
         name: value for name, value in os.environ.items() if not name.startswith("GIT_")
     } | dict(environment)
     with TemporaryFile() as given, TemporaryFile() as output, TemporaryFile() as complaints:
-        given.write(feed)
+        given.write(stdin_bytes)
         given.seek(0)
         try:
             child = subprocess.Popen(
-                words,
+                argv,
                 cwd=cwd,
                 env=process.child_environment(kept, cwd),
                 stdin=given,
@@ -75,23 +75,23 @@ def run(
         output.seek(0)
         complaints.seek(max(0, complaints.seek(0, os.SEEK_END) - LONGEST_TAIL))
         said = complaints.read().decode("utf-8", "replace").strip().splitlines()
-        return Ran(code=child.returncode, output=output.read(), complaints=tuple(said))
+        return CommandResult(code=child.returncode, output=output.read(), error_lines=tuple(said))
 
 
-def printed(called: str, ran: Ran | Unknown) -> bytes | Unknown:
+def output_or_unknown(called: str, ran: CommandResult | Unknown) -> bytes | Unknown:
     """What a command printed, if it ended well."""
     if isinstance(ran, Unknown):
         return ran
     if ran.code == 0:
         return ran.output
-    return Unknown(f"{called} ended with {ran.code}: {ran.complaint or 'and said nothing'}")
+    return Unknown(f"{called} ended with {ran.code}: {ran.last_error_line or 'and said nothing'}")
 
 
 TIMEOUT_SECONDS = 5.0
 _VERSION = re.compile(r"\d+(?:\.\d+)+[\w.+-]*")
 
 
-def versions(
+def program_versions(
     found: Mapping[str, str], timeout_seconds: float = TIMEOUT_SECONDS
 ) -> dict[str, str | Unknown]:
     """Ask every program at once; one that hangs costs the time of one."""
@@ -100,11 +100,14 @@ def versions(
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(max_workers=len(found)) as pool:
-        asked = {name: pool.submit(version, path, timeout_seconds) for name, path in found.items()}
+        asked = {
+            name: pool.submit(program_version, path, timeout_seconds)
+            for name, path in found.items()
+        }
         return {name: answer.result() for name, answer in asked.items()}
 
 
-def version(path: str, timeout_seconds: float = TIMEOUT_SECONDS) -> str | Unknown:
+def program_version(path: str, timeout_seconds: float = TIMEOUT_SECONDS) -> str | Unknown:
     try:
         child = subprocess.Popen(
             [path, "--version"],

@@ -35,7 +35,7 @@ LONGEST_LOOK_SECONDS = 0.5
 # The program must not outlive us: set by a process that then becomes the program, since a function run between fork
 # and exec of a process with threads could hang. Signals are given back their meaning: Python takes SIGPIPE away, nohup
 # and a shell's & the others, and a test must not pass or fail by how the fleet was started.
-_LEASH = f"""
+_LAUNCHER = f"""
 import ctypes, os, signal, sys
 if sys.platform == "linux":
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)
@@ -51,7 +51,7 @@ except OSError as error:
 """
 
 
-class Why(StrEnum):
+class EndedBy(StrEnum):
     """Why we ended a program that would have gone on."""
 
     SILENT = "silent"
@@ -60,16 +60,16 @@ class Why(StrEnum):
     STOPPED = "stopped"
 
 
-class Ran(Struct, frozen=True, kw_only=True):
+class ProcessResult(Struct, frozen=True, kw_only=True):
     exit_code: int
     lines: list[str]  # the last ones
-    why: Why | None  # it was ended by us
+    ended_by: EndedBy | None  # it was ended by us
     seconds: float
     output_digest: str = ""  # of every byte that it printed, as far as it was heard
 
     @property
     def timed_out(self) -> bool:
-        return self.why in (Why.SILENT, Why.OVERTIME, Why.IDLE)
+        return self.ended_by in (EndedBy.SILENT, EndedBy.OVERTIME, EndedBy.IDLE)
 
 
 class Limits(Struct, frozen=True, kw_only=True):
@@ -78,20 +78,20 @@ class Limits(Struct, frozen=True, kw_only=True):
     idle_seconds: float = float("inf")  # lines, and nothing changes
 
 
-def never() -> bool:
+def never_stop() -> bool:
     return False
 
 
-def unheard(line: str) -> None:
+def ignore_line(line: str) -> None:
     pass
 
 
-def unchanging() -> object:
+def no_snapshot() -> object:
     return None
 
 
 @contextmanager
-def ended_by_signals() -> Iterator[None]:
+def exit_on_signals() -> Iterator[None]:
     """Whoever asks us to end lets us clean up first: SIGTERM and SIGHUP leave by an exception, as Ctrl-C does."""
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -101,7 +101,7 @@ def ended_by_signals() -> Iterator[None]:
         for number in (signal.SIGTERM, signal.SIGHUP)
         if signal.getsignal(number) is not signal.SIG_IGN
     ]
-    before = {number: signal.signal(number, _leave) for number in heeded}
+    before = {number: signal.signal(number, _raise_exit) for number in heeded}
     try:
         yield
     finally:
@@ -109,7 +109,7 @@ def ended_by_signals() -> Iterator[None]:
             signal.signal(number, what)
 
 
-def _leave(number: int, frame: FrameType | None) -> NoReturn:
+def _raise_exit(number: int, frame: FrameType | None) -> NoReturn:
     raise SystemExit(128 + number)
 
 
@@ -119,12 +119,12 @@ def run(
     cwd: Path,
     environment: dict[str, str],
     limits: Limits,
-    feed: str = "",
+    stdin_text: str = "",
     log: Path | None = None,
-    stopped: Callable[[], bool] = never,
-    heard: Callable[[str], None] = unheard,
-    changing: Callable[[], object] = unchanging,
-) -> Ran:
+    should_stop: Callable[[], bool] = never_stop,
+    on_line: Callable[[str], None] = ignore_line,
+    snapshot: Callable[[], object] = no_snapshot,
+) -> ProcessResult:
     """`heard` is told each line, from a thread of its own; `changing` is asked now and then what there is."""
     began = time.monotonic()
     with ExitStack() as opened:
@@ -134,7 +134,7 @@ def run(
         if output:
             opened.callback(output.close)
         process = subprocess.Popen(
-            [sys.executable, "-I", "-S", "-c", _LEASH, str(os.getpid()), *argv],
+            [sys.executable, "-I", "-S", "-c", _LAUNCHER, str(os.getpid()), *argv],
             cwd=cwd,
             env=processes.child_environment(environment, cwd),
             stdin=subprocess.PIPE,
@@ -143,16 +143,16 @@ def run(
             start_new_session=True,
         )
         opened.pop_all()  # now it is for who listens to close it
-    listening = _Listening(process, feed, output, heard)
+    listening = _OutputReader(process, stdin_text, output, on_line)
     try:
-        why = _wait(process, listening, limits, stopped, changing)
+        why = _wait(process, listening, limits, should_stop, snapshot)
     finally:
         _end(process)
         listening.finish()
-    return Ran(
+    return ProcessResult(
         exit_code=process.returncode,
         lines=listening.lines(),
-        why=why,
+        ended_by=why,
         seconds=time.monotonic() - began,
         output_digest=listening.digest.hexdigest(),
     )
@@ -160,14 +160,14 @@ def run(
 
 def _wait(
     process: "subprocess.Popen[bytes]",
-    listening: "_Listening",
+    listening: "_OutputReader",
     limits: Limits,
     stopped: Callable[[], bool],
     changing: Callable[[], object],
-) -> Why | None:
+) -> EndedBy | None:
     """Until the program itself has ended, whatever its pipe says; or until a clock, or we, have had enough."""
     began = time.monotonic()
-    change = _Change(began, limits.idle_seconds)
+    change = _ChangeWatch(began, limits.idle_seconds)
     pause = SHORTEST_LOOK_SECONDS
     while True:
         try:
@@ -177,16 +177,16 @@ def _wait(
             now = time.monotonic()
             pause = min(LONGEST_LOOK_SECONDS, 1.1 * pause)
             if stopped():
-                return Why.STOPPED
+                return EndedBy.STOPPED
             if now - began > limits.wall_seconds:
-                return Why.OVERTIME
-            if now - listening.heard_at > limits.silence_seconds:
-                return Why.SILENT
+                return EndedBy.OVERTIME
+            if now - listening.last_output_at > limits.silence_seconds:
+                return EndedBy.SILENT
             if change.is_overdue(now, changing):
-                return Why.IDLE
+                return EndedBy.IDLE
 
 
-class _Change:
+class _ChangeWatch:
     """Has anything changed for so long? Looking costs something, so it is done a few times in that time."""
 
     def __init__(self, now: float, seconds: float) -> None:
@@ -249,7 +249,7 @@ class _Log:
         self._removed, self._size = self._removed + self._size, 0
 
 
-class _Listening:
+class _OutputReader:
     """Two threads: one feeds the program, one takes what it prints, in pieces, so that no line is too long."""
 
     def __init__(
@@ -260,7 +260,7 @@ class _Listening:
         heard: Callable[[str], None],
     ) -> None:
         assert process.stdin is not None and process.stdout is not None
-        self.heard_at = time.monotonic()
+        self.last_output_at = time.monotonic()
         self.digest = sha256()
         self._kept: deque[str] = deque(maxlen=LINES_KEPT)
         self._open = b""
@@ -289,7 +289,7 @@ class _Listening:
     def _read(self, pipe: IO[bytes]) -> None:
         with pipe, closing(self._log) if self._log else nullcontext():
             while piece := os.read(pipe.fileno(), 65536):
-                self.heard_at = time.monotonic()
+                self.last_output_at = time.monotonic()
                 self.digest.update(piece)
                 if self._log:
                     self._log.write(piece)

@@ -20,7 +20,7 @@ _NETWORK = frozenset({
 })  # fmt: skip
 
 
-def network_filesystem(path: Path, mounts: str) -> str | None:
+def network_type_in_mounts(path: Path, mounts: str) -> str | None:
     """The type of the network file system that a path lies on, by the lines of /proc/self/mountinfo; None if local."""
     kind, deepest = "", -1
     for line in mounts.split("\n"):
@@ -36,31 +36,31 @@ def network_filesystem(path: Path, mounts: str) -> str | None:
     return kind if kind in _NETWORK else None
 
 
-class Room(Struct, frozen=True, kw_only=True):
+class FreeSpace(Struct, frozen=True, kw_only=True):
     free_bytes: int
     free_files: int | None  # None: the file system does not count them
 
 
-def existing(path: Path) -> Path:
+def nearest_existing(path: Path) -> Path:
     """The path, or the nearest directory above it that is there."""
     return next(place for place in (path, *path.parents) if place.exists())
 
 
-def room(path: Path) -> Room:
+def free_space(path: Path) -> FreeSpace:
     """What an ordinary user may still write there."""
-    found = os.statvfs(existing(path))
-    return Room(
+    found = os.statvfs(nearest_existing(path))
+    return FreeSpace(
         free_bytes=found.f_bavail * found.f_frsize,
         free_files=found.f_favail if found.f_files else None,
     )
 
 
-def network(path: Path) -> str | None:
+def network_filesystem(path: Path) -> str | None:
     """The type of the network file system that a path lies on; None when it is local, or where nobody can say."""
     if sys.platform != "linux":
         return None
     mounts = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="surrogateescape")
-    return network_filesystem(existing(path).resolve(), mounts)
+    return network_type_in_mounts(nearest_existing(path).resolve(), mounts)
 
 
 POLLING = Backoff((0.005,))  # in seconds

@@ -100,7 +100,7 @@ def ancestors(pid: int) -> list[int]:
     return found
 
 
-def environment(pid: int) -> dict[str, str]:
+def environment_of(pid: int) -> dict[str, str]:
     """What a process was started with; nothing where the system does not say it."""
     import psutil
 
@@ -110,7 +110,7 @@ def environment(pid: int) -> dict[str, str]:
         return {}
 
 
-def command(pid: int) -> list[str]:
+def command_line(pid: int) -> list[str]:
     """The words that a process was started with; none where the system does not say them."""
     import psutil
 
@@ -130,25 +130,25 @@ def _parent(pid: int) -> int | None:
         return None
 
 
-def is_gone(pid: int, started: float) -> bool:
+def has_exited(pid: int, started: float) -> bool:
     """True only when the system says that this very process does not run any more."""
     now = identify(pid)
     # Start times come from the same clock ticks, so a tenth of a second is far more than their rounding.
     return now is None or abs(now.started - started) > 0.1
 
 
-def running(lease: Request) -> bool | None:
+def holder_is_running(lease: Request) -> bool | None:
     """Only its own system can say it, and only of a process whose start is known; None for everything else.
 
     The name of a host proves nothing, as two machines may share it: a lease that names no system runs out by time.
     """
     if lease.system != system() or lease.pid is None or lease.pid_started is None:
         return None
-    return not is_gone(lease.pid, lease.pid_started)
+    return not has_exited(lease.pid, lease.pid_started)
 
 
-def gone(lease: Request) -> bool:
-    return running(lease) is False
+def holder_has_exited(lease: Request) -> bool:
+    return holder_is_running(lease) is False
 
 
 def is_local(lease: Request) -> bool:
@@ -158,15 +158,15 @@ def is_local(lease: Request) -> bool:
 
 class DosProcess(Struct, frozen=True, kw_only=True):
     identity: Identity
-    words: tuple[str, ...]  # what stands after `dos`
+    arguments: tuple[str, ...]  # what stands after `dos`
     stopped: bool  # by a signal: it holds what it holds and does nothing
 
     @property
     def verb(self) -> str:
-        return verb_of(self.words)
+        return verb_of(self.arguments)
 
     def option(self, flag: str) -> str:
-        return option_of(self.words, flag)
+        return option_of(self.arguments, flag)
 
 
 def verb_of(words: Sequence[str]) -> str:
@@ -202,12 +202,14 @@ def dos_processes(state: Path) -> list[DosProcess]:
                 if (
                     words is None
                     or process.status() == psutil.STATUS_ZOMBIE
-                    or not belongs_to(process.cwd(), words, state)
+                    or not belongs_to_workspace(process.cwd(), words, state)
                 ):
                     continue
                 stopped = process.status() in (psutil.STATUS_STOPPED, psutil.STATUS_TRACING_STOP)
                 if identity := identify(process.pid):
-                    found.append(DosProcess(identity=identity, words=tuple(words), stopped=stopped))
+                    found.append(
+                        DosProcess(identity=identity, arguments=tuple(words), stopped=stopped)
+                    )
         except (psutil.NoSuchProcess, psutil.AccessDenied):
             continue  # it ended meanwhile, or it is another user's and so none of this workspace's
     return found
@@ -231,7 +233,7 @@ def dos_arguments(command: Sequence[str]) -> list[str] | None:
     return None
 
 
-def belongs_to(directory: str, words: Sequence[str], state: Path) -> bool:
+def belongs_to_workspace(directory: str, words: Sequence[str], state: Path) -> bool:
     """Whether a `dos` that was started there with these words is of the workspace that keeps its state there."""
     named = option_of(words, "--workspace")
     try:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from dos.git import repository
 from dos.lease import KEY_VARIABLE, Lease
-from dos.machine.process import dos_processes, gone, identify, system
+from dos.machine.process import dos_processes, holder_has_exited, identify, system
 
 if TYPE_CHECKING:
     import psutil
@@ -106,7 +106,7 @@ def wait_for_git(tree: Path, *, of_workers: bool = False) -> None:
 
 
 def _may_be_alive(lease: Lease) -> bool:
-    return lease.system == system() and lease.pid != os.getpid() and not gone(lease)
+    return lease.system == system() and lease.pid != os.getpid() and not holder_has_exited(lease)
 
 
 def _leftover_processes(workspace: str, lease: Lease) -> "Iterator[psutil.Process]":

@@ -19,7 +19,7 @@ from dos.journal.events.limits import AgentWaiting, AgentWentOn
 from dos.journal.store import Store
 from dos.limits import budget
 from dos.machine import execute
-from dos.machine.execute import Limits, Ran, Why
+from dos.machine.execute import EndedBy, Limits, ProcessResult
 
 
 class AgentMonitor(HaltListener):
@@ -107,11 +107,11 @@ class Launcher:
                 cwd=tree.tree,
                 environment={**environment, **launch.environment, **employed.agent.environment},
                 limits=self._limits(effect),
-                feed=launch.stdin,
+                stdin_text=launch.stdin,
                 log=log,
-                stopped=lambda: attendant.must_stop() or bool(attendant.overspent),
-                heard=attendant.on_line,
-                changing=lambda: (tree.commit_of("HEAD"), tuple(tree.dirty_paths())),
+                should_stop=lambda: attendant.must_stop() or bool(attendant.overspent),
+                on_line=attendant.on_line,
+                snapshot=lambda: (tree.commit_of("HEAD"), tuple(tree.dirty_paths())),
             )
         self._last_version = attendant.last_version
         outcome = adapter.outcome(attendant.state, ran.exit_code, self._clocks(ran, attendant))
@@ -134,16 +134,18 @@ class Launcher:
             idle_seconds=workers.idle_seconds or inf,
         )
 
-    def _clocks(self, ran: Ran, attendant: AgentMonitor) -> Clocks:
+    def _clocks(self, ran: ProcessResult, attendant: AgentMonitor) -> Clocks:
         overspent = (
-            attendant.overspent if ran.why is Why.STOPPED and not attendant.must_stop() else ""
+            attendant.overspent
+            if ran.ended_by is EndedBy.STOPPED and not attendant.must_stop()
+            else ""
         )
         return Clocks(
             ended_at=datetime.now().astimezone(),
-            silent=ran.why is Why.SILENT,
-            overtime=ran.why is Why.OVERTIME,
-            idle=ran.why is Why.IDLE,
-            stopped=ran.why is Why.STOPPED and not overspent,
+            silent=ran.ended_by is EndedBy.SILENT,
+            overtime=ran.ended_by is EndedBy.OVERTIME,
+            idle=ran.ended_by is EndedBy.IDLE,
+            stopped=ran.ended_by is EndedBy.STOPPED and not overspent,
             overspent=overspent,
         )
 

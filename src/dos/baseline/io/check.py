@@ -109,7 +109,7 @@ class Baseline(BaselineCommands):
         acceptance: Mapping[str, str] = {},
         failures: int = 0,
         known: Callable[[Subject], BaselineChecked | None] = lambda subject: None,
-        progress: Progress = execute.unheard,
+        progress: Progress = execute.ignore_line,
     ) -> BaselineChecked | None:
         """None when it was stopped. One process of a host at a time; `known` is asked once it is our turn.
 

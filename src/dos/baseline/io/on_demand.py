@@ -131,7 +131,7 @@ def examine(world: World, open_journal: Callable[[], Store], progress: Progress)
     if not_checked := unchecked_note(world):
         return not_checked
     probed = _probed(world)
-    with execute.ended_by_signals():
+    with execute.exit_on_signals():
         result = _check(world, probed, progress)
     if result is None:
         return []  # there is no target; that is a finding already
@@ -152,7 +152,7 @@ def _check(world: World, probed: dict[str, Unit], progress: Progress) -> Baselin
     commit = targets.open_target(repository, config.workers.remote).newest(branch) if branch else ""
     if not branch or not commit:
         return None
-    listen = partial(HaltListener, open_store=lambda: world.journal, is_lost=execute.never)
+    listen = partial(HaltListener, open_store=lambda: world.journal, is_lost=execute.never_stop)
     checks = Checks(place, config, listen=listen, lease_key="")
     marked = _marked()
     try:
@@ -160,7 +160,7 @@ def _check(world: World, probed: dict[str, Unit], progress: Progress) -> Baselin
             commit,
             branch,
             marked,
-            stopped=execute.never,
+            stopped=execute.never_stop,
             acceptance={name: checks.acceptance(unit) for name, unit in probed.items()},
             progress=progress,
         )

@@ -83,5 +83,5 @@ def _running(journal: Store) -> list[str]:
         for lease in leases
         if lease.run_id or (lease.is_lock and lease.lane in streams.supervisor)
     ]
-    alive = [lease for lease in ours if not process.gone(lease)]
+    alive = [lease for lease in ours if not process.holder_has_exited(lease)]
     return [streams.supervisor(lease.host) if lease.is_lock else lease.lane for lease in alive]

@@ -115,7 +115,7 @@ def _supervisors(world: World) -> list[fleet_view.Supervisor]:
             host=lease.host,
             pid=lease.pid,
             state="gone"
-            if process.gone(lease)
+            if process.holder_has_exited(lease)
             else "running"
             if lease.fence in fresh
             else "silent",

@@ -114,7 +114,7 @@ def _begin(effects: WorkerEffects, lane: str) -> LoopState:
     """Where the run that died here before us had come to, if one did."""
     live, config = effects.watch.refresh(), effects.config
     fleet, name = effects.watch.state(FleetState), config.canonical_lane(lane) or lane
-    dead = start_state.dead_run(fleet, live, name, process.gone)
+    dead = start_state.dead_run(fleet, live, name, process.holder_has_exited)
     first = start_state.new_state(config)
     return start_state.state_after(effects.store.load(streams.run(dead)), first) if dead else first
 

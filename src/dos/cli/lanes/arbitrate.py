@@ -156,7 +156,7 @@ def blocking_leases(context: Context, journal: Store, ask: ArbiterRequest) -> li
 def reap_hint(leases: Sequence[Lease]) -> dict[str, str]:
     """Return the command that frees the lane, as the JSON key `hint`, if a holder has exited."""
     for lease in leases:
-        if process.gone(lease):
+        if process.holder_has_exited(lease):
             holder = f"the process of {lease.holder!r}, who holds {lease.lane!r}"
             return {"hint": f"`dos lease-lane reap` frees the lane: {holder}, has exited"}
     return {}

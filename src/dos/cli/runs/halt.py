@@ -56,7 +56,9 @@ def halt_entries(
 def live_run_leases(journal: Store) -> list[Lease]:
     """The leases of the runs that live, as far as the journal and the system know."""
     return [
-        lease for lease in journal.leases(lapsed=False) if lease.run_id and not process.gone(lease)
+        lease
+        for lease in journal.leases(lapsed=False)
+        if lease.run_id and not process.holder_has_exited(lease)
     ]
 
 

@@ -42,7 +42,7 @@ _SCRIPT = (
 @lru_cache(maxsize=1)  # asking takes seconds, and the report and the findings both want to know
 def versions(world: World) -> dict[str, str | Unknown]:
     """The agent programs on the path, with what they say their versions are."""
-    return commands.versions(infer.agent_programs())
+    return commands.program_versions(infer.agent_programs())
 
 
 def examine(world: World) -> list[Finding]:

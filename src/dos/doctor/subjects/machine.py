@@ -17,7 +17,7 @@ from dos.doctor.subjects.store import stored_bytes
 from dos.errors import BadInput, StoreFailed
 from dos.journal.backends.open import embedded_path
 from dos.machine import filesystem
-from dos.machine.filesystem import Room
+from dos.machine.filesystem import FreeSpace
 from dos.receipts.io import keys
 from dos.times import utc_stamp
 from dos.world import World
@@ -30,12 +30,12 @@ LARGE_JOURNAL_BYTES = 256_000_000
 
 def examine_disk(world: World) -> list[Finding]:
     state = world.workspace.state
-    return [*judge_disk(filesystem.room(state), state), *_examine_journal_size(world)]
+    return [*judge_disk(filesystem.free_space(state), state), *_examine_journal_size(world)]
 
 
-def judge_disk(room: Room, place: Path) -> list[Finding]:
+def judge_disk(room: FreeSpace, place: Path) -> list[Finding]:
     found = []
-    fix = f"du -xh {quote(str(filesystem.existing(place)))} | sort -h | tail"
+    fix = f"du -xh {quote(str(filesystem.nearest_existing(place)))} | sort -h | tail"
     if room.free_bytes < SCARCE_BYTES:
         level = error if room.free_bytes < LAST_BYTES else warning
         what = f"{format_bytes(room.free_bytes)} are left on the disk of {place}"

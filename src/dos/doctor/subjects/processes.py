@@ -69,13 +69,13 @@ def _recorded(fleet: FleetState) -> list[DosProcess]:
     return [
         DosProcess(
             identity=Identity(starts.pid, starts.pid_started),
-            words=("worker", "--lane", lane, "--run-id", starts.run_id),
+            arguments=("worker", "--lane", lane, "--run-id", starts.run_id),
             stopped=False,
         )
         for lane, starts in fleet.starts.items()
         if starts.system == process.system()  # a pid says nothing about another machine's processes
         and starts.pid
-        and not process.is_gone(starts.pid, starts.pid_started)
+        and not process.has_exited(starts.pid, starts.pid_started)
     ]
 
 

@@ -240,7 +240,9 @@ def _uncertain(world: World) -> list[Finding]:
 
 def _examine_place(path: Path) -> list[Finding]:
     found = [closed] if (closed := _read_only(path)) else []
-    if os.access(filesystem.existing(path.parent), os.X_OK) and (kind := filesystem.network(path)):
+    if os.access(filesystem.nearest_existing(path.parent), os.X_OK) and (
+        kind := filesystem.network_filesystem(path)
+    ):
         what = f"{path.parent} is on a network file system ({kind})"
         why = (
             "Its locks cannot be relied on: two workers could get one lane."
@@ -258,7 +260,7 @@ def _examine_place(path: Path) -> list[Finding]:
 
 
 def _read_only(path: Path) -> Finding | None:
-    folder = filesystem.existing(path.parent)
+    folder = filesystem.nearest_existing(path.parent)
     for place in (folder, path, path.with_name(f"{path.name}-gate")):
         if os.access(place, os.F_OK) and not os.access(place, os.W_OK):
             what = f"{place} cannot be written by this user"
@@ -277,7 +279,7 @@ def _local_path(path: Path) -> Path:
         Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"),
         Path("/var/tmp"),
     )
-    home = next((home for home in homes if not filesystem.network(home)), homes[0])
+    home = next((home for home in homes if not filesystem.network_filesystem(home)), homes[0])
     return home / "dos" / slug(str(path.parent)) / path.name
 
 

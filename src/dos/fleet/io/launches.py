@@ -62,7 +62,7 @@ def has_failed_to_start(starts: LaneStarts, directory: Path) -> bool:
     if starts.system != process.system():
         return False
     if starts.pid:
-        return process.is_gone(starts.pid, starts.pid_started)
+        return process.has_exited(starts.pid, starts.pid_started)
     running = process.dos_processes(directory)
     return not any(found.option("--run-id") == starts.run_id for found in running)
 
@@ -107,7 +107,7 @@ def _without(
 
 
 def _is_gone(worker: WorkerSpawned) -> bool:
-    return worker.system == process.system() and process.is_gone(worker.pid, worker.pid_started)
+    return worker.system == process.system() and process.has_exited(worker.pid, worker.pid_started)
 
 
 def _came(view: ReadTransaction, lane: str, intended: Event, run_id: str) -> bool:

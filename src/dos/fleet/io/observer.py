@@ -136,7 +136,7 @@ class FleetObserver:
             changed_texts=[*self.settings.questions(answers), *self.plan_texts.questions(answers)],
             where=self.settings.where,
             now_ms=now_ms,
-            is_gone=process.gone,
+            is_gone=process.holder_has_exited,
             baseline=self._baseline_plan(state, answers)
             if agents
             else gate.Plan(step=gate.Step.CLEAR),
@@ -254,7 +254,7 @@ class FleetObserver:
         self, live: list[Lease], over: list[Lease], state: FleetState, now_ms: int
     ) -> LaneHolders:
         """The leases that count: one whose time is over while its process is there is left to whoever is first."""
-        dead = [lease for lease in over if process.running(lease) is not True]
+        dead = [lease for lease in over if process.holder_is_running(lease) is not True]
         self._read_progress(live, now_ms)
         stands = {lease.fence: self._stands(lease, state) for lease in live}
         stands |= {
@@ -276,7 +276,7 @@ class FleetObserver:
 
     def _stands(self, lease: Lease, state: FleetState) -> LeaseHealth:
         """By the last look at git; but whether its process is there, by the system now."""
-        if process.gone(lease):
+        if process.holder_has_exited(lease):
             return LeaseHealth(answer=Answer.STALLED, why="its process is gone")
         found = self._progress.get(lease.fence, LeaseHealth(answer=Answer.ADVANCING))
         run = state.runs.get(lease.run_id)

@@ -216,7 +216,7 @@ class WorkerEffects:
     def _revoke_dead_holder(self, fence: int | None) -> bool:
         """End a lease whose process is dead here and now, instead of waiting until it runs out."""
         for lease in [*self.store.leases(), *self.store.leases(locks=True)]:
-            if lease.fence == fence and process.gone(lease):
+            if lease.fence == fence and process.holder_has_exited(lease):
                 try:
                     self.store.revoke(
                         lease.fence, version=lease.version, reason="its process is gone"

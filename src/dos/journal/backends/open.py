@@ -7,7 +7,7 @@ from pathlib import Path
 from dos.errors import BadInput, StoreUnreachable
 from dos.journal.clock import Clock
 from dos.journal.store import Backend, Store
-from dos.machine.filesystem import network_filesystem
+from dos.machine.filesystem import network_type_in_mounts
 
 BUSY_SECONDS = 30.0  # how long a process that runs a fleet waits for the write lock
 
@@ -65,7 +65,7 @@ def _embedded(path: Path, clock: Clock | None, *, read_only: bool, busy_seconds:
     from dos.journal.backends.sqlite import SqliteBackend
 
     if sys.platform == "linux":
-        if kind := network_filesystem(Path(os.path.realpath(path)), _mounts()):
+        if kind := network_type_in_mounts(Path(os.path.realpath(path)), _mounts()):
             raise StoreUnreachable(
                 f"{path} is on a network file system ({kind}), where SQLite loses writes",
                 hint="Set `[store] url` in dos.toml: postgresql://… for many hosts, or sqlite:PATH on a local disk.",

@@ -70,16 +70,16 @@ def _by_ancestor(
 ) -> Agent | None:
     found_by = f"process {ancestor}, which it descends from, is its worker"
     for lease in workers:
-        if lease.pid == ancestor and process.running(lease):
+        if lease.pid == ancestor and process.holder_is_running(lease):
             return _of(lease, found_by)
-    words = process.dos_arguments(process.command(ancestor))
+    words = process.dos_arguments(process.command_line(ancestor))
     if (
         words and process.verb_of(words) == "worker"
     ):  # also one that has lost its lease, or is of another workspace
         return Agent(lane=process.option_of(words, "--lane"), found_by=found_by)
     if workspace is None:
         return None
-    carried = process.environment(ancestor)
+    carried = process.environment_of(ancestor)
     return _by_marks(carried, workspace, workers, f"process {ancestor}, which it descends from,")
 
 

@@ -77,6 +77,6 @@ def _holder_evidence(lease: Lease, now_ms: int, boot: str) -> Evidence:
     return Evidence(
         left_ms=lease.expires_ms - now_ms,
         restarted=lease.boot != boot,
-        process_gone=process.gone(lease),
+        process_gone=process.holder_has_exited(lease),
         pid=lease.pid,
     )

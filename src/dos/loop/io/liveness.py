@@ -119,7 +119,7 @@ def _of_lease(lease: Lease, moment: StoreClock) -> RunTraces:
         since_ms=lease.granted_ms,
         beat_age_ms=moment.beat_age_ms(lease),
         lapsed=lease.has_lapsed(moment.lease_ms, moment.boot),
-        alive=process.running(lease),
+        alive=process.holder_is_running(lease),
     )
 
 
@@ -150,7 +150,7 @@ def _union(held: Sequence[Region]) -> Region:
 
 def _any_running(held: Sequence[Request]) -> bool | None:
     """Gone only when each of them is."""
-    seen = {process.running(each) for each in held}
+    seen = {process.holder_is_running(each) for each in held}
     return True if True in seen else None if None in seen else False
 
 

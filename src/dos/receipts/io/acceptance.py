@@ -27,14 +27,14 @@ def run_acceptance(
     command: str,
     environment: dict[str, str],
     seconds: float,
-    stopped: Callable[[], bool] = execute.never,
+    stopped: Callable[[], bool] = execute.never_stop,
 ) -> AcceptanceResult:
     """Run a command on a tree and take its exit code for the answer."""
     started, limits = now_stamp(), execute.Limits(wall_seconds=seconds)
     ran = execute.run(
-        ["sh", "-c", command], cwd=tree, environment=environment, limits=limits, stopped=stopped
+        ["sh", "-c", command], cwd=tree, environment=environment, limits=limits, should_stop=stopped
     )
-    code = None if ran.why else ran.exit_code
+    code = None if ran.ended_by else ran.exit_code
     output = ran.lines[-OUTPUT_LINES:]
     run = CommandRun(
         script=command,

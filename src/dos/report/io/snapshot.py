@@ -52,7 +52,11 @@ class SnapshotReader:
                     )
                     break
         held = [
-            HeldLease(lease=each, lapsed=each.has_lapsed(moment, boot), gone=process.gone(each))
+            HeldLease(
+                lease=each,
+                lapsed=each.has_lapsed(moment, boot),
+                gone=process.holder_has_exited(each),
+            )
             for each in leases
         ]
         lanes = [each for each in held if not each.lease.is_lock]

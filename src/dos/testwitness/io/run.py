@@ -57,7 +57,7 @@ def witness_tests(
         matrix = Matrix(hindrance=hindrance, rung=Accountability.OS_RECORDED)
         return WitnessResult(change=change, matrix=matrix, verdict=tested.judge_matrix(matrix))
     with (
-        execute.ended_by_signals(),
+        execute.exit_on_signals(),
         Sandbox(
             git, moment=int(time.time()), timeout_seconds=asked.timeout_seconds, keep=asked.keep
         ) as sandbox,

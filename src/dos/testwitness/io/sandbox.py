@@ -18,7 +18,7 @@ from dos.errors import DosError, GitFailed
 from dos.git.objects import SUBMODULE, Objects, TreeEntry
 from dos.git.repository import Reader
 from dos.machine import execute
-from dos.machine.execute import Limits, Ran
+from dos.machine.execute import Limits, ProcessResult
 from dos.testwitness.io import sandbox_child
 from dos.text import LONGEST_PATH, quote
 
@@ -131,7 +131,7 @@ class Sandbox:
 
     def run(
         self, files: Mapping[str, TreeEntry], command: str, folder: str, name: str
-    ) -> Ran | None:
+    ) -> ProcessResult | None:
         """The command on a fresh copy of the files, in one of their folders; None when there is no such folder."""
         place = self.home / "run"
         place.mkdir(mode=0o700)
@@ -142,7 +142,7 @@ class Sandbox:
         finally:
             self._put_away(place, name)
 
-    def _run(self, command: str, place: Path, inside: Path) -> Ran:
+    def _run(self, command: str, place: Path, inside: Path) -> ProcessResult:
         mark = secrets.token_hex(8)
         words = confined_command(["sh", "-c", command], network_off=self.network_off)
         try:

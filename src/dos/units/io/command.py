@@ -77,7 +77,7 @@ def _printed(root: Path, command: Sequence[str], timeout_seconds: float) -> byte
         hint = f"Try it yourself: cd {root} && {called}\nIts time: dos config set plans.timeout_seconds N"
         raise BadInput(f"[plans] command: {ran.why}", hint=hint)
     if ran.code != 0:
-        said = "\n".join(ran.complaints[-SHOWN_LINES:]) or "and said nothing"
+        said = "\n".join(ran.error_lines[-SHOWN_LINES:]) or "and said nothing"
         raise BadInput(
             f"[plans] command ended with exit code {ran.code}: {quote(called)}\n{said}",
             hint=f"Try it yourself: cd {root} && {called}",

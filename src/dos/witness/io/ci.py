@@ -48,7 +48,7 @@ def read_checks(workspace: Workspace, policy: Ci, sha: str, repo_url: str) -> li
 def _checks_from_command(workspace: Workspace, policy: Ci, sha: str) -> list[Check] | Unknown:
     words = [word.replace("{sha}", sha) for word in policy.command]
     ran = commands.run(words, writable.caller_root(workspace), policy.timeout_seconds)
-    page = _decoded(commands.printed("[ci] command", ran), "what [ci] command printed")
+    page = _decoded(commands.output_or_unknown("[ci] command", ran), "what [ci] command printed")
     return (
         page
         if isinstance(page, Unknown)
@@ -87,7 +87,7 @@ def _checks_from_github(
         )
         words = ["gh", "api", "--method", "GET", *host, address]
         ran = commands.run(words, writable.caller_root(workspace), left, environment=_QUIET)
-        page = _decoded(commands.printed("gh", ran), "what gh printed")
+        page = _decoded(commands.output_or_unknown("gh", ran), "what gh printed")
         if isinstance(page, Unknown):
             return page
         checks += page.check_runs

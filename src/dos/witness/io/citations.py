@@ -51,7 +51,7 @@ def _look_up(world: World, cite: str) -> tuple[list[CitedWork] | Unknown, Accoun
 def _printed(world: World, command: tuple[str, ...], cite: str) -> list[CitedWork] | Unknown:
     words = [word.replace("{cite}", cite) for word in command]
     ran = commands.run(words, writable.caller_root(world.workspace), TIMEOUT_SECONDS)
-    said = commands.printed("[evidence] citation_command", ran)
+    said = commands.output_or_unknown("[evidence] citation_command", ran)
     return (
         said
         if isinstance(said, Unknown)

@@ -34,7 +34,9 @@ class CommandJudge(Struct, frozen=True, kw_only=True):
             return judges.abstain(f"there is no program to ask: set {VARIABLE} or [judges] command")
         seconds = TIMEOUT_SECONDS if line else config.judges.timeout_seconds
         feed = judges.build_prompt(claim).encode("utf-8", "replace")
-        said = commands.printed("the program", commands.run(words, self.cwd, seconds, feed=feed))
+        said = commands.output_or_unknown(
+            "the program", commands.run(words, self.cwd, seconds, stdin_bytes=feed)
+        )
         return (
             judges.abstain(said.why)
             if isinstance(said, Unknown)
@@ -58,8 +60,8 @@ class SimilarityJudge(Struct, frozen=True, kw_only=True):
         ):
             return similarity.judge_similarity(claim, threshold())
         feed = "\0".join((claim.claim_text, "\n".join(claim.evidence))).encode("utf-8", "replace")
-        ran = commands.run(["/bin/sh", "-c", line], self.cwd, LIKENESS_SECONDS, feed=feed)
-        said = commands.printed("the scorer", ran)
+        ran = commands.run(["/bin/sh", "-c", line], self.cwd, LIKENESS_SECONDS, stdin_bytes=feed)
+        said = commands.output_or_unknown("the scorer", ran)
         if isinstance(said, Unknown):
             return abstain(said.why)
         score = _number(said.decode("utf-8", "replace"))

@@ -54,7 +54,10 @@ def witness_exit_code(
     if ran.code == 0:
         return attest(EXIT_CODE, OS_RECORDED, subject, said)
     return refute(
-        EXIT_CODE, OS_RECORDED, subject, f"{said}: {ran.complaint}" if ran.complaint else said
+        EXIT_CODE,
+        OS_RECORDED,
+        subject,
+        f"{said}: {ran.last_error_line}" if ran.last_error_line else said,
     )
 
 
