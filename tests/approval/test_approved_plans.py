@@ -30,7 +30,7 @@ class Seat:
 
     def anew(self):
         target = lambda: self.git.commit_of("main")  # noqa: E731
-        return PlanTexts.of_checkout(self.place, load(self.place.root).config, self.git, target)
+        return PlanTexts.for_checkout(self.place, load(self.place.root).config, self.git, target)
 
     def answers(self):
         return fold.current(self.store, Decisions)[0]
@@ -96,7 +96,7 @@ def test_an_edit_counts_once_a_person_says_so_and_goes_on_counting(seat):
     seat.acceptance()
     seat.answer("use")
     assert seat.acceptance() == "true" and seat.questions() == []
-    seat.texts.confirm(seat.store, seat.answers())
+    seat.texts.keep_confirmed(seat.store, seat.answers())
     seat.edit("# Nothing\n")  # another edit is another question; what was answered stays
     assert seat.acceptance() == "true" and len(seat.questions()) == 1
     assert seat.acceptance(seat.anew()) == "true"
@@ -138,7 +138,7 @@ def test_an_answer_holds_for_the_text_that_it_was_given_for_and_not_after_the_ne
     seat.edit(EASY)
     seat.acceptance()
     seat.answer("use")
-    seat.texts.confirm(seat.store, seat.answers())
+    seat.texts.keep_confirmed(seat.store, seat.answers())
     seat.edit(PLAN.replace("first", "the first"))
     seat.texts.approve(seat.store)
     seat.edit(EASY)
@@ -150,7 +150,7 @@ def test_a_removal_that_a_person_said_yes_to_counts(seat):
     (seat.repository.root / NAME).unlink()
     assert seat.acceptance() == "test -s one/a.txt"
     seat.answer("use")
-    seat.texts.confirm(seat.store, seat.answers())
+    seat.texts.keep_confirmed(seat.store, seat.answers())
     assert seat.acceptance() is None and seat.questions() == []
 
 

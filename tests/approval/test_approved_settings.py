@@ -219,19 +219,19 @@ def test_the_same_settings_are_approved_once(seat):
 def test_a_start_by_the_system_goes_on_by_what_was_approved(seat):
     place = find(seat.repository.root)
     seat.config.write_text(seat.easy)
-    assert approve.settings_of_service(place, JOURNAL).text == seat.text
+    assert approve.service_settings(place, JOURNAL).text == seat.text
     seat.config.unlink()
-    assert approve.settings_of_service(place, JOURNAL).text == seat.text
+    assert approve.service_settings(place, JOURNAL).text == seat.text
     seat.config.write_text(seat.easy)
     approve.approve(place, load(place.root), seat.fleet.store, by="me")  # `dos service install`
     seat.config.write_text(seat.text + 'test = "false"\n')
-    assert approve.settings_of_service(place, JOURNAL).text == seat.easy
+    assert approve.service_settings(place, JOURNAL).text == seat.easy
     seat.config.write_text(seat.text + '[store]\nurl = "sqlite:/tmp/of-an-agent"\n')
-    assert approve.settings_of_service(place, JOURNAL).text == seat.easy, (
+    assert approve.service_settings(place, JOURNAL).text == seat.easy, (
         "the committed file names the journal"
     )
     with pytest.raises(BadInput, match="names another journal"):
-        approve.settings_of_service(place, approve.journal_mark("sqlite:elsewhere"))
+        approve.service_settings(place, approve.journal_mark("sqlite:elsewhere"))
 
 
 def test_a_start_by_the_system_takes_what_is_committed_where_nobody_approved_anything(repository):
@@ -242,7 +242,7 @@ def test_a_start_by_the_system_takes_what_is_committed_where_nobody_approved_any
     )
     text = config.read_text()
     config.write_text(text + 'test = "true"\n')
-    assert approve.settings_of_service(place, JOURNAL).text == text
+    assert approve.service_settings(place, JOURNAL).text == text
     with open_journal(place, "") as store:
         approvals = {event.kind: event.body["documents"] for event in store.load("approvals")}
     assert approvals["plans_approved"] == {"docs/demo-plan.md": plan.read_text()}

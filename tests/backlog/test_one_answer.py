@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 from msgspec import convert, json
 
-from dos.approval.io.texts import where
+from dos.approval.io.texts import checkout_name
 from dos.backlog.waiting import Waiting, WaitsOn
 from dos.fleet import effects, observe
 from dos.fleet.io.reader import FleetReader, Outlook
@@ -192,7 +192,7 @@ class Site:
         if "A9" in text:
             return
         approved = engine.PlansApproved(
-            where=where(self.root), documents={"docs/p-plan.md": text}, committed={}
+            where=checkout_name(self.root), documents={"docs/p-plan.md": text}, committed={}
         )
         self.store.record(streams.APPROVALS, approved)
         plan.write_text(f"{text}- depends: P/A9\n\n## P A9: Another\n- lane: api\n")

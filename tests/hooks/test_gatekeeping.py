@@ -45,7 +45,7 @@ class Agent:
         )
         self.tree = Path(made.path)
         worktree.mark_ready(Writer(self.tree))
-        install.install(install.find(self.place).directory)
+        install.install(install.find_directory(self.place).directory)
 
     def take(self) -> Lease:
         config = load(self.place.root).config
@@ -463,7 +463,7 @@ def test_paths_count_from_where_the_policy_is(repository):
 
 @pytest.mark.soak
 def test_a_worker_lands_through_the_gate_and_its_agent_is_told_when_it_strays(repository, tmp_path):
-    install.install(install.find(workspace.find(repository.root)).directory)
+    install.install(install.find_directory(workspace.find(repository.root)).directory)
     strays = f"echo x > two/x; git add --all; git commit -qm Stray --no-verify 2> {tmp_path}/said; git rm -qf two/x"
     works = {"DEMO/A1": [[{"run": strays}, *WORKS["DEMO/A1"][0]]], "DEMO/A2": WORKS["DEMO/A2"]}
     repository.play(works)

@@ -4,7 +4,7 @@ from random import Random
 
 import pytest
 
-from dos.approval.io.texts import digest_of
+from dos.approval.io.texts import document_digest
 from dos.config.load import FILE_NAME
 from dos.journal import fold
 from dos.journal.backends.memory import MemoryBackend
@@ -48,7 +48,7 @@ class Seat:
         return fold.current(self.store, Decisions)[0]
 
     def counting(self):
-        return self.host.settings.counting(self.store, self.answers)
+        return self.host.settings.effective_text(self.store, self.answers)
 
     def answer(self, choice):
         self.counting()
@@ -68,7 +68,7 @@ def test_an_edit_counts_once_a_person_wants_it_used(choice):
     seat.host.dos_toml.write(edited)
     assert seat.counting() == SETTINGS
     question = seat.answer(choice)
-    assert question.digest == digest_of(edited)
+    assert question.digest == document_digest(edited)
     assert seat.counting() == (edited if choice == "use" else SETTINGS)
 
 

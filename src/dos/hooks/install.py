@@ -18,7 +18,7 @@ from dos.workspace import Workspace
 
 HOOKS = ("pre-commit", "reference-transaction")
 MARK = "# dos commit gate"
-KEPT = ".before-dos"  # what was there before lies beside it, under its name and this
+PREVIOUS_SUFFIX = ".before-dos"  # what was there before lies beside it, under its name and this
 REFUSED = 5
 PYTHON_FLAGS = (
     "-E",
@@ -79,7 +79,7 @@ def hook_text(name: str) -> bytes:
     head = _HEAD.format(
         mark=MARK,
         name=name,
-        kept=KEPT,
+        kept=PREVIOUS_SUFFIX,
         free=_NOT_AN_AGENT if is_commit else f'{_NOT_AN_AGENT} || [ "$1" != prepared ]',
         python=shlex.quote(sys.executable),
         python_shown=sys.executable.replace("'", "'\\''"),
@@ -90,10 +90,10 @@ def hook_text(name: str) -> bytes:
     return (head + body).encode("utf-8", "surrogateescape")
 
 
-LONGEST_LOOK = 4096  # bytes of a hook, to tell what it is
+HEAD_BYTES = 4096  # bytes of a hook, to tell what it is
 
 
-class State(StrEnum):
+class HookState(StrEnum):
     IN_PLACE = "in_place"
     OUTDATED = "outdated"  # ours, written by another version or for another Python
     REPLACED = "replaced"  # another program wrote over ours, and what was there before ours still lies beside it
@@ -102,25 +102,25 @@ class State(StrEnum):
 
 class Hook(Struct, frozen=True, kw_only=True):
     path: Path
-    state: State
+    state: HookState
     foreign: bool = False  # there is a hook of somebody else's: before ours, or instead of it
 
     @property
-    def kept(self) -> Path:
-        return self.path.with_name(self.path.name + KEPT)
+    def previous(self) -> Path:
+        return self.path.with_name(self.path.name + PREVIOUS_SUFFIX)
 
     @property
-    def fresh(self) -> Path:
+    def temporary(self) -> Path:
         """Where it is written first, so that git never runs half a hook."""
         return self.path.with_name(f"{self.path.name}.dos-new")
 
 
-class Place(Struct, frozen=True, kw_only=True):
+class HooksDirectory(Struct, frozen=True, kw_only=True):
     directory: Path
     configured: bool  # by core.hooksPath
 
 
-def find(workspace: Workspace) -> Place:
+def find_directory(workspace: Workspace) -> HooksDirectory:
     """Where git looks for the hooks of a repository and all its worktrees."""
     if workspace.common is None:
         raise WorkspaceMissing(
@@ -134,7 +134,7 @@ def find(workspace: Workspace) -> Place:
         path for scope, path in zip(found[::2], found[1::2], strict=False) if scope != "command"
     ]
     if not configured:
-        return Place(directory=workspace.common / "hooks", configured=False)
+        return HooksDirectory(directory=workspace.common / "hooks", configured=False)
     directory = Path(configured[-1])
     if not directory.is_absolute():
         raise BadInput(
@@ -147,52 +147,56 @@ def find(workspace: Workspace) -> Place:
             f"core.hooksPath is {quote(configured[-1])}, which is not a folder: hooks are switched off here",
             hint="git config --show-origin core.hooksPath shows who set it.",
         )
-    return Place(directory=directory, configured=True)
+    return HooksDirectory(directory=directory, configured=True)
 
 
-def look(directory: Path) -> list[Hook]:
-    return [_seen(directory / name) for name in HOOKS]
+def inspect_hooks(directory: Path) -> list[Hook]:
+    return [_inspect_hook(directory / name) for name in HOOKS]
 
 
 def install(directory: Path) -> list[Hook]:
     """Both hooks, or neither: whatever cannot be kept is found before anything is written."""
-    before = look(directory)
+    before = inspect_hooks(directory)
     check_usable(before)
     try:
         directory.mkdir(parents=True, exist_ok=True)
         for hook in before:
-            _put_in(hook)
+            _install_hook(hook)
     except OSError as error:
         raise _unwritable(directory, error) from error
-    return look(directory)
+    return inspect_hooks(directory)
 
 
 def remove(directory: Path) -> list[Hook]:
     """What was there before, itself and not a copy of it. What another program wrote meanwhile is not ours to move."""
-    before = look(directory)
+    before = inspect_hooks(directory)
     try:
         for hook in before:
-            hook.fresh.unlink(missing_ok=True)
-            if hook.state is not State.REPLACED:
-                _take_out(hook)
+            hook.temporary.unlink(missing_ok=True)
+            if hook.state is not HookState.REPLACED:
+                _remove_hook(hook)
     except OSError as error:
         raise _unwritable(directory, error) from error
-    return look(directory)
+    return inspect_hooks(directory)
 
 
-def _seen(path: Path) -> Hook:
-    hook = Hook(path=path, state=State.MISSING)
-    kept = os.path.lexists(hook.kept)
+def _inspect_hook(path: Path) -> Hook:
+    hook = Hook(path=path, state=HookState.MISSING)
+    kept = os.path.lexists(hook.previous)
     if not os.path.lexists(path):
-        return Hook(path=path, state=State.MISSING, foreign=kept)
+        return Hook(path=path, state=HookState.MISSING, foreign=kept)
     content = b"" if path.is_symlink() else _content(path)
-    if MARK.encode() in content[:LONGEST_LOOK]:
+    if MARK.encode() in content[:HEAD_BYTES]:
         current = content == hook_text(path.name) and os.access(path, os.X_OK)
-        return Hook(path=path, state=State.IN_PLACE if current else State.OUTDATED, foreign=kept)
+        return Hook(
+            path=path, state=HookState.IN_PLACE if current else HookState.OUTDATED, foreign=kept
+        )
     # The same file under both names: an installation that was broken off before it wrote anything.
-    began = kept and path.exists() and hook.kept.exists() and path.samefile(hook.kept)
+    began = kept and path.exists() and hook.previous.exists() and path.samefile(hook.previous)
     return Hook(
-        path=path, state=State.REPLACED if kept and not began else State.MISSING, foreign=True
+        path=path,
+        state=HookState.REPLACED if kept and not began else HookState.MISSING,
+        foreign=True,
     )
 
 
@@ -229,13 +233,13 @@ def check_usable(hooks: Sequence[Hook]) -> None:
 def _check_foreign(hook: Hook) -> None:
     """A hook that is called by another name than its own must not care: a link or a program often does."""
     path = hook.path
-    if hook.state is State.REPLACED:
+    if hook.state is HookState.REPLACED:
         raise BadInput(
-            f"{path} was replaced after the commit gate was put in, and {hook.kept.name} still holds what was there "
+            f"{path} was replaced after the commit gate was put in, and {hook.previous.name} still holds what was there "
             "before",
-            hint=f"Make one of the two, as {path}, and remove {hook.kept.name}.",
+            hint=f"Make one of the two, as {path}, and remove {hook.previous.name}.",
         )
-    if hook.state is not State.MISSING or not os.path.lexists(path):
+    if hook.state is not HookState.MISSING or not os.path.lexists(path):
         return
     if path.is_symlink():
         raise BadInput(
@@ -244,30 +248,34 @@ def _check_foreign(hook: Hook) -> None:
         )
     if not stat.S_ISREG(path.lstat().st_mode):
         raise BadInput(f"{path} is not a file", hint=f"ls -ld {path}")
-    if b"\0" in _content(path)[:LONGEST_LOOK]:
+    if b"\0" in _content(path)[:HEAD_BYTES]:
         raise BadInput(
             f"{path} is a binary program: it may go by the name it is called by",
             hint="Move it elsewhere, and put a script there that starts it.",
         )
 
 
-def _put_in(hook: Hook) -> None:
+def _install_hook(hook: Hook) -> None:
     """At every moment there is a hook: the old one until the new one takes its name."""
-    if hook.state is State.IN_PLACE:
+    if hook.state is HookState.IN_PLACE:
         return
-    hook.fresh.write_bytes(hook_text(hook.path.name))
-    hook.fresh.chmod(0o755)
-    if hook.state is State.MISSING and os.path.lexists(hook.path) and not hook.kept.exists():
-        os.link(hook.path, hook.kept)
-    hook.fresh.replace(hook.path)
+    hook.temporary.write_bytes(hook_text(hook.path.name))
+    hook.temporary.chmod(0o755)
+    if (
+        hook.state is HookState.MISSING
+        and os.path.lexists(hook.path)
+        and not hook.previous.exists()
+    ):
+        os.link(hook.path, hook.previous)
+    hook.temporary.replace(hook.path)
 
 
-def _take_out(hook: Hook) -> None:
-    if hook.foreign and hook.state is State.MISSING and os.path.lexists(hook.path):
-        hook.kept.unlink(missing_ok=True)  # a second name of the hook that is there
-    elif os.path.lexists(hook.kept):
-        hook.kept.replace(hook.path)
-    elif hook.state is not State.MISSING:
+def _remove_hook(hook: Hook) -> None:
+    if hook.foreign and hook.state is HookState.MISSING and os.path.lexists(hook.path):
+        hook.previous.unlink(missing_ok=True)  # a second name of the hook that is there
+    elif os.path.lexists(hook.previous):
+        hook.previous.replace(hook.path)
+    elif hook.state is not HookState.MISSING:
         hook.path.unlink()
 
 

@@ -32,11 +32,11 @@ OTHER_JOURNAL = "names another journal now. The fleet that runs keeps the one th
 def approve(workspace: Workspace, loaded: LoadedConfig, store: Store, *, by: str) -> None:
     """A person runs the fleet by these settings, and by the plans that are on disk now."""
     git, config = Writer(workspace.root), loaded.config
-    target = _last_seen(git, config)
-    SettingsText.of_checkout(workspace, git, target, journal=config.store.url).approve(
+    target = _known_target_commit(git, config)
+    SettingsText.for_checkout(workspace, git, target, journal=config.store.url).approve(
         store, loaded, by=by
     )
-    PlanTexts.of_checkout(workspace, config, git, target).approve(store, by=by)
+    PlanTexts.for_checkout(workspace, config, git, target).approve(store, by=by)
 
 
 def approve_edit(workspace: Workspace, edited: LoadedConfig, *, by: str) -> str:
@@ -49,14 +49,14 @@ def approve_edit(workspace: Workspace, edited: LoadedConfig, *, by: str) -> str:
     if workspace.common is None or (path and not path.exists()):
         return ""
     with open_journal(workspace, url, actor=by) as store:
-        known = texts.latest(store, SettingsApproved, workspace.root)
+        known = texts.latest_approval(store, SettingsApproved, workspace.root)
         if known is None:
             return ""
         if edited.config.store.url != url:
             why = OTHER_JOURNAL
-        elif _counted(workspace, store, known, edited.replaced, url):
-            target = _last_seen(Writer(workspace.root), edited.config)
-            SettingsText.of_checkout(
+        elif _was_effective(workspace, store, known, edited.replaced, url):
+            target = _known_target_commit(Writer(workspace.root), edited.config)
+            SettingsText.for_checkout(
                 workspace, Writer(workspace.root), target, journal=url
             ).approve(store, edited, by=by)
             return ""
@@ -67,7 +67,7 @@ def approve_edit(workspace: Workspace, edited: LoadedConfig, *, by: str) -> str:
         return f"{workspace.config} {why}" if is_running else ""
 
 
-def _counted(
+def _was_effective(
     workspace: Workspace, store: Store, known: texts.Approval, text: str, url: str
 ) -> bool:
     """Whether the fleet worked by this text: it is the approved one, or is committed, or was answered with `use`."""
@@ -76,10 +76,10 @@ def _counted(
         return True
     # By the branch that the approved text names: what is on disk could name one that an agent has made.
     git = Writer(workspace.root)
-    settings = SettingsText.of_checkout(
-        workspace, git, _newest(git, parse(approved, workspace.config).config), journal=url
+    settings = SettingsText.for_checkout(
+        workspace, git, _target_commit(git, parse(approved, workspace.config).config), journal=url
     )
-    return settings.counts(store, fold.current(store, Decisions)[0], text)
+    return settings.is_effective(store, fold.current(store, Decisions)[0], text)
 
 
 def journal_mark(url: str) -> str:
@@ -87,22 +87,22 @@ def journal_mark(url: str) -> str:
     return sha256(url.encode()).hexdigest()[:16]
 
 
-def settings_of_service(workspace: Workspace, journal: str) -> LoadedConfig:
+def service_settings(workspace: Workspace, journal: str) -> LoadedConfig:
     """The settings that a fleet goes on by when the system starts it: those that were approved, or are committed."""
     git = Writer(workspace.root)
     url = _journal_url(workspace, git, journal)
     with open_journal(workspace, url) as store:
-        known = texts.latest(store, SettingsApproved, workspace.root)
+        known = texts.latest_approval(store, SettingsApproved, workspace.root)
         first = known.documents.get(FILE_NAME, "") if known else _committed(git) or ""
-        target = _newest(git, parse(first, workspace.config).config)
-        settings = SettingsText.of_checkout(workspace, git, target, journal=url)
+        target = _target_commit(git, parse(first, workspace.config).config)
+        settings = SettingsText.for_checkout(workspace, git, target, journal=url)
         if not settings.adopt_committed(store):
             raise _nothing_approved(workspace, [FILE_NAME])
-        text = settings.counting(store, fold.current(store, Decisions)[0])
+        text = settings.effective_text(store, fold.current(store, Decisions)[0])
         loaded = parse(text or "", workspace.config)
         if loaded.config.store.url != url:
             raise _other_journal(workspace)
-        if not PlanTexts.of_checkout(workspace, loaded.config, git, target).adopt_committed(store):
+        if not PlanTexts.for_checkout(workspace, loaded.config, git, target).adopt_committed(store):
             with World(workspace.root, config=loaded.config) as world:
                 raise _nothing_approved(workspace, plans.uncommitted_paths(world))
     return loaded
@@ -141,14 +141,14 @@ def _nothing_approved(workspace: Workspace, paths: list[str]) -> BadInput:
     )
 
 
-def _newest(git: Writer, config: Config) -> Callable[[], str]:
+def _target_commit(git: Writer, config: Config) -> Callable[[], str]:
     """The commit that the target branch is at; empty where there is none."""
     branch = target.branch(config, git)
     found = targets.open_target(git, config.workers.remote).newest(branch) if branch else None
     return lambda: found or ""
 
 
-def _last_seen(git: Writer, config: Config) -> Callable[[], str]:
+def _known_target_commit(git: Writer, config: Config) -> Callable[[], str]:
     """The same without asking a remote: to say what was committed when a person approved something else."""
     branch = target.branch(config, git)
     found = git.commit_of(target.ref(branch, git, remote=config.workers.remote)) if branch else None

@@ -51,7 +51,7 @@ class Checkout:
         paths: Callable[[], list[Path]],
         read: Callable[[Path], str | Unknown | None],
     ) -> None:
-        self.where = where(root)
+        self.where = checkout_name(root)
         self.tip = target
         self._root = root
         self._git = git
@@ -91,7 +91,7 @@ def committed_text(git: Reader, blob: str) -> str:
     return said.encode("utf-8", "surrogateescape").decode("utf-8", "replace").removeprefix("\ufeff")
 
 
-def where(root: Path) -> str:
+def checkout_name(root: Path) -> str:
     """Each checkout of a shared journal is approved for itself."""
     return f"{process.host()}:{root}"
 

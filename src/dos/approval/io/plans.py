@@ -39,7 +39,7 @@ class PlanTexts:
         ] = []  # beside these: declared only by what is on disk as nobody approved it
 
     @classmethod
-    def of_checkout(
+    def for_checkout(
         cls, workspace: Workspace, config: Config, git: Reader, target: Callable[[], str]
     ) -> Self:
         def documents() -> list[Path]:
@@ -66,17 +66,17 @@ class PlanTexts:
         """What is committed counts, where nobody approved anything yet. False: there are only uncommitted plans."""
         return not self._is_covered or self._approved.adopt_committed(store)
 
-    def confirm(self, store: Store, answers: Decisions) -> None:
+    def keep_confirmed(self, store: Store, answers: Decisions) -> None:
         """Keep the text of what a person answered `use` for: it counts also when the disk changes again."""
         if self._is_covered:
-            self._approved.confirm(store, answers)
+            self._approved.keep_confirmed(store, answers)
 
     def units(self, store: Store, answers: Decisions) -> list[Unit]:
         """The units by the texts that count; documents that have not changed are not read again."""
         if not self._is_covered:
             return survey.units_or_raise(self._read(None))
-        texts = self._approved.look(store, answers)
-        basis = (self._approved.seen, texts)
+        texts = self._approved.effective_texts(store, answers)
+        basis = (self._approved.stamps, texts)
         if basis != self._basis:
             self._units = survey.units_or_raise(self._read(texts))
             self.unapproved = self._only_on_disk()

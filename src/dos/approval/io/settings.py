@@ -35,7 +35,7 @@ class SettingsText:
         self._trouble_committed = ""
 
     @classmethod
-    def of_checkout(
+    def for_checkout(
         cls, workspace: Workspace, git: Reader, target: Callable[[], str], *, journal: str
     ) -> Self:
         documents = Checkout(
@@ -66,22 +66,22 @@ class SettingsText:
         """What is committed counts, where nobody approved anything yet. False: the file is there, and not committed."""
         return self._approved.adopt_committed(store)
 
-    def counts(self, store: Store, answers: Decisions, text: str) -> bool:
+    def is_effective(self, store: Store, answers: Decisions, text: str) -> bool:
         """Whether the fleet would work by this text, were it on disk."""
-        return self._approved.counts(store, answers, FILE_NAME, text)
+        return self._approved.is_effective(store, answers, FILE_NAME, text)
 
-    def look(self, store: Store, answers: Decisions) -> str | None:
+    def update(self, store: Store, answers: Decisions) -> str | None:
         """Compare the disk with what is approved, and keep the text of what a person answered `use` for; what counts
         now."""
-        self._approved.confirm(store, answers)
-        return self.counting(store, answers)
+        self._approved.keep_confirmed(store, answers)
+        return self.effective_text(store, answers)
 
-    def counting(self, store: Store, answers: Decisions) -> str | None:
+    def effective_text(self, store: Store, answers: Decisions) -> str | None:
         """The text that counts; empty where there is no file, None where nobody has approved anything.
 
         One that cannot be loaded never counts: then it is the approved one, which could be.
         """
-        texts, known = self._approved.look(store, answers), self._approved.approved
+        texts, known = self._approved.effective_texts(store, answers), self._approved.approved
         if texts is None or known is None:
             return None
         chosen = texts.get(FILE_NAME)

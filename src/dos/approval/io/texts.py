@@ -12,7 +12,7 @@ from pathlib import Path
 
 from msgspec import Struct, json, structs
 
-from dos.approval.io.checkout import Documents, where
+from dos.approval.io.checkout import Documents, checkout_name
 from dos.choices import ChoiceName
 from dos.journal import streams
 from dos.journal.events.limits import PlansApproved, SettingsApproved
@@ -32,7 +32,7 @@ LARGEST = (
 )  # characters of a document that are kept; of a larger one the committed text counts
 
 Approval = PlansApproved | SettingsApproved
-Answers = frozenset[
+ConfirmedChanges = frozenset[
     tuple[str, str, str]
 ]  # document, digest of the approved text, digest that is to be used instead
 
@@ -79,14 +79,14 @@ class ApprovedTexts:
     ) -> None:
         """`read` is what a document is read by, where not every text on disk can count."""
         self._approval = approval
-        self._asks = asks
+        self._question = asks
         self._documents = documents
         self._read = read or documents.read
         self._version = 0  # of the stream of approvals, as far as it was read
         self._basis: object = None  # what the choice of texts rests on
         self.where = documents.where
         self.approved: Approval | None = None
-        self.seen: object = None  # the documents as they were when the texts were chosen
+        self.stamps: object = None  # the documents as they were when the texts were chosen
         self.texts: dict[
             str, str | None
         ] = {}  # that count, once something was approved; None: the document does not
@@ -114,48 +114,53 @@ class ApprovedTexts:
         )
         return True
 
-    def look(self, store: Store, answers: Decisions) -> Mapping[str, str | None] | None:
+    def effective_texts(self, store: Store, answers: Decisions) -> Mapping[str, str | None] | None:
         """The texts that count; None: nobody has approved any, and the disk counts.
 
         Documents that have not changed are not read again.
         """
         seen = self._documents.stamps()
         self.refresh(store)
-        used = self._used(answers)
+        used = self._confirmed_changes(answers)
         basis = (seen, self._version, used, self._documents.tip() if self.changed else "")
         if basis != self._basis:
             self._choose(used)
-            self.seen = seen
+            self.stamps = seen
             self._basis = (*basis[:3], self._documents.tip() if self.changed else "")
         return None if self.approved is None else self.texts
 
     def questions(self, answers: Decisions) -> list[AnyQuestion]:
         """About the documents that are on disk as nobody approved them."""
         return [
-            self._asks.ask(**structs.asdict(each), ordinal=each.ordinal(answers))
+            self._question.ask(**structs.asdict(each), ordinal=each.ordinal(answers))
             for each in self.changed
         ]
 
-    def counts(self, store: Store, answers: Decisions, name: str, text: str) -> bool:
+    def is_effective(self, store: Store, answers: Decisions, name: str, text: str) -> bool:
         """Whether the fleet would work by this text of a document, were it on disk."""
         self.refresh(store)
         if self.approved is None or text == self.approved.documents.get(name, ""):
             return True
         blob = self._documents.blobs([name]).get(name)
         return self._is_settled(
-            name, text, self._documents.text(blob) if blob else None, self._used(answers)
+            name,
+            text,
+            self._documents.text(blob) if blob else None,
+            self._confirmed_changes(answers),
         )
 
-    def confirm(self, store: Store, answers: Decisions) -> None:
+    def keep_confirmed(self, store: Store, answers: Decisions) -> None:
         """Keep the text of what a person answered `use` for: it counts also when the disk changes again."""
         self.refresh(store)
-        known, used = self.approved, self._used(answers)
-        if known is None or not any(approved == self._base(name) for name, approved, _ in used):
+        known, used = self.approved, self._confirmed_changes(answers)
+        if known is None or not any(
+            approved == self._approved_digest(name) for name, approved, _ in used
+        ):
             return
         documents, on_disk = dict(known.documents), self._on_disk()
         for name, approved, mark in used:
             text = on_disk.get(name)
-            if approved != self._base(name) or mark != digest_of(text):
+            if approved != self._approved_digest(name) or mark != document_digest(text):
                 continue
             if text is None:
                 documents.pop(name, None)
@@ -180,7 +185,7 @@ class ApprovedTexts:
             store.record(streams.APPROVALS, fact, key=key)
             self.refresh(store)
 
-    def _choose(self, used: Answers) -> None:
+    def _choose(self, used: ConfirmedChanges) -> None:
         self.texts, self.changed = {}, []
         known = self.approved
         if known is None:
@@ -201,25 +206,28 @@ class ApprovedTexts:
                 self.texts[name] = text
                 continue
             changed = ChangedText(
-                document=name, digest=digest_of(text), approved=self._base(name), where=self.where
+                document=name,
+                digest=document_digest(text),
+                approved=self._approved_digest(name),
+                where=self.where,
             )
             self.changed.append(changed)
             landed_since = name in blobs and blobs[name] != known.committed.get(name)
             self.texts[name] = committed if landed_since else known.documents.get(name, committed)
 
     def _is_settled(
-        self, name: str, text: str | None, committed: str | None, used: Answers
+        self, name: str, text: str | None, committed: str | None, used: ConfirmedChanges
     ) -> bool:
         """Whether what differs from the approved text is committed, or a person said that it is to be used."""
         is_committed = text is not None and committed is not None and _same(text, committed)
-        return is_committed or (name, self._base(name), digest_of(text)) in used
+        return is_committed or (name, self._approved_digest(name), document_digest(text)) in used
 
-    def _base(self, name: str) -> str:
+    def _approved_digest(self, name: str) -> str:
         """The digest of the approved text: an answer holds as long as that is the same."""
         text = self.approved.documents.get(name) if self.approved else None
-        return "" if text is None else digest(text)
+        return "" if text is None else text_digest(text)
 
-    def _used(self, answers: Decisions) -> Answers:
+    def _confirmed_changes(self, answers: Decisions) -> ConfirmedChanges:
         """What people said should be used in place of what was approved."""
         used = [
             each.question for each in answers.answered.values() if each.choice == ChoiceName.USE
@@ -227,7 +235,7 @@ class ApprovedTexts:
         return frozenset(
             (each.document, each.approved, each.digest)
             for each in used
-            if isinstance(each, self._asks) and each.where == self.where
+            if isinstance(each, self._question) and each.where == self.where
         )
 
     def _on_disk(self) -> dict[str, str]:
@@ -242,22 +250,22 @@ class ApprovedTexts:
         return found
 
 
-def latest(store: Store, approval: type[Approval], root: Path) -> Approval | None:
+def latest_approval(store: Store, approval: type[Approval], root: Path) -> Approval | None:
     """What was approved last for a checkout."""
     found = [
         fact
         for _, fact in select(store.load(streams.APPROVALS), approval)
-        if fact.where == where(root)
+        if fact.where == checkout_name(root)
     ]
     return found[-1] if found else None
 
 
-def digest(text: str) -> str:
+def text_digest(text: str) -> str:
     return sha256(text.encode()).hexdigest()
 
 
-def digest_of(text: str | None) -> str:
-    return REMOVED if text is None else digest(text)
+def document_digest(text: str | None) -> str:
+    return REMOVED if text is None else text_digest(text)
 
 
 def _same(one: str, other: str) -> bool:
@@ -265,14 +273,17 @@ def _same(one: str, other: str) -> bool:
     return one.removeprefix("\ufeff").replace("\r\n", "\n") == other.replace("\r\n", "\n")
 
 
-def difference(store: Store, root: Path, asked: TextChanged) -> list[str]:
+def diff_lines(store: Store, root: Path, asked: TextChanged) -> list[str]:
     """What a question about a text is about, as a diff; none where the file is elsewhere, or changed again."""
     name, text = asked.document, documents.read_text(root / asked.document)
-    if isinstance(text, Unknown) or (asked.where, asked.digest) != (where(root), digest_of(text)):
+    if isinstance(text, Unknown) or (asked.where, asked.digest) != (
+        checkout_name(root),
+        document_digest(text),
+    ):
         return []
     facts = select(store.load(streams.APPROVALS), PlansApproved, SettingsApproved)
     texts = [fact.documents[name] for _, fact in facts if name in fact.documents]
-    approved = next((each for each in texts if digest_of(each) == asked.approved), "")
+    approved = next((each for each in texts if document_digest(each) == asked.approved), "")
     lines = unified_diff(
         approved.splitlines(), (text or "").splitlines(), "approved", "on disk", n=1, lineterm=""
     )

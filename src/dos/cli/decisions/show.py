@@ -32,7 +32,7 @@ def run(args: Args, context: Context) -> Reply:
     waits = open_questions.fleet_waits(context)
     data = to_builtins(view.row(found, now_ms, waits))
     if isinstance(found.question, TextChanged):
-        data["difference"] = texts.difference(
+        data["difference"] = texts.diff_lines(
             journal, context.journal_world.workspace.root, found.question
         )
     text = view.render_one(found, now_ms, data.get("difference", ()), waits)

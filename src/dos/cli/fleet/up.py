@@ -85,7 +85,7 @@ class Args(Struct, kw_only=True):
 def run(args: Args, context: Context) -> Reply:
     if args.service:
         context.world.workspace = workspace.with_root(context.start_directory)
-        context.world.loaded_config = approve.settings_of_service(
+        context.world.loaded_config = approve.service_settings(
             context.world.workspace, args.service
         )
     config = context.policy

@@ -18,7 +18,7 @@ from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
 
 if TYPE_CHECKING:
-    from dos.hooks.install import Hook, Place
+    from dos.hooks.install import Hook, HooksDirectory
 
 EXITS = {"in_place": 0, "missing": 1, "contract_error": 2, "refused": 5}
 ACTIONS = ("install", "status", "remove", "check")
@@ -47,8 +47,8 @@ def run(args: Args, context: Context) -> Reply:
         raise BadInput(
             f"{quote(args.hook)} is one word too many", hint=f"dos hooks git {args.action}"
         )
-    place = install.find(workspace.find(context.start_directory))
-    before = install.look(place.directory)
+    place = install.find_directory(workspace.find(context.start_directory))
+    before = install.inspect_hooks(place.directory)
     after = before
     if args.action == "install":
         install.check_usable(before)
@@ -74,14 +74,14 @@ def _check(hook: str) -> Reply:
     return Reply(code=REFUSED, stderr=str(refused)) if refused else Reply()
 
 
-def _said(args: Args, place: "Place", before: "list[Hook]", after: "list[Hook]") -> Reply:
-    from dos.hooks.install import State
+def _said(args: Args, place: "HooksDirectory", before: "list[Hook]", after: "list[Hook]") -> Reply:
+    from dos.hooks.install import HookState
 
-    ready = all(hook.state is State.IN_PLACE for hook in after)
+    ready = all(hook.state is HookState.IN_PLACE for hook in after)
     failed = (
         not ready
         if args.action == "status"
-        else any(hook.state is State.REPLACED for hook in after)
+        else any(hook.state is HookState.REPLACED for hook in after)
     )
     lines = [f"hooks of this repository and its worktrees: {place.directory}"]
     if place.configured:
@@ -95,8 +95,8 @@ def _said(args: Args, place: "Place", before: "list[Hook]", after: "list[Hook]")
             "path": str(hook.path),
             "state": hook.state,
             "before": was.state,
-            "chains_to": str(hook.kept)
-            if hook.foreign and hook.state in (State.IN_PLACE, State.OUTDATED)
+            "chains_to": str(hook.previous)
+            if hook.foreign and hook.state in (HookState.IN_PLACE, HookState.OUTDATED)
             else "",
         }
         for was, hook in zip(before, after, strict=True)
@@ -115,11 +115,13 @@ def _said(args: Args, place: "Place", before: "list[Hook]", after: "list[Hook]")
 
 
 def _line(args: Args, was: "Hook", now: "Hook") -> str:
-    from dos.hooks.install import State
+    from dos.hooks.install import HookState
 
     name, would = now.path.name, "would be " if args.dry_run else ""
-    if now.state is State.REPLACED:
-        return f"  {name}: another program wrote over it; what was there before it is {now.kept}"
+    if now.state is HookState.REPLACED:
+        return (
+            f"  {name}: another program wrote over it; what was there before it is {now.previous}"
+        )
     if args.action == "remove":
         back = (
             f", and {'would give' if args.dry_run else 'gave'} back what was there"
@@ -128,17 +130,17 @@ def _line(args: Args, was: "Hook", now: "Hook") -> str:
         )
         return (
             f"  {name}: was not there"
-            if was.state is State.MISSING
+            if was.state is HookState.MISSING
             else f"  {name}: {would}taken out{back}"
         )
-    chained = f"; {now.kept.name}, which was there, runs with it" if now.foreign else ""
-    if args.action == "install" and was.state is not State.IN_PLACE:
-        kept = f"; {was.kept.name}, which was there, runs with it" if was.foreign else ""
+    chained = f"; {now.previous.name}, which was there, runs with it" if now.foreign else ""
+    if args.action == "install" and was.state is not HookState.IN_PLACE:
+        kept = f"; {was.previous.name}, which was there, runs with it" if was.foreign else ""
         return f"  {name}: {would}put in{kept}"
-    if now.state is State.MISSING:
+    if now.state is HookState.MISSING:
         return f"  {name}: not there"
     return (
         f"  {name}: in place{chained}"
-        if now.state is State.IN_PLACE
+        if now.state is HookState.IN_PLACE
         else f"  {name}: of another version or Python"
     )

@@ -113,10 +113,12 @@ def _git_hooks(workspace: Workspace) -> str:
     from dos.hooks import install as installing
 
     try:
-        hooks = installing.look(installing.find(workspace).directory)
+        hooks = installing.inspect_hooks(installing.find_directory(workspace).directory)
     except DosError:
         return ""  # where there could be none, there is none
     states = {hook.state for hook in hooks}
     return (
-        "" if states == {installing.State.MISSING} else ", ".join(sorted(states)).replace("_", " ")
+        ""
+        if states == {installing.HookState.MISSING}
+        else ", ".join(sorted(states)).replace("_", " ")
     )

@@ -102,7 +102,7 @@ class FleetObserver:
             on_answers(answers)
         # Of the clock that wrote the times in the journal: this host's may be another.
         now_ms = self.store.now_ms() if now_ms is None else now_ms
-        self.settings.counting(self.store, answers)  # so that it knows what is on disk
+        self.settings.effective_text(self.store, answers)  # so that it knows what is on disk
         units = self.plan_texts.units(self.store, answers)
         runs = {lease.run_id for lease in live} - {""}
         on_target = state

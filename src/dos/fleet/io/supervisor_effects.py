@@ -111,7 +111,7 @@ class SupervisorEffects(WorkerEffects):
         )
         self._started: dict[int, tuple[str, str]] = {}  # by pid: the lane and the run
         self._turned_away: list[tuple[str, str]] = []  # of those, who found the journal away
-        self.settings = SettingsText.of_checkout(
+        self.settings = SettingsText.for_checkout(
             workspace, self.git, self._target_commit, journal=config.store.url
         )
         self._settings_trouble = ""  # that was warned of
@@ -164,10 +164,10 @@ class SupervisorEffects(WorkerEffects):
 
     def _heed_answers(self, answers: Decisions) -> None:
         self._compare_settings(answers)
-        self.plan_texts.confirm(self.store, answers)
+        self.plan_texts.keep_confirmed(self.store, answers)
 
     def _compare_settings(self, answers: Decisions) -> None:
-        text = self.settings.look(self.store, answers)
+        text = self.settings.update(self.store, answers)
         if text is not None and text != self._checked_by:
             # Workers are started by it: so the target is checked by its setup and test, and not by those of the start.
             self.baseline = Baseline(
@@ -218,7 +218,7 @@ class SupervisorEffects(WorkerEffects):
         ]
         # Handed over, and not read from the disk, where an agent may have written.
         self.watch.refresh()
-        settings = self.settings.counting(self.store, self.watch.state(Decisions))
+        settings = self.settings.effective_text(self.store, self.watch.state(Decisions))
         words += [] if settings is None else ["--settings-from-stdin"]
         try:
             log = logs.worker_log(self.workspace.state, effect.lane, effect.run_id)

@@ -97,7 +97,7 @@ class WorkerEffects:
         self.watch = fold.Watch(self.store, *self.STATES, snapshots=True)
         self.baseline = Baseline(workspace, config, self.git, self.checks)
         self._launcher = Launcher(config, is_lost=self._is_lost, open_store=beside)
-        self.plan_texts = PlanTexts.of_checkout(workspace, config, self.git, self._target_commit)
+        self.plan_texts = PlanTexts.for_checkout(workspace, config, self.git, self._target_commit)
         self._landing_on = targets.open_target(self.git, config.workers.remote)
         ground = SharedTreeLanding if config.workers.isolation == "shared" else IsolatedLanding
         self.trees = ground(

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from dos.approval.io.texts import digest_of
+from dos.approval.io.texts import document_digest
 from dos.backlog.io import target as on_target
 from dos.baseline import gate
 from dos.choices import ChoiceName
@@ -205,7 +205,7 @@ class Answers:
             return f"{changed.document} is not used" if is_unused else ""
         texts = next(each for each in self.site.texts.values() if each.where == changed.where)
         on_disk = texts.on_disk(changed.document)
-        if digest_of(on_disk) != changed.digest or texts.approved_ms >= answer.asked_ms:
+        if document_digest(on_disk) != changed.digest or texts.approved_ms >= answer.asked_ms:
             return ""
         is_committed = on_disk == self.site.repository.documents[changed.document]
         return "" if is_unused or is_committed else f"{changed.document} is used"
@@ -218,7 +218,7 @@ class Answers:
             return
         changed = used.question
         assert isinstance(changed, SettingsChanged)
-        if digest_of(texts.dos_toml.on_disk) == changed.digest != digest_of(settings):
+        if document_digest(texts.dos_toml.on_disk) == changed.digest != document_digest(settings):
             raise Broken(
                 invariants.TAKES_EFFECT, f"after {_shown(used)} a worker is started without it"
             )

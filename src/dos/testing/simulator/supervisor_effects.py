@@ -311,7 +311,7 @@ class FleetPerformers:
     def settings(self, process: Process) -> str | None:
         """The text of dos.toml that a worker is started with; None: nobody edits it here."""
         texts = self.site.texts.get(process.host.name)
-        return texts.settings.counting(process.store, self.site.decisions) if texts else None
+        return texts.settings.effective_text(process.store, self.site.decisions) if texts else None
 
     def revoke(self, process: Process, effect: effects.RevokeLease) -> bool:
         try:

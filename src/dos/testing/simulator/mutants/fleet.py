@@ -6,7 +6,7 @@ from unittest.mock import patch
 
 from msgspec import structs
 
-from dos.approval.io.texts import Answers, ApprovedTexts
+from dos.approval.io.texts import ApprovedTexts, ConfirmedChanges
 from dos.backlog.attempts import Attempts
 from dos.backlog.io import target
 from dos.backlog.pickable import MOST_DEATHS
@@ -204,12 +204,12 @@ def deaths_not_forgotten(simulation: "Simulation", patches: Patches) -> None:
 
 def used_plan_ignored(simulation: "Simulation", patches: Patches) -> None:
     """Somebody wants a plan used as it is on disk, and the fleet works by the text of before."""
-    used = ApprovedTexts._used
+    used = ApprovedTexts._confirmed_changes
 
-    def without_plans(self: ApprovedTexts, answers: Decisions) -> Answers:
+    def without_plans(self: ApprovedTexts, answers: Decisions) -> ConfirmedChanges:
         return frozenset(each for each in used(self, answers) if each[0] == FILE_NAME)
 
-    patches.enter_context(patch.object(ApprovedTexts, "_used", without_plans))
+    patches.enter_context(patch.object(ApprovedTexts, "_confirmed_changes", without_plans))
 
 
 def settings_of_the_start(simulation: "Simulation", patches: Patches) -> None:

@@ -101,8 +101,8 @@ class HostTexts:
         """Keep what people said should be used, as a supervisor does before it looks."""
         basis = self._basis(news)
         if basis != self._heeded_at:
-            self.settings.look(store, answers)
-            self.plan_texts.confirm(store, answers)
+            self.settings.update(store, answers)
+            self.plan_texts.keep_confirmed(store, answers)
             self._heeded_at = basis
 
     def _basis(self, news: int) -> object:
