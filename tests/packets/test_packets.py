@@ -9,11 +9,11 @@ from dos.loop import gate
 from dos.loop.gate import Gate
 from dos.packets import packet, prompts
 from dos.packets.io.files import assert_packet_shippable
-from dos.packets.packet import Candidate
+from dos.packets.packet import UnitCandidate
 from dos.packets.prompts import Pick, ReasonCode, shippable
 from dos.units.unit import PlanClaim, Unit
 
-HEADER = packet.Header(
+HEADER = packet.PageHeader(
     tag="2026-01-31-1", root="/r", lanes=("api", "docs"), at="2026-01-31T00:00:00Z"
 )
 
@@ -27,7 +27,7 @@ def candidate(name, *, claimed=PlanClaim.OPEN, title="a title", **more):
         document="docs/a-plan.md",
         paths=("src/a.py",),
     )
-    return Candidate(unit=unit, lane="api", prompt=f"do {name}", reserve=("api/**",), **more)
+    return UnitCandidate(unit=unit, lane="api", prompt=f"do {name}", reserve=("api/**",), **more)
 
 
 def picked(*candidates, limit=5):
@@ -140,11 +140,11 @@ picks = st.builds(
 
 @given(st.lists(picks))
 def test_prompts_are_read_as_they_were_written(some):
-    assert prompts.read(prompts.written(some)) == tuple(some)
+    assert prompts.decode_prompts(prompts.encode_prompts(some)) == tuple(some)
 
 
 def test_a_pick_keeps_what_is_known_and_has_a_number_and_a_prompt():
-    (pick,) = prompts.read(
+    (pick,) = prompts.decode_prompts(
         json.encode({"schema": prompts.SCHEMA, "picks": [{"phase_id": "A1", "colour": "red"}]})
     )
     assert (pick.n, pick.phase_id, pick.prompt_text) == (1, "A1", "")

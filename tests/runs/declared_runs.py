@@ -3,7 +3,7 @@
 from hypothesis import strategies as st
 
 from dos.runs import step
-from dos.runs.declared import Declared, Step
+from dos.runs.declared import Declaration, Step
 from dos.unknown import Unknown
 
 STEPS = ("s1", "s2", "s3", "s4")
@@ -36,7 +36,7 @@ def declared(*steps, **more):
         "start_sha": "start",
         "start_reachable": True,
     }
-    return Declared(**fields | {"steps": tuple(steps)} | more)
+    return Declaration(**fields | {"steps": tuple(steps)} | more)
 
 
 def _step(name):
@@ -51,7 +51,7 @@ def _step(name):
 
 
 runs = st.builds(
-    Declared,
+    Declaration,
     run_id=st.just("R"),
     has_intent=st.booleans(),
     goal=st.sampled_from(["", "g"]),

@@ -2,11 +2,11 @@
 
 import pytest
 
-from dos.runs.step import Answer, Evidence, Fate, judge
+from dos.runs.step import Answer, Evidence, FileState, judge
 from dos.unknown import Unknown
 
 THERE = {"sha": "c" * 40, "reachable": True, "after_start": True}
-KEPT, UNDONE, REWRITTEN = Fate.KEPT, Fate.UNDONE, Fate.REWRITTEN
+KEPT, UNDONE, REWRITTEN = FileState.KEPT, FileState.UNDONE, FileState.REWRITTEN
 
 
 @pytest.mark.parametrize(

@@ -67,7 +67,7 @@ def plan(
         # The branch may have moved meanwhile: what others land there was tested, and would keep us checking for ever.
         return Plan(step=Step.CLEAR, passed=is_open)
     check = known.get(subject)
-    if check is None or not counts(check, mine, started_ms=started_ms):
+    if check is None or not is_current(check, mine, started_ms=started_ms):
         return Plan(step=Step.CHECK)
     if check.is_good or is_accepted(check, mine):
         return Plan(step=Step.CLEAR, passed=is_open)
@@ -79,7 +79,7 @@ def plan(
     return Plan(step=Step.WAIT, question=BaselineFailed.ask(check), why=found)
 
 
-def counts(check: Check, asked: Sequence[CheckQuestion], *, started_ms: int = 0) -> bool:
+def is_current(check: Check, asked: Sequence[CheckQuestion], *, started_ms: int = 0) -> bool:
     """One that passed counts for good."""
     if check.is_good:
         return True
@@ -134,7 +134,7 @@ class Baselines(Struct, kw_only=True):
         if not check.is_good:
             self.failures[fact.host] = max(fact.ordinal, self.failures.get(fact.host, 0))
 
-    def known(self) -> dict[Subject, Check]:
+    def by_subject(self) -> dict[Subject, Check]:
         return {each.subject: each for each in self.checks}
 
     def newest(self, host: str, commands: str) -> Check | None:

@@ -11,7 +11,7 @@ from dos.units.markdown import blocks
 from dos.units.unit import PlanClaim, Unit
 
 
-class Candidate(Struct, frozen=True, kw_only=True):
+class UnitCandidate(Struct, frozen=True, kw_only=True):
     """A unit in scope, and what is known about it."""
 
     unit: Unit
@@ -28,12 +28,12 @@ class Candidate(Struct, frozen=True, kw_only=True):
 class Packet(Struct, frozen=True, kw_only=True):
     picks: tuple[Pick, ...]
     left: int  # that could be dispatched, and did not fit in
-    candidates: tuple[Candidate, ...]
+    candidates: tuple[UnitCandidate, ...]
     dispositions: tuple[Disposition, ...]
     verdict: Verdict
 
 
-def plan(candidates: Sequence[Candidate], limit: int) -> Packet:
+def plan(candidates: Sequence[UnitCandidate], limit: int) -> Packet:
     """The first units that can be worked on. What waits only for picks of this packet goes with them, after them."""
     picks: list[Pick] = []
     picked: set[str] = set()
@@ -55,7 +55,7 @@ def plan(candidates: Sequence[Candidate], limit: int) -> Packet:
     )
 
 
-def _disposition(candidate: Candidate, *, live: bool) -> Disposition:
+def _disposition(candidate: UnitCandidate, *, live: bool) -> Disposition:
     unit = candidate.unit
     made = Disposition(phase=unit.id, series=unit.plan, live=live)
     if live:
@@ -74,7 +74,7 @@ def _disposition(candidate: Candidate, *, live: bool) -> Disposition:
     return structs.replace(made, drop_reason=candidate.held.lower() or "dependency_unmet")
 
 
-def _pick(candidate: Candidate, number: int) -> Pick:
+def _pick(candidate: UnitCandidate, number: int) -> Pick:
     unit = candidate.unit
     return Pick(
         n=number,
@@ -97,7 +97,7 @@ _PICK = re.compile(r"### (?P<n>\d{1,6})\. (?P<plan>\S{1,200}) (?P<phase>\S{1,200
 _TILDES = re.compile("~{3,}")
 
 
-class Header(Struct, frozen=True, kw_only=True):
+class PageHeader(Struct, frozen=True, kw_only=True):
     tag: str
     root: str
     lanes: tuple[str, ...]
@@ -115,7 +115,7 @@ def encode_dispositions(packet: Packet, tag: str) -> bytes:
     return json.format(json.encode(data), indent=2) + b"\n"
 
 
-def render_page(packet: Packet, header: Header) -> str:
+def render_page(packet: Packet, header: PageHeader) -> str:
     scope = f"- scope: {', '.join(header.scope)}\n" if header.scope else ""
     facts = f"- root: {header.root}\n- lanes: {', '.join(header.lanes)}\n{scope}- written: {header.at}\n"
     verdict = f"- verdict: {packet.verdict.answer}: {packet.verdict.reason}\n"

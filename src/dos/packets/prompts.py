@@ -28,13 +28,13 @@ class Pick(Struct, frozen=True, kw_only=True):
     prompt_text: str = ""
 
 
-def written(picks: Sequence[Pick]) -> bytes:
+def encode_prompts(picks: Sequence[Pick]) -> bytes:
     return (
         json.format(json.encode({"schema": SCHEMA, "picks": to_builtins(picks)}), indent=2) + b"\n"
     )
 
 
-def read(text: bytes | str) -> tuple[Pick, ...]:
+def decode_prompts(text: bytes | str) -> tuple[Pick, ...]:
     """The picks of a prompts file; ValueError when it is none. What nobody knows is dropped."""
     try:
         found = json.decode(text)
@@ -105,7 +105,7 @@ def shippable(sidecar: bytes | str | None, rendered_pick_count: int) -> Shippabl
             f"{rendered_pick_count} picks are shown, and the prompts are not there",
         )
     try:
-        picks = read(sidecar)
+        picks = decode_prompts(sidecar)
     except ValueError as error:
         return answer(ReasonCode.CORRUPT, f"the prompts cannot be read: {error}")
     expected = {pick.n for pick in picks} | set(range(1, min(rendered_pick_count, MOST_PICKS) + 1))

@@ -4,7 +4,7 @@ from enum import StrEnum
 
 from msgspec import UNSET, Struct, UnsetType, field
 
-from dos.runs.declared import Declared, claimed_only, is_done
+from dos.runs.declared import Declaration, claimed_not_done, is_done
 
 
 class Answer(StrEnum):
@@ -17,7 +17,7 @@ class Answer(StrEnum):
 
 
 class Evidence(Struct, frozen=True, kw_only=True):
-    declared: Declared
+    declared: Declaration
     diverged: str = ""  # why others' work stands in the way; it changes the reason only
     objections: tuple[
         str, ...
@@ -79,7 +79,7 @@ def judge(seen: Evidence, policy: Policy = Policy()) -> Verdict:
 def _verdict(
     answer: Answer,
     reason: str,
-    declared: Declared,
+    declared: Declaration,
     *,
     verified: tuple[str, ...],
     residual: tuple[str, ...] = (),
@@ -100,7 +100,7 @@ def _verdict(
 def _left(seen: Evidence, residual: tuple[str, ...]) -> str:
     declared = seen.declared
     parts = [f"{len(residual)} of {len(declared.steps)} steps are not done: {', '.join(residual)}"]
-    if said := claimed_only(declared, residual):
+    if said := claimed_not_done(declared, residual):
         parts.append(f"{len(said)} of them only claimed")
     if kept := [step for step in declared.kept_steps if step in residual]:
         parts.append(f"{', '.join(kept)} left out by nobody's leave")

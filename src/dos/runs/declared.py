@@ -18,7 +18,7 @@ class Step(Struct, frozen=True, kw_only=True):
     now: step_verdict.Verdict | None = None  # what git says of that commit at this moment
 
 
-class Declared(Struct, frozen=True, kw_only=True):
+class Declaration(Struct, frozen=True, kw_only=True):
     run_id: str = ""
     has_intent: bool = False
     goal: str = ""
@@ -53,7 +53,7 @@ def is_done(step: Step, *, require_nonforgeable_rung: bool = True) -> bool:
     return step.via in NOT_FORGEABLE or not require_nonforgeable_rung
 
 
-def claimed_only(declared: Declared, residual: tuple[str, ...]) -> list[Step]:
+def claimed_not_done(declared: Declaration, residual: tuple[str, ...]) -> list[Step]:
     """What is said to be done and is not."""
     return [
         step for step in declared.steps if step.id in residual and (step.claimed or step.verified)

@@ -4,7 +4,7 @@ from enum import StrEnum
 
 from msgspec import Struct, field
 
-from dos.runs.declared import Declared, Step, claimed_only, is_done
+from dos.runs.declared import Declaration, Step, claimed_not_done, is_done
 from dos.unknown import Unknown
 
 ABANDONED = "abandoned"  # the result of a run that nobody is to go on with
@@ -28,7 +28,7 @@ EXIT_CODES = {
 
 
 class Evidence(Struct, frozen=True, kw_only=True):
-    declared: Declared
+    declared: Declaration
     diverged: str | Unknown = (
         ""  # whose commits touched its files after the point where it would go on
     )
@@ -83,7 +83,7 @@ def judge(seen: Evidence, policy: Policy = Policy()) -> Verdict:
     return _verdict(Answer.RESUMABLE, _going_on(seen, point), seen, point)
 
 
-def resume_point(declared: Declared, policy: Policy = Policy()) -> Point:
+def resume_point(declared: Declaration, policy: Policy = Policy()) -> Point:
     """After the unbroken run of done steps from the first one: a step done beyond a gap has to be looked at again."""
     start = declared.start_sha if declared.start_reachable is True else ""
     if not declared.steps:
@@ -100,7 +100,7 @@ def resume_point(declared: Declared, policy: Policy = Policy()) -> Point:
     )
 
 
-def _unresumable(declared: Declared, policy: Policy) -> str:
+def _unresumable(declared: Declaration, policy: Policy) -> str:
     if declared.unreadable_newer:
         return "a newer version wrote its ledger, and guessing would be worse than stopping"
     if policy.strict and declared.unreadable_lines:
@@ -110,7 +110,7 @@ def _unresumable(declared: Declared, policy: Policy) -> str:
 
 def _going_on(seen: Evidence, point: Point) -> str:
     parts = [f"{len(point.residual)} left to do, from {point.sha[:9] or 'wherever HEAD is'}"]
-    if said := claimed_only(seen.declared, point.residual):
+    if said := claimed_not_done(seen.declared, point.residual):
         parts.append(f"{len(said)} of them claimed and not borne out")
     if seen.suspended:
         parts.append("it is suspended")

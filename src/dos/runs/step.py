@@ -21,7 +21,7 @@ class Answer(StrEnum):
     UNKNOWN = "UNKNOWN"  # the repository could not be read
 
 
-class Fate(StrEnum):
+class FileState(StrEnum):
     """What became of one touched file by now."""
 
     KEPT = "KEPT"  # as the commit left it
@@ -33,7 +33,7 @@ class Evidence(Struct, frozen=True, kw_only=True):
     sha: str
     reachable: bool | Unknown = False
     after_start: bool | Unknown = False  # the run's first commit leads to it and is another
-    touched: dict[str, Fate] | Unknown = {}
+    touched: dict[str, FileState] | Unknown = {}
     reverted_by: str = (
         ""  # a later commit says so, and none says that this one was taken back in turn
     )
@@ -66,14 +66,15 @@ def judge(seen: Evidence) -> Verdict:
     inside = _inside(touched, seen.globs)
     if not inside:
         return verdict(
-            Answer.OUTSIDE, f"touches {_listed(touched)} and nothing in {', '.join(seen.globs)}"
+            Answer.OUTSIDE,
+            f"touches {_first_and_count(touched)} and nothing in {', '.join(seen.globs)}",
         )
     if why := _undone(inside, seen.reverted_by):
         return verdict(Answer.UNDONE, why)
-    return verdict(Answer.DONE, f"touches {_listed(inside)}")
+    return verdict(Answer.DONE, f"touches {_first_and_count(inside)}")
 
 
-def _inside(touched: dict[str, Fate], globs: tuple[str, ...]) -> dict[str, Fate]:
+def _inside(touched: dict[str, FileState], globs: tuple[str, ...]) -> dict[str, FileState]:
     if not globs:
         return touched
     try:
@@ -83,18 +84,18 @@ def _inside(touched: dict[str, Fate], globs: tuple[str, ...]) -> dict[str, Fate]
     return {path: fate for path, fate in touched.items() if regions.lane_holds(region, path)}
 
 
-def _undone(touched: dict[str, Fate], reverted_by: str) -> str:
+def _undone(touched: dict[str, FileState], reverted_by: str) -> str:
     """What the files hold decides; only where later work has rewritten them is a message asked."""
     fates = set(touched.values())
     by = f" by {reverted_by[:SHOWN]}" if reverted_by else ""
-    if fates == {Fate.UNDONE}:
+    if fates == {FileState.UNDONE}:
         return f"was undone{by}: nothing of it is left"
-    if reverted_by and Fate.KEPT not in fates:
+    if reverted_by and FileState.KEPT not in fates:
         return f"was reverted{by}"
     return ""
 
 
-def _listed(paths: dict[str, Fate]) -> str:
+def _first_and_count(paths: dict[str, FileState]) -> str:
     names = list(paths)
     more = f" and {len(names) - 1} more" if len(names) > 1 else ""
     return f"{names[0]}{more}"

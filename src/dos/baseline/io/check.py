@@ -55,7 +55,7 @@ _RUNNERS = (
 )
 
 
-class Stopped(Exception):
+class CheckStopped(Exception):
     """Whoever wanted to know does not any more."""
 
 
@@ -67,7 +67,7 @@ class BaselineCommands:
         self._git = git
 
     @property
-    def is_wanted(self) -> bool:
+    def is_enabled(self) -> bool:
         return not self._workers.unchecked_because
 
     @property
@@ -93,9 +93,9 @@ class Baseline(BaselineCommands):
         self._workspace = workspace
         self._checks = checks
 
-    def held_by(self, watch: fold.Watch, host: str) -> str:
+    def blocking_question(self, watch: fold.Watch, host: str) -> str:
         """The question that keeps agents from starting on a host; empty: none does."""
-        if not self.is_wanted:
+        if not self.is_enabled:
             return ""
         return gate.blocking_question(watch.state(Baselines), watch.state(Decisions), host)
 
@@ -122,7 +122,7 @@ class Baseline(BaselineCommands):
                     return found
                 progress(f"making a fresh tree of {branch} ({commit[:9]})")
                 with self._fresh(commit) as inside:
-                    run = _Run(
+                    run = _CheckRun(
                         self._workers,
                         inside,
                         self._checks,
@@ -132,7 +132,7 @@ class Baseline(BaselineCommands):
                         progress=progress,
                     )
                     answer = run.judge(acceptance)
-        except Stopped:
+        except CheckStopped:
             return None
         return BaselineChecked(
             **structs.asdict(subject),
@@ -168,7 +168,7 @@ class Baseline(BaselineCommands):
         )
         try:
             if not filesystem.lock_file(opened, gives_up=gives_up, pauses=LOCK_PAUSES):
-                raise Stopped
+                raise CheckStopped
             yield
         finally:
             os.close(opened)
@@ -195,7 +195,7 @@ class Baseline(BaselineCommands):
             shutil.rmtree(self._folder)
 
 
-class _Run:
+class _CheckRun:
     """One check in one fresh tree."""
 
     def __init__(
@@ -266,7 +266,7 @@ class _Run:
             self._inside.tree, command, self._lease, seconds, self._stopped
         )
         if self._stopped():
-            raise Stopped
+            raise CheckStopped
         return answer
 
     def _probe(self, acceptance: Mapping[str, str]) -> dict[str, str]:

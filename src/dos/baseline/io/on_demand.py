@@ -43,18 +43,18 @@ def unchecked_note(world: World) -> list[Finding]:
     if not key:
         return []
     why = "Whether the tests pass before agents work, and see the tree they run in, is not known."
-    return [note("BASELINE_UNCHECKED", _UNCHECKED[key], why, _given(world, key))]
+    return [note("BASELINE_UNCHECKED", _UNCHECKED[key], why, _enable(world, key))]
 
 
 def findings_about(world: World, result: CheckResult, units: Mapping[str, Unit]) -> list[Finding]:
     """Of a check that was made; `units` are those whose acceptance commands were probed."""
     if result.fault == "red":
         key = "setup" if result.command == world.config.workers.setup else "test"
-        fix = edit_commands(world).for_key("workers", key) if key == "setup" else _prepared(world)
+        fix = edit_commands(world).for_key("workers", key) if key == "setup" else _fix_test(world)
         return [
             error(
                 "BASELINE_RED",
-                _located(world, key, result.problem),
+                _with_location(world, key, result.problem),
                 _STOPS,
                 fix,
                 output=result.output,
@@ -63,7 +63,12 @@ def findings_about(world: World, result: CheckResult, units: Mapping[str, Unit])
     if result.fault == "blind":
         why = f"{BLIND_ADVICE}. Work that breaks the program would land."
         return [
-            error("BASELINE_BLIND", _located(world, "test", result.problem), why, _prepared(world))
+            error(
+                "BASELINE_BLIND",
+                _with_location(world, "test", result.problem),
+                why,
+                _fix_test(world),
+            )
         ]
     return [
         _cannot_run(world, units[name], why)
@@ -72,7 +77,7 @@ def findings_about(world: World, result: CheckResult, units: Mapping[str, Unit])
     ]
 
 
-def _located(world: World, key: str, problem: str) -> str:
+def _with_location(world: World, key: str, problem: str) -> str:
     line = world.loaded_config.origins.get(("workers", key))
     return f"{world.workspace.config.name}:{line}: {problem}" if line else problem
 
@@ -85,10 +90,10 @@ def _cannot_run(world: World, unit: Unit, reason: str) -> Finding:
         "Unless the unit itself makes what is missing, its work is never accepted. Let [workers] setup in dos.toml"
         " install it, or correct the command."
     )
-    return warning("ACCEPTANCE_CANNOT_RUN", what, why, _declared(world, unit))
+    return warning("ACCEPTANCE_CANNOT_RUN", what, why, _edit_acceptance(world, unit))
 
 
-def _declared(world: World, unit: Unit) -> str:
+def _edit_acceptance(world: World, unit: Unit) -> str:
     """Opens what declares the command."""
     if not unit.acceptance:
         return edit_commands(world).for_key("workers", "acceptance")
@@ -97,7 +102,7 @@ def _declared(world: World, unit: Unit) -> str:
     return fix_commands.edit_command(world.workspace.root / unit.document, unit.line or None)
 
 
-def _prepared(world: World) -> str:
+def _fix_test(world: World) -> str:
     """Gives a fresh tree what the test needs: by the setup that the repository's files suggest, if there is none."""
     workers, suggested = world.config.workers, infer_commands(world.workspace.root).setup
     if not workers.setup and suggested:
@@ -105,7 +110,7 @@ def _prepared(world: World) -> str:
     return edit_commands(world).for_key("workers", "setup" if workers.setup else "test")
 
 
-def _given(world: World, key: str) -> str:
+def _enable(world: World, key: str) -> str:
     if key == "test":
         suggested = infer_commands(world.workspace.root).test
         return (
@@ -154,7 +159,7 @@ def _check(world: World, probed: dict[str, Unit], progress: Progress) -> Baselin
         return None
     listen = partial(HaltListener, open_store=lambda: world.journal, is_lost=execute.never_stop)
     checks = Checks(place, config, listen=listen, lease_key="")
-    marked = _marked()
+    marked = _check_lease()
     try:
         return Baseline(place, config, repository, checks).check(
             commit,
@@ -191,7 +196,7 @@ def _probed(world: World) -> dict[str, Unit]:
     }
 
 
-def _marked() -> Lease:
+def _check_lease() -> Lease:
     """Nobody grants it and it holds nothing: what the commands start is found by its name and its number.
 
     The number grows with time, so that what a check left that was killed is ended by the next one. Of two at once, one

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from dos.agents.io.halt_listener import HaltListener
 from dos.baseline import gate
-from dos.baseline.gate import Baselines, counts, is_accepted
+from dos.baseline.gate import Baselines, is_accepted, is_current
 from dos.baseline.io.check import Baseline
 from dos.fleet.state.fleet import FleetState
 from dos.journal import fold
@@ -16,7 +16,7 @@ from dos.verify.baseline import Subject
 LATELY_MS = 600_000  # so long a test that passed on a tree says that this machine is in order
 
 
-class Surroundings:
+class BaselineRetest:
     """Runs the tests on the commit that the work is on top of; what other lanes found out just now is not run again."""
 
     def __init__(
@@ -34,7 +34,7 @@ class Surroundings:
     def fault(self, commit: str, branch: str, lease: Lease) -> BaselineChecked | None:
         """How the tests fail on a commit without the work of an agent; None: they pass, or a person knows that they
         fail. Raises Halted when a person stops the run meanwhile."""
-        if not self._baseline.is_wanted:
+        if not self._baseline.is_enabled:
             return None
         with self._listen(lease.run_id) as listener:
             checked = self._baseline.check(
@@ -56,9 +56,9 @@ class Surroundings:
         return self._watch.state(Baselines)
 
     def _checked_lately(self, subject: Subject) -> BaselineChecked | None:
-        check = self._known().known().get(subject)
+        check = self._known().by_subject().get(subject)
         asked = gate.check_questions(self._watch.state(Decisions))
-        if check is None or not counts(
+        if check is None or not is_current(
             check, asked, started_ms=self._watch.state(FleetState).started_ms
         ):
             return None

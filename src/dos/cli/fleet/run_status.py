@@ -43,7 +43,7 @@ def report(run_id: str, args: "Args", context: Context) -> Reply:
     known = seen.version or any(lease.run_id == run_id for lease in world.journal.leases())
     return Reply(
         code=moving.code,
-        text=view.render(status),
+        text=view.render_status(status),
         data=to_builtins(status),
         next_action=moving.next_action,
         stderr=""

@@ -20,7 +20,7 @@ from dos.loop import gate
 from dos.loop.gate import Gate
 from dos.packets import packet
 from dos.packets.io import gather
-from dos.packets.io.files import Written, read_dispositions, write_packet
+from dos.packets.io.files import PacketFiles, read_dispositions, write_packet
 from dos.packets.packet import Packet
 from dos.text import validated_name
 from dos.units.unit import Unit
@@ -72,7 +72,7 @@ def run(args: Args, context: Context) -> Reply:
     made = packet.plan(found, args.limit)
 
     def rendered(tag: str) -> str:
-        header = packet.Header(
+        header = packet.PageHeader(
             tag=tag,
             root=str(context.world.workspace.root),
             lanes=tuple(config.roster()),
@@ -101,7 +101,7 @@ def run(args: Args, context: Context) -> Reply:
     )
 
 
-def _reply(made: Packet, verdict: gate.Verdict, text: str, files: Written | None) -> Reply:
+def _reply(made: Packet, verdict: gate.Verdict, text: str, files: PacketFiles | None) -> Reply:
     data = {
         **to_builtins(verdict),
         "picks": to_builtins(made.picks),
@@ -114,7 +114,7 @@ def _reply(made: Packet, verdict: gate.Verdict, text: str, files: Written | None
     )
 
 
-def _paths(files: Written | None) -> dict[str, Path]:
+def _paths(files: PacketFiles | None) -> dict[str, Path]:
     return (
         {"packet": files.packet, "prompts": files.prompts, "dispositions": files.dispositions}
         if files

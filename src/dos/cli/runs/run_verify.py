@@ -13,7 +13,7 @@ from dos.cli.runs import lookup
 from dos.errors import BadInput
 from dos.journal.events.runs import StepVerified
 from dos.runs import step as step_verdict
-from dos.runs.io.declared import Commits
+from dos.runs.io.declared import RunCommits
 from dos.runs.step import Answer
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
@@ -41,7 +41,7 @@ def run(args: Args, context: Context) -> Reply:
         )
     sha = lookup.commit_hash(context, named)
     verdict = step_verdict.judge(
-        Commits(context.world, seen.start_sha).gather(sha, seen.regions.get(step, ()))
+        RunCommits(context.world, seen.start_sha).gather(sha, seen.regions.get(step, ()))
     )
     if verdict.done:
         fact = StepVerified(

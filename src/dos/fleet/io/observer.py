@@ -215,12 +215,12 @@ class FleetObserver:
 
     def _baseline_plan(self, state: FleetState, answers: Decisions) -> gate.Plan:
         commit = self._commit()
-        if not commit or not self.baseline.is_wanted:
+        if not commit or not self.baseline.is_enabled:
             return gate.Plan(step=gate.Step.CLEAR)
         known, host = self.watch.state(Baselines), process.host()
         return gate.plan(
             self.baseline.subject(commit),
-            known.known(),
+            known.by_subject(),
             check_questions(answers),
             newest=known.newest(host, self.baseline.commands),
             started_ms=state.started_ms,

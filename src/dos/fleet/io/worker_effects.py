@@ -19,7 +19,7 @@ from dos.backlog.io import survey as backlog
 from dos.backlog.io.target import TargetState
 from dos.baseline.gate import Baselines
 from dos.baseline.io.check import Baseline
-from dos.baseline.io.red_tests import Surroundings
+from dos.baseline.io.red_tests import BaselineRetest
 from dos.config.schema import Config
 from dos.errors import BadInput, Conflict, Fenced, Halted
 from dos.fleet import choose_agent as choosing
@@ -109,7 +109,7 @@ class WorkerEffects:
             checks=self.checks,
             raise_if_lease_lost=partial(self._prove, True),
             raise_if_halted=self._raise_if_halted,
-            find_baseline_fault=Surroundings(
+            find_baseline_fault=BaselineRetest(
                 self.baseline, self.watch, self.store.now_ms, listen
             ).fault,
             declared_units=self.units,
@@ -283,7 +283,7 @@ class WorkerEffects:
             halted=orders.halted,
             paused=orders.paused,
             incidents=self._on_target.incidents,
-            fault_question=self.baseline.held_by(self.watch, lease.host),
+            fault_question=self.baseline.blocking_question(self.watch, lease.host),
         )
 
     def units(self) -> list[Unit]:

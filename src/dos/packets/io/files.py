@@ -16,7 +16,7 @@ from dos.packets.prompts import Shippable
 from dos.text import quote
 
 
-def sidecar(packet: Path) -> Path:
+def prompts_path(packet: Path) -> Path:
     """Where the prompts of a packet are: `next-up-2026-01-31-1.md` has them in `next-up-2026-01-31-1.prompts.json`."""
     return (
         packet
@@ -28,7 +28,7 @@ def sidecar(packet: Path) -> Path:
 def assert_packet_shippable(path: Path | str, rendered_pick_count: int) -> Shippable:
     """By what the disk holds now. `path` is the packet or its prompts."""
     try:
-        found = sidecar(Path(path)).read_bytes()
+        found = prompts_path(Path(path)).read_bytes()
     except (OSError, ValueError):
         found = None
     return prompts.shippable(found, rendered_pick_count)
@@ -37,7 +37,7 @@ def assert_packet_shippable(path: Path | str, rendered_pick_count: int) -> Shipp
 MOST_A_DAY = 10_000
 
 
-class Written(Struct, frozen=True, kw_only=True):
+class PacketFiles(Struct, frozen=True, kw_only=True):
     tag: str
     packet: Path
     prompts: Path
@@ -46,13 +46,13 @@ class Written(Struct, frozen=True, kw_only=True):
 
 def write_packet(
     directory: Path, packet: Packet, date: str, render: Callable[[str], str]
-) -> Written:
+) -> PacketFiles:
     """`render` gives the page for a tag. The page comes last: who sees it finds the files it speaks of."""
     try:
         directory.mkdir(parents=True, exist_ok=True)
         _ignore(directory)
         files = _claim(directory, packet, date)
-        _put(files.prompts, prompts.written(packet.picks))
+        _put(files.prompts, prompts.encode_prompts(packet.picks))
         _put(files.packet, render(files.tag).encode())
     except OSError as error:
         raise BadInput(
@@ -65,11 +65,11 @@ def write_packet(
     return files
 
 
-def _claim(directory: Path, packet: Packet, date: str) -> Written:
+def _claim(directory: Path, packet: Packet, date: str) -> PacketFiles:
     """The first number of the day that nobody has: two writers never share one."""
     for number in range(1, MOST_A_DAY):
         tag = f"{date}-{number}"
-        files = Written(
+        files = PacketFiles(
             tag=tag,
             packet=directory / f"next-up-{tag}.md",
             prompts=directory / f"next-up-{tag}.prompts.json",

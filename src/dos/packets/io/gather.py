@@ -14,7 +14,7 @@ from dos.errors import BadInput
 from dos.fleet.state import fleet, held_units
 from dos.fleet.state.fleet import FleetState
 from dos.journal import fold
-from dos.packets.packet import Candidate
+from dos.packets.packet import UnitCandidate
 from dos.questions.state import Decisions
 from dos.text import comparison_key, quote
 from dos.units.io import sources
@@ -36,7 +36,7 @@ def gather(
     now: datetime,
     lane_of: Lane,
     prompt: Prompt,
-) -> list[Candidate] | Unknown:
+) -> list[UnitCandidate] | Unknown:
     """Every unit in scope, in the order of the plans."""
     units = sources.read(world.workspace, config).units
     recorded, _ = fold.current(world.journal, FleetState)
@@ -58,7 +58,7 @@ def gather(
             with_cooldown(unit, _standing(unit, lane, state, now_ms), state, tried, config)
         )
         found.append(
-            Candidate(
+            UnitCandidate(
                 unit=unit,
                 lane=lane,
                 reserve=region.globs if region else (),

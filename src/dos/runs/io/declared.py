@@ -11,13 +11,13 @@ from dos.git.commits import BlobChange
 from dos.journal.run_state import RunState
 from dos.lanes.io.gather import workspace_paths
 from dos.runs import step as step_verdict
-from dos.runs.declared import Declared, Step
-from dos.runs.step import Evidence, Fate
+from dos.runs.declared import Declaration, Step
+from dos.runs.step import Evidence, FileState
 from dos.unknown import Unknown
 from dos.world import World
 
 
-class Commits:
+class RunCommits:
     """The commits of one run, asked of the repository as it is now."""
 
     def __init__(self, world: World, start_sha: str) -> None:
@@ -68,12 +68,12 @@ class Commits:
             return False
         return commits.is_ancestor(self._git, self.start, sha)
 
-    def _fates(self, sha: str, head: str) -> dict[str, Fate]:
+    def _fates(self, sha: str, head: str) -> dict[str, FileState]:
         changes = commits.blob_changes(self._git, sha)
         since = commits.blob_changes_since(self._git, sha, head) if changes else {}
         names = workspace_paths(self._world, [change.path for change in changes])
         return {
-            name: _fate(change, since.get(change.path))
+            name: _file_state(change, since.get(change.path))
             for name, change in zip(names, changes, strict=True)
         }
 
@@ -82,19 +82,19 @@ class Commits:
         return commits.reverts(self._git, self.start, "HEAD") if self.start else {}
 
 
-def _fate(change: BlobChange, since: BlobChange | None) -> Fate:
+def _file_state(change: BlobChange, since: BlobChange | None) -> FileState:
     if since is None:
-        return Fate.KEPT
+        return FileState.KEPT
     # Git takes any new file of the same content for the old one moved: that alone proves no survival.
     if since.moved_to:
-        return Fate.REWRITTEN
+        return FileState.REWRITTEN
     # A file that is gone is undone, except where its going was the change: then nothing differs.
-    return Fate.UNDONE if since.new in (change.old, "") else Fate.REWRITTEN
+    return FileState.UNDONE if since.new in (change.old, "") else FileState.REWRITTEN
 
 
-def gather(world: World, run_id: str, run: RunState) -> Declared:
-    commits = Commits(world, run.start_sha)
-    return Declared(
+def gather(world: World, run_id: str, run: RunState) -> Declaration:
+    commits = RunCommits(world, run.start_sha)
+    return Declaration(
         run_id=run_id,
         has_intent=run.has_intent,
         goal=run.goal,
@@ -111,10 +111,10 @@ def gather(world: World, run_id: str, run: RunState) -> Declared:
 
 def step(world: World, run: RunState, name: str) -> Step:
     """One step alone, declared or not."""
-    return _step(Commits(world, run.start_sha), run, name)
+    return _step(RunCommits(world, run.start_sha), run, name)
 
 
-def _step(commits: Commits, run: RunState, name: str) -> Step:
+def _step(commits: RunCommits, run: RunState, name: str) -> Step:
     claimed = run.claimed.get(name, "")
     verified = run.verified.get(name)
     if verified is None:

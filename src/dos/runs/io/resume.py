@@ -9,7 +9,7 @@ from dos.journal.run_state import RunState
 from dos.journal.store import Store
 from dos.regions import Region
 from dos.runs import resume
-from dos.runs.declared import Declared
+from dos.runs.declared import Declaration
 from dos.runs.io import declared as declared_evidence
 from dos.runs.resume import Evidence
 from dos.unknown import Unknown
@@ -33,7 +33,7 @@ def gather(
     )
 
 
-def diverged(world: World, journal: Store, run: RunState, declared: Declared) -> str | Unknown:
+def diverged(world: World, journal: Store, run: RunState, declared: Declaration) -> str | Unknown:
     """Whose commits touched the lane's files after the point where the run would go on; empty when nobody's did.
 
     A run without a lane has no files that are its own alone, so that nobody can be in its way.

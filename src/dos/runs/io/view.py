@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from dos.report import event_text
 from dos.runs import resume
-from dos.runs.declared import Declared, is_done
+from dos.runs.declared import Declaration, is_done
 from dos.runs.io.trace import Trace
 
 SCHEMA = 1
@@ -27,14 +27,14 @@ class Status(Struct, frozen=True, kw_only=True):
     resume: resume.Verdict | None  # only of a run that has stopped
 
 
-def progress(declared: Declared) -> Progress:
+def progress(declared: Declaration) -> Progress:
     done = sorted(step.id for step in declared.steps if is_done(step))
     return Progress(
         verified_count=len(done), declared_count=len(declared.steps), verified_steps=done
     )
 
 
-def render(seen: Status) -> str:
+def render_status(seen: Status) -> str:
     made = seen.progress
     lines = [
         f"{seen.liveness['verdict']}  {seen.liveness['reason']}",

@@ -135,7 +135,7 @@ class FleetPerformers:
             return gate.Plan(step=gate.Step.CLEAR)
         return gate.plan(
             self._subject(host),
-            site.baselines.known(),
+            site.baselines.by_subject(),
             check_questions(site.decisions),
             newest=site.baselines.newest(host.name, COMMANDS),
             started_ms=site.fleet.started_ms,
