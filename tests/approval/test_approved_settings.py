@@ -18,6 +18,7 @@ from dos.config.load import load
 from dos.errors import BadInput
 from dos.fleet import effects
 from dos.fleet.io.supervisor_effects import SupervisorEffects
+from dos.fleet.tick import ExpireQuestion, ObserveFleet, SpawnWorker
 from dos.journal import fold, streams
 from dos.machine import process
 from dos.machine.process import Identity
@@ -63,20 +64,18 @@ class Seat:
 
     def asked(self):
         """What the fleet asks about dos.toml; raised, as a supervisor does."""
-        seen = self.fleet.observe(effects.ObserveFleet(lease=self.lease))
+        seen = self.fleet.observe(ObserveFleet(lease=self.lease))
         found = [each for each in seen.questions if isinstance(each, SettingsChanged)]
         self.fleet.store.append_all([state.raise_entry(each) for each in found])
         for closing in seen.expired:
             self.fleet.expire_question(
-                effects.ExpireQuestion(
-                    question=closing.asked, choice=closing.choice, reason=closing.reason
-                )
+                ExpireQuestion(question=closing.asked, choice=closing.choice, reason=closing.reason)
             )
         return found
 
     def handed(self):
         """The text that a worker is started with."""
-        self.fleet.spawn(effects.SpawnWorker(lane="one", run_id="R"))
+        self.fleet.spawn(SpawnWorker(lane="one", run_id="R"))
         return self.executor.given
 
     def open(self):

@@ -20,6 +20,7 @@ from dos.fleet import effects, observe
 from dos.fleet.io.reader import FleetReader, Outlook
 from dos.fleet.io.supervisor_effects import SupervisorEffects
 from dos.fleet.population import reconcile as staffing
+from dos.fleet.tick import ObserveFleet
 from dos.journal import fold, streams
 from dos.journal.backends.open import open_store
 from dos.journal.events import envelope, fleet
@@ -368,7 +369,7 @@ def loop_is_up(made: Site, *_: int) -> None:
             lease = acting.take_lease(
                 effects.TakeLease(lane="supervisor/here", run_id="", is_lock=True)
             )
-            seen = acting.observe(effects.ObserveFleet(lease=lease))
+            seen = acting.observe(ObserveFleet(lease=lease))
             policy = world.config.supervise.policy()
         finally:
             acting.close()

@@ -12,7 +12,7 @@ from dos.fleet.io import reader
 from dos.fleet.io.supervisor_effects import SupervisorEffects
 from dos.fleet.io.worker_effects import WorkerEffects
 from dos.fleet.population import reconcile
-from dos.fleet.supervisor import FleetSnapshot
+from dos.fleet.tick import FleetSnapshot, ObserveFleet, SpawnWorker
 from dos.journal import fold
 from dos.journal.events import fleet as events
 from dos.lease import Lease, Request
@@ -46,7 +46,7 @@ def observed(supervisor: SupervisorEffects) -> FleetSnapshot:
     lease = supervisor.take_lease(
         effects.TakeLease(lane="supervisor/here", run_id="", is_lock=True)
     )
-    return supervisor.observe(effects.ObserveFleet(lease=lease))
+    return supervisor.observe(ObserveFleet(lease=lease))
 
 
 def pending(supervisor: SupervisorEffects) -> bool:
@@ -100,9 +100,7 @@ def test_what_happened_and_who_holds_what_are_of_one_moment(supervisor, reposito
     lease = supervisor.take_lease(
         effects.TakeLease(lane="supervisor/here", run_id="", is_lock=True)
     )
-    seen = [
-        supervisor.observe(effects.ObserveFleet(lease=lease)).lanes[0].liveness for _ in range(2)
-    ]
+    seen = [supervisor.observe(ObserveFleet(lease=lease)).lanes[0].liveness for _ in range(2)]
     worker.close()
     assert seen == ["ADVANCING", None]
 
@@ -111,7 +109,7 @@ def test_what_is_written_during_a_tick_wakes_the_next(supervisor, monkeypatch):
     lease = supervisor.take_lease(
         effects.TakeLease(lane="supervisor/here", run_id="", is_lock=True)
     )
-    supervisor.observe(effects.ObserveFleet(lease=lease))
+    supervisor.observe(ObserveFleet(lease=lease))
     seen = supervisor.store.last()
     spawned(supervisor, "elsewhere", "elsewhere-0123456789ab")
     waited = []
@@ -123,7 +121,7 @@ def test_what_is_written_during_a_tick_wakes_the_next(supervisor, monkeypatch):
 def test_a_worker_that_cannot_be_started_is_told_and_ends_nobody(supervisor, capfd):
     logs = supervisor.workspace.state / "logs"
     logs.touch()
-    assert supervisor.spawn(effects.SpawnWorker(lane="one", run_id="R")) is None
+    assert supervisor.spawn(SpawnWorker(lane="one", run_id="R")) is None
     assert "no worker could be started on one" in capfd.readouterr().err
 
 
@@ -166,7 +164,7 @@ def test_a_fleet_whose_workers_keep_dying_asks_before_it_is_idle(supervisor):
     lease = supervisor.take_lease(
         effects.TakeLease(lane="supervisor/here", run_id="", is_lock=True)
     )
-    seen = supervisor.observe(effects.ObserveFleet(lease=lease))
+    seen = supervisor.observe(ObserveFleet(lease=lease))
     assert seen.failing_lanes and not seen.idle
 
 
@@ -193,7 +191,7 @@ def test_a_supervisor_starts_nobody_where_no_plan_declares_a_unit(supervisor, re
     lease = supervisor.take_lease(
         effects.TakeLease(lane="supervisor/here", run_id="", is_lock=True)
     )
-    seen = supervisor.observe(effects.ObserveFleet(lease=lease))
+    seen = supervisor.observe(ObserveFleet(lease=lease))
     assert not [
         action
         for action in reconcile.plan(seen.lanes, 2).actions

@@ -20,6 +20,7 @@ from dos.fleet.io.drive import drive
 from dos.fleet.io.supervisor_effects import SupervisorEffects
 from dos.fleet.io.worker_effects import WorkerEffects
 from dos.fleet.supervisor import Supervisor, SupervisorExit
+from dos.fleet.tick import RevokeLease
 from dos.fleet.worker.worker import Worker
 from dos.journal.backends.sqlite import SqliteBackend
 from dos.journal.events.fleet import AgentEnded
@@ -224,8 +225,8 @@ def test_a_revocation_whose_answer_was_lost_counts_and_one_that_another_made_doe
     lease = holder.performers()[effects.TakeLease](effects.TakeLease(lane="one", run_id=""))
     for actor, was_theirs in (("supervisor/here", True), ("supervisor/elsewhere", False)):
         acting = SupervisorEffects(world.workspace, world.config, actor=actor)
-        revoke = acting.performers()[effects.RevokeLease]
-        assert revoke(effects.RevokeLease(lease=lease, reason="dead")) is was_theirs
+        revoke = acting.performers()[RevokeLease]
+        assert revoke(RevokeLease(lease=lease, reason="dead")) is was_theirs
         acting.close()
     assert kinds(repository).count("lease_revoked") == 1
     holder.close()

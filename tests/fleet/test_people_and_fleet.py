@@ -9,6 +9,7 @@ from dos.fleet import effects
 from dos.fleet.io.drive import drive
 from dos.fleet.io.supervisor_effects import SupervisorEffects
 from dos.fleet.io.worker_effects import WorkerEffects
+from dos.fleet.tick import ObserveFleet
 from dos.fleet.worker.worker import Worker
 from dos.journal import fold, streams
 from dos.journal.events.limits import HaltRequested, PauseEnded, PauseRequested
@@ -38,7 +39,7 @@ def observe(repository: Repository):
     acting = SupervisorEffects(world.workspace, world.config, actor="supervisor")
     try:
         lock = acting.take_lease(effects.TakeLease(lane="supervisor/here", run_id="", is_lock=True))
-        seen = acting.observe(effects.ObserveFleet(lease=lock, is_first=True))
+        seen = acting.observe(ObserveFleet(lease=lock, is_first=True))
         acting.release_lease(effects.ReleaseLease(lease=lock, reason="done"))
         return seen
     finally:

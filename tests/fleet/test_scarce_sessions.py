@@ -18,6 +18,7 @@ from dos.fleet import effects
 from dos.fleet.io.supervisor_effects import JOURNAL_AWAY, SupervisorEffects
 from dos.fleet.io.worker_effects import WorkerEffects
 from dos.fleet.state.fleet import FleetState
+from dos.fleet.tick import ObserveFleet, SpawnWorker
 from dos.journal.events import fleet as events
 from dos.machine.execute import never_stop
 from dos.machine.process import Identity
@@ -95,9 +96,9 @@ def test_a_worker_that_found_the_journal_away_is_no_death_of_its_lane(repository
     )
     lease = acting.take_lease(effects.TakeLease(lane="supervisor/here", run_id="", is_lock=True))
     acting.store.record("spawn/one", events.SpawnIntended(lane="one", run_id="R", host="h"))
-    acting.spawn(effects.SpawnWorker(lane="one", run_id="R"))
+    acting.spawn(SpawnWorker(lane="one", run_id="R"))
     acting.pause(effects.Pause(seconds=0.01))
-    acting.observe(effects.ObserveFleet(lease=lease))
+    acting.observe(ObserveFleet(lease=lease))
     acting.watch.refresh()
     starts = acting.watch.state(FleetState).starts["one"]
     assert len(starts.unended) == counted

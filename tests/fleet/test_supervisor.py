@@ -13,7 +13,8 @@ from dos.fleet.io.drive import drive
 from dos.fleet.population import reconcile
 from dos.fleet.population.types import LaneLiveness, SupervisePolicy
 from dos.fleet.state.fleet import FleetState
-from dos.fleet.supervisor import FleetSnapshot, LiveRun, Supervisor, SupervisorExit
+from dos.fleet.supervisor import Supervisor, SupervisorExit
+from dos.fleet.tick import FleetSnapshot, LiveRun, MintRun, ObserveFleet, SpawnWorker, Warn
 from dos.journal import fold
 from dos.journal.backends.memory import MemoryBackend
 from dos.journal.events import fleet as events
@@ -61,11 +62,11 @@ class System:
                 effects.TakeLease: self.take,
                 effects.ReleaseLease: lambda effect: None,
                 effects.Record: self.record,
-                effects.ObserveFleet: self.observe,
+                ObserveFleet: self.observe,
                 effects.Pause: self.pause,
-                effects.Warn: lambda effect: self.said.append(effect.text),
-                effects.MintRun: lambda effect: f"R{len(self.spawned)}",
-                effects.SpawnWorker: lambda effect: self.spawned.append(effect.lane),
+                Warn: lambda effect: self.said.append(effect.text),
+                MintRun: lambda effect: f"R{len(self.spawned)}",
+                SpawnWorker: lambda effect: self.spawned.append(effect.lane),
             },
         )
 

@@ -14,7 +14,7 @@ from dos.fleet.population.reconcile import InterruptedLane as Left
 from dos.fleet.population.types import LaneLiveness
 from dos.fleet.state.fleet import UnitState
 from dos.fleet.state.held_units import DeclaredUnits
-from dos.fleet.supervisor import FleetSnapshot, LiveRun
+from dos.fleet.tick import FleetSnapshot, LiveRun
 from dos.journal.events.limits import BaselineStarted, IncidentFound
 from dos.lease import Lease
 from dos.limits import quota

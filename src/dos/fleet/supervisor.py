@@ -9,18 +9,26 @@ from msgspec import Struct, structs
 
 from dos.agents import logins
 from dos.backlog import waiting
-from dos.backlog.waiting import FleetWaits, Waits
 from dos.errors import BadInput, Conflict, Fenced, GitFailed
 from dos.fleet import effects, incidents
 from dos.fleet.effect import Steps, do
 from dos.fleet.population import reconcile
-from dos.fleet.population.types import LaneLiveness, SupervisePolicy
+from dos.fleet.population.types import SupervisePolicy
+from dos.fleet.tick import (
+    CheckBaseline,
+    ExpireQuestion,
+    FleetSnapshot,
+    MintRun,
+    ObserveFleet,
+    RevokeLease,
+    SpawnWorker,
+    Warn,
+)
 from dos.journal import streams
 from dos.journal.events import envelope, limits
 from dos.journal.events import fleet as events
 from dos.journal.store import Entry
 from dos.lease import Lease, Refusal
-from dos.limits.quota import Limit
 from dos.limits.state import quota
 from dos.questions import runs, state
 from dos.questions.catalog import AnyQuestion
@@ -41,44 +49,6 @@ class SupervisorExit(StrEnum):
 class SupervisorResult(Struct, frozen=True):
     exit: SupervisorExit
     text: str
-
-
-class LiveRun(Struct, frozen=True, kw_only=True):
-    """A run that holds a lane, as far as it matters once it spins."""
-
-    lease: Lease
-    is_flagged: bool = False
-    is_asked_about: bool = False
-    expires_ms: int = 0  # of the question whether to stop it
-    ordinal: int = 1  # which time it is for the run
-
-
-class FleetSnapshot(Struct, frozen=True, kw_only=True):
-    """What a tick sees."""
-
-    lanes: tuple[LaneLiveness, ...]
-    leases: dict[str, Lease]  # by lane
-    versions: dict[str, int]  # of each lane's spawn stream
-    drain_requested: bool
-    busy: bool  # a worker of ours holds a lane, or is about to
-    idle: bool  # nobody works and nothing is left to offer
-    waits: FleetWaits = FleetWaits()  # what lanes and units wait for by themselves
-    starts_soon: bool = False  # a lane waits for nothing but a time that is near
-    unfinished: dict[str, Waits] = {}  # the units that have not landed, when it is idle
-    failing_lanes: list[
-        LaneFailed
-    ] = []  # the lanes to be given up on, each as the question about it
-    warnings: list[envelope.Fact] = []  # what people are to be warned of
-    questions: list[AnyQuestion] = []  # for people, and not asked yet
-    expired: list[state.PendingClose] = []  # whose time to be answered is over
-    settled: list[state.OpenQuestion] = []  # whose cause is gone
-    new_logins: list[Limit] = []  # that nobody was logged in for, and somebody has logged in since
-    runs: dict[str, LiveRun] = {}  # by lane
-    incidents: list[limits.IncidentFound] = []  # not written down yet
-    findings: reconcile.StartupFindings | None = None  # at the first look
-    baseline_to_check: limits.BaselineStarted | None = (
-        None  # what has to be checked before anybody is started
-    )
 
 
 class Supervisor:
@@ -142,7 +112,7 @@ class Supervisor:
                     raise
                 if complaint != str(error):
                     complaint = str(error)
-                    yield from do(effects.Warn(text=f"{complaint}; trying again"))
+                    yield from do(Warn(text=f"{complaint}; trying again"))
             else:
                 if ending:
                     return ending
@@ -151,7 +121,7 @@ class Supervisor:
 
     def _tick(self, *, first: bool) -> Steps[SupervisorResult | None]:
         """Look once and act on it; the ending, when the fleet has come to its end."""
-        fleet = yield from do(effects.ObserveFleet(lease=self.lease, is_first=first))
+        fleet = yield from do(ObserveFleet(lease=self.lease, is_first=first))
         if fleet.findings and not fleet.findings.is_empty:
             found = limits.FleetFound(host=self.host, **structs.asdict(fleet.findings))
             yield from self._say(found)
@@ -206,22 +176,20 @@ class Supervisor:
         ]
         told = "; ".join(lanes) if idles else ""
         if told and told != self._told:
-            yield from do(effects.Warn(text=f"waiting: {told}"))
+            yield from do(Warn(text=f"waiting: {told}"))
         self._told = told
 
     def _check_baseline(self, begun: limits.BaselineStarted) -> Steps[None]:
         stream = streams.baseline(self.host)
         yield from self._note(stream, begun)
-        checked = yield from do(effects.CheckBaseline(lease=self.lease))
+        checked = yield from do(CheckBaseline(lease=self.lease))
         if checked:
             yield from self._note(stream, checked)
 
     def _raise_questions(self, fleet: FleetSnapshot) -> Steps[None]:
         for closing in fleet.expired:
             yield from do(
-                effects.ExpireQuestion(
-                    question=closing.asked, choice=closing.choice, reason=closing.reason
-                )
+                ExpireQuestion(question=closing.asked, choice=closing.choice, reason=closing.reason)
             )
         for asked in fleet.settled:
             yield from self._record_once(state.settle_entry(asked))
@@ -263,7 +231,7 @@ class Supervisor:
     def _reap(self, lane: str, reason: str, fleet: FleetSnapshot) -> Steps[bool]:
         """Refused when the holder has moved since it was looked at: then it was not dead."""
         lease = fleet.leases[lane]
-        if not (yield from do(effects.RevokeLease(lease=lease, reason=reason))):
+        if not (yield from do(RevokeLease(lease=lease, reason=reason))):
             return False
         fact = events.WorkerReaped(lane=lane, run_id=lease.run_id, lease=lease.fence, reason=reason)
         yield from self._note(streams.spawn(lane), fact)
@@ -279,7 +247,7 @@ class Supervisor:
             return  # another host's supervisor was quicker, or a person who has answered meanwhile
 
     def _spawn(self, lane: str, version: int) -> Steps[None]:
-        run_id = yield from do(effects.MintRun(process=f"worker-{lane}"))
+        run_id = yield from do(MintRun(process=f"worker-{lane}"))
         intent = events.SpawnIntended(
             lane=lane,
             run_id=run_id,
@@ -291,7 +259,7 @@ class Supervisor:
             yield from self._note(streams.spawn(lane), intent, expect=version)
         except Conflict:
             return  # another host's supervisor was quicker
-        started = yield from do(effects.SpawnWorker(lane=lane, run_id=run_id))
+        started = yield from do(SpawnWorker(lane=lane, run_id=run_id))
         if started is None:
             return  # it counts as one that died; when it does not show up, another is started
         fact = events.WorkerSpawned(

@@ -28,7 +28,16 @@ from dos.fleet.io.observer import FleetObserver
 from dos.fleet.io.worker_effects import WorkerEffects
 from dos.fleet.state.fleet import FleetState
 from dos.fleet.state.live import LiveState
-from dos.fleet.supervisor import FleetSnapshot
+from dos.fleet.tick import (
+    CheckBaseline,
+    ExpireQuestion,
+    FleetSnapshot,
+    MintRun,
+    ObserveFleet,
+    RevokeLease,
+    SpawnWorker,
+    Warn,
+)
 from dos.journal import streams
 from dos.journal.events.fleet import RunStopped
 from dos.journal.events.lanes import LeaseRevoked
@@ -135,13 +144,13 @@ class SupervisorEffects(WorkerEffects):
 
     def performers(self) -> Performers:
         rows = (
-            performs(effects.ObserveFleet, self.observe),
-            performs(effects.SpawnWorker, self.spawn),
-            performs(effects.RevokeLease, self.revoke),
-            performs(effects.ExpireQuestion, self.expire_question),
-            performs(effects.CheckBaseline, self.check_baseline),
-            performs(effects.Warn, self.warn),
-            performs(effects.MintRun, self.mint),
+            performs(ObserveFleet, self.observe),
+            performs(SpawnWorker, self.spawn),
+            performs(RevokeLease, self.revoke),
+            performs(ExpireQuestion, self.expire_question),
+            performs(CheckBaseline, self.check_baseline),
+            performs(Warn, self.warn),
+            performs(MintRun, self.mint),
             performs(effects.Pause, self.pause),
         )
         return {**super().performers(), **self.store_retry.wrap(dict(rows))}
@@ -151,7 +160,7 @@ class SupervisorEffects(WorkerEffects):
         self.settings.approve(self.store, loaded, by=by)
         self.plan_texts.approve(self.store, by=by)
 
-    def observe(self, effect: effects.ObserveFleet) -> FleetSnapshot:
+    def observe(self, effect: ObserveFleet) -> FleetSnapshot:
         self._note_turned_away()
         seen = self.observer.observe(on_answers=self._heed_answers)
         return observing.snapshot(
@@ -186,7 +195,7 @@ class SupervisorEffects(WorkerEffects):
             host=process.host(), branch=branch, commit=self._target_commit(), command=command
         )
 
-    def check_baseline(self, effect: effects.CheckBaseline) -> BaselineChecked | None:
+    def check_baseline(self, effect: CheckBaseline) -> BaselineChecked | None:
         """Ended by a drain, and by the loss of the lease."""
         units = {unit.name: self.checks.acceptance(unit) for unit in self._unfinished_units()}
         return self.baseline.check(
@@ -206,7 +215,7 @@ class SupervisorEffects(WorkerEffects):
         self.watch.refresh()
         return self.watch.state(FleetState).stop_requests(lease).drain
 
-    def spawn(self, effect: effects.SpawnWorker) -> process.Identity | None:
+    def spawn(self, effect: SpawnWorker) -> process.Identity | None:
         words = [
             *("worker", "--workspace", str(self.workspace.root)),
             # As one word each: a name may begin with a dash.
@@ -231,10 +240,10 @@ class SupervisorEffects(WorkerEffects):
             warn(f"no worker could be started on {effect.lane}: {error}")
             return None
 
-    def warn(self, effect: effects.Warn) -> None:
+    def warn(self, effect: Warn) -> None:
         warn(effect.text)
 
-    def expire_question(self, effect: effects.ExpireQuestion) -> None:
+    def expire_question(self, effect: ExpireQuestion) -> None:
         try:
             self.store.append_all(
                 asked.expiry_entries(effect.question, effect.choice, effect.reason)
@@ -242,7 +251,7 @@ class SupervisorEffects(WorkerEffects):
         except Conflict:
             pass  # somebody has answered it
 
-    def revoke(self, effect: effects.RevokeLease) -> bool:
+    def revoke(self, effect: RevokeLease) -> bool:
         try:
             self.store.revoke(
                 effect.lease.fence, version=effect.lease.version, reason=effect.reason
@@ -255,13 +264,13 @@ class SupervisorEffects(WorkerEffects):
         )  # what its agent started has nobody else to end it
         return True
 
-    def _revoked(self, effect: effects.RevokeLease) -> bool:
+    def _revoked(self, effect: RevokeLease) -> bool:
         """It was this supervisor that did it, and the answer was lost on its way."""
         stream = streams.lease(effect.lease.lane, is_lock=effect.lease.is_lock)
         following = self.store.load(stream, after=effect.lease.version, limit=1)
         return any(event.actor == self.store.actor for event, _ in select(following, LeaseRevoked))
 
-    def mint(self, effect: effects.MintRun) -> str:
+    def mint(self, effect: MintRun) -> str:
         now_ms = time.time_ns() // 1_000_000
         return run_ids.mint(now_ms, secrets.randbits(run_ids.ENTROPY_BITS), effect.process).run_id
 

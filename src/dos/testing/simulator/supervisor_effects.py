@@ -17,7 +17,16 @@ from dos.fleet.observation import Observation, lanes_without_agent
 from dos.fleet.population.lease_health import LeaseHealth
 from dos.fleet.state.fleet import FleetState, LaneStarts
 from dos.fleet.state.live import Pause
-from dos.fleet.supervisor import FleetSnapshot
+from dos.fleet.tick import (
+    CheckBaseline,
+    ExpireQuestion,
+    FleetSnapshot,
+    MintRun,
+    ObserveFleet,
+    RevokeLease,
+    SpawnWorker,
+    Warn,
+)
 from dos.journal import streams
 from dos.journal.events.lanes import LeaseRevoked
 from dos.journal.events.limits import BaselineChecked, BaselineStarted
@@ -90,18 +99,18 @@ class FleetPerformers:
 
     def table(self) -> Performers:
         rows = (
-            simulates(effects.ObserveFleet, self.observe),
-            simulates(effects.SpawnWorker, self.spawn),
-            simulates(effects.RevokeLease, self.revoke),
-            simulates(effects.ExpireQuestion, self.let_expire),
-            simulates(effects.CheckBaseline, self.check_baseline),
-            simulates(effects.Warn, self.complain),
-            simulates(effects.MintRun, self.mint),
+            simulates(ObserveFleet, self.observe),
+            simulates(SpawnWorker, self.spawn),
+            simulates(RevokeLease, self.revoke),
+            simulates(ExpireQuestion, self.let_expire),
+            simulates(CheckBaseline, self.check_baseline),
+            simulates(Warn, self.complain),
+            simulates(MintRun, self.mint),
             simulates(effects.Pause, self.pause),
         )
         return {**self.workers.table(), **dict(rows)}
 
-    def observe(self, process: Process, effect: effects.ObserveFleet) -> FleetSnapshot:
+    def observe(self, process: Process, effect: ObserveFleet) -> FleetSnapshot:
         view = self.site.view(process)
         if texts := self.site.texts.get(process.host.name):
             texts.heed(process.store, self.site.decisions, self.site.text_news)
@@ -150,7 +159,7 @@ class FleetPerformers:
         return BaselineStarted(host=host.name, branch=TARGET, commit=commit, command=COMMANDS)
 
     def check_baseline(
-        self, process: Process, effect: effects.CheckBaseline
+        self, process: Process, effect: CheckBaseline
     ) -> Later[BaselineChecked | None]:
         """On some hosts it fails until a person mends it. Whoever checks may die at it, and the branch may move."""
         subject, host, site = self._subject(process.host), process.host.name, self.site
@@ -287,7 +296,7 @@ class FleetPerformers:
             and not self._never_came(starts, host)
         }
 
-    def spawn(self, process: Process, effect: effects.SpawnWorker) -> Identity | None:
+    def spawn(self, process: Process, effect: SpawnWorker) -> Identity | None:
         """A worker outlives its supervisor."""
         random, swarm = self.site.random, self.site.swarm
         calm = self.machine.calm
@@ -313,7 +322,7 @@ class FleetPerformers:
         texts = self.site.texts.get(process.host.name)
         return texts.settings.effective_text(process.store, self.site.decisions) if texts else None
 
-    def revoke(self, process: Process, effect: effects.RevokeLease) -> bool:
+    def revoke(self, process: Process, effect: RevokeLease) -> bool:
         try:
             process.store.revoke(
                 effect.lease.fence, version=effect.lease.version, reason=effect.reason
@@ -334,10 +343,10 @@ class FleetPerformers:
             event.actor == process.store.actor for event, _ in select(following, LeaseRevoked)
         )
 
-    def complain(self, process: Process, effect: effects.Warn) -> None:
+    def complain(self, process: Process, effect: Warn) -> None:
         """Nobody here reads it."""
 
-    def let_expire(self, process: Process, effect: effects.ExpireQuestion) -> None:
+    def let_expire(self, process: Process, effect: ExpireQuestion) -> None:
         try:
             process.store.append_all(
                 decisions.expiry_entries(effect.question, effect.choice, effect.reason)
@@ -345,7 +354,7 @@ class FleetPerformers:
         except Conflict:
             self.machine.counts[faults.ANSWER_RACE] += 1  # somebody has answered it
 
-    def mint(self, process: Process, effect: effects.MintRun) -> str:
+    def mint(self, process: Process, effect: MintRun) -> str:
         host_ms = self.machine.clock.wall_ms() + process.host.wrong_by_ms
         return run_ids.mint(
             host_ms, self.site.random.getrandbits(run_ids.ENTROPY_BITS), effect.process

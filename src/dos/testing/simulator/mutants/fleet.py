@@ -12,10 +12,10 @@ from dos.backlog.io import target
 from dos.backlog.pickable import MOST_DEATHS
 from dos.baseline import gate
 from dos.config.load import FILE_NAME
-from dos.fleet import effects
 from dos.fleet.observation import Observation
 from dos.fleet.state.entries import Incidents
 from dos.fleet.state.fleet import FleetState, UnitState
+from dos.fleet.tick import RevokeLease
 from dos.journal import streams
 from dos.journal.events.envelope import Event
 from dos.journal.events.fleet import FleetStarted
@@ -36,7 +36,7 @@ def reap_reads_again(simulation: "Simulation", patches: Patches) -> None:
     fleets, site = simulation.fleets, simulation.site
     revoke = fleets.revoke
 
-    def revoked(process: Process, effect: effects.RevokeLease) -> bool:
+    def revoked(process: Process, effect: RevokeLease) -> bool:
         now = [lease for lease in site.reader.leases() if lease.lane == effect.lease.lane]
         return revoke(process, structs.replace(effect, lease=now[0]) if now else effect)
 

@@ -15,6 +15,7 @@ from dos.errors import DosError, Fenced, Internal, StoreBusy, StoreUnreachable
 from dos.fleet import effects
 from dos.fleet.effect import Effect, Kind, Steps
 from dos.fleet.io.drive import PAUSES
+from dos.fleet.tick import ExpireQuestion, MintRun, RevokeLease, SpawnWorker
 from dos.journal.store import Store
 from dos.lease import Lease
 from dos.testing.simulator.world import faults
@@ -31,14 +32,14 @@ SENT = (
     effects.Record,
     effects.RecordAll,
     effects.ClaimUnit,
-    effects.RevokeLease,
-    effects.ExpireQuestion,
+    RevokeLease,
+    ExpireQuestion,
 )
 WRITES = (*SENT, effects.MoveBranch)  # what there is something to look at after
-LATE = (effects.MoveBranch, effects.RevokeLease)  # where sleeping between check and use is worst
+LATE = (effects.MoveBranch, RevokeLease)  # where sleeping between check and use is worst
 REPEATED_LATE = (effects.Record, effects.RecordAll, effects.MoveBranch)
 # Of the process's own host: nothing is asked of anybody else.
-LOCAL = (effects.Pause, effects.BackOff, effects.RunAgent, effects.MintRun, effects.SpawnWorker)
+LOCAL = (effects.Pause, effects.BackOff, effects.RunAgent, MintRun, SpawnWorker)
 
 E = TypeVar("E")
 A = TypeVar("A")
