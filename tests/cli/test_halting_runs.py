@@ -158,7 +158,7 @@ def test_a_run_that_does_not_stop_in_time_was_asked(dos, worker):
 def test_a_worker_that_dies_of_it_is_gone_as_well(dos, worker):
     worker(obeys="dies")
     answer = dos("halt", RUN)
-    assert answer.code == 0 and "is gone, and did not say why" in answer.out
+    assert answer.code == 0 and "has exited without recording why" in answer.out
 
 
 def test_a_run_that_has_stopped_is_left_alone(dos, state):
@@ -172,7 +172,7 @@ def test_a_run_that_has_stopped_is_left_alone(dos, state):
 
 def test_a_run_that_nobody_knows_is_no_error_of_words(dos, state):
     answer = dos("halt", RUN)
-    assert answer.code == 1 and "knows no run" in answer.out
+    assert answer.code == 1 and "has no run" in answer.out
     assert not state.exists()
 
 

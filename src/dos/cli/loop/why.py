@@ -30,7 +30,7 @@ def run(args: Args, context: Context) -> Reply:
     found = lookup.find_run(context, args.run)
     if found.missing:
         return found.missing
-    told = explain.explain_run(found.run_id, found.happened)
+    told = explain.explain_run(found.run_id, found.events)
     if args.iteration is not None:
         told = explain.only_iteration(told, args.iteration)
     return Reply(text=explain.render(told), data=to_builtins(told), indented=True)

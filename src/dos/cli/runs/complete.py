@@ -12,7 +12,7 @@ from dos import run_ids
 from dos.journal import run_state
 from dos.runs import complete
 from dos.runs.io import declared
-from dos.runs.io import resume as evidence
+from dos.runs.io.resume import ASSERTED, diverged
 from dos.unknown import Unknown
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
@@ -28,28 +28,27 @@ EXITS = {
 
 
 class Args(Struct, kw_only=True):
-    run_id: Annotated[str, Option(help="the run", metavar="RID")]
-    diverged: Annotated[bool, Option(help="take it that others have changed its files")] = False
+    """The run, and what to assume about it."""
+
+    run_id: Annotated[str, Option(help="run to check", metavar="RID")]
+    diverged: Annotated[bool, Option(help="assume that others changed its files")] = False
 
 
 def run(args: Args, context: Context) -> Reply:
     run_id = run_ids.validated_run_id(args.run_id)
     world = context.world
-    seen = run_state.read(world.journal, run_id)
-    found = declared.gather(world, run_id, seen)
-    diverged = (
-        evidence.ASSERTED if args.diverged else evidence.diverged(world, world.journal, seen, found)
-    )
-    verdict = complete.judge(
-        complete.Evidence(
-            declared=found, diverged=diverged.why if isinstance(diverged, Unknown) else diverged
-        )
-    )
+    state = run_state.read(world.journal, run_id)
+    declaration = declared.gather(world, run_id, state)
+    divergence: str | Unknown = ASSERTED
+    if not args.diverged:
+        divergence = diverged(world, world.journal, state, declaration)
+    if isinstance(divergence, Unknown):
+        divergence = divergence.why
+    verdict = complete.judge(complete.Evidence(declared=declaration, diverged=divergence))
     lines = [f"{verdict.answer}  {verdict.reason}"]
     if verdict.fraction_done is not UNSET:
-        lines.append(
-            f"verified : {len(verdict.verified)}/{len(verdict.declared)} ({verdict.fraction_done:.0%})"
-        )
+        counts = f"{len(verdict.verified)}/{len(verdict.declared)}"
+        lines.append(f"verified : {counts} ({verdict.fraction_done:.0%})")
     if verdict.residual:
         lines.append(f"residual : {', '.join(verdict.residual)}")
     return Reply(code=EXITS[verdict.answer], text="\n".join(lines), data=to_builtins(verdict))

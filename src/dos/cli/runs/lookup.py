@@ -1,4 +1,4 @@
-"""What a verb may still say of a run, and which commit it means."""
+"""Find the run that an argument names, and check what may still be recorded about it."""
 
 import os
 
@@ -16,29 +16,103 @@ from dos.text import quote, validated_name
 from dos.verbs.context import Context, Reply
 
 LONGEST_TEXT = 1_000
+MOST_FENCE_DIGITS = 18
+MOST_STEPS_LISTED = 20
+
+
+class FoundRun(Struct, frozen=True, kw_only=True):
+    """A run and its events; or `missing`, the reply that says that there is no such run."""
+
+    run_id: str
+    events: list[Event]
+    missing: Reply | None = None
+
+
+def find_run(context: Context, name: str) -> FoundRun:
+    """Find a run by its id, its lane or its unit; without a name, the newest run."""
+    store = context.world.journal
+    run_id = named_run_id(store, name) if name else newest_run_id(store)
+    if not run_id:
+        missing = Reply(
+            code=1,
+            text="the journal has no run yet",
+            data={"run_id": None, "found": False},
+            next_action="`dos up` starts some.",
+        )
+        return FoundRun(run_id="", events=[], missing=missing)
+    events = store.load(streams.run(run_id))
+    if events:
+        return FoundRun(run_id=run_id, events=events)
+    missing = Reply(
+        code=1,
+        text=f"the journal has no run {run_id}",
+        data={"run_id": run_id, "found": False},
+        next_action="`dos status` lists the runs.",
+    )
+    return FoundRun(run_id=run_id, events=[], missing=missing)
+
+
+def named_run_id(store: Store, name: str) -> str:
+    """Return the run id itself, else the newest run on the lane, else the last run of the unit.
+
+    Raises BadInput if the name is none of them. Run ids sort by their time.
+    """
+    if name.startswith("RID-"):
+        return run_ids.validated_run_id(name)
+    fleet, _ = fold.current(store, Fleet)
+    candidates = [run_id for run_id, run in fleet.runs.items() if run.lane == name]
+    if not candidates:
+        candidates = _runs_of_unit(fleet, name)
+    newest = max(candidates, default="")
+    if newest:
+        return newest
+    raise BadInput(
+        f"{quote(name)} is no run id, no lane that had a run, and no unit that was tried",
+        hint="`dos top` shows the lanes and `dos status` the runs; the default is the newest run.",
+    )
+
+
+def _runs_of_unit(fleet: Fleet, name: str) -> list[str]:
+    run_ids_of_unit = []
+    for unit_name, unit in fleet.units.items():
+        if name not in (unit_name, unit_name.rpartition("/")[2]):
+            continue
+        if unit.claimed_by:
+            run_ids_of_unit.append(unit.claimed_by)
+        elif unit.tried:
+            run_ids_of_unit.append(unit.tried.run_id)
+    return run_ids_of_unit
+
+
+def newest_run_id(store: Store) -> str:
+    """Return the id of the newest run; "" without any."""
+    with store.backend.read(once=True) as view:
+        names = view.streams(streams.run.prefix)
+        return max((streams.run.subject(name) for name in names), default="")
 
 
 def open_run(context: Context, run_id: str) -> RunState:
-    """The run, provided that something was declared for it and nobody else goes on with it."""
+    """Return the run; raises Refused if it declared nothing or another run has resumed it."""
     return check_open(run_id, run_state.read(context.world.journal, run_id))
 
 
 def check_open(run_id: str, run: RunState) -> RunState:
+    """Return the run; raises Refused if it declared nothing or another run has resumed it."""
     if not run.has_intent:
         raise Refused(
-            f"nothing was declared for {run_id}",
+            f"{run_id} has declared nothing",
             hint=f"dos run begin --run-id {run_id} --goal TEXT",
         )
     if run.successor:
         raise Refused(
-            f"{run.successor} goes on with the work of {run_id}",
-            hint=f"Speak of {run.successor}, or stop working.",
+            f"{run.successor} has resumed the work of {run_id}",
+            hint=f"Use {run.successor}, or stop working.",
         )
     return run
 
 
 def record(context: Context, run_id: str, fact: Fact) -> None:
-    """Write of the run, unless another goes on with it by now."""
+    """Append the event to the run's stream, unless another run has resumed it meanwhile."""
 
     def decide(run: RunState) -> list[Fact]:
         check_open(run_id, run)
@@ -48,80 +122,43 @@ def record(context: Context, run_id: str, fact: Fact) -> None:
 
 
 def declared_step(run: RunState, step: str) -> str:
+    """Return the validated step; raises BadInput if the run declared steps and not this one."""
     validated_name(step, "step")
     if run.steps and step not in run.steps:
         raise BadInput(
-            f"{quote(step)} is none of the declared steps: {', '.join(run.steps[:20])}",
+            f"{quote(step)} is not a declared step: {', '.join(run.steps[:MOST_STEPS_LISTED])}",
             hint="`dos run begin --run-id RUN --step …` declares more.",
         )
     return step
 
 
 def commit_hash(context: Context, name: str) -> str:
-    """The commit that was meant, by its whole hash: a shorter name may mean another one tomorrow."""
+    """Return the full hash of the commit: a branch or a short hash may mean another one later."""
     return commits.resolve_commit(context.world.git, name)
 
 
+def optional_commit_hash(context: Context, name: str) -> str:
+    """Return the full hash of the commit, or "" if the option was not given."""
+    if not name:
+        return ""
+    return commit_hash(context, name)
+
+
 def own_fence(run_id: str) -> int | None:
-    """Whoever works for the run under a lease may write of it only while it holds the lease."""
+    """Return the fence that the environment exports for this run, or None.
+
+    A process that works for the run under a lease may record events only while it holds the lease.
+    """
     exported = os.environ.get("DOS_FENCE", "")
     if not exported or os.environ.get("DOS_RUN_ID") != run_id:
         return None
-    if not exported.isdecimal() or len(exported) > 18:
-        raise BadInput(
-            f"$DOS_FENCE is {quote(exported)}, which is no fence", hint="Unset DOS_FENCE."
-        )
+    if not exported.isdecimal() or len(exported) > MOST_FENCE_DIGITS:
+        raise BadInput(f"$DOS_FENCE is {quote(exported)}, not a fence", hint="Unset DOS_FENCE.")
     return int(exported)
 
 
-def validated_text(given: str, what: str) -> str:
-    return validated_name(given, what, longest=LONGEST_TEXT) if given else ""
-
-
-class FoundRun(Struct, frozen=True, kw_only=True):
-    run_id: str
-    happened: list[Event]
-    missing: Reply | None = None  # the answer when there is no such run
-
-
-def find_run(context: Context, given: str) -> FoundRun:
-    store = context.world.journal
-    run_id = named_run_id(store, given) if given else newest_run_id(store)
-    happened = store.load(streams.run(run_id)) if run_id else []
-    if happened:
-        return FoundRun(run_id=run_id, happened=happened)
-    what = f"the journal knows no run {run_id}" if run_id else "the journal knows no run yet"
-    missing = Reply(
-        code=1,
-        text=what,
-        data={"run_id": run_id or None, "found": False},
-        next_action="`dos status` lists the runs." if run_id else "`dos up` starts some.",
-    )
-    return FoundRun(run_id=run_id, happened=[], missing=missing)
-
-
-def named_run_id(store: Store, given: str) -> str:
-    """A lane means the newest run on it, a unit the one that is or was last at it."""
-    if given.startswith("RID-"):
-        return run_ids.validated_run_id(given)
-    fleet, _ = fold.current(store, FleetState)
-    on_lane = [run_id for run_id, run in fleet.runs.items() if run.lane == given]
-    of_unit = [
-        unit.claimed_by or (unit.last_attempt.run_id if unit.last_attempt else "")
-        for name, unit in fleet.units.items()
-        if given in (name, name.rpartition("/")[2])
-    ]
-    if run_id := max(on_lane or of_unit, default=""):
-        return run_id
-    raise BadInput(
-        f"{quote(given)} is no run id, no lane that was worked on, and no unit that was tried",
-        hint="`dos top` shows the lanes, `dos status` the runs; without a name it is the newest run.",
-    )
-
-
-def newest_run_id(store: Store) -> str:
-    """Run ids sort by their time."""
-    with store.backend.read(once=True) as view:
-        return max(
-            (streams.run.subject(name) for name in view.streams(streams.run.prefix)), default=""
-        )
+def validated_text(text: str, what: str) -> str:
+    """Return the text if it is one line of at most LONGEST_TEXT characters, or "" if it is empty."""
+    if not text:
+        return ""
+    return validated_name(text, what, longest=LONGEST_TEXT)

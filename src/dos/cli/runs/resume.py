@@ -15,83 +15,97 @@ from dos.cli.lanes import pauses
 from dos.errors import BadInput, Conflict, StoreBusy
 from dos.journal import run_state
 from dos.journal.events.runs import ResumeProposed
-from dos.journal.store import Store
 from dos.runs import resume
-from dos.runs.io import resume as evidence
+from dos.runs.io.resume import gather
 from dos.runs.resume import EXIT_CODES, Answer, Verdict
 from dos.text import quote
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
 
 EXITS = {
-    "RESUMABLE": 0, "COMPLETE": 0, "resumed": 0, "DIVERGED": 3, "UNRESUMABLE": 4, "UNKNOWN": 5, "contract_error": 2,
+    "RESUMABLE": 0,
+    "COMPLETE": 0,
+    "resumed": 0,
+    "DIVERGED": 3,
+    "UNRESUMABLE": 4,
+    "UNKNOWN": 5,
+    "contract_error": 2,
     "unknown": 5,
-}  # fmt: skip
+}
 
 
 class Args(Struct, kw_only=True):
+    """The lane whose pause ends, or the run to resume."""
+
     lane: Annotated[
-        str, Option(help="a lane that is to go on; or a run", positional=True, metavar="LANE")
+        str, Option(help="lane to start again; or a run", positional=True, metavar="LANE")
     ] = ""
-    run_id: Annotated[str, Option(help="the run", metavar="RID")] = ""
-    diverged: Annotated[bool, Option(help="take it that others have changed its files")] = False
-    no_record: Annotated[bool, Option(help="only look: write down no proposal")] = False
+    run_id: Annotated[str, Option(help="run to resume", metavar="RID")] = ""
+    diverged: Annotated[bool, Option(help="assume that others changed its files")] = False
+    no_record: Annotated[bool, Option(help="record no proposal in the journal")] = False
+
+
+class Proposal(Struct, frozen=True, kw_only=True):
+    """The verdict, whether this call recorded the proposal, and the run's successor."""
+
+    verdict: Verdict
+    proposed_now: bool = False
+    successor: str = ""
 
 
 def run(args: Args, context: Context) -> Reply:
-    named = args.run_id or (args.lane if args.lane.startswith("RID-") else "")
-    if not named:
-        return _unpaused(args, context)
+    named_run = args.run_id
+    if not named_run and args.lane.startswith("RID-"):
+        named_run = args.lane
+    if not named_run:
+        return _end_pause(args, context)
     if args.lane and args.run_id:
         raise BadInput(
             f"{quote(args.lane)} and --run-id are two things to resume",
             hint="Leave one of them out.",
         )
-    run_id = run_ids.validated_run_id(named)
+    run_id = run_ids.validated_run_id(named_run)
     try:
-        verdict, proposed_now, successor = _asked(args, context, context.world.journal, run_id)
-    except StoreBusy as error:  # its own exit code would say that the run cannot go on
-        verdict, proposed_now, successor = (
-            Verdict(answer=Answer.UNKNOWN, reason=error.message, run_id=run_id),
-            False,
-            "",
-        )
-    data: dict[str, Any] = {**to_builtins(verdict), "proposed_now": proposed_now}
+        proposal = _propose(args, context, run_id)
+    except StoreBusy as error:  # its own exit code, 4, would say that the run cannot resume
+        unknown = Verdict(answer=Answer.UNKNOWN, reason=error.message, run_id=run_id)
+        proposal = Proposal(verdict=unknown)
+    verdict = proposal.verdict
+    data: dict[str, Any] = {**to_builtins(verdict), "proposed_now": proposal.proposed_now}
     lines = [f"{verdict.answer}  {verdict.reason}"]
+    command = ""
     if verdict.answer is Answer.RESUMABLE:
-        data["proposed_command"] = _command(run_id, successor)
+        command = _command(run_id, proposal.successor)
+        data["proposed_command"] = command
+        note = "" if proposal.proposed_now else "  (proposed before)"
         lines += [
             f"re-entry : {verdict.resume_sha or '(HEAD)'}",
             f"residual : {', '.join(verdict.residual)}",
-            f"propose  : {data['proposed_command']}"
-            + ("" if proposed_now else "  (proposed before)"),
+            f"propose  : {command}{note}",
         ]
     return Reply(
-        code=EXIT_CODES[verdict.answer],
-        text="\n".join(lines),
-        data=data,
-        next_action=data.get("proposed_command", ""),
+        code=EXIT_CODES[verdict.answer], text="\n".join(lines), data=data, next_action=command
     )
 
 
-def _unpaused(args: Args, context: Context) -> Reply:
+def _end_pause(args: Args, context: Context) -> Reply:
     if args.diverged or args.no_record:
         raise BadInput(
-            "--diverged and --no-record are said of a run", hint="Name it: dos resume --run-id RID"
+            "--diverged and --no-record need a run", hint="Name it: dos resume --run-id RID"
         )
     return pauses.end_pause(context, args.lane)
 
 
-def _asked(args: Args, context: Context, journal: Store, run_id: str) -> tuple[Verdict, bool, str]:
-    """The verdict, whether this very call proposed it, and who goes on with the run."""
+def _propose(args: Args, context: Context, run_id: str) -> Proposal:
+    """Judge the run and record the proposal to resume it, unless one is recorded already."""
+    journal = context.world.journal
     while True:
-        seen = run_state.read(journal, run_id)
-        verdict = resume.judge(
-            evidence.gather(context.world, journal, run_id, seen, asserted_diverged=args.diverged)
-        )
+        state = run_state.read(journal, run_id)
+        evidence = gather(context.world, journal, run_id, state, asserted_diverged=args.diverged)
+        verdict = resume.judge(evidence)
         if verdict.answer is not Answer.RESUMABLE or verdict.already_proposed or args.no_record:
-            return verdict, False, seen.successor
-        fact = ResumeProposed(
+            return Proposal(verdict=verdict, successor=state.successor)
+        proposed = ResumeProposed(
             run_id=run_id,
             predecessor=run_id,
             resume_sha=verdict.resume_sha,
@@ -99,11 +113,13 @@ def _asked(args: Args, context: Context, journal: Store, run_id: str) -> tuple[V
         )
         journal = context.journal
         try:
-            journal.append_all(run_state.entries(run_id, [fact], at_version=seen.version))
+            journal.append_all(run_state.entries(run_id, [proposed], at_version=state.version))
         except Conflict:
-            continue
-        return verdict, True, ""
+            continue  # the run changed meanwhile: judge it again
+        return Proposal(verdict=verdict, proposed_now=True)
 
 
 def _command(run_id: str, successor: str) -> str:
-    return f"dos resume --run-id {successor}" if successor else f"dos run begin --resumes {run_id}"
+    if successor:
+        return f"dos resume --run-id {successor}"
+    return f"dos run begin --resumes {run_id}"

@@ -11,7 +11,7 @@ from dos import run_ids
 from dos.errors import BadInput
 from dos.journal import run_state
 from dos.runs import rewind
-from dos.runs.io import rewind as evidence
+from dos.runs.io.rewind import gather
 from dos.runs.rewind import Answer, Fire
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
@@ -20,28 +20,31 @@ EXITS = {"REWIND": 0, "NO_REWIND": 0, "UNANCHORED": 3, "contract_error": 2, "unk
 
 
 class Args(Struct, kw_only=True):
-    run_id: Annotated[str, Option(help="the run", metavar="RID")]
-    fire: Annotated[str, Option(help="what calls for it", metavar="TOKEN", choices=tuple(Fire))] = (
-        ""
-    )
+    """The run, why to rewind it, and its conversation."""
+
+    run_id: Annotated[str, Option(help="run to rewind", metavar="RID")]
+    fire: Annotated[
+        str, Option(help="why it should rewind", metavar="TOKEN", choices=tuple(Fire))
+    ] = ""
     transcript: Annotated[
-        str, Option(help="the conversation; the stamped one when not given", metavar="FILE")
+        str, Option(help="conversation (default: the recorded one)", metavar="FILE")
     ] = ""
 
 
 def run(args: Args, context: Context) -> Reply:
     run_id = run_ids.validated_run_id(args.run_id)
     if "\0" in args.transcript:
-        raise BadInput("--transcript is no file name", hint="Give a file of JSON lines.")
-    seen = run_state.read(context.world.journal, run_id)
-    found = evidence.gather(context.world, run_id, seen, fire=args.fire, transcript=args.transcript)
-    verdict = rewind.judge(found)
+        raise BadInput("--transcript is not a file name", hint="Give a file of JSON lines.")
+    state = run_state.read(context.world.journal, run_id)
+    evidence = gather(context.world, run_id, state, fire=args.fire, transcript=args.transcript)
+    verdict = rewind.judge(evidence)
     lines = [f"{verdict.answer}  {verdict.reason}", *verdict.no_good_note.lines]
+    next_action = ""
+    if verdict.answer is Answer.REWIND:
+        next_action = f"Drop every turn after {verdict.rewind_to_turn}."
     return Reply(
         code=EXITS[verdict.answer],
         text="\n".join(lines),
         data=to_builtins(verdict),
-        next_action=f"Drop every turn after {verdict.rewind_to_turn}."
-        if verdict.answer is Answer.REWIND
-        else "",
+        next_action=next_action,
     )

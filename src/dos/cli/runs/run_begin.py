@@ -23,7 +23,7 @@ from dos.journal.events.runs import ExtentChanged, IntentDeclared, RunResumed
 from dos.journal.run_state import RunState
 from dos.regions import region
 from dos.runs import resume
-from dos.runs.io import resume as evidence
+from dos.runs.io.resume import gather
 from dos.text import quote, validated_name
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
@@ -32,33 +32,34 @@ EXITS = {"begun": 0, "refused": 1, "contract_error": 2, "lock-busy": 4}
 
 
 class Args(Struct, kw_only=True):
-    goal: Annotated[str, Option(help="what it is for, in a sentence", metavar="TEXT")] = ""
-    plan: Annotated[str, Option(help="the plan it works on", metavar="PLAN")] = ""
-    phase: Annotated[str, Option(help="and the part of it", metavar="PHASE")] = ""
+    """What the run declares, or the run that it resumes."""
+
+    goal: Annotated[str, Option(help="goal of the run, one sentence", metavar="TEXT")] = ""
+    plan: Annotated[str, Option(help="plan that it works on", metavar="PLAN")] = ""
+    phase: Annotated[str, Option(help="phase of the plan", metavar="PHASE")] = ""
     step: Annotated[
-        list[str], Option(help="a step, in order; can be repeated", metavar="STEP", repeatable=True)
+        list[str], Option(help="step, in order; can be repeated", metavar="STEP", repeatable=True)
     ] = []
     region: Annotated[
         list[str],
         Option(
-            help="what the commit of a step has to touch; can be repeated",
+            help="paths that the step's commit has to touch; can be repeated",
             metavar="STEP=GLOB",
             repeatable=True,
         ),
     ] = []
-    lane: Annotated[
-        str, Option(help="the lane whose files are the run's alone", metavar="LANE")
-    ] = ""
-    start_sha: Annotated[
-        str, Option(help="the commit before the first step (HEAD)", metavar="REF")
-    ] = ""
-    run_id: Annotated[str, Option(help="the run; made up when not given", metavar="RID")] = ""
-    resumes: Annotated[str, Option(help="go on with what this run left to do", metavar="RID")] = ""
+    lane: Annotated[str, Option(help="lane whose files only this run changes", metavar="LANE")] = ""
+    start_sha: Annotated[str, Option(help="commit before the first step (HEAD)", metavar="REF")] = (
+        ""
+    )
+    run_id: Annotated[str, Option(help="run id (default: a new one)", metavar="RID")] = ""
+    resumes: Annotated[str, Option(help="run whose work to continue", metavar="RID")] = ""
     approve: Annotated[
-        str, Option(help="who allows to do less, or to go on over others' work", metavar="WHO")
+        str,
+        Option(help="who approves fewer steps, or resuming a diverged run", metavar="WHO"),
     ] = ""
     fence: Annotated[
-        int | None, Option(help="with --resumes: the lease that you hold", metavar="N")
+        int | None, Option(help="with --resumes: fence of the lease you hold", metavar="N")
     ] = None
 
 
@@ -67,7 +68,10 @@ def run(args: Args, context: Context) -> Reply:
         run_ids.validated_run_id(args.run_id)
     if args.approve:
         validated_name(args.approve, "name of who approves")
-    intent = _successor(args, context) if args.resumes else _declared(args, context)
+    if args.resumes:
+        intent = _resume(args, context)
+    else:
+        intent = _declare(args, context)
     data = {
         "run_id": intent.run_id,
         "goal": intent.goal,
@@ -85,64 +89,74 @@ def run(args: Args, context: Context) -> Reply:
     )
 
 
-# A run of its own
+# A run that declares its own work
 
 
-def _declared(args: Args, context: Context) -> IntentDeclared:
+def _declare(args: Args, context: Context) -> IntentDeclared:
     if args.fence is not None:
         raise BadInput(
-            "--fence says under which lease another run is gone on with", hint="Add --resumes RID."
+            "--fence names the lease of a run that is resumed", hint="Add --resumes RID."
         )
     intent = _intent(args, context)
     if not args.run_id:
-        _check_not_empty(intent)
-        parent = caller.run_id("")
-        minted = _minted(
-            args.lane,
-            parent,
-            run_state.read(context.world.journal, parent).root_id if parent else "",
-        )
-        intent = structs.replace(
-            intent, run_id=minted.run_id, start_sha=intent.start_sha or _head(context)
-        )
-        context.journal.append_all(run_state.entries(minted.run_id, [minted, intent], at_version=0))
-        return intent
-    known = run_state.read(context.world.journal, args.run_id)
-    if not (known.start_sha or intent.start_sha):
+        return _declare_new_run(args, context, intent)
+    state = run_state.read(context.world.journal, args.run_id)
+    if not (state.start_sha or intent.start_sha):
         intent = structs.replace(intent, start_sha=_head(context))
-    _again(known, intent, args)  # what is wrong is said before a journal is made
-    fence = lookup.own_fence(args.run_id)
+    # Mistakes are reported before a journal is created for them.
+    _declaration_facts(state, intent, args)
     before = run_state.change(
-        context.journal, args.run_id, lambda run: _again(run, intent, args), fence=fence
+        context.journal,
+        args.run_id,
+        lambda run: _declaration_facts(run, intent, args),
+        fence=lookup.own_fence(args.run_id),
     )
-    return _whole(before, intent)
+    return _merged(before, intent)
+
+
+def _declare_new_run(args: Args, context: Context, intent: IntentDeclared) -> IntentDeclared:
+    _check_not_empty(intent)
+    parent = caller.run_id("")
+    root = ""
+    if parent:
+        root = run_state.read(context.world.journal, parent).root_id
+    minted = _mint(args.lane, parent, root)
+    start_sha = intent.start_sha or _head(context)
+    intent = structs.replace(intent, run_id=minted.run_id, start_sha=start_sha)
+    context.journal.append_all(run_state.entries(minted.run_id, [minted, intent], at_version=0))
+    return intent
 
 
 def _intent(args: Args, context: Context) -> IntentDeclared:
-    lane = ""
-    if args.lane:
-        validated_name(args.lane, "lane name")
-        lane = context.policy.canonical_lane(args.lane) or ""
-        if not lane:
-            known = ", ".join(context.policy.known_lanes())
-            raise BadInput(
-                f"there is no lane {quote(args.lane)}; the lanes are {known}",
-                hint="`dos man lane` lists them.",
-            )
     steps = [validated_name(step, "step") for step in args.step]
-    if twice := next((step for place, step in enumerate(steps) if step in steps[:place]), None):
-        raise BadInput(
-            f"the step {quote(twice)} is named twice", hint="Name each step once, in order."
-        )
+    for index, step in enumerate(steps):
+        if step in steps[:index]:
+            raise BadInput(
+                f"the step {quote(step)} is named twice", hint="Name each step once, in order."
+            )
     return IntentDeclared(
         run_id=args.run_id,
         goal=lookup.validated_text(args.goal, "goal"),
         plan=lookup.validated_text(args.plan, "plan"),
         phase=lookup.validated_text(args.phase, "phase"),
-        lane=lane,
-        start_sha=lookup.commit_hash(context, args.start_sha) if args.start_sha else "",
+        lane=_declared_lane(args, context),
+        start_sha=lookup.optional_commit_hash(context, args.start_sha),
         steps=steps,
         regions=_regions(args.region, steps),
+    )
+
+
+def _declared_lane(args: Args, context: Context) -> str:
+    if not args.lane:
+        return ""
+    validated_name(args.lane, "lane name")
+    lane = context.policy.canonical_lane(args.lane)
+    if lane:
+        return lane
+    known = ", ".join(context.policy.known_lanes())
+    raise BadInput(
+        f"there is no lane {quote(args.lane)}; the lanes are {known}",
+        hint="`dos man lane` lists them.",
     )
 
 
@@ -154,62 +168,62 @@ def _check_not_empty(intent: IntentDeclared) -> None:
         )
 
 
-def _regions(given: Sequence[str], steps: Sequence[str]) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
-    for text in given:
-        step = max((step for step in steps if text.startswith(f"{step}=")), key=len, default=None)
-        if step is None:
+def _regions(options: Sequence[str], steps: Sequence[str]) -> dict[str, list[str]]:
+    """Parse STEP=GLOB options. A step may contain "=", so the longest step that fits is meant."""
+    globs_by_step: dict[str, list[str]] = {}
+    for text in options:
+        matches = [step for step in steps if text.startswith(f"{step}=")]
+        if not matches:
             raise BadInput(
                 f"--region {quote(text)} names none of the steps",
                 hint="Write it as STEP=GLOB, with a --step STEP.",
             )
-        found.setdefault(step, []).append(text.removeprefix(f"{step}="))
-    for globs in found.values():
-        region(globs)
-    return found
+        step = max(matches, key=len)
+        globs_by_step.setdefault(step, []).append(text.removeprefix(f"{step}="))
+    for globs in globs_by_step.values():
+        region(globs)  # raises BadInput for a glob that cannot be one
+    return globs_by_step
 
 
-def _again(run: RunState, intent: IntentDeclared, args: Args) -> list[Fact]:
-    """What declaring writes, given what was declared before."""
+def _declaration_facts(run: RunState, intent: IntentDeclared, args: Args) -> list[Fact]:
+    """Return the events that this declaration adds to what the run declared before."""
     if not run.has_intent:
         _check_not_empty(intent)
     if run.successor:
         lookup.check_open(args.run_id, run)
     if run.start_sha and args.start_sha:
         raise BadInput(
-            f"{args.run_id} began at {run.start_sha[:9]} already, and that stays",
+            f"{args.run_id} already began at {run.start_sha[:9]}, which cannot change",
             hint="Leave --start-sha out.",
         )
-    less = [step for step in run.steps if intent.steps and step not in intent.steps]
-    other = [
+    removed = [step for step in run.steps if intent.steps and step not in intent.steps]
+    changed = [
         step
-        for step in intent.regions
-        if step in run.steps and intent.regions[step] != run.regions.get(step, [])
+        for step, globs in intent.regions.items()
+        if step in run.steps and globs != run.regions.get(step, [])
     ]
-    if (less or other) and not args.approve:
-        what = (
-            f"leaves out {', '.join(less)}"
-            if less
-            else f"changes what {', '.join(other)} has to touch"
-        )
+    if not removed and not changed:
+        return [intent]
+    if not args.approve:
+        what = f"changes what {', '.join(changed)} has to touch"
+        if removed:
+            what = f"removes {', '.join(removed)}"
         raise Refused(
-            f"this {what}, as {args.run_id} declared before",
-            hint="Say who allows it: --approve NAME.",
+            f"this {what}, which {args.run_id} declared before",
+            hint="Say who approves it: --approve NAME.",
         )
-    if less or other:
-        kept = {step: globs for step, globs in run.regions.items() if step in intent.steps}
-        extent = ExtentChanged(
-            run_id=args.run_id,
-            steps=intent.steps,
-            regions=kept | intent.regions,
-            approved_by=args.approve,
-        )
-        return [extent, structs.replace(intent, steps=[], regions={})]
-    return [intent]
+    kept = {step: globs for step, globs in run.regions.items() if step in intent.steps}
+    extent = ExtentChanged(
+        run_id=args.run_id,
+        steps=intent.steps,
+        regions=kept | intent.regions,
+        approved_by=args.approve,
+    )
+    return [extent, structs.replace(intent, steps=[], regions={})]
 
 
-def _whole(before: RunState, intent: IntentDeclared) -> IntentDeclared:
-    """All that is declared now."""
+def _merged(before: RunState, intent: IntentDeclared) -> IntentDeclared:
+    """Return all that the run has declared so far."""
     return structs.replace(
         intent,
         goal=intent.goal or before.goal,
@@ -221,97 +235,101 @@ def _whole(before: RunState, intent: IntentDeclared) -> IntentDeclared:
     )
 
 
-# A run that goes on with another's work
+# A run that resumes another
 
 
-def _successor(args: Args, context: Context) -> IntentDeclared:
-    if (
-        args.goal
-        or args.plan
-        or args.phase
-        or args.step
-        or args.region
-        or args.lane
-        or args.start_sha
-    ):
+def _resume(args: Args, context: Context) -> IntentDeclared:
+    """Declare the successor of a run.
+
+    Both streams are written in one transaction: of all successors that try, one is recorded.
+    """
+    own_work = (args.goal, args.plan, args.phase, args.step, args.region, args.lane, args.start_sha)
+    if any(own_work):
         raise BadInput(
-            "a run that goes on has the goal and the steps that are left",
+            "a run that resumes another takes over its goal and its remaining steps",
             hint="Give only --resumes RID.",
         )
     before = run_ids.validated_run_id(args.resumes)
-    left = lookup.open_run(context, before)
-    minted = _minted(left.lane, before, left.root_id)
+    predecessor = lookup.open_run(context, before)
+    minted = _mint(predecessor.lane, before, predecessor.root_id)
     successor = args.run_id or minted.run_id
     while True:
-        left = lookup.check_open(before, run_state.read(context.journal, before))
+        predecessor = lookup.check_open(before, run_state.read(context.journal, before))
         new = run_state.read(context.journal, successor)
         if new.has_intent:
             raise Refused(
-                f"{successor} has work of its own",
-                hint="Leave --run-id out, and a new run is made up.",
+                f"{successor} has already declared work",
+                hint="Leave --run-id out to use a new run id.",
             )
-        resumed, intent = _claim(args, context, left, successor)
-        facts = [intent] if new.version else [structs.replace(minted, run_id=successor), intent]
-        entries = run_state.entries(before, [resumed], at_version=left.version, fence=args.fence)
+        resumed, intent = _takeover_facts(args, context, predecessor, successor)
+        facts: list[Fact] = [intent]
+        if not new.version:
+            facts = [structs.replace(minted, run_id=successor), intent]
+        entries = run_state.entries(
+            before, [resumed], at_version=predecessor.version, fence=args.fence
+        )
         entries += run_state.entries(successor, facts, at_version=new.version)
         try:
             context.journal.append_all(entries)
         except Conflict:
-            continue  # somebody wrote of the run meanwhile: perhaps that it is gone on with
+            continue  # the predecessor changed meanwhile; another run may have resumed it
         return intent
 
 
-def _claim(
-    args: Args, context: Context, left: RunState, successor: str
+def _takeover_facts(
+    args: Args, context: Context, predecessor: RunState, successor: str
 ) -> tuple[RunResumed, IntentDeclared]:
+    """Return the events that hand over the work; raises Refused if the run cannot be resumed."""
     before = args.resumes
     for lease in context.journal.leases(lapsed=False):
         if lease.run_id == before:
             raise Refused(
                 f"{before} still holds lane {lease.lane!r} under fence {lease.fence}",
-                hint="Let it end, or `dos lease-lane reap` when it is dead.",
+                hint="Wait until it ends, or `dos lease-lane reap` if its process has exited.",
             )
-    verdict = resume.judge(evidence.gather(context.world, context.journal, before, left))
-    allowed = verdict.answer is resume.Answer.RESUMABLE
-    if not allowed and not (args.approve and verdict.answer is resume.Answer.DIVERGED):
-        hint = f"Look at it; then `dos run begin --resumes {before} --approve NAME`."
-        raise Refused(
-            f"{before} is {verdict.answer}: {verdict.reason}",
-            hint=hint
-            if verdict.answer is resume.Answer.DIVERGED
-            else f"`dos resume --run-id {before}` says more.",
-        )
+    verdict = resume.judge(gather(context.world, context.journal, before, predecessor))
+    approved_by = ""
+    if verdict.answer is not resume.Answer.RESUMABLE:
+        approved_by = _approval(args, verdict)
     resumed = RunResumed(
-        run_id=before,
-        successor=successor,
-        fence=args.fence,
-        approved_by="" if allowed else args.approve,
+        run_id=before, successor=successor, fence=args.fence, approved_by=approved_by
     )
-    steps = list(verdict.residual) if left.steps else []
+    steps = list(verdict.residual) if predecessor.steps else []
     intent = IntentDeclared(
         run_id=successor,
-        goal=left.goal,
-        plan=left.plan,
-        phase=left.phase,
-        lane=left.lane,
+        goal=predecessor.goal,
+        plan=predecessor.plan,
+        phase=predecessor.phase,
+        lane=predecessor.lane,
         start_sha=lookup.commit_hash(context, verdict.resume_sha or "HEAD"),
         steps=steps,
-        regions={step: globs for step, globs in left.regions.items() if step in steps},
+        regions={step: globs for step, globs in predecessor.regions.items() if step in steps},
         resumes=before,
     )
     return resumed, intent
 
 
-def _minted(lane: str, parent: str, root: str = "") -> RunMinted:
+def _approval(args: Args, verdict: resume.Verdict) -> str:
+    """Return who approved that a diverged run is resumed; raises Refused for any other run."""
+    is_diverged = verdict.answer is resume.Answer.DIVERGED
+    if is_diverged and args.approve:
+        return args.approve
+    hint = f"`dos resume --run-id {args.resumes}` shows more."
+    if is_diverged:
+        hint = f"Look at it; then `dos run begin --resumes {args.resumes} --approve NAME`."
+    raise Refused(f"{args.resumes} is {verdict.answer}: {verdict.reason}", hint=hint)
+
+
+def _mint(lane: str, parent: str, root: str = "") -> RunMinted:
     now_ms = time.time_ns() // 1_000_000
-    made = run_ids.mint(
+    identity = run_ids.mint(
         now_ms,
         randbits(run_ids.ENTROPY_BITS),
         lane or "run",
         parent=parent or None,
         root=root or parent or None,
     )
-    return RunMinted(**structs.asdict(made))
+    return RunMinted(**structs.asdict(identity))
 
 
 def _head(context: Context) -> str:

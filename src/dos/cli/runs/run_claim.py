@@ -17,19 +17,20 @@ EXITS = {"claimed": 0, "refused": 1, "contract_error": 2, "lock-busy": 4}
 
 
 class Args(Struct, kw_only=True):
-    run: Annotated[str, Option(help="the run", positional=True, metavar="RUN")]
-    step: Annotated[str, Option(help="the step", positional=True, metavar="STEP")]
-    sha: Annotated[str, Option(help="the commit that does it", metavar="REF")] = "HEAD"
+    """The run, the step, and the commit that did it."""
+
+    run: Annotated[str, Option(help="run id", positional=True, metavar="RUN")]
+    step: Annotated[str, Option(help="step of the run", positional=True, metavar="STEP")]
+    sha: Annotated[str, Option(help="commit that did it", metavar="REF")] = "HEAD"
 
 
 def run(args: Args, context: Context) -> Reply:
     run_id = run_ids.validated_run_id(args.run)
     step = lookup.declared_step(lookup.open_run(context, run_id), args.step)
-    fact = StepClaimed(run_id=run_id, step=step, sha=lookup.commit_hash(context, args.sha))
-    lookup.record(context, run_id, fact)
-    data = {"run_id": run_id, "step": step, "sha": fact.sha}
+    claimed = StepClaimed(run_id=run_id, step=step, sha=lookup.commit_hash(context, args.sha))
+    lookup.record(context, run_id, claimed)
     return Reply(
-        text=f"claimed  {step} by {fact.sha[:9]}",
-        data=data,
+        text=f"claimed  {step} by {claimed.sha[:9]}",
+        data={"run_id": run_id, "step": step, "sha": claimed.sha},
         next_action=f"dos run verify {run_id} {step}",
     )

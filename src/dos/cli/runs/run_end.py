@@ -21,11 +21,14 @@ from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
 
 EXITS = {"ended": 0, "refused": 1, "contract_error": 2, "lock-busy": 4}
-COMPLETE, FAILED = "complete", "failed"
+COMPLETE = "complete"
+FAILED = "failed"
 
 
 class Args(Struct, kw_only=True):
-    run: Annotated[str, Option(help="the run", positional=True, metavar="RUN")]
+    """The run, its result, and why."""
+
+    run: Annotated[str, Option(help="run id", positional=True, metavar="RUN")]
     result: Annotated[
         str,
         Option(
@@ -34,19 +37,18 @@ class Args(Struct, kw_only=True):
             choices=(COMPLETE, FAILED, ABANDONED),
         ),
     ]
-    reason: Annotated[str, Option(help="why, for the record", metavar="TEXT")] = ""
+    reason: Annotated[str, Option(help="reason to record", metavar="TEXT")] = ""
 
 
 def run(args: Args, context: Context) -> Reply:
     run_id = run_ids.validated_run_id(args.run)
-    fact = RunEnded(
-        run_id=run_id, result=args.result, reason=lookup.validated_text(args.reason, "reason")
-    )
-    _check(args, context, lookup.open_run(context, run_id))
+    reason = lookup.validated_text(args.reason, "reason")
+    ended = RunEnded(run_id=run_id, result=args.result, reason=reason)
+    _check_complete(args, context, lookup.open_run(context, run_id))
 
     def decide(run: RunState) -> list[RunEnded]:
-        _check(args, context, lookup.check_open(run_id, run))
-        return [fact]
+        _check_complete(args, context, lookup.check_open(run_id, run))
+        return [ended]
 
     run_state.change(context.journal, run_id, decide, fence=lookup.own_fence(run_id))
     return Reply(
@@ -54,14 +56,14 @@ def run(args: Args, context: Context) -> Reply:
     )
 
 
-def _check(args: Args, context: Context, run: RunState) -> None:
+def _check_complete(args: Args, context: Context, run: RunState) -> None:
+    """Raise Refused if the run is to end as complete and git does not confirm it."""
     if args.result != COMPLETE:
         return
-    verdict = complete.judge(
-        complete.Evidence(declared=declared.gather(context.world, args.run, run))
-    )
+    evidence = complete.Evidence(declared=declared.gather(context.world, args.run, run))
+    verdict = complete.judge(evidence)
     if verdict.answer is not complete.Answer.COMPLETE:
         raise Refused(
             f"{args.run} is {verdict.answer}: {verdict.reason}",
-            hint="`dos run verify` the steps that are left, or end it as failed.",
+            hint="Verify the remaining steps with `dos run verify`, or end the run as failed.",
         )

@@ -22,32 +22,35 @@ EXITS = {"minted": 0, "contract_error": 2, "lock-busy": 4}
 
 
 class Args(Struct, kw_only=True):
+    """What the run is, and which run starts it."""
+
     process: Annotated[
-        str, Option(help="what runs, as `dispatch`", positional=True, metavar="PROCESS")
+        str, Option(help="what runs, such as `dispatch`", positional=True, metavar="PROCESS")
     ]
-    parent: Annotated[str | None, Option(help="the run that starts it", metavar="RID")] = None
+    parent: Annotated[str | None, Option(help="run that starts it", metavar="RID")] = None
     root: Annotated[
-        str | None, Option(help="the first run of the family; the parent's when not given")
+        str | None, Option(help="first run of the family (default: the parent's root)")
     ] = None
-    write: Annotated[bool, Option(help="keep it in the journal")] = False
+    write: Annotated[bool, Option(help="record it in the journal")] = False
 
 
 def run(args: Args, context: Context) -> Reply:
     root = args.root
     if args.parent is not None and root is None:
-        root = _root_of(context.journal_world.journal, run_ids.validated_run_id(args.parent))
+        parent = run_ids.validated_run_id(args.parent)
+        root = _recorded_root(context.journal_world.journal, parent)
     now_ms = time.time_ns() // 1_000_000
-    # Not from `secrets`, which loads a library of ciphers for it.
+    # os.urandom instead of `secrets`, which would load a library of ciphers at every start.
     entropy = int.from_bytes(os.urandom(8)) >> (64 - run_ids.ENTROPY_BITS)
-    made = run_ids.mint(now_ms, entropy, args.process, parent=args.parent, root=root)
+    identity = run_ids.mint(now_ms, entropy, args.process, parent=args.parent, root=root)
+    data = structs.asdict(identity)
     if args.write:
-        context.journal.record(
-            streams.run(made.run_id), RunMinted(**structs.asdict(made)), expect=0
-        )
-    return Reply(data=structs.asdict(made), plain=made.run_id, indented=True, always_json=True)
+        context.journal.record(streams.run(identity.run_id), RunMinted(**data), expect=0)
+    return Reply(data=data, plain=identity.run_id, indented=True, always_json=True)
 
 
-def _root_of(store: Store, parent: str) -> str | None:
-    """The root of a run that was written down; None when it was not."""
-    minted = select(store.load(streams.run(parent), limit=1), RunMinted)
-    return next((fact.root_id for _, fact in minted), None)
+def _recorded_root(store: Store, parent: str) -> str | None:
+    """Return the root that the journal recorded for the parent; None if it recorded none."""
+    for _, minted in select(store.load(streams.run(parent), limit=1), RunMinted):
+        return minted.root_id
+    return None

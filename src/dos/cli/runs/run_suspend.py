@@ -14,7 +14,7 @@ from dos.cli.runs import lookup
 from dos.errors import BadInput
 from dos.journal.events.runs import RunSuspended
 from dos.runs import resume
-from dos.runs.io import resume as evidence
+from dos.runs.io.resume import gather
 from dos.runs.io.rewind import turns
 from dos.text import quote
 from dos.unknown import Unknown
@@ -25,64 +25,76 @@ EXITS = {"suspended": 0, "refused": 1, "contract_error": 2, "lock-busy": 4}
 
 
 class Args(Struct, kw_only=True):
-    run: Annotated[str, Option(help="the run", positional=True, metavar="RUN")]
-    reason: Annotated[str, Option(help="why, for the record", metavar="TEXT")] = ""
+    """The run, and where to resume it."""
+
+    run: Annotated[str, Option(help="run id", positional=True, metavar="RUN")]
+    reason: Annotated[str, Option(help="reason to record", metavar="TEXT")] = ""
     resume_sha: Annotated[
-        str, Option(help="the commit to go on from; judged when not given", metavar="REF")
+        str, Option(help="commit to resume from (default: as judged by git)", metavar="REF")
     ] = ""
     checkpoint_turn: Annotated[
-        int | None, Option(help="the turn to stamp; the last when not given", metavar="N")
+        int | None, Option(help="turn to record as sound (default: the last)", metavar="N")
     ] = None
-    transcript: Annotated[str, Option(help="the conversation, as JSON lines", metavar="FILE")] = ""
+    transcript: Annotated[str, Option(help="conversation as JSON lines", metavar="FILE")] = ""
 
 
 def run(args: Args, context: Context) -> Reply:
     run_id = run_ids.validated_run_id(args.run)
-    fact = RunSuspended(
+    suspended = RunSuspended(
         run_id=run_id,
         reason=lookup.validated_text(args.reason, "reason"),
-        resume_sha=lookup.commit_hash(context, args.resume_sha) if args.resume_sha else "",
+        resume_sha=lookup.optional_commit_hash(context, args.resume_sha),
     )
-    fact = _stamped(args, fact)
-    seen = lookup.open_run(context, run_id)
-    verdict = resume.judge(evidence.gather(context.world, context.world.journal, run_id, seen))
-    fact = structs.replace(
-        fact, residual=list(verdict.residual), resume_sha=fact.resume_sha or verdict.resume_sha
+    suspended = _with_checkpoint(args, suspended)
+    state = lookup.open_run(context, run_id)
+    verdict = resume.judge(gather(context.world, context.world.journal, run_id, state))
+    suspended = structs.replace(
+        suspended,
+        residual=list(verdict.residual),
+        resume_sha=suspended.resume_sha or verdict.resume_sha,
     )
-    lookup.record(context, run_id, fact)
-    data = {name: value for name, value in structs.asdict(fact).items() if name != "transcript"}
+    lookup.record(context, run_id, suspended)
+    data = structs.asdict(suspended)
+    del data["transcript"]  # a path of this machine, only for `dos rewind`
     return Reply(
-        text=f"suspended  {run_id}: {len(fact.residual)} left to do",
+        text=f"suspended  {run_id}: {len(suspended.residual)} left to do",
         data=data,
         next_action=f"dos resume --run-id {run_id}",
     )
 
 
-def _stamped(args: Args, fact: RunSuspended) -> RunSuspended:
+def _with_checkpoint(args: Args, suspended: RunSuspended) -> RunSuspended:
+    """Add the turn of the conversation and its digest; raises BadInput if there is no such turn."""
     if not args.transcript:
         if args.checkpoint_turn is not None:
             raise BadInput(
                 "--checkpoint-turn needs the conversation", hint="Add --transcript FILE."
             )
-        return fact
-    found = (
-        Unknown("no file has such a name")
-        if "\0" in args.transcript
-        else turns(Path(args.transcript))
-    )
-    if isinstance(found, Unknown):
+        return suspended
+    digests = _turn_digests(args.transcript)
+    turn = args.checkpoint_turn
+    if turn is None:
+        turn = len(digests) - 1
+    if not 0 <= turn < len(digests):
         raise BadInput(
-            f"--transcript {quote(args.transcript)}: {found.why}", hint="Give a file of JSON lines."
-        )
-    turn = len(found) - 1 if args.checkpoint_turn is None else args.checkpoint_turn
-    if not 0 <= turn < len(found):
-        raise BadInput(
-            f"{quote(args.transcript)} has {len(found)} turns and no turn {turn}",
+            f"{quote(args.transcript)} has {len(digests)} turns and no turn {turn}",
             hint="Turns count from 0.",
         )
     return structs.replace(
-        fact,
+        suspended,
         checkpoint_turn=turn,
-        transcript_digest=found[turn],
+        transcript_digest=digests[turn],
         transcript=str(Path(args.transcript).resolve()),
     )
+
+
+def _turn_digests(transcript: str) -> tuple[str, ...]:
+    if "\0" in transcript:
+        digests: tuple[str, ...] | Unknown = Unknown("a file name cannot contain NUL")
+    else:
+        digests = turns(Path(transcript))
+    if isinstance(digests, Unknown):
+        raise BadInput(
+            f"--transcript {quote(transcript)}: {digests.why}", hint="Give a file of JSON lines."
+        )
+    return digests

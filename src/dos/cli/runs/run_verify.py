@@ -12,9 +12,8 @@ from dos import run_ids
 from dos.cli.runs import lookup
 from dos.errors import BadInput
 from dos.journal.events.runs import StepVerified
-from dos.runs import step as step_verdict
-from dos.runs.io.declared import RunCommits
-from dos.runs.step import Answer
+from dos.runs.io.declared import Commits
+from dos.runs.step import Answer, judge
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
 
@@ -23,34 +22,37 @@ BY_GIT = "file-path"
 
 
 class Args(Struct, kw_only=True):
-    run: Annotated[str, Option(help="the run", positional=True, metavar="RUN")]
-    step: Annotated[str, Option(help="the step", positional=True, metavar="STEP")]
-    sha: Annotated[
-        str, Option(help="the commit; the claimed one when not given", metavar="REF")
-    ] = ""
+    """The run, the step, and the commit to check."""
+
+    run: Annotated[str, Option(help="run id", positional=True, metavar="RUN")]
+    step: Annotated[str, Option(help="step of the run", positional=True, metavar="STEP")]
+    sha: Annotated[str, Option(help="commit (default: the claimed one)", metavar="REF")] = ""
 
 
 def run(args: Args, context: Context) -> Reply:
     run_id = run_ids.validated_run_id(args.run)
-    seen = lookup.open_run(context, run_id)
-    step = lookup.declared_step(seen, args.step)
-    named = args.sha or seen.claimed.get(step, "")
-    if not named:
+    state = lookup.open_run(context, run_id)
+    step = lookup.declared_step(state, args.step)
+    name = args.sha or state.claimed.get(step, "")
+    if not name:
         raise BadInput(
             f"no commit was claimed for {step}", hint=f"dos run verify {run_id} {step} --sha REF"
         )
-    sha = lookup.commit_hash(context, named)
-    verdict = step_verdict.judge(
-        RunCommits(context.world, seen.start_sha).gather(sha, seen.regions.get(step, ()))
-    )
+    sha = lookup.commit_hash(context, name)
+    evidence = Commits(context.world, state.start_sha).gather(sha, state.regions.get(step, ()))
+    verdict = judge(evidence)
     if verdict.done:
-        fact = StepVerified(
+        verified = StepVerified(
             run_id=run_id, step=step, sha=sha, via=BY_GIT, verdicts=[verdict.reason]
         )
-        lookup.record(context, run_id, fact)
+        lookup.record(context, run_id, verified)
     code = {Answer.DONE: 0, Answer.UNKNOWN: 5}.get(verdict.answer, 1)
     data = {
-        "run_id": run_id, "step": step, "sha": sha, "verified": verdict.done, "verdict": verdict.answer,
+        "run_id": run_id,
+        "step": step,
+        "sha": sha,
+        "verified": verdict.done,
+        "verdict": verdict.answer,
         "reason": verdict.reason,
-    }  # fmt: skip
+    }
     return Reply(code=code, text=f"{verdict.answer}  {step}: {verdict.reason}", data=data)

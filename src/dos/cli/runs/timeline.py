@@ -17,11 +17,11 @@ EXITS = {"told": 0, "not-found": 1, "contract_error": 2}
 
 
 class Args(Struct, kw_only=True):
+    """The run to show."""
+
     run: Annotated[
         str,
-        Option(
-            positional=True, help="run, lane or unit; the newest run when not given", metavar="RUN"
-        ),
+        Option(positional=True, help="run, lane or unit (default: the newest run)", metavar="RUN"),
     ] = ""
 
 
@@ -29,8 +29,7 @@ def run(args: Args, context: Context) -> Reply:
     found = lookup.find_run(context, args.run)
     if found.missing:
         return found.missing
-    told = timeline.moments(
-        timeline.events_of_run(context.world.journal, found.run_id, found.happened)
-    )
-    data = {"run_id": found.run_id, "moments": to_builtins(told)}
-    return Reply(text=timeline.render(found.run_id, told), data=data, indented=True)
+    events = timeline.events_of_run(context.world.journal, found.run_id, found.events)
+    moments = timeline.moments(events)
+    data = {"run_id": found.run_id, "moments": to_builtins(moments)}
+    return Reply(text=timeline.render(found.run_id, moments), data=data, indented=True)

@@ -17,14 +17,16 @@ EXITS = {"found": 0, "not-found": 1, "contract_error": 2}
 
 
 class Args(Struct, kw_only=True):
-    run_id: Annotated[str, Option(help="the run", positional=True, metavar="RID")]
+    """The run to show."""
+
+    run_id: Annotated[str, Option(help="run id", positional=True, metavar="RID")]
 
 
 def run(args: Args, context: Context) -> Reply:
-    seen = trace.gather(context.world, run_ids.validated_run_id(args.run_id))
+    gathered = trace.gather(context.world, run_ids.validated_run_id(args.run_id))
     return Reply(
-        code=0 if seen.found else 1,
-        text=view.render_trace(seen),
-        data=to_builtins(seen),
+        code=0 if gathered.found else 1,
+        text=view.render_trace(gathered),
+        data=to_builtins(gathered),
         indented=True,
     )
