@@ -48,7 +48,7 @@ def run(args: Args, context: Context) -> Reply:
         found = lookup.find_run(context, args.run)
         if found.missing:
             return found.missing
-        failures = history.of_run(found.events).failures
+        failures = history.rounds(found.events).failures
         consecutive, total = failures.consecutive, failures.total
     with sensible("breaker"):
         policy = with_typed(

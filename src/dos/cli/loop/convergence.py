@@ -48,7 +48,7 @@ def run(args: Args, context: Context) -> Reply:
         found = lookup.find_run(context, args.run)
         if found.missing:
             return found.missing
-        residuals = history.of_run(found.events).residuals
+        residuals = history.rounds(found.events).residuals
     with sensible("convergence"):
         verdict = convergence.judge(
             Evidence(residuals=residuals),

@@ -37,7 +37,7 @@ def run(args: Args, context: Context) -> Reply:
     if found.missing:
         return found.missing
     policy = _policy(args.policy) if args.policy else None
-    made = record.replay(record.read(found.events), policy)
+    made = record.replay(record.read_decisions(found.events), policy)
     data: dict[str, Any] = {
         "run_id": found.run_id,
         "policy": args.policy or None,

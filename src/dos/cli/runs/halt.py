@@ -186,7 +186,7 @@ def halt_entries(
 def live_run_leases(journal: Store) -> list[Lease]:
     """Return the leases of the runs whose process, as far as this host can tell, still runs."""
     leases = journal.leases(lapsed=False)
-    return [lease for lease in leases if lease.run_id and not process.gone(lease)]
+    return [lease for lease in leases if lease.run_id and not process.holder_has_exited(lease)]
 
 
 def _live_lease(journal: Store, run_id: str) -> Lease | None:

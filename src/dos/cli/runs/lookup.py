@@ -59,7 +59,7 @@ def named_run_id(store: Store, name: str) -> str:
     """
     if name.startswith("RID-"):
         return run_ids.validated_run_id(name)
-    fleet, _ = fold.current(store, Fleet)
+    fleet, _ = fold.current(store, FleetState)
     candidates = [run_id for run_id, run in fleet.runs.items() if run.lane == name]
     if not candidates:
         candidates = _runs_of_unit(fleet, name)
@@ -72,15 +72,15 @@ def named_run_id(store: Store, name: str) -> str:
     )
 
 
-def _runs_of_unit(fleet: Fleet, name: str) -> list[str]:
+def _runs_of_unit(fleet: FleetState, name: str) -> list[str]:
     run_ids_of_unit = []
     for unit_name, unit in fleet.units.items():
         if name not in (unit_name, unit_name.rpartition("/")[2]):
             continue
         if unit.claimed_by:
             run_ids_of_unit.append(unit.claimed_by)
-        elif unit.tried:
-            run_ids_of_unit.append(unit.tried.run_id)
+        elif unit.last_attempt:
+            run_ids_of_unit.append(unit.last_attempt.run_id)
     return run_ids_of_unit
 
 
