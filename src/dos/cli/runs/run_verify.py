@@ -12,7 +12,7 @@ from dos import run_ids
 from dos.cli.runs import lookup
 from dos.errors import BadInput
 from dos.journal.events.runs import StepVerified
-from dos.runs.io.declared import Commits
+from dos.runs.io.declared import RunCommits
 from dos.runs.step import Answer, judge
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
@@ -39,7 +39,7 @@ def run(args: Args, context: Context) -> Reply:
             f"no commit was claimed for {step}", hint=f"dos run verify {run_id} {step} --sha REF"
         )
     sha = lookup.commit_hash(context, name)
-    evidence = Commits(context.world, state.start_sha).gather(sha, state.regions.get(step, ()))
+    evidence = RunCommits(context.world, state.start_sha).gather(sha, state.regions.get(step, ()))
     verdict = judge(evidence)
     if verdict.done:
         verified = StepVerified(
