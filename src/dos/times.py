@@ -31,6 +31,17 @@ def utc_stamp(at_ms: int) -> str:
     return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 
+def format_duration(seconds: float) -> str:
+    """Return a length of time as people read it, such as `45 s`, `12 min` or `3.5 h`."""
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    if seconds < 7200:
+        return f"{seconds / 60:.0f} min"
+    if seconds < 172_800:
+        return f"{seconds / 3600:.1f} h"
+    return f"{seconds / 86_400:.1f} days"
+
+
 def now_stamp() -> str:
     return utc_stamp(int(datetime.now(UTC).timestamp() * 1000))
 

@@ -1,4 +1,4 @@
-"""A person's answer to a question of the fleet: the first one counts, and what follows from it is written with it."""
+"""Answering a question: the first answer counts, and its effects are written with it."""
 
 from msgspec import Struct, field
 
@@ -11,47 +11,56 @@ from dos.text import join_some, quote, validated_name
 
 
 class AnswerResult(Struct, frozen=True, kw_only=True):
+    """The answer that counts, and what it released."""
+
     answered: AnsweredQuestion
-    ours: bool  # this answer was written; else somebody was quicker, and nothing was
-    released: list[str] = field(default_factory=list)  # what waited for it and for nothing else
+    ours: bool  # this answer was written; False: an earlier one counts, and nothing was written
+    released: list[str] = field(default_factory=list)  # what waited for this question alone
 
 
 def find_question(
     store: Store, decision: str, known: Decisions | None = None
 ) -> OpenQuestion | AnsweredQuestion:
-    """By its id, among those that are `known`; of one that was answered long ago its own stream still tells."""
+    """Return the question of this id, from `known` or else from the journal.
+
+    The stream of a question is read too, because the folded state forgets old answers. Raises
+    BadInput when there is no such question.
+    """
     known = known or fold.current(store, Decisions)[0]
-    if asked := known.open.get(decision):
-        return asked
-    written = fold.fold(
-        Decisions(), store.load(streams.decision(validated_name(decision, "decision")))
-    )
-    found = written.open.get(decision) or written.answered.get(decision)
+    if decision in known.open:
+        return known.open[decision]
+    stream = streams.decision(validated_name(decision, "decision"))
+    recorded = fold.fold(Decisions(), store.load(stream))
+    found = recorded.open.get(decision) or recorded.answered.get(decision)
     if found is None:
         raise BadInput(f"there is no decision {quote(decision)}", hint=_open_hint(known))
     return found
 
 
 def id_by_number(known: Decisions, number: int) -> str:
-    """The id of one in the list. Only to look at: the list may have moved since it was printed."""
-    names = [asked.raised.id for asked in state.urgent_first(known)]
-    if not 1 <= number <= len(names):
+    """Return the id of an open question by its number in the list.
+
+    Use it for showing only, never for answering: the list may have changed since it was printed.
+    """
+    ids = [asked.raised.id for asked in state.urgent_first(known)]
+    if not 1 <= number <= len(ids):
         raise BadInput(f"there is no decision number {number}", hint=_open_hint(known))
-    return names[number - 1]
+    return ids[number - 1]
 
 
 def validated_choice(asked: OpenQuestion | AnsweredQuestion, choice: str) -> str:
-    names = [each.name for each in asked.raised.choices]
+    """Return the choice. Raises BadInput when the question does not offer it."""
+    names = [offered.name for offered in asked.raised.choices]
     if not names:
         question = asked.question
         raise BadInput(
-            f"{question.id} is not cleared by an answer; it closes {question.closes or 'by itself'}",
+            f"{question.id} cannot be answered; it closes {question.closes or 'by itself'}",
             hint=f"Edit the plan: {question.command}",
         )
     if choice not in names:
         raise BadInput(
             f"{quote(choice)} is no answer to {asked.raised.id}",
-            hint=f"It can be answered with: {', '.join(names)}.",
+            hint=f"Answer with one of: {', '.join(names)}.",
         )
     return choice
 
@@ -59,20 +68,25 @@ def validated_choice(asked: OpenQuestion | AnsweredQuestion, choice: str) -> str
 def answer(
     store: Store, asked: OpenQuestion | AnsweredQuestion, choice: str, *, by: str
 ) -> AnswerResult:
+    """Write the answer and its effects in one transaction.
+
+    An earlier answer counts and nothing is written; the result then says `ours=False`.
+    """
     if isinstance(asked, AnsweredQuestion):
         return AnswerResult(answered=asked, ours=False)
-    waiting, _ = fold.current(store, Decisions)
+    before, _ = fold.current(store, Decisions)
     try:
         store.append_all(state.answer_entries(asked, validated_choice(asked, choice), by=by))
     except Conflict:
-        return AnswerResult(answered=_answered(store, asked), ours=False)
-    answered = _answered(store, asked)
-    goes_on = answered.taken is not None and answered.taken.releases
-    released = state.released_by(waiting, asked.raised.id) if goes_on else ()
+        return AnswerResult(answered=_find_answered(store, asked), ours=False)
+    answered = _find_answered(store, asked)
+    released: set[subject.Subject] = set()
+    if answered.taken is not None and answered.taken.releases:
+        released = state.released_by(before, asked.raised.id)
     return AnswerResult(answered=answered, ours=True, released=sorted(subject.to_words(released)))
 
 
-def _answered(store: Store, asked: OpenQuestion) -> AnsweredQuestion:
+def _find_answered(store: Store, asked: OpenQuestion) -> AnsweredQuestion:
     found = find_question(store, asked.raised.id)
     if isinstance(found, OpenQuestion):
         raise Conflict(
@@ -81,9 +95,7 @@ def _answered(store: Store, asked: OpenQuestion) -> AnsweredQuestion:
     return found
 
 
-def _open_hint(waiting: Decisions) -> str:
-    return (
-        f"These wait: {join_some(waiting.open)}."
-        if waiting.open
-        else "None waits; `dos decisions --all` shows all."
-    )
+def _open_hint(known: Decisions) -> str:
+    if known.open:
+        return f"Open decisions: {join_some(known.open)}."
+    return "There are no open decisions; `dos decisions --all` shows the answered ones."

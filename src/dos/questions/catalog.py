@@ -1,4 +1,4 @@
-"""All questions: how each is written to the journal, and read from it again."""
+"""The union of all questions, and how each is written to the journal and read from it."""
 
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
@@ -19,7 +19,10 @@ from dos.questions.units import Incident, LandingBlocked, LandingConflict, UnitH
 
 
 class Added(Question, frozen=True, kw_only=True):
-    """Nothing waits for the answer. The same text is one row until it is answered."""
+    """A question that a script added with `dos decisions add`. Nothing waits for the answer.
+
+    Adding the same text again changes nothing until the question is answered.
+    """
 
     about: ClassVar[str] = "added"
     detail_keys: ClassVar[tuple[str, ...]] = ("kind", "lane", "command")
@@ -30,7 +33,7 @@ class Added(Question, frozen=True, kw_only=True):
     def ask(
         cls, kind: str, lane: str, text: str, command: str, *, answered: Collection[str]
     ) -> Self:
-        """`answered` are the ids of the questions that were answered."""
+        """Return the question. `answered` are the ids of the questions that were answered."""
         subject = f"{lane}-{sha256(text.encode()).hexdigest()[:8]}"
         ordinal = 1
         while question_id(kind.lower(), subject, ordinal) in answered:
@@ -46,13 +49,13 @@ class Added(Question, frozen=True, kw_only=True):
     @property
     def choices(self) -> tuple[Choice, ...]:
         return (
-            Choice(name=ChoiceName.DONE, meaning="it is dealt with"),
-            Choice(name=ChoiceName.DISMISS, meaning="it needs nobody"),
+            Choice(name=ChoiceName.DONE, meaning="you have done it"),
+            Choice(name=ChoiceName.DISMISS, meaning="nothing needs to be done"),
         )
 
 
 class UnknownQuestion(Question, frozen=True, kw_only=True):
-    """A question that another version of the program asked. What waits for it is held; any answer releases it."""
+    """A question that another version of dos asked. What waits for it is held; any answer releases it."""
 
     record: Record
 
@@ -111,7 +114,7 @@ _BY_ABOUT: Mapping[str, type[AnyQuestion]] = {
 
 
 def encode(question: AnyQuestion) -> Record:
-    """As it is written to the journal; `decode` gives an equal question back."""
+    """Return the record that the journal stores. `decode` returns an equal question."""
     if isinstance(question, UnknownQuestion):
         return question.record
     return Record(
@@ -128,7 +131,7 @@ def encode(question: AnyQuestion) -> Record:
 
 
 def decode(record: Record) -> AnyQuestion:
-    """The question that was written down so. One that lacks what its class needs is not recognised."""
+    """Return the question of a record. A record that its class cannot hold is an UnknownQuestion."""
     waits = tuple(map(subject.parse, record.waits))
     kind = _class_of(record, waits)
     question = _unrecognised(record)
@@ -145,7 +148,7 @@ def _unrecognised(record: Record) -> AnyQuestion:
 
 
 def _class_of(record: Record, waits: Iterable[Subject]) -> type[AnyQuestion] | None:
-    """Two are about a lane that stopped: the lane waits, or only the units that failed do."""
+    """The class of a record. Two share one name: in `UnitsFailed` only the failed units wait."""
     if record.about == LaneStopped.about and subject.unit_names(waits):
         return UnitsFailed
     return _BY_ABOUT.get(record.about)

@@ -1,4 +1,4 @@
-"""Questions about a plan or about dos.toml: on disk it is another text than a person approved."""
+"""Questions about a plan or about dos.toml whose text on disk differs from the approved text."""
 
 from hashlib import sha256
 from typing import ClassVar, Self
@@ -12,12 +12,12 @@ REMOVED = "removed"  # in place of the digest of a text
 class _TextChanged(Question, frozen=True, kw_only=True):
     """A document was edited on disk while the fleet runs, and the edit is not on the target branch.
 
-    What is answered holds for that pair of texts alone.
+    The answer holds for this pair of texts alone: another edit is another question.
     """
 
     detail_keys: ClassVar[tuple[str, ...]] = ("document", "digest", "approved", "where")
     document: str
-    digest: str  # of what is on disk
+    digest: str  # of the text on disk
     approved: str = ""  # the digest of the text that a person approved; empty: there was none
     where: str  # the checkout: its host and its directory
 
@@ -25,12 +25,13 @@ class _TextChanged(Question, frozen=True, kw_only=True):
     def ask(
         cls, *, document: str, digest: str, approved: str, where: str, ordinal: int = 1
     ) -> Self:
+        """Return the question. `ordinal` counts how often this pair of texts was asked about."""
         change = "was removed from disk" if digest == REMOVED else "changed on disk"
         pair = sha256("\0".join((document, digest, approved, where)).encode()).hexdigest()
-        called = cls._called(document)
         return cls(
             id=question_id(cls.about, f"{document}-{pair[:9]}", ordinal),
-            text=f"{called} {change} since `dos up`, and that is not committed on the target branch. Use it?",
+            text=f"{cls._title(document)} {change} since `dos up`, and the change is not committed"
+            " on the target branch. Use it, or keep the approved text?",
             document=document,
             digest=digest,
             approved=approved,
@@ -38,7 +39,7 @@ class _TextChanged(Question, frozen=True, kw_only=True):
         )
 
     @classmethod
-    def _called(cls, document: str) -> str:
+    def _title(cls, document: str) -> str:
         return document
 
     @property
@@ -51,33 +52,41 @@ class _TextChanged(Question, frozen=True, kw_only=True):
 
 
 class PlanChanged(_TextChanged, frozen=True, kw_only=True):
+    """A plan document changed on disk."""
+
     about: ClassVar[str] = "plan_changed"
 
     @classmethod
-    def _called(cls, document: str) -> str:
+    def _title(cls, document: str) -> str:
         return f"Plan {document}"
 
     @property
     def choices(self) -> tuple[Choice, ...]:
-        kept = "the fleet works by the text that was there at `dos up`, or is committed since"
         return (
-            Choice(name=ChoiceName.USE, meaning="the fleet works by the file as it is on disk now"),
-            Choice(name=ChoiceName.KEEP, meaning=kept),
+            Choice(name=ChoiceName.USE, meaning="work from the file as it is on disk now"),
+            Choice(
+                name=ChoiceName.KEEP,
+                meaning="work from the plan as it was at `dos up`, plus later commits",
+            ),
         )
 
 
 class SettingsChanged(_TextChanged, frozen=True, kw_only=True):
+    """dos.toml changed on disk."""
+
     about: ClassVar[str] = "settings_changed"
 
     @property
     def choices(self) -> tuple[Choice, ...]:
-        kept = "workers use the settings that were there at `dos up`, or are committed since"
         return (
             Choice(
                 name=ChoiceName.USE,
-                meaning="workers that start from now on use the file as it is on disk now",
+                meaning="start new workers with the file as it is on disk now",
             ),
-            Choice(name=ChoiceName.KEEP, meaning=kept),
+            Choice(
+                name=ChoiceName.KEEP,
+                meaning="start workers with the settings as they were at `dos up`, plus later commits",
+            ),
         )
 
 

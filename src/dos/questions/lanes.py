@@ -1,4 +1,4 @@
-"""Questions about a lane that nobody works on: its workers died, its run stopped, or its units failed."""
+"""Questions about a lane without a worker: its workers died, its run stopped, or its units failed."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar, Self
@@ -20,12 +20,12 @@ from dos.questions.question import (
 )
 from dos.text import join_some, plural
 
-_WORKED_ON = "the lane is worked on again"
-_STAYS = "it stays as it is until the next `dos up`"
+_RESTART_LANE = "start workers on the lane again"
+_KEEP_STOPPED = "keep the lane stopped until the next `dos up`"
 
 
 class LaneFailed(Question, frozen=True, kw_only=True):
-    """The workers of a lane keep dying."""
+    """The workers of a lane died several times in a row, and the supervisor starts no more of them."""
 
     about: ClassVar[str] = "lane_failed"
     waits_on: ClassVar[WaitsOn] = WaitsOn.START_FAILED
@@ -35,10 +35,11 @@ class LaneFailed(Question, frozen=True, kw_only=True):
 
     @classmethod
     def ask(cls, lane: str, reason: str, *, ordinal: int = 1) -> Self:
-        """`ordinal` counts how often the lane was given up on."""
+        """Return the question. `ordinal` counts how often the supervisor disabled the lane."""
         return cls(
             id=question_id(cls.about, lane, ordinal),
-            text=f"The workers of lane {lane} keep dying: {reason}. What now?",
+            text=f"Lane {lane} is disabled because its workers keep dying: {reason}."
+            " Retry, or leave it?",
             waits=(subject.Lane(lane),),
             until_start=True,
             lane=lane,
@@ -50,11 +51,11 @@ class LaneFailed(Question, frozen=True, kw_only=True):
         return (
             Choice(
                 name=ChoiceName.RETRY,
-                meaning=_WORKED_ON,
+                meaning=_RESTART_LANE,
                 releases=True,
                 effects=(ClearLane(lane=self.lane),),
             ),
-            Choice(name=ChoiceName.LEAVE, meaning=_STAYS),
+            Choice(name=ChoiceName.LEAVE, meaning=_KEEP_STOPPED),
         )
 
     @property
@@ -63,12 +64,12 @@ class LaneFailed(Question, frozen=True, kw_only=True):
 
 
 class FailedUnit(Struct, frozen=True, kw_only=True):
-    """A unit that was tried in vain."""
+    """A unit that was tried and did not land."""
 
     unit: str = ""
     tries: int = 1
-    why: str = ""  # the last reason
-    text: str = ""  # its fingerprint: once it is rewritten, the question is not about it any more
+    why: str = ""  # why the last attempt did not land
+    text: str = ""  # the unit's fingerprint: the question ends once the unit is rewritten
 
     def __str__(self) -> str:
         last = f", last: {self.why}" if self.why else ""
@@ -76,9 +77,9 @@ class FailedUnit(Struct, frozen=True, kw_only=True):
 
 
 class _StoppedRun(Question, frozen=True, kw_only=True):
-    """The last run of a lane stopped for a reason that only a person can clear, and the lane has work.
+    """The last run of a lane stopped for a reason that only a person can clear, and work is left.
 
-    `failed` are units that were tried in vain: whoever answers `retry` wants them to be tried.
+    `failed` are the units that did not land. Answering `retry` clears their cooldowns.
     """
 
     about: ClassVar[str] = "lane_stopped"
@@ -88,12 +89,13 @@ class _StoppedRun(Question, frozen=True, kw_only=True):
 
     @classmethod
     def id_of(cls, run_id: str) -> str:
+        """The id of the one question about this run."""
         return question_id(cls.about, run_id, 1)
 
     @classmethod
     def fields_of(cls, record: Record) -> dict[str, Any]:
-        told = convert(record.detail.get("units", {}), dict[str, FailedUnit])
-        failed = [structs.replace(each, unit=unit) for unit, each in told.items()]
+        stored = convert(record.detail.get("units", {}), dict[str, FailedUnit])
+        failed = [structs.replace(entry, unit=unit) for unit, entry in stored.items()]
         return {**super().fields_of(record), "failed": failed}
 
     @property
@@ -106,29 +108,33 @@ class _StoppedRun(Question, frozen=True, kw_only=True):
 
     @property
     def units(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys([*super().units, *(each.unit for each in self.failed)]))
+        failed = [entry.unit for entry in self.failed]
+        return tuple(dict.fromkeys([*super().units, *failed]))
 
     @property
     def detail(self) -> dict[str, Any]:
         units = {
-            each.unit: {"tries": each.tries, "why": each.why, "text": each.text}
-            for each in self.failed
+            entry.unit: {"tries": entry.tries, "why": entry.why, "text": entry.text}
+            for entry in self.failed
         }
         return {**super().detail, "units": units}
 
     def unit_fingerprint(self, unit: str) -> str:
-        return next((each.text for each in self.failed if each.unit == unit), "")
+        for entry in self.failed:
+            if entry.unit == unit:
+                return entry.text
+        return ""
 
     def _retry(self, meaning: str) -> Choice:
-        brings: tuple[Consequence, ...] = (
+        effects: tuple[Consequence, ...] = (
             ClearLane(lane=self.lane),
             *clear_units(self.units, self.lane),
         )
-        return Choice(name=ChoiceName.RETRY, meaning=meaning, releases=True, effects=brings)
+        return Choice(name=ChoiceName.RETRY, meaning=meaning, releases=True, effects=effects)
 
 
 class LaneStopped(_StoppedRun, frozen=True, kw_only=True):
-    """The lane itself waits."""
+    """The run stopped, and the whole lane waits for the answer."""
 
     detail_keys: ClassVar[tuple[str, ...]] = ("lane", "run_id", "reason")
     reason: str = ""
@@ -137,7 +143,7 @@ class LaneStopped(_StoppedRun, frozen=True, kw_only=True):
     def ask(cls, lane: str, run_id: str, reason: str, failed: Sequence[FailedUnit] = ()) -> Self:
         return cls(
             id=cls.id_of(run_id),
-            text=f"Lane {lane} stopped and has work left: {reason}. What now?",
+            text=f"Lane {lane} stopped with work left: {reason}. Retry, or leave it?",
             waits=(subject.Lane(lane),),
             until_start=True,
             lane=lane,
@@ -148,25 +154,29 @@ class LaneStopped(_StoppedRun, frozen=True, kw_only=True):
 
     @property
     def choices(self) -> tuple[Choice, ...]:
-        return (self._retry(_WORKED_ON), Choice(name=ChoiceName.LEAVE, meaning=_STAYS))
+        return (
+            self._retry(_RESTART_LANE),
+            Choice(name=ChoiceName.LEAVE, meaning=_KEEP_STOPPED),
+        )
 
 
 class UnitsFailed(_StoppedRun, frozen=True, kw_only=True):
-    """These units failed one after the other. They wait; the lane's other units do not."""
+    """Units failed one after the other. They wait for the answer; the lane's other units do not."""
 
     detail_keys: ClassVar[tuple[str, ...]] = ("lane", "run_id")
 
     @classmethod
     def ask(cls, lane: str, run_id: str, failed: Sequence[FailedUnit]) -> Self:
-        shown = str(failed[0])
-        them = "it"
         if len(failed) > 1:
-            shown = f"{len(failed)} units: {join_some([str(each) for each in failed])}"
-            them = "them"
+            units = f"{len(failed)} units: {join_some([str(entry) for entry in failed])}"
+            pronoun = "them"
+        else:
+            units = str(failed[0])
+            pronoun = "it"
         return cls(
             id=cls.id_of(run_id),
-            text=f"Lane {lane} tried and did not land {shown}. Retry, or leave {them}?",
-            waits=tuple(subject.Unit(each.unit) for each in failed),
+            text=f"Lane {lane} tried and did not land {units}. Retry, or leave {pronoun}?",
+            waits=tuple(subject.Unit(entry.unit) for entry in failed),
             until_start=True,
             lane=lane,
             run_id=run_id,
@@ -175,11 +185,12 @@ class UnitsFailed(_StoppedRun, frozen=True, kw_only=True):
 
     @property
     def choices(self) -> tuple[Choice, ...]:
-        they = "it is" if len(self.units) == 1 else "they are"
-        left = (
-            f"{they} not tried again until the next `dos up`; the lane's other units are worked on"
-        )
+        pronoun = "it" if len(self.units) == 1 else "them"
         return (
-            self._retry(f"{they} tried again now, without waiting for the end of the cooldown"),
-            Choice(name=ChoiceName.LEAVE, meaning=left, sets_aside=SetAside.UNTIL_START_OR_CHANGE),
+            self._retry(f"try {pronoun} again now, without waiting for the cooldown"),
+            Choice(
+                name=ChoiceName.LEAVE,
+                meaning=f"skip {pronoun} until the next `dos up`; the lane's other units continue",
+                sets_aside=SetAside.UNTIL_START_OR_CHANGE,
+            ),
         )

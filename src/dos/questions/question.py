@@ -1,4 +1,4 @@
-"""What all questions to a person have in common: what waits, the choices, and what each answer brings about."""
+"""What all questions to a person have in common: what waits, the choices, and the effect of each."""
 
 from collections.abc import Collection, Sequence
 from enum import StrEnum
@@ -17,26 +17,26 @@ LONGEST = 200
 
 
 class ClearLane(Struct, frozen=True, kw_only=True):
-    """What the lane was given up on for, or stopped for, holds it no longer."""
+    """Clear the failure or the stop that keeps workers off the lane."""
 
     lane: str
 
 
 class ClearUnit(Struct, frozen=True, kw_only=True):
-    """The cooldown of the unit is over. Only a person's answer does this, never a question that expires."""
+    """End the cooldown of a unit. Only a person's answer does this, never a question that expires."""
 
     unit: str
     lane: str
 
 
 class LiftLimit(Struct, frozen=True, kw_only=True):
-    """The provider is used again at once."""
+    """Use the provider again at once."""
 
     key: Key
 
 
 class HaltRun(Struct, frozen=True, kw_only=True):
-    """The worker of the run and its agent stop; `reason` is what they are told."""
+    """Stop the worker and the agent of a run. The worker records `reason` as why it stopped."""
 
     run_id: str
     reason: str
@@ -46,7 +46,7 @@ Consequence = ClearLane | ClearUnit | LiftLimit | HaltRun
 
 
 class SetAside(StrEnum):
-    """How long nobody works on the units of a question after an answer."""
+    """How long an answer keeps workers off the units of its question."""
 
     FOR_GOOD = "for good"
     UNTIL_START = "until the next start"
@@ -54,33 +54,33 @@ class SetAside(StrEnum):
 
 
 class Choice(Struct, frozen=True, kw_only=True):
-    """One answer, and all that follows from it."""
+    """One answer that a question offers, and its effects."""
 
     name: str
     meaning: str
-    releases: bool = (
-        False  # what waited for the answer is released; after any other answer it stays as it is
-    )
+    releases: bool = False  # what waited for the answer may start; otherwise it stays as it is
     effects: tuple[Consequence, ...] = ()  # written in the same transaction as the answer
     sets_aside: SetAside | None = None
 
     @property
     def clears(self) -> tuple[str, ...]:
-        """The units whose cooldown is over with it."""
-        return tuple(each.unit for each in self.effects if isinstance(each, ClearUnit))
+        """The units whose cooldown this answer ends."""
+        return tuple(effect.unit for effect in self.effects if isinstance(effect, ClearUnit))
 
     def consequences(self, *, by_person: bool) -> list[Consequence]:
-        """What is written with the answer, by a person or by a question that expires."""
-        return [each for each in self.effects if by_person or not isinstance(each, ClearUnit)]
+        """The effects to write with the answer. A question that expires ends no cooldown."""
+        if by_person:
+            return list(self.effects)
+        return [effect for effect in self.effects if not isinstance(effect, ClearUnit)]
 
 
 class Record(Struct, frozen=True, kw_only=True):
-    """A question as the journal holds it."""
+    """A question as the journal stores it."""
 
     id: str
     about: str
     question: str
-    choices: dict[str, str] = {}  # what can be answered, and what it means
+    choices: dict[str, str] = {}  # the meaning of each answer, by its name
     waits: list[str] = []
     expires_ms: int | None = None
     otherwise: str = ""
@@ -89,19 +89,18 @@ class Record(Struct, frozen=True, kw_only=True):
 
 
 class Question(Struct, frozen=True, kw_only=True):
-    """The id is made of what is asked about and of which time it is, so that asking twice is asking once.
+    """A question to a person.
 
-    The text is part of the question: it says more than the fields do, and it is shown as it was asked.
+    The id is made of the subject and an ordinal, so that asking the same thing twice writes one
+    question. The text is stored as it was asked, because it says more than the fields do.
     """
 
     about: ClassVar[str] = ""  # the kind of question, as the journal names it
-    detail_keys: ClassVar[
-        tuple[str, ...]
-    ] = ()  # the fields and properties that `detail` holds, in this order
+    # The fields and properties that `detail` holds, in this order.
+    detail_keys: ClassVar[tuple[str, ...]] = ()
     is_urgent: ClassVar[bool] = False  # it costs money as long as it is open
-    waits_on: ClassVar[WaitsOn] = (
-        WaitsOn.PERSON
-    )  # what keeps the subjects that wait from being worked on
+    # What the waiting subjects are shown to wait for.
+    waits_on: ClassVar[WaitsOn] = WaitsOn.PERSON
 
     id: str
     text: str
@@ -113,96 +112,100 @@ class Question(Struct, frozen=True, kw_only=True):
 
     @property
     def choices(self) -> tuple[Choice, ...]:
-        """Without any, it is not cleared by an answer."""
+        """The answers that it offers. A question without choices cannot be answered."""
         return ()
 
     @property
     def otherwise(self) -> str:
-        """The choice that is taken when it expires; where it never does, what holds until it is answered."""
+        """The choice that is taken when it expires. If it never expires: what holds until an answer."""
         return ""
 
     @property
     def settled_choice(self) -> str:
-        """What is written down as its answer once its cause is gone."""
+        """The choice that is recorded when its cause is gone before an answer."""
         return self.choices[0].name
 
     @property
     def closes(self) -> str:
-        """When it closes without an answer, for people; empty: see when it expires."""
+        """When it closes by itself, in words. Empty: it only closes by an answer or by expiring."""
         return ""
 
     @property
     def kind(self) -> str:
-        """The released name of what it is, for JSON."""
+        """Its kind in JSON, as released versions name it."""
         return self.about.upper()
 
     @property
     def token(self) -> str:
-        """The released name of why it is asked, for JSON."""
+        """The reason token in JSON, as released versions name it."""
         return self.about.upper()
 
     @property
     def command(self) -> str:
-        """What to type where an answer alone would not help."""
+        """A command that clears the cause, where an answer alone does not help."""
         return ""
 
     @property
     def answer_command(self) -> str:
-        """What to type for the first choice; without any, to look at it."""
+        """The command that answers with the first choice, or that shows a question without choices."""
         if not self.choices:
             return f"dos decisions show {self.id}"
         return f"dos decide-for {self.id} {self.choices[0].name}"
 
     @property
     def source(self) -> str:
-        """The document and line that it comes from."""
+        """The document and line that it comes from, if any."""
         return ""
 
     @property
     def output(self) -> Sequence[str]:
-        """The last lines of the command that it is about."""
+        """The last lines that the failed command printed, if it is about one."""
         return ()
 
     @property
     def unit(self) -> str:
-        """The one unit that it is about; the newest answer about it is never forgotten."""
+        """The one unit that it is about. The newest answer about a unit is never forgotten."""
         return ""
 
     @property
     def units(self) -> tuple[str, ...]:
-        """The units that it is about: those that wait for the answer, and those that a retry would try."""
+        """The units that wait for the answer, and those that a retry would start."""
         return tuple(subject.unit_names(self.waits))
 
     @property
     def subjects(self) -> frozenset[Subject]:
-        """What waits for the answer, and the lane of that."""
+        """What waits for the answer, together with its lane."""
         if self.waits and self.lane:
             return frozenset((*self.waits, subject.Lane(self.lane)))
         return frozenset(self.waits)
 
     @property
     def detail(self) -> dict[str, Any]:
-        """As the journal holds it."""
+        """The part of the question that the journal stores under `detail`."""
         return {key: _plain(getattr(self, key)) for key in self.detail_keys}
 
     @classmethod
     def fields_of(cls, record: Record) -> dict[str, Any]:
-        """The fields that `detail` holds; one that it lacks has its default."""
+        """Return the fields that are stored under `detail`. A missing one gets its default."""
         stored = [key for key in cls.detail_keys if key in cls.__struct_fields__]
         return {key: record.detail[key] for key in stored if key in record.detail}
 
     def choice(self, name: str) -> Choice | None:
-        """None for an answer that it does not offer, such as the one that is written when its cause is gone."""
-        return next((each for each in self.choices if each.name == name), None)
+        """Return the choice of this name. None: it is not offered, as `settled_choice` may not be."""
+        for choice in self.choices:
+            if choice.name == name:
+                return choice
+        return None
 
     def unit_fingerprint(self, unit: str) -> str:
-        """The fingerprint of a unit when it was asked about; empty: it does not matter."""
+        """The fingerprint of a unit when the question was asked. Empty: it is not compared."""
         return ""
 
     def choice_without_answer(self, resting: Collection[str]) -> str:
-        """The choice that is taken when nobody answers; `resting` are the units that are on cooldown then.
+        """The choice that is taken without an answer. `resting` are the units on cooldown then.
 
-        A start retries what was asked about before it, but clears no cooldown: what still rests is left.
+        A start retries what was asked about before it, but it ends no cooldown: a question about a
+        unit that is still on cooldown is closed with `leave`.
         """
         if self.leaves_units_on_cooldown and not set(self.units).isdisjoint(resting):
             return ChoiceName.LEAVE
@@ -210,28 +213,32 @@ class Question(Struct, frozen=True, kw_only=True):
 
     @property
     def leaves_units_on_cooldown(self) -> bool:
-        """Whether it is closed with `leave` while one of its units is on cooldown."""
+        """Whether a start closes it with `leave` while one of its units is on cooldown."""
         return self.until_start and bool(self.units) and self.choice(ChoiceName.LEAVE) is not None
 
 
 def _plain(value: Any) -> Any:
-    """As JSON gives it back."""
-    return list(value) if isinstance(value, tuple) else value
+    """The value as decoding its JSON would return it."""
+    if isinstance(value, tuple):
+        return list(value)
+    return value
 
 
 def clear_units(names: Sequence[str], lane: str) -> tuple[ClearUnit, ...]:
-    """Whoever wants a unit to be tried again wants it now."""
+    """End the cooldown of each unit, so that a retry starts at once."""
     return tuple(ClearUnit(unit=name, lane=lane) for name in dict.fromkeys(names))
 
 
 def question_id(about: str, subject: str, ordinal: int) -> str:
-    """For example `lane-failed-api-1`: it can be typed, and two subjects never share one."""
-    typed = "".join(
-        c if c.isascii() and (c.isalnum() or c in "-._/:@+") else f"%{ord(c):x}." for c in subject
-    )
-    short = (
-        typed
-        if len(typed) <= LONGEST
-        else f"{typed[:60]}%{sha256(subject.encode()).hexdigest()[:32]}"
-    )
-    return f"{about.replace('_', '-')}-{short}-{ordinal}"
+    """Return an id such as `lane-failed-api-1`. Two subjects never share one, and it can be typed."""
+    typed = "".join(map(_id_character, subject))
+    if len(typed) > LONGEST:
+        typed = f"{typed[:60]}%{sha256(subject.encode()).hexdigest()[:32]}"
+    return f"{about.replace('_', '-')}-{typed}-{ordinal}"
+
+
+def _id_character(character: str) -> str:
+    """The character itself where a shell takes it as it is, else its code."""
+    if character.isascii() and (character.isalnum() or character in "-._/:@+"):
+        return character
+    return f"%{ord(character):x}."

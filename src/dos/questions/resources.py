@@ -1,4 +1,4 @@
-"""Questions about what agents need before they can start: a test that passes, a provider with room, and money."""
+"""Questions about what agents need to start: a passing test, a provider without limit, and budget."""
 
 from typing import Any, ClassVar, Self
 
@@ -21,7 +21,10 @@ from dos.verify.baseline import BLIND_ADVICE
 
 
 class BaselineFailed(Question, frozen=True, kw_only=True):
-    """The workspace's own test fails where no agent has worked (`red`), or passes with the program gone (`blind`)."""
+    """The workspace's test fails before any agent has worked (`red`), or passes without the code (`blind`).
+
+    No agent is started on the host while it is open, because no work could be verified there.
+    """
 
     about: ClassVar[str] = "baseline"
     waits_on: ClassVar[WaitsOn] = WaitsOn.ENVIRONMENT
@@ -56,17 +59,17 @@ class BaselineFailed(Question, frozen=True, kw_only=True):
 
     @property
     def checked_subject(self) -> baseline.Subject:
-        """What was checked: an answer holds for this alone."""
+        """What was checked. The answer holds for this host, tree and commands alone."""
         return baseline.Subject(host=self.host, tree=self.tree, commands=self.commands)
 
     @property
     def choices(self) -> tuple[Choice, ...]:
-        started = "agents start all the same; what they do lands only if the test passes"
-        left = "no agent starts until the next `dos up`, which checks it again"
+        started = "start agents anyway; their work lands only if the test passes"
+        left = "start no agent until the next `dos up`, which runs the check again"
         return (
             Choice(
                 name=ChoiceName.RETRY,
-                meaning="it is checked again, and agents start when it passes",
+                meaning="run the check again and start agents when it passes",
                 releases=True,
             ),
             Choice(name=ChoiceName.START, meaning=started, releases=True),
@@ -83,13 +86,15 @@ class BaselineFailed(Question, frozen=True, kw_only=True):
 
 
 class _LimitQuestion(Question, frozen=True, kw_only=True):
+    """A provider refuses requests of one account or model."""
+
     waits_on: ClassVar[WaitsOn] = WaitsOn.LIMIT
     key: Key
     ending: str = ""
 
     @classmethod
-    def _id(cls, found: quota.Limit) -> str:
-        return question_id(cls.about, found.key.path, found.lifts + 1)
+    def _id(cls, limit: quota.Limit) -> str:
+        return question_id(cls.about, limit.key.path, limit.lifts + 1)
 
     @classmethod
     def fields_of(cls, record: Record) -> dict[str, Any]:
@@ -107,39 +112,42 @@ class _LimitQuestion(Question, frozen=True, kw_only=True):
             "ending": self.ending,
         }
 
-    def _lift(self, named: str) -> Choice:
-        lifted = (LiftLimit(key=self.key),)
+    def _lift(self, choice: str) -> Choice:
         return Choice(
-            name=named, meaning="it is used again, at once", releases=True, effects=lifted
+            name=choice,
+            meaning="use the provider again at once",
+            releases=True,
+            effects=(LiftLimit(key=self.key),),
         )
 
 
 class LimitReached(_LimitQuestion, frozen=True, kw_only=True):
-    """A limit that no waiting clears."""
+    """A limit that does not end by itself, such as a missing login."""
 
     about: ClassVar[str] = "limit"
 
     @classmethod
-    def ask(cls, found: quota.Limit) -> Self:
-        login = logins.login_command(found.key.vendor) if found.ending == Ending.AUTH else ""
-        clear = f"Log in with `{login}`; the fleet notices it" if login else "Is it put right?"
-        # One that was hit again after it had been probed is asked about anew.
-        again = f".{found.times}" if found.times > 1 else ""
+    def ask(cls, limit: quota.Limit) -> Self:
+        login = logins.login_command(limit.key.vendor) if limit.ending == Ending.AUTH else ""
+        if login:
+            advice = f"Log in with `{login}`; the fleet notices it"
+        else:
+            advice = "Answer `fixed` once it works again"
+        # A limit that was hit again after a probe is a new question.
+        again = f".{limit.times}" if limit.times > 1 else ""
         return cls(
-            id=f"{cls._id(found)}{again}",
-            text=f"{quota.describe(found)}{_quoted(found)}. {clear}",
-            waits=(subject.Limit(found.key),),
-            key=found.key,
-            ending=found.ending,
+            id=f"{cls._id(limit)}{again}",
+            text=f"{quota.describe(limit)}{_quotation(limit)}. {advice}",
+            waits=(subject.Limit(limit.key),),
+            key=limit.key,
+            ending=limit.ending,
         )
 
     @property
     def choices(self) -> tuple[Choice, ...]:
         return (
             self._lift(ChoiceName.FIXED),
-            Choice(
-                name=ChoiceName.LEAVE, meaning="nothing is started on it until the next `dos up`"
-            ),
+            Choice(name=ChoiceName.LEAVE, meaning="start nothing on it until the next `dos up`"),
         )
 
     @property
@@ -148,25 +156,25 @@ class LimitReached(_LimitQuestion, frozen=True, kw_only=True):
 
 
 class LimitDoubted(_LimitQuestion, frozen=True, kw_only=True):
-    """A limit that claims to last longer than any does."""
+    """A limit whose announced end is later than any known limit lasts, so it may be misread."""
 
     about: ClassVar[str] = "limit_until"
 
     @classmethod
-    def ask(cls, found: quota.Limit) -> Self:
-        until = utc_stamp(quota.reported_end_ms(found) or 0)
-        claim = f"{found.key} says it is limited until {until}{_quoted(found)}"
+    def ask(cls, limit: quota.Limit) -> Self:
+        until = utc_stamp(quota.reported_end_ms(limit) or 0)
+        claim = f"{limit.key} says it is limited until {until}{_quotation(limit)}"
         return cls(
-            id=cls._id(found),
-            text=f"{claim}, longer than any limit lasts. Lift it, or wait?",
-            waits=(subject.Limit(found.key),),
-            key=found.key,
-            ending=found.ending,
+            id=cls._id(limit),
+            text=f"{claim}, which is longer than any known limit. Lift it, or wait?",
+            waits=(subject.Limit(limit.key),),
+            key=limit.key,
+            ending=limit.ending,
         )
 
     @property
     def choices(self) -> tuple[Choice, ...]:
-        probed = "one agent probes it every hour, and the others wait until it answers"
+        probed = "try one agent every hour; the others wait until it works"
         return (self._lift(ChoiceName.LIFT), Choice(name=ChoiceName.WAIT, meaning=probed))
 
     @property
@@ -174,17 +182,19 @@ class LimitDoubted(_LimitQuestion, frozen=True, kw_only=True):
         return ChoiceName.WAIT
 
 
-def limit_question(found: quota.Limit) -> LimitReached | LimitDoubted:
-    """The question about a limit that only a person can clear."""
-    return LimitDoubted.ask(found) if quota.is_doubted(found) else LimitReached.ask(found)
+def limit_question(limit: quota.Limit) -> LimitReached | LimitDoubted:
+    """Return the question about a limit that only a person can clear."""
+    if quota.is_doubted(limit):
+        return LimitDoubted.ask(limit)
+    return LimitReached.ask(limit)
 
 
-def _quoted(found: quota.Limit) -> str:
-    return f" (it said: {found.found})" if found.found else ""
+def _quotation(limit: quota.Limit) -> str:
+    return f" (it printed: {limit.found})" if limit.found else ""
 
 
 class BudgetSpent(Question, frozen=True, kw_only=True):
-    """A spent budget. The budgets of a day are waited for until the day is over, and then nobody need answer."""
+    """A budget is spent. The question about a daily budget expires at the end of the day."""
 
     about: ClassVar[str] = "budget"
     waits_on: ClassVar[WaitsOn] = WaitsOn.BUDGET
@@ -201,7 +211,7 @@ class BudgetSpent(Question, frozen=True, kw_only=True):
             id=question_id(
                 cls.about, f"{row.scope}-{row.account}-{row.measure}", row.history.asked + 1
             ),
-            text=f"The budget is spent: {row}. Raise it?",
+            text=f"The budget is spent: {row}. Raise it, or stop?",
             waits=(_spender(row.account),),
             expires_ms=row.ends_ms,
             until_start=row.ends_ms is None,
@@ -229,13 +239,13 @@ class BudgetSpent(Question, frozen=True, kw_only=True):
         offered = [
             Choice(
                 name=ChoiceName.RAISE,
-                meaning=f"up to {self.limit + self.by:g} {self.measure}",
+                meaning=f"raise the limit to {self.limit + self.by:g} {self.measure}",
                 releases=True,
             ),
-            Choice(name=ChoiceName.STOP, meaning="what waits here ends"),
+            Choice(name=ChoiceName.STOP, meaning="end the runs that wait for this budget"),
         ]
         if self.expires_ms is not None:
-            offered.append(Choice(name=ChoiceName.WAIT, meaning="go on tomorrow"))
+            offered.append(Choice(name=ChoiceName.WAIT, meaning="continue tomorrow"))
         return tuple(offered)
 
     @property
@@ -244,7 +254,7 @@ class BudgetSpent(Question, frozen=True, kw_only=True):
 
 
 def _spender(account: Account) -> Subject:
-    """Who waits until the budget is raised."""
+    """The subject that waits until the budget is raised."""
     match account:
         case Day():
             return subject.Fleet()

@@ -1,4 +1,4 @@
-"""Questions about a run that goes on and should not, or that stopped. Nothing waits for the answer."""
+"""Questions about a run that should be stopped, or that stopped. Nothing waits for the answers."""
 
 from typing import ClassVar, Self
 
@@ -6,11 +6,11 @@ from dos.choices import ChoiceName
 from dos.loop import tokens
 from dos.questions.question import Choice, HaltRun, Question, question_id
 
-_GOES_ON = "it goes on"
+_KEEP_RUNNING = "let it continue"
 
 
 class Spinning(Question, frozen=True, kw_only=True):
-    """The worker goes on and lands nothing, unless a person stops it."""
+    """A run is alive and nothing that it does lands. It continues unless a person stops it."""
 
     about: ClassVar[str] = "spinning"
     detail_keys: ClassVar[tuple[str, ...]] = ("run_id", "lane")
@@ -21,10 +21,11 @@ class Spinning(Question, frozen=True, kw_only=True):
     def ask(
         cls, run_id: str, lane: str, reason: str, *, ordinal: int = 1, expires_ms: int | None = None
     ) -> Self:
-        """`ordinal` counts how often the run was found to spin."""
+        """Return the question. `ordinal` counts how often the run was found to spin."""
         return cls(
             id=cls.id_of(run_id, ordinal),
-            text=f"The run {run_id} on lane {lane} goes on and lands nothing: {reason}. Stop it?",
+            text=f"Run {run_id} on lane {lane} is running and lands nothing: {reason}."
+            " Stop it, or let it continue?",
             expires_ms=expires_ms,
             run_id=run_id,
             lane=lane,
@@ -32,11 +33,15 @@ class Spinning(Question, frozen=True, kw_only=True):
 
     @classmethod
     def id_of(cls, run_id: str, ordinal: int) -> str:
+        """The id of the question that is asked the `ordinal`th time the run spins."""
         return question_id(cls.about, run_id, ordinal)
 
     @property
     def choices(self) -> tuple[Choice, ...]:
-        return (_halt(self.run_id, self.text), Choice(name=ChoiceName.LEAVE, meaning=_GOES_ON))
+        return (
+            _halt(self.run_id, self.text),
+            Choice(name=ChoiceName.LEAVE, meaning=_KEEP_RUNNING),
+        )
 
     @property
     def otherwise(self) -> str:
@@ -48,7 +53,7 @@ class Spinning(Question, frozen=True, kw_only=True):
 
 
 class HaltProposed(Question, frozen=True, kw_only=True):
-    """A proposal to stop a run or a process; of a process, a person does it."""
+    """A proposal to stop a run or a process. dos stops a run; a process is stopped by a person."""
 
     about: ClassVar[str] = "halt_proposed"
     detail_keys: ClassVar[tuple[str, ...]] = (
@@ -78,7 +83,7 @@ class HaltProposed(Question, frozen=True, kw_only=True):
         command: str = "",
         reason: str = "",
     ) -> Self:
-        """`position` is that of the proposal in the journal."""
+        """Return the question. `position` is that of the proposal in the journal."""
         subject = run_id or handle
         where = f" on lane {lane}" if lane else ""
         return cls(
@@ -94,10 +99,11 @@ class HaltProposed(Question, frozen=True, kw_only=True):
 
     @property
     def choices(self) -> tuple[Choice, ...]:
-        stop = Choice(name=ChoiceName.DONE, meaning=f"you have stopped {self.handle}")
         if self.run_id:
             stop = _halt(self.run_id, self.text)
-        return (stop, Choice(name=ChoiceName.LEAVE, meaning=_GOES_ON))
+        else:
+            stop = Choice(name=ChoiceName.DONE, meaning=f"you have stopped {self.handle}")
+        return (stop, Choice(name=ChoiceName.LEAVE, meaning=_KEEP_RUNNING))
 
     @property
     def otherwise(self) -> str:
@@ -105,11 +111,11 @@ class HaltProposed(Question, frozen=True, kw_only=True):
 
     @property
     def closes(self) -> str:
-        return "when it has stopped or moves again"
+        return "when it has stopped or makes progress again"
 
 
 class RunStopped(Question, frozen=True, kw_only=True):
-    """A run of a person's own loop stopped for a reason that only a person can clear."""
+    """A run of a loop outside the fleet stopped for a reason that only a person can clear."""
 
     about: ClassVar[str] = "run_stopped"
     detail_keys: ClassVar[tuple[str, ...]] = ("run_id", "lane", "token", "command", "closes")
@@ -129,7 +135,7 @@ class RunStopped(Question, frozen=True, kw_only=True):
 
     @property
     def choices(self) -> tuple[Choice, ...]:
-        return (Choice(name=ChoiceName.DONE, meaning="it is taken off this list"),)
+        return (Choice(name=ChoiceName.DONE, meaning="remove it from this list"),)
 
     @property
     def otherwise(self) -> str:
@@ -141,12 +147,12 @@ class RunStopped(Question, frozen=True, kw_only=True):
 
     @property
     def closes(self) -> str:
-        return "when the run is ended or resumed, or the lane's next run begins"
+        return "when the run ends or resumes, or when the lane's next run begins"
 
 
 def _halt(run_id: str, reason: str) -> Choice:
     return Choice(
         name=ChoiceName.HALT,
-        meaning="its worker and its agent are stopped; the work is kept",
+        meaning="stop its worker and its agent, and keep the work",
         effects=(HaltRun(run_id=run_id, reason=reason),),
     )

@@ -1,4 +1,4 @@
-"""The questions that wait for a person, and what was answered. The first answer counts, and there is only one."""
+"""The open and answered questions, folded from the journal, and the entries that change them."""
 
 from collections.abc import Iterable
 from functools import cached_property
@@ -36,9 +36,9 @@ from dos.questions.question import (
 from dos.questions.subject import Subject
 from dos.reasons.table import Needs
 
-ANSWERED_KEPT = (
-    200  # beside the newest about each unit, which is the only memory of what a person wants of it
-)
+# Answers that the state keeps. The newest about each unit is kept besides, because later decisions
+# about the unit depend on it.
+ANSWERED_KEPT = 200
 RAISED = "raised"  # the key, in the question's own stream
 _RunFact = (
     HaltProposed
@@ -69,11 +69,11 @@ _reader: FactReader[Handled] = FactReader(
 
 
 class OpenQuestion(Struct, frozen=True, kw_only=True, dict=True):
-    """A question that is open."""
+    """A question without an answer."""
 
     raised: DecisionRaised
     at_ms: int
-    version: int  # of its stream: an answer is written on top of it, so that only one is
+    version: int  # of its stream; an answer expects it, so that only the first one is written
 
     @cached_property
     def question(self) -> AnyQuestion:
@@ -81,6 +81,8 @@ class OpenQuestion(Struct, frozen=True, kw_only=True, dict=True):
 
 
 class AnsweredQuestion(Struct, frozen=True, kw_only=True, dict=True):
+    """A question with its answer, which a person gave or which it expired with."""
+
     raised: DecisionRaised
     at_ms: int
     choice: str
@@ -95,12 +97,12 @@ class AnsweredQuestion(Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def taken(self) -> Choice | None:
-        """The choice that was taken; None: it was closed with none that was offered."""
+        """The choice that was taken. None: it was closed with a choice that it did not offer."""
         return self.question.choice(self.choice)
 
 
 class PendingClose(Struct, frozen=True, kw_only=True):
-    """A question that is to be closed without a person's answer."""
+    """A question that is about to be closed without a person's answer."""
 
     asked: OpenQuestion
     choice: str
@@ -108,6 +110,8 @@ class PendingClose(Struct, frozen=True, kw_only=True):
 
 
 class Decisions(Struct, kw_only=True):
+    """All open questions, and the answers that are still needed."""
+
     name: ClassVar[str] = "decisions"
     made_with: ClassVar[tuple[str, ...]] = (catalog.__name__, question.__name__, runs.__name__)
 
@@ -115,6 +119,7 @@ class Decisions(Struct, kw_only=True):
     answered: dict[str, AnsweredQuestion] = field(default_factory=dict)  # the newest last
 
     def apply(self, event: Event) -> None:
+        """Fold one event of the journal into this state."""
         match _reader.decode(event):
             case None:
                 pass
@@ -142,7 +147,10 @@ class Decisions(Struct, kw_only=True):
         self._forget_old_answers()
 
     def _apply_run(self, fact: _RunFact, event: Event) -> None:
-        """Halts that were proposed, and runs by hand that stopped: each is open until its cause is gone."""
+        """Open and close the questions about proposed halts and about stopped runs of other loops.
+
+        Nobody writes these questions down: each follows from the events of its run.
+        """
         match fact:
             case HaltProposed():
                 self._propose(fact, event)
@@ -161,12 +169,12 @@ class Decisions(Struct, kw_only=True):
                 assert_never(never)
 
     def _propose(self, fact: HaltProposed, event: Event) -> None:
-        """Once for each run or process, however often it is proposed."""
-        proposed = [each.question for each in self.open.values()]
-        if not any(
-            isinstance(each, runs.HaltProposed) and each.handle == fact.handle for each in proposed
-        ):
-            self._open(_proposed(fact, event.pos), event)
+        """Ask once for each run or process, however often its halt is proposed."""
+        for asked in self.open.values():
+            question = asked.question
+            if isinstance(question, runs.HaltProposed) and question.handle == fact.handle:
+                return
+        self._open(_proposed(fact, event.pos), event)
 
     def _open(self, question: AnyQuestion, event: Event) -> None:
         if not self.knows(question.id):
@@ -198,6 +206,7 @@ class Decisions(Struct, kw_only=True):
             del self.answered[name]
 
     def knows(self, decision: str) -> bool:
+        """Whether a question of this id is open or was answered."""
         return decision in self.open or decision in self.answered
 
 
@@ -220,12 +229,13 @@ def _stopped(fact: RunStopped) -> AnyQuestion:
 
 
 def raise_entry(question: AnyQuestion) -> Entry:
-    """One record, however often and by however many it is written."""
+    """Return the entry that asks the question. Its key makes a second one write nothing."""
     fact = raised_event(question)
     return Entry(stream=streams.decision(fact.id), kind=fact.kind, body=fact, key=RAISED)
 
 
 def raised_event(question: AnyQuestion) -> DecisionRaised:
+    """Return the event that holds the question."""
     record = catalog.encode(question)
     return DecisionRaised(
         id=record.id,
@@ -243,7 +253,7 @@ def raised_event(question: AnyQuestion) -> DecisionRaised:
 
 
 def decode_question(fact: DecisionRaised) -> AnyQuestion:
-    """The question that was asked."""
+    """Return the question that an event holds."""
     record = Record(
         id=fact.id,
         about=fact.about,
@@ -261,36 +271,39 @@ def decode_question(fact: DecisionRaised) -> AnyQuestion:
 def answer_entries(
     asked: OpenQuestion, choice: str, *, by: str, expired: bool = False, reason: str = ""
 ) -> list[Entry]:
-    """The answer and all that follows from it, for one transaction; a conflict says that another was quicker."""
+    """Return the answer and its effects, for one transaction.
+
+    Writing them raises Conflict when the question was answered meanwhile.
+    """
     answer = DecisionAnswered(
         id=asked.raised.id, choice=choice, by=by, expired=expired, reason=reason
     )
     facts = consequence_facts(asked.question, choice, by=by, expired=expired)
-    return [
-        *_first(asked, answer),
-        *(Entry(stream=to, kind=fact.kind, body=fact) for to, fact in facts),
-    ]
+    effects = [Entry(stream=stream, kind=fact.kind, body=fact) for stream, fact in facts]
+    return [*_answer_with_question(asked, answer), *effects]
 
 
-def _first(asked: OpenQuestion, answer: DecisionAnswered) -> list[Entry]:
-    """The answer on top of its question; one that nobody wrote down, because its cause is, is written with it."""
-    to = streams.decision(answer.id)
+def _answer_with_question(asked: OpenQuestion, answer: DecisionAnswered) -> list[Entry]:
+    """The answer, and before it the question itself where it is not in the journal yet."""
+    stream = streams.decision(answer.id)
     if asked.version:
-        return [Entry(stream=to, kind=answer.kind, body=answer, expect=asked.version)]
-    question = Entry(stream=to, kind=DecisionRaised.kind, body=asked.raised, key=RAISED)
-    return [question, Entry(stream=to, kind=answer.kind, body=answer, expect=1)]
+        return [Entry(stream=stream, kind=answer.kind, body=answer, expect=asked.version)]
+    question = Entry(stream=stream, kind=DecisionRaised.kind, body=asked.raised, key=RAISED)
+    return [question, Entry(stream=stream, kind=answer.kind, body=answer, expect=1)]
 
 
 def consequence_facts(
     question: AnyQuestion, choice: str, *, by: str = "", expired: bool = False
 ) -> list[tuple[str, Fact]]:
-    """The facts that an answer brings about, each with its stream; what the answer alone tells is folded from it."""
+    """Return the facts that an answer writes besides itself, each with its stream."""
     taken = question.choice(choice)
-    return [_fact(each, by) for each in taken.consequences(by_person=not expired)] if taken else []
+    if taken is None:
+        return []
+    return [_fact(effect, by) for effect in taken.consequences(by_person=not expired)]
 
 
-def _fact(brought: Consequence, by: str) -> tuple[str, Fact]:
-    match brought:
+def _fact(effect: Consequence, by: str) -> tuple[str, Fact]:
+    match effect:
         case ClearLane(lane=lane):
             return streams.spawn(lane), LaneCleared(lane=lane, by=by)
         case ClearUnit(unit=unit, lane=lane):
@@ -307,11 +320,11 @@ def _fact(brought: Consequence, by: str) -> tuple[str, Fact]:
         case HaltRun(run_id=run_id, reason=reason):
             return streams.run(run_id), HaltRequested(run_id=run_id, by=by, reason=reason)
         case _:
-            assert_never(brought)
+            assert_never(effect)
 
 
 def urgent_first(decisions: Decisions) -> list[OpenQuestion]:
-    """As people see them: what costs money all the time goes first, then the oldest."""
+    """Return the open questions as people see them: those that cost money first, then the oldest."""
     return sorted(
         decisions.open.values(), key=lambda asked: (not asked.question.is_urgent, asked.at_ms)
     )
@@ -320,31 +333,35 @@ def urgent_first(decisions: Decisions) -> list[OpenQuestion]:
 def expired_questions(
     decisions: Decisions, now_ms: int, *, started_ms: int = 0
 ) -> list[OpenQuestion]:
-    """The open ones whose time is over, also because the fleet was started since; each gets its `otherwise`."""
-    return [
-        asked
-        for asked in decisions.open.values()
-        if (asked.raised.expires_ms is not None and asked.raised.expires_ms <= now_ms)
-        or (asked.raised.until_start and asked.at_ms < started_ms)
-    ]
+    """Return the open questions that have expired, by the clock or because the fleet was started."""
+    return [asked for asked in decisions.open.values() if _has_expired(asked, now_ms, started_ms)]
+
+
+def _has_expired(asked: OpenQuestion, now_ms: int, started_ms: int) -> bool:
+    raised = asked.raised
+    if raised.expires_ms is not None and raised.expires_ms <= now_ms:
+        return True
+    return raised.until_start and asked.at_ms < started_ms
 
 
 def expiry_entries(asked: OpenQuestion, choice: str = "", reason: str = "") -> list[Entry]:
-    """Closed without a person's answer: with `choice`, or what was said would happen then."""
+    """Return the entries that close a question without a person: with `choice`, or its `otherwise`."""
     return answer_entries(
         asked, choice or asked.raised.otherwise, by="", expired=True, reason=reason
     )
 
 
 def open_about_limit(decisions: Decisions, key: Key) -> list[OpenQuestion]:
-    """The open questions about one provider's limit."""
-    return [
-        asked for asked in decisions.open.values() if subject.Limit(key) in asked.question.waits
-    ]
+    """Return the open questions about one provider's limit."""
+    limit = subject.Limit(key)
+    return [asked for asked in decisions.open.values() if limit in asked.question.waits]
 
 
 def settle_entry(asked: OpenQuestion, *, by: str = "") -> Entry:
-    """Closes a question whose cause is gone: a limit was lifted another way, a test passes. Nothing follows."""
+    """Return the entry that closes a question whose cause is gone, without any effect.
+
+    For example a limit was lifted another way, or the test passes now.
+    """
     answer = DecisionAnswered(id=asked.raised.id, choice=asked.question.settled_choice, by=by)
     return Entry(
         stream=streams.decision(answer.id), kind=answer.kind, body=answer, expect=asked.version
@@ -352,15 +369,17 @@ def settle_entry(asked: OpenQuestion, *, by: str = "") -> Entry:
 
 
 def waiting_subjects(decisions: Decisions, *, besides: str = "") -> set[Subject]:
-    """All that waits for an answer; the question `besides` is not looked at."""
+    """Return all subjects that wait for an answer. The question `besides` is left out."""
     return _waits(asked for name, asked in decisions.open.items() if name != besides)
 
 
 def released_by(decisions: Decisions, decision: str) -> set[Subject]:
-    """What an answer to this one question would let go: what waits for no other."""
+    """Return the subjects that wait for this question and for no other."""
     asked = decisions.open.get(decision)
-    return _waits([asked]) - waiting_subjects(decisions, besides=decision) if asked else set()
+    if asked is None:
+        return set()
+    return _waits([asked]) - waiting_subjects(decisions, besides=decision)
 
 
-def _waits(asked: Iterable[OpenQuestion]) -> set[Subject]:
-    return {waiting for each in asked for waiting in each.question.waits}
+def _waits(questions: Iterable[OpenQuestion]) -> set[Subject]:
+    return set().union(*(asked.question.waits for asked in questions))

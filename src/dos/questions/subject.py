@@ -1,6 +1,7 @@
-"""What waits for the answer to a question: a lane, a unit, a run, a host, a provider's limit, or the whole fleet.
+"""The subjects that wait for an answer: a lane, a unit, a run, a host, a limit, or the whole fleet.
 
-The journal and JSON hold a subject as one word, such as `lane:api`. Only this module writes and reads that word.
+The journal and JSON store a subject as one word, such as `lane:api`. Only this module writes and
+reads that word.
 """
 
 from collections.abc import Iterable
@@ -13,6 +14,8 @@ _FLEET = "fleet"
 
 
 class Lane(Struct, frozen=True, tag="lane"):
+    """A lane that gets no worker until the answer."""
+
     name: str
 
     def __str__(self) -> str:
@@ -20,6 +23,8 @@ class Lane(Struct, frozen=True, tag="lane"):
 
 
 class Unit(Struct, frozen=True, tag="unit"):
+    """A unit that is not offered until the answer."""
+
     name: str
 
     def __str__(self) -> str:
@@ -27,6 +32,8 @@ class Unit(Struct, frozen=True, tag="unit"):
 
 
 class RunSubject(Struct, frozen=True, tag="run"):
+    """A run that does not continue until the answer."""
+
     id: str
 
     def __str__(self) -> str:
@@ -34,6 +41,8 @@ class RunSubject(Struct, frozen=True, tag="run"):
 
 
 class Host(Struct, frozen=True, tag="host"):
+    """A machine that starts no agent until the answer."""
+
     name: str
 
     def __str__(self) -> str:
@@ -41,7 +50,7 @@ class Host(Struct, frozen=True, tag="host"):
 
 
 class Limit(Struct, frozen=True, tag="limit"):
-    """All that would use the account, or the one model, that is limited."""
+    """Every start that would use the limited account or model."""
 
     key: Key
 
@@ -50,14 +59,14 @@ class Limit(Struct, frozen=True, tag="limit"):
 
 
 class Fleet(Struct, frozen=True, tag="fleet"):
-    """Every lane."""
+    """Every lane of the fleet."""
 
     def __str__(self) -> str:
         return _FLEET
 
 
 class UnknownSubject(Struct, frozen=True, tag="unrecognised"):
-    """A subject that another version of the program wrote. It is shown, and nothing here is held by it."""
+    """A subject that another version of dos wrote. It is shown, and it holds nothing."""
 
     word: str
 
@@ -69,7 +78,7 @@ Subject = Lane | Unit | RunSubject | Host | Limit | Fleet | UnknownSubject
 
 
 def parse(word: str) -> Subject:
-    """The subject that `str` made the word of."""
+    """Return the subject of a word that `str` made. Any other word is an `UnknownSubject`."""
     kind, _, name = word.partition(":")
     match kind:
         case "lane" if name:
@@ -86,15 +95,15 @@ def parse(word: str) -> Subject:
 
 
 def to_words(subjects: Iterable[Subject]) -> list[str]:
-    """As the journal and JSON hold them, in the same order."""
-    return [str(each) for each in subjects]
+    """Return the words that the journal and JSON store, in the same order."""
+    return [str(subject) for subject in subjects]
 
 
 def lane_names(subjects: Iterable[Subject]) -> list[str]:
-    """The names of the lanes among them, in the same order."""
-    return [each.name for each in subjects if isinstance(each, Lane)]
+    """Return the names of the lanes among the subjects, in the same order."""
+    return [subject.name for subject in subjects if isinstance(subject, Lane)]
 
 
 def unit_names(subjects: Iterable[Subject]) -> list[str]:
-    """The names of the units among them, in the same order."""
-    return [each.name for each in subjects if isinstance(each, Unit)]
+    """Return the names of the units among the subjects, in the same order."""
+    return [subject.name for subject in subjects if isinstance(subject, Unit)]

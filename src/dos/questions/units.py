@@ -1,4 +1,4 @@
-"""Questions about one unit: its work cannot land, has gone, or is held back; or an agent landed it by itself."""
+"""Questions about a unit: its work cannot land, is gone, is held by its plan, or bypassed landing."""
 
 from collections.abc import Sequence
 from shlex import quote
@@ -19,7 +19,7 @@ _EDITS = {
 
 
 class LandingConflict(Question, frozen=True, kw_only=True):
-    """Work that was done could not land, several times."""
+    """The work on a unit was finished several times and could not land."""
 
     about: ClassVar[str] = "landing_conflict"
     detail_keys: ClassVar[tuple[str, ...]] = ("unit", "lane", "reasons")
@@ -28,11 +28,12 @@ class LandingConflict(Question, frozen=True, kw_only=True):
 
     @classmethod
     def ask(cls, unit: str, reasons: Sequence[str], *, lane: str = "", ordinal: int = 1) -> Self:
-        """`ordinal` counts how often the question came up for the unit."""
+        """Return the question. `ordinal` counts how often it came up for the unit."""
         last = reasons[-1] if reasons else ""
         return cls(
             id=question_id(cls.about, unit, ordinal),
-            text=f"{unit} was done and could not land, {len(reasons)} times: {last}",
+            text=f"{unit} was finished {len(reasons)} times and could not land (last: {last})."
+            " Retry, hold it, or drop it?",
             waits=(subject.Unit(unit),),
             until_start=True,
             unit=unit,
@@ -42,18 +43,21 @@ class LandingConflict(Question, frozen=True, kw_only=True):
 
     @property
     def choices(self) -> tuple[Choice, ...]:
-        held = "its commits are kept, and nobody works on it until the next `dos up`"
         return (
             Choice(
                 name=ChoiceName.RETRY,
-                meaning="an agent tries again, and is told why the others did not land",
+                meaning="start another agent on it, with the reasons of the earlier attempts",
                 releases=True,
                 effects=clear_units(self.units, self.lane),
             ),
-            Choice(name=ChoiceName.HOLD, meaning=held, sets_aside=SetAside.UNTIL_START),
+            Choice(
+                name=ChoiceName.HOLD,
+                meaning="keep its commits and skip it until the next `dos up`",
+                sets_aside=SetAside.UNTIL_START,
+            ),
             Choice(
                 name=ChoiceName.DROP,
-                meaning="it is not worked on any more",
+                meaning="never work on it again",
                 sets_aside=SetAside.FOR_GOOD,
             ),
         )
@@ -68,7 +72,7 @@ class LandingConflict(Question, frozen=True, kw_only=True):
 
 
 class LandingBlocked(Question, frozen=True, kw_only=True):
-    """Work is done and proven, and something of a person's is in its way."""
+    """The work on a unit is finished and verified, and something in the checkout blocks its landing."""
 
     about: ClassVar[str] = "landing_blocked"
     waits_on: ClassVar[WaitsOn] = WaitsOn.LANDING
@@ -79,10 +83,11 @@ class LandingBlocked(Question, frozen=True, kw_only=True):
 
     @classmethod
     def ask(cls, unit: str, reason: str, *, commit: str, lane: str = "", ordinal: int = 1) -> Self:
-        """`ordinal` counts the answers before."""
+        """Return the question. `ordinal` counts the earlier answers to it."""
         return cls(
             id=question_id(cls.about, f"{unit}-{commit[:9]}", ordinal),
-            text=f"{unit} is done as {commit[:9]} and waits to land: {reason}. It lands by itself once that is gone",
+            text=f"{unit} is finished as {commit[:9]} and cannot land: {reason}."
+            " It lands by itself once that is gone. Retry now, or drop it?",
             waits=(subject.Unit(unit),),
             until_start=True,
             unit=unit,
@@ -93,15 +98,18 @@ class LandingBlocked(Question, frozen=True, kw_only=True):
 
     @property
     def choices(self) -> tuple[Choice, ...]:
-        dropped = "its commits are kept, and it is not worked on any more"
         return (
             Choice(
                 name=ChoiceName.RETRY,
-                meaning="it is out of the way: the same commits land now",
+                meaning="land the same commits now; use this once the way is clear",
                 releases=True,
                 effects=clear_units(self.units, self.lane),
             ),
-            Choice(name=ChoiceName.DROP, meaning=dropped, sets_aside=SetAside.FOR_GOOD),
+            Choice(
+                name=ChoiceName.DROP,
+                meaning="keep its commits and never work on it again",
+                sets_aside=SetAside.FOR_GOOD,
+            ),
         )
 
     @property
@@ -110,7 +118,7 @@ class LandingBlocked(Question, frozen=True, kw_only=True):
 
 
 class UnitUndone(Question, frozen=True, kw_only=True):
-    """A unit had landed, and git does not show it any more."""
+    """A unit landed earlier, and the target branch no longer contains its work."""
 
     about: ClassVar[str] = "unit_undone"
     detail_keys: ClassVar[tuple[str, ...]] = ("unit", "commit")
@@ -122,7 +130,8 @@ class UnitUndone(Question, frozen=True, kw_only=True):
         because = f": {why}" if why else ""
         return cls(
             id=question_id(cls.about, f"{unit}-{commit[:9]}", 1),
-            text=f"{unit} landed as {commit[:9]} and is not there any more{because}. Do it again?",
+            text=f"{unit} landed as {commit[:9]} and the target branch no longer contains it{because}."
+            " Do it again, or leave it?",
             waits=(subject.Unit(unit),),
             unit=unit,
             commit=commit,
@@ -134,11 +143,11 @@ class UnitUndone(Question, frozen=True, kw_only=True):
         return (
             Choice(
                 name=ChoiceName.AGAIN,
-                meaning="it is offered to the workers again",
+                meaning="offer it to the workers again",
                 releases=True,
                 effects=again,
             ),
-            Choice(name=ChoiceName.LEAVE, meaning="it stays undone"),
+            Choice(name=ChoiceName.LEAVE, meaning="keep it undone"),
         )
 
     @property
@@ -151,7 +160,7 @@ class UnitUndone(Question, frozen=True, kw_only=True):
 
 
 class Incident(Question, frozen=True, kw_only=True):
-    """Commits of an agent are on the target branch, or in the user's checkout, and no landing brought them there."""
+    """An agent put commits on the target branch, or in the user's checkout, without a landing."""
 
     about: ClassVar[str] = "incident"
     detail_keys: ClassVar[tuple[str, ...]] = ("incident", "commits", "run_id", "lane")
@@ -171,7 +180,8 @@ class Incident(Question, frozen=True, kw_only=True):
     ) -> Self:
         return cls(
             id=cls.id_of(incident),
-            text=f"{what}. dos did not land this, so it counts as no landing. Do the commits stay?",
+            text=f"{what}. dos did not land these commits, so they do not count."
+            " Keep them, or do the work again?",
             waits=tuple(subject.Unit(unit) for unit in units),
             incident=incident,
             commits=tuple(commits),
@@ -187,14 +197,14 @@ class Incident(Question, frozen=True, kw_only=True):
     @property
     def choices(self) -> tuple[Choice, ...]:
         named = " and ".join(self.units)
-        again = "they never count as a landing"
-        kept = "they stay as your own work"
+        again = "never count the commits as a landing"
+        kept = "keep the commits as your own work"
         if named:
-            again = f"they never count; {named} is offered to the workers again"
-            kept = f"{kept}, and {named} is done"
+            again = f"never count the commits, and offer {named} to the workers again"
+            kept = f"{kept}, and count {named} as done"
         if self.commits:
             reverted = " ".join(commit[:9] for commit in reversed(self.commits))
-            again = f"{again}. Take them out with: git revert {reverted}"
+            again = f"{again}. Remove them with: git revert {reverted}"
         return (
             Choice(
                 name=ChoiceName.AGAIN,
@@ -213,7 +223,7 @@ class Incident(Question, frozen=True, kw_only=True):
 
 
 class UnitHeld(Question, frozen=True, kw_only=True):
-    """A unit that its plan holds back; with `retries`, one that only a person's word lets go."""
+    """A unit that its plan holds; with `retries`, one that a person can release by answering."""
 
     about: ClassVar[str] = "unit_held"
     detail_keys: ClassVar[tuple[str, ...]] = (
@@ -239,15 +249,15 @@ class UnitHeld(Question, frozen=True, kw_only=True):
         retries: bool = False,
         ordinal: int = 1,
     ) -> Self:
-        """`behind` are the units that wait for this one to land."""
+        """Return the question. `behind` are the units that depend on this one."""
         waiting = ""
         if behind:
-            wait = "waits" if len(behind) == 1 else "wait"
-            waiting = f"; {plural(len(behind), 'unit')} {wait} for it: {join_some(behind)}"
+            verb = "waits" if len(behind) == 1 else "wait"
+            waiting = f"; {plural(len(behind), 'unit')} {verb} for it: {join_some(behind)}"
         return cls(
             id=question_id(cls.about, unit, ordinal),
             text=f"{unit} is held: {why}{waiting}",
-            waits=tuple(subject.Unit(each) for each in (unit, *behind)),
+            waits=tuple(subject.Unit(name) for name in (unit, *behind)),
             unit=unit,
             lane=lane,
             token=token,
@@ -267,9 +277,7 @@ class UnitHeld(Question, frozen=True, kw_only=True):
             return ()
         retried = clear_units(self.units, self.lane)
         return (
-            Choice(
-                name=ChoiceName.RETRY, meaning="it is tried again", releases=True, effects=retried
-            ),
+            Choice(name=ChoiceName.RETRY, meaning="try it again", releases=True, effects=retried),
         )
 
     @property
@@ -302,6 +310,8 @@ class UnitHeld(Question, frozen=True, kw_only=True):
 
 
 def _place_in_older_record(source: str) -> dict[str, Any]:
-    """Older versions wrote the document and the line as one word, `docs/plan.md:7`, and nowhere else."""
+    """Older versions wrote the document and the line as one word, `docs/plan.md:7`."""
     document, _, line = source.rpartition(":")
-    return {"document": document, "line": int(line)} if document and line.isdecimal() else {}
+    if not document or not line.isdecimal():
+        return {}
+    return {"document": document, "line": int(line)}

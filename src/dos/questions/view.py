@@ -1,6 +1,6 @@
-"""What needs a person: each question with what waits behind it, since when, and what happens without an answer.
+"""Questions as rows for JSON and as text: what waits, since when, and what happens without an answer.
 
-A row also has the keys of released versions, which scripts read.
+A row also has the keys of dos-kernel, which scripts read.
 """
 
 from collections.abc import Sequence
@@ -16,12 +16,14 @@ from dos.questions import subject
 from dos.questions.catalog import AnyQuestion
 from dos.questions.state import AnsweredQuestion, Decisions, OpenQuestion, urgent_first
 from dos.text import first_diff_lines, last_output_lines, plural
-from dos.times import utc_stamp
+from dos.times import format_duration, format_local_time, utc_datetime, utc_stamp
 
 StoredQuestion = OpenQuestion | AnsweredQuestion
 
 
 class AnswerRow(Struct, frozen=True, kw_only=True):
+    """The answer to a question, as JSON has it."""
+
     choice: str
     by: str
     at: str
@@ -30,6 +32,8 @@ class AnswerRow(Struct, frozen=True, kw_only=True):
 
 
 class QuestionRow(Struct, frozen=True, kw_only=True):
+    """A question as JSON has it; the last keys are those of dos-kernel."""
+
     id: str
     about: str
     question: str
@@ -54,44 +58,52 @@ class QuestionRow(Struct, frozen=True, kw_only=True):
     run_ts: str = ""
     evidence: list[str] = field(default_factory=list)
     dup_count: int = 1
-    waiting: list[Waiting] = []  # what those who wait for the answer wait for besides
+    waiting: list[Waiting] = []  # what the waiting subjects wait for besides the answer
 
 
 def ordered_questions(decisions: Decisions, *, with_answered: bool = False) -> list[StoredQuestion]:
-    """The most urgent first, then the oldest; what was answered comes last."""
-    past = reversed(decisions.answered.values()) if with_answered else ()
-    return [*urgent_first(decisions), *past]
+    """Return the open questions, urgent ones first, then the answered ones, the newest first."""
+    questions: list[StoredQuestion] = list(urgent_first(decisions))
+    if with_answered:
+        questions += reversed(decisions.answered.values())
+    return questions
 
 
 def rows(
-    asked: Sequence[StoredQuestion], now_ms: int, waits: FleetWaits = FleetWaits()
+    questions: Sequence[StoredQuestion], now_ms: int, waits: FleetWaits = FleetWaits()
 ) -> list[QuestionRow]:
-    """`waits` is what everything waits for: an answer alone does not help what waits for something else too."""
-    return [row(each, now_ms, waits) for each in asked]
+    """Return a row for each question. `waits` is everything that lanes and units wait for."""
+    return [row(asked, now_ms, waits) for asked in questions]
 
 
 def other_waits(question: AnyQuestion, waits: FleetWaits) -> Waits:
-    """What those who wait for the answer wait for besides."""
-    lanes, units = subject.lane_names(question.waits), subject.unit_names(question.waits)
-    its_own = {question.command, question.answer_command} - {
-        ""
-    }  # what its plan holds a unit for is the question
+    """Return what the waiting subjects wait for besides this answer.
+
+    A hold in a plan that is cleared by the question's own command is the question itself.
+    """
+    lanes = subject.lane_names(question.waits)
+    units = subject.unit_names(question.waits)
+    own_commands = {question.command, question.answer_command} - {""}
     found = waits.waits_besides(question.id, lanes=lanes, units=units)
-    return tuple(each for each in found if each.clears_with not in its_own)
+    return tuple(wait for wait in found if wait.clears_with not in own_commands)
 
 
 def row(asked: StoredQuestion, now_ms: int, waits: FleetWaits = FleetWaits()) -> QuestionRow:
+    """Return the row of one question."""
     raised = asked.raised
     question = asked.question
-    said = None
+    answer = None
+    still_waiting: list[Waiting] = []
     if isinstance(asked, AnsweredQuestion):
-        said = AnswerRow(
+        answer = AnswerRow(
             choice=asked.choice,
             by=asked.by,
             at=utc_stamp(asked.answered_ms),
             expired=asked.expired,
             reason=asked.reason,
         )
+    else:
+        still_waiting = list(other_waits(question, waits))
     return QuestionRow(
         id=raised.id,
         about=raised.about,
@@ -102,7 +114,7 @@ def row(asked: StoredQuestion, now_ms: int, waits: FleetWaits = FleetWaits()) ->
         expires_at=None if raised.expires_ms is None else utc_stamp(raised.expires_ms),
         expires_on_start=raised.until_start,
         otherwise=raised.otherwise,
-        answer=said,
+        answer=answer,
         detail=raised.detail,
         kind=question.kind,
         lane=question.lane,
@@ -113,30 +125,44 @@ def row(asked: StoredQuestion, now_ms: int, waits: FleetWaits = FleetWaits()) ->
         source_path=question.source or streams.decision(question.id),
         proposed_command=question.command or question.answer_command,
         handle=raised.id,
-        waiting=list(other_waits(question, waits)) if said is None else [],
+        waiting=still_waiting,
     )
 
 
-def render(shown: Sequence[StoredQuestion], now_ms: int, waits: FleetWaits = FleetWaits()) -> str:
-    unanswered = [each for each in shown if isinstance(each, OpenQuestion)]
-    title = f"{plural(len(unanswered), 'question')} for a person"
-    lines = [title if unanswered else "nothing waits for a person"]
-    for number, asked in enumerate(shown, 1):
-        each = row(asked, now_ms, waits)
-        if each.answer is not None:
-            lines.append(f"{number:>3}  {each.id}: {_answer_text(each.answer)}")
-            continue
-        lines.append(f"{number:>3}  {each.question}")
-        lines.append(f"     {_waiting_text(each, asked.question)}")
-        if each.waiting:
-            lines.append(f"     also waits: {waiting.describe_waits(each.waiting)}")
-        if asked.question.command:
-            lines.append(f"     {each.proposed_command}")
-        if each.choices:
-            lines.append(
-                f"     dos decide-for {each.id} {'|'.join(choice.name for choice in each.choices)}"
-            )
+def render(
+    questions: Sequence[StoredQuestion], now_ms: int, waits: FleetWaits = FleetWaits()
+) -> str:
+    """Return the list of questions as text: each with its wait, its expiry and the command to type."""
+    open_count = sum(isinstance(asked, OpenQuestion) for asked in questions)
+    if open_count:
+        lines = [plural(open_count, "open decision")]
+    else:
+        lines = ["No open decisions"]
+    for number, asked in enumerate(questions, 1):
+        if isinstance(asked, AnsweredQuestion):
+            lines.append(f"{number:>3}  {asked.raised.id}: {_answer_text(asked, now_ms)}")
+        else:
+            first, *more = _open_lines(asked, now_ms, waits)
+            lines.append(f"{number:>3}  {first}")
+            lines += [f"     {line}" for line in more]
     return "\n".join(lines)
+
+
+def _open_lines(asked: OpenQuestion, now_ms: int, waits: FleetWaits) -> list[str]:
+    question = asked.question
+    lines = [
+        asked.raised.question,
+        f"{_waiting_text(asked, now_ms)} {_expiry_text(asked, now_ms)}",
+    ]
+    still_waiting = other_waits(question, waits)
+    if still_waiting:
+        lines.append(f"also waits: {waiting.describe_waits(still_waiting)}")
+    if question.command:
+        lines.append(question.command)
+    if asked.raised.choices:
+        names = "|".join(choice.name for choice in asked.raised.choices)
+        lines.append(f"dos decide-for {asked.raised.id} {names}")
+    return lines
 
 
 def render_one(
@@ -145,66 +171,74 @@ def render_one(
     difference: Sequence[str] = (),
     waits: FleetWaits = FleetWaits(),
 ) -> str:
-    each = row(asked, now_ms, waits)
+    """Return one question as text, with all that is known about it. `difference` are diff lines."""
+    raised = asked.raised
     question = asked.question
+    age = format_duration(max(0, (now_ms - asked.at_ms) // 1000))
     lines = [
-        each.question,
+        raised.question,
         "",
-        f"id       {each.id}",
-        f"asked    {each.raised_at} ({format_duration(each.age_seconds)} ago)",
+        f"id       {raised.id}",
+        f"asked    {_local(asked.at_ms, now_ms)} ({age} ago)",
+        f"waiting  {_subjects_text(raised.waits) or 'nothing'}",
     ]
-    lines.append(f"waiting  {', '.join(each.waits) or 'nothing'}")
-    lines += [f"besides  {more.subject}: {more}" for more in each.waiting]
+    if isinstance(asked, OpenQuestion):
+        lines += [f"besides  {wait.subject}: {wait}" for wait in other_waits(question, waits)]
     lines += last_output_lines(question.output)
     lines += first_diff_lines(difference)
-    if each.answer is not None:
-        return "\n".join([*lines, f"answer   {_answer_text(each.answer)}"])
-    lines.append(f"expires  {_expiry_text(each, question)}")
+    if isinstance(asked, AnsweredQuestion):
+        return "\n".join([*lines, f"answer   {_answer_text(asked, now_ms)}"])
+    lines.append(f"expires  {_expiry_text(asked, now_ms)}")
     if question.command:
-        lines.append(f"command  {each.proposed_command}")
-    lines += ["choices"] if each.choices else []
-    lines += [
-        f"  dos decide-for {each.id} {choice.name:<8} {choice.meaning}".rstrip()
-        for choice in each.choices
-    ]
+        lines.append(f"command  {question.command}")
+    if raised.choices:
+        lines.append("choices")
+    for choice in raised.choices:
+        command = f"dos decide-for {raised.id} {choice.name:<8}"
+        lines.append(f"  {command} {choice.meaning}".rstrip())
     return "\n".join(lines)
 
 
-def format_duration(seconds: float) -> str:
-    """How long, as people say it."""
-    if seconds < 120:
-        return f"{seconds:.0f} s"
-    if seconds < 7200:
-        return f"{seconds / 60:.0f} min"
-    return f"{seconds / 3600:.1f} h" if seconds < 172_800 else f"{seconds / 86_400:.1f} days"
+def _answer_text(asked: AnsweredQuestion, now_ms: int) -> str:
+    at = _local(asked.answered_ms, now_ms)
+    if asked.reason:
+        return f"closed with {asked.choice} at {at}: {asked.reason}"
+    if asked.expired:
+        return f"closed with {asked.choice} at {at}, without an answer"
+    return f"answered {asked.choice} by {asked.by or 'an unknown user'} at {at}"
 
 
-def _answer_text(answer: AnswerRow) -> str:
-    if answer.reason:
-        return f"{answer.choice}, closed at {answer.at}: {answer.reason}"
-    if answer.expired:
-        return f"{answer.choice}, because nobody answered by {answer.at}"
-    return f"{answer.choice}, by {answer.by or 'somebody'} at {answer.at}"
+def _waiting_text(asked: OpenQuestion, now_ms: int) -> str:
+    age = format_duration(max(0, (now_ms - asked.at_ms) // 1000))
+    subjects = asked.raised.waits
+    if not subjects:
+        return f"Asked {age} ago; nothing waits for the answer."
+    verb = "has" if len(subjects) == 1 else "have"
+    return f"{_subjects_text(subjects)} {verb} waited {age}."
 
 
-def _waiting_text(each: QuestionRow, question: AnyQuestion) -> str:
-    waits = f"{', '.join(each.waits)} waits" if each.waits else "nothing waits"
-    return (
-        f"{waits} since {format_duration(each.age_seconds)}; expires {_expiry_text(each, question)}"
-    )
+def _subjects_text(words: Sequence[str]) -> str:
+    """The subjects as people read them: `lane api` for the word `lane:api`."""
+    return ", ".join(word.replace(":", " ", 1) for word in words)
 
 
-def _expiry_text(each: QuestionRow, question: AnyQuestion) -> str:
-    """When the question is over without an answer, and what holds then."""
+def _expiry_text(asked: OpenQuestion, now_ms: int) -> str:
+    """A sentence on when the question closes without an answer, and with which choice."""
+    raised = asked.raised
+    question = asked.question
     if question.closes:
-        return f"by itself {question.closes}"
-    if each.expires_at:
-        return f"{each.expires_at}, then: {each.otherwise}"
-    if each.expires_on_start:
-        cooling = (
-            ", or leave while one of its units is on cooldown"
-            if question.leaves_units_on_cooldown
-            else ""
-        )
-        return f"with the next `dos up`, then: {each.otherwise}{cooling}"
-    return f"never; until then: {each.otherwise}" if each.otherwise else "never"
+        return f"It closes by itself {question.closes}."
+    if raised.expires_ms is not None:
+        return f"If unanswered at {_local(raised.expires_ms, now_ms)}: {raised.otherwise}."
+    if raised.until_start:
+        exception = ""
+        if question.leaves_units_on_cooldown:
+            exception = " (leave while one of its units is on cooldown)"
+        return f"If unanswered, the next `dos up` takes: {raised.otherwise}{exception}."
+    if raised.otherwise:
+        return f"It never expires. Until it is answered: {raised.otherwise}."
+    return "It never expires."
+
+
+def _local(at_ms: int, now_ms: int) -> str:
+    return format_local_time(utc_datetime(at_ms), utc_datetime(now_ms))

@@ -12,12 +12,13 @@ from msgspec import Struct, structs, to_builtins
 from dos.backlog.waiting import Waiting
 from dos.limits.state import costs
 from dos.limits.state.costs import Costs
-from dos.questions.view import QuestionRow, format_duration
+from dos.questions.view import QuestionRow
 from dos.report.html_chart import css_class, escape_text, format_time, render_chart
 from dos.report.html_style import STYLE
 from dos.report.session import LandingProof, Session, UnprovenClaim
 from dos.report.summary import needs_person_without_question
 from dos.text import escape_invisible, plural
+from dos.times import format_duration
 from dos.units.unit import LandingEntry
 
 SCHEMA = "dos.report/1"

@@ -6,9 +6,9 @@ Widths are shares of the whole, so that it fits any screen and its letters keep 
 from datetime import datetime, timedelta
 from html import escape
 
-from dos.questions.view import format_duration
 from dos.report.session import AgentBar, Outcome, Session, Wait
 from dos.text import escape_invisible
+from dos.times import format_duration
 
 MARKS = {
     Outcome.LANDED: "✓",

@@ -9,9 +9,9 @@ from dos.journal.events.envelope import Event
 from dos.journal.fold import fold
 from dos.questions.catalog import AnyQuestion
 from dos.questions.state import Decisions, urgent_first
-from dos.questions.view import format_duration
 from dos.report.session import Incident, LandingProof, LimitPeriod, Session, Wait
 from dos.report.session_fold import fold_session
+from dos.times import format_duration
 from dos.units.unit import Landing
 
 LONGEST_CLAIM = 200

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from dos.limits.budget import Spent
 from dos.limits.state.spend import LANDED, REJECTED, REPLAN, Ledger, Spend
-from dos.questions.view import format_duration
+from dos.times import format_duration
 
 UNKNOWN = "unknown"
 
