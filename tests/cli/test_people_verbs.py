@@ -2,6 +2,7 @@
 
 import subprocess
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -41,6 +42,7 @@ from dos.questions.lanes import FailedUnit, LaneFailed, UnitsFailed
 from dos.questions.resources import BudgetSpent, limit_question
 from dos.questions.runs import Spinning
 from dos.questions.units import LandingConflict
+from dos.times import format_local_time, utc_datetime
 from dos.world import open_journal
 
 Dos = Callable[..., Answer]
@@ -63,7 +65,7 @@ SPINS = Spinning.ask("RID-1", "docs", "nothing landed for an hour", expires_ms=T
 
 
 def test_nothing_to_decide_is_said_and_makes_no_journal(dos: Dos, state: Path) -> None:
-    assert dos("decisions").out == "nothing waits for a person\n"
+    assert dos("decisions").out == "No open decisions\n"
     assert dos("decisions", "--json").json == []
     assert dos("decisions", "show", "1").code == 1
     assert dos("decide-for", "x", "y").code == 2
@@ -76,9 +78,11 @@ def test_the_list_says_what_waits_since_when_and_what_happens_without_an_answer(
 ) -> None:
     ask(journal, FAILED, SPINS)
     said = dos("decisions").out
-    assert "2 questions for a person" in said
-    assert "lane:api waits since" in said
-    assert "expires 2027-01-15T08:00:00Z, then: leave" in said
+    assert "2 open decisions" in said
+    assert "lane api has waited" in said
+    assert (
+        f"If unanswered at {format_local_time(utc_datetime(T), datetime.now(UTC))}: leave." in said
+    )
     assert "dos decide-for lane-failed-api-1 retry|leave" in said
     first, second = dos("decisions", "--json").json
     assert (first["id"], first["kind"]) == ("spinning-RID-1-1", "LIVENESS"), (
@@ -102,11 +106,11 @@ def test_one_question_is_shown_by_its_id_and_by_its_number(dos: Dos, journal: St
     ask(journal, FAILED, SPINS)
     shown = dos("decisions", "show", "lane-failed-api-1")
     assert (shown.code, shown.out) == (0, dos("decisions", "2").out)
-    assert "the lane is worked on again" in shown.out
-    assert "expires  with the next `dos up`, then: retry" in shown.out
+    assert "start workers on the lane again" in shown.out
+    assert "expires  If unanswered, the next `dos up` takes: retry." in shown.out
     ask(journal, UnitsFailed.ask("api", "RID-2", [FailedUnit(unit="A/A1")]))
     said = dos("decisions", "show", "lane-stopped-RID-2-1").out
-    assert "then: retry, or leave while one of its units is on cooldown" in said
+    assert "takes: retry (leave while one of its units is on cooldown)." in said
     for wrong in ("4", "0", "lane-failed-web-1"):
         answer = dos("decisions", "show", wrong)
         assert (answer.code, answer.out) == (2, "")
@@ -133,9 +137,9 @@ def test_the_first_answer_counts_and_the_second_is_told_so(
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("lane-failed-web-1", "retry"), "These wait: lane-failed-api-1."),
-        (("lane-failed-api-1", "maybe"), "It can be answered with: retry, leave."),
-        (("1", "retry"), "These wait: lane-failed-api-1."),
+        (("lane-failed-web-1", "retry"), "Open decisions: lane-failed-api-1."),
+        (("lane-failed-api-1", "maybe"), "Answer with one of: retry, leave."),
+        (("1", "retry"), "Open decisions: lane-failed-api-1."),
         (("", "retry"), "hint"),
     ],
 )

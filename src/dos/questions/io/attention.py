@@ -1,4 +1,4 @@
-"""Everything that needs a person now: questions, proposed halts, stopped runs, and units that their plan holds."""
+"""All questions that need a person now, also those that follow from leases and plans."""
 
 from collections.abc import Mapping, Sequence
 
@@ -18,7 +18,8 @@ from dos.world import World
 FOR_A_PERSON = (Answer.DRAFT_CLASS, Answer.OPERATOR_GATED, Answer.SOAK_OPEN)
 
 
-def gather(world: World, units: DeclaredUnits | None, *, now_ms: int) -> Decisions:
+def gather(world: World, units: Units | None, *, now_ms: int) -> Decisions:
+    """Read the journal and return the questions that are open now."""
     recorded, _ = fold.current(world.journal, Decisions)
     return questions_for_people(recorded, world.journal.leases(), units, now_ms=now_ms)
 
@@ -26,7 +27,10 @@ def gather(world: World, units: DeclaredUnits | None, *, now_ms: int) -> Decisio
 def questions_for_people(
     recorded: Decisions, leases: Sequence[Lease], units: DeclaredUnits | None, *, now_ms: int
 ) -> Decisions:
-    """Without `units`, where plans cannot be read, what they hold is missing and nothing else."""
+    """Return the recorded questions whose causes still exist, and those that plans add.
+
+    `units` is None when the plans cannot be read; then only what the plans add is missing.
+    """
     found = {
         name: asked for name, asked in recorded.open.items() if not _has_stopped(asked, leases)
     }
@@ -37,17 +41,19 @@ def questions_for_people(
         for name, asked in found.items()
         if not held_units.why_moot(asked, units.state, units.unfinished)
     }
-    found |= {
-        each.id: _unwritten(each, now_ms) for each in units.unasked if not recorded.knows(each.id)
-    }
+    for question in units.unasked:
+        if not recorded.knows(question.id):
+            found[question.id] = _unwritten(question, now_ms)
     asked_about = {unit for asked in found.values() for unit in held_units.units_behind(asked)}
-    held = [_about_held(units, name) for name in units.verdicts if name not in asked_about]
-    found |= {each.id: _unwritten(each, now_ms) for each in held if each}
+    for name in units.verdicts:
+        held = _about_held(units, name) if name not in asked_about else None
+        if held is not None:
+            found[held.id] = _unwritten(held, now_ms)
     return Decisions(open=found, answered=recorded.answered)
 
 
 def _unwritten(question: AnyQuestion, now_ms: int) -> OpenQuestion:
-    """An answer is written together with it."""
+    """The open question, not in the journal yet: an answer is written together with it."""
     return OpenQuestion(raised=raised_event(question), at_ms=now_ms, version=0)
 
 
@@ -61,7 +67,7 @@ def _about_held(units: DeclaredUnits, name: str) -> UnitHeld | None:
 
 
 def _has_stopped(asked: OpenQuestion, leases: Sequence[Lease]) -> bool:
-    """Of a halt that was proposed: nothing is left to stop, by the leases and, of a process here, by the system."""
+    """Whether the run or process of a proposed halt is gone, so that nothing is left to stop."""
     halt = asked.question
     if not isinstance(halt, HaltProposed):
         return False
@@ -74,16 +80,14 @@ def _has_stopped(asked: OpenQuestion, leases: Sequence[Lease]) -> bool:
 
 
 def _dependents(unit: str, unfinished: Mapping[str, Unit]) -> list[str]:
-    """The units that wait for this one to land, directly or behind one another, in the order of the plans."""
+    """The units that depend on this one, directly or through others, in the order of the plans."""
     behind: set[str] = set()
-    while (
-        more := {
-            each.name
-            for each in unfinished.values()
-            if behind.union({unit}).intersection(each.depends)
+    found = {unit}
+    while found:
+        reached = behind | {unit}
+        found = {
+            other.name for other in unfinished.values() if not reached.isdisjoint(other.depends)
         }
-        - behind
-        - {unit}
-    ):
-        behind |= more
+        found -= reached
+        behind |= found
     return [name for name in unfinished if name in behind]
