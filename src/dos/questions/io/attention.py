@@ -18,7 +18,7 @@ from dos.world import World
 FOR_A_PERSON = (Answer.DRAFT_CLASS, Answer.OPERATOR_GATED, Answer.SOAK_OPEN)
 
 
-def gather(world: World, units: Units | None, *, now_ms: int) -> Decisions:
+def gather(world: World, units: DeclaredUnits | None, *, now_ms: int) -> Decisions:
     """Read the journal and return the questions that are open now."""
     recorded, _ = fold.current(world.journal, Decisions)
     return questions_for_people(recorded, world.journal.leases(), units, now_ms=now_ms)
