@@ -131,7 +131,7 @@ def test_no_change_of_a_ref_is_lost_to_another(repository):
         lambda git: git.commit_of("HEAD"),
         lambda git: git.is_ancestor("HEAD", "HEAD"),
         lambda git: git.branch(),
-        lambda git: git.salvaged(),
+        lambda git: git.salvage_refs(),
         lambda git: git.root_commit(),
         lambda git: git.submodules(),
         lambda git: Objects(git).commit("HEAD"),
@@ -207,7 +207,9 @@ def test_the_table_knows_every_command_that_we_run():
     known = {rule.command for rule in exit_codes.RULES}
     texts = {path: path.read_text() for path in sorted(Path(dos.__file__).parent.rglob("*.py"))}
     calling = {
-        path: text for path, text in texts.items() if re.search(r"\.\s*(run|attempt|once)\b", text)
+        path: text
+        for path, text in texts.items()
+        if re.search(r"\.\s*(run|attempt|run_once)\b", text)
     }
     assert len(calling) > 50
     for path, text in calling.items():
@@ -218,7 +220,7 @@ def test_the_table_knows_every_command_that_we_run():
                 else ""
             )
             if (
-                called in ("run", "attempt", "once")
+                called in ("run", "attempt", "run_once")
                 and node.args
                 and isinstance(node.args[0], ast.Constant)
             ):

@@ -33,7 +33,7 @@ def read(git, monkeypatch=None):
     place = workspace.find(git.tree)
     if monkeypatch:
         monkeypatch.setattr(
-            Reader, "once", lambda *arguments, **settings: pytest.fail("git was started")
+            Reader, "run_once", lambda *arguments, **settings: pytest.fail("git was started")
         )
     return files.head_commit(place)
 

@@ -259,15 +259,16 @@ BUILD = """
 import sys
 from pathlib import Path
 from dos.git.repository import Reader
-from dos.git import message_index as index
-from dos.verify.naming import Name
-index._AT_ONCE = 500
+from dos.git import message_index
+from dos.verify.naming import UnitName
+message_index._AT_ONCE = 500
 root, tip, path, mode = sys.argv[1:]
 def progress(count):
     if mode == "wait":
         print("half way", flush=True)
         sys.stdin.read()
-print(index.find(Reader(Path(root)), tip, [Name("AUTH", "AUTH1").needles()], Path(path), progress=progress)[0])
+needles = UnitName("AUTH", "AUTH1").needles()
+print(message_index.find(Reader(Path(root)), tip, [needles], Path(path), progress=progress)[0])
 """
 
 

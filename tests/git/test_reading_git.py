@@ -19,7 +19,7 @@ from dos.world import World
 METHODS = {
     "run": [],
     "attempt": [],
-    "once": [],
+    "run_once": [],
     "object_of": ["HEAD"],
     "commit_of": ["HEAD"],
     "branch": [],
@@ -103,7 +103,7 @@ def test_the_tables_are_complete():
 
 
 @pytest.mark.parametrize(
-    "name", [name for name in METHODS if name not in ("run", "attempt", "once")]
+    "name", [name for name in METHODS if name not in ("run", "attempt", "run_once")]
 )
 def test_no_method_of_a_reader_changes_the_repository(repository, name):
     before = contents(repository)
@@ -130,7 +130,7 @@ def test_only_those_who_act_know_a_writer():
     package = Path(dos.__file__).parent
     for path in package.rglob("*.py"):
         parts = path.relative_to(package).parts
-        if parts[0] in ACT or "io" in parts or parts == ("doctor", "repair.py"):
+        if parts[0] in ACT or "io" in parts or parts == ("doctor", "examine.py"):
             continue
         assert not re.search(r"\bWriter\b", path.read_text()), path
 
@@ -147,7 +147,7 @@ def act(git: Writer) -> None:
 def judge(world: World, words: list[str]) -> str:
     world.git.run("update-ref", "refs/heads/main", "HEAD")  # refused
     world.git.run("config", "user.name", "x")  # refused
-    world.git.once(*words)  # refused
+    world.git.run_once(*words)  # refused
     world.git.swap_ref("refs/heads/main", "a", "b")  # refused
     act(world.git)  # refused
     reader: Reader = Writer(world.workspace.tree)

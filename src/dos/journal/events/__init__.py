@@ -1,1 +1,1 @@
-"""Events as a closed set: all kinds, who reads which, and how those of older versions are read."""
+"""The events of the journal: a closed set of kinds, the envelope they are stored in, and readers."""

@@ -1,4 +1,7 @@
-"""All kinds of facts. The set is closed: what is not here cannot be decoded, and changes no state."""
+"""Every kind of event, and how events that older versions wrote are brought up to date.
+
+The set is closed: an event whose kind is not listed here is not decoded and changes no state.
+"""
 
 from collections.abc import Callable
 from typing import Any, get_args
@@ -165,46 +168,53 @@ AnyFact = (
     | LineUnreadable
 )
 
+# Every class of event by the kind under which it is stored.
 KINDS: dict[str, type[Fact]] = {fact.kind: fact for fact in get_args(AnyFact)}
 
-
+# Older versions kept some facts only in a sentence or in the event's key. The functions below move
+# them to the fields that hold them now; no other code reads those sentences.
 _EARLIER = "left by an earlier run"
 _WATCHDOG = "watchdog"
 
 
-def _work_salvaged(fact: WorkSalvaged, event: Event) -> WorkSalvaged:
-    """`why` began with whose work it was."""
-    was_earlier = fact.why.startswith(_EARLIER)
-    return structs.replace(fact, earlier=True) if was_earlier and not fact.earlier else fact
+def _upgrade_work_salvaged(fact: WorkSalvaged, _event: Event) -> WorkSalvaged:
+    """Set `earlier`, which was the beginning of `why`."""
+    if fact.earlier or not fact.why.startswith(_EARLIER):
+        return fact
+    return structs.replace(fact, earlier=True)
 
 
-def _fleet_found(fact: FleetFound, event: Event) -> FleetFound:
-    """The lanes stood before their holders: `api: host:12`."""
+def _upgrade_fleet_found(fact: FleetFound, _event: Event) -> FleetFound:
+    """Set `adopted_lanes` from lines that name the lane before its holder: `api: host:12`."""
     if not fact.adopted or fact.adopted_lanes:
         return fact
-    return structs.replace(fact, adopted_lanes=[line.rpartition(": ")[0] for line in fact.adopted])
+    lanes = [line.rpartition(": ")[0] for line in fact.adopted]
+    return structs.replace(fact, adopted_lanes=lanes)
 
 
-def _limit_hit(fact: LimitHit, event: Event) -> LimitHit:
-    """The host stood before the digest: `host/0123`."""
+def _upgrade_limit_hit(fact: LimitHit, _event: Event) -> LimitHit:
+    """Set `login_host`, which was written before the digest: `host/0123`."""
     if not fact.login or fact.login_host:
         return fact
     host, _, digest = fact.login.rpartition("/")
     return structs.replace(fact, login=digest, login_host=host)
 
 
-def _halt_proposed(fact: HaltProposed, event: Event) -> HaltProposed:
-    """When the run had moved last stood in the key alone: `watchdog/1700000000000/0`."""
+def _upgrade_halt_proposed(fact: HaltProposed, event: Event) -> HaltProposed:
+    """Set `moved_ms`, which was only in the event's key: `watchdog/1700000000000/0`."""
     if fact.moved_ms is not None or fact.owner != _WATCHDOG or not event.key:
         return fact
     _, _, rest = event.key.partition("/")
     moved_ms = rest.partition("/")[0]
-    return structs.replace(fact, moved_ms=int(moved_ms)) if moved_ms.isdecimal() else fact
+    if not moved_ms.isdecimal():
+        return fact
+    return structs.replace(fact, moved_ms=int(moved_ms))
 
 
-UPGRADES: dict[str, Callable[[Any, Event], Any]] = {  # by kind
-    WorkSalvaged.kind: _work_salvaged,
-    FleetFound.kind: _fleet_found,
-    LimitHit.kind: _limit_hit,
-    HaltProposed.kind: _halt_proposed,
+# By kind: what to apply to a decoded event of that kind.
+UPGRADES: dict[str, Callable[[Any, Event], Any]] = {
+    WorkSalvaged.kind: _upgrade_work_salvaged,
+    FleetFound.kind: _upgrade_fleet_found,
+    LimitHit.kind: _upgrade_limit_hit,
+    HaltProposed.kind: _upgrade_halt_proposed,
 }

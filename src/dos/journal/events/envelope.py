@@ -1,4 +1,4 @@
-"""An event as it is stored, and the fact that it carries."""
+"""An event as the stores keep it, and the base class of the facts that it carries."""
 
 from datetime import UTC, datetime
 from typing import Any, ClassVar, Self
@@ -8,12 +8,16 @@ from msgspec import Struct, json
 
 from dos.errors import JournalCorrupt
 
-SCHEMA = 1  # of a record's body; additive fields do not raise it
+SCHEMA = 1  # of an event's body; adding a field does not raise it
 _json = json.Decoder()
 
 
 class Event(Struct, frozen=True, kw_only=True):
-    """One stored record. The body is decoded anew on every access, so nobody can change what is stored."""
+    """One stored event.
+
+    `pos` is its position in the whole journal and `ver` its position in its stream. The body is
+    kept encoded and is decoded on each access, so that no reader can change what is stored.
+    """
 
     pos: int
     stream: str
@@ -28,13 +32,16 @@ class Event(Struct, frozen=True, kw_only=True):
 
     @property
     def body(self) -> Any:
+        """The body as plain JSON values, freshly decoded."""
         return _json.decode(self.raw)
 
     @property
     def at(self) -> datetime:
+        """When it was recorded, by the wall clock of the store, in UTC."""
         return datetime.fromtimestamp(self.at_ms / 1000, UTC)
 
     def checksum(self) -> int:
+        """Return the CRC of everything but the position, which the store assigns."""
         head = (
             self.stream,
             self.ver,
@@ -48,6 +55,7 @@ class Event(Struct, frozen=True, kw_only=True):
         return crc32(self.raw, crc32(repr(head).encode("utf-8", "surrogatepass")))
 
     def verified(self, stored: int) -> Self:
+        """Return the event itself. Raises JournalCorrupt if its checksum is not the stored one."""
         if self.checksum() != stored:
             raise JournalCorrupt(
                 f"event {self.pos} ({self.kind} on {self.stream}) is not what was written",
@@ -57,6 +65,9 @@ class Event(Struct, frozen=True, kw_only=True):
 
 
 class Fact(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What happened, in the past tense."""
+    """What happened: the body of an event, named in the past tense.
+
+    `kind` is the name under which it is stored.
+    """
 
     kind: ClassVar[str]

@@ -1,4 +1,4 @@
-"""What is written of limits, budgets, pauses, halts, and of the questions that only a person can answer."""
+"""Events about limits, budgets, pauses, halts, questions to people, and incidents."""
 
 from typing import Any
 
@@ -10,12 +10,15 @@ from dos.verify.baseline import CheckResult
 
 
 class LimitHit(Fact, frozen=True, kw_only=True):
-    """A provider said no more. It holds for everybody who uses the same account (and model, where it is named)."""
+    """A provider refused an agent because of a limit or a missing login. Recorded by the worker.
+
+    It holds for every lane that uses the same account, and the same model if one is named.
+    """
 
     kind = "limit_hit"
     vendor: str
     account: str
-    model: str = ""  # empty: all of the account's
+    model: str = ""  # empty: every model of the account
     window: str = ""
     ending: str  # of agents.endings
     resets_at_ms: int | None = None
@@ -23,13 +26,13 @@ class LimitHit(Fact, frozen=True, kw_only=True):
     agent: str = ""
     lane: str = ""
     run_id: str = ""
-    found: str = ""  # the words it was told by
-    login: str = ""  # where nobody is logged in: how the agent's credentials looked
-    login_host: str = ""  # and where
+    found: str = ""  # the output that it was recognised by
+    login: str = ""  # for a missing login: a digest of the agent's credentials
+    login_host: str = ""  # and the host that they are on
 
 
 class LimitProbed(Fact, frozen=True, kw_only=True):
-    """One goes first and sees whether the provider answers again; the others wait for it."""
+    """A worker is about to try whether the provider answers again; the other lanes wait for it."""
 
     kind = "limit_probed"
     vendor: str
@@ -40,19 +43,19 @@ class LimitProbed(Fact, frozen=True, kw_only=True):
 
 
 class LimitLifted(Fact, frozen=True, kw_only=True):
+    """A limit no longer holds: a probe succeeded, or a person lifted it or logged in."""
+
     kind = "limit_lifted"
     vendor: str
     account: str
     model: str = ""
     run_id: str = ""
     reason: str = ""
-    at_once: bool = (
-        False  # by a person's word or login: the lanes need not come one after the other
-    )
+    at_once: bool = False  # a person lifted it: all lanes may start at the same time
 
 
 class UnitsScreened(Fact, frozen=True, kw_only=True):
-    """What could be taken when a worker looked, and what could not, each for its one reason."""
+    """A worker looked for a unit: the units it could take, and for each other one the reason."""
 
     kind = "units_screened"
     run_id: str
@@ -62,7 +65,7 @@ class UnitsScreened(Fact, frozen=True, kw_only=True):
 
 
 class RunParked(Fact, frozen=True, kw_only=True):
-    """A run waits for a time or a person, not for its agent. Parked time is nobody's fault."""
+    """A worker waits for a time or a person, not for its agent. Parked time counts for no limit."""
 
     kind = "run_parked"
     run_id: str
@@ -73,9 +76,11 @@ class RunParked(Fact, frozen=True, kw_only=True):
 
 
 class LandingQueued(Fact, frozen=True, kw_only=True):
-    """Work that is proven waits for its turn: on one branch, one landing at a time is prepared, tested and done.
+    """A worker's work passed its checks and waits for its turn to land on a branch.
 
-    The turn is of whoever queued first and still holds its lane. It ends with the landing, its refusal, or the lease.
+    On one branch one landing at a time is prepared, tested and made. The turn belongs to the
+    worker that queued first and still holds its lane; it ends with the landing, its refusal, or
+    the lease.
     """
 
     kind = "landing_queued"
@@ -86,7 +91,7 @@ class LandingQueued(Fact, frozen=True, kw_only=True):
 
 
 class LandingDeferred(Fact, frozen=True, kw_only=True):
-    """Something is in the way of a landing: the next in the queue goes first, and this one is tried again later."""
+    """A worker gave up its turn to land because something blocks it; it tries again later."""
 
     kind = "landing_deferred"
     run_id: str
@@ -96,6 +101,8 @@ class LandingDeferred(Fact, frozen=True, kw_only=True):
 
 
 class RunUnparked(Fact, frozen=True, kw_only=True):
+    """A worker that was parked continues, after waiting this long."""
+
     kind = "run_unparked"
     run_id: str
     lane: str
@@ -103,17 +110,22 @@ class RunUnparked(Fact, frozen=True, kw_only=True):
 
 
 class AgentWaiting(Fact, frozen=True, kw_only=True):
-    """Its own stream says that it waits for its provider: it is not working, and it does not hang."""
+    """An agent's own output says that it waits for its provider, so it is idle and not hung.
+
+    Recorded by the monitor of the agent while the agent runs.
+    """
 
     kind = "agent_waiting"
     run_id: str
     lane: str
     unit: str
-    ending: str  # what it would end with
+    ending: str  # how the agent would end if the provider never answered
     detail: str = ""
 
 
 class AgentWentOn(Fact, frozen=True, kw_only=True):
+    """An agent that waited for its provider works again. Recorded by the monitor of the agent."""
+
     kind = "agent_went_on"
     run_id: str
     lane: str
@@ -121,6 +133,8 @@ class AgentWentOn(Fact, frozen=True, kw_only=True):
 
 
 class PauseRequested(Fact, frozen=True, kw_only=True):
+    """A person paused a lane or the fleet: workers finish their iteration and then wait."""
+
     kind = "pause_requested"
     lane: str = ""  # empty: the whole fleet
     by: str = ""
@@ -128,13 +142,15 @@ class PauseRequested(Fact, frozen=True, kw_only=True):
 
 
 class PauseEnded(Fact, frozen=True, kw_only=True):
+    """A person ended the pause of a lane or of the fleet."""
+
     kind = "pause_ended"
     lane: str = ""
     by: str = ""
 
 
 class HaltRequested(Fact, frozen=True, kw_only=True):
-    """A person's word: this run stops now, and its agent with it."""
+    """A person asked a run to stop now, and its agent with it (`dos halt`, or an answer)."""
 
     kind = "halt_requested"
     run_id: str
@@ -144,12 +160,12 @@ class HaltRequested(Fact, frozen=True, kw_only=True):
 
     @property
     def why(self) -> str:
-        """Never empty: that it is there is what stops the run."""
+        """The reason, which is never empty: readers take an empty one for "not halted"."""
         return self.reason or "halted by a person"
 
 
 class SpinFlagged(Fact, frozen=True, kw_only=True):
-    """Alive, and nothing lands. Nobody is stopped by this."""
+    """A supervisor noticed a worker that is alive while nothing lands. It stops nothing."""
 
     kind = "spin_flagged"
     lane: str
@@ -159,62 +175,66 @@ class SpinFlagged(Fact, frozen=True, kw_only=True):
 
 
 class Choice(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One answer that a question offers, and what it does."""
+
     name: str
     meaning: str = ""
 
 
 class DecisionRaised(Fact, frozen=True, kw_only=True):
-    """A question for a person, with all that waits for the answer."""
+    """A supervisor or a worker asked a person a question, and lists what waits for the answer."""
 
     kind = "decision_raised"
     id: str
-    about: str  # which kind of question it is: questions/catalog.py has them all
+    about: str  # the kind of question: questions/catalog.py has them all
     question: str
     choices: list[Choice]
     waits: list[str] = field(default_factory=list)  # as questions/subject.py writes them
     expires_ms: int | None = None
-    otherwise: str = ""  # the choice that is taken when nobody answers in time; without one, what holds meanwhile
-    until_start: bool = False  # its time is over when the fleet is started again
+    otherwise: str = ""  # the choice taken when it expires; if none, what holds until an answer
+    until_start: bool = False  # it expires when the fleet is started again
     detail: dict[str, Any] = field(default_factory=dict)
 
 
 class DecisionAnswered(Fact, frozen=True, kw_only=True):
+    """A question was answered by a person, expired, or was closed because it no longer applies."""
+
     kind = "decision_answered"
     id: str
     choice: str
     by: str = ""
-    expired: bool = False  # nobody answered in time: this is what was said would happen then
+    expired: bool = False  # not answered in time: the choice is the one announced for that case
     reason: str = ""  # why it was closed without a person's answer
 
 
 class PlansApproved(Fact, frozen=True, kw_only=True):
-    """A person runs the fleet by these texts of the plan documents: a later edit on disk does not count by itself."""
+    """A person started the fleet with these texts of the plan documents, or approved them.
+
+    An edit on disk after it does not count until it is approved too.
+    """
 
     kind = "plans_approved"
     where: str  # the checkout: its host and its directory
     documents: dict[str, str] = field(default_factory=dict)  # name -> text
-    committed: dict[str, str] = field(
-        default_factory=dict
-    )  # name -> the blob that the target branch held then
+    committed: dict[str, str] = field(default_factory=dict)  # name -> blob on the target branch
     by: str = ""
 
 
 class SettingsApproved(Fact, frozen=True, kw_only=True):
-    """A person runs the fleet by this text of dos.toml: a later edit on disk does not count by itself."""
+    """A person started the fleet with this text of dos.toml, or approved it.
+
+    An edit on disk after it does not count until it is approved too.
+    """
 
     kind = "settings_approved"
     where: str  # the checkout: its host and its directory
-    documents: dict[str, str] = field(
-        default_factory=dict
-    )  # dos.toml -> its text; empty: there was no file
-    committed: dict[str, str] = field(
-        default_factory=dict
-    )  # dos.toml -> the blob that the target branch held then
+    documents: dict[str, str] = field(default_factory=dict)  # dos.toml -> text; empty: no file
+    committed: dict[str, str] = field(default_factory=dict)  # dos.toml -> blob on the target branch
     by: str = ""
 
 
 class LaneCleared(Fact, frozen=True, kw_only=True):
-    """A person's word: what the lane was given up on for, or stopped for, holds it no more."""
+    """A person's answer cleared the failures or the stop that kept a lane from starting."""
 
     kind = "lane_cleared"
     lane: str
@@ -222,7 +242,7 @@ class LaneCleared(Fact, frozen=True, kw_only=True):
 
 
 class UnitCleared(Fact, frozen=True, kw_only=True):
-    """A person's word: the unit may be tried now, however its last attempts ended."""
+    """A person allowed a unit to be tried now, however its last attempts ended."""
 
     kind = "unit_cleared"
     unit: str
@@ -231,6 +251,8 @@ class UnitCleared(Fact, frozen=True, kw_only=True):
 
 
 class BudgetWarned(Fact, frozen=True, kw_only=True):
+    """A worker found that a budget's warning threshold is passed; recorded once per budget."""
+
     kind = "budget_warned"
     scope: str  # iteration | run | lane | day
     subject: str  # the run, the lane, the date
@@ -240,6 +262,8 @@ class BudgetWarned(Fact, frozen=True, kw_only=True):
 
 
 class BudgetSpent(Fact, frozen=True, kw_only=True):
+    """A worker found that a budget is used up, and starts no further agent under it."""
+
     kind = "budget_spent"
     scope: str
     subject: str
@@ -249,18 +273,22 @@ class BudgetSpent(Fact, frozen=True, kw_only=True):
 
 
 class BudgetPromised(Fact, frozen=True, kw_only=True):
-    """Before an agent is started: what the budgets that it shares with others may lose to it at most."""
+    """A worker reserved what its agent may cost at most from the budgets it shares with others.
+
+    It is recorded before the agent starts, in one stream, so that two workers cannot reserve the
+    same money.
+    """
 
     kind = "budget_promised"
     run_id: str
     lane: str
     iteration: int
-    usd: float  # 0: nothing bounds what it costs
-    until_ms: int  # it has ended by then
+    usd: float  # 0: the cost has no upper bound
+    until_ms: int  # the agent has ended by then
 
 
 class BaselineStarted(Fact, frozen=True, kw_only=True):
-    """The workspace's setup and test begin to run in a fresh tree of the target, before any agent works."""
+    """A supervisor is about to run the workspace's setup and test in a fresh tree of the target."""
 
     kind = "baseline_started"
     host: str
@@ -270,51 +298,58 @@ class BaselineStarted(Fact, frozen=True, kw_only=True):
 
 
 class BaselineChecked(CheckResult, Fact, frozen=True, kw_only=True):
-    """What setup and test said of a tree that no agent has touched. It holds for this host, tree and commands."""
+    """Setup and test ended in a tree that no agent has touched.
+
+    The result holds for this host, tree and these commands. Recorded by the one who ran them.
+    """
 
     kind = "baseline_checked"
 
 
 class WorkCommitted(Fact, frozen=True, kw_only=True):
-    """An agent ended well and left its work uncommitted; dos committed it, to be measured like any other work."""
+    """An agent finished and left its work uncommitted, and its worker committed it.
+
+    The commit is measured like any other.
+    """
 
     kind = "work_committed"
     run_id: str
     lane: str
     unit: str
     commit: str
-    ref: str  # where the same files were saved before
+    ref: str  # the salvage ref under which the same files were saved before
 
 
-# After each of them its run has no agent, so nothing need be kept for one.
+# After each of these events its run has no agent, so nothing is reserved for one.
 AGENT_GONE = (AgentEnded, IterationCommitted, RunStopped, WorkerReaped, RunParked)
 
 
 class FleetFound(Fact, frozen=True, kw_only=True):
-    """What a supervisor found when it came: each line by the name of its lane or unit."""
+    """A supervisor recorded what it found when it started: one line for each lane or unit."""
 
     kind = "fleet_found"
     host: str
-    adopted: list[str] = field(default_factory=list)  # live, and left alone
+    adopted: list[str] = field(default_factory=list)  # alive, and left alone
     adopted_lanes: list[str] = field(default_factory=list)
-    fenced: list[str] = field(default_factory=list)  # dead: taken back, saved, done again
-    resumed: list[str] = field(default_factory=list)  # go on after what was committed
+    fenced: list[str] = field(default_factory=list)  # dead: revoked, saved, to be done again
+    resumed: list[str] = field(default_factory=list)  # continue after the last commit point
     repeated: list[str] = field(default_factory=list)  # begun and never committed
     skipped: list[str] = field(default_factory=list)  # landed already
 
 
 class IncidentFound(Fact, frozen=True, kw_only=True):
-    """An agent's commits reached the target branch, or the user's checkout, and no landing brought them there.
+    """A supervisor found an agent's commits on the target branch or in the user's checkout
+    that no landing brought there.
 
-    They count as no landing until a person says that they stay.
+    They do not count as landed until a person decides to keep them.
     """
 
     kind = "incident_found"
     id: str
-    branch: str  # that was moved; HEAD: the checkout of the user
-    run_id: str = ""  # whose agent it was
+    branch: str  # the branch that was moved; HEAD: the user's checkout
+    run_id: str = ""  # the run whose agent did it
     lane: str = ""
-    units: list[str] = field(default_factory=list)  # that the run was at
+    units: list[str] = field(default_factory=list)  # that the run worked on
     commits: list[str] = field(default_factory=list)  # oldest first
-    moved_to: list[str] = field(default_factory=list)  # by each entry of the reflogs
-    found: str = ""  # by what it was noticed
+    moved_to: list[str] = field(default_factory=list)  # one for each entry of the reflogs
+    found: str = ""  # how it was noticed

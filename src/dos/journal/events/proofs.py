@@ -1,4 +1,4 @@
-"""What was measured of the work, in the stream of its commit: whoever asks later need not measure again."""
+"""Events that prove something about a commit: test witnesses and receipts."""
 
 from typing import Any
 
@@ -8,9 +8,13 @@ from dos.journal.events.envelope import Fact
 
 
 class TestWitnessed(Fact, frozen=True, kw_only=True):
-    """A runner tried the tests of a commit with and without its change."""
+    """A test runner ran a commit's tests with and without the commit's change.
 
-    __test__ = False  # it is no test itself, whatever it is called
+    Recorded in the stream of the commit by `dos test-witness run` and by workers, so that the
+    tests need not be run again.
+    """
+
+    __test__ = False  # pytest would collect a class of this name
 
     kind = "test_witnessed"
     commit: str
@@ -18,29 +22,33 @@ class TestWitnessed(Fact, frozen=True, kw_only=True):
     command: str
     verdict: str
     witnesses: bool
-    cells: dict[str, list[str]]  # how each run of each came out
+    cells: dict[str, list[str]]  # how each run came out, by old or new tests and code
     runner: str  # the host
     network: str  # off or on
     parent: str = ""
     unit: str = ""
-    command_from: str = ""  # who said what to run: dos.toml, the unit's plan, or whoever called
+    command_from: str = ""  # where the command came from: dos.toml, the unit's plan, or the caller
     assert_level: bool = False
     reason: str = ""
     weakened: list[str] = field(default_factory=list)
 
 
 class ReceiptIssued(Fact, frozen=True, kw_only=True):
-    """Written once for each landed commit, after the branch moved and before the unit counts as landed."""
+    """A worker issued the receipt of a landed commit, or could not.
+
+    Recorded in the stream of the unit, once for each landed commit: after the branch was moved and
+    before the unit counts as landed.
+    """
 
     kind = "receipt_issued"
     run_id: str
     lane: str
     unit: str
     commit: str
-    receipt: dict[str, Any] | None  # None: it could not be made
-    said: str = ""  # what a person should know of it: that a key was made, or why it is not signed
+    receipt: dict[str, Any] | None  # None: it could not be issued
+    said: str = ""  # for people: that a key was generated, or why the receipt is not signed
 
 
 def receipt_key(commit: str) -> str:
-    """One landing of one commit has one receipt, whoever writes it."""
+    """Return the key under which a commit's receipt is recorded, so that it is recorded once."""
     return f"receipt/{commit}"

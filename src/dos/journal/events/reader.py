@@ -1,7 +1,8 @@
-"""Who reads which facts.
+"""Decodes events, and makes every reader decide about every kind.
 
-Whoever makes something of a mixture of events has a `FactReader`, and decides with it about every kind: it handles the
-kind, or names it as silent. Whoever looks for facts of one kind uses `select`.
+Code that reads a mixture of events has a `FactReader`: it names the kinds that it handles, and all
+others as silent. Code that looks for one or two kinds uses `select`. Only the checker and the
+transfer of a journal decode events of every kind with `decode`.
 """
 
 import threading
@@ -18,19 +19,27 @@ if TYPE_CHECKING:
 
 
 class _Kind(Struct, frozen=True):
+    """How events of one kind are decoded, and brought up to date if an older version wrote them."""
+
     decoder: json.Decoder[Any]
     upgrade: Callable[[Any, Event], Any] | None
 
 
-_kinds: dict[str, _Kind | None] = {}  # those that were met; None: this version does not know it
-_making = (
-    threading.Lock()
-)  # msgspec crashes when two threads look into one class for the first time
+# The kinds that were decoded so far; None for a kind that this version does not know.
+_kinds: dict[str, _Kind | None] = {}
+# msgspec crashes when two threads inspect one class for the first time.
+_kinds_lock = threading.Lock()
 
 
 def decode(event: Event) -> "AnyFact | None":
-    """The typed fact of an event; None for a kind this version does not know, which changes no state."""
-    kind = _kinds[event.kind] if event.kind in _kinds else _met(event.kind)
+    """Return the typed fact of an event, or None for a kind that this version does not know.
+
+    Raises JournalCorrupt when the body does not have the fields of its kind.
+    """
+    if event.kind in _kinds:
+        kind = _kinds[event.kind]
+    else:
+        kind = _load_kind(event.kind)
     if kind is None:
         return None
     try:
@@ -40,16 +49,22 @@ def decode(event: Event) -> "AnyFact | None":
             f"event {event.pos} ({event.kind}) does not have the fields of its kind: {error}",
             hint="Run `dos journal check` to see all the damage.",
         ) from error
-    return kind.upgrade(fact, event) if kind.upgrade else fact
+    if kind.upgrade is not None:
+        fact = kind.upgrade(fact, event)
+    return fact
 
 
-def _met(name: str) -> _Kind | None:
+def _load_kind(name: str) -> _Kind | None:
+    # Imported at use: a verb that decodes no event does not pay for all their classes.
     from dos.journal.events.catalog import KINDS, UPGRADES
 
-    with _making:
+    with _kinds_lock:
         if name not in _kinds:
             fact = KINDS.get(name)
-            _kinds[name] = _Kind(json.Decoder(fact), UPGRADES.get(name)) if fact else None
+            kind = None
+            if fact is not None:
+                kind = _Kind(json.Decoder(fact), UPGRADES.get(name))
+            _kinds[name] = kind
         return _kinds[name]
 
 
@@ -61,37 +76,38 @@ B = TypeVar("B", bound=Fact)
 class FactReader(Generic[Handled]):
     """Decodes the facts that its owner handles, and no others.
 
-    `handles` is a fact's class or a union of them, the same as the type parameter: so mypy sees in a `match` that ends
-    with `assert_never` that each of them is handled. `silent` are all other kinds, by name. A test holds that none is
-    left out, so a new kind has to be decided about by every reader.
+    `handles` is a class of facts or a union of them, the same as the type parameter, so that mypy
+    checks a `match` over them that ends with `assert_never`. `silent` names all other kinds. A
+    test fails when a kind is in neither, so every reader has to decide about a new kind.
     """
 
     def __init__(self, handles: object, *, silent: str) -> None:
-        self.handles = frozenset(
-            fact.kind for fact in get_args(handles) or [cast(type[Fact], handles)]
-        )
+        facts = get_args(handles) or [cast(type[Fact], handles)]
+        self.handles = frozenset(fact.kind for fact in facts)
         self.silent = silent.split()
 
     def decode(self, event: Event) -> Handled | None:
-        """None: its owner is silent about it."""
-        return cast(Handled, decode(event)) if event.kind in self.handles else None
+        """Return the event's fact, or None if the owner is silent about its kind."""
+        if event.kind not in self.handles:
+            return None
+        return cast(Handled, decode(event))
 
-    def facts(self, happened: Iterable[Event]) -> Iterator[tuple[Event, Handled]]:
-        """Each fact that its owner handles, with its event."""
-        for event in happened:
+    def facts(self, events: Iterable[Event]) -> Iterator[tuple[Event, Handled]]:
+        """Yield each event that the owner handles, with its fact."""
+        for event in events:
             if event.kind in self.handles:
                 yield event, cast(Handled, decode(event))
 
 
 @overload
-def select(happened: Iterable[Event], kind: type[A], /) -> Iterator[tuple[Event, A]]: ...
+def select(events: Iterable[Event], kind: type[A], /) -> Iterator[tuple[Event, A]]: ...
 @overload
 def select(
-    happened: Iterable[Event], kind: type[A], other: type[B], /
+    events: Iterable[Event], kind: type[A], other: type[B], /
 ) -> Iterator[tuple[Event, A | B]]: ...
-def select(happened: Iterable[Event], *kinds: type[Fact]) -> Iterator[tuple[Event, Any]]:
-    """The facts of one kind, or of two, each with its event."""
-    wanted = {kind.kind for kind in kinds}
-    for event in happened:
-        if event.kind in wanted:
+def select(events: Iterable[Event], *kinds: type[Fact]) -> Iterator[tuple[Event, Any]]:
+    """Yield the events of one kind, or of two, each with its fact."""
+    names = {kind.kind for kind in kinds}
+    for event in events:
+        if event.kind in names:
             yield event, decode(event)

@@ -1,6 +1,7 @@
-"""What is written of a run: what it set out to do, what it claims and what was checked, how it ended, who goes on.
+"""Events about a run's declared work, and the lines of imported logs.
 
-They stand in the stream of their run, `run/<id>`, so that a run is known by reading its own stream alone.
+The events of a run are in its own stream, `run/<id>`, so that its state is read from that stream
+alone. Imported lines are in the stream of their file, `import/<name>`.
 """
 
 from typing import Any
@@ -11,9 +12,10 @@ from dos.journal.events.envelope import Fact
 
 
 class IntentDeclared(Fact, frozen=True, kw_only=True):
-    """Said when work begins, and again when the same run goes on: then it is suspended no longer.
+    """A run declared what it will do. Recorded when the work begins and again when it continues.
 
-    It can add steps. Only an approved change of the extent takes some away.
+    A declaration ends a suspension and can add steps; only an approved `ExtentChanged` removes
+    some.
     """
 
     kind = "intent_declared"
@@ -24,14 +26,14 @@ class IntentDeclared(Fact, frozen=True, kw_only=True):
     lane: str = ""
     start_sha: str = ""
     steps: list[str] = field(default_factory=list)
-    regions: dict[str, list[str]] = field(
-        default_factory=dict
-    )  # step -> the globs that its commit has to touch
+    regions: dict[str, list[str]] = field(default_factory=dict)  # step -> globs it has to touch
     env: dict[str, Any] = field(default_factory=dict)
-    resumes: str = ""  # the run whose work this one goes on with
+    resumes: str = ""  # the run whose work this one continues
 
 
 class ExtentChanged(Fact, frozen=True, kw_only=True):
+    """A run's declared steps were changed, with a person's approval if `approved_by` is set."""
+
     kind = "extent_changed"
     run_id: str
     steps: list[str]
@@ -40,7 +42,7 @@ class ExtentChanged(Fact, frozen=True, kw_only=True):
 
 
 class StepClaimed(Fact, frozen=True, kw_only=True):
-    """What the run says. It is never believed."""
+    """A run claimed that a step is done. Nothing is decided by it before git shows the step."""
 
     kind = "step_claimed"
     run_id: str
@@ -49,7 +51,10 @@ class StepClaimed(Fact, frozen=True, kw_only=True):
 
 
 class StepVerified(Fact, frozen=True, kw_only=True):
-    """Git bore the step out when this was written; whoever reads it asks git again."""
+    """Git showed that a step was done when this was recorded. Readers verify it again.
+
+    Recorded by `dos run verify`, and by a worker when it lands a unit.
+    """
 
     kind = "step_verified"
     run_id: str
@@ -60,18 +65,23 @@ class StepVerified(Fact, frozen=True, kw_only=True):
 
 
 class RunSuspended(Fact, frozen=True, kw_only=True):
+    """A run was put aside so that it can be resumed: by `dos run suspend` or a resumable halt."""
+
     kind = "run_suspended"
     run_id: str
     reason: str = ""
     resume_sha: str = ""
     residual: list[str] = field(default_factory=list)
     checkpoint_turn: int = -1
-    transcript_digest: str = ""  # of that turn; a checkpoint exists only with it
+    transcript_digest: str = ""  # of that turn; without it there is no checkpoint
     transcript: str = ""  # the file
 
 
 class ResumeProposed(Fact, frozen=True, kw_only=True):
-    """Somebody was told that this run can go on. Written once, until the run is suspended or declared again."""
+    """`dos resume` reported that a run can be continued.
+
+    It is recorded once, until the run is suspended or declared again.
+    """
 
     kind = "resume_proposed"
     run_id: str
@@ -81,16 +91,21 @@ class ResumeProposed(Fact, frozen=True, kw_only=True):
 
 
 class RunResumed(Fact, frozen=True, kw_only=True):
-    """The successor's claim, in the stream of the run that it goes on with: there is exactly one."""
+    """A successor claimed the work of a run. Recorded in the stream of the run that it continues.
+
+    The stream's version admits exactly one successor.
+    """
 
     kind = "run_resumed"
     run_id: str
     successor: str
     fence: int | None = None  # of the lease that the successor works under
-    approved_by: str = ""  # who let it go on over other people's commits
+    approved_by: str = ""  # who allowed it to continue over other people's commits
 
 
 class RunEnded(Fact, frozen=True, kw_only=True):
+    """A run of a caller's own loop ended (`dos run end`). A worker records `RunStopped` instead."""
+
     kind = "run_ended"
     run_id: str
     result: str
@@ -98,7 +113,7 @@ class RunEnded(Fact, frozen=True, kw_only=True):
 
 
 class HaltProposed(Fact, frozen=True, kw_only=True):
-    """Somebody should stop a process. Nobody is signalled by this."""
+    """`dos halt` or `dos watch` proposed that a process be stopped. No signal is sent by it."""
 
     kind = "halt_proposed"
     handle: str
@@ -109,21 +124,24 @@ class HaltProposed(Fact, frozen=True, kw_only=True):
     run_id: str = ""
     command: str = ""
     reason: str = ""
-    moved_ms: int | None = None  # when the run had moved last; None: nobody looked
+    moved_ms: int | None = None  # when the run last made progress; None: not looked at
 
 
 class LedgerLineUnreadable(Fact, frozen=True, kw_only=True):
-    """A line of a run's imported ledger that says nothing: so much of what happened is not known."""
+    """A line of a run's imported intent ledger could not be read, so part of the run is unknown.
+
+    Recorded by `dos journal import` in the stream of the run.
+    """
 
     kind = "ledger_line_unreadable"
     run_id: str
     file: str
     line: int
-    newer: bool = False  # a newer version wrote it: what it said may change everything
+    newer: bool = False  # a newer version wrote it: it may change what the other lines mean
 
 
 class LineImported(Fact, frozen=True, kw_only=True):
-    """A line of a released log format, kept as it was, with where it stood."""
+    """`dos journal import` read a line of a log; it is kept unchanged, with its file and number."""
 
     kind = "line_imported"
     file: str
@@ -133,7 +151,7 @@ class LineImported(Fact, frozen=True, kw_only=True):
 
 
 class LineUnreadable(Fact, frozen=True, kw_only=True):
-    """A line that could not be read is kept too: nothing is lost by importing."""
+    """`dos journal import` could not read a line of a log; its text is kept, so nothing is lost."""
 
     kind = "line_unreadable"
     file: str
