@@ -93,3 +93,23 @@ def gives_up_after(seconds: float) -> Callable[[], bool]:
     """Gives up once so much time has passed from now on."""
     deadline = time.monotonic() + seconds
     return lambda: time.monotonic() > deadline
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Replace the content of a file, all of it or nothing; the file keeps its mode.
+
+    A link stays a link: the file behind it is written. Raises OSError where that is not possible.
+    """
+    target = path.resolve()
+    temporary = target.with_name(f".{target.name}.{os.urandom(6).hex()}")
+    try:
+        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            if target.exists():
+                os.fchmod(file.fileno(), target.stat().st_mode & 0o7777)
+            os.fsync(file.fileno())
+        temporary.replace(target)
+    finally:
+        temporary.unlink(missing_ok=True)

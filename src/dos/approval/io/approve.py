@@ -67,6 +67,23 @@ def approve_edit(workspace: Workspace, edited: LoadedConfig, *, by: str) -> str:
         return f"{workspace.config} {why}" if is_running else ""
 
 
+def approve_plan_edit(
+    workspace: Workspace, config: Config, name: str, *, before: str, after: str, by: str
+) -> bool:
+    """Approve an edit of a plan document that a verb made. False where nobody had approved `before`.
+
+    Where no fleet has run there is nothing to approve yet: `dos up` approves what is on disk.
+    """
+    path = embedded_path(config.store.url, workspace.state)
+    if workspace.common is None or (path and not path.exists()):
+        return True
+    git = Writer(workspace.root)
+    plan_texts = PlanTexts.for_checkout(workspace, config, git, _known_target_commit(git, config))
+    with open_journal(workspace, config.store.url, actor=by) as store:
+        answers = fold.current(store, Decisions)[0]
+        return plan_texts.approve_edit(store, answers, name, before=before, after=after, by=by)
+
+
 def _was_effective(
     workspace: Workspace, store: Store, known: texts.Approval, text: str, url: str
 ) -> bool:

@@ -62,6 +62,14 @@ class PlanTexts:
             survey.units_or_raise(self._read(None))
             self._approved.approve(store, by=by)
 
+    def approve_edit(
+        self, store: Store, answers: Decisions, name: str, *, before: str, after: str, by: str
+    ) -> bool:
+        """Approve one document's new text. False, and nothing changes, where `before` did not count."""
+        if not self._is_covered:
+            return True
+        return self._approved.approve_edit(store, answers, name, before=before, after=after, by=by)
+
     def adopt_committed(self, store: Store) -> bool:
         """What is committed counts, where nobody approved anything yet. False: there are only uncommitted plans."""
         return not self._is_covered or self._approved.adopt_committed(store)

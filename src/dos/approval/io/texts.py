@@ -101,6 +101,18 @@ class ApprovedTexts:
         kept = {name: text for name, text in found.items() if len(text) <= LARGEST}
         self._write(store, kept, self._documents.blobs(kept), by=by)
 
+    def approve_edit(
+        self, store: Store, answers: Decisions, name: str, *, before: str, after: str, by: str
+    ) -> bool:
+        """Approve one document's new text. False, and nothing changes, where `before` did not count."""
+        if not self.is_effective(store, answers, name, before):
+            return False
+        if (known := self.approved) is None:
+            return True  # the disk counts
+        committed = known.committed | self._documents.blobs([name])
+        self._write(store, known.documents | {name: after}, committed, by=by)
+        return True
+
     def adopt_committed(self, store: Store) -> bool:
         """What the target branch holds counts, where nobody approved anything yet. False: it holds nothing of it."""
         self.refresh(store)

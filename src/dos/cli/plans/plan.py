@@ -2,6 +2,9 @@
 
 One row for each unit, or for each given PLAN PHASE pair. On a terminal the page refreshes until
 Ctrl-C; into a pipe, with --once or with --json it is printed once.
+
+--tick edits the plan documents: a list item of a landed unit gets its box ticked, a heading or a
+table row gets a check mark. Look at the edits with --dry-run first.
 """
 
 import sys
@@ -49,6 +52,8 @@ class Args(Struct, kw_only=True):
     ] = ""
     once: Annotated[bool, Option(help="show it once, also on a terminal")] = False
     interval: Annotated[float, Option(help="seconds between two looks", metavar="SECONDS")] = 5.0
+    tick: Annotated[bool, Option(help="mark landed units as shipped in the documents")] = False
+    dry_run: Annotated[bool, Option(help="with --tick: show the edits and write nothing")] = False
 
 
 def run(args: Args, context: Context) -> Reply:
@@ -61,6 +66,18 @@ def run(args: Args, context: Context) -> Reply:
         raise BadInput(
             f"there is no source {quote(args.source)}", hint=f"Use one of: {', '.join(SOURCES)}."
         )
+    if args.dry_run and not args.tick:
+        raise BadInput("--dry-run needs --tick", hint="Add --tick.")
+    if args.tick:
+        from dos.cli.plans import ticks  # writing costs more imports than looking
+
+        if SOURCES[args.source or context.world.config.plans.source] != "documents":
+            raise BadInput(
+                "--tick needs plan documents, and units come from another source here",
+                hint="Close the units in that source instead.",
+            )
+        rows = look(args, context.world).phases
+        return ticks.tick(context.world, rows, dry_run=args.dry_run)
     board = look(args, context.world)
     try:
         while not args.once and not context.as_json and sys.stdout.isatty():
