@@ -10,9 +10,8 @@ from dos.journal import run_state
 from dos.journal.run_state import RunState
 from dos.loop.verdicts.liveness import Answer
 from dos.runs import resume
-from dos.runs.io import declared as declared_evidence
-from dos.runs.io import resume as evidence
-from dos.runs.io import view
+from dos.runs.io import evidence, view
+from dos.runs.io.evidence import gather_resume
 from dos.runs.io.view import Status
 from dos.verbs.context import Context, Reply
 
@@ -27,11 +26,11 @@ def report(run_id: str, args: "Args", context: Context) -> Reply:
     stopped = args.stopped or seen.suspended or moving.data["verdict"] == Answer.STALLED
     found = None
     if stopped and not args.live and seen.has_intent:
-        found = resume.judge(evidence.gather(world, world.journal, run_id, seen))
+        found = resume.judge(gather_resume(world, world.journal, run_id, seen))
     status = Status(
         run_id=run_id,
         liveness=moving.data,
-        progress=view.progress(declared_evidence.gather(world, run_id, seen)),
+        progress=view.progress(evidence.gather_declaration(world, run_id, seen)),
         region=[
             glob
             for lease in world.journal.leases(lapsed=False)

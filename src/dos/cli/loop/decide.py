@@ -124,9 +124,9 @@ def _completion(context: Context, run_id: str) -> "complete.Verdict | None":
     """Whether all that the run declared is done, by git's word; None for a run that declared nothing."""
     from dos.journal import run_state
     from dos.runs import complete
-    from dos.runs.io import declared
+    from dos.runs.io.evidence import gather_declaration
 
-    found = declared.gather(context.world, run_id, run_state.read(context.world.journal, run_id))
+    found = gather_declaration(context.world, run_id, run_state.read(context.world.journal, run_id))
     return complete.judge(complete.Evidence(declared=found)) if found.has_intent else None
 
 

@@ -11,8 +11,8 @@ from msgspec import UNSET, Struct, to_builtins
 from dos import run_ids
 from dos.journal import run_state
 from dos.runs import complete
-from dos.runs.io import declared
-from dos.runs.io.resume import ASSERTED, diverged
+from dos.runs.io import evidence
+from dos.runs.io.evidence import ASSERTED, diverged
 from dos.unknown import Unknown
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
@@ -38,7 +38,7 @@ def run(args: Args, context: Context) -> Reply:
     run_id = run_ids.validated_run_id(args.run_id)
     world = context.world
     state = run_state.read(world.journal, run_id)
-    declaration = declared.gather(world, run_id, state)
+    declaration = evidence.gather_declaration(world, run_id, state)
     divergence: str | Unknown = ASSERTED
     if not args.diverged:
         divergence = diverged(world, world.journal, state, declaration)

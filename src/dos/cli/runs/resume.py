@@ -16,7 +16,7 @@ from dos.errors import BadInput, Conflict, StoreBusy
 from dos.journal import run_state
 from dos.journal.events.runs import ResumeProposed
 from dos.runs import resume
-from dos.runs.io.resume import gather
+from dos.runs.io.evidence import gather_resume
 from dos.runs.resume import EXIT_CODES, Answer, Verdict
 from dos.text import quote
 from dos.verbs.args import Option
@@ -101,7 +101,9 @@ def _propose(args: Args, context: Context, run_id: str) -> Proposal:
     journal = context.world.journal
     while True:
         state = run_state.read(journal, run_id)
-        evidence = gather(context.world, journal, run_id, state, asserted_diverged=args.diverged)
+        evidence = gather_resume(
+            context.world, journal, run_id, state, asserted_diverged=args.diverged
+        )
         verdict = resume.judge(evidence)
         if verdict.answer is not Answer.RESUMABLE or verdict.already_proposed or args.no_record:
             return Proposal(verdict=verdict, successor=state.successor)

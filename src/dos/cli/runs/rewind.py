@@ -11,7 +11,7 @@ from dos import run_ids
 from dos.errors import BadInput
 from dos.journal import run_state
 from dos.runs import rewind
-from dos.runs.io.rewind import gather
+from dos.runs.io.evidence import gather_rewind
 from dos.runs.rewind import Answer, Fire
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
@@ -36,7 +36,9 @@ def run(args: Args, context: Context) -> Reply:
     if "\0" in args.transcript:
         raise BadInput("--transcript is not a file name", hint="Give a file of JSON lines.")
     state = run_state.read(context.world.journal, run_id)
-    evidence = gather(context.world, run_id, state, fire=args.fire, transcript=args.transcript)
+    evidence = gather_rewind(
+        context.world, run_id, state, fire=args.fire, transcript=args.transcript
+    )
     verdict = rewind.judge(evidence)
     lines = [f"{verdict.answer}  {verdict.reason}", *verdict.no_good_note.lines]
     next_action = ""

@@ -23,7 +23,7 @@ from dos.journal.events.runs import ExtentChanged, IntentDeclared, RunResumed
 from dos.journal.run_state import RunState
 from dos.regions import region
 from dos.runs import resume
-from dos.runs.io.resume import gather
+from dos.runs.io.evidence import gather_resume
 from dos.text import quote, validated_name
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
@@ -287,7 +287,7 @@ def _takeover_facts(
                 f"{before} still holds lane {lease.lane!r} under fence {lease.fence}",
                 hint="Wait until it ends, or `dos lease-lane reap` if its process has exited.",
             )
-    verdict = resume.judge(gather(context.world, context.journal, before, predecessor))
+    verdict = resume.judge(gather_resume(context.world, context.journal, before, predecessor))
     approved_by = ""
     if verdict.answer is not resume.Answer.RESUMABLE:
         approved_by = _approval(args, verdict)

@@ -15,7 +15,7 @@ from dos.journal import run_state
 from dos.journal.events.runs import RunEnded
 from dos.journal.run_state import RunState
 from dos.runs import complete
-from dos.runs.io import declared
+from dos.runs.io.evidence import gather_declaration
 from dos.runs.resume import ABANDONED
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
@@ -60,7 +60,7 @@ def _check_complete(args: Args, context: Context, run: RunState) -> None:
     """Raise Refused if the run is to end as complete and git does not confirm it."""
     if args.result != COMPLETE:
         return
-    evidence = complete.Evidence(declared=declared.gather(context.world, args.run, run))
+    evidence = complete.Evidence(declared=gather_declaration(context.world, args.run, run))
     verdict = complete.judge(evidence)
     if verdict.answer is not complete.Answer.COMPLETE:
         raise Refused(

@@ -14,8 +14,7 @@ from dos.cli.runs import lookup
 from dos.errors import BadInput
 from dos.journal.events.runs import RunSuspended
 from dos.runs import resume
-from dos.runs.io.resume import gather
-from dos.runs.io.rewind import turns
+from dos.runs.io.evidence import gather_resume, read_turns
 from dos.text import quote
 from dos.unknown import Unknown
 from dos.verbs.args import Option
@@ -47,7 +46,7 @@ def run(args: Args, context: Context) -> Reply:
     )
     suspended = _with_checkpoint(args, suspended)
     state = lookup.open_run(context, run_id)
-    verdict = resume.judge(gather(context.world, context.world.journal, run_id, state))
+    verdict = resume.judge(gather_resume(context.world, context.world.journal, run_id, state))
     suspended = structs.replace(
         suspended,
         residual=list(verdict.residual),
@@ -92,7 +91,7 @@ def _turn_digests(transcript: str) -> tuple[str, ...]:
     if "\0" in transcript:
         digests: tuple[str, ...] | Unknown = Unknown("a file name cannot contain NUL")
     else:
-        digests = turns(Path(transcript))
+        digests = read_turns(Path(transcript))
     if isinstance(digests, Unknown):
         raise BadInput(
             f"--transcript {quote(transcript)}: {digests.why}", hint="Give a file of JSON lines."

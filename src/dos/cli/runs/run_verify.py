@@ -12,7 +12,7 @@ from dos import run_ids
 from dos.cli.runs import lookup
 from dos.errors import BadInput
 from dos.journal.events.runs import StepVerified
-from dos.runs.io.declared import RunCommits
+from dos.runs.io.evidence import RunCommits
 from dos.runs.step import Answer, judge
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply

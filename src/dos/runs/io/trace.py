@@ -17,7 +17,7 @@ from dos.journal.run_state import RunState
 from dos.journal.store import Store
 from dos.journal.transfer import lane_log
 from dos.runs.declared import Step, is_done
-from dos.runs.io import declared as declared_evidence
+from dos.runs.io.evidence import gather_declaration, gather_step
 from dos.times import utc_stamp
 from dos.unknown import Unknown
 from dos.world import World
@@ -143,12 +143,12 @@ def _parents(journal: Store) -> dict[str, str | None]:
 
 
 def _intent(world: World, run_id: str, run: RunState) -> Intent:
-    declared = declared_evidence.gather(world, run_id, run)
+    declared = gather_declaration(world, run_id, run)
     extras = [
         name for name in dict.fromkeys([*run.verified, *run.claimed]) if name not in run.steps
     ]
     rows = [_row(step) for step in declared.steps]
-    rows += [_row(declared_evidence.step(world, run, name)) for name in extras]
+    rows += [_row(gather_step(world, run, name)) for name in extras]
     return Intent(
         has_intent=run.has_intent,
         goal=run.goal,
