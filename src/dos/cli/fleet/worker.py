@@ -27,7 +27,8 @@ from dos.fleet.io.drive import AWAY, StoreRetry, drive
 from dos.fleet.io.worker_effects import WorkerEffects
 from dos.fleet.state.fleet import FleetState
 from dos.fleet.worker import start_state
-from dos.fleet.worker.worker import Stop, Worker
+from dos.fleet.worker.pick import Stop
+from dos.fleet.worker.worker import Worker
 from dos.journal import streams
 from dos.loop import tokens
 from dos.loop.types import LoopState, WorkerStop

@@ -1,11 +1,11 @@
-"""One worker's loop on a lane: take the lease, pick, run, measure, land, decide; until a typed stop.
+"""One worker's loop on a lane: take the lease, pick, run, measure, land, decide, until a stop.
 
-It does nothing itself. It yields effects and is sent their answers, so that a simulator can run this very code.
+A worker does no I/O. It yields effects and is sent their answers, so that the simulator can run
+the same code.
 """
 
 from msgspec import Struct, structs
 
-from dos.backlog.pickable import Answer as Held
 from dos.errors import Conflict, Fenced, Halted, NotReady
 from dos.fleet import choose_agent, effects, incidents
 from dos.fleet.effect import Steps, do
@@ -13,73 +13,67 @@ from dos.fleet.worker import land
 from dos.fleet.worker.dispatch import dispatch, replan, replan_outcome
 from dos.fleet.worker.iteration import Dispatch, IterationResult
 from dos.fleet.worker.journal_writer import JournalWriter
+from dos.fleet.worker.pick import (
+    Stop,
+    gate_outcome,
+    requested_stop,
+    units_to_try,
+    with_evidence,
+)
 from dos.journal import streams
 from dos.journal.events import fleet, limits
 from dos.journal.events.runs import IntentDeclared
 from dos.lease import Refusal
 from dos.limits.quota import Probe
 from dos.loop import decide, record
-from dos.loop.gate import Gate
-from dos.loop.types import (
-    Action,
-    IterationOutcome,
-    LoopDecision,
-    LoopState,
-    OutcomeKind,
-    StopReason,
-    WorkerStop,
-)
-from dos.reasons.table import Needs
+from dos.loop.types import Action, IterationOutcome, LoopDecision, LoopState, WorkerStop
 from dos.text import join_some
 from dos.units.unit import Unit
 from dos.version import VERSION
 
-SCREENED_KEPT = 100  # units of one look that are written down
-LOOK_MS = 30_000  # between two looks whether what was in the way of a landing is gone
-MOST_LOOKS = 20  # then a person has to say so
-
-# What a unit is held for, as the catalogue of blocked causes has it; the others have a word of their own.
-CAUSES = {
-    Held.DRAFT_CLASS: "operator_decision",
-    Held.OPERATOR_GATED: "operator_decision",
-    Held.SOAK_OPEN: "lane_soak_gated",
-    Held.STALE_CLAIM: "stale_claim_false_block",
-}
+SCREENED_KEPT = 100  # units of one survey that are recorded
+LANDING_CHECK_MS = 30_000  # between two checks whether a landing is still blocked
+MOST_LANDING_CHECKS = 20  # then a person has to say that it can land
 
 
-class Stop(Struct, frozen=True):
-    reason: StopReason | WorkerStop
-    detail: str
+class Start(Struct, frozen=True, kw_only=True):
+    """What an iteration starts: an agent on a unit, a replan without a unit, or no agent."""
 
-    @property
-    def needs(self) -> Needs:
-        return decide.needs(self.reason)
+    unit: Unit | None = None
+    agent: effects.AgentChoice | None = None
 
 
-class Waited(Struct, frozen=True):
-    """Something may be otherwise now."""
+class Iteration(Struct, frozen=True, kw_only=True):
+    """What an iteration came to, and the backlog after it."""
 
-
-Room = tuple[
-    Unit | None, effects.AgentChoice | Stop | Waited | None
-]  # who may be started, and on which unit
+    outcome: IterationOutcome
+    backlog: effects.Backlog
+    result: IterationResult | None = None  # None: no agent was started
 
 
 class Worker:
+    """The loop of one run on one lane."""
+
     def __init__(self, *, lane: str, run_id: str, state: LoopState, version: str = VERSION) -> None:
         self.version = version
         self.lane = lane
         self.run_id = run_id
         self.state = state
-        self.attempt = 1  # at the same iteration: a provider that was overloaded is asked again
-        self.looks = 0  # in vain, whether a landing's way is free
+        self.attempt = 1  # at the same iteration, while a provider is overloaded
+        self.retry_unit = ""  # the unit to try again
+        self.mode = ""  # dispatch or replan, as the last decision says
+        self.landing_checks = 0  # that found a landing still blocked
         self.journal: JournalWriter
 
     def work(self) -> Steps[Stop]:
+        """Work on the lane until there is a reason to stop, and return it.
+
+        The stop is recorded and the lease released, except where the lease was refused or lost.
+        """
         taken = yield from do(effects.TakeLease(lane=self.lane, run_id=self.run_id))
         if isinstance(taken, Refusal):
             refused = Stop(WorkerStop.LANE_HELD, taken.detail)
-            fact = self._stopped(refused)
+            fact = self._stop_fact(refused)
             yield from do(effects.Record(stream=streams.run(self.run_id), fact=fact, key="refused"))
             return refused
         self.lane = taken.lane
@@ -91,13 +85,13 @@ class Worker:
                 stop = Stop(WorkerStop.HALTED, str(error))
             except NotReady as error:
                 stop = Stop(WorkerStop.NOT_READY, str(error))
-            yield from self.journal.append(self._stopped(stop))
+            yield from self.journal.append(self._stop_fact(stop))
             yield from do(effects.ReleaseLease(lease=taken, reason=stop.reason))
         except Fenced as error:
             return Stop(WorkerStop.LEASE_LOST, str(error))
         return stop
 
-    def _stopped(self, stop: Stop) -> fleet.RunStopped:
+    def _stop_fact(self, stop: Stop) -> fleet.RunStopped:
         return fleet.RunStopped(
             run_id=self.run_id,
             lane=self.lane,
@@ -107,77 +101,104 @@ class Worker:
         )
 
     def _until_stopped(self) -> Steps[Stop]:
-        lease = self.journal.lease
-        yield from self.journal.append(
-            fleet.RunBegun(
-                **self.journal.identity,
-                host=lease.host,
-                start_sha=lease.start_sha,
-                version=self.version,
-            )
-        )
+        yield from self.journal.append(self._begin_fact())
         backlog = yield from self._survey()
         yield from self.journal.append(self._intent(backlog))
-        again = mode = ""
         while True:
-            if stop := _told_to_stop(backlog):
+            if stop := requested_stop(backlog):
                 return stop
-            units = [] if mode == "replan" else _picks(backlog, again)
-            unit, chosen = yield from self._room(backlog, units, mode)
-            if isinstance(chosen, Stop):
-                return chosen
-            if isinstance(chosen, Waited):
+            start = yield from self._next_start(backlog)
+            if isinstance(start, Stop):
+                return start
+            if start is None:
                 backlog = yield from self._survey()
                 continue
             yield from self.journal.append(self._screened(backlog))
-            done: IterationResult | None = None
-            if unit and chosen:
-                try:
-                    done = yield from dispatch(self.journal, self._asked(unit, chosen, backlog))
-                except Conflict:  # another lane has taken it since we looked
-                    backlog = yield from self._survey()
-                    continue
-                outcome = done.outcome
-                backlog = yield from self._look()  # as it stands now, for the decision
-            elif chosen:
-                before = backlog
-                done, backlog = yield from replan(
-                    self.journal, chosen, before, self.state.iteration, self.attempt
-                )
-                outcome = replan_outcome(done, before, backlog)
-            else:
-                outcome = _gate(backlog)
-            state = _seen(self.state, backlog)
-            decision = decide.decide(state, outcome)
-            if (
-                done and done.fault and decision.stop_reason
-            ):  # `claude is not logged in`, not `it did not come up`
-                decision = structs.replace(decision, reason=done.fault)
-            yield from self._commit(unit, state, outcome, decision, done)
-            self.state = decision.next_state
+            iteration = yield from self._iterate(start, backlog)
+            if iteration is None:
+                backlog = yield from self._survey()
+                continue
+            decision = yield from self._decide(start.unit, iteration)
             if decision.stop_reason:
                 return Stop(decision.stop_reason, decision.reason)
-            once_more = decision.action in (Action.RETRY, Action.WAIT)
-            self.attempt, again = (
-                (self.attempt + 1, unit.name if unit else "") if once_more else (1, "")
+            backlog = yield from self._after(decision, start.unit, iteration)
+
+    def _iterate(self, start: Start, backlog: effects.Backlog) -> Steps[Iteration | None]:
+        """Run one iteration; None when another lane has claimed the unit since the survey."""
+        if start.agent is None:
+            return Iteration(outcome=gate_outcome(backlog), backlog=backlog)
+        if start.unit is None:
+            result, after = yield from replan(
+                self.journal, start.agent, backlog, self.state.iteration, self.attempt
             )
-            # Of a provider without room the governor knows more, and who can take over meanwhile.
-            if once_more and not (done and done.limited):
-                yield from do(effects.BackOff(seconds=decision.backoff_seconds))
-            mode = decision.next_mode or mode
-            if not done or once_more or backlog.pending_landings:
-                backlog = yield from self._survey()
+            outcome = replan_outcome(result, backlog, after)
+            return Iteration(outcome=outcome, backlog=after, result=result)
+        order = self._dispatch(start.unit, start.agent, backlog)
+        try:
+            done = yield from dispatch(self.journal, order)
+        except Conflict:
+            return None
+        after = yield from self._read_backlog()
+        return Iteration(outcome=done.outcome, backlog=after, result=done)
+
+    def _decide(self, unit: Unit | None, iteration: Iteration) -> Steps[LoopDecision]:
+        """Decide whether the loop continues, and record the decision."""
+        state = with_evidence(self.state, iteration.backlog)
+        decision = decide.decide(state, iteration.outcome)
+        result = iteration.result
+        if result and result.fault and decision.stop_reason:
+            # `claude is not logged in` says more than `the agent's process did not come up`.
+            decision = structs.replace(decision, reason=result.fault)
+        name = unit.name if unit else ""
+        fact = record.decision_fact(
+            self.run_id, self.lane, name, self.attempt, state, iteration.outcome, decision
+        )
+        if result:
+            agent = result.agent_result
+            fact = structs.replace(
+                fact,
+                seconds=round(agent.seconds, 3),
+                usage=list(agent.outcome.usage),
+                cost_usd=agent.cost_usd,
+            )
+        yield from self.journal.append(fact)
+        self.state = decision.next_state
+        return decision
+
+    def _after(
+        self, decision: LoopDecision, unit: Unit | None, iteration: Iteration
+    ) -> Steps[effects.Backlog]:
+        """Prepare the next iteration: wait where the decision says so, and return its backlog."""
+        result = iteration.result
+        retrying = decision.action in (Action.RETRY, Action.WAIT)
+        if retrying:
+            self.attempt += 1
+            self.retry_unit = unit.name if unit else ""
+        else:
+            self.attempt = 1
+            self.retry_unit = ""
+        # After a limit of a provider, the choice of the next agent says how long to wait.
+        is_limited = result is not None and result.limited
+        if retrying and not is_limited:
+            yield from do(effects.BackOff(seconds=decision.backoff_seconds))
+        self.mode = decision.next_mode or self.mode
+        if result is None or retrying or iteration.backlog.pending_landings:
+            return (yield from self._survey())
+        return iteration.backlog
 
     def _survey(self) -> Steps[effects.Backlog]:
-        """The backlog, once the landings that are left over were tried."""
-        backlog = yield from self._look()
-        if not backlog.pending_landings or backlog.paused or _told_to_stop(backlog):
+        """Read the backlog, after another attempt at the pending landings."""
+        backlog = yield from self._read_backlog()
+        if not backlog.pending_landings or backlog.paused or requested_stop(backlog):
             return backlog
         yield from land.settle(self.journal, backlog.pending_landings)
-        return (yield from self._look())
+        return (yield from self._read_backlog())
 
-    def _look(self) -> Steps[effects.Backlog]:
-        """The backlog, once every incident is written down and asked about: the units of one wait for the answer."""
+    def _read_backlog(self) -> Steps[effects.Backlog]:
+        """Read the backlog; new incidents are recorded and asked about first.
+
+        The units of an incident wait for the answer, so the backlog is read again after that.
+        """
         backlog = yield from do(effects.SurveyBacklog(lease=self.journal.lease))
         if not backlog.incidents:
             return backlog
@@ -186,71 +207,88 @@ class Worker:
             yield from self.journal.ask([incidents.ask_about(incident)])
         return (yield from do(effects.SurveyBacklog(lease=self.journal.lease)))
 
-    def _room(self, backlog: effects.Backlog, units: list[Unit], mode: str) -> Steps[Room]:
-        """Who may be started on which unit; None where there is nothing to start one for.
+    def _next_start(self, backlog: effects.Backlog) -> Steps[Start | Stop | None]:
+        """Choose what to start; None after a wait, when the backlog has to be read again.
 
-        `units` are the first for each agent that one asks for: where the
-        agent of one has no room, another agent's unit is done meanwhile.
+        Where the agent of one unit cannot start, a unit that asks for another agent is tried.
         """
         if backlog.paused:
             yield from self._park("pause", backlog.paused, None, backlog.wake_pos)
-            return None, Waited()
-        if not units and mode != "replan":
-            return None, (
-                yield from self._wait_to_land(backlog)
-            ) if backlog.pending_landings else None
+            return None
+        units: list[Unit | None] = []
+        if self.mode == "replan":
+            units = [None]
+        else:
+            units += units_to_try(backlog, self.retry_unit)
+        if not units and backlog.pending_landings:
+            return (yield from self._wait_to_land(backlog))
+        if not units:
+            return Start()
         refusals: list[effects.CannotStart] = []
-        wanted: list[Unit | None] = [*units] or [None]
-        for unit in wanted:
-            chosen = yield from self._choose(unit.agent if unit else "")
-            if isinstance(chosen, effects.AgentChoice):
-                return unit, chosen
-            refusals.append(chosen)
-        refused = choose_agent.first_available(refusals)
-        if refused.until_ms is None:
-            return None, Stop(WorkerStop.DECISION_NEEDED, refused.detail)
+        for unit in units:
+            choice = yield from self._choose(unit.agent if unit else "")
+            if isinstance(choice, effects.AgentChoice):
+                return Start(unit=unit, agent=choice)
+            refusals.append(choice)
+        refusal = choose_agent.first_available(refusals)
+        if refusal.until_ms is None:
+            return Stop(WorkerStop.DECISION_NEEDED, refusal.detail)
         yield from self._park(
-            refused.parked_for, refused.detail, refused.until_ms, backlog.wake_pos
+            refusal.parked_for, refusal.detail, refusal.until_ms, backlog.wake_pos
         )
-        return None, Waited()
+        return None
 
-    def _wait_to_land(self, backlog: effects.Backlog) -> Steps[Stop | Waited]:
-        """Nothing tells when a person's own files are out of the way, so it is looked at."""
-        names = join_some([each.landing.unit for each in backlog.pending_landings])
-        if self.looks >= MOST_LOOKS:
-            return Stop(
-                WorkerStop.DECISION_NEEDED,
-                f"done, and something is in the way of landing it: {names}",
-            )
-        self.looks += 1
-        yield from self._park("landing", names, backlog.now_ms + LOOK_MS, backlog.wake_pos)
-        return Waited()
+    def _wait_to_land(self, backlog: effects.Backlog) -> Steps[Stop | None]:
+        """Wait a while for a blocked landing; stop after too many waits.
+
+        No event tells when a person's own files are out of the way, so the worker checks again.
+        """
+        names = join_some([pending.landing.unit for pending in backlog.pending_landings])
+        if self.landing_checks >= MOST_LANDING_CHECKS:
+            detail = f"finished, but something is in the way of landing it: {names}"
+            return Stop(WorkerStop.DECISION_NEEDED, detail)
+        self.landing_checks += 1
+        until_ms = backlog.now_ms + LANDING_CHECK_MS
+        yield from self._park("landing", names, until_ms, backlog.wake_pos)
+        return None
+
+    def _begin_fact(self) -> fleet.RunBegun:
+        lease = self.journal.lease
+        return fleet.RunBegun(
+            **self.journal.identity,
+            host=lease.host,
+            start_sha=lease.start_sha,
+            version=self.version,
+        )
 
     def _intent(self, backlog: effects.Backlog) -> IntentDeclared:
-        """What the run sets out to do: so that anybody can ask later whether it did, and where to go on."""
+        """Declare the units that the run sets out to land, so that `dos resume` can compare."""
+        completion = backlog.completion
         return IntentDeclared(
             run_id=self.run_id,
             goal=f"what is left of lane {self.lane}",
             lane=self.lane,
             start_sha=self.journal.lease.start_sha,
-            steps=list(backlog.completion.residual) if backlog.completion else [],
+            steps=list(completion.residual) if completion else [],
         )
 
     def _screened(self, backlog: effects.Backlog) -> limits.UnitsScreened:
-        resting = {each.unit_id: each.answer for each in backlog.on_cooldown}
-        held = resting | {each.unit: str(each.reason) for each in backlog.held}
+        reasons = {verdict.unit_id: str(verdict.answer) for verdict in backlog.on_cooldown}
+        reasons |= {verdict.unit: str(verdict.reason) for verdict in backlog.held}
         return limits.UnitsScreened(
             **self.journal.identity,
             offered=[unit.name for unit in backlog.open[:SCREENED_KEPT]],
-            held=dict(list(held.items())[:SCREENED_KEPT]),
+            held=dict(list(reasons.items())[:SCREENED_KEPT]),
         )
 
-    def _asked(self, unit: Unit, chosen: effects.AgentChoice, backlog: effects.Backlog) -> Dispatch:
+    def _dispatch(
+        self, unit: Unit, choice: effects.AgentChoice, backlog: effects.Backlog
+    ) -> Dispatch:
         return Dispatch(
             unit=unit,
             iteration=self.state.iteration,
             attempt=self.attempt,
-            agent_choice=chosen,
+            agent_choice=choice,
             history=backlog.history.get(unit.name, []),
             repeated=unit.name in backlog.interrupted,
             refusals=backlog.refusals.get(unit.name, effects.Refusals()),
@@ -258,12 +296,13 @@ class Worker:
         )
 
     def _choose(self, agent: str) -> Steps[effects.AgentChoice | effects.CannotStart]:
-        """For a unit that asks for this agent, or for none.
+        """Choose an agent for a unit that asks for `agent`, or for any where it is empty.
 
-        What only one of several may do is written down first; of those that try, one succeeds.
+        A budget reservation or a probe of a limit is recorded first: of several workers that
+        try, one succeeds and the others choose again.
         """
         while True:
-            chosen = yield from do(
+            choice = yield from do(
                 effects.ChooseAgent(
                     lease=self.journal.lease,
                     run_id=self.run_id,
@@ -271,119 +310,47 @@ class Worker:
                     agent=agent,
                 )
             )
-            for fact in chosen.warnings:
+            for fact in choice.warnings:
                 yield from self.journal.append(fact)
-            if isinstance(chosen, effects.CannotStart):
-                yield from self.journal.ask(chosen.questions)
-                return chosen
+            if isinstance(choice, effects.CannotStart):
+                yield from self.journal.ask(choice.questions)
+                return choice
             try:
-                if promise := chosen.reservation:
-                    key = f"promise/{self.run_id}/{promise.version}"
-                    yield from self.journal.append_shared(
-                        streams.BUDGET, promise.fact, key, expect=promise.version
-                    )
-                if probe := chosen.probe:
-                    key = f"probe/{self.run_id}/{probe.version}"
-                    yield from self.journal.append_shared(
-                        streams.limit(probe.key), self._probing(probe), key, expect=probe.version
-                    )
+                yield from self._reserve(choice)
             except Conflict:
                 continue
-            return chosen
+            return choice
 
-    def _probing(self, probe: Probe) -> limits.LimitProbed:
+    def _reserve(self, choice: effects.AgentChoice) -> Steps[None]:
+        """Record what the choice reserves; raises Conflict when another worker was first."""
+        if reservation := choice.reservation:
+            key = f"promise/{self.run_id}/{reservation.version}"
+            yield from self.journal.append_shared(
+                streams.BUDGET, reservation.fact, key, expect=reservation.version
+            )
+        if probe := choice.probe:
+            key = f"probe/{self.run_id}/{probe.version}"
+            yield from self.journal.append_shared(
+                streams.limit(probe.key), self._probe_fact(probe), key, expect=probe.version
+            )
+
+    def _probe_fact(self, probe: Probe) -> limits.LimitProbed:
         key = probe.key
         return limits.LimitProbed(
             vendor=key.vendor, account=key.account, model=key.model, **self.journal.identity
         )
 
-    def _park(self, why: str, detail: str, until_ms: int | None, word: int) -> Steps[None]:
-        yield from self.journal.append(
-            limits.RunParked(**self.journal.identity, why=why, detail=detail, until_ms=until_ms)
-        )
-        park = effects.Park(
-            lease=self.journal.lease, run_id=self.run_id, until_ms=until_ms, wake_pos=word
-        )
-        seconds = yield from do(park)
-        yield from self.journal.append(
-            limits.RunUnparked(**self.journal.identity, seconds=round(seconds, 3))
-        )
-
-    def _commit(
-        self,
-        unit: Unit | None,
-        state: LoopState,
-        outcome: IterationOutcome,
-        decision: LoopDecision,
-        done: IterationResult | None,
-    ) -> Steps[None]:
-        fact = record.decision_fact(
-            self.run_id,
-            self.lane,
-            unit.name if unit else "",
-            self.attempt,
-            state,
-            outcome,
-            decision,
-        )
-        if done:
-            ended = done.agent_result
-            fact = structs.replace(
-                fact,
-                seconds=round(ended.seconds, 3),
-                usage=list(ended.outcome.usage),
-                cost_usd=ended.cost_usd,
+    def _park(self, why: str, detail: str, until_ms: int | None, wake_pos: int) -> Steps[None]:
+        """Record that the run waits, wait, and record how long it was."""
+        identity = self.journal.identity
+        parked = limits.RunParked(**identity, why=why, detail=detail, until_ms=until_ms)
+        yield from self.journal.append(parked)
+        seconds = yield from do(
+            effects.Park(
+                lease=self.journal.lease,
+                run_id=self.run_id,
+                until_ms=until_ms,
+                wake_pos=wake_pos,
             )
-        yield from self.journal.append(fact)
-
-
-def _told_to_stop(backlog: effects.Backlog) -> Stop | None:
-    if backlog.halted:
-        return Stop(WorkerStop.HALTED, backlog.halted)
-    if backlog.drain_requested:
-        return Stop(WorkerStop.DRAIN_REQUESTED, "the fleet was asked to drain")
-    if backlog.superseded_by:
-        version = backlog.superseded_by
-        return Stop(WorkerStop.DRAIN_REQUESTED, f"dos {version} was started on this host")
-    if backlog.fault_question:
-        return Stop(
-            WorkerStop.DECISION_NEEDED,
-            f"no agent starts on this host: `dos decisions show {backlog.fault_question}`",
         )
-    return None
-
-
-def _gate(backlog: effects.Backlog) -> IterationOutcome:
-    """With the cause, where the first unit that is held has one."""
-    if not backlog.held and not backlog.on_cooldown:
-        return IterationOutcome(kind=OutcomeKind.GATE, verdict=Gate.DRAIN)
-    why = next((each.reason for each in backlog.held if each.reason), Held.COOLDOWN)
-    return IterationOutcome(
-        kind=OutcomeKind.GATE, verdict=Gate.BLOCKED, blocked_cause=CAUSES.get(why, why)
-    )
-
-
-def _seen(state: LoopState, backlog: effects.Backlog) -> LoopState:
-    """The state with what was seen: of the next unit only when nothing else can be offered, or waits to land."""
-    goes_on = backlog.open or backlog.pending_landings
-    return structs.replace(
-        state,
-        completion=backlog.completion,
-        pickability=None if goes_on else next(iter(backlog.held), None),
-        cooldown=None if goes_on else next(iter(backlog.on_cooldown), None),
-    )
-
-
-def _picks(backlog: effects.Backlog, again: str) -> list[Unit]:
-    """The unit to do next: what is to be tried again comes first, then what a dead run left half done, then what failed
-    least often. After it the first of those that ask for another agent, for each such agent."""
-
-    def order(unit: Unit) -> tuple[bool, bool, int]:
-        tries = len(backlog.history.get(unit.name, []))
-        return unit.name != again, unit.name not in backlog.interrupted, tries
-
-    waiting = {each.landing.unit for each in backlog.pending_landings}
-    first: dict[str, Unit] = {}  # by the agent that is asked for
-    for unit in sorted((unit for unit in backlog.open if unit.name not in waiting), key=order):
-        first.setdefault(unit.agent, unit)
-    return list(first.values())
+        yield from self.journal.append(limits.RunUnparked(**identity, seconds=round(seconds, 3)))

@@ -16,7 +16,8 @@ from dos.fleet.effects import Pause
 from dos.fleet.state.fleet import FleetState
 from dos.fleet.supervisor import Supervisor, SupervisorResult
 from dos.fleet.worker import start_state
-from dos.fleet.worker.worker import Stop, Worker
+from dos.fleet.worker.pick import Stop
+from dos.fleet.worker.worker import Worker
 from dos.journal import streams
 from dos.journal.backends.memory import MemoryBackend
 from dos.journal.events.envelope import Event
