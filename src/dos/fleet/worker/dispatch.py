@@ -1,4 +1,7 @@
-"""One unit, one agent: claim, a clean worktree, the agent, what it left, what of it lands."""
+"""One unit, one agent: claim the unit, prepare a worktree, run the agent, land what it committed.
+
+A replan is dispatched the same way: its unit is the plan itself.
+"""
 
 from datetime import UTC, datetime
 
@@ -19,9 +22,10 @@ from dos.loop.tokens import PacketOutcome
 from dos.loop.types import IterationOutcome, OutcomeKind, Productivity
 from dos.units.unit import Unit
 
-STUMBLED_SECONDS = 5.0
+RELAUNCH_SECONDS = 5.0  # before an agent is started again that failed as it started
+REPLAN = "REPLAN"  # the plan of the units that stand for a replan
 
-# How an agent's end is weighed when its work did not land; all others had no clear end.
+# What the loop decides by when the work did not land. Any other ending is unclear.
 OUTCOMES = {
     Ending.OK: OutcomeKind.SHIPPED,
     Ending.TRANSIENT: OutcomeKind.OVERLOADED,
@@ -31,276 +35,344 @@ OUTCOMES = {
     Ending.LAUNCH_FAILED: OutcomeKind.LAUNCH_FAILED,
 }
 
-# What a try that did not land was. That its provider had no room says nothing about a unit.
-TRIED = {OutcomeKind.SHIPPED: AttemptOutcome.DRAINED, OutcomeKind.UNCLEAR: AttemptOutcome.ERROR}
+# How an attempt that did not land counts for its unit. A limit of a provider does not count.
+ATTEMPTS = {OutcomeKind.SHIPPED: AttemptOutcome.DRAINED, OutcomeKind.UNCLEAR: AttemptOutcome.ERROR}
 
-_FORGOTTEN = (
-    "the last agent forgot to commit: what it had changed in the lane lies uncommitted in your worktree; look at it,"
-    " finish it and commit it"
+_UNCOMMITTED = (
+    "the last agent forgot to commit: its changes in the lane are uncommitted in your worktree;"
+    " review, finish and commit them"
 )
-_LEFT = "a run before was cut off at it; what that had done is on {ref}"
+_INTERRUPTED = "an earlier run was interrupted at this unit; its work is saved on {ref}"
 
 
-def dispatch(pen: JournalWriter, asked: Dispatch) -> Steps[IterationResult]:
-    """What became of it; Halted once all that was done is saved; Conflict when another run is at the unit."""
-    unit, number = asked.unit, asked.iteration
-    yield from do(_claim(pen, asked))
+def dispatch(journal: JournalWriter, order: Dispatch) -> Steps[IterationResult]:
+    """Run one agent on one unit, and return what the iteration came to.
+
+    Raises Conflict when another run has claimed the unit. Raises Halted when a person stops the
+    run, after all of its work was saved.
+    """
+    yield from do(_claim(journal, order))
     worktree = yield from do(
         effects.PrepareWorktree(
-            lane=pen.lease.lane, run_id=pen.run_id, lease=pen.lease, saved_commit=asked.saved_commit
+            lane=journal.lease.lane,
+            run_id=journal.run_id,
+            lease=journal.lease,
+            saved_commit=order.saved_commit,
         )
     )
-    yield from pen.append_salvage(worktree.salvaged)
-    ended = yield from run_agent(pen, asked, worktree)
-    made = yield from _save_what_was_left(pen, asked, worktree, ended)
+    yield from journal.append_salvage(worktree.salvaged)
+    agent_result = yield from run_agent(journal, order, worktree)
+    committed = yield from _save_changes(journal, order, worktree, agent_result)
+    landing = LandingResult.MISSED
     halted: Halted | None = None
-    fate = LandingResult.MISSED
     try:
-        fate = yield from land.measure_and_land(pen, asked, worktree, ended)
+        landing = yield from land.measure_and_land(journal, order, worktree, agent_result)
     except Halted as error:
         halted = error
     saved = yield from do(
-        effects.SaveCommits(run_id=pen.run_id, worktree=worktree, committed_by_dos=made)
+        effects.SaveCommits(run_id=journal.run_id, worktree=worktree, committed_by_dos=committed)
     )
-    yield from pen.append_salvage(saved)
+    yield from journal.append_salvage(saved)
     if halted:
         raise halted
-    limited = fate is LandingResult.MISSED and ended.outcome.ending in LIMITS
-    outcome, why = yield from _weighed(pen, ended, asked, fate)
-    tried = (
-        AttemptOutcome.SHIPPED
-        if fate is LandingResult.LANDED
-        else TRIED.get(outcome.kind)
-        if fate is LandingResult.MISSED
-        else None
+    outcome, fault = yield from _iteration_outcome(journal, agent_result, order, landing)
+    yield from _record_attempt(journal, order, landing, outcome)
+    limited = landing is LandingResult.MISSED and agent_result.outcome.ending in LIMITS
+    return IterationResult(outcome=outcome, agent_result=agent_result, limited=limited, fault=fault)
+
+
+def _record_attempt(
+    journal: JournalWriter, order: Dispatch, landing: LandingResult, outcome: IterationOutcome
+) -> Steps[None]:
+    """Record how the attempt counts for the unit, where it counts at all."""
+    if landing is LandingResult.KEPT:
+        return
+    if landing is LandingResult.LANDED:
+        counts_as: AttemptOutcome | None = AttemptOutcome.SHIPPED
+    else:
+        counts_as = ATTEMPTS.get(outcome.kind)
+    if counts_as is None:
+        return
+    unit = order.unit
+    fact = fleet.UnitAttempted(
+        **journal.identity,
+        unit=unit.name,
+        outcome=counts_as,
+        host=journal.lease.host,
+        text=unit.fingerprint,
     )
-    if tried is not None:
-        fact = fleet.UnitAttempted(
-            **pen.identity,
-            unit=unit.name,
-            outcome=tried,
-            host=pen.lease.host,
-            text=unit.fingerprint,
-        )
-        yield from pen.append_shared(
-            streams.unit(unit.name), fact, f"attempted/{pen.run_id}/{number}.{asked.attempt}"
-        )
-    return IterationResult(outcome=outcome, agent_result=ended, limited=limited, fault=why)
+    key = f"attempted/{journal.run_id}/{order.iteration}.{order.attempt}"
+    yield from journal.append_shared(streams.unit(unit.name), fact, key)
 
 
-def _save_what_was_left(
-    pen: JournalWriter, asked: Dispatch, worktree: effects.Worktree, ended: effects.AgentResult
+def _save_changes(
+    journal: JournalWriter,
+    order: Dispatch,
+    worktree: effects.Worktree,
+    agent_result: effects.AgentResult,
 ) -> Steps[str]:
-    """The commit that dos made of it, where the agent forgot to and the work can be judged; empty: none.
+    """Save uncommitted changes to a ref, and return the commit that dos made of them, if any.
 
-    It is on a ref before anything else is done with it. What is not committed lies before the next agent again.
+    dos commits them where the agent ended well and forgot to, and the work can be judged. The
+    changes are on a ref before that. Changes that are not committed are restored for the next
+    agent of the unit.
     """
-    saved = yield from do(effects.SaveChanges(run_id=pen.run_id, worktree=worktree))
-    forgot = ended.outcome.ending is Ending.OK and not asked.is_replan
-    left = next((each for each in saved if forgot and each.onto == worktree.base), None)
-    yield from pen.append_salvage([each for each in saved if each is not left])
-    if left is None:
+    saved = yield from do(effects.SaveChanges(run_id=journal.run_id, worktree=worktree))
+    forgot_to_commit = agent_result.outcome.ending is Ending.OK and not order.is_replan
+    forgotten: effects.Salvage | None = None
+    if forgot_to_commit:
+        forgotten = next((salvage for salvage in saved if salvage.onto == worktree.base), None)
+    yield from journal.append_salvage(salvage for salvage in saved if salvage is not forgotten)
+    if forgotten is None:
         return ""
-    yield from pen.append_salvage([left], kept_for=asked.unit.name)
-    made = yield from do(
-        effects.CommitChanges(unit=asked.unit, lease=pen.lease, worktree=worktree, saved=left)
+    unit = order.unit
+    yield from journal.append_salvage([forgotten], kept_for=unit.name)
+    commit = yield from do(
+        effects.CommitChanges(unit=unit, lease=journal.lease, worktree=worktree, saved=forgotten)
     )
-    if made:
-        yield from pen.append(
-            limits.WorkCommitted(**pen.identity, unit=asked.unit.name, commit=made, ref=left.ref),
+    if commit:
+        fact = limits.WorkCommitted(
+            **journal.identity, unit=unit.name, commit=commit, ref=forgotten.ref
         )
-    return made
+        yield from journal.append(fact)
+    return commit
 
 
-def _history(asked: Dispatch, worktree: effects.Worktree) -> list[str]:
-    """What the agent is told of earlier tries."""
-    cut_off = [_LEFT.format(ref=saved.ref) for saved in worktree.salvaged if asked.repeated]
-    return [*asked.history, *cut_off, *([_FORGOTTEN] if worktree.resumed else [])]
+def _prompt_history(order: Dispatch, worktree: effects.Worktree) -> list[str]:
+    """Return what the agent is told about earlier attempts at the unit."""
+    history = list(order.history)
+    if order.repeated:
+        history += [_INTERRUPTED.format(ref=salvage.ref) for salvage in worktree.salvaged]
+    if worktree.resumed:
+        history.append(_UNCOMMITTED)
+    return history
 
 
-def _claim(pen: JournalWriter, asked: Dispatch) -> effects.ClaimUnit:
-    unit = asked.unit.name
+def _claim(journal: JournalWriter, order: Dispatch) -> effects.ClaimUnit:
+    unit = order.unit.name
     claim = fleet.UnitClaimed(
-        **pen.identity, unit=unit, iteration=asked.iteration, repeated=asked.repeated
+        **journal.identity, unit=unit, iteration=order.iteration, repeated=order.repeated
     )
-    key = f"taken/{pen.run_id}/{asked.iteration}.{asked.attempt}"
-    # Without a fence: the last who took it may have been of another lane, and of a newer lease.
+    # Without a fence: the last run that claimed the unit may be of another lane and a newer lease.
     mark = effects.Record(
-        stream=streams.unit(unit), fact=fleet.UnitTaken(**pen.identity, unit=unit), key=key
+        stream=streams.unit(unit),
+        fact=fleet.UnitTaken(**journal.identity, unit=unit),
+        key=f"taken/{journal.run_id}/{order.iteration}.{order.attempt}",
     )
-    return effects.ClaimUnit(unit=unit, lease=pen.lease, claim=pen.run_record(claim), mark=mark)
+    return effects.ClaimUnit(
+        unit=unit, lease=journal.lease, claim=journal.run_record(claim), mark=mark
+    )
 
 
 def run_agent(
-    pen: JournalWriter, asked: Dispatch, worktree: effects.Worktree
+    journal: JournalWriter, order: Dispatch, worktree: effects.Worktree
 ) -> Steps[effects.AgentResult]:
-    """How it ended; what that says about the provider is written down for everybody who shares it."""
-    agent, name, number = asked.agent_choice.agent, asked.unit.name, asked.iteration
-    told = {"agent": agent.name, "base": worktree.base, "said": worktree.missing_files}
-    yield from pen.append(fleet.AgentStarted(**pen.identity, unit=name, iteration=number, **told))
-    work = effects.RunAgent(
-        unit=asked.unit,
-        lease=pen.lease,
-        run_lease=pen.run_lease,
-        run_id=pen.run_id,
-        iteration=number,
-        attempt=asked.attempt,
-        worktree=worktree,
-        history=_history(asked, worktree),
+    """Run the agent and record its start, its end, and what it spent.
+
+    What its end says about the provider is recorded for all workers that share the account.
+    """
+    agent = order.agent_choice.agent
+    unit = order.unit.name
+    started = fleet.AgentStarted(
+        **journal.identity,
+        unit=unit,
+        iteration=order.iteration,
         agent=agent.name,
-        allowance=asked.agent_choice.allowance,
-        documents=asked.documents,
+        base=worktree.base,
+        said=worktree.missing_files,
     )
-    ended = yield from do(work)
-    outcome = ended.outcome
-    fact = fleet.AgentEnded(
-        **pen.identity,
-        unit=name,
-        iteration=number,
+    yield from journal.append(started)
+    result = yield from do(
+        effects.RunAgent(
+            unit=order.unit,
+            lease=journal.lease,
+            run_lease=journal.run_lease,
+            run_id=journal.run_id,
+            iteration=order.iteration,
+            attempt=order.attempt,
+            worktree=worktree,
+            history=_prompt_history(order, worktree),
+            agent=agent.name,
+            allowance=order.agent_choice.allowance,
+            documents=order.documents,
+        )
+    )
+    outcome = result.outcome
+    ended = fleet.AgentEnded(
+        **journal.identity,
+        unit=unit,
+        iteration=order.iteration,
         outcome=outcome.ending,
-        exit_code=ended.exit_code,
+        exit_code=result.exit_code,
         claim=outcome.claim,
-        seconds=round(ended.seconds, 3),
+        seconds=round(result.seconds, 3),
         agent=agent.name,
         found=outcome.found.raw or outcome.found.field,
         usage=list(outcome.usage),
-        cost_usd=ended.cost_usd,
+        cost_usd=result.cost_usd,
         session=outcome.session,
     )
-    yield from pen.append(fact)
-    for spent in choose_agent.spent_facts(
-        budget.used_up(asked.agent_choice.budget_rows, spent_by(fact))
-    ):
-        yield from pen.append(spent)
-    yield from _tell_of_room(pen, asked, ended)
-    return ended
+    yield from journal.append(ended)
+    used_up = budget.used_up(order.agent_choice.budget_rows, spent_by(ended))
+    for fact in choose_agent.spent_facts(used_up):
+        yield from journal.append(fact)
+    yield from _record_limit(journal, order, result)
+    return result
 
 
-def _tell_of_room(pen: JournalWriter, asked: Dispatch, ended: effects.AgentResult) -> Steps[None]:
-    """A limit holds for all who use the account; that one got through again opens it for them."""
-    agent = asked.agent_choice.agent
-    key = f"{pen.run_id}/{asked.iteration}.{asked.attempt}"
-    told = quota.limit_report(
-        ended.outcome, vendor=agent.vendor, account=agent.account, model=agent.model
+def _record_limit(
+    journal: JournalWriter, order: Dispatch, result: effects.AgentResult
+) -> Steps[None]:
+    """Record that the agent ran into a limit, or that a probe found it lifted.
+
+    A limit holds for all agents that use the account, so it is in a stream of its own.
+    """
+    agent = order.agent_choice.agent
+    key = f"{journal.run_id}/{order.iteration}.{order.attempt}"
+    report = quota.limit_report(
+        result.outcome, vendor=agent.vendor, account=agent.account, model=agent.model
     )
-    if told:
+    probe = order.agent_choice.probe
+    if report:
         hit = limits.LimitHit(
-            vendor=told.key.vendor,
-            account=told.key.account,
-            model=told.key.model,
-            window=told.window,
-            ending=told.ending,
-            resets_at_ms=told.resets_at_ms,
-            retry_after_seconds=told.retry_after_seconds,
+            vendor=report.key.vendor,
+            account=report.key.account,
+            model=report.key.model,
+            window=report.window,
+            ending=report.ending,
+            resets_at_ms=report.resets_at_ms,
+            retry_after_seconds=report.retry_after_seconds,
             agent=agent.name,
-            found=told.found,
-            login=ended.login.digest,
-            login_host=ended.login.host,
-            **pen.identity,
+            found=report.found,
+            login=result.login.digest,
+            login_host=result.login.host,
+            **journal.identity,
         )
-        yield from pen.append_shared(streams.limit(told.key), hit, f"hit/{key}")
-    elif asked.agent_choice.probe and ended.outcome.ending in quota.ANSWERED:
-        probed = asked.agent_choice.probe.key
+        yield from journal.append_shared(streams.limit(report.key), hit, f"hit/{key}")
+    elif probe and result.outcome.ending in quota.ANSWERED:
         lifted = limits.LimitLifted(
-            vendor=probed.vendor,
-            account=probed.account,
-            model=probed.model,
-            run_id=pen.run_id,
+            vendor=probe.key.vendor,
+            account=probe.key.account,
+            model=probe.key.model,
+            run_id=journal.run_id,
             reason=f"{agent.name} was answered again",
         )
-        yield from pen.append_shared(streams.limit(probed), lifted, f"lifted/{key}")
+        yield from journal.append_shared(streams.limit(probe.key), lifted, f"lifted/{key}")
 
 
-def _weighed(
-    pen: JournalWriter, ended: effects.AgentResult, asked: Dispatch, fate: LandingResult
+def _iteration_outcome(
+    journal: JournalWriter,
+    agent_result: effects.AgentResult,
+    order: Dispatch,
+    landing: LandingResult,
 ) -> Steps[tuple[IterationOutcome, str]]:
-    """What is decided on, and what only a person can put right about its program or provider."""
-    ending, exit_code = ended.outcome.ending, ended.exit_code
-    if (
-        fate is LandingResult.KEPT
-    ):  # its agent has done what there was to do, and nothing is held against it
+    """Return what the loop decides by, and the fault that only a person can clear, if any."""
+    if landing is LandingResult.LANDED:
+        return _shipped(PacketOutcome.SHIPPED_CLEAN, ship_count=1), ""
+    if landing is LandingResult.KEPT:  # the agent is done, and a person is in the way of landing
         return IterationOutcome(kind=OutcomeKind.SHIPPED), ""
-    landed = fate is LandingResult.LANDED
-    kind = OutcomeKind.SHIPPED if landed else OUTCOMES.get(ending, OutcomeKind.UNCLEAR)
+    ending = agent_result.outcome.ending
+    kind = OUTCOMES.get(ending, OutcomeKind.UNCLEAR)
     if kind is OutcomeKind.SHIPPED:
-        shipped = IterationOutcome(
-            kind=kind,
-            measurement_expected=True,
-            packet_judge=PacketOutcome.SHIPPED_CLEAN if landed else PacketOutcome.SHIPPED_DIRTY,
-            ship_count=int(landed),
-        )
-        return shipped, ""
-    if (
-        ending is Ending.LAUNCH_FAILED and exit_code != LAUNCH_FAILED
-    ):  # it is there, and stumbled: perhaps not again
-        return IterationOutcome(kind=kind, retry_after_seconds=STUMBLED_SECONDS), ""
-    if ending not in LIMITS:
-        found = ended.outcome.found
-        is_told = ending is Ending.LAUNCH_FAILED and found.field == "text"
-        return IterationOutcome(
-            kind=kind
-        ), f"{asked.agent_choice.agent.name} did not start: {found.raw}" if is_told else ""
-    room = yield from do(
+        return _shipped(PacketOutcome.SHIPPED_DIRTY, ship_count=0), ""
+    if ending is Ending.LAUNCH_FAILED and agent_result.exit_code != LAUNCH_FAILED:
+        # The program is installed and failed as it started: it may start the next time.
+        return IterationOutcome(kind=kind, retry_after_seconds=RELAUNCH_SECONDS), ""
+    if ending in LIMITS:
+        return (yield from _limited_outcome(journal, order, kind))
+    return IterationOutcome(kind=kind), _launch_fault(order, agent_result)
+
+
+def _shipped(judge: PacketOutcome, *, ship_count: int) -> IterationOutcome:
+    return IterationOutcome(
+        kind=OutcomeKind.SHIPPED,
+        measurement_expected=True,
+        packet_judge=judge,
+        ship_count=ship_count,
+    )
+
+
+def _launch_fault(order: Dispatch, agent_result: effects.AgentResult) -> str:
+    """Return why the agent's program could not be started; empty where it was started."""
+    found = agent_result.outcome.found
+    if agent_result.outcome.ending is not Ending.LAUNCH_FAILED or found.field != "text":
+        return ""
+    return f"{order.agent_choice.agent.name} did not start: {found.raw}"
+
+
+def _limited_outcome(
+    journal: JournalWriter, order: Dispatch, kind: OutcomeKind
+) -> Steps[tuple[IterationOutcome, str]]:
+    """Return the outcome after a limit: another agent takes over now, or when one may start."""
+    choice = yield from do(
         effects.ChooseAgent(
-            lease=pen.lease, run_id=pen.run_id, iteration=asked.iteration, agent=asked.unit.agent
+            lease=journal.lease,
+            run_id=journal.run_id,
+            iteration=order.iteration,
+            agent=order.unit.agent,
         )
     )
-    yield from pen.ask(room.questions if isinstance(room, effects.CannotStart) else ())
-    # Another agent takes over at once; else the governor knows when somebody may ask again.
-    opens_ms = room.until_ms if isinstance(room, effects.CannotStart) else room.now_ms
-    if opens_ms is None:
-        return IterationOutcome(kind=kind), room.detail if isinstance(
-            room, effects.CannotStart
-        ) else ""
+    if isinstance(choice, effects.CannotStart):
+        yield from journal.ask(choice.questions)
+        if choice.until_ms is None:
+            return IterationOutcome(kind=kind), choice.detail
+        opens_ms = choice.until_ms
+    else:
+        opens_ms = choice.now_ms
     if kind is OutcomeKind.OVERLOADED:
         return IterationOutcome(kind=kind), ""
-    moment = datetime.fromtimestamp(opens_ms / 1000, UTC)
-    return IterationOutcome(kind=OutcomeKind.RATE_LIMITED, resets_at=moment), ""
-
-
-REPLAN = "REPLAN"  # of the units that stand for a replan
+    resets_at = datetime.fromtimestamp(opens_ms / 1000, UTC)
+    return IterationOutcome(kind=OutcomeKind.RATE_LIMITED, resets_at=resets_at), ""
 
 
 def replan(
-    pen: JournalWriter,
-    chosen: effects.AgentChoice,
+    journal: JournalWriter,
+    agent_choice: effects.AgentChoice,
     before: effects.Backlog,
     iteration: int,
     attempt: int,
 ) -> Steps[tuple[IterationResult | None, effects.Backlog]]:
-    """How its agent ended, where one was started, and the backlog as it stands now."""
-    plans = yield from do(effects.TakePlans(lease=pen.lease, run_id=pen.run_id))
+    """Let an agent update the plan documents; return its result and the backlog after it.
+
+    The result is None when another run holds the documents and no agent was started.
+    """
+    plans = yield from do(effects.TakePlans(lease=journal.lease, run_id=journal.run_id))
     if isinstance(plans, Refusal):
-        return None, before  # somebody is at work where the plans are
-    name = pen.lease.lane
-    asked = Dispatch(
-        unit=Unit(plan=REPLAN, id=name, title="groom the plan"),
+        return None, before
+    order = Dispatch(
+        unit=Unit(plan=REPLAN, id=journal.lease.lane, title="update the plan"),
         iteration=iteration,
         attempt=attempt,
-        agent_choice=chosen,
-        history=[f"{each.unit}: {each.evidence}" for each in before.held],
+        agent_choice=agent_choice,
+        history=[f"{verdict.unit}: {verdict.evidence}" for verdict in before.held],
         repeated=False,
         documents=plans.documents,
     )
-    is_apart = plans.lease.fence != pen.lease.fence
+    has_own_lease = plans.lease.fence != journal.lease.fence
     try:
-        done = yield from dispatch(pen.for_lease(plans.lease), asked)
+        result = yield from dispatch(journal.for_lease(plans.lease), order)
     except Halted:
-        if is_apart:
+        if has_own_lease:
             yield from do(effects.ReleaseLease(lease=plans.lease, reason="halted"))
         raise
-    if is_apart:
-        yield from do(effects.ReleaseLease(lease=plans.lease, reason="the plans are groomed"))
-    after = yield from do(effects.SurveyBacklog(lease=pen.lease))
-    return done, after
+    if has_own_lease:
+        yield from do(effects.ReleaseLease(lease=plans.lease, reason="the replan is done"))
+    after = yield from do(effects.SurveyBacklog(lease=journal.lease))
+    return result, after
 
 
 def replan_outcome(
-    done: IterationResult | None, before: effects.Backlog, after: effects.Backlog
+    result: IterationResult | None, before: effects.Backlog, after: effects.Backlog
 ) -> IterationOutcome:
-    """Whether more can be offered than before is counted, whatever the agent says of it."""
-    if done and done.outcome.kind is not OutcomeKind.SHIPPED:
-        return done.outcome  # it had no clear end, or no room: that is what is decided on
-    more = len(after.open) > len(before.open)
-    found = Productivity.PRODUCTIVE if more else Productivity.UNPRODUCTIVE
-    return IterationOutcome(kind=OutcomeKind.REPLAN_DONE, replan_productivity=found)
+    """Return the outcome of a replan: productive if more units can be offered than before.
+
+    The units are counted; what the agent says about its work does not matter. An agent that
+    failed or had no allowance left decides by its own outcome.
+    """
+    if result and result.outcome.kind is not OutcomeKind.SHIPPED:
+        return result.outcome
+    if len(after.open) > len(before.open):
+        productivity = Productivity.PRODUCTIVE
+    else:
+        productivity = Productivity.UNPRODUCTIVE
+    return IterationOutcome(kind=OutcomeKind.REPLAN_DONE, replan_productivity=productivity)

@@ -1,4 +1,4 @@
-"""What one iteration is sent to do, and what became of it."""
+"""What one iteration is given to do, and what it came to."""
 
 from enum import StrEnum
 
@@ -10,17 +10,17 @@ from dos.units.unit import Unit
 
 
 class Dispatch(Struct, frozen=True, kw_only=True):
-    """What is to be done, and by whom."""
+    """A unit to work on, the agent that works on it, and what is known of earlier attempts."""
 
     unit: Unit
     iteration: int
     attempt: int
     agent_choice: effects.AgentChoice
-    history: list[str]
-    repeated: bool  # a run before died at it
-    refusals: effects.Refusals = effects.Refusals()  # its landings, so far
-    saved_commit: str = ""  # a saved commit of changes that its last agent forgot to commit
-    documents: list[str] = []  # to be groomed, in a replan
+    history: list[str]  # why earlier attempts did not land
+    repeated: bool  # an earlier run died while it worked on the unit
+    refusals: effects.Refusals = effects.Refusals()  # of its landings so far
+    saved_commit: str = ""  # changes that the last agent did not commit
+    documents: list[str] = []  # the plan documents, in a replan
 
     @property
     def is_replan(self) -> bool:
@@ -28,17 +28,17 @@ class Dispatch(Struct, frozen=True, kw_only=True):
 
 
 class LandingResult(StrEnum):
-    """What became of the work."""
+    """What became of the work of an agent."""
 
     LANDED = "landed"
-    KEPT = "kept"  # done and proven; it lands once a person's own work is out of its way
+    KEPT = "kept"  # finished and measured; it lands once a person's own work is out of the way
     MISSED = "missed"
 
 
 class IterationResult(Struct, frozen=True, kw_only=True):
+    """What one agent came to, as the loop decides by it."""
+
     outcome: IterationOutcome
     agent_result: effects.AgentResult
-    limited: bool = False  # the provider's fault; its governor says when to go on, and with whom
-    fault: str = (
-        ""  # what is wrong with a program or provider, where only a person can put it right
-    )
+    limited: bool = False  # stopped by a limit; the next choice of an agent says when to continue
+    fault: str = ""  # what a person has to correct about a program or an account

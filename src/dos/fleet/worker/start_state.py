@@ -1,4 +1,4 @@
-"""The state that a loop starts from, with the limits of `dos.toml`: a new one, or that of a run that died."""
+"""The state that a loop starts from: new, or where the lane's dead run came to."""
 
 from collections.abc import Callable, Iterable
 
@@ -15,27 +15,32 @@ from dos.loop.types import LoopState
 
 
 def new_state(config: Config) -> LoopState:
-    limits = structs.asdict(config.loop) | {"gate_mode": Mode(config.loop.gate_mode)}
+    """Return the first state of a loop, with the limits of `dos.toml`."""
+    limits = structs.asdict(config.loop)
+    limits["gate_mode"] = Mode(config.loop.gate_mode)
     return LoopState(max_iterations=config.workers.max_iterations, **limits)
 
 
 def dead_run(
     fleet: FleetState, leases: Iterable[Lease], lane: str, gone: Callable[[Lease], bool]
 ) -> str:
-    """The run that began on the lane and ended without a word; empty: none did. `leases` are those in force."""
+    """Return the run that began on the lane and ended without a record; empty if there is none.
+
+    `leases` are those in force; `gone` says whether the process of a lease has exited.
+    """
     run_id = fleet.starts.get(lane, LaneStarts()).current_run
-    lives = any(lease.run_id == run_id and not gone(lease) for lease in leases)
-    return "" if lives else run_id
+    is_alive = any(lease.run_id == run_id and not gone(lease) for lease in leases)
+    return "" if is_alive else run_id
 
 
 def state_after(happened: Iterable[Event], first: LoopState) -> LoopState:
-    """How a run goes on after one that died: a crash takes back nothing of what was decided.
+    """Return the state in which a run continues after the dead run whose events these are.
 
-    What that one had counted counts on, under the limits of `first`.
+    The counters of the dead run are kept, so that a crash cannot reset a limit. The limits
+    themselves are those of `first`.
     """
-    taken = record.read_decisions(happened)
-    if not taken:
+    decisions = record.read_decisions(happened)
+    if not decisions:
         return first
-    return structs.replace(
-        taken[-1].decision.next_state, **{name: getattr(first, name) for name in LIMITS}
-    )
+    limits = {name: getattr(first, name) for name in LIMITS}
+    return structs.replace(decisions[-1].decision.next_state, **limits)
