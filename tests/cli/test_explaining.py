@@ -2,6 +2,7 @@
 
 import pytest
 
+from dos.cli.help import COMMON_VERBS
 from dos.loop import tokens
 from dos.verbs import catalog
 from dos.verbs.table import ANYONE, GROUPS, VERBS
@@ -24,11 +25,13 @@ def test_every_verb_explains_itself(name, dos):
     assert dos("help", *name.split()).out == answer.out == dos("man", *name.split()).out
 
 
-def test_the_overview_lists_every_verb_under_its_group(dos):
+def test_the_overview_lists_twelve_common_verbs_and_then_every_other_under_its_group(dos):
     text = dos("--help").out
     assert text == dos("help").out == dos().out
     for verb in VERBS.values():
-        assert f"\n  {verb.name} " in text
+        assert text.count(f"\n  {verb.name} ") == 1
+    listed = [line.split()[0] for line in text.splitlines() if line.startswith("  ")]
+    assert listed[:12] == list(COMMON_VERBS)
     for group in {verb.group for verb in VERBS.values()}:
         assert f"\n{GROUPS[group]}:" in text
 

@@ -13,6 +13,21 @@ GLOBAL_OPTIONS = {
     "--explain": "also print what to do next",
     "--lenient": "read dos.toml despite errors; refused by verbs that act",
 }
+# What a person types on a normal day, in the order of that day.
+COMMON_VERBS = (
+    "demo",
+    "init",
+    "doctor",
+    "up",
+    "top",
+    "status",
+    "plan",
+    "decisions",
+    "why",
+    "verify",
+    "report",
+    "down",
+)
 NAME_WIDTH = 22
 _HEAD = """\
 dos supervises a fleet of coding agents on one git repository and believes git, not the agents.
@@ -26,10 +41,11 @@ _FOOT = """
 
 
 def overview() -> str:
-    """Return the first page of help: every verb with its summary, by group."""
-    lines = [_HEAD]
+    """Return the first page of help: the common verbs, then every other verb by group."""
+    common = [VERBS[name] for name in COMMON_VERBS]
+    lines = [_HEAD, "Common verbs:", *_summaries(common), ""]
     for group, title in GROUPS.items():
-        verbs = [verb for verb in VERBS.values() if verb.group == group]
+        verbs = [verb for verb in VERBS.values() if verb.group == group and verb not in common]
         if verbs:
             lines += [f"{title}:", *_summaries(verbs), ""]
     return "\n".join(lines).rstrip("\n") + "\n" + _FOOT
