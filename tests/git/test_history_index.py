@@ -16,7 +16,8 @@ from dos.git import files, log, message_index
 from dos.git.repository import Writer
 from dos.verify.io import verifier
 from dos.verify.io.verifier import Ask
-from dos.verify.naming import Message, UnitName, words
+from dos.verify.message import Message, words
+from dos.verify.naming import UnitName
 from dos.workspace import find as workspace
 from dos.world import World
 

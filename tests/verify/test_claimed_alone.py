@@ -3,7 +3,8 @@
 import pytest
 
 from dos.verify import mentions
-from dos.verify.naming import Message, UnitName
+from dos.verify.message import Message
+from dos.verify.naming import UnitName
 from dos.verify.policy import Stamp
 
 CLAIMED = UnitName("AUTH", "AUTH1")

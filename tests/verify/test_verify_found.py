@@ -11,9 +11,10 @@ from patience import PATIENCE
 from repository import Repository
 
 from dos.units.markdown import fields
-from dos.verify import content, file_kinds, unfinished
+from dos.verify import content, file_kinds
 from dos.verify.file_kinds import Kind
-from dos.verify.naming import Message, UnitName
+from dos.verify.message import Message, unfinished_words
+from dos.verify.naming import UnitName
 from dos.verify.shipped import Answer
 
 pytestmark = pytest.mark.sampled(3)
@@ -203,7 +204,7 @@ def test_more_ways_to_say_that_it_is_not_done(subject):
     ],
 )
 def test_words_that_only_look_like_it(subject):
-    assert not unfinished.unfinished_words(subject, 0, len("AUTH1:"))
+    assert not unfinished_words(subject, 0, len("AUTH1:"))
 
 
 def test_a_unit_about_removing_something_is_done_by_removing_it(repository):

@@ -38,7 +38,8 @@ from dos.verify import shipped, survival
 from dos.verify.footprint import Footprint
 from dos.verify.io import verifier
 from dos.verify.io.verifier import Ask
-from dos.verify.naming import Message, Naming, Rung, UnitName
+from dos.verify.message import Message
+from dos.verify.naming import Naming, Rung, UnitName
 from dos.verify.policy import Policy, Stamp
 from dos.verify.shipped import Answer, CandidateCommit, Evidence, Tier, Verdict
 from dos.verify.survival import File, Survival
@@ -734,7 +735,7 @@ prints = st.builds(
 )
 fates = st.builds(
     survival.SurvivalVerdict,
-    fate=st.sampled_from(Survival),
+    state=st.sampled_from(Survival),
     kept=st.integers(0, 5),
     total=st.integers(5, 9),
 )

@@ -13,8 +13,9 @@ from growth import grows_less_than
 from patience import PATIENCE
 from repository import Repository
 
-from dos.verify import content, unfinished
-from dos.verify.naming import Message, UnitName
+from dos.verify import content
+from dos.verify.message import Message, unfinished_words
+from dos.verify.naming import UnitName
 from dos.verify.shipped import Answer
 
 pytestmark = pytest.mark.sampled(3)
@@ -428,7 +429,7 @@ def test_a_question_leaves_no_trace_in_a_repository_that_nobody_set_up(
 
 READERS = {
     "named": lambda text: UnitName("AUTH", "AUTH1").find_in(Message.parse(text)),
-    "negated": lambda text: unfinished.unfinished_words(text, len(text) // 2, len(text) // 2 + 1),
+    "negated": lambda text: unfinished_words(text, len(text) // 2, len(text) // 2 + 1),
 }
 
 

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from dos.verify.file_kinds import words
 from dos.verify.mentions import is_ship_shaped
-from dos.verify.naming import LONGEST_SUBJECT
+from dos.verify.message import LONGEST_SUBJECT
 
 
 class ClaimKind(StrEnum):

@@ -11,7 +11,7 @@ from dos.git.commits import resolve_commit
 from dos.git.objects import SUBMODULE, Objects, TreeEntry
 from dos.git.repository import Reader
 from dos.verify import content
-from dos.verify.naming import Message
+from dos.verify.message import Message
 
 
 class FileChange(Struct, frozen=True, kw_only=True):

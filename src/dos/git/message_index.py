@@ -15,7 +15,7 @@ from pathlib import Path
 from dos.git import log
 from dos.git.log import LogRecord
 from dos.git.repository import Reader
-from dos.verify.naming import Message, words
+from dos.verify.message import Message, words
 
 FORMAT = 2
 _AT_ONCE = 20_000  # commits: their words are sorted before they are written

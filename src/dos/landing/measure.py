@@ -17,7 +17,8 @@ from dos.text import join_some, printable_path, replace_undecodable
 from dos.units.unit import Unit
 from dos.verify import mentions
 from dos.verify.io import verifier
-from dos.verify.naming import Message, UnitName
+from dos.verify.message import Message
+from dos.verify.naming import UnitName
 from dos.verify.policy import Policy
 from dos.verify.shipped import Contradiction, judge
 from dos.workspace import Workspace

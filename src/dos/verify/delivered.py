@@ -1,4 +1,7 @@
-"""Did an iteration deliver its unit: commits, inside the lane, accepted, and such that anybody can see it?"""
+"""Decide whether an iteration delivered its unit.
+
+It did if it made commits, inside the lane, that were accepted and that verify would call shipped.
+"""
 
 from enum import StrEnum
 
@@ -9,21 +12,25 @@ from dos.text import plural
 
 
 class Answer(StrEnum):
+    """What an iteration delivered."""
+
     DELIVERED = "DELIVERED"
-    NOTHING = "NOTHING"  # no commit stands behind whatever was said
+    NOTHING = "NOTHING"  # no commit, whatever the agent said
     STRAYED = "STRAYED"  # paths outside the lane were changed
     REJECTED = "REJECTED"  # the acceptance command did not pass
-    UNFINISHED = "UNFINISHED"  # its agent was cut off, and nothing says that it was done by then
-    UNPROVEN = "UNPROVEN"  # the oracle would not call it shipped
+    UNFINISHED = "UNFINISHED"  # the agent was cut off, and nothing proves that it was done by then
+    UNPROVEN = "UNPROVEN"  # verify would not call it shipped
 
 
 class Evidence(Struct, frozen=True, kw_only=True):
+    """What was measured after an agent ended."""
+
     commits: int
     changed_paths: int
     strays: list[str]
     accepted: bool | None  # None: there is no acceptance command
     ending: Ending = Ending.OK  # of the agent
-    why_not_shipped: str = ""  # why the oracle would not call it shipped
+    why_not_shipped: str = ""  # by verify; empty: it would call the commits shipped
     detail: str = ""
 
 
@@ -32,28 +39,29 @@ class Verdict(Struct, frozen=True):
     reason: str
 
 
-def judge(seen: Evidence) -> Verdict:
-    if not seen.commits:
-        return Verdict(
-            Answer.NOTHING,
-            f"no commit counts: {seen.detail}" if seen.detail else "no commit was made",
-        )
-    if not seen.changed_paths:
+def judge(evidence: Evidence) -> Verdict:
+    """Decide what an iteration delivered; the first failure in this order is the answer."""
+    commits = plural(evidence.commits, "commit")
+    if not evidence.commits:
+        if evidence.detail:
+            return Verdict(Answer.NOTHING, f"no commit counts: {evidence.detail}")
+        return Verdict(Answer.NOTHING, "no commit was made")
+    if not evidence.changed_paths:
         return Verdict(Answer.NOTHING, "the commits change no file")
-    if seen.strays:
-        more = f" and {len(seen.strays) - 1} more" if len(seen.strays) > 1 else ""
-        return Verdict(Answer.STRAYED, f"changed {seen.strays[0]}{more} outside of the lane")
-    if seen.accepted is False:
-        return Verdict(
-            Answer.REJECTED, f"the acceptance command failed: {seen.detail}".rstrip(": ")
-        )
-    if seen.accepted is None and seen.ending is not Ending.OK:
-        made = plural(seen.commits, "commit")
-        return Verdict(
-            Answer.UNFINISHED,
-            f"{made}, and no acceptance command that says whether it was done by then",
-        )
-    if seen.why_not_shipped:
-        return Verdict(Answer.UNPROVEN, seen.why_not_shipped)
-    passed = "accepted" if seen.accepted else "no acceptance command"
-    return Verdict(Answer.DELIVERED, f"{plural(seen.commits, 'commit')}, inside the lane, {passed}")
+    if evidence.strays:
+        return Verdict(Answer.STRAYED, _strays(evidence.strays))
+    if evidence.accepted is False:
+        reason = f"the acceptance command failed: {evidence.detail}".rstrip(": ")
+        return Verdict(Answer.REJECTED, reason)
+    if evidence.accepted is None and evidence.ending is not Ending.OK:
+        reason = f"{commits}, and no acceptance command that says whether it was done by then"
+        return Verdict(Answer.UNFINISHED, reason)
+    if evidence.why_not_shipped:
+        return Verdict(Answer.UNPROVEN, evidence.why_not_shipped)
+    passed = "accepted" if evidence.accepted else "no acceptance command"
+    return Verdict(Answer.DELIVERED, f"{commits}, inside the lane, {passed}")
+
+
+def _strays(paths: list[str]) -> str:
+    more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
+    return f"changed {paths[0]}{more} outside of the lane"

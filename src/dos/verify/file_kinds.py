@@ -1,4 +1,4 @@
-"""What kind of file is a path? Only its name is looked at, in any case."""
+"""The kind of a file by its path alone, in any case; and which files are the program itself."""
 
 import re
 from collections.abc import Iterable
@@ -7,18 +7,19 @@ from functools import lru_cache
 
 
 class Kind(StrEnum):
+    """What a file is for. A commit counts for a unit only through files of the right kind."""
+
     SOURCE = "source"
     TEST = "test"
-    CONFIG = (
-        "config"  # settings, locked dependencies, markup, templates, and languages that are rarer
-    )
+    CONFIG = "config"  # settings, locked dependencies, markup, templates, rarer languages
     CI = "ci"
     DOCS = "docs"
-    DATA = "data"  # binaries, tables, and whatever has a suffix that nobody knows
+    DATA = "data"  # binaries, tables, and every unknown suffix
     BOOKKEEPING = "bookkeeping"
 
 
 def words(line: str) -> frozenset[str]:
+    """The words of a line, as a set to look suffixes and names up in."""
     return frozenset(line.split())
 
 
@@ -67,7 +68,7 @@ _kept = lru_cache(maxsize=4096)  # a history names the same paths again and agai
 
 
 def kind(path: str) -> Kind:
-    """The first that fits: a record of the work before all, then what runs it, then what tests it."""
+    """The kind of a path: the first that fits, of bookkeeping, CI, test, source, config, docs."""
     if is_bookkeeping(path):
         return Kind.BOOKKEEPING
     if is_ci(path):
@@ -78,48 +79,54 @@ def kind(path: str) -> Kind:
         return Kind.SOURCE
     if is_config(path):
         return Kind.CONFIG
-    return Kind.DOCS if is_docs(path) else Kind.DATA
+    if is_docs(path):
+        return Kind.DOCS
+    return Kind.DATA
 
 
 @_kept
 def is_source(path: str) -> bool:
-    """Code by its suffix, a build file, or a program without a suffix; a test can be source as well."""
+    """Whether it is code by its suffix, a build file, or a program without a suffix.
+
+    A test can be source as well.
+    """
     name = _basename(path)
     if "." not in name:
         return not _is_prose(name)
-    return _suffix(name) in _SOURCE or (
-        name.startswith(_BUILD_FILES) and _suffix(name) not in _DOCS
-    )
+    suffix = _suffix(name)
+    return suffix in _SOURCE or (name.startswith(_BUILD_FILES) and suffix not in _DOCS)
 
 
 @_kept
 def is_test(path: str) -> bool:
+    """Whether it is in a folder of tests, or named as a test."""
     return bool(_TEST_FOLDER.search(path.lower())) or is_named_test(path)
 
 
 @_kept
 def is_named_test(path: str) -> bool:
+    """Whether its own name, without the folders, is that of a test."""
     return _TEST_NAME.fullmatch(_basename(path)) is not None
 
 
 @_kept
 def is_ci(path: str) -> bool:
+    """Whether it configures a CI service."""
     lowered = path.lower()
     return lowered in _CI_FILES or bool(_WORKFLOW.fullmatch(lowered))
 
 
 @_kept
 def is_config(path: str) -> bool:
-    """Settings, markup, templates: no source, and a change to them does something all the same."""
+    """Whether it is settings, markup or a template: no source, yet a change has an effect."""
     name = _basename(path)
-    return (
-        "." in name
-        and not is_ci(path)
-        and (_suffix(name) in _CONFIG or bool(_BUILT_FROM_TEXT.fullmatch(name)))
-    )
+    if "." not in name or is_ci(path):
+        return False
+    return _suffix(name) in _CONFIG or _BUILT_FROM_TEXT.fullmatch(name) is not None
 
 
 def is_docs(path: str) -> bool:
+    """Whether it is prose, by its suffix or by a name such as README."""
     name = _basename(path)
     if "." not in name:
         return _is_prose(name)
@@ -129,7 +136,7 @@ def is_docs(path: str) -> bool:
 
 
 def is_bookkeeping(path: str) -> bool:
-    """A file that every commit of a release or a run touches, whatever it did."""
+    """Whether every commit of a release or a run touches it, whatever the commit did."""
     lowered = path.lower()
     return _basename(lowered) in _BOOKKEEPING or lowered.startswith(_RELEASE_NOTES)
 
@@ -146,23 +153,30 @@ def _suffix(name: str) -> str:
     return name.rpartition(".")[2]
 
 
+# What follows picks the files of a tree that are emptied to see whether a test command notices.
+# A test that passes with the program gone does not look at the tree it is run in. The runner has
+# to stay: with that gone too, the command would fail for a reason that proves nothing.
 PROGRAMS = words(
-    "c cc cjs clj cljs cpp cs cxx dart elm erl ex fs go h hh hpp hs java jl js jsx kt lua m mjs ml mm nim php pl pm py "
-    "r rb rs scala sh bash zsh svelte swift ts tsx v vb vue zig"
+    "c cc cjs clj cljs cpp cs cxx dart elm erl ex fs go h hh hpp hs java jl js jsx kt lua m mjs ml "
+    "mm nim php pl pm py r rb rs scala sh bash zsh svelte swift ts tsx v vb vue zig"
 )
 SHELL = ("sh", "bash", "zsh")
-# Names of files that configure or run a build or a test, whatever language they are written in.
-_RUNS_TESTS = re.compile(
-    r"setup\.py|conftest\.py|noxfile\.py|tasks\.py|fabfile\.py|dodo\.py|sconstruct\.py|wscript\.py|build\.(?:rs|zig|pl)"
-    r"|makefile\.pl|(?:gulp|grunt|jake|rake|dangers?)file.*|package\.swift|project\.clj|\..*rc\.[cm]?js"
-    r"|.*\.conf(?:ig)?\.[cm]?[jt]s|(?:jest|vitest|karma|mocha|playwright|cypress)[.\-].*"
+# Patterns as text: only `dos up` needs them, and `re` compiles and keeps them at the first use.
+# Files that configure or run a build or a test, whatever language they are written in.
+_RUNS_TESTS = (
+    r"setup\.py|conftest\.py|noxfile\.py|tasks\.py|fabfile\.py|dodo\.py|sconstruct\.py"
+    r"|wscript\.py|build\.(?:rs|zig|pl)|makefile\.pl|(?:gulp|grunt|jake|rake|dangers?)file.*"
+    r"|package\.swift|project\.clj|\..*rc\.[cm]?js|.*\.conf(?:ig)?\.[cm]?[jt]s"
+    r"|(?:jest|vitest|karma|mocha|playwright|cypress)[.\-].*"
 )
-# Tests as runners find them: `test-a.js` and `a-test.js` (node), `tests.py` (Django), `PriceTest.java`, `Shop.Tests/`.
-# An emptied test passes, so these say nothing about the program.
-_IS_TEST = re.compile(
-    r"(?:^|/)(?:[^/]*[-_.]|[^/]*[a-z0-9](?=[TS]))?(?i:tests?|specs?)(?:/|\.[^/.]+$)|(?:^|/)(?i:tests?|specs?)[-_.][^/]*$"
+# Tests as runners find them: `test-a.js` and `a-test.js` (node), `tests.py` (Django),
+# `PriceTest.java`, `Shop.Tests/`. An emptied test passes, so it proves nothing about the program.
+_FOUND_BY_RUNNERS = (
+    r"(?:^|/)(?:[^/]*[-_.]|[^/]*[a-z0-9](?=[TS]))?(?i:tests?|specs?)(?:/|\.[^/.]+$)"
+    r"|(?:^|/)(?i:tests?|specs?)[-_.][^/]*$"
 )
-# An emptied file of these takes its own tests with it and still compiles: one that cannot compile is put there.
+# An emptied file of these languages takes its tests with it and still compiles, so a text that
+# cannot compile is written instead.
 _DOES_NOT_COMPILE = {
     "rs": 'compile_error!("emptied by dos to see whether the tests notice");\n',
     "zig": 'comptime {\n    @compileError("emptied by dos to see whether the tests notice");\n}\n',
@@ -170,25 +184,33 @@ _DOES_NOT_COMPILE = {
 
 
 def files_to_empty(tracked: Iterable[str], runner: str) -> list[str]:
-    """The files to be emptied. `runner` is the test command, with the text of whatever it runs in turn."""
+    """The tracked files that are the program and that the runner does not name.
+
+    `runner` is the test command, with the text of every script that it runs in turn.
+    """
     return [path for path in tracked if is_program(path) and not is_named_by_runner(path, runner)]
 
 
 def is_program(path: str) -> bool:
+    """Whether it is code of the program: no test, no CI file, nothing that runs tests."""
     name = path.rpartition("/")[2].lower()
-    is_code = "." in name and name.rpartition(".")[2] in PROGRAMS
-    tests_something = is_test(path) or _IS_TEST.search(path) is not None
-    return is_code and not tests_something and not is_ci(path) and not _RUNS_TESTS.fullmatch(name)
+    if "." not in name or name.rpartition(".")[2] not in PROGRAMS:
+        return False
+    if is_test(path) or re.search(_FOUND_BY_RUNNERS, path):
+        return False
+    return not is_ci(path) and re.fullmatch(_RUNS_TESTS, name) is None
 
 
 def is_named_by_runner(path: str, runner: str) -> bool:
-    """By its path, or as Python names a module."""
+    """Whether the runner's text names the file by its path, or as a Python module."""
+    if _occurs(path, runner):
+        return True
     module = path.rpartition(".")[0].replace("/", ".")
-    return _occurs(path, runner) or (path.endswith(".py") and _occurs(module, runner))
+    return path.endswith(".py") and _occurs(module, runner)
 
 
 def placeholder_text(path: str) -> str:
-    """What is written in place of its text."""
+    """The text that is written in place of the file's own."""
     return _DOES_NOT_COMPILE.get(path.rpartition(".")[2].lower(), "")
 
 

@@ -1,4 +1,4 @@
-"""Did a commit change anything that counts, and where it was meant to?"""
+"""Decide whether a commit changed anything that counts for its unit, and inside its scope."""
 
 from collections.abc import Sequence
 from enum import StrEnum
@@ -8,12 +8,12 @@ from msgspec import Struct
 from dos import regions
 from dos.regions import Region
 from dos.text import printable_path
-from dos.verify import file_kinds as paths
+from dos.verify import file_kinds
 from dos.verify.file_kinds import Kind
 from dos.verify.survival import File
 
-# Written by tools beside every change of a dependency.
-_LOCKS = (
+# Tools write these beside every change of a dependency.
+_LOCK_FILES = (
     ".lock",
     ".sum",
     "package-lock.json",
@@ -33,16 +33,15 @@ class Purpose(StrEnum):
 
 
 class Scope(Struct, frozen=True, kw_only=True):
-    """Where a unit said, before the commit, that its work would be."""
+    """Where a unit declared, before the commit, that its work would be."""
 
     title: str = ""
-    paths: tuple[str, ...] = ()  # globs; empty: it did not say
-    files: tuple[str, ...] = ()  # files that its text names, where it states no paths
+    paths: tuple[str, ...] = ()  # globs; empty: it declared none
+    files: tuple[str, ...] = ()  # files that its text names, where it declares no paths
     purpose: Purpose = Purpose.CODE
     acceptance: str = ""
-    others: tuple[
-        "Scope", ...
-    ] = ()  # of further documents that declare it: the work has to lie in all of them
+    # Scopes in further documents that declare the unit: the work has to lie in all of them.
+    others: tuple["Scope", ...] = ()
 
     @property
     def is_declared(self) -> bool:
@@ -53,6 +52,7 @@ class Scope(Struct, frozen=True, kw_only=True):
         return self.paths or self.files
 
     def covers(self, path: str) -> bool:
+        """Whether a path is inside this scope and every other one of the unit."""
         if self.paths and not regions.lane_holds(self._region, path):
             return False
         if self.files and not any(path == file or path.endswith(f"/{file}") for file in self.files):
@@ -65,7 +65,7 @@ class Scope(Struct, frozen=True, kw_only=True):
 
 
 class Change(Struct, frozen=True, kw_only=True):
-    """One file of a commit's change. Of one that is not text, its hash is its only line."""
+    """One file of a commit's change. A file that is not text has its hash as its only line."""
 
     file: File
     is_text: bool = True
@@ -76,7 +76,7 @@ class Change(Struct, frozen=True, kw_only=True):
 
 
 class Footprint(Struct, frozen=True, kw_only=True):
-    """What of a change counts; when nothing does, the word for it."""
+    """The files of a commit that count for its unit; or a flaw and the reason if none does."""
 
     files: tuple[File, ...] = ()
     flaw: str = ""  # empty, bookkeeping_only, docs_only, cosmetic_only
@@ -85,56 +85,63 @@ class Footprint(Struct, frozen=True, kw_only=True):
 
     @property
     def added(self) -> set[str]:
-        return {line for file in self.files for line in file.added}
+        """Every line that counts and was added."""
+        return set[str]().union(*(file.added for file in self.files))
 
     @property
     def removed(self) -> set[str]:
-        return {line for file in self.files for line in file.removed}
+        """Every line that counts and was removed."""
+        return set[str]().union(*(file.removed for file in self.files))
 
 
 def judge(changes: Sequence[Change], scope: Scope, later: Scope = Scope()) -> Footprint:
+    """Decide which changes count for a unit.
+
+    `scope` was declared before the commit. `later` is what the unit declares now; it sets the
+    bounds only where nothing was declared before, because an agent may have written it.
+    """
     if not changes:
         return Footprint(flaw="empty", why="the commit is empty")
     counting = [change for change in changes if _counts(change, scope)]
     if not counting:
-        kinds = {paths.kind(change.path) for change in changes}
-        if kinds == {Kind.BOOKKEEPING}:
-            return Footprint(
-                flaw="bookkeeping_only",
-                why=f"only {_listed(changes)} changed, which every release touches",
-            )
-        return Footprint(
-            flaw="docs_only", why=f"only {_listed(changes)} changed, and the unit is not about that"
-        )
+        return _nothing_counts(changes)
     real = [change.file for change in counting if change.file.is_change]
     if not real:
-        return Footprint(
-            flaw="cosmetic_only",
-            why=f"in {_listed(counting)} only comments, whitespace or order changed",
-        )
+        why = f"in {_describe(counting)} only comments, whitespace or order changed"
+        return Footprint(flaw="cosmetic_only", why=why)
     bounds = scope if scope.is_declared else later
-    inside = [file for file in real if bounds.covers(file.path)] if bounds.is_declared else real
+    if not bounds.is_declared:
+        return Footprint(files=tuple(real))
+    inside = [file for file in real if bounds.covers(file.path)]
     if not inside:
-        where = ", ".join(bounds.expected[:3])
-        why = (
-            f"it changed {printable_path(real[0].path)}, and the unit is of {printable_path(where)}"
-        )
+        expected = printable_path(", ".join(bounds.expected[:3]))
+        why = f"it changed {printable_path(real[0].path)}, outside the unit's paths {expected}"
         return Footprint(files=tuple(real), out_of_scope=True, why=why)
     return Footprint(files=tuple(inside))
 
 
+def _nothing_counts(changes: Sequence[Change]) -> Footprint:
+    kinds = {file_kinds.kind(change.path) for change in changes}
+    only = f"only {_describe(changes)} changed"
+    if kinds == {Kind.BOOKKEEPING}:
+        return Footprint(flaw="bookkeeping_only", why=f"{only}, which every release touches")
+    return Footprint(flaw="docs_only", why=f"{only}, and the unit is not about that")
+
+
 def _counts(change: Change, scope: Scope) -> bool:
-    """Whether a file is of the kind that a unit is about; whatever a unit declares, it is about."""
+    """Whether a file is of the kind that a unit is about; a declared path always is."""
     if scope.is_declared and scope.covers(change.path):
         return True
-    kind = paths.kind(change.path)
+    kind = file_kinds.kind(change.path)
     if kind is Kind.DOCS:
         return scope.purpose is Purpose.DOCS
-    return (
-        kind is not Kind.BOOKKEEPING and change.is_text and not change.path.lower().endswith(_LOCKS)
-    )
+    if kind is Kind.BOOKKEEPING or not change.is_text:
+        return False
+    return not change.path.lower().endswith(_LOCK_FILES)
 
 
-def _listed(changes: Sequence[Change]) -> str:
-    more = f" and {len(changes) - 1} more" if len(changes) > 1 else ""
-    return printable_path(changes[0].path) + more
+def _describe(changes: Sequence[Change]) -> str:
+    first = printable_path(changes[0].path)
+    if len(changes) == 1:
+        return first
+    return f"{first} and {len(changes) - 1} more"

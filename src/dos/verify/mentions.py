@@ -1,7 +1,8 @@
-"""Would some convention call this subject a ship?
+"""Recognise units in commit messages without knowing which unit to expect.
 
-A unit is an id of letters and a number (AUTH1), or an ordinal of a series (cache layer Phase 1); it begins the subject
-or stands in parentheses at its end. A bare number is none: it counts bugs, or says which version.
+A unit is an id of letters and a number (AUTH1), or an ordinal of a series (cache layer Phase 1).
+It begins the subject or stands in parentheses at its end. A bare number is no unit: it counts
+bugs or names a version.
 """
 
 import re
@@ -10,141 +11,146 @@ from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
-from dos.verify.naming import (
-    LONGEST_SUBJECT,
-    Message,
-    Rung,
-    UnitName,
-    is_bookkeeping,
-    trailers,
-    words,
-)
+from dos.verify.message import LONGEST_SUBJECT, Message, is_bookkeeping, trailers, words
+from dos.verify.naming import Rung, UnitName
 from dos.verify.policy import Stamp
+
+SubjectAndUnits = tuple[str, str]  # a commit's subject, and the units that its trailers name
 
 _RELEASE = re.compile(r"v\d+(?:\.\d+)+:", re.IGNORECASE)
 _ID = r"[A-Za-z][A-Za-z_'\-]*\d[\w.'\-]*"
-_SHOUTED = r"[A-Z][A-Z_\-]*\d[\w.'\-]*"  # in running text only capitals tell an id from a word
+_ID_IN_CAPITALS = r"[A-Z][A-Z_\-]*\d[\w.'\-]*"  # in prose only capitals tell an id from a word
 _ORDINAL = r"(?:phase|step|stage|milestone|wave|slice)[ \t]*\d+(?:\.\d+)*[a-z]?"
 _FOLDER = r"(?:[\w.\-]+/)?"
 _WORD = r"[\w.'\-]+"
 _END = r"(?![\w.\-]*\w)"
-_FIRST = tuple(
-    re.compile(pattern)
-    for pattern in (
-        rf"{_FOLDER}{_ID}:(?:\s|$)",
-        rf"{_FOLDER}(?:{_WORD}[ \t]+){{0,4}}{_WORD}:?[ \t]+(?i:{_ORDINAL}){_END}",
-        rf"{_FOLDER}(?:\w+\()?(?P<series>[A-Za-z]+)\)?:?[ \t]+(?P=series)[_\-]?\d\w*{_END}",
-        rf"{_FOLDER}[A-Z]{{2,}}:?[ \t]+(?:{_SHOUTED}|\d+:){_END}",
-        rf"\[{_SHOUTED}\]",
-    )
+_AT_BEGINNING = (
+    re.compile(rf"{_FOLDER}{_ID}:(?:\s|$)"),
+    re.compile(rf"{_FOLDER}(?:{_WORD}[ \t]+){{0,4}}{_WORD}:?[ \t]+(?i:{_ORDINAL}){_END}"),
+    re.compile(rf"{_FOLDER}(?:\w+\()?(?P<series>[A-Za-z]+)\)?:?[ \t]+(?P=series)[_\-]?\d\w*{_END}"),
+    re.compile(rf"{_FOLDER}[A-Z]{{2,}}:?[ \t]+(?:{_ID_IN_CAPITALS}|\d+:){_END}"),
+    re.compile(rf"\[{_ID_IN_CAPITALS}\]"),
 )
-_LAST = re.compile(
-    rf"\((?:refs )?(?:[\w.\-]+/)*{_WORD}:?[ \t]+(?:(?i:{_ORDINAL})|{_SHOUTED})\)(?:[ \t]*\(#\d+\))?[ \t]*$"
+_AT_END = re.compile(
+    rf"\((?:refs )?(?:[\w.\-]+/)*{_WORD}:?[ \t]+(?:(?i:{_ORDINAL})|{_ID_IN_CAPITALS})\)"
+    rf"(?:[ \t]*\(#\d+\))?[ \t]*$"
 )
 _TRAILER = re.compile(r"^(?:ships|units?):[ \t]*\S", re.IGNORECASE | re.MULTILINE)
 # Names of things that end in a number and are no units.
 _THINGS = re.compile(
-    r"(?:.*/)?(?:(?:python|py|utf|arm|amd|sha|base|oauth|http|ipv|log|es|md|mp|web|vue|angular|v)[-_]?\d"
-    r"|(?:a11y|i18n|l10n|k8s|s3|h2|x86|d3|e2e|p2p|w3c)\b)",
+    r"(?:.*/)?(?:(?:python|py|utf|arm|amd|sha|base|oauth|http|ipv|log|es|md|mp|web|vue|angular|v)"
+    r"[-_]?\d|(?:a11y|i18n|l10n|k8s|s3|h2|x86|d3|e2e|p2p|w3c)\b)",
     re.IGNORECASE,
 )
+_PLAN_AND_ID = re.compile(r"(?P<plan>[A-Za-z][A-Za-z_\-]*?)[_\-]?\d[\w.'\-]*")
 
 
 def names_some_unit(message: str) -> bool:
-    """Whether a whole message names some unit as its own."""
-    return _TRAILER.search(message) is not None or is_ship_shaped(message.partition("\n")[0])
+    """Whether a whole message names a unit, any unit, as its own."""
+    if _TRAILER.search(message):
+        return True
+    return is_ship_shaped(message.partition("\n")[0])
 
 
 def is_ship_shaped(subject: str) -> bool:
+    """Whether a subject looks, by some convention, as if it shipped a unit."""
     subject = subject[:LONGEST_SUBJECT].strip()
     if _RELEASE.match(subject) or is_bookkeeping(subject, Stamp()):
         return False
-    begins = any(pattern.match(subject) for pattern in _FIRST) and not _THINGS.match(subject)
-    return begins or _LAST.search(subject) is not None
+    if any(pattern.match(subject) for pattern in _AT_BEGINNING) and not _THINGS.match(subject):
+        return True
+    return _AT_END.search(subject) is not None
 
 
-Commit = tuple[str, str]  # the subject, and the units that its trailers name
-_UNIT_ID = re.compile(r"(?P<plan>[A-Za-z][A-Za-z_\-]*?)[_\-]?\d[\w.'\-]*")
-
-
-def ship_shaped_commits(commits: Sequence[Commit]) -> list[Commit]:
-    """Those whose subject looks as if it shipped something, by some convention."""
+def ship_shaped_commits(commits: Sequence[SubjectAndUnits]) -> list[SubjectAndUnits]:
+    """The commits whose subject looks as if it shipped a unit."""
     return [commit for commit in commits if is_ship_shaped(commit[0])]
 
 
 def commits_naming(
-    commits: Iterable[Commit], units: Iterable[tuple[str, str]], stamp: Stamp
-) -> list[Commit]:
-    """Those that name one of the units."""
+    commits: Iterable[SubjectAndUnits], units: Iterable[tuple[str, str]], stamp: Stamp
+) -> list[SubjectAndUnits]:
+    """The commits that name at least one of the units, by the workspace's grammar."""
     by_word: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for plan, phase in units:
         for word in words(phase) or {""}:
             by_word[word].append((plan, phase))
-    found = []
-    for subject, units_line in commits:
-        message = Message(subject, f"Unit: {units_line}" if units_line else "")
-        asked = {
-            unit for word in words(f"{subject} {units_line}") for unit in by_word.get(word, ())
-        }
-        if any(UnitName(*unit, stamp).find_in(message) for unit in asked):
-            found.append((subject, units_line))
-    return found
+    naming = []
+    for subject, unit_names in commits:
+        message = Message(subject, f"Unit: {unit_names}" if unit_names else "")
+        possible: set[tuple[str, str]] = set()
+        for word in words(f"{subject} {unit_names}"):
+            possible.update(by_word.get(word, ()))
+        if any(UnitName(*unit, stamp).find_in(message) for unit in possible):
+            naming.append((subject, unit_names))
+    return naming
 
 
-def grammar_recognises_some(commits: Iterable[Commit], stamp: Stamp) -> bool:
-    """Whether the grammar makes out a unit in any of them, whatever units there are."""
+def grammar_recognises_some(commits: Iterable[SubjectAndUnits], stamp: Stamp) -> bool:
+    """Whether the grammar recognises a unit in any of the commits, whatever units exist."""
     for subject, _ in commits:
-        guesses = {(found["plan"], found[0]) for found in _UNIT_ID.finditer(subject)}
+        guesses = {(match["plan"], match[0]) for match in _PLAN_AND_ID.finditer(subject)}
         if commits_naming([(subject, "")], guesses, stamp):
             return True
     return False
 
 
-# By these a commit ships a unit alone. Any other way counts where the changed files speak for it: they are asked.
-_PLAIN = frozenset(
+# A commit that names six units would ship six, five of them without their acceptance.
+# By these rungs a message alone ships a unit; by any other one the changed files decide.
+_SHIPS_ALONE = frozenset(
     {Rung.DIRECT, Rung.GIT_TRAILER, Rung.TRAILER, Rung.RELEASE_PREFIX, Rung.BODY_MENTION}
 )
-# What may be the name of a unit: plan/phase, or an id with a number in it, alone or after its plan.
-_NAME = re.compile(r"[^\s/]+(?:/[^\s/]+)+|(?:[\w.'\-]+:?[ \t]+)?(?=\D*\d)[\w.'\-]+")
+# What may be the name of a unit: plan/phase, or an id with a number, alone or after its plan.
+_UNIT_NAME = re.compile(r"[^\s/]+(?:/[^\s/]+)+|(?:[\w.'\-]+:?[ \t]+)?(?=\D*\d)[\w.'\-]+")
 
 
 class OtherUnits(Struct, frozen=True, kw_only=True):
-    plainly: tuple[str, ...] = ()  # the other units, as their plans or the trailers call them
+    """The units that a message names besides the claimed one."""
+
+    plainly: tuple[str, ...] = ()  # named so that the message ships them, as written
     faintly: tuple[tuple[str, str], ...] = ()  # plan and phase of those that it may ship
 
 
 def other_units(message: Message, claimed: UnitName, declared: Iterable[UnitName]) -> OtherUnits:
-    """The units besides the claimed one that a message names. A unit that is spoken of in prose is not named."""
-    said = words(f"{message.subject}\n{message.body}")
+    """Find the units besides the claimed one that a message names.
+
+    A unit that is only spoken of in prose is not named. A unit in a trailer counts even if no
+    plan declares it yet: it would be done before anybody asked for it.
+    """
+    message_words = words(f"{message.subject}\n{message.body}")
     plainly: dict[str, None] = {}
-    known = [claimed]  # the units whose names in the trailers need no second look
+    recognised = [claimed]
     faintly: list[tuple[str, str]] = []
     for unit in declared:
-        if unit.is_declared_as(claimed.plan, claimed.phase) or not any(
-            needle <= said for needle in unit.needles()
-        ):
+        if unit.is_declared_as(claimed.plan, claimed.phase):
             continue
+        if not any(needle <= message_words for needle in unit.needles()):
+            continue  # cheap: most units are not in the message at all
         naming = unit.find_in(message)
         if naming is None or naming.negated:
             continue
-        if naming.rung in _PLAIN and not naming.faint:
+        if naming.rung in _SHIPS_ALONE and not naming.faint:
             plainly[f"{unit.plan}/{unit.phase}"] = None
-            known.append(unit)
+            recognised.append(unit)
         else:
             faintly.append((unit.plan, unit.phase))
-    for listed, faint in trailers(message):
-        # Also one that no plan declares yet: it would be done before anybody asked for it.
-        foreign = (
-            name
-            for name in listed
-            if _NAME.fullmatch(name) and not any(_is_name_or_id(each, name) for each in known)
-        )
-        plainly |= {} if faint else dict.fromkeys(foreign)
+    for names, faint in trailers(message):
+        if not faint:
+            plainly |= dict.fromkeys(_unrecognised(names, recognised))
     return OtherUnits(plainly=tuple(plainly), faintly=tuple(faintly))
 
 
+def _unrecognised(names: Iterable[str], units: Sequence[UnitName]) -> list[str]:
+    """The trailer's names that can be units and are none of these."""
+    unknown = []
+    for name in names:
+        if _UNIT_NAME.fullmatch(name) and not any(_is_name_or_id(unit, name) for unit in units):
+            unknown.append(name)
+    return unknown
+
+
 def _is_name_or_id(unit: UnitName, name: str) -> bool:
-    """Whether a name in a trailer is that of the unit, or its id without the plan: which is careless, and no lie."""
-    return unit.matches_trailer(name) or name.casefold() in {
-        spelling.casefold() for spelling in unit.spellings
-    }
+    """Whether a trailer names the unit, also by its id without the plan."""
+    if unit.matches_trailer(name):
+        return True
+    return name.casefold() in {spelling.casefold() for spelling in unit.spellings}

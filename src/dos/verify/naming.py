@@ -1,7 +1,7 @@
-"""Does a commit's message name a unit as shipped?
+"""Find out whether a commit message names a given unit as shipped.
 
-A name is a claim. The ways to make one are tried from the plainest to the faintest; a faint one (a list, a scope, a
-bullet of a squashed branch) counts only where the changed files speak for it too.
+A name is a claim. The ways to make one are tried from the plainest to the faintest. A faint one
+(a list, a scope, a bullet of a squashed branch) counts only if the changed files support it.
 """
 
 import re
@@ -11,7 +11,14 @@ from functools import cached_property
 
 from msgspec import Struct
 
-from dos.verify import unfinished
+from dos.verify.message import (
+    LONGEST_SUBJECT,
+    Message,
+    is_bookkeeping,
+    trailers,
+    unfinished_words,
+    words,
+)
 from dos.verify.policy import Stamp
 
 # What may not follow a name, nor stand before it: AUTH1 is not AUTH10, AUTH1.1 or AUTH1-port.
@@ -19,19 +26,10 @@ _END = r"(?![^\W_]|[.\-])"
 _BEGIN = r"(?<![^\W_])(?<![.\-])"
 _FOLDER = r"(?:[\w.\-]+/)?"
 _RELEASE = r"v\d+\.\d+\.\d+:"
-_PULL = r"(?:[ \t]*\(#\d+\))?"
+_PULL_REQUEST = r"(?:[ \t]*\(#\d+\))?"
 _JOINED = r"(?:[ \t]*[,/+&][ \t]*|[ \t]+and[ \t]+)"
 _ORDINAL = re.compile(r"phase[ \t]+(?P<number>\d+(?:\.\d+)?)", re.IGNORECASE)
-_WORD = re.compile(r"[^\W_]+")
-_ARCHIVED = re.compile(
-    r"(?:[^:]*:[ \t]*)?(?:archive|rollup)[ \t]+\d{8}(?:T\d+Z?)?(?:\s|$)", re.IGNORECASE
-)
-_SNAPSHOT = re.compile(r"[^:]*\bsnapshot[ \t]*:", re.IGNORECASE)
-_PARAGRAPHS = re.compile(r"\n[ \t]*(?:\n[ \t]*)+")
-_TRAILER_LINE = re.compile(r"[A-Za-z][A-Za-z0-9\-]*:[ \t]|\(cherry picked from commit |[ \t]|$")
-_SHIPS = re.compile(r"(?:ships|units?):[ \t]*(?P<names>.+)", re.IGNORECASE)
 _BULLET = re.compile(r"[ \t]*[*\-][ \t]+(?P<text>.*)")
-LONGEST_SUBJECT = 4096  # characters that are looked at
 
 
 class Rung(StrEnum):
@@ -50,200 +48,179 @@ class Rung(StrEnum):
     REGISTRY = "registry"
 
 
-FAINT = frozenset({Rung.CONVENTIONAL, Rung.LIST, Rung.SQUASH_BULLET, Rung.REGISTRY})
-
-
 class Naming(Struct, frozen=True, kw_only=True):
+    """One way in which a message names a unit."""
+
     rung: Rung
-    faint: bool = False  # it counts only if the files that were changed speak for it too
-    negated: str = ""  # the words by which it says in the same breath that it is not done
-
-
-class Message(Struct, frozen=True):
-    subject: str
-    body: str
-
-    @classmethod
-    def parse(cls, text: str) -> "Message":
-        """Git's own notion: the first paragraph on one line is the subject."""
-        lines = text.replace("\r\n", "\n").replace("\r", "\n").lstrip("\n")
-        head, body = (*_PARAGRAPHS.split(lines, maxsplit=1), "")[:2]
-        return cls(
-            " ".join(line.strip() for line in head.split("\n"))[:LONGEST_SUBJECT].strip(), body
-        )
-
-
-def words(text: str) -> frozenset[str]:
-    return frozenset(_WORD.findall(text.casefold()))
+    faint: bool = False  # it counts only if the changed files support it
+    negated: str = ""  # the words beside the name that say it is not done
 
 
 class UnitName:
-    """One unit as it may be spelled, ready to be looked for."""
+    """The spellings of one unit, compiled for searching commit messages."""
 
     def __init__(self, plan: str, phase: str, stamp: Stamp = Stamp()) -> None:
-        self.plan, self.phase, self.stamp = plan.strip(), phase.strip(), stamp
+        self.plan = plan.strip()
+        self.phase = phase.strip()
+        self.stamp = stamp
 
     def is_declared_as(self, plan: str, phase: str) -> bool:
-        """Whether what a plan document declares is this unit."""
-        return phase.casefold() in {spelling.casefold() for spelling in self.spellings} and (
-            plan.casefold() == self.plan.casefold() or self.contains_plan(phase)
-        )
+        """Whether a unit that a plan document declares is this one."""
+        folded = {spelling.casefold() for spelling in self.spellings}
+        if phase.casefold() not in folded:
+            return False
+        return plan.casefold() == self.plan.casefold() or self.contains_plan(phase)
 
     def needles(self) -> list[frozenset[str]]:
-        """Sets of words: a message that names the unit holds all the words of one of them."""
-        own = words(self.plan)
-        found = []
+        """Sets of words; a message that names the unit contains all the words of one set."""
+        needles = []
         for spelling in self.spellings:
-            found.append(words(spelling) | (frozenset() if self.contains_plan(spelling) else own))
-            found.append(words(self.plan + spelling))
-        found += [
-            words(head) | words(spelling)
-            for head in self._plan_heads
-            for spelling in self.spellings
-        ]
+            needles.append(self._needle(spelling))
+            needles.append(words(self.plan + spelling))
+        for head in self._plan_heads:
+            needles += [words(head) | words(spelling) for spelling in self.spellings]
         if self._is_bundle:
-            found.append(own)
+            needles.append(words(self.plan))
         if self._parent:
-            found.append(
-                words(self._parent) | (frozenset() if self.contains_plan(self._parent) else own)
-            )
-        return [each for each in dict.fromkeys(found) if not any(other < each for other in found)]
+            needles.append(self._needle(self._parent))
+        unique = dict.fromkeys(needles)
+        return [needle for needle in unique if not any(other < needle for other in needles)]
+
+    def _needle(self, spelling: str) -> frozenset[str]:
+        if self.contains_plan(spelling):
+            return words(spelling)
+        return words(spelling) | words(self.plan)
 
     def find_in(self, message: Message) -> Naming | None:
-        """The plainest way in which a message names the unit."""
+        """The plainest way in which a message names the unit; None if it does not."""
         if not self.plan or not self.phase or is_bookkeeping(message.subject, self.stamp):
             return None
-        for naming in self._namings(message):
-            return naming
-        return None
+        return next(self._namings(message), None)
 
     def _namings(self, message: Message) -> Iterator[Naming]:
         subject = message.subject
-        if found := self._direct.match(subject):
-            if self._goes_on(subject[found.end() :]):
+        if match := self._direct.match(subject):
+            if self._is_step_on_the_way(subject[match.end() :]):
                 return
-            yield _naming(Rung.DIRECT, subject, found.start("unit"), found.end())
-        yield from self._trailers(message)
-        is_release = self.is_release(subject)
-        if not is_release and (found := self._paren.search(subject)):
-            yield _naming(
-                Rung.TRAILER,
-                subject,
-                found.start(),
-                len(subject),
-                faint=not self.stamp.trailer_stamp,
-            )
-        if is_release:
-            yield from self._mentioned(message)
-        yield from self._by_slug(subject)
-        yield from self._faintly(message)
+            yield _naming(Rung.DIRECT, subject, match.start("unit"), match.end())
+        yield from self._trailer_namings(message)
+        if self.is_release(subject):
+            yield from self._release_namings(message)
+        elif match := self._paren.search(subject):
+            faint = not self.stamp.trailer_stamp
+            yield _naming(Rung.TRAILER, subject, match.start(), len(subject), faint=faint)
+        yield from self._slug_namings(subject)
+        yield from self._faint_namings(message)
 
-    def _trailers(self, message: Message) -> Iterator[Naming]:
-        """Lines such as `Unit: AUTH/AUTH1` in the paragraphs of such lines that end a message."""
-        for listed, faint in trailers(message):
-            if any(self.matches_trailer(each) for each in listed):
-                yield Naming(
-                    rung=Rung.GIT_TRAILER,
-                    faint=faint,
-                    negated=unfinished.unfinished_words(message.subject),
-                )
+    def _trailer_namings(self, message: Message) -> Iterator[Naming]:
+        """Trailers such as `Unit: AUTH/AUTH1` at the end of the message."""
+        for names, faint in trailers(message):
+            if any(self.matches_trailer(name) for name in names):
+                negated = unfinished_words(message.subject)
+                yield Naming(rung=Rung.GIT_TRAILER, faint=faint, negated=negated)
 
     def matches_trailer(self, name: str) -> bool:
         """Whether a name in a trailer is this unit's."""
         return self._listed.fullmatch(name) is not None
 
-    def _mentioned(self, message: Message) -> Iterator[Naming]:
-        """A release names what it brings, after its version or in a line of its own."""
-        start = self._after_prefix(message.subject)
-        for found in self._mention.finditer(message.subject, start):
-            if not self._goes_on(message.subject[found.end() :]):
-                yield _naming(Rung.RELEASE_PREFIX, message.subject, found.start(), found.end())
-        for line in message.body.split("\n"):
-            if mention := self._mention.search(line[:LONGEST_SUBJECT]):
-                yield _naming(
-                    Rung.BODY_MENTION, line[:LONGEST_SUBJECT], mention.start(), mention.end()
-                )
+    def _release_namings(self, message: Message) -> Iterator[Naming]:
+        """A release names its units after the version, or in a line of the body."""
+        subject = message.subject
+        for match in self._mention.finditer(subject, self._after_prefix(subject)):
+            if not self._is_step_on_the_way(subject[match.end() :]):
+                yield _naming(Rung.RELEASE_PREFIX, subject, match.start(), match.end())
+        for whole_line in message.body.split("\n"):
+            line = whole_line[:LONGEST_SUBJECT]
+            if mention := self._mention.search(line):
+                yield _naming(Rung.BODY_MENTION, line, mention.start(), mention.end())
 
-    def _by_slug(self, subject: str) -> Iterator[Naming]:
-        if self._is_bundle and (found := self._series_first.match(subject)):
-            rest = subject[found.end() :]
+    def _slug_namings(self, subject: str) -> Iterator[Naming]:
+        if self._is_bundle and (match := self._series_first.match(subject)):
+            rest = subject[match.end() :]
             if _slug(self.phase) in _slug(rest):
-                yield _naming(Rung.BUNDLE_SLUG, subject, 0, found.end())
-        if self._parent and (found := self._parent_first.match(subject)):
+                yield _naming(Rung.BUNDLE_SLUG, subject, 0, match.end())
+        if self._parent and (match := self._parent_first.match(subject)):
             suffix = _slug(self.phase.partition("-")[2])
             if suffix and suffix in _slug(subject):
-                yield _naming(Rung.SUB_PHASE_PARENT, subject, found.start("unit"), found.end())
+                yield _naming(Rung.SUB_PHASE_PARENT, subject, match.start("unit"), match.end())
 
-    def _faintly(self, message: Message) -> Iterator[Naming]:
-        if found := self._scope.match(message.subject):
-            yield _naming(
-                Rung.CONVENTIONAL, message.subject, found.start("unit"), found.end(), faint=True
-            )
-        if (found := self._list_first.match(message.subject)) and self._is_in(found):
-            yield _naming(Rung.LIST, message.subject, found.start("list"), found.end(), faint=True)
+    def _faint_namings(self, message: Message) -> Iterator[Naming]:
+        subject = message.subject
+        if match := self._scope.match(subject):
+            begin = match.start("unit")
+            yield _naming(Rung.CONVENTIONAL, subject, begin, match.end(), faint=True)
+        match = self._list_first.match(subject)
+        if match and self._is_listed(match):
+            yield _naming(Rung.LIST, subject, match.start("list"), match.end(), faint=True)
         for line in message.body.split("\n"):
-            if (bullet := _BULLET.match(line[:LONGEST_SUBJECT])) and (
-                found := self._direct.match(bullet["text"])
-            ):
-                yield _naming(
-                    Rung.SQUASH_BULLET, bullet["text"], found.start("unit"), found.end(), faint=True
-                )
+            bullet = _BULLET.match(line[:LONGEST_SUBJECT])
+            if bullet is None:
+                continue
+            text = bullet["text"]
+            if match := self._direct.match(text):
+                begin = match.start("unit")
+                yield _naming(Rung.SQUASH_BULLET, text, begin, match.end(), faint=True)
 
-    def _is_in(self, found: re.Match[str]) -> bool:
-        """Beside its plan any id is meant as one of it; without, it has to hold the plan itself."""
-        own = {
-            spelling.lower()
-            for spelling in self.spellings
-            if found["beside"] or self.contains_plan(spelling)
-        }
-        is_named = any(
-            item.strip().lower() in own
-            for item in re.split(_JOINED, found["list"], flags=re.IGNORECASE)
-        )
-        return is_named and bool(found["beside"] or found["colon"])
+    def _is_listed(self, match: re.Match[str]) -> bool:
+        """Whether the unit is one of a list. Without the plan beside it, the id must contain it."""
+        if not match["beside"] and not match["colon"]:
+            return False
+        own = set()
+        for spelling in self.spellings:
+            if match["beside"] or self.contains_plan(spelling):
+                own.add(spelling.lower())
+        items = re.split(_JOINED, match["list"], flags=re.IGNORECASE)
+        return any(item.strip().lower() in own for item in items)
 
     def is_release(self, subject: str) -> bool:
+        """Whether the subject begins with a version or a declared bundle prefix."""
         return self._after_prefix(subject) > 0
 
     def _after_prefix(self, subject: str) -> int:
-        found = self._release.match(subject)
-        return found.end() if found else 0
+        match = self._release.match(subject)
+        return match.end() if match else 0
 
-    def _goes_on(self, rest: str) -> bool:
-        """The next word says that this is a step on the way."""
+    def _is_step_on_the_way(self, rest: str) -> bool:
+        """Whether the word after the name is a progress marker, such as `continued`."""
         word = re.match(r"\s+([\w'\-]+)", rest)
-        return word is not None and word[1].lower() in {
-            marker.lower() for marker in self.stamp.progress_markers
-        }
+        markers = {marker.lower() for marker in self.stamp.progress_markers}
+        return word is not None and word[1].lower() in markers
 
     @cached_property
     def spellings(self) -> list[str]:
-        """The unit's id in every way that it is written."""
-        found = [self.phase]
+        """The unit's id in every way that people write it."""
+        spellings = [self.phase]
         if "'" in self.phase:
-            found.append(self.phase.replace("'", "prime"))
+            spellings.append(self.phase.replace("'", "prime"))
         if "prime" in self.phase.lower():
-            found.append(re.sub("prime", "'", self.phase, flags=re.IGNORECASE))
+            spellings.append(re.sub("prime", "'", self.phase, flags=re.IGNORECASE))
         if ordinal := _ORDINAL.fullmatch(self.phase):
-            found += [f"{self.plan}{ordinal['number']}", f"{self.plan} {ordinal['number']}"]
+            number = ordinal["number"]
+            spellings += [f"{self.plan}{number}", f"{self.plan} {number}"]
         own = re.fullmatch(re.escape(self.plan) + r"(\d+(?:\.\d+)?)", self.phase, re.IGNORECASE)
         if own and self.plan:
-            found += [f"Phase {own[1]}", f"Phase{own[1]}"]
-        return list(dict.fromkeys(found))
+            spellings += [f"Phase {own[1]}", f"Phase{own[1]}"]
+        return list(dict.fromkeys(spellings))
 
     @cached_property
     def _plan_heads(self) -> list[str]:
-        """`docs/42_wheel-builds` is also docs/42."""
+        """The plan, and its head: `docs/42_wheel-builds` is also docs/42."""
         head = re.match(r"(.*\d)_.+", self.plan)
-        return [self.plan, *([head[1]] if head else [])]
+        if head:
+            return [self.plan, head[1]]
+        return [self.plan]
 
     def contains_plan(self, spelling: str) -> bool:
-        """The plan stands in the id itself, as AUTH does in AUTH1."""
-        return (
-            bool(self.plan)
-            and re.match(re.escape(self.plan) + r"(?![^\W\d_])", spelling, re.IGNORECASE)
-            is not None
-        )
+        """Whether an id begins with the plan, as AUTH1 begins with AUTH."""
+        if not self.plan:
+            return False
+        pattern = re.escape(self.plan) + r"(?![^\W\d_])"
+        return re.match(pattern, spelling, re.IGNORECASE) is not None
+
+    @cached_property
+    def _bare_spellings(self) -> list[str]:
+        """The spellings that say of which plan they are without naming it apart."""
+        return [spelling for spelling in self.spellings if self.contains_plan(spelling)]
 
     @cached_property
     def _any_spelling(self) -> str:
@@ -252,10 +229,9 @@ class UnitName:
     @cached_property
     def _qualified(self) -> str:
         """The id with its plan: in it, glued to it or beside it."""
-        bare = [spelling for spelling in self.spellings if self.contains_plan(spelling)]
-        series = re.escape(self.plan)
-        forms = [_any_of(bare)] if bare else []
-        forms += [f"{series}:?[ \\t]+{self._any_spelling}"]
+        forms = [f"{re.escape(self.plan)}:?[ \\t]+{self._any_spelling}"]
+        if self._bare_spellings:
+            forms.insert(0, _any_of(self._bare_spellings))
         return f"(?:{'|'.join(forms)})"
 
     @cached_property
@@ -264,16 +240,15 @@ class UnitName:
         spaced = f"{series}:?[ \\t]+{self._any_spelling}{_END}"
         if self.stamp.subject_dirs:
             return _compiled(f"{self._folders}(?P<unit>{spaced})")
-        bare = [spelling for spelling in self.spellings if self.contains_plan(spelling)]
-        glued = "|".join(
-            [f"{series}{self._any_spelling}:", *([f"{_any_of(bare)}:"] if bare else [])]
-        )
+        glued = f"{series}{self._any_spelling}:"
+        if self._bare_spellings:
+            glued += f"|{_any_of(self._bare_spellings)}:"
         return _compiled(f"{self._folders}(?P<unit>{spaced}|{glued})")
 
     @cached_property
     def _paren(self) -> re.Pattern[str]:
         named = f"{_any_of(self._plan_heads)}:?[ \\t]+{self._any_spelling}"
-        return _compiled(f"\\((?:refs )?(?:{self._folders})?{named}\\){_PULL}[ \\t]*$")
+        return _compiled(f"\\((?:refs )?(?:{self._folders})?{named}\\){_PULL_REQUEST}[ \\t]*$")
 
     @cached_property
     def _mention(self) -> re.Pattern[str]:
@@ -285,38 +260,37 @@ class UnitName:
 
     @cached_property
     def _scope(self) -> re.Pattern[str]:
-        return _compiled(
-            f"\\w+\\({re.escape(self.plan)}\\)!?:[ \\t]*(?P<unit>{self._any_spelling}){_END}"
-        )
+        plan = re.escape(self.plan)
+        return _compiled(f"\\w+\\({plan}\\)!?:[ \\t]*(?P<unit>{self._any_spelling}){_END}")
 
     @cached_property
     def _list_first(self) -> re.Pattern[str]:
         """Two ids or more, which begin the subject."""
         one = r"(?=[\w.'\-]*\d)[^\W_][\w'\-]*(?:\.[\w'\-]+)*"
         beside = f"(?P<beside>{re.escape(self.plan)}:?[ \\t]+)?"
-        return _compiled(
-            f"{self._folders}{beside}(?P<list>{one}(?:{_JOINED}{one})+){_END}(?P<colon>:)?"
-        )
+        ids = f"(?P<list>{one}(?:{_JOINED}{one})+)"
+        return _compiled(f"{self._folders}{beside}{ids}{_END}(?P<colon>:)?")
 
     @cached_property
     def _folders(self) -> str:
-        """What stands before the plan: one of the declared folders, or any one."""
-        return f"{_any_of(list(self.stamp.subject_dirs))}/" if self.stamp.subject_dirs else _FOLDER
+        """What may stand before the plan: one of the declared folders, or any folder."""
+        if self.stamp.subject_dirs:
+            return f"{_any_of(list(self.stamp.subject_dirs))}/"
+        return _FOLDER
 
     @cached_property
     def _listed(self) -> re.Pattern[str]:
-        return _compiled(
-            f"{_any_of(self._plan_heads)}(?:/|:?[ \\t]+){self._any_spelling}"
-            + "".join(f"|{re.escape(each)}" for each in self.spellings if self.contains_plan(each))
-        )
+        forms = [f"{_any_of(self._plan_heads)}(?:/|:?[ \\t]+){self._any_spelling}"]
+        forms += map(re.escape, self._bare_spellings)
+        return _compiled("|".join(forms))
 
     @cached_property
     def _is_bundle(self) -> bool:
-        """The plan is what a declared bundle is of: `docs/OPS:` is of OPS."""
-        parts = (
-            prefix.rstrip(": ").rpartition("/")[2] for prefix in self.stamp.summary_bundle_prefixes
-        )
-        return bool(self.plan) and self.plan.lower() in {part.lower() for part in parts}
+        """Whether a declared bundle is of this plan: `docs/OPS:` is of OPS."""
+        bundles = set()
+        for prefix in self.stamp.summary_bundle_prefixes:
+            bundles.add(prefix.rstrip(": ").rpartition("/")[2].lower())
+        return bool(self.plan) and self.plan.lower() in bundles
 
     @cached_property
     def _series_first(self) -> re.Pattern[str]:
@@ -324,48 +298,23 @@ class UnitName:
 
     @cached_property
     def _parent(self) -> str:
-        return (
-            self.phase.partition("-")[0]
-            if self.stamp.sub_phase_parent_fallback and "-" in self.phase
-            else ""
-        )
+        """The phase that a sub-phase such as 3-retry belongs to, if [stamp] falls back to it."""
+        if self.stamp.sub_phase_parent_fallback and "-" in self.phase:
+            return self.phase.partition("-")[0]
+        return ""
 
     @cached_property
     def _parent_first(self) -> re.Pattern[str]:
-        return _compiled(
-            f"{self._folders}(?P<unit>{re.escape(self.plan)}:?[ \\t]+{re.escape(self._parent)}){_END}"
-        )
-
-
-def trailers(message: Message) -> Iterator[tuple[list[str], bool]]:
-    """The names in each line such as `Unit: A, B`, from the last paragraph upwards; and whether it is no real trailer,
-    because other text stands beside it. Above such text nothing is one."""
-    faint = False
-    for paragraph in reversed(_PARAGRAPHS.split(message.body.strip())):
-        lines = paragraph.split("\n")
-        faint = faint or not all(_TRAILER_LINE.match(line) for line in lines)
-        for line in lines:
-            if said := _SHIPS.match(line):
-                yield [each.strip() for each in said["names"].split(",")], faint
-        if faint:
-            return
-
-
-def is_bookkeeping(subject: str, stamp: Stamp) -> bool:
-    """Subjects that never ship anything: snapshots, dated archives, and what the workspace declares."""
-    lowered = subject.lower()
-    return (
-        any(lowered.startswith(prefix.lower()) for prefix in stamp.bookkeeping_prefixes)
-        or _SNAPSHOT.match(subject) is not None
-        or _ARCHIVED.match(subject) is not None
-    )
+        unit = f"{re.escape(self.plan)}:?[ \\t]+{re.escape(self._parent)}"
+        return _compiled(f"{self._folders}(?P<unit>{unit}){_END}")
 
 
 def _naming(rung: Rung, text: str, begin: int, end: int, *, faint: bool = False) -> Naming:
-    return Naming(rung=rung, faint=faint, negated=unfinished.unfinished_words(text, begin, end))
+    return Naming(rung=rung, faint=faint, negated=unfinished_words(text, begin, end))
 
 
 def _any_of(texts: list[str]) -> str:
+    """A pattern for any of the texts, the longest first; a run of spaces matches any spaces."""
     spaced = (re.sub(r"(?:\\[ \t])+", r"[ \\t]+", re.escape(text)) for text in texts)
     return f"(?:{'|'.join(sorted(spaced, key=len, reverse=True))})"
 

@@ -1,12 +1,14 @@
-"""What it takes to believe that a unit shipped."""
+"""The settings tables [verify] and [stamp]."""
 
 from typing import Literal
 
 from dos.fields import Table
 
+Words = tuple[str, ...]
+
 
 class Policy(Table, frozen=True, kw_only=True):
-    """[verify]: how much has to stand behind a unit, and whether its checks have to be green."""
+    """[verify]: how much evidence a unit needs, and whether its CI run must be green."""
 
     require: Literal["named", "live", "witnessed", "attested"] = "live"
     ci: Literal["advise", "require"] = "advise"
@@ -17,19 +19,16 @@ class Policy(Table, frozen=True, kw_only=True):
         return self.ci == "require"
 
 
-Words = tuple[str, ...]
-
-
 class Stamp(Table, frozen=True, kw_only=True):
     """[stamp]: how a commit subject says that a unit shipped."""
 
     style: str = "grep"
-    subject_dirs: Words = ()  # one of them must stand before the series; none: any folder may
-    summary_bundle_prefixes: Words = ()  # subjects that begin with one bring several units, as a release does
-    bookkeeping_prefixes: Words = ()  # subjects that begin with one ship nothing
-    code_dirs: Words = ()  # of the paths that a plan mentions, those below one of these count; none: all do
+    subject_dirs: Words = ()  # one of these must stand before the series; empty: any folder may
+    summary_bundle_prefixes: Words = ()  # subjects that begin so ship several units, as a release
+    bookkeeping_prefixes: Words = ()  # subjects that begin so ship nothing
+    code_dirs: Words = ()  # only paths below these count among those a plan mentions; empty: all
     infra_basenames: Words = ()  # files that a plan may mention without meaning to change them
-    infra_doc_basenames: Words = ()  # and such documents
-    progress_markers: Words = ()  # as the next word after the unit they say that it goes on
+    infra_doc_basenames: Words = ()  # documents of the same kind
+    progress_markers: Words = ()  # as the word after the unit they say that work continues
     sub_phase_parent_fallback: bool = False
     trailer_stamp: bool = False

@@ -1,4 +1,4 @@
-"""Does the truth stand behind the claim that a unit is done?"""
+"""Compare the claim that a unit is done with what git shows."""
 
 from enum import StrEnum
 
@@ -8,10 +8,12 @@ from dos.unknown import Unknown
 
 
 class Answer(StrEnum):
-    VERIFIED = "VERIFIED"  # it shipped, whatever was said
-    QUIET_INCOMPLETE = "QUIET_INCOMPLETE"  # it is said to be done, and it is not
-    HONEST_OPEN = "HONEST_OPEN"  # nobody says that it is done
-    UNKNOWN = "UNKNOWN"  # the truth could not be read
+    """How a claim and the truth agree."""
+
+    VERIFIED = "VERIFIED"  # it shipped, claimed or not
+    QUIET_INCOMPLETE = "QUIET_INCOMPLETE"  # it is claimed, and did not ship
+    HONEST_OPEN = "HONEST_OPEN"  # it is not claimed, and did not ship
+    UNKNOWN = "UNKNOWN"  # git could not be read
 
 
 EXIT_CODES = {
@@ -26,10 +28,12 @@ class Evidence(Struct, frozen=True, kw_only=True):
     unit: str
     claimed: bool
     oracle_shipped: bool | Unknown
-    why: str = ""  # how the truth is known
+    why: str = ""  # how it is known that the unit shipped, or did not
 
 
 class Verdict(Struct, frozen=True, kw_only=True):
+    """The comparison, as `dos reconcile --json` prints it."""
+
     answer: Answer = field(name="state")
     unit: str = ""
     claimed: bool = False
@@ -43,30 +47,29 @@ class Verdict(Struct, frozen=True, kw_only=True):
         return EXIT_CODES[self.answer]
 
 
-def judge(seen: Evidence) -> Verdict:
-    shipped = seen.oracle_shipped
-    why = f": {seen.why}" if seen.why else ""
+def judge(evidence: Evidence) -> Verdict:
+    """Compare a claim with the truth. An unread truth is UNKNOWN, whatever is claimed."""
+    unit = evidence.unit
+    shipped = evidence.oracle_shipped
+    why = f": {evidence.why}" if evidence.why else ""
     if isinstance(shipped, Unknown):
-        return _verdict(
-            Answer.UNKNOWN, seen, f"whether {seen.unit} shipped could not be read: {shipped.why}"
-        )
+        reason = f"whether {unit} shipped could not be read: {shipped.why}"
+        return _verdict(Answer.UNKNOWN, evidence, reason)
     if shipped:
-        return _verdict(Answer.VERIFIED, seen, f"{seen.unit} shipped{why}")
-    if seen.claimed:
-        return _verdict(
-            Answer.QUIET_INCOMPLETE, seen, f"{seen.unit} is said to be done, and did not ship{why}"
-        )
-    return _verdict(
-        Answer.HONEST_OPEN, seen, f"{seen.unit} is open, and nobody says otherwise{why}"
-    )
+        return _verdict(Answer.VERIFIED, evidence, f"{unit} shipped{why}")
+    if evidence.claimed:
+        reason = f"{unit} is claimed to be done, and did not ship{why}"
+        return _verdict(Answer.QUIET_INCOMPLETE, evidence, reason)
+    return _verdict(Answer.HONEST_OPEN, evidence, f"{unit} is open, and not claimed{why}")
 
 
-def _verdict(answer: Answer, seen: Evidence, reason: str) -> Verdict:
+def _verdict(answer: Answer, evidence: Evidence, reason: str) -> Verdict:
+    shipped = evidence.oracle_shipped
     return Verdict(
         answer=answer,
-        unit=seen.unit,
-        claimed=seen.claimed,
-        oracle_shipped=None if isinstance(seen.oracle_shipped, Unknown) else seen.oracle_shipped,
+        unit=evidence.unit,
+        claimed=evidence.claimed,
+        oracle_shipped=None if isinstance(shipped, Unknown) else shipped,
         keeps_in_residual=answer is not Answer.VERIFIED,
         flag=answer.value if answer is Answer.QUIET_INCOMPLETE else "",
         reason=reason,
@@ -74,4 +77,5 @@ def _verdict(answer: Answer, seen: Evidence, reason: str) -> Verdict:
 
 
 def reconcile(unit: str, claimed_done: bool, oracle_shipped: bool) -> Verdict:
+    """Compare a claim with a truth that was read."""
     return judge(Evidence(unit=unit, claimed=claimed_done, oracle_shipped=oracle_shipped))

@@ -1,7 +1,8 @@
-"""Does what a commit did still stand?
+"""Decide whether what a commit did is still there.
 
-Lines are compared and not commits: a revert, a deletion, a merge that kept the other side and a rewrite all come out by
-what is left. Two kinds of work count: lines that were added, and, where none were, lines that were taken away.
+Lines are compared, not commits: a revert, a deletion, a merge that kept the other side and a
+rewrite all show in what is left. Two kinds of work count: lines that were added and, where none
+were, lines that were removed.
 """
 
 from collections import Counter
@@ -10,64 +11,70 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-ENOUGH = 0.5  # of the lines that were added
+ENOUGH = 0.5  # of the added lines must be left for the work to be live
 
 
 class Survival(StrEnum):
+    """What became of the work of a commit."""
+
     LIVE = "live"
-    PARTIAL = "partial"  # some of it stands, and less than half
-    OVERWRITTEN = "overwritten"  # nothing of it stands, and other work is there
-    UNDONE = "undone"  # it is as if it had never been
+    PARTIAL = "partial"  # some of it is left, and less than half
+    OVERWRITTEN = "overwritten"  # nothing of it is left, and other work is in its place
+    UNDONE = "undone"  # the files are as if the commit had never been
 
 
 class File(Struct, frozen=True, kw_only=True):
-    """A file before the commit, after it, and where we look: the lines that mean something; None where it is not."""
+    """A file before the commit, after it, and now: its significant lines; None where it is absent."""
 
     path: str
     old: Sequence[str] | None
     new: Sequence[str] | None
     now: Sequence[str] | None
-    now_path: str = ""  # where it is now, when it moved
+    now_path: str = ""  # where it is now, if it moved
 
     @property
     def is_change(self) -> bool:
+        """Whether the commit added or removed a line that counts."""
         return bool(self.weights)
 
     @property
     def weights(self) -> Counter[str]:
-        """The lines that tell the commit's work, each as often as it counts."""
+        """The lines that are the commit's work, with how often each counts."""
         return self.added or self.removed
 
     @property
     def kept(self) -> int:
-        """How many of them stand."""
+        """How many of the weighted lines are still added, or still removed."""
         if (self.new is None) != (self.now is None):
-            return 0  # the file is gone, or one that was deleted is there again
-        old, new, now = Counter(self.old or ()), Counter(self.new or ()), Counter(self.now or ())
-        if self.added:
-            # What went deeper or less deep, into a class or out of it, still stands.
-            return max(
-                _standing(self.added, old, new, now),
-                _standing(*map(_flat, (self.added, old, new, now))),
-            )
-        return sum(max(0, old[line] - max(new[line], now[line])) for line in self.removed)
+            return 0  # the file is gone, or one that was deleted is back
+        old = Counter(self.old or ())
+        new = Counter(self.new or ())
+        now = Counter(self.now or ())
+        if not self.added:
+            return sum(max(0, old[line] - max(new[line], now[line])) for line in self.removed)
+        # A line whose indentation changed, into a class or out of it, is still there.
+        reindented = _still_added(_flat(self.added), _flat(old), _flat(new), _flat(now))
+        return max(_still_added(self.added, old, new, now), reindented)
 
     @property
     def is_undone(self) -> bool:
-        return (self.now is None) != (self.new is None) or (
-            self.now is not None and self.now == self.old
-        )
+        """Whether the file is as it was before the commit."""
+        if (self.now is None) != (self.new is None):
+            return True
+        return self.now is not None and self.now == self.old
 
     @property
     def added(self) -> Counter[str]:
-        return _weighty(Counter(self.new or ()) - Counter(self.old or ()))
+        return _significant(Counter(self.new or ()) - Counter(self.old or ()))
 
     @property
     def removed(self) -> Counter[str]:
-        return _weighty(Counter(self.old or ()) - Counter(self.new or ()))
+        return _significant(Counter(self.old or ()) - Counter(self.new or ()))
 
 
 class SurvivalVerdict(Struct, frozen=True, kw_only=True):
+    """What became of the files that count in a commit, with the lines counted."""
+
     state: Survival
     kept: int
     total: int
@@ -75,41 +82,62 @@ class SurvivalVerdict(Struct, frozen=True, kw_only=True):
 
 
 def judge(files: Iterable[File]) -> SurvivalVerdict:
-    counted = [(file, file.kept, file.weights.total()) for file in files]
-    kept, total = sum(each[1] for each in counted), sum(each[2] for each in counted)
-    lost = [file for file, left, _ in counted if not left]
+    """Decide what became of the work in these files, all of them together."""
+    kept = 0
+    total = 0
+    lost = []
+    for file in files:
+        left = file.kept
+        kept += left
+        total += file.weights.total()
+        if not left:
+            lost.append(file)
+    return SurvivalVerdict(
+        state=_state(kept, total, lost),
+        kept=kept,
+        total=total,
+        lost=lost[0].path if lost else "",
+    )
+
+
+def _state(kept: int, total: int, lost: Sequence[File]) -> Survival:
+    if kept >= ENOUGH * total and kept:
+        return Survival.LIVE
     if kept:
-        fate = Survival.LIVE if kept >= ENOUGH * total else Survival.PARTIAL
-    else:
-        fate = Survival.UNDONE if any(file.is_undone for file in lost) else Survival.OVERWRITTEN
-    return SurvivalVerdict(state=fate, kept=kept, total=total, lost=lost[0].path if lost else "")
+        return Survival.PARTIAL
+    if any(file.is_undone for file in lost):
+        return Survival.UNDONE
+    return Survival.OVERWRITTEN
 
 
-def _standing(added: Counter[str], old: Counter[str], new: Counter[str], now: Counter[str]) -> int:
+def _still_added(
+    added: Counter[str], old: Counter[str], new: Counter[str], now: Counter[str]
+) -> int:
     return sum(max(0, min(new[line], now[line]) - old[line]) for line in added)
 
 
 def _flat(lines: Counter[str]) -> Counter[str]:
-    found: Counter[str] = Counter()
+    """The lines without their indentation."""
+    flat: Counter[str] = Counter()
     for line, count in lines.items():
-        found[line.strip()] += count
-    return found
+        flat[line.strip()] += count
+    return flat
 
 
-# They stand in every file, so that they are still there says nothing, and to add one does nothing.
-_IDLE = frozenset(
+# They are in every file: that one is still there proves nothing, and adding one does nothing.
+_COMMONPLACE = frozenset(
     (
-        "pass", "else", "else:", "try", "try:", "finally", "finally:", "end", "begin", "do", "done", "then", "fi",
-        "esac", "return", "return;", "break", "break;", "continue", "continue;", "null", "nil", "true", "false",
+        "pass", "else", "else:", "try", "try:", "finally", "finally:", "end", "begin", "do",
+        "done", "then", "fi", "esac", "return", "return;", "break", "break;", "continue",
+        "continue;", "null", "nil", "true", "false",
     )
 )  # fmt: skip
 
 
-def _weighty(lines: Counter[str]) -> Counter[str]:
-    return Counter(
-        {
-            line: count
-            for line, count in lines.items()
-            if any(map(str.isalnum, line)) and line.strip() not in _IDLE
-        }
-    )
+def _significant(lines: Counter[str]) -> Counter[str]:
+    """The lines without punctuation alone and without commonplaces."""
+    significant: Counter[str] = Counter()
+    for line, count in lines.items():
+        if any(map(str.isalnum, line)) and line.strip() not in _COMMONPLACE:
+            significant[line] = count
+    return significant

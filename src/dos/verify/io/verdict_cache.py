@@ -8,7 +8,7 @@ from dos.git import log
 from dos.git.message_index import Needles
 from dos.git.objects import Objects
 from dos.verify.io.verifier import Ask, Verifier
-from dos.verify.naming import words
+from dos.verify.message import words
 from dos.verify.policy import Policy
 from dos.verify.shipped import Evidence, Verdict, judge
 from dos.world import World

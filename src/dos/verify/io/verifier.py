@@ -22,7 +22,8 @@ from dos.verify.io import registry
 from dos.verify.io.commit_footprint import FootprintReader
 from dos.verify.io.declarations import Declarations
 from dos.verify.mentions import names_some_unit
-from dos.verify.naming import Message, Naming, Rung, UnitName
+from dos.verify.message import Message
+from dos.verify.naming import Naming, Rung, UnitName
 from dos.verify.policy import Policy
 from dos.verify.shipped import CandidateCommit, Evidence, Verdict, judge
 from dos.world import World
