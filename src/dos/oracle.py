@@ -3,9 +3,10 @@
 from collections.abc import Iterable
 from pathlib import Path
 
+from dos.verify.candidate import Candidate, Contradiction, Tier
 from dos.verify.io import verifier
 from dos.verify.io.verifier import Ask
-from dos.verify.shipped import Answer, Candidate, Contradiction, Tier, Verdict
+from dos.verify.shipped import Answer, Verdict
 from dos.world import World
 
 __all__ = [

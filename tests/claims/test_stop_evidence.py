@@ -11,7 +11,8 @@ from dos.claims.hook_dialects import REFUSALS, StopEvent, parse
 from dos.claims.io.stop import MOST_VERIFIED, StopRequest, gather, read_last_turns
 from dos.unknown import Unknown
 from dos.verify import shipped
-from dos.verify.shipped import Answer, Tier
+from dos.verify.candidate import Tier
+from dos.verify.shipped import Answer
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 CLAIM = "DOS-CLAIM: AUTH AUTH2"

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from dos.claims.declared import Claim, Rung
 from dos.claims.stop import CheckedClaim, Evidence, check_claim, judge
 from dos.verify import shipped
-from dos.verify.shipped import Answer, Contradiction, Tier
+from dos.verify.candidate import Contradiction, Tier
+from dos.verify.shipped import Answer
 
 RECIPES = (
     "DOS-CLAIM",

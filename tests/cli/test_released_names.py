@@ -9,7 +9,8 @@ from commanding import git, in_process
 from dos.cli.verify import verify
 from dos.loop.tokens import words
 from dos.machine.process import dos_arguments as words_of
-from dos.verify.shipped import Answer, Contradiction, Source, Tier, Verdict
+from dos.verify.candidate import Contradiction, Tier
+from dos.verify.shipped import Answer, Source, Verdict
 
 
 def test_the_module_by_its_released_name_is_the_command(workspace):

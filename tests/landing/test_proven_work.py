@@ -74,7 +74,7 @@ CODE = "def answer():\n    return 42\n"
         ([write("one/sub/junk.py", CODE), JUNK], "no commit names the unit"),
         (
             [write("one/elsewhere.py", CODE), commit("Do A1")],
-            "it changed one/elsewhere.py, and the unit is of one/sub/**",
+            "it changed one/elsewhere.py, outside the unit's paths one/sub/**",
         ),
         ([write("one/sub/a.py", CODE), JUNK, commit("Do A1")], "the commit is empty"),
         ([write("one/sub/a.py", "# a comment\n"), commit("Do A1")], "only comments"),

@@ -172,7 +172,7 @@ def test_a_statement_more_or_less_differs(data):
 
 def test_binary_is_known_by_a_nul():
     assert is_binary(b"a\0b") and not is_binary(b"ab") and not is_binary(b"")
-    assert not is_binary(b"a" * content._LOOKED_AT_BYTES + b"\0")
+    assert not is_binary(b"a" * content._BINARY_PROBE_BYTES + b"\0")
 
 
 @given(st.binary(max_size=100))

@@ -7,7 +7,8 @@ import sys
 import pytest
 from repository import Repository
 
-from dos.verify.shipped import Answer, Tier
+from dos.verify.candidate import Tier
+from dos.verify.shipped import Answer
 
 pytestmark = pytest.mark.sampled(3)
 

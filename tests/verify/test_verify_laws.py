@@ -35,13 +35,14 @@ from dos.cli import main
 from dos.git import message_index
 from dos.verbs.table import VERBS
 from dos.verify import shipped, survival
+from dos.verify.candidate import CandidateCommit, Tier
 from dos.verify.footprint import Footprint
 from dos.verify.io import verifier
 from dos.verify.io.verifier import Ask
 from dos.verify.message import Message
 from dos.verify.naming import Naming, Rung, UnitName
 from dos.verify.policy import Policy, Stamp
-from dos.verify.shipped import Answer, CandidateCommit, Evidence, Tier, Verdict
+from dos.verify.shipped import Answer, Evidence, Verdict
 from dos.verify.survival import File, Survival
 from dos.world import World
 

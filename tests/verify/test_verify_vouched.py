@@ -7,7 +7,8 @@ from shlex import quote
 import pytest
 from repository import Repository
 
-from dos.verify.shipped import Answer, Tier
+from dos.verify.candidate import Tier
+from dos.verify.shipped import Answer
 
 TEST = """import unittest
 from login import login

@@ -11,7 +11,7 @@ from msgspec import Struct
 from dos.claims.declared import Claim
 from dos.text import escape_invisible
 from dos.verify import shipped
-from dos.verify.shipped import Contradiction, Tier
+from dos.verify.candidate import Contradiction, Tier
 
 MOST_SHOWN = 5
 MOST_PATHS = 8

@@ -16,11 +16,12 @@ from dos.receipts.io.acceptance import AcceptanceCheck, AcceptanceResult
 from dos.text import join_some, printable_path, replace_undecodable
 from dos.units.unit import Unit
 from dos.verify import mentions
+from dos.verify.candidate import Contradiction
 from dos.verify.io import verifier
 from dos.verify.message import Message
 from dos.verify.naming import UnitName
 from dos.verify.policy import Policy
-from dos.verify.shipped import Contradiction, judge
+from dos.verify.shipped import judge
 from dos.workspace import Workspace
 from dos.world import World
 

@@ -1,6 +1,7 @@
-"""What of a file means something: its lines without comments, blank lines and the play of whitespace.
+"""The significant lines of a file: without comments, blank lines and differences in whitespace.
 
-It errs towards keeping: a language that nobody knows, a string or a comment that is never closed, are kept.
+In doubt a line is kept: an unknown language, and a string or a comment that is never closed, stay
+as they are.
 """
 
 import re
@@ -8,167 +9,205 @@ import re
 from dos.verify import languages
 from dos.verify.languages import CompiledLanguage
 
-_LOOKED_AT_BYTES = 8000
-_INNER = "\0"  # begins a line that began inside of a string, and stays as it is
-_STRING = "\1"  # stands for a string while the code around it is made plain
-# Each begins with the space that it is about, and looks back from there: that is five times as fast.
-_RUN = re.compile(r"[ \t\f\v](?<![\n \t\f\v]{2})(?:[ \t\f\v]++|(?<! ))")
-_BESIDE = re.compile(
+_BINARY_PROBE_BYTES = 8000
+_INNER = "\0"  # marks a line that began inside a string, and is kept as it is
+_STRING = "\1"  # stands for a string while the code around it is normalised
+# Each pattern begins with the space it matches and looks back from there: five times as fast.
+_SPACE_RUN = re.compile(r"[ \t\f\v](?<![\n \t\f\v]{2})(?:[ \t\f\v]++|(?<! ))")
+_BESIDE_PUNCTUATION = re.compile(
     r"[ \t](?:(?<=[,;:=(){}\[\]].)[ \t]*+|(?<![\n \t]{2})[ \t]*+(?=[,;:=(){}\[\]]))"
 )
 _STATEMENT_ENDS = re.compile(r"[ \t]*+(?:[#;\n]|\Z)")
-_LETTERS = "rRuUbB"  # before a string
+_LETTERS = "rRuUbB"  # that may stand before a Python string
 _PREFIXES = frozenset(("", *_LETTERS))
 _TAB_WIDTH = 8
 
 
 def significant_lines(path: str, text: str) -> list[str]:
-    """The lines that mean something; strings keep every space, and indentation is kept as depth where it counts."""
-    reading = languages.compiled_language(_suffix(path))
-    if reading is None:
-        return [" ".join(words) for line in text.split("\n") if (words := line.split())]
+    """The lines that mean something to the language of `path`.
+
+    Strings keep every space. Where indentation counts it is kept, as depth.
+    """
+    language = languages.compiled_language(_suffix(path))
+    if language is None:
+        return [" ".join(line.split()) for line in text.split("\n") if line.strip()]
     if _INNER in text or _STRING in text:
         text = text.replace(_INNER, "\ufffd").replace(_STRING, "\ufffd")
-    if reading.whole is not None and "\n=" in f"\n{text}":
-        text = reading.whole.sub("", text)
-    lines = (_Reader(text, reading).kept() if reading.finds else _plain(text, tight=False)).split(
-        "\n"
-    )
-    return (
-        _as_depths(lines) if reading.language.indented else _stripped(lines, reading.language.lines)
-    )
+    if language.whole is not None and "\n=" in f"\n{text}":
+        text = language.whole.sub("", text)
+    if language.finds:
+        code = _Scanner(text, language).without_comments()
+    else:
+        code = _normalise_spaces(text, tight=False)
+    lines = code.split("\n")
+    if language.language.indented:
+        return _with_depths(lines)
+    return _stripped(lines, language.language.lines)
 
 
 def differs_in_substance(path: str, old: str, new: str) -> bool:
-    """Whether two texts of one file differ in substance; what is alike around the change is mostly not read."""
-    reading = languages.compiled_language(_suffix(path))
-    if reading is not None and (middles := _middles(old, new, reading)):
-        before, after = middles
-        if significant_lines(path, before) != significant_lines(path, after):
-            return True
+    """Whether two texts of one file differ in their significant lines.
+
+    The changed middle is compared first; most changes are decided there.
+    """
+    language = languages.compiled_language(_suffix(path))
+    if language is not None:
+        middles = _changed_middles(old, new, language)
+        if middles is not None:
+            before, after = middles
+            if significant_lines(path, before) != significant_lines(path, after):
+                return True
     return significant_lines(path, old) != significant_lines(path, new)
 
 
 def is_binary(raw: bytes) -> bool:
-    return b"\0" in raw[:_LOOKED_AT_BYTES]
+    """Whether a file is no text, by git's own rule: a NUL byte near its beginning."""
+    return b"\0" in raw[:_BINARY_PROBE_BYTES]
 
 
 def decode(raw: bytes) -> str:
-    """Text of whatever encoding, another one for every other row of bytes, with one kind of line end."""
+    """Text of any encoding with one kind of line end; different bytes give different text."""
     text = raw.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "surrogateescape")
-    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    return text
 
 
-def _middles(old: str, new: str, reading: CompiledLanguage) -> list[str] | None:
-    """The lines that differ, of both texts; None where they begin or end inside of a string or a comment."""
-    before, after = old.splitlines(keepends=True), new.splitlines(keepends=True)
-    shortest = min(len(before), len(after))
-    first = next((at for at in range(shortest) if before[at] != after[at]), shortest)
-    last = next(
-        (at for at in range(shortest - first) if before[-1 - at] != after[-1 - at]),
-        shortest - first,
-    )
+def _changed_middles(old: str, new: str, language: CompiledLanguage) -> tuple[str, str] | None:
+    """The lines that differ, of both texts; None if they begin or end in a string or comment."""
+    before = old.splitlines(keepends=True)
+    after = new.splitlines(keepends=True)
+    first = _common_lines(before, after)
+    last = _common_lines(before[first:][::-1], after[first:][::-1])
     start = sum(map(len, before[:first]))
-    middles = ["".join(lines[first : len(lines) - last]) for lines in (before, after)]
-    ends = (
-        _is_code_at(text[start:], len(middle), reading)
-        for text, middle in zip((old, new), middles, strict=True)
-    )
-    return middles if _is_code_at(old, start, reading) and all(ends) else None
+    old_middle = "".join(before[first : len(before) - last])
+    new_middle = "".join(after[first : len(after) - last])
+    if not _is_code_at(old, start, language):
+        return None
+    if not _is_code_at(old[start:], len(old_middle), language):
+        return None
+    if not _is_code_at(new[start:], len(new_middle), language):
+        return None
+    return old_middle, new_middle
 
 
-def _is_code_at(text: str, place: int, reading: CompiledLanguage) -> bool:
-    """Whether no string or comment of a text goes on beyond a place."""
-    if reading.whole is not None:
+def _common_lines(one: list[str], other: list[str]) -> int:
+    """How many lines two lists have in common at their beginning."""
+    count = 0
+    for line, other_line in zip(one, other, strict=False):
+        if line != other_line:
+            break
+        count += 1
+    return count
+
+
+def _is_code_at(text: str, place: int, language: CompiledLanguage) -> bool:
+    """Whether no string or comment of a text extends across a place."""
+    if language.whole is not None:
         return False
-    if reading.finds is None:
+    if language.finds is None:
         return True
-    reader, at = _Reader(text, reading), 0
-    while at < place and (found := reading.finds.match(text, at)):
-        at = found.end()
-        if found.lastgroup in ("nest", "raw"):
-            at, _ = reader.end_of(found.lastgroup, found)
-        if found.lastgroup and found.start(found.lastgroup) < place < at:
+    scanner = _Scanner(text, language)
+    at = 0
+    while at < place:
+        match = language.finds.match(text, at)
+        if match is None:
+            break
+        at = match.end()
+        group = match.lastgroup
+        if group in ("nest", "raw"):
+            at, _ = scanner.end_of(group, match)
+        if group and match.start(group) < place < at:
             return False
     return True
 
 
-class _Reader:
+class _Scanner:
     """One pass over a text, from one string or comment to the next."""
 
-    def __init__(self, text: str, reading: CompiledLanguage) -> None:
-        self.text, self.reading = text, reading
+    def __init__(self, text: str, language: CompiledLanguage) -> None:
+        self.text = text
+        self.language = language
         self._unread: list[str] = []  # code whose brackets are not counted yet
         self._depth = 0
 
-    def kept(self) -> str:
-        assert self.reading.finds is not None
-        text, match = self.text, self.reading.finds.match
-        code, strings = list[str](), [""]
+    def without_comments(self) -> str:
+        """The text without its comments, with the spaces of its code normalised."""
+        assert self.language.finds is not None
+        text = self.text
+        match_at = self.language.finds.match
+        code: list[str] = []
+        strings = [""]
         begun = at = 0
-        while at < len(text) and (found := match(text, at)):
-            at = found.end()
-            name = found.lastgroup
-            if name is None:
+        while at < len(text) and (match := match_at(text, at)):
+            at = match.end()
+            group = match.lastgroup
+            if group is None:
                 continue
-            start = found.start(name)
+            start = match.start(group)
             gap = text[begun:start]
-            at, is_comment = self._found(name, gap, found)
+            at, is_comment = self._classify(group, gap, match)
             if is_comment:
-                code += (gap if name == "drop" else gap.rstrip(_LETTERS), " ")
+                code += (gap if group == "drop" else gap.rstrip(_LETTERS), " ")
             else:
                 code += (gap, _STRING)
                 strings.append(text[start:at].replace("\n", f"\n{_INNER}"))
             begun = at
         code.append(text[begun:])
-        plain = _plain("".join(code), tight=self.reading.language.tight).split(_STRING)
-        return "".join(part for pair in zip(strings, plain, strict=True) for part in pair)
+        tight = self.language.language.tight
+        parts = _normalise_spaces("".join(code), tight=tight).split(_STRING)
+        return "".join(string + part for string, part in zip(strings, parts, strict=True))
 
-    def _found(self, name: str, gap: str, found: re.Match[str]) -> tuple[int, bool]:
-        """Where it ends, and whether it is a comment."""
-        end = found.end()
-        match name:
-            case "drop":
-                return end, end < len(self.text) or not languages.UNCLOSED.match(
-                    self.text, found.start(name)
-                )
-            case "keep":
-                return end, self.reading.language.docstrings and self._is_docstring(gap, found)
-            case _:
-                return self.end_of(name, found)
+    def _classify(self, group: str, gap: str, match: re.Match[str]) -> tuple[int, bool]:
+        """Where what was matched ends, and whether it is a comment."""
+        end = match.end()
+        if group == "drop":
+            is_unclosed = end >= len(self.text) and languages.UNCLOSED.match(
+                self.text, match.start(group)
+            )
+            return end, not is_unclosed
+        if group == "keep":
+            return end, self.language.language.docstrings and self._is_docstring(gap, match)
+        return self.end_of(group, match)
 
-    def end_of(self, name: str, found: re.Match[str]) -> tuple[int, bool]:
-        """Where what a mark opened ends, and whether it is a comment."""
-        return self._nested(found.end()) if name == "nest" else self._marked(found)
+    def end_of(self, group: str, match: re.Match[str]) -> tuple[int, bool]:
+        """Where what an opening mark began ends, and whether it is a comment."""
+        if group == "nest":
+            return self._end_of_nested(match.end())
+        return self._end_of_raw(match)
 
-    def _nested(self, at: int) -> tuple[int, bool]:
-        assert self.reading.nests is not None
+    def _end_of_nested(self, at: int) -> tuple[int, bool]:
+        assert self.language.nests is not None
         depth = 1
-        for mark in self.reading.nests.finditer(self.text, at):
+        for mark in self.language.nests.finditer(self.text, at):
             depth += 1 if mark.group(1) else -1
             if not depth:
                 return mark.end(), True
         return len(self.text), False
 
-    def _marked(self, found: re.Match[str]) -> tuple[int, bool]:
-        marks = found.groupdict()
+    def _end_of_raw(self, match: re.Match[str]) -> tuple[int, bool]:
+        marks = match.groupdict()
         if "mark" in marks:
             closes = f'){marks["mark"]}"'
         elif "hashes" in marks:
             closes = f'"{marks["hashes"]}'
         else:
             closes = f"]{marks['equals']}]"
-        at = self.text.find(closes, found.end())
-        return (len(self.text), False) if at < 0 else (at + len(closes), bool(marks.get("dashes")))
+        at = self.text.find(closes, match.end())
+        if at < 0:
+            return len(self.text), False
+        return at + len(closes), bool(marks.get("dashes"))
 
-    def _is_docstring(self, gap: str, found: re.Match[str]) -> bool:
-        """Whether a string is a statement of its own: alone on its lines, outside of every bracket."""
+    def _is_docstring(self, gap: str, match: re.Match[str]) -> bool:
+        """Whether a string is a statement: alone on its lines, outside every bracket."""
         self._unread.append(gap)
         before, line, prefix = gap.rpartition("\n")
-        begins = (line or found.start("keep") == len(gap)) and prefix.strip() in _PREFIXES
-        if not begins or before.endswith("\\") or found.group("keep")[0] == "#":
+        is_first = bool(line) or match.start("keep") == len(gap)
+        if not is_first or prefix.strip() not in _PREFIXES:
             return False
-        if not _STATEMENT_ENDS.match(self.text, found.end()):
+        if before.endswith("\\") or match.group("keep")[0] == "#":
+            return False
+        if not _STATEMENT_ENDS.match(self.text, match.end()):
             return False
         code = "".join(self._unread)
         self._unread.clear()
@@ -177,48 +216,53 @@ class _Reader:
         return self._depth == 0
 
 
-def _plain(code: str, *, tight: bool) -> str:
-    code = _RUN.sub(" ", code)
-    return _BESIDE.sub("", code) if tight else code
+def _normalise_spaces(code: str, *, tight: bool) -> str:
+    """One space for each run of them; with `tight`, none beside punctuation."""
+    code = _SPACE_RUN.sub(" ", code)
+    if tight:
+        return _BESIDE_PUNCTUATION.sub("", code)
+    return code
 
 
 def _suffix(path: str) -> str:
+    """The suffix that tells the language, or the whole name of a file without one."""
     name = path.rpartition("/")[2].lower()
     stem, _, suffix = name.partition(".")
-    return (
-        stem
-        if stem in ("dockerfile", "makefile")
-        else suffix.rpartition(".")[2]
-        if suffix
-        else stem
-    )
+    if stem in ("dockerfile", "makefile") or not suffix:
+        return stem
+    return suffix.rpartition(".")[2]
 
 
 def _stripped(lines: list[str], comments: tuple[str, ...]) -> list[str]:
-    plain = [line[1:] if line[:1] == _INNER else line.strip() for line in lines]
-    return [
-        line
-        for line in plain
-        if line and not line.isspace() and not (comments and line.startswith(comments))
-    ]
+    """The lines without margins, blank lines and whole-line comments."""
+    stripped = []
+    for line in lines:
+        plain = line[1:] if line[:1] == _INNER else line.strip()
+        if not plain or plain.isspace():
+            continue
+        if comments and plain.startswith(comments):
+            continue
+        stripped.append(plain)
+    return stripped
 
 
-def _as_depths(lines: list[str]) -> list[str]:
-    """Each line behind as many spaces as blocks stand around it, however wide its author indents."""
-    levels, found = [0], []
+def _with_depths(lines: list[str]) -> list[str]:
+    """Each line behind one space per block around it, however wide its author indents."""
+    levels = [0]
+    indented = []
     for line in lines:
         if line[:1] == _INNER:
-            if not line[1:].isspace() and line[1:]:
-                found.append(line[1:])
+            if line[1:] and not line[1:].isspace():
+                indented.append(line[1:])
             continue
         bare = line.strip()
         if not bare:
             continue
         margin = line[: len(line) - len(line.lstrip())]
-        column = len(margin.expandtabs(_TAB_WIDTH)) if "\t" in margin else len(margin)
+        column = len(margin.expandtabs(_TAB_WIDTH))
         while column < levels[-1]:
             levels.pop()
         if column > levels[-1]:
             levels.append(column)
-        found.append(" " * (len(levels) - 1) + bare)
-    return found
+        indented.append(" " * (len(levels) - 1) + bare)
+    return indented

@@ -1,8 +1,9 @@
 """How each language writes its comments and its strings, by the suffix of a file.
 
-A language becomes one pattern whose named groups say what was found: `keep` is a string or the like, `drop` a comment,
-`nest` opens a comment that can hold another, `raw` opens text that ends at a mark of its own. Every repetition is
-possessive, and whatever is never closed runs to the end or is short, so that reading is linear.
+A language becomes one pattern whose named groups say what was matched: `keep` is a string or the
+like, `drop` a comment, `nest` opens a comment that can contain another, `raw` opens text that ends
+at a mark of its own. Every repetition is possessive, and what is never closed runs to the end of
+the text or is short, so reading takes linear time.
 """
 
 import re
@@ -12,14 +13,14 @@ from msgspec import Struct
 
 
 class Language(Struct, frozen=True, kw_only=True):
-    """What there is to know of one, as fragments of a pattern."""
+    """The comments and strings of one language, as fragments of a pattern."""
 
     begins: str = ""  # the characters that any of its fragments can begin with
     keep: tuple[str, ...] = ()
     drop: tuple[str, ...] = ()
     nest: tuple[str, str] | None = None  # how a comment that nests opens and closes
     raw: str = ""  # groups: mark, hashes or equals, for the end of it; dashes, when it is a comment
-    whole: str = ""  # a comment of whole lines, taken out before all else
+    whole: str = ""  # a comment of whole lines, removed before all else
     lines: tuple[str, ...] = ()  # a line that begins with one of these is a comment
     indented: bool = False  # how far a line is indented means something
     tight: bool = False  # spaces beside brackets, commas and the like mean nothing
@@ -27,7 +28,7 @@ class Language(Struct, frozen=True, kw_only=True):
 
 
 class CompiledLanguage(Struct, frozen=True, kw_only=True):
-    """A language, ready to be read."""
+    """A language with its patterns compiled; None where it has nothing of the kind."""
 
     language: Language
     finds: re.Pattern[str] | None
@@ -255,24 +256,42 @@ _BY_SUFFIX = {
 
 @cache
 def compiled_language(suffix: str) -> CompiledLanguage | None:
-    """How to read a file with this suffix, or of this name when it has none; None for a language nobody knows."""
+    """The language of a file by its suffix, or by its name if it has none; None if unknown."""
     language = _BY_SUFFIX.get(suffix)
     if language is None:
         return None
-    flags = re.DOTALL | re.MULTILINE
-    fragments = {
-        "raw": language.raw,  # its opening quote is no ordinary one
-        "keep": "|".join(language.keep),
-        "nest": language.nest[0] if language.nest else "",
-        "drop": "|".join(language.drop),
-    }
-    groups = "|".join(f"(?P<{name}>{fragment})" for name, fragment in fragments.items() if fragment)
-    escaped = re.sub(r"([\]\[^-])", r"\\\1", language.begins)
     return CompiledLanguage(
         language=language,
-        finds=re.compile(rf"[^{escaped}]*+(?:{groups}|.|\Z)", flags) if language.begins else None,
-        nests=re.compile(f"({language.nest[0]})|{language.nest[1]}", flags)
-        if language.nest
-        else None,
-        whole=re.compile(language.whole, flags) if language.whole else None,
+        finds=_finds(language),
+        nests=_nests(language),
+        whole=_compiled(language.whole) if language.whole else None,
     )
+
+
+def _finds(language: Language) -> re.Pattern[str] | None:
+    """Matches code up to the next string or comment, and that string or comment as a group."""
+    if not language.begins:
+        return None
+    groups = []
+    if language.raw:  # first: its opening quote is no ordinary one
+        groups.append(f"(?P<raw>{language.raw})")
+    if language.keep:
+        groups.append(f"(?P<keep>{'|'.join(language.keep)})")
+    if language.nest:
+        groups.append(f"(?P<nest>{language.nest[0]})")
+    if language.drop:
+        groups.append(f"(?P<drop>{'|'.join(language.drop)})")
+    escaped = re.sub(r"([\]\[^-])", r"\\\1", language.begins)
+    return _compiled(rf"[^{escaped}]*+(?:{'|'.join(groups)}|.|\Z)")
+
+
+def _nests(language: Language) -> re.Pattern[str] | None:
+    """Matches what opens a comment that nests, as a group, and what closes one."""
+    if language.nest is None:
+        return None
+    opens, closes = language.nest
+    return _compiled(f"({opens})|{closes}")
+
+
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.DOTALL | re.MULTILINE)

@@ -20,8 +20,9 @@ from dos.text import quote
 from dos.units.io.documents import plan_paths
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply, colour_wanted
+from dos.verify.candidate import Candidate, Contradiction, Tier
 from dos.verify.io import verifier
-from dos.verify.shipped import SCHEMA, Answer, Candidate, Contradiction, Tier, Verdict
+from dos.verify.shipped import SCHEMA, Answer, Verdict
 
 if TYPE_CHECKING:
     from dos.world import World

@@ -12,9 +12,9 @@ from dos.git.repository import Reader
 from dos.git.survival import LaterHistory
 from dos.text import printable_path
 from dos.verify import content, file_kinds, footprint, survival
+from dos.verify.candidate import CandidateCommit
 from dos.verify.file_kinds import Kind
 from dos.verify.footprint import Change, Scope
-from dos.verify.shipped import CandidateCommit
 from dos.verify.survival import File, Survival
 
 LARGEST_TEXT = 8_000_000

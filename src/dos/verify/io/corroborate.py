@@ -11,8 +11,9 @@ from dos.receipts.io.find import CheckedReceipt
 from dos.testwitness.io import recorded
 from dos.units.unit import Landing
 from dos.unknown import Unknown
+from dos.verify.candidate import CandidateCommit
 from dos.verify.io import verifier
-from dos.verify.shipped import CandidateCommit, Verdict
+from dos.verify.shipped import Verdict
 from dos.verify.survival import Survival
 from dos.witness.belief import Answer as Effect
 from dos.witness.fact import Stance

@@ -17,6 +17,7 @@ from dos.git.objects import Commit, Objects
 from dos.journal.backends.open import embedded_path
 from dos.receipts.io import notes
 from dos.text import quote
+from dos.verify.candidate import CandidateCommit
 from dos.verify.footprint import Scope
 from dos.verify.io import registry
 from dos.verify.io.commit_footprint import FootprintReader
@@ -25,7 +26,7 @@ from dos.verify.mentions import names_some_unit
 from dos.verify.message import Message
 from dos.verify.naming import Naming, Rung, UnitName
 from dos.verify.policy import Policy
-from dos.verify.shipped import CandidateCommit, Evidence, Verdict, judge
+from dos.verify.shipped import Evidence, Verdict, judge
 from dos.world import World
 
 MOST_CANDIDATES = 64  # that are looked into, from the newest; the others only named it again
