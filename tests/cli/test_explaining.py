@@ -29,7 +29,7 @@ def test_the_overview_lists_twelve_common_verbs_and_then_every_other_under_its_g
     text = dos("--help").out
     assert text == dos("help").out == dos().out
     for verb in VERBS.values():
-        assert text.count(f"\n  {verb.name} ") == 1
+        assert text.count(f"\n  {verb.name}  ") == 1
     listed = [line.split()[0] for line in text.splitlines() if line.startswith("  ")]
     assert listed[:12] == list(COMMON_VERBS)
     for group in {verb.group for verb in VERBS.values()}:
