@@ -208,6 +208,6 @@ def test_the_gate_of_git_still_asks_for_agents(workspace, monkeypatch):
 
 
 def test_the_exit_code_is_documented(workspace):
-    assert "77  not_permitted" in in_process("down", "--help").out
+    assert "77  not permitted for an agent of the fleet" in in_process("down", "--help").out
     assert in_process("exit-codes", "down", "--json").json["down"]["not_permitted"] == REFUSED
     assert "not_permitted" not in in_process("exit-codes", "status", "--json").json["status"]

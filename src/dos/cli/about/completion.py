@@ -1,4 +1,4 @@
-"""Print what the shell needs to complete verbs, flags and the names of lanes.
+"""Print the completion script of a shell.
 
 bash: eval "$(dos completion bash)" in ~/.bashrc. zsh: eval "$(dos completion zsh)" in ~/.zshrc.
 fish: dos completion fish > ~/.config/fish/completions/dos.fish. `lanes` prints the lanes; the scripts ask for it.

@@ -1,4 +1,4 @@
-"""Print what every exit code of every verb means.
+"""List the exit codes of every verb.
 
 0 is always the good direction, 2 always means that what was typed or written cannot be used, 70 is a bug of dos, 77
 means that an agent of the fleet asked for what only a person may do, 130 is Ctrl-C.

@@ -1,4 +1,4 @@
-"""Explain a lane, a reason, or a verb.
+"""Explain a lane, a reason or a verb.
 
 `dos man lane` and `dos man wedge` list what there is; with a name they explain one. A wedge is whatever keeps a lane
 from moving: a reason for a refusal, a hold, a block or a stop. Anything else is taken for a verb, and its help page is

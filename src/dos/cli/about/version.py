@@ -1,4 +1,4 @@
-"""Print the version of dos, and of the Python it runs on."""
+"""Print the version of dos and of Python."""
 
 import platform
 

@@ -1,4 +1,4 @@
-"""Print one value of the configuration, bare, for scripts.
+"""Print the value of one setting, for scripts.
 
 A key that is known and has no value exits 1 and prints nothing.
 """

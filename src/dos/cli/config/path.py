@@ -1,4 +1,4 @@
-"""Print where the dos.toml of this workspace is, or would be."""
+"""Print the path of dos.toml."""
 
 from msgspec import Struct
 

@@ -1,4 +1,4 @@
-"""Set one key of dos.toml, and leave everything else in it as it is.
+"""Set one key of dos.toml.
 
 The value is TOML: 3, true, ["src/**"], or a bare word where the key holds a string. A change that would not load is
 refused. In front of a value that begins with a dash write `--`.

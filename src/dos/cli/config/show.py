@@ -1,4 +1,4 @@
-"""Show the configuration: every key with its value, set or not."""
+"""Show every setting with its value."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""Take one key or table out of dos.toml, so that it has its default again; or one entry out of a list.
+"""Remove a key from dos.toml, or an entry from its list.
 
 With an entry the key stays, with the rest of its list: dos config unset lanes.autopick api
 """

@@ -1,4 +1,4 @@
-"""Put something on the list of what needs a person.
+"""Add a decision for a person.
 
 For a loop of your own that cannot go on without one. The same text is one row while it is open; nothing waits for it.
 """

@@ -1,4 +1,4 @@
-"""Answer a question of the fleet, and let go exactly what waited for it.
+"""Answer a decision and release what waits for it.
 
 The first answer counts. Who comes second is told what was answered and by whom, and nothing is written. The lane or
 the unit that waits stands for the question, as long as it waits for only one. A number of the list does not: the list

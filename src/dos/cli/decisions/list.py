@@ -1,4 +1,4 @@
-"""What needs a person, and what is stuck behind it?
+"""List open decisions and what waits for each.
 
 Each question says what waits for its answer, since when, and what happens if nobody answers in time. Besides the
 fleet's questions: halts that `dos halt --handle` and `dos watch` proposed, runs of your own loop that stopped and need

@@ -1,4 +1,4 @@
-"""One question, whole: what waits for it, which answers there are, and what each of them does."""
+"""Show one decision, its choices and their effects."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""Let the workers finish what they are at, and stop.
+"""Stop the fleet after the work in progress.
 
 Nothing is killed. Each worker ends at its next commit point; what it had not finished is done by the next `dos up`.
 With --now nobody waits for that: each run is asked to halt, which ends its agent, saves what it has done so far, and

@@ -1,4 +1,4 @@
-"""What does the agent on a lane say?
+"""Show the log of the agent on a lane.
 
 It is the newest log of the lane. With -f it goes on until Ctrl-C, also with the agents that are started after this one.
 Logs are read on the machine on which the agent runs.

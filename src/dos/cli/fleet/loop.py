@@ -1,4 +1,4 @@
-"""Who should be started, who is dead, who only runs?
+"""Show which workers to start, reap or flag.
 
 A plan: it starts nobody, stops nobody and writes nothing. The journal says who holds what, git what they committed in
 their own region, the system whether their process is there. What cannot be read counts as held.

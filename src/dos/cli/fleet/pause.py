@@ -1,4 +1,4 @@
-"""Let nothing new begin, on one lane or on all of them.
+"""Start nothing new on a lane or on the whole fleet.
 
 Whoever works finishes what it is at, and then holds; its lane stays its own. `dos resume LANE`, or `dos resume` for the
 fleet, lets it go on. A pause outlives every supervisor.

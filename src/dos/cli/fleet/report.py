@@ -1,4 +1,4 @@
-"""What came of the fleet's time, each landing with its proof?
+"""Report what landed, with proof, and what did not.
 
 It tells what landed, what was claimed and not believed, what crashed and what came of it, what waited and for how
 long, what was saved, what waits for a person, and what it cost. Without --since it begins where the fleet was last

@@ -1,4 +1,4 @@
-"""Run a whole fleet on a virtual clock, thousands of times, and look for a run in which a promise is broken.
+"""Test a simulated fleet with random faults, by seed.
 
 The supervisor, the worker and the journal are the real ones; git and the agents are modelled, and what goes wrong
 follows from the seed alone. A seed that fails is printed with the words that run it again. With --plant a bug is

@@ -1,4 +1,4 @@
-"""What runs, what landed, what stopped and why.
+"""Show what runs, what landed, what stopped and why.
 
 With a run it says how that run stands, by git, the journal and the system: whether it moves, which of its steps are
 done, and, once it has stopped, where it goes on. What the run says of itself plays no part.

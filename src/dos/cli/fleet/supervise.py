@@ -1,4 +1,4 @@
-"""What is to be done about the workers, given who there is?
+"""Plan starts and reaps from JSON lines of evidence on stdin.
 
 Each line of the input is an object with an evidence and, if need be, a policy; each line of the answer is a plan. It
 reads nothing else: the fields are those of dos.population, and of [supervise] in dos.toml.

@@ -1,4 +1,4 @@
-"""What is running, what is waiting and on what, what landed, what it cost?
+"""Watch the lanes: work, waits, landings and cost.
 
 On a terminal it goes on until q or Ctrl-C, and shows what happens as it happens. It only reads: no supervisor is needed
 for it, and none is disturbed.

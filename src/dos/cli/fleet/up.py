@@ -1,4 +1,4 @@
-"""Keep the wanted number of workers alive.
+"""Start the fleet and keep its workers running.
 
 In the foreground it tells what happens, line by line, until Ctrl-C, which lets the workers finish what they are at.
 When its terminal is closed it goes on, and writes to logs/supervisor.log in the state directory; `dos down` stops it.

@@ -1,4 +1,4 @@
-"""Which runs have stopped moving, and should be stopped?
+"""Record a halt proposal for each run that stopped moving.
 
 Nobody is signalled: for a run that spins or has stalled a halt is written to the journal, for somebody to carry out. It
 is written once for each time that the run stops moving, and again only after a while. A run is its id; what follows

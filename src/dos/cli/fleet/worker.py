@@ -1,4 +1,4 @@
-"""Work on one lane.
+"""Run one worker on a lane (`dos up` starts workers).
 
 A worker takes the lane's lease, runs the agent on one unit after another, lands what git and the acceptance command
 prove, and ends with a typed reason. After a crash it goes on with what the run before it had counted. `dos up` starts

@@ -1,4 +1,4 @@
-"""Let the system keep `dos up` running: over a logout, a crash of the supervisor, a restart of the machine.
+"""Install a system service that runs `dos up`.
 
 A file for systemd, or for launchd, is written; nothing is started unless --start says so. Workers outlive the service:
 whoever starts it again finds them. The plans and the settings that are on disk now are approved: a start by the system

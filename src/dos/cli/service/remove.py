@@ -1,4 +1,4 @@
-"""Take away what `dos service install` wrote.
+"""Remove the system service.
 
 A service that runs goes on until it is stopped: --stop does that first, which lets the workers finish what they are at.
 """

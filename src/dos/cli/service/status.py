@@ -1,4 +1,4 @@
-"""Does the system keep `dos up` running here?"""
+"""Show whether the system service is installed and running."""
 
 from typing import Annotated, Any
 

@@ -1,4 +1,4 @@
-"""Say everything that would go wrong at three in the morning, each with one command that clears it.
+"""Check the workspace and show a fix for each problem.
 
 It works on a broken dos.toml too: what is wrong with the file is a finding. Nothing is changed without --fix, and
 --fix does only what cannot hurt: it revokes leases whose processes are gone and forgets worktrees that are not there.

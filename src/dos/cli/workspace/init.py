@@ -1,4 +1,4 @@
-"""Look at this repository and write its dos.toml.
+"""Inspect the repository and write dos.toml.
 
 It finds the folders that can be lanes, the agent programs on your path, the test command and the plan documents. It
 writes one file and says how to undo it.

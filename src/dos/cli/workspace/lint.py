@@ -1,4 +1,4 @@
-"""Say what in dos.toml is a mistake.
+"""Check dos.toml for errors.
 
 A file that cannot be read, an unknown table and an unknown key are errors here like everything else, and so is a
 setting that this version accepts and does not read. It exits 1 for errors and warnings; with --strict for errors alone.
