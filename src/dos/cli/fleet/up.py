@@ -1,10 +1,11 @@
 """Start the fleet and keep its workers running.
 
-In the foreground it tells what happens, line by line, until Ctrl-C, which lets the workers finish what they are at.
-When its terminal is closed it goes on, and writes to logs/supervisor.log in the state directory; `dos down` stops it.
-Start it again after a crash of anything: it goes on from the journal. With --until-idle, units that are left because
-they wait for a person, for time or for one another are named at the end, and the exit code says so. A unit that failed
-is on cooldown, also after a restart; --retry ends that.
+In the foreground it prints what happens, line by line, until Ctrl-C, which lets the workers finish
+their work. When its terminal is closed it continues and writes to logs/supervisor.log in the state
+directory; `dos down` stops it. After a crash, start it again: it continues from the journal. With
+--until-idle it names the units that wait for a person, for time or for one another when it ends,
+and the exit code is 3. A unit that failed is on cooldown, also after a restart; --retry ends the
+cooldown.
 """
 
 import os
@@ -13,9 +14,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
 from contextlib import nullcontext
-from datetime import datetime
 from importlib import import_module
 from typing import Annotated
 
@@ -25,61 +24,62 @@ from dos import workspace
 from dos.agents.io import candidates, logs
 from dos.approval.io import approve
 from dos.backlog.io import attempts, survey
-from dos.cli.terminal import footer
-from dos.cli.terminal.footer import Terminal
+from dos.cli.fleet.event_printer import EventPrinter
+from dos.cli.terminal.footer import Footer, Terminal, footer_wanted
 from dos.config.schema import Config
 from dos.doctor.subjects import agents, plans
-from dos.errors import BadInput, DosError, StoreFailed
+from dos.errors import BadInput, DosError
 from dos.fleet import lane_entries
 from dos.fleet.io import startup
-from dos.fleet.io.drive import AWAY, StoreRetry, drive
+from dos.fleet.io.drive import StoreRetry, drive
 from dos.fleet.io.reader import FleetReader
 from dos.fleet.io.startup import check_settings
 from dos.fleet.io.supervisor_effects import SupervisorEffects
 from dos.fleet.supervisor import Supervisor, SupervisorExit, SupervisorResult
 from dos.journal import streams
 from dos.journal.events.fleet import DrainRequested
-from dos.journal.store import Store
 from dos.machine import process
-from dos.report import event_lines as story
 from dos.report import summary
 from dos.report.session_fold import last_start
-from dos.text import escape_invisible, join_some, slug
+from dos.text import join_some, slug
 from dos.verbs.args import Option
-from dos.verbs.context import Context, Reply, actor, colour_wanted
+from dos.verbs.context import Context, Reply, actor
 from dos.verbs.output import print_stderr
 from dos.world import World
 
 EXITS = {"stopped": 0, "already-running": 1, "contract_error": 2, "work-left": 3, "lease-lost": 4}
 LONGEST_TICK_SECONDS = 3_600
-WRITE_A_PLAN = "Write a plan with a heading such as `## DEMO A1: what to do`; `dos plan` shows what it declares."
-_COLOURS = {story.GOOD: "\x1b[32m", story.BAD: "\x1b[31m", story.DIM: "\x1b[2m"}
+CHECKS_FOR_START = 100  # of a supervisor in the background, a tenth of a second apart
+WRITE_A_PLAN = (
+    "Write a plan with a heading such as `## DEMO A1: what to do`; "
+    "`dos plan` shows the units that it declares."
+)
 
 
 class Args(Struct, kw_only=True):
     target: Annotated[
-        int | None, Option(help="how many workers; [supervise] target when not given", metavar="N")
+        int | None, Option(help="number of workers (default: [supervise] target)", metavar="N")
     ] = None
     detach: Annotated[bool, Option(help="run in the background", flags=("-d",))] = False
-    plain: Annotated[bool, Option(help="no live table, also on a terminal")] = False
+    plain: Annotated[bool, Option(help="print lines only, without the live table")] = False
     until_idle: Annotated[
-        bool, Option(help="stop when nobody works and nothing is left to offer")
+        bool, Option(help="stop when no worker runs and no unit can be started")
     ] = False
     retry: Annotated[
         list[str] | None,
         Option(
-            help="try these units now, without their cooldown; without a name: all",
+            help="end the cooldown of these units (without a name: of all)",
             metavar="UNIT",
             may_be_bare=True,
         ),
     ] = None
     service: Annotated[
         str,
-        Option(help="the system starts it, and no person: it approves nothing", metavar="JOURNAL"),
+        Option(help="started by the system service: approve no changed file", metavar="JOURNAL"),
     ] = ""
-    tick: Annotated[float, Option(help="seconds between two looks, at most", metavar="SECONDS")] = (
-        2.0
-    )
+    tick: Annotated[
+        float, Option(help="longest time between two checks of the fleet", metavar="SECONDS")
+    ] = 2.0
 
 
 def run(args: Args, context: Context) -> Reply:
@@ -89,68 +89,82 @@ def run(args: Args, context: Context) -> Reply:
             context.world.workspace, args.service
         )
     config = context.policy
-    candidates.check_agents(
-        config, context.world.loaded_config.origins
-    )  # said now, not at the first unit
+    # A wrong agent is reported now, not at the first unit.
+    candidates.check_agents(config, context.world.loaded_config.origins)
     _check_numbers(args)
     check_settings(config)
-    for warning in (warnings := survey.unofferable_units(context.world.workspace, config)):
-        context.warn(f"warning: {warning}")
-    warnings += _uncommitted(context)
-    for found in agents.missing_programs(context.world):
-        context.warn(f"warning: {found.what}. Fix: {found.fix}")
-        warnings.append(found.what)
+    warnings = _warn_before_start(context)
     _check_plans(args, context)
-    _retry(args.retry, context)
+    _end_cooldowns(args.retry, context)
     if args.detach:
-        return _detached(args, context)
+        return _start_in_background(args, context)
+    return _supervise(args, context, warnings)
+
+
+def _supervise(args: Args, context: Context, warnings: list[str]) -> Reply:
+    """Supervise in the foreground until the fleet stops, and reply with the summary."""
+    config = context.policy
     startup.load()
-    supervisor = _supervisor(args, config)
+    supervisor = _make_supervisor(args, config)
     actor_name = streams.supervisor(slug(supervisor.system))
     effects = SupervisorEffects(context.world.workspace, config, actor=actor_name)
     effects.target()
     if not args.service:
-        effects.store_retry.retry_until(
-            lambda: effects.approve(context.world.loaded_config, by=actor())
-        )
+        loaded = context.world.loaded_config
+        effects.store_retry.retry_until(lambda: effects.approve(loaded, by=actor()))
     _warn_of_other_clones(context, effects)
     _drain_on_interrupt(effects)
     threading.Thread(target=_warn_of_versions, args=(context, config), daemon=True).start()
-    ended = threading.Event()
-    before = effects.store.last()
-    teller = threading.Thread(target=_tell, args=(context, before, ended), daemon=True)
+    first_position = effects.store.last()
     try:
-        performers = effects.performers()
-        if "DOS_FAULT_LOG" in os.environ:  # a test kills us between two effects
-            performers = import_module("dos.testing.kill_points").around("supervisor", performers)
-        view = footer.Footer(context) if not args.plain and footer.footer_wanted(context) else None
-        terminal = Terminal(
-            logs.supervisor_log(context.world.workspace.state), on_close=view.stop if view else None
-        )
-        terminal.survive_hangup()
-        with view or nullcontext():
-            teller.start()
-            try:
-                ending = drive(supervisor.supervise(), performers)
-            finally:
-                ended.set()
-                teller.join(timeout=5)
+        printer = EventPrinter(context, first_position)
+        result = _drive(args, context, supervisor, effects, printer)
     finally:
         effects.close()
-    data = {"reason": ending.text, "target": supervisor.target}
-    if ending.exit is SupervisorExit.SECOND:
-        return Reply(code=1, text=ending.text, data=data)
-    patience = StoreRetry(config.leases.ttl_seconds, prove=lambda doubtful: None, pause=time.sleep)
-    made = patience.retry_until(lambda: _report(context, supervisor.host, before))
+    data = {"reason": result.text, "target": supervisor.target}
+    if result.exit is SupervisorExit.SECOND:
+        return Reply(code=1, text=result.text, data=data)
+    retry = StoreRetry(config.leases.ttl_seconds, prove=lambda doubtful: None, pause=time.sleep)
+    made = retry.retry_until(lambda: _summarize(context, supervisor.host, first_position))
+    lost_lease = ""
+    if result.exit is SupervisorExit.LOST:
+        lost_lease = (
+            f"dos up ended: {result.text}. Its workers keep running.\nStart it again: dos up"
+        )
     return Reply(
-        code=EXITS.get(ending.exit, 0),
+        code=EXITS.get(result.exit, 0),
         text="\n" + summary.render(made),
         data=data | {"warnings": warnings} | to_builtins(made),
-        stderr=_lost(ending) if ending.exit is SupervisorExit.LOST else "",
+        stderr=lost_lease,
     )
 
 
-def _supervisor(args: Args, config: Config) -> Supervisor:
+def _drive(
+    args: Args,
+    context: Context,
+    supervisor: Supervisor,
+    effects: SupervisorEffects,
+    printer: EventPrinter,
+) -> SupervisorResult:
+    """Run the supervisor with its effects, while events are printed and the table is drawn."""
+    performers = effects.performers()
+    if "DOS_FAULT_LOG" in os.environ:  # a test kills the supervisor between two effects
+        performers = import_module("dos.testing.kill_points").around("supervisor", performers)
+    footer = None
+    if footer_wanted(context) and not args.plain:
+        footer = Footer(context)
+    log = logs.supervisor_log(context.world.workspace.state)
+    terminal = Terminal(log, on_close=footer.stop if footer else None)
+    terminal.survive_hangup()
+    with footer or nullcontext():
+        printer.start()
+        try:
+            return drive(supervisor.supervise(), performers)
+        finally:
+            printer.stop()
+
+
+def _make_supervisor(args: Args, config: Config) -> Supervisor:
     return Supervisor(
         host=process.host(),
         system=process.system(),
@@ -162,125 +176,142 @@ def _supervisor(args: Args, config: Config) -> Supervisor:
     )
 
 
-def _report(context: Context, host: str, before: int) -> summary.Summary:
+def _summarize(context: Context, host: str, first_position: int) -> summary.Summary:
+    """Summarize the session, from the start of a supervisor before this one if that one crashed."""
     with context.open_reader() as journal:
-        # What a supervisor before us began, and did not end, is told too.
-        began = last_start(journal.load_fleet(), host=host)
-        happened = journal.events(began.pos - 1 if began else before)
-        return summary.summarize_events(happened, FleetReader(context.world).waits().all_waits())
-
-
-def _lost(ending: SupervisorResult) -> str:
-    return f"dos up ended: {ending.text}. Its workers keep running.\nStart it again: dos up"
+        start = last_start(journal.load_fleet(), host=host)
+        position = start.pos - 1 if start else first_position
+        waits = FleetReader(context.world).waits().all_waits()
+        return summary.summarize_events(journal.events(position), waits)
 
 
 def _check_numbers(args: Args) -> None:
-    if (args.target is not None and args.target < 1) or not 0 < args.tick <= LONGEST_TICK_SECONDS:
+    if args.target is not None and args.target < 1:
         raise BadInput(
-            f"--target must be above zero, and --tick at most {LONGEST_TICK_SECONDS} seconds and above zero",
+            f"--target is {args.target}; it must be at least 1",
             hint="For example: dos up --target 2",
         )
+    if not 0 < args.tick <= LONGEST_TICK_SECONDS:
+        raise BadInput(
+            f"--tick is {args.tick:g}; it must be above 0 and at most {LONGEST_TICK_SECONDS}",
+            hint="For example: dos up --tick 2",
+        )
+
+
+def _warn_before_start(context: Context) -> list[str]:
+    """Warn of what keeps units from being started or judged as written, and return the warnings."""
+    world = context.world
+    warnings = survey.unofferable_units(world.workspace, context.policy)
+    for warning in warnings:
+        context.warn(f"warning: {warning}")
+    paths = plans.uncommitted_paths(world)
+    if paths:
+        warning = f"{plans.describe_uncommitted(world, paths)}. {plans.UNCOMMITTED_WHY}"
+        context.warn(f"warning: {warning} Commit: {plans.commit_command(world, paths)}")
+        warnings.append(warning)
+    for finding in agents.missing_programs(world):
+        context.warn(f"warning: {finding.what}. Fix: {finding.fix}")
+        warnings.append(finding.what)
+    return warnings
 
 
 def _check_plans(args: Args, context: Context) -> None:
-    """Say that no plan declares a unit. A tracker or a program may have none; a fleet that ends when idle needs one."""
+    """Warn where no plan declares a unit.
+
+    A tracker or a program may have none yet; a fleet that stops when idle needs one, so then it is
+    an error.
+    """
     config = context.policy
-    nothing = survey.no_units_message(context.world.workspace, config)
-    if nothing and args.until_idle and config.plans.source == "documents":
-        raise BadInput(nothing, hint=WRITE_A_PLAN)
-    if nothing:
-        context.warn(f"warning: {nothing}; the fleet waits for one. {WRITE_A_PLAN}")
+    no_units = survey.no_units_message(context.world.workspace, config)
+    if not no_units:
+        return
+    if args.until_idle and config.plans.source == "documents":
+        raise BadInput(no_units, hint=WRITE_A_PLAN)
+    context.warn(f"warning: {no_units}; the fleet waits until one does. {WRITE_A_PLAN}")
 
 
-def _retry(words: list[str] | None, context: Context) -> None:
-    """Also where a fleet runs already: it goes on with them at once."""
+def _end_cooldowns(words: list[str] | None, context: Context) -> None:
+    """End the cooldown of the named units; a fleet that already runs can start them at once."""
     if words is None:
         return
     config = context.policy
-    units = attempts.units_to_clear(
-        survey.read_units(context.world.workspace, config), words, context.journal
-    )
-    attempts.clear_units(
-        context.journal,
-        [(unit, lane_entries.lane_of(unit, config) or "") for unit in units],
-        by=actor(),
-    )
-    names = join_some([unit.name for unit in units])
-    context.warn(
-        f"Cooldown cleared: {names}" if units else "No unit is on cooldown or waits for an answer"
-    )
-
-
-def _uncommitted(context: Context) -> list[str]:
-    """Said before anything starts: what is judged is not what is dispatched."""
-    world = context.world
-    paths = plans.uncommitted_paths(world)
-    if not paths:
-        return []
-    warning = f"{plans.describe_uncommitted(world, paths)}. {plans.UNCOMMITTED_WHY}"
-    context.warn(f"warning: {warning} Commit: {plans.commit_command(world, paths)}")
-    return [warning]
+    all_units = survey.read_units(context.world.workspace, config)
+    units = attempts.units_to_clear(all_units, words, context.journal)
+    with_lanes = [(unit, lane_entries.lane_of(unit, config) or "") for unit in units]
+    attempts.clear_units(context.journal, with_lanes, by=actor())
+    if units:
+        names = join_some([unit.name for unit in units])
+        context.warn(f"Cooldown cleared: {names}")
+    else:
+        context.warn("No unit is on cooldown or waits for an answer")
 
 
 def _warn_of_other_clones(context: Context, effects: SupervisorEffects) -> None:
+    """Warn where a supervisor on another host shares the journal but not a remote."""
     config = effects.config
     if config.workers.remote or not config.store.url.startswith("postgres"):
         return
-    locks = effects.store.leases(locks=True, lapsed=False)
-    supervisors = [lock for lock in locks if lock.lane in streams.supervisor]
-    for other in (lock for lock in supervisors if lock.system != process.system()):
-        context.warn(
-            f"warning: {other.host} works on this fleet too, and [workers] remote is not set: unless it has this very"
-            " clone, neither sees what the other lands. dos config set workers.remote origin"
-        )
+    for lock in effects.store.leases(locks=True, lapsed=False):
+        if lock.lane in streams.supervisor and lock.system != process.system():
+            context.warn(
+                f"warning: {lock.host} also supervises this fleet, and [workers] remote is not"
+                " set: unless both use the same clone, neither sees what the other lands."
+                " Set it: dos config set workers.remote origin"
+            )
 
 
 def _warn_of_versions(context: Context, config: Config) -> None:
-    """Beside the fleet: a program may take seconds to say its version."""
+    """Warn of agent programs in untested versions. In a thread: a program may take seconds."""
     with World(context.world.workspace.root, config=config) as world:
-        for found in agents.untested_versions(world):
-            context.warn(f"warning: {found.what}. {found.why}")
+        for finding in agents.untested_versions(world):
+            context.warn(f"warning: {finding.what}. {finding.why}")
 
 
-def _detached(args: Args, context: Context) -> Reply:
-    workspace = context.world.workspace
-    log = logs.supervisor_log(workspace.state)
+def _start_in_background(args: Args, context: Context) -> Reply:
+    """Start `dos up` as a process of its own, and reply when it holds its lease or has failed."""
+    root = context.world.workspace.root
+    log = logs.supervisor_log(context.world.workspace.state)
     words = ["up", "--tick", str(args.tick)]
-    words += ["--target", str(args.target)] if args.target else []
-    words += ["--until-idle"] if args.until_idle else []
-    words += ["--service", args.service] if args.service else []
+    if args.target:
+        words += ["--target", str(args.target)]
+    if args.until_idle:
+        words.append("--until-idle")
+    if args.service:
+        words += ["--service", args.service]
     with log.open("ab") as output:
         child = subprocess.Popen(
-            [sys.executable, "-P", "-m", "dos", "--workspace", str(workspace.root), *words],
-            cwd=workspace.root,
-            env=process.child_environment(os.environ, workspace.root),
+            [sys.executable, "-P", "-m", "dos", "--workspace", str(root), *words],
+            cwd=root,
+            env=process.child_environment(os.environ, root),
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
-    if not _came_up(child, context):
+    if not _has_started(child, context):
         return Reply(
             code=1,
-            text=f"the supervisor did not come up; {log} says why",
+            text=f"The supervisor did not start; see {log}",
             data={"pid": None, "log": str(log)},
         )
     return Reply(
-        text=f"the supervisor runs in the background as {child.pid}; `dos status` shows the fleet, `dos down` stops it",
+        text=f"The supervisor runs in the background (process {child.pid}). "
+        "`dos status` shows the fleet, `dos down` stops it.",
         data={"pid": child.pid, "log": str(log)},
     )
 
 
-def _came_up(child: "subprocess.Popen[bytes]", context: Context) -> bool:
-    """It runs when it holds its lease; it has failed when it has ended, unless there was nothing to do."""
+def _has_started(child: "subprocess.Popen[bytes]", context: Context) -> bool:
+    """Wait up to ten seconds until the process holds its lease.
+
+    A process that ended has failed, unless there was nothing to do.
+    """
     name = streams.supervisor(process.system())
     with context.open_reader() as journal:
-        for _ in range(100):
-            if any(
-                lease.lane == name and lease.pid == child.pid
-                for lease in journal.leases(locks=True)
-            ):
-                return True
+        for _ in range(CHECKS_FOR_START):
+            for lease in journal.leases(locks=True):
+                if lease.lane == name and lease.pid == child.pid:
+                    return True
             if child.poll() is not None:
                 return child.returncode in (EXITS["stopped"], EXITS["work-left"])
             journal.wait(journal.last(), 0.1)
@@ -288,75 +319,28 @@ def _came_up(child: "subprocess.Popen[bytes]", context: Context) -> bool:
 
 
 def _drain_on_interrupt(effects: SupervisorEffects) -> None:
-    """The first Ctrl-C drains; the second leaves the workers to the next supervisor."""
-    asked = threading.Event()
+    """Drain at the first Ctrl-C; at the second, leave the workers to the next supervisor."""
+    is_draining = threading.Event()
 
-    def write_down() -> None:
-        fact, key = (
-            DrainRequested(reason="interrupted"),
-            f"interrupted/{os.getpid()}.{time.time_ns()}",
-        )
+    def request_drain() -> None:
+        request = DrainRequested(reason="interrupted")
+        key = f"interrupted/{os.getpid()}.{time.time_ns()}"
         try:
             effects.store_retry.retry_until(
-                lambda: effects.store.record(streams.FLEET, fact, key=key)
+                lambda: effects.store.record(streams.FLEET, request, key=key)
             )
         except DosError as error:
-            print_stderr(f"the workers could not be asked to finish: {error}")
+            print_stderr(f"error: the drain request cannot be recorded: {error}")
 
-    def drain(number: int, frame: object) -> None:
-        if asked.is_set():
+    def on_signal(_number: int, _frame: object) -> None:
+        if is_draining.is_set():
             raise KeyboardInterrupt
-        asked.set()
-        # Not from the handler itself: it may have interrupted a transaction of this very store.
-        threading.Thread(target=write_down, daemon=True).start()
-        print_stderr("draining: workers finish what they are at; Ctrl-C again leaves them running")
+        is_draining.set()
+        # Not in the handler itself: it may have interrupted a transaction of this very store.
+        threading.Thread(target=request_drain, daemon=True).start()
+        print_stderr(
+            "draining: workers finish their current work; Ctrl-C again leaves them running"
+        )
 
-    signal.signal(signal.SIGINT, drain)
-    signal.signal(signal.SIGTERM, drain)
-
-
-def _tell(context: Context, after: int, ended: threading.Event) -> None:
-    """Follow the journal and say what happens; a journal that is away for a while is waited for."""
-    while True:
-        try:
-            with context.open_reader() as journal:
-                for position in _tell_from(context, journal, after, ended):
-                    after = position
-            return
-        except StoreFailed as error:
-            if not isinstance(
-                error, AWAY
-            ):  # else the supervisor itself says so, and when it is back
-                context.warn(f"the journal cannot be read: {error}")
-            if ended.wait(1.0):
-                return
-        except BrokenPipeError:
-            return  # nobody is left to be told
-        except OSError:  # the terminal is gone: when its log takes over, it goes on from here
-            if ended.wait(1.0):
-                return
-
-
-def _tell_from(
-    context: Context, journal: Store, after: int, ended: threading.Event
-) -> Iterator[int]:
-    last_round = False
-    while True:
-        for event in journal.events(after):
-            after = event.pos
-            line = story.event_line(event)
-            if line and not context.as_json:
-                context.print_line(_shown(line))
-            yield after
-        if last_round:
-            return
-        last_round = ended.is_set()
-        journal.wait(after, 0.2)
-
-
-def _shown(line: story.EventLine) -> str:
-    clock = datetime.fromtimestamp(line.at_ms / 1000).strftime("%H:%M:%S")
-    text = escape_invisible(f"{clock}  {line.where:<10}  {line.text}")
-    return (
-        f"{_COLOURS[line.tone]}{text}\x1b[0m" if colour_wanted() and line.tone in _COLOURS else text
-    )
+    signal.signal(signal.SIGINT, on_signal)
+    signal.signal(signal.SIGTERM, on_signal)
