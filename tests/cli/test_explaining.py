@@ -25,9 +25,6 @@ def test_every_verb_explains_itself(name, dos):
     assert dos("help", *name.split()).out == answer.out == dos("man", *name.split()).out
 
 
-<<<<<<< HEAD
-def test_the_overview_lists_twelve_common_verbs_and_then_every_other_under_its_group(dos):
-=======
 SHARED_MODULES = ("dos.cli.hooks.tool", "dos.cli.decisions.answer", "dos.cli.fleet.demo")
 
 
@@ -40,8 +37,7 @@ def test_a_help_line_is_a_short_imperative_and_the_first_line_of_the_docstring(n
         assert catalog.load_module(verb).__doc__.splitlines()[0] == f"{verb.summary}."
 
 
-def test_the_overview_lists_every_verb_under_its_group(dos):
->>>>>>> 5370b7e (Write every help line as a short imperative, from one compact table)
+def test_the_overview_lists_twelve_common_verbs_and_then_every_other_under_its_group(dos):
     text = dos("--help").out
     assert text == dos("help").out == dos().out
     for verb in VERBS.values():
