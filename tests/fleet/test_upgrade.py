@@ -12,7 +12,7 @@ from sample_fleet import Fleet, history, landed
 from sample_repository import commit, write
 
 import dos
-from dos.fleet.state.fleet import Fleet as FleetState
+from dos.fleet.state.fleet import FleetState
 from dos.journal.backends.memory import MemoryBackend
 from dos.journal.events.envelope import Event
 from dos.journal.events.fleet import FleetStarted, RunBegun
@@ -143,8 +143,8 @@ def test_a_run_that_begins_under_a_supervisor_of_another_version_goes_on(story):
 
 def test_a_worker_that_waits_looks_again_when_another_version_is_started(story):
     story.start_supervisor("1.0")
-    before = story.state.word
+    before = story.state.wake_pos
     story.start_supervisor("1.0")
-    assert story.state.word == before
+    assert story.state.wake_pos == before
     story.start_supervisor("2.0")
-    assert story.state.word > before
+    assert story.state.wake_pos > before
