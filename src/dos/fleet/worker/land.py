@@ -1,4 +1,4 @@
-"""Measure what an agent did, and land what is proven: by git and exit codes alone, whatever the agent said."""
+"""Measure what an agent committed, and land what is proven by git and exit codes alone."""
 
 from msgspec import Struct, structs
 
@@ -23,82 +23,103 @@ from dos.units.unit import Landing, Unit
 from dos.verify import delivered, reconcile
 
 LANDING_TRIES = 6  # while something is in the way
-MOST_RACES = 40  # lost to others that landed: each of them was progress
+MOST_RACES = 40  # lost to other landings, each of which was progress
 PAUSES = times.exponential_backoff(0.1, cap=3.0)  # in seconds
-SOON_SECONDS = 5.0  # a turn that comes within them is not worth a word
-LOOK_SECONDS = 60.0  # between two answers to whoever waits for its turn
-MOST_REFUSALS = 2  # of one unit's landing, in a row: then a person is asked
-RAISED_AT = 1  # the version of a question's stream until somebody answers
+SHORT_WAIT_SECONDS = 5.0  # a turn that comes within this time is not recorded as a wait
+TURN_SECONDS = 60.0  # the longest single wait for a turn
+MOST_REFUSALS = 2  # of one unit's landing in a row, before a person is asked
+RAISED_AT = 1  # the version of a question's stream until it is answered
 
-Tried = tuple[Landing | None, effects.NotLanded | None]  # what was to land, and why it did not
+# What was to land, where it could be prepared, and why it did not, where it did not.
+LandingAttempt = tuple[Landing | None, effects.NotLanded | None]
 
 
-class Work(Struct, frozen=True, kw_only=True):
+class LandingWork(Struct, frozen=True, kw_only=True):
     """Commits that are to land."""
 
     unit: Unit
     worktree: effects.Worktree
     head: str
     iteration: int
-    run: CommandRun | None = None  # of the acceptance command, on that head
-    grooms: bool = False
+    acceptance_run: CommandRun | None = None  # of the acceptance command, on that head
+    is_replan: bool = False
 
 
 def measure_and_land(
-    pen: JournalWriter, asked: Dispatch, worktree: effects.Worktree, ended: effects.AgentResult
+    journal: JournalWriter,
+    order: Dispatch,
+    worktree: effects.Worktree,
+    agent_result: effects.AgentResult,
 ) -> Steps[LandingResult]:
-    """Land what the agent delivered, or write down and ask about what is in the way of it."""
-    measured = yield from _measured(pen, asked, worktree, ended)
+    """Land what the agent delivered; record and ask about what is in the way of it.
+
+    Raises Halted when a person stops the run before the work has landed.
+    """
+    measured = yield from _measure(journal, order, worktree, agent_result)
     if measured is None:
         return LandingResult.MISSED
-    unit, grooms = asked.unit, asked.is_replan
-    work = Work(
-        unit=unit,
+    work = LandingWork(
+        unit=order.unit,
         worktree=worktree,
         head=measured.head,
-        iteration=asked.iteration,
-        run=measured.acceptance_run,
-        grooms=grooms,
+        iteration=order.iteration,
+        acceptance_run=measured.acceptance_run,
+        is_replan=order.is_replan,
     )
+    unit = order.unit.name
     try:
         if worktree.queue:
-            yield from _await_turn(pen, worktree.queue)
-        landing, refused = yield from _land(pen, work)
+            yield from _await_turn(journal, worktree.queue)
+        landing, refused = yield from _land(journal, work)
     except Halted:
-        stopped = "its run was halted before it had landed"
-        yield from pen.append(fleet.LandingRefused(**pen.identity, unit=unit.name, reason=stopped))
+        yield from _record_refusal(journal, unit, "its run was halted before it had landed")
         raise
     if refused is None:
         return LandingResult.LANDED
-    if refused.baseline_failure and refused.landing and not grooms:
-        yield from _defer(pen, unit.name, worktree.queue)
-        yield from _keep_untested(pen, refused.landing, refused.baseline_failure, asked.iteration)
+    failure = refused.baseline_failure
+    if failure and refused.landing and not order.is_replan:
+        yield from _defer(journal, unit, worktree.queue)
+        yield from _keep_untested(journal, refused.landing, failure, order.iteration)
         return LandingResult.KEPT
-    if refused.obstacle and landing and not grooms:
-        yield from _defer(pen, unit.name, worktree.queue)
-        yield from pen.ask([_blocked(pen, landing, refused, 1)])
+    if refused.obstacle and landing and not order.is_replan:
+        yield from _defer(journal, unit, worktree.queue)
+        yield from journal.ask([_blocked_question(journal, landing, refused, ordinal=1)])
         return LandingResult.KEPT
-    yield from pen.append(
-        fleet.LandingRefused(**pen.identity, unit=unit.name, reason=refused.reason)
-    )
-    count, reasons = asked.refusals.count + 1, [*asked.refusals.reasons, refused.reason]
-    if count % MOST_REFUSALS == 0 and not refused.branch_moved:
-        told = reasons[-MOST_REFUSALS:]
-        ordinal = count // MOST_REFUSALS
-        yield from pen.ask(
-            [LandingConflict.ask(unit.name, told, lane=pen.lease.lane, ordinal=ordinal)]
-        )
+    yield from _record_refusal(journal, unit, refused.reason)
+    if not refused.branch_moved:
+        yield from _ask_about_refusals(journal, order, refused)
     return LandingResult.MISSED
 
 
-def _measured(
-    pen: JournalWriter, asked: Dispatch, worktree: effects.Worktree, ended: effects.AgentResult
+def _record_refusal(journal: JournalWriter, unit: str, reason: str) -> Steps[None]:
+    yield from journal.append(fleet.LandingRefused(**journal.identity, unit=unit, reason=reason))
+
+
+def _ask_about_refusals(
+    journal: JournalWriter, order: Dispatch, refused: effects.NotLanded
+) -> Steps[None]:
+    """Ask a person at every `MOST_REFUSALS`-th refusal of the unit's landing."""
+    count = order.refusals.count + 1
+    if count % MOST_REFUSALS != 0:
+        return
+    reasons = [*order.refusals.reasons, refused.reason][-MOST_REFUSALS:]
+    question = LandingConflict.ask(
+        order.unit.name, reasons, lane=journal.lease.lane, ordinal=count // MOST_REFUSALS
+    )
+    yield from journal.ask([question])
+
+
+def _measure(
+    journal: JournalWriter,
+    order: Dispatch,
+    worktree: effects.Worktree,
+    agent_result: effects.AgentResult,
 ) -> Steps[effects.Measurement | None]:
-    """What was delivered, if it was."""
-    unit, ending = asked.unit, ended.outcome.ending
+    """Measure the work and record the verdict; None when nothing was delivered."""
+    ending = agent_result.outcome.ending
     measured = yield from do(
         effects.MeasureWork(
-            unit=unit, lease=pen.lease, worktree=worktree, is_replan=asked.is_replan
+            unit=order.unit, lease=journal.lease, worktree=worktree, is_replan=order.is_replan
         )
     )
     verdict = delivered.judge(
@@ -113,78 +134,81 @@ def _measured(
         )
     )
     is_delivered = verdict.answer is delivered.Answer.DELIVERED
-    # Who ends as it should says with it that the unit is done.
-    compared = reconcile.reconcile(
-        unit.name, claimed_done=ending is Ending.OK, oracle_shipped=is_delivered
+    # An agent that ends well claims by that that the unit is done.
+    reconciled = reconcile.reconcile(
+        order.unit.name, claimed_done=ending is Ending.OK, oracle_shipped=is_delivered
     )
-    told = pen.run_record(
-        fleet.WorkMeasured(
-            **pen.identity,
-            unit=unit.name,
-            iteration=asked.iteration,
-            base=worktree.base,
-            head=measured.head,
-            commits=measured.commits,
-            strays=measured.strays,
-            accepted=measured.accepted,
-            verdict=verdict.answer,
-            reason=verdict.reason,
-            reconciled=compared.answer,
-        )
+    fact = fleet.WorkMeasured(
+        **journal.identity,
+        unit=order.unit.name,
+        iteration=order.iteration,
+        base=worktree.base,
+        head=measured.head,
+        commits=measured.commits,
+        strays=measured.strays,
+        accepted=measured.accepted,
+        verdict=verdict.answer,
+        reason=verdict.reason,
+        reconciled=reconciled.answer,
     )
+    record = journal.run_record(fact)
     if is_delivered and worktree.queue:
-        # In one transaction: a lane that is alone does not pay for the queue.
-        yield from do(effects.RecordAll(records=[told, _queued(pen, unit.name, worktree.queue)]))
+        # In one transaction, so that a lane that lands alone does not pay for the queue.
+        queued = _queue_record(journal, order.unit.name, worktree.queue)
+        yield from do(effects.RecordAll(records=[record, queued]))
     else:
-        yield from do(told)
+        yield from do(record)
     return measured if is_delivered else None
 
 
-def _queued(pen: JournalWriter, unit: str, branch: str) -> effects.Record:
-    return pen.run_record(limits.LandingQueued(**pen.identity, unit=unit, branch=branch))
+def _queue_record(journal: JournalWriter, unit: str, branch: str) -> effects.Record:
+    return journal.run_record(limits.LandingQueued(**journal.identity, unit=unit, branch=branch))
 
 
-def _await_turn(pen: JournalWriter, branch: str) -> Steps[None]:
-    """Until those who queued before us have landed, or died. Who waits for long says so: it is no agent that hangs."""
+def _await_turn(journal: JournalWriter, branch: str) -> Steps[None]:
+    """Wait until the landings that queued before have landed or died.
+
+    A longer wait is recorded, so that the run is not taken for one whose agent hangs.
+    """
+    lease = journal.run_lease
     ahead = yield from do(
-        effects.AwaitTurn(lease=pen.run_lease, run_id=pen.run_id, seconds=SOON_SECONDS)
+        effects.AwaitTurn(lease=lease, run_id=journal.run_id, seconds=SHORT_WAIT_SECONDS)
     )
     if not ahead:
         return
     detail = f"{ahead} landings on {branch} come first"
-    yield from pen.append(
-        limits.RunParked(**pen.identity, why="landing", detail=detail, until_ms=None)
+    yield from journal.append(
+        limits.RunParked(**journal.identity, why="landing", detail=detail, until_ms=None)
     )
     seconds = 0.0
     while ahead:
         ahead = yield from do(
-            effects.AwaitTurn(lease=pen.run_lease, run_id=pen.run_id, seconds=LOOK_SECONDS)
+            effects.AwaitTurn(lease=lease, run_id=journal.run_id, seconds=TURN_SECONDS)
         )
-        seconds += LOOK_SECONDS
-    yield from pen.append(limits.RunUnparked(**pen.identity, seconds=seconds))
+        seconds += TURN_SECONDS
+    yield from journal.append(limits.RunUnparked(**journal.identity, seconds=seconds))
 
 
-def _defer(pen: JournalWriter, unit: str, branch: str) -> Steps[None]:
-    """Let the next one go first: this landing waits for a person."""
+def _defer(journal: JournalWriter, unit: str, branch: str) -> Steps[None]:
+    """Let the next landing go first: this one waits for a person."""
     if branch:
-        yield from pen.append(limits.LandingDeferred(**pen.identity, unit=unit, branch=branch))
+        fact = limits.LandingDeferred(**journal.identity, unit=unit, branch=branch)
+        yield from journal.append(fact)
 
 
-def _land(pen: JournalWriter, work: Work) -> Steps[Tried]:
-    """What was tried, and why it did not land; without a landing where it could not be prepared.
-
-    Again and again while only the branch has moved: the work is done, and another's landing does not undo it.
-    """
-    races, refusals = 0, 0
+def _land(journal: JournalWriter, work: LandingWork) -> Steps[LandingAttempt]:
+    """Land the work, and try again while only the branch has moved or the refusal may pass."""
+    races = 0
+    refusals = 0
     while True:
         prepared = yield from do(
             effects.PrepareLanding(
                 unit=work.unit,
-                lease=pen.lease,
+                lease=journal.lease,
                 worktree=work.worktree,
                 head=work.head,
-                acceptance_run=work.run,
-                is_replan=work.grooms,
+                acceptance_run=work.acceptance_run,
+                is_replan=work.is_replan,
             )
         )
         landing: Landing | None = None
@@ -193,37 +217,39 @@ def _land(pen: JournalWriter, work: Work) -> Steps[Tried]:
             refused = prepared
         else:
             landing = prepared
-            refused = yield from _move(pen, landing, work.iteration)
+            refused = yield from _move_branch(journal, landing, work.iteration)
         if refused is None or not refused.retryable:
             return landing, refused
-        races, refusals = races + refused.branch_moved, refusals + (not refused.branch_moved)
+        if refused.branch_moved:
+            races += 1
+        else:
+            refusals += 1
         if races >= MOST_RACES or refusals >= LANDING_TRIES:
             return landing, refused
         yield from do(effects.Pause(seconds=PAUSES.delay(races + refusals)))
 
 
 def _keep_untested(
-    pen: JournalWriter,
+    journal: JournalWriter,
     landing: Landing,
-    fault: BaselineChecked,
+    failure: BaselineChecked,
     iteration: int,
     *,
-    intended: bool = False,
+    is_intended: bool = False,
 ) -> Steps[None]:
-    """The tests fail without the work too: it waits as it is until they pass there, and nobody does it again."""
-    if not intended:
-        yield from pen.append(_intent(pen, landing, iteration, untested=True))
-    yield from pen.append_shared(
-        streams.baseline(fault.host), fault, f"fault/{pen.run_id}/{landing.commit}.{fault.ordinal}"
-    )
-    yield from pen.ask([BaselineFailed.ask(fault)])
+    """Keep work whose tests fail without it too: it lands once they pass on the branch."""
+    if not is_intended:
+        yield from journal.append(_intent(journal, landing, iteration, untested=True))
+    key = f"fault/{journal.run_id}/{landing.commit}.{failure.ordinal}"
+    yield from journal.append_shared(streams.baseline(failure.host), failure, key)
+    yield from journal.ask([BaselineFailed.ask(failure)])
 
 
 def _intent(
-    pen: JournalWriter, landing: Landing, iteration: int, *, untested: bool = False
+    journal: JournalWriter, landing: Landing, iteration: int, *, untested: bool = False
 ) -> fleet.LandingIntended:
     return fleet.LandingIntended(
-        **pen.identity,
+        **journal.identity,
         unit=landing.unit,
         iteration=iteration,
         branch=landing.branch,
@@ -234,107 +260,129 @@ def _intent(
     )
 
 
-def _move(pen: JournalWriter, landing: Landing, iteration: int) -> Steps[effects.NotLanded | None]:
-    """Intent, then the branch, then the record: after a crash between any two, git says how far it came."""
-    yield from pen.append(_intent(pen, landing, iteration))
-    refused = yield from do(effects.MoveBranch(lease=pen.lease, landing=landing))
+def _move_branch(
+    journal: JournalWriter, landing: Landing, iteration: int
+) -> Steps[effects.NotLanded | None]:
+    """Record the intent, move the branch, record the landing.
+
+    After a crash between two of these steps, git shows how far the landing came.
+    """
+    yield from journal.append(_intent(journal, landing, iteration))
+    refused = yield from do(effects.MoveBranch(lease=journal.lease, landing=landing))
     if refused is None:
-        yield from _note_landed(pen, landing, recognised=False)
+        yield from _record_landed(journal, landing, recognised=False)
     return refused
 
 
-def settle(pen: JournalWriter, unsettled: list[effects.PendingLanding]) -> Steps[None]:
-    """Landings that were intended and did not happen yet: ask git how far each came, and finish it."""
-    for each in unsettled:
-        landing, refused = yield from _settle(pen, each)
+def settle(journal: JournalWriter, pending: list[effects.PendingLanding]) -> Steps[None]:
+    """Finish landings that were intended and did not happen, as far as git says they came."""
+    for intended in pending:
+        unit = intended.landing.unit
+        landing, refused = yield from _settle_one(journal, intended)
         if refused and refused.baseline_failure:
-            yield from _defer(pen, each.landing.unit, each.landing.branch)
+            yield from _defer(journal, unit, intended.landing.branch)
             yield from _keep_untested(
-                pen, each.landing, refused.baseline_failure, each.iteration, intended=each.untested
+                journal,
+                intended.landing,
+                refused.baseline_failure,
+                intended.iteration,
+                is_intended=intended.untested,
             )
             return
         if refused and refused.obstacle:
-            yield from _defer(pen, each.landing.unit, each.landing.branch)
-            if not each.question:
-                yield from pen.ask(
-                    [_blocked(pen, landing or each.landing, refused, each.answered + 1)]
-                )
+            yield from _defer(journal, unit, intended.landing.branch)
+            if not intended.question:
+                blocked = landing or intended.landing
+                ordinal = intended.answered + 1
+                yield from journal.ask([_blocked_question(journal, blocked, refused, ordinal)])
             continue
         if refused:
-            yield from pen.append(
-                fleet.LandingRefused(**pen.identity, unit=each.landing.unit, reason=refused.reason)
-            )
-        yield from _close(pen, each.question)
+            yield from _record_refusal(journal, unit, refused.reason)
+        yield from _close_question(journal, intended.question)
 
 
-def _settle(pen: JournalWriter, each: effects.PendingLanding) -> Steps[Tried]:
-    """Finish one landing, as far as git says that it came."""
-    landing = each.landing
+def _settle_one(journal: JournalWriter, pending: effects.PendingLanding) -> Steps[LandingAttempt]:
+    landing = pending.landing
     if (yield from do(effects.HasLanded(landing=landing))):
-        yield from _note_landed(pen, landing, recognised=True)
+        yield from _record_landed(journal, landing, recognised=True)
         return landing, None
-    yield from do(_queued(pen, landing.unit, landing.branch))
-    yield from _await_turn(pen, landing.branch)
-    if each.untested and each.unit:
-        return (yield from _land_again(pen, each, each.unit))
-    refused = yield from do(effects.MoveBranch(lease=pen.lease, landing=landing))
+    yield from do(_queue_record(journal, landing.unit, landing.branch))
+    yield from _await_turn(journal, landing.branch)
+    if pending.untested and pending.unit:
+        return (yield from _land_again(journal, pending, pending.unit))
+    refused = yield from do(effects.MoveBranch(lease=journal.lease, landing=landing))
     if refused is None:
-        yield from _note_landed(pen, landing, recognised=False)
-    elif refused.branch_moved and each.unit:
-        return (yield from _land_again(pen, each, each.unit))
+        yield from _record_landed(journal, landing, recognised=False)
+    elif refused.branch_moved and pending.unit:
+        return (yield from _land_again(journal, pending, pending.unit))
     return landing, refused
 
 
-def _land_again(pen: JournalWriter, each: effects.PendingLanding, unit: Unit) -> Steps[Tried]:
-    """The same commits, brought on top of what others have landed since, and tested there."""
+def _land_again(
+    journal: JournalWriter, pending: effects.PendingLanding, unit: Unit
+) -> Steps[LandingAttempt]:
+    """Rebase the same commits onto what has landed since, test them there, and land them."""
     worktree = yield from do(
-        effects.PrepareWorktree(lane=pen.lease.lane, run_id=pen.run_id, lease=pen.lease)
+        effects.PrepareWorktree(lane=journal.lease.lane, run_id=journal.run_id, lease=journal.lease)
     )
-    yield from pen.append_salvage(worktree.salvaged)
-    based = structs.replace(worktree, base=each.landing.base)
-    found = yield from _land(
-        pen, Work(unit=unit, worktree=based, head=each.landing.commit, iteration=each.iteration)
+    yield from journal.append_salvage(worktree.salvaged)
+    work = LandingWork(
+        unit=unit,
+        worktree=structs.replace(worktree, base=pending.landing.base),
+        head=pending.landing.commit,
+        iteration=pending.iteration,
     )
-    saved = yield from do(effects.SaveCommits(run_id=pen.run_id, worktree=worktree))
-    yield from pen.append_salvage(saved)
-    return found
+    attempt = yield from _land(journal, work)
+    saved = yield from do(effects.SaveCommits(run_id=journal.run_id, worktree=worktree))
+    yield from journal.append_salvage(saved)
+    return attempt
 
 
-def _blocked(
-    pen: JournalWriter, landing: Landing, refused: effects.NotLanded, ordinal: int
+def _blocked_question(
+    journal: JournalWriter, landing: Landing, refused: effects.NotLanded, ordinal: int
 ) -> AnyQuestion:
     return LandingBlocked.ask(
-        landing.unit, refused.reason, commit=landing.commit, lane=pen.lease.lane, ordinal=ordinal
+        landing.unit,
+        refused.reason,
+        commit=landing.commit,
+        lane=journal.lease.lane,
+        ordinal=ordinal,
     )
 
 
-def _close(pen: JournalWriter, question: str) -> Steps[None]:
-    """What was asked about has cleared by itself; unless a person was quicker to say so."""
-    if question:
-        answer = DecisionAnswered(id=question, choice=ChoiceName.RETRY, by=pen.run_id)
-        try:
-            yield from pen.append_shared(
-                streams.decision(question), answer, "cleared", expect=RAISED_AT
-            )
-        except Conflict:
-            pass
+def _close_question(journal: JournalWriter, question: str) -> Steps[None]:
+    """Answer the question about a landing that has cleared by itself."""
+    if not question:
+        return
+    answer = DecisionAnswered(id=question, choice=ChoiceName.RETRY, by=journal.run_id)
+    stream = streams.decision(question)
+    try:
+        yield from journal.append_shared(stream, answer, "cleared", expect=RAISED_AT)
+    except Conflict:
+        pass  # a person has answered it meanwhile
 
 
-def _note_landed(pen: JournalWriter, landing: Landing, *, recognised: bool) -> Steps[None]:
-    """With its receipt, or not at all: until then the landing is unsettled, and whoever comes next finishes it."""
+def _record_landed(journal: JournalWriter, landing: Landing, *, recognised: bool) -> Steps[None]:
+    """Record the landing with its receipt, in one transaction.
+
+    Until that is written the landing is pending, and the next run of the lane finishes it.
+    """
     issued = yield from do(effects.IssueReceipt(landing=landing))
-    unit = {**pen.identity, "unit": landing.unit, "commit": landing.commit}
+    unit = {**journal.identity, "unit": landing.unit, "commit": landing.commit}
     receipt = ReceiptIssued(**unit, receipt=issued.receipt, said=issued.message)
     landed = fleet.UnitLanded(
         **unit, branch=landing.branch, base=landing.base, recognised=recognised
     )
-    step = StepVerified(run_id=pen.run_id, step=landing.unit, sha=landing.commit, via="file-path")
-    # The unit's own stream and key: one landing of one commit is written once, whoever finds it. Its fence is in the
-    # run's own record: a unit may have been another lane's before, whose lease is newer than this one.
+    step = StepVerified(
+        run_id=journal.run_id, step=landing.unit, sha=landing.commit, via="file-path"
+    )
+    # The unit's own stream and key: a landing of one commit is written once, whichever run finds
+    # it. The fence is in the run's own record, because the unit may have been worked on by
+    # another lane before, under a newer lease than this one.
     stream = streams.unit(landing.unit)
     records = [
         effects.Record(stream=stream, fact=receipt, key=proofs.receipt_key(landing.commit)),
         effects.Record(stream=stream, fact=landed, key=f"landed/{landing.commit}"),
-        pen.record(streams.run(pen.run_id), step, f"verified/{landing.commit}"),
+        journal.record(streams.run(journal.run_id), step, f"verified/{landing.commit}"),
     ]
     yield from do(effects.RecordAll(records=records))
