@@ -6,20 +6,20 @@ import inspect
 import pytest
 from type_checking import check
 
-from dos.fleet import effects, incidents, supervisor
+from dos.fleet import effects, incidents, supervisor, tick
 from dos.fleet.effect import Effect
 from dos.fleet.io.supervisor_effects import SupervisorEffects
 from dos.fleet.io.worker_effects import WorkerEffects
-from dos.fleet.worker import dispatch, journal_writer, land, worker
+from dos.fleet.worker import dispatch, journal_writer, land, pick, worker
 from dos.journal.backends.memory import MemoryBackend
 from dos.testing.simulator.simulation import Simulation
 from dos.testing.simulator.world.clock import VirtualClock
 from dos.world import World
 
-BY_A_WORKER = (worker, dispatch, land, journal_writer, dispatch, incidents)
-EFFECTS = {
-    each for each in vars(effects).values() if isinstance(each, type) and issubclass(each, Effect)
-} - {Effect}
+BY_A_WORKER = (worker, pick, dispatch, land, journal_writer, incidents)
+DECLARED = [*vars(effects).values(), *vars(tick).values()]
+EFFECTS = {kind for kind in DECLARED if isinstance(kind, type) and issubclass(kind, Effect)}
+EFFECTS -= {Effect}
 
 
 @pytest.fixture
@@ -44,9 +44,9 @@ def performed(kind: type[WorkerEffects], world: World) -> set[type]:
 def asked_for(*modules) -> set[type]:
     """The effects that the modules make."""
     trees = [ast.parse(inspect.getsource(module)) for module in modules]
-    names = {
-        node.attr for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Attribute)
-    }
+    nodes = [node for tree in trees for node in ast.walk(tree)]
+    names = {node.attr for node in nodes if isinstance(node, ast.Attribute)}
+    names |= {node.id for node in nodes if isinstance(node, ast.Name)}
     return {each for each in EFFECTS if each.__name__ in names}
 
 

@@ -1,6 +1,8 @@
-"""PID 1 of the fleet: look, plan, do, write down. Any tick may be the first one; a missed one changes nothing.
+"""The supervisor of a fleet: observe, plan, act and record, tick by tick.
 
-Like the worker it only yields effects. Workers outlive it: the next supervisor finds them by their leases.
+A tick depends on no earlier one, so that any tick may be the first and a missed one changes
+nothing. Like a worker, a supervisor only yields effects. Workers outlive it: the next supervisor
+finds them by their leases.
 """
 
 from enum import StrEnum
@@ -25,8 +27,7 @@ from dos.fleet.tick import (
     Warn,
 )
 from dos.journal import streams
-from dos.journal.events import envelope, limits
-from dos.journal.events import fleet as events
+from dos.journal.events import envelope, fleet, limits
 from dos.journal.store import Entry
 from dos.lease import Lease, Refusal
 from dos.limits.state import quota
@@ -47,11 +48,15 @@ class SupervisorExit(StrEnum):
 
 
 class SupervisorResult(Struct, frozen=True):
+    """How a supervisor ended, and the sentence for people."""
+
     exit: SupervisorExit
     text: str
 
 
 class Supervisor:
+    """Keeps `target` workers alive on the lanes of one workspace, from one host."""
+
     def __init__(
         self,
         *,
@@ -65,19 +70,19 @@ class Supervisor:
         version: str = VERSION,
     ) -> None:
         self.host = host  # as people know it
-        self.system = system  # as no other is called: two machines may have the same name
+        self.system = system  # unique: two machines may have the same host name
         self.pid = pid
         self.target = target
         self.tick_seconds = tick_seconds
         self.until_idle = until_idle
         self.policy = policy
-        self.version = version  # workers of another one drain
+        self.version = version  # workers of another version drain
         self.lease: Lease
-        self._notes = 0
-        self._told = ""  # what everything waited for, when that was last said
+        self._records = 0
+        self._last_waits = ""  # the last warning about what all lanes wait for
 
     def supervise(self) -> Steps[SupervisorResult]:
-        """Runs until the fleet is drained, or idle where that is wanted."""
+        """Run until the fleet is drained, or with `until_idle` until no work is left."""
         lock = streams.supervisor(self.system)
         taken = yield from do(effects.TakeLease(lane=lock, run_id="", is_lock=True))
         if isinstance(taken, Refusal):
@@ -86,133 +91,145 @@ class Supervisor:
             )
         self.lease = taken
         try:
-            started = events.FleetStarted(
+            started = fleet.FleetStarted(
                 host=self.host,
                 pid=self.pid,
                 target=self.target,
                 system=self.system,
                 version=self.version,
             )
-            yield from self._say(started)
-            ending = yield from self._ticks()
-            yield from self._say(events.FleetStopped(host=self.host, reason=ending.text))
-            yield from do(effects.ReleaseLease(lease=taken, reason=ending.text))
-        except Fenced as lost:  # whoever takes it speaks for the fleet
+            yield from self._record_here(started)
+            result = yield from self._tick_until_done()
+            yield from self._record_here(fleet.FleetStopped(host=self.host, reason=result.text))
+            yield from do(effects.ReleaseLease(lease=taken, reason=result.text))
+        except Fenced as lost:  # another supervisor has taken over and records what follows
             return SupervisorResult(SupervisorExit.LOST, f"the supervisor lost its lease: {lost}")
-        return ending
+        return result
 
-    def _ticks(self) -> Steps[SupervisorResult]:
-        """What cannot be looked at now is looked at in a while; only the first look has to succeed."""
-        first, complaint = True, ""
+    def _tick_until_done(self) -> Steps[SupervisorResult]:
+        """Tick until the fleet ends. Only the first observation has to succeed.
+
+        When git or the plans cannot be read later on, the supervisor warns once and tries again.
+        """
+        is_first = True
+        warned = ""
         while True:
             try:
-                ending = yield from self._tick(first=first)
+                result = yield from self._tick(is_first=is_first)
             except (GitFailed, BadInput) as error:
-                if first:
+                if is_first:
                     raise
-                if complaint != str(error):
-                    complaint = str(error)
-                    yield from do(Warn(text=f"{complaint}; trying again"))
+                if warned != str(error):
+                    warned = str(error)
+                    yield from do(Warn(text=f"{warned}; trying again"))
             else:
-                if ending:
-                    return ending
-                first, complaint = False, ""
+                if result:
+                    return result
+                is_first = False
+                warned = ""
             yield from do(effects.Pause(seconds=self.tick_seconds))
 
-    def _tick(self, *, first: bool) -> Steps[SupervisorResult | None]:
-        """Look once and act on it; the ending, when the fleet has come to its end."""
-        fleet = yield from do(ObserveFleet(lease=self.lease, is_first=first))
-        if fleet.findings and not fleet.findings.is_empty:
-            found = limits.FleetFound(host=self.host, **structs.asdict(fleet.findings))
-            yield from self._say(found)
-        yield from self._raise_questions(fleet)
-        if fleet.drain_requested and not fleet.busy:
-            return SupervisorResult(SupervisorExit.DRAINED, "drained on request")
-        if self.until_idle and fleet.idle:
-            if fleet.unfinished:
-                return SupervisorResult(
-                    SupervisorExit.WORK_LEFT, waiting.describe_remaining_units(fleet.unfinished)
-                )
-            return SupervisorResult(SupervisorExit.IDLE, "nothing is left to do")
-        target = 0 if fleet.drain_requested else self.target
-        plan = reconcile.plan(fleet.lanes, target, self.policy, failing=fleet.failing_lanes)
-        yield from self._act(plan, fleet)
-        if not fleet.drain_requested:
-            yield from self._tell_of_waits(plan, fleet)
-        if fleet.baseline_to_check and not fleet.drain_requested:
-            yield from self._check_baseline(fleet.baseline_to_check)
+    def _tick(self, *, is_first: bool) -> Steps[SupervisorResult | None]:
+        """Observe the fleet and act on it once; the result, when the fleet has ended."""
+        snapshot = yield from do(ObserveFleet(lease=self.lease, is_first=is_first))
+        findings = snapshot.findings
+        if findings and not findings.is_empty:
+            found = limits.FleetFound(host=self.host, **structs.asdict(findings))
+            yield from self._record_here(found)
+        yield from self._raise_questions(snapshot)
+        if result := self._result(snapshot):
+            return result
+        is_draining = snapshot.drain_requested
+        target = 0 if is_draining else self.target
+        plan = reconcile.plan(snapshot.lanes, target, self.policy, failing=snapshot.failing_lanes)
+        yield from self._act(plan, snapshot)
+        if is_draining:
+            return None
+        yield from self._warn_of_waits(plan, snapshot)
+        if snapshot.baseline_to_check:
+            yield from self._check_baseline(snapshot.baseline_to_check)
         return None
 
-    def _act(self, plan: reconcile.Plan, fleet: FleetSnapshot) -> Steps[None]:
+    def _result(self, snapshot: FleetSnapshot) -> SupervisorResult | None:
+        """Return how the fleet ends with this tick; None while it does not."""
+        if snapshot.drain_requested and not snapshot.busy:
+            return SupervisorResult(SupervisorExit.DRAINED, "drained on request")
+        if not (self.until_idle and snapshot.idle):
+            return None
+        if snapshot.unfinished:
+            remaining = waiting.describe_remaining_units(snapshot.unfinished)
+            return SupervisorResult(SupervisorExit.WORK_LEFT, remaining)
+        return SupervisorResult(SupervisorExit.IDLE, "nothing is left to do")
+
+    def _act(self, plan: reconcile.Plan, snapshot: FleetSnapshot) -> Steps[None]:
         reaped: set[str] = set()
-        refused: set[str] = (
-            set()
-        )  # their holders were not dead after all: the lanes are looked at again
+        refused: set[str] = set()  # lanes whose holder was alive after all; the next tick decides
         for action in plan.actions:
+            # A reap adds one event to the lane's spawn stream.
+            version = snapshot.versions.get(action.lane, 0) + (action.lane in reaped)
             match action:
                 case reconcile.Reap(lane=lane, reason=reason):
-                    is_dead = yield from self._reap(lane, reason, fleet)
-                    (reaped if is_dead else refused).add(lane)
+                    is_reaped = yield from self._reap(lane, reason, snapshot)
+                    if is_reaped:
+                        reaped.add(lane)
+                    else:
+                        refused.add(lane)
                 case reconcile.Flag():
-                    yield from self._flag(action, fleet)
-                case reconcile.GiveUp(question=question, lane=lane):
-                    yield from self._give_up(
-                        question, fleet.versions.get(lane, 0) + (lane in reaped)
-                    )
+                    yield from self._flag(action, snapshot)
+                case reconcile.GiveUp(question=question):
+                    yield from self._give_up(question, version)
                 case reconcile.Spawn(lane=lane) if lane not in refused:
-                    # That its last worker was reaped is one more event of its stream.
-                    yield from self._spawn(lane, fleet.versions.get(lane, 0) + (lane in reaped))
+                    yield from self._spawn(lane, version)
 
-    def _tell_of_waits(self, plan: reconcile.Plan, fleet: FleetSnapshot) -> Steps[None]:
-        """Said once, where nobody works and nobody is started: what everything waits for."""
-        idles = not (
-            fleet.busy or fleet.starts_soon or fleet.baseline_to_check or plan.verdict.spawn
+    def _warn_of_waits(self, plan: reconcile.Plan, snapshot: FleetSnapshot) -> Steps[None]:
+        """Warn once of what all lanes wait for, when no worker runs and none is started."""
+        is_active = (
+            snapshot.busy
+            or snapshot.starts_soon
+            or snapshot.baseline_to_check
+            or plan.verdict.spawn
         )
-        lanes = [f"{lane}: {found[0]}" for lane, found in fleet.waits.lanes.items() if found]
-        lanes += [
-            f"{each.lane}: {each.reason}"
-            for each in plan.obstacles
-            if each.lane in fleet.waits.lanes
-        ]
-        told = "; ".join(lanes) if idles else ""
-        if told and told != self._told:
-            yield from do(Warn(text=f"waiting: {told}"))
-        self._told = told
+        text = ""
+        if not is_active:
+            text = "; ".join(_lane_waits(plan, snapshot))
+        if text and text != self._last_waits:
+            yield from do(Warn(text=f"waiting: {text}"))
+        self._last_waits = text
 
     def _check_baseline(self, begun: limits.BaselineStarted) -> Steps[None]:
         stream = streams.baseline(self.host)
-        yield from self._note(stream, begun)
+        yield from self._record(stream, begun)
         checked = yield from do(CheckBaseline(lease=self.lease))
         if checked:
-            yield from self._note(stream, checked)
+            yield from self._record(stream, checked)
 
-    def _raise_questions(self, fleet: FleetSnapshot) -> Steps[None]:
-        for closing in fleet.expired:
+    def _raise_questions(self, snapshot: FleetSnapshot) -> Steps[None]:
+        """Close the questions that need no answer any more, and ask the new ones."""
+        for closing in snapshot.expired:
             yield from do(
                 ExpireQuestion(question=closing.asked, choice=closing.choice, reason=closing.reason)
             )
-        for asked in fleet.settled:
-            yield from self._record_once(state.settle_entry(asked))
-        for limit in fleet.new_logins:
-            yield from self._record_once(
-                quota.lift_entry(limit, reason=f"{logins.program_name(limit.key.vendor)} logged in")
-            )
-        for fact in fleet.warnings:
-            yield from self._say(fact)
-        for incident in fleet.incidents:
+        for question in snapshot.settled:
+            yield from self._record_once(state.settle_entry(question))
+        for limit in snapshot.new_logins:
+            reason = f"{logins.program_name(limit.key.vendor)} logged in"
+            yield from self._record_once(quota.lift_entry(limit, reason=reason))
+        for fact in snapshot.warnings:
+            yield from self._record_here(fact)
+        for incident in snapshot.incidents:
             yield from do(incidents.record(incident))
             yield from self._ask(incidents.ask_about(incident))
-        for question in fleet.questions:
-            yield from self._ask(question)
+        for new_question in snapshot.questions:
+            yield from self._ask(new_question)
 
-    def _flag(self, flag: reconcile.Flag, fleet: FleetSnapshot) -> Steps[None]:
-        """Once for a run and each time that it spins; a halt is proposed where the policy says so."""
-        run = fleet.runs.get(flag.lane)
+    def _flag(self, flag: reconcile.Flag, snapshot: FleetSnapshot) -> Steps[None]:
+        """Record once that a run spins, and ask whether to stop it where the policy says so."""
+        run = snapshot.runs.get(flag.lane)
         if run is None:
-            return  # a person's lease, or a loop by hand: `dos loop` and `dos watch` tell of it
+            return  # a person's lease or a manual loop, which `dos loop` and `dos watch` show
         lease = run.lease
         if flag.asks and not run.is_asked_about:
-            # Asked first: a worker that is flagged and asked about is not looked at again.
+            # Asked before it is flagged: a run that is flagged is not asked about later.
             question = runs.Spinning.ask(
                 lease.run_id,
                 lease.lane,
@@ -228,27 +245,30 @@ class Supervisor:
             key = f"spinning/{lease.fence}.{run.ordinal}"
             yield from do(effects.Record(stream=streams.run(lease.run_id), fact=flagged, key=key))
 
-    def _reap(self, lane: str, reason: str, fleet: FleetSnapshot) -> Steps[bool]:
-        """Refused when the holder has moved since it was looked at: then it was not dead."""
-        lease = fleet.leases[lane]
-        if not (yield from do(RevokeLease(lease=lease, reason=reason))):
+    def _reap(self, lane: str, reason: str, snapshot: FleetSnapshot) -> Steps[bool]:
+        """Revoke the lease of a dead worker; False when it was renewed since the snapshot."""
+        lease = snapshot.leases[lane]
+        is_revoked = yield from do(RevokeLease(lease=lease, reason=reason))
+        if not is_revoked:
             return False
-        fact = events.WorkerReaped(lane=lane, run_id=lease.run_id, lease=lease.fence, reason=reason)
-        yield from self._note(streams.spawn(lane), fact)
+        fact = fleet.WorkerReaped(lane=lane, run_id=lease.run_id, lease=lease.fence, reason=reason)
+        yield from self._record(streams.spawn(lane), fact)
         return True
 
     def _give_up(self, question: LaneFailed, version: int) -> Steps[None]:
-        # Asked first: a lane that nobody is asked about would wait for ever.
+        """Disable a lane until a person answers."""
+        # Asked first: a lane that is disabled without a question would wait for ever.
         yield from self._ask(question)
-        fact = events.LaneFailed(lane=question.lane, reason=question.reason)
+        fact = fleet.LaneFailed(lane=question.lane, reason=question.reason)
         try:
-            yield from self._note(streams.spawn(question.lane), fact, expect=version)
+            yield from self._record(streams.spawn(question.lane), fact, expect=version)
         except Conflict:
-            return  # another host's supervisor was quicker, or a person who has answered meanwhile
+            return  # another supervisor was first, or a person has answered meanwhile
 
     def _spawn(self, lane: str, version: int) -> Steps[None]:
+        """Start a worker, after its intent is recorded: of several supervisors one succeeds."""
         run_id = yield from do(MintRun(process=f"worker-{lane}"))
-        intent = events.SpawnIntended(
+        intent = fleet.SpawnIntended(
             lane=lane,
             run_id=run_id,
             host=self.host,
@@ -256,13 +276,13 @@ class Supervisor:
             supervisor=self.lease.fence,
         )
         try:
-            yield from self._note(streams.spawn(lane), intent, expect=version)
+            yield from self._record(streams.spawn(lane), intent, expect=version)
         except Conflict:
-            return  # another host's supervisor was quicker
+            return
         started = yield from do(SpawnWorker(lane=lane, run_id=run_id))
         if started is None:
-            return  # it counts as one that died; when it does not show up, another is started
-        fact = events.WorkerSpawned(
+            return  # it counts as a worker that died, so that another one is started later
+        fact = fleet.WorkerSpawned(
             lane=lane,
             run_id=run_id,
             host=self.host,
@@ -270,28 +290,31 @@ class Supervisor:
             pid_started=started.started,
             system=self.system,
         )
-        yield from self._note(streams.spawn(lane), fact)
+        yield from self._record(streams.spawn(lane), fact)
 
     def _ask(self, question: AnyQuestion) -> Steps[None]:
         entry = state.raise_entry(question)
         yield from do(effects.Record(stream=entry.stream, fact=entry.body, key=state.RAISED))
 
-    def _say(self, fact: envelope.Fact) -> Steps[None]:
-        """In the stream of this system's supervisors alone. Of two that wrote to one stream, each under the fence of
-        its own lease, the store would refuse the one whose lease is older, and that one would take itself for lost."""
-        yield from self._note(streams.system(self.system), fact, fence=self.lease.fence)
+    def _record_here(self, fact: envelope.Fact) -> Steps[None]:
+        """Record in the stream of this system's supervisors.
+
+        Each system has its own: in a shared stream the store would refuse the supervisor with the
+        older lease, which would then believe its lease lost.
+        """
+        yield from self._record(streams.system(self.system), fact, fence=self.lease.fence)
 
     def _record_once(self, entry: Entry) -> Steps[None]:
-        """What several supervisors see at the same time, one of them writes down."""
+        """Record what several supervisors see at the same time; the first one writes it."""
         key = f"{entry.kind}/{entry.expect}"
         try:
             yield from do(
                 effects.Record(stream=entry.stream, fact=entry.body, key=key, expect=entry.expect)
             )
         except Conflict:
-            pass  # another was quicker
+            pass  # another supervisor was first
 
-    def _note(
+    def _record(
         self,
         stream: str,
         fact: envelope.Fact,
@@ -299,6 +322,16 @@ class Supervisor:
         fence: int | None = None,
         expect: int | None = None,
     ) -> Steps[None]:
-        self._notes += 1
-        key = f"{fact.kind}/{self.lease.fence}.{self._notes}"
+        self._records += 1
+        key = f"{fact.kind}/{self.lease.fence}.{self._records}"
         yield from do(effects.Record(stream=stream, fact=fact, key=key, fence=fence, expect=expect))
+
+
+def _lane_waits(plan: reconcile.Plan, snapshot: FleetSnapshot) -> list[str]:
+    """Return what each lane with work waits for, in words."""
+    lanes = snapshot.waits.lanes
+    texts = [f"{lane}: {waits[0]}" for lane, waits in lanes.items() if waits]
+    for obstacle in plan.obstacles:
+        if obstacle.lane in lanes:
+            texts.append(f"{obstacle.lane}: {obstacle.reason}")
+    return texts
