@@ -1,4 +1,4 @@
-"""Is the whole of what a run declared done, by git's word?"""
+"""Decide whether git confirms everything that a run declared."""
 
 from enum import StrEnum
 
@@ -8,27 +8,32 @@ from dos.runs.declared import Declaration, claimed_not_done, is_done
 
 
 class Answer(StrEnum):
+    """Whether a run's declared work is done; only COMPLETE lets a run end as done."""
+
     COMPLETE = "COMPLETE"
     INCOMPLETE = "INCOMPLETE"
     INDETERMINATE = "INDETERMINATE"  # nothing was declared, or it cannot be read
-    UNDERDECLARED = (
-        "UNDERDECLARED"  # all that was declared is done, and more should have been declared
-    )
+    UNDERDECLARED = "UNDERDECLARED"  # all declared steps are done, but more should be declared
 
 
 class Evidence(Struct, frozen=True, kw_only=True):
+    """What completion is judged on."""
+
     declared: Declaration
-    diverged: str = ""  # why others' work stands in the way; it changes the reason only
-    objections: tuple[
-        str, ...
-    ] = ()  # why the extent was too small; asked only when all of it is done
+    diverged: str = ""  # why work of others is in the way; it changes only the reason
+    # Why the declared extent is too small; read only when all of it is done.
+    objections: tuple[str, ...] = ()
 
 
 class Policy(Struct, frozen=True, kw_only=True):
+    """Whether a step counts only when git alone shows it; see `declared.NOT_FORGEABLE`."""
+
     require_nonforgeable_rung: bool = True
 
 
 class Verdict(Struct, frozen=True, kw_only=True):
+    """The answer for one run, with the ids of its steps. `dos complete --json` prints it."""
+
     answer: Answer = field(name="state")
     reason: str = ""
     run_id: str = ""
@@ -39,41 +44,41 @@ class Verdict(Struct, frozen=True, kw_only=True):
     fraction_done: float | UnsetType = UNSET
 
 
-def judge(seen: Evidence, policy: Policy = Policy()) -> Verdict:
-    declared = seen.declared
+def judge(evidence: Evidence, policy: Policy = Policy()) -> Verdict:
+    """Decide whether everything that a run declared is in git."""
+    declared = evidence.declared
     if declared.unreadable_newer:
-        return Verdict(
-            answer=Answer.INDETERMINATE,
-            reason="a newer version wrote its ledger",
-            run_id=declared.run_id,
-        )
+        return _indeterminate(declared, "a newer version of dos wrote its ledger")
     if not declared.has_intent:
-        return Verdict(
-            answer=Answer.INDETERMINATE,
-            reason="nothing was declared for it",
-            run_id=declared.run_id,
-        )
+        return _indeterminate(declared, "the run declared nothing")
     if declared.unknown:
-        return Verdict(answer=Answer.INDETERMINATE, reason=declared.unknown, run_id=declared.run_id)
+        return _indeterminate(declared, declared.unknown)
     if not declared.steps:
-        reason = "no steps were declared, so that nothing can be checked off"
+        reason = "the run declared no steps, so no step can be checked"
         return _verdict(
             Answer.INCOMPLETE, reason, declared, verified=(), residual=(declared.as_one,)
         )
-    rung = policy.require_nonforgeable_rung
-    done = tuple(
-        step.id for step in declared.steps if is_done(step, require_nonforgeable_rung=rung)
-    )
-    residual = tuple(step.id for step in declared.steps if step.id not in done)
+    verified = []
+    residual = []
+    for step in declared.steps:
+        if is_done(step, require_nonforgeable_rung=policy.require_nonforgeable_rung):
+            verified.append(step.id)
+        else:
+            residual.append(step.id)
+    done = tuple(verified)
     if residual:
-        return _verdict(
-            Answer.INCOMPLETE, _left(seen, residual), declared, verified=done, residual=residual
-        )
-    if seen.objections:
-        return _verdict(Answer.UNDERDECLARED, "; ".join(seen.objections), declared, verified=done)
-    return _verdict(
-        Answer.COMPLETE, f"all {len(done)} declared steps are in git", declared, verified=done
-    )
+        left = tuple(residual)
+        reason = _what_is_left(evidence, left)
+        return _verdict(Answer.INCOMPLETE, reason, declared, verified=done, residual=left)
+    if evidence.objections:
+        reason = "; ".join(evidence.objections)
+        return _verdict(Answer.UNDERDECLARED, reason, declared, verified=done)
+    reason = f"all {len(done)} declared steps are in git"
+    return _verdict(Answer.COMPLETE, reason, declared, verified=done)
+
+
+def _indeterminate(declared: Declaration, reason: str) -> Verdict:
+    return Verdict(answer=Answer.INDETERMINATE, reason=reason, run_id=declared.run_id)
 
 
 def _verdict(
@@ -85,6 +90,9 @@ def _verdict(
     residual: tuple[str, ...] = (),
 ) -> Verdict:
     steps = tuple(step.id for step in declared.steps)
+    fraction_done: float | UnsetType = UNSET
+    if steps:
+        fraction_done = round(len(verified) / len(steps), 4)
     return Verdict(
         answer=answer,
         reason=reason,
@@ -93,17 +101,19 @@ def _verdict(
         verified=verified,
         declared=steps,
         is_done=answer is Answer.COMPLETE,
-        fraction_done=round(len(verified) / len(steps), 4) if steps else UNSET,
+        fraction_done=fraction_done,
     )
 
 
-def _left(seen: Evidence, residual: tuple[str, ...]) -> str:
-    declared = seen.declared
+def _what_is_left(evidence: Evidence, residual: tuple[str, ...]) -> str:
+    declared = evidence.declared
     parts = [f"{len(residual)} of {len(declared.steps)} steps are not done: {', '.join(residual)}"]
-    if said := claimed_not_done(declared, residual):
-        parts.append(f"{len(said)} of them only claimed")
-    if kept := [step for step in declared.kept_steps if step in residual]:
-        parts.append(f"{', '.join(kept)} left out by nobody's leave")
-    if seen.diverged:
-        parts.append(seen.diverged)
+    claimed = claimed_not_done(declared, residual)
+    if claimed:
+        parts.append(f"{len(claimed)} of them only claimed")
+    dropped = [step for step in declared.kept_steps if step in residual]
+    if dropped:
+        parts.append(f"{', '.join(dropped)} dropped from the plan without approval")
+    if evidence.diverged:
+        parts.append(evidence.diverged)
     return "; ".join(parts)

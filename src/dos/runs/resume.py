@@ -1,4 +1,7 @@
-"""Can a run that ended go on, and from which commit? The prefix of its steps that git bears out is where."""
+"""Decide whether an ended run can resume, and from which commit.
+
+A run resumes after the unbroken prefix of its steps that git confirms.
+"""
 
 from enum import StrEnum
 
@@ -7,14 +10,16 @@ from msgspec import Struct, field
 from dos.runs.declared import Declaration, Step, claimed_not_done, is_done
 from dos.unknown import Unknown
 
-ABANDONED = "abandoned"  # the result of a run that nobody is to go on with
+ABANDONED = "abandoned"  # the result of a run that must not be resumed
 
 
 class Answer(StrEnum):
+    """Whether a run can resume."""
+
     RESUMABLE = "RESUMABLE"
-    COMPLETE = "COMPLETE"  # nothing is left to go on with
-    DIVERGED = "DIVERGED"  # others changed its files since: a person has to look
-    UNRESUMABLE = "UNRESUMABLE"  # nobody knows what it set out to do, or it is not to go on
+    COMPLETE = "COMPLETE"  # no step is left
+    DIVERGED = "DIVERGED"  # others changed its files since: a person has to decide
+    UNRESUMABLE = "UNRESUMABLE"  # its declaration is missing or unreadable, or it was abandoned
     UNKNOWN = "UNKNOWN"  # the repository could not be read
 
 
@@ -28,22 +33,27 @@ EXIT_CODES = {
 
 
 class Evidence(Struct, frozen=True, kw_only=True):
+    """What resumption is judged on."""
+
     declared: Declaration
-    diverged: str | Unknown = (
-        ""  # whose commits touched its files after the point where it would go on
-    )
-    result: str = ""  # how it was ended; empty while it was not
+    # Which commits of others touched its files after the resume point; empty: none.
+    diverged: str | Unknown = ""
+    result: str = ""  # how the run was ended; empty while it was not
     suspended: bool = False
     proposed: bool = False
-    successor: str = ""
+    successor: str = ""  # the run that continues this one
 
 
 class Policy(Struct, frozen=True, kw_only=True):
-    strict: bool = False  # a ledger with lines that cannot be read is none
+    """How strictly a ledger is read."""
+
+    strict: bool = False  # refuse a ledger with any unreadable line
     require_nonforgeable_rung: bool = True
 
 
 class Verdict(Struct, frozen=True, kw_only=True):
+    """The answer for one run, with the commit to resume from. `dos resume --json` prints it."""
+
     answer: Answer = field(name="verdict")
     reason: str = ""
     run_id: str = ""
@@ -55,37 +65,46 @@ class Verdict(Struct, frozen=True, kw_only=True):
 
 
 class Point(Struct, frozen=True, kw_only=True):
-    """Where it would go on."""
+    """Where a run would resume, and which steps lie before and after it."""
 
-    sha: str  # as it was written down; empty when no commit is safe
+    sha: str  # as it was recorded; empty when no commit is safe
     verified: tuple[str, ...]
     residual: tuple[str, ...]
 
 
-def judge(seen: Evidence, policy: Policy = Policy()) -> Verdict:
-    declared = seen.declared
-    if why := _unresumable(declared, policy):
-        return _verdict(Answer.UNRESUMABLE, why, seen)
+NOWHERE = Point(sha="", verified=(), residual=())
+
+
+def judge(evidence: Evidence, policy: Policy = Policy()) -> Verdict:
+    """Decide whether a run can resume, and from which commit."""
+    declared = evidence.declared
+    unresumable = _why_unresumable(declared, policy)
+    if unresumable:
+        return _verdict(Answer.UNRESUMABLE, unresumable, evidence)
     if declared.unknown:
-        return _verdict(Answer.UNKNOWN, declared.unknown, seen)
+        return _verdict(Answer.UNKNOWN, declared.unknown, evidence)
     point = resume_point(declared, policy)
-    # Before divergence: what is done is done, whatever others did since.
+    # Before divergence: finished work stays finished, whatever others did since.
     if not point.residual:
-        return _verdict(
-            Answer.COMPLETE, f"all {len(point.verified)} declared steps are in git", seen, point
-        )
-    if seen.result == ABANDONED:
-        return _verdict(Answer.UNRESUMABLE, "it was abandoned", seen, point)
-    if isinstance(seen.diverged, Unknown):
-        return _verdict(Answer.UNKNOWN, seen.diverged.why, seen, point)
-    if seen.diverged:
-        return _verdict(Answer.DIVERGED, seen.diverged, seen, point)
-    return _verdict(Answer.RESUMABLE, _going_on(seen, point), seen, point)
+        reason = f"all {len(point.verified)} declared steps are in git"
+        return _verdict(Answer.COMPLETE, reason, evidence, point)
+    if evidence.result == ABANDONED:
+        return _verdict(Answer.UNRESUMABLE, "the run was abandoned", evidence, point)
+    if isinstance(evidence.diverged, Unknown):
+        return _verdict(Answer.UNKNOWN, evidence.diverged.why, evidence, point)
+    if evidence.diverged:
+        return _verdict(Answer.DIVERGED, evidence.diverged, evidence, point)
+    return _verdict(Answer.RESUMABLE, _what_is_left(evidence, point), evidence, point)
 
 
 def resume_point(declared: Declaration, policy: Policy = Policy()) -> Point:
-    """After the unbroken run of done steps from the first one: a step done beyond a gap has to be looked at again."""
-    start = declared.start_sha if declared.start_reachable is True else ""
+    """The point after the unbroken prefix of done steps.
+
+    A step that is done beyond a gap is not trusted: it has to be checked again.
+    """
+    start = ""
+    if declared.start_reachable is True:
+        start = declared.start_sha
     if not declared.steps:
         return Point(sha=start, verified=(), residual=(declared.as_one,))
     prefix: list[Step] = []
@@ -93,61 +112,71 @@ def resume_point(declared: Declaration, policy: Policy = Policy()) -> Point:
         if not is_done(step, require_nonforgeable_rung=policy.require_nonforgeable_rung):
             break
         prefix.append(step)
+    if prefix:
+        start = prefix[-1].verified
     return Point(
-        sha=prefix[-1].verified if prefix else start,
+        sha=start,
         verified=tuple(step.id for step in prefix),
         residual=tuple(step.id for step in declared.steps[len(prefix) :]),
     )
 
 
-def _unresumable(declared: Declaration, policy: Policy) -> str:
+def _why_unresumable(declared: Declaration, policy: Policy) -> str:
     if declared.unreadable_newer:
-        return "a newer version wrote its ledger, and guessing would be worse than stopping"
+        return "a newer version of dos wrote its ledger; this version cannot read it safely"
     if policy.strict and declared.unreadable_lines:
         return f"{declared.unreadable_lines} lines of its ledger cannot be read"
-    return "" if declared.has_intent else "nothing was declared for it"
+    if not declared.has_intent:
+        return "the run declared nothing"
+    return ""
 
 
-def _going_on(seen: Evidence, point: Point) -> str:
-    parts = [f"{len(point.residual)} left to do, from {point.sha[:9] or 'wherever HEAD is'}"]
-    if said := claimed_not_done(seen.declared, point.residual):
-        parts.append(f"{len(said)} of them claimed and not borne out")
-    if seen.suspended:
-        parts.append("it is suspended")
-    if seen.successor:
-        parts.append(f"{seen.successor} goes on with it")
+def _what_is_left(evidence: Evidence, point: Point) -> str:
+    parts = [f"{len(point.residual)} steps left, from {point.sha[:9] or 'the current HEAD'}"]
+    claimed = claimed_not_done(evidence.declared, point.residual)
+    if claimed:
+        parts.append(f"{len(claimed)} of them claimed but not confirmed by git")
+    if evidence.suspended:
+        parts.append("the run is suspended")
+    if evidence.successor:
+        parts.append(f"{evidence.successor} continues it")
     return "; ".join(parts)
 
 
-def _verdict(answer: Answer, reason: str, seen: Evidence, point: Point | None = None) -> Verdict:
+def _verdict(answer: Answer, reason: str, evidence: Evidence, point: Point = NOWHERE) -> Verdict:
     return Verdict(
         answer=answer,
         reason=reason,
-        run_id=seen.declared.run_id,
-        resume_sha=point.sha if point else "",
-        residual=point.residual if point else (),
-        verified=point.verified if point else (),
-        already_proposed=seen.proposed or bool(seen.successor),
+        run_id=evidence.declared.run_id,
+        resume_sha=point.sha,
+        residual=point.residual,
+        verified=point.verified,
+        already_proposed=evidence.proposed or bool(evidence.successor),
     )
 
 
 class Reachability(StrEnum):
+    """Whether the record of a run is still needed."""
+
     REACHABLE = "REACHABLE"
     COLLECTIBLE = "COLLECTIBLE"
 
 
 class ReachabilityVerdict(Struct, frozen=True, kw_only=True):
+    """Whether the record of a run is still needed, and by which resume verdict."""
+
     answer: Reachability
     reason: str = ""
 
 
-def judge_reachability(found: Verdict, *, suspended: bool) -> ReachabilityVerdict:
-    """What could go on stays, however old it is; and so does what could not be judged."""
-    if found.answer in (Answer.COMPLETE, Answer.UNRESUMABLE):
-        return ReachabilityVerdict(
-            answer=Reachability.COLLECTIBLE, reason=f"{found.answer}: {found.reason}"
-        )
-    parked = "SUSPENDED: " if suspended else ""
-    return ReachabilityVerdict(
-        answer=Reachability.REACHABLE, reason=f"{parked}{found.answer}: {found.reason}"
-    )
+def judge_reachability(verdict: Verdict, *, suspended: bool) -> ReachabilityVerdict:
+    """Decide whether the record of a run may be deleted.
+
+    A run that could resume keeps its record, however old it is; so does one that cannot be judged.
+    """
+    reason = f"{verdict.answer}: {verdict.reason}"
+    if verdict.answer in (Answer.COMPLETE, Answer.UNRESUMABLE):
+        return ReachabilityVerdict(answer=Reachability.COLLECTIBLE, reason=reason)
+    if suspended:
+        reason = f"SUSPENDED: {reason}"
+    return ReachabilityVerdict(answer=Reachability.REACHABLE, reason=reason)

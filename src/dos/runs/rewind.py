@@ -1,4 +1,4 @@
-"""Back to which turn should a conversation be cut, after a dead end that the ground truth shows?"""
+"""Decide back to which turn to cut a conversation after git shows a dead end."""
 
 from enum import StrEnum
 
@@ -6,25 +6,27 @@ from msgspec import Struct, field
 
 
 class Answer(StrEnum):
+    """Whether to cut the conversation."""
+
     REWIND = "REWIND"
-    NO_REWIND = "NO_REWIND"  # nothing calls for it
-    UNANCHORED = "UNANCHORED"  # no turn was stamped, or it is not in the transcript any more
+    NO_REWIND = "NO_REWIND"  # no trigger fired
+    UNANCHORED = "UNANCHORED"  # no turn was stamped, or the transcript no longer has it
 
 
 class Fire(StrEnum):
-    """What calls for it."""
+    """What triggers a rewind."""
 
     DIVERGED = "DIVERGED"
     THRASHING = "THRASHING"
     STARVED = "STARVED"
 
 
-# A note for the next try is made of these and nothing else: free text would carry the dead end along.
+# A note for the next attempt holds only these sentences: free text would carry the dead end along.
 TEMPLATES: dict[str, tuple[str, tuple[str, ...]]] = {
-    "DIVERGED": ("others changed the files of this lane since the run began", ()),
-    "VERIFY_NOT_SHIPPED": ("commit {sha} was claimed and is not borne out by git", ("sha",)),
+    "DIVERGED": ("others changed the files of this lane after the run began", ()),
+    "VERIFY_NOT_SHIPPED": ("commit {sha} was claimed but git does not confirm it", ("sha",)),
     "TOOL_STREAM_REPEATING": (
-        "the same call came {count} times, from turn {turn} on",
+        "the same call was made {count} times from turn {turn} on",
         ("count", "turn"),
     ),
 }
@@ -33,23 +35,29 @@ ACCOUNTABLE = frozenset({"OS_RECORDED", "THIRD_PARTY"})
 
 
 class Checkpoint(Struct, frozen=True, kw_only=True):
+    """A turn that was stamped as good, by its number and the digest of its text."""
+
     turn: int
     digest: str
 
 
 class Finding(Struct, frozen=True, kw_only=True):
-    """What was found wrong, by its token; of an unknown one no note is made."""
+    """A problem by its token, a key of `TEMPLATES`; unknown tokens are left out of the note."""
 
     kind: str
     payload: dict[str, str | int] = {}
 
 
 class Excerpt(Struct, frozen=True, kw_only=True):
+    """Text from the environment; only text that the agent did not write reaches the note."""
+
     text: str
     accountability: str  # who vouches for it
 
 
 class Evidence(Struct, frozen=True, kw_only=True):
+    """What a rewind is judged on."""
+
     run_id: str = ""
     fire: str = ""
     checkpoint: Checkpoint | None = None
@@ -59,18 +67,24 @@ class Evidence(Struct, frozen=True, kw_only=True):
 
 
 class Token(Struct, frozen=True, kw_only=True):
+    """One finding of the note, with its sentence."""
+
     kind: str
     payload: dict[str, str | int]
     rendered: str
 
 
 class Note(Struct, frozen=True, kw_only=True):
+    """What the next attempt is told about the dead end."""
+
     tokens: tuple[Token, ...] = ()
     env_excerpt: str = ""
     lines: tuple[str, ...] = ()
 
 
 class Verdict(Struct, frozen=True, kw_only=True):
+    """Whether to rewind, and to which turn. `dos rewind --json` prints it."""
+
     answer: Answer = field(name="verdict")
     reason: str = ""
     rewind_to_turn: int = -1
@@ -80,51 +94,57 @@ class Verdict(Struct, frozen=True, kw_only=True):
     run_id: str = ""
 
 
-def judge(seen: Evidence) -> Verdict:
-    if seen.fire not in list(Fire):
-        return Verdict(answer=Answer.NO_REWIND, reason="nothing calls for it", run_id=seen.run_id)
-    stamped, note = seen.checkpoint, _note(seen)
-    if stamped is None:
-        return Verdict(
-            answer=Answer.UNANCHORED,
-            reason="no turn was ever stamped",
-            no_good_note=note,
-            run_id=seen.run_id,
-        )
-    if not 0 <= stamped.turn < len(seen.turns) or seen.turns[stamped.turn] != stamped.digest:
-        reason = f"turn {stamped.turn} of the transcript is not the one that was stamped"
-        return Verdict(
-            answer=Answer.UNANCHORED, reason=reason, no_good_note=note, run_id=seen.run_id
-        )
-    dropped = tuple(range(stamped.turn + 1, len(seen.turns)))
+def judge(evidence: Evidence) -> Verdict:
+    """Decide whether to cut the conversation, and after which turn."""
+    if evidence.fire not in list(Fire):
+        return Verdict(answer=Answer.NO_REWIND, reason="no trigger fired", run_id=evidence.run_id)
+    note = _note(evidence)
+    checkpoint = evidence.checkpoint
+    if checkpoint is None:
+        return _unanchored(evidence, "no turn was ever stamped", note)
+    turns = evidence.turns
+    in_range = 0 <= checkpoint.turn < len(turns)
+    if not in_range or turns[checkpoint.turn] != checkpoint.digest:
+        reason = f"turn {checkpoint.turn} of the transcript is not the one that was stamped"
+        return _unanchored(evidence, reason, note)
+    dropped = tuple(range(checkpoint.turn + 1, len(turns)))
     return Verdict(
         answer=Answer.REWIND,
-        reason=f"{seen.fire}: back to turn {stamped.turn}, which drops {len(dropped)}",
-        rewind_to_turn=stamped.turn,
-        transcript_digest=stamped.digest,
+        reason=f"{evidence.fire}: back to turn {checkpoint.turn}, dropping {len(dropped)}",
+        rewind_to_turn=checkpoint.turn,
+        transcript_digest=checkpoint.digest,
         dropped_turns=dropped,
         no_good_note=note,
-        run_id=seen.run_id,
+        run_id=evidence.run_id,
     )
 
 
-def _note(seen: Evidence) -> Note:
-    tokens = tuple(_token(finding) for finding in seen.findings if finding.kind in TEMPLATES)
-    excerpt = (
-        seen.excerpt.text if seen.excerpt and seen.excerpt.accountability in ACCOUNTABLE else ""
+def _unanchored(evidence: Evidence, reason: str, note: Note) -> Verdict:
+    return Verdict(
+        answer=Answer.UNANCHORED, reason=reason, no_good_note=note, run_id=evidence.run_id
     )
+
+
+def _note(evidence: Evidence) -> Note:
+    tokens = tuple(_token(finding) for finding in evidence.findings if finding.kind in TEMPLATES)
+    excerpt = ""
+    if evidence.excerpt and evidence.excerpt.accountability in ACCOUNTABLE:
+        excerpt = evidence.excerpt.text
     return Note(tokens=tokens, env_excerpt=excerpt, lines=tuple(token.rendered for token in tokens))
 
 
 def _token(finding: Finding) -> Token:
     template, names = TEMPLATES[finding.kind]
-    payload = {
-        name: finding.payload[name] for name in names if _is_plain(finding.payload.get(name))
-    }
+    payload = {}
+    for name in names:
+        if _is_plain(finding.payload.get(name)):
+            payload[name] = finding.payload[name]
     rendered = template.format_map({name: payload.get(name, "") for name in names})
     return Token(kind=finding.kind, payload=payload, rendered=rendered)
 
 
 def _is_plain(value: object) -> bool:
-    """A number, or a commit: not a text in which somebody could write to the next try."""
-    return isinstance(value, int) or (isinstance(value, str) and set(value) <= _HEXADECIMAL)
+    """Whether a value is a number or a commit, and cannot carry text into the next attempt."""
+    if isinstance(value, str):
+        return set(value) <= _HEXADECIMAL
+    return isinstance(value, int)

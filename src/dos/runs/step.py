@@ -1,4 +1,4 @@
-"""Did a commit do a step: is it there, newer than the run, about the step's files, and not undone since?"""
+"""Decide whether a commit did a step: it exists, is newer than the run, and was not undone."""
 
 from enum import StrEnum
 
@@ -12,35 +12,39 @@ SHOWN = 9  # characters of a commit
 
 
 class Answer(StrEnum):
+    """Whether a commit did the step; every value but DONE names what is missing."""
+
     DONE = "DONE"
-    NOT_THERE = "NOT_THERE"  # no such commit leads to HEAD
-    TOO_OLD = "TOO_OLD"  # it was there when the run began, or nobody knows when that was
+    NOT_THERE = "NOT_THERE"  # HEAD does not contain such a commit
+    TOO_OLD = "TOO_OLD"  # it existed when the run began, or the run's start is not known
     EMPTY = "EMPTY"  # it touches no file
     OUTSIDE = "OUTSIDE"  # none of the files it touches belongs to the step
-    UNDONE = "UNDONE"  # its files are as they were before it, or a later commit took it back
+    UNDONE = "UNDONE"  # its files are as they were before it, or a later commit reverted it
     UNKNOWN = "UNKNOWN"  # the repository could not be read
 
 
 class FileState(StrEnum):
-    """What became of one touched file by now."""
+    """The state at HEAD of one file that the commit touched."""
 
     KEPT = "KEPT"  # as the commit left it
-    UNDONE = "UNDONE"  # as it was before the commit, or gone
+    UNDONE = "UNDONE"  # as it was before the commit, or deleted
     REWRITTEN = "REWRITTEN"  # by later work, or moved
 
 
 class Evidence(Struct, frozen=True, kw_only=True):
+    """What git says of one commit that is claimed to have done a step."""
+
     sha: str
     reachable: bool | Unknown = False
-    after_start: bool | Unknown = False  # the run's first commit leads to it and is another
+    after_start: bool | Unknown = False  # it descends from the run's first commit
     touched: dict[str, FileState] | Unknown = {}
-    reverted_by: str = (
-        ""  # a later commit says so, and none says that this one was taken back in turn
-    )
-    globs: tuple[str, ...] = ()  # the step's files; all when there are none
+    reverted_by: str = ""  # a later commit that says so, and that was not reverted itself
+    globs: tuple[str, ...] = ()  # the step's files; none: every file
 
 
 class Verdict(Struct, frozen=True, kw_only=True):
+    """The answer, with a reason that begins with the commit."""
+
     answer: Answer
     reason: str = ""
 
@@ -49,28 +53,30 @@ class Verdict(Struct, frozen=True, kw_only=True):
         return self.answer is Answer.DONE
 
 
-def judge(seen: Evidence) -> Verdict:
-    def verdict(answer: Answer, reason: str) -> Verdict:
-        return Verdict(answer=answer, reason=f"{seen.sha[:SHOWN] or 'no commit'} {reason}")
+def judge(evidence: Evidence) -> Verdict:
+    """Decide whether the commit did the step, by the first fact that speaks against it."""
 
-    for fact in (seen.reachable, seen.after_start, seen.touched):
+    def verdict(answer: Answer, reason: str) -> Verdict:
+        return Verdict(answer=answer, reason=f"{evidence.sha[:SHOWN] or 'no commit'} {reason}")
+
+    for fact in (evidence.reachable, evidence.after_start, evidence.touched):
         if isinstance(fact, Unknown):
             return verdict(Answer.UNKNOWN, f"cannot be judged: {fact.why}")
-    if not seen.reachable:
-        return verdict(Answer.NOT_THERE, "is no commit that HEAD contains")
-    if not seen.after_start:
+    if not evidence.reachable:
+        return verdict(Answer.NOT_THERE, "is not a commit that HEAD contains")
+    if not evidence.after_start:
         return verdict(Answer.TOO_OLD, "does not come after the commit that the run began at")
-    touched = seen.touched if isinstance(seen.touched, dict) else {}
-    if not touched:
+    if isinstance(evidence.touched, Unknown) or not evidence.touched:
         return verdict(Answer.EMPTY, "touches no file")
-    inside = _inside(touched, seen.globs)
+    inside = _inside(evidence.touched, evidence.globs)
     if not inside:
+        names = _first_and_count(evidence.touched)
         return verdict(
-            Answer.OUTSIDE,
-            f"touches {_first_and_count(touched)} and nothing in {', '.join(seen.globs)}",
+            Answer.OUTSIDE, f"touches {names} and nothing in {', '.join(evidence.globs)}"
         )
-    if why := _undone(inside, seen.reverted_by):
-        return verdict(Answer.UNDONE, why)
+    undone = _why_undone(inside, evidence.reverted_by)
+    if undone:
+        return verdict(Answer.UNDONE, undone)
     return verdict(Answer.DONE, f"touches {_first_and_count(inside)}")
 
 
@@ -79,23 +85,30 @@ def _inside(touched: dict[str, FileState], globs: tuple[str, ...]) -> dict[str, 
         return touched
     try:
         region = regions.region(globs)
-    except RegionInvalid:  # in a ledger that another program wrote: nothing can be in it
+    except RegionInvalid:  # another program wrote the ledger: no file can match such a glob
         return {}
-    return {path: fate for path, fate in touched.items() if regions.lane_holds(region, path)}
+    return {path: state for path, state in touched.items() if regions.lane_holds(region, path)}
 
 
-def _undone(touched: dict[str, FileState], reverted_by: str) -> str:
-    """What the files hold decides; only where later work has rewritten them is a message asked."""
-    fates = set(touched.values())
-    by = f" by {reverted_by[:SHOWN]}" if reverted_by else ""
-    if fates == {FileState.UNDONE}:
-        return f"was undone{by}: nothing of it is left"
-    if reverted_by and FileState.KEPT not in fates:
-        return f"was reverted{by}"
+def _why_undone(touched: dict[str, FileState], reverted_by: str) -> str:
+    """Why nothing of the commit is left; empty when something is.
+
+    The content of the files decides. A revert message counts only where later work has rewritten
+    them, because then their content no longer tells.
+    """
+    states = set(touched.values())
+    by_commit = ""
+    if reverted_by:
+        by_commit = f" by {reverted_by[:SHOWN]}"
+    if states == {FileState.UNDONE}:
+        return f"was undone{by_commit}: nothing of it is left"
+    if reverted_by and FileState.KEPT not in states:
+        return f"was reverted{by_commit}"
     return ""
 
 
 def _first_and_count(paths: dict[str, FileState]) -> str:
     names = list(paths)
-    more = f" and {len(names) - 1} more" if len(names) > 1 else ""
-    return f"{names[0]}{more}"
+    if len(names) == 1:
+        return names[0]
+    return f"{names[0]} and {len(names) - 1} more"

@@ -1,4 +1,4 @@
-"""Gather the evidence about one run: what it declared, whether it can resume, where to rewind to."""
+"""Gather the evidence about one run: its declaration, whether it can resume, where to rewind."""
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property

@@ -1,4 +1,4 @@
-"""Everything that is written of one run, joined: where it comes from, what it declared, its leases, its commits."""
+"""Join everything that is recorded of one run: origin, declaration, decisions, leases, commits."""
 
 from collections.abc import Iterator
 from typing import Any, assert_never
@@ -26,8 +26,10 @@ BY_RUN, BY_LEASE = "run_id", "lease"
 
 
 class Spine(Struct, frozen=True, kw_only=True):
+    """Where the run comes from: the runs above it and below it."""
+
     run_json: dict[str, Any] | None
-    parent_id: str  # empty: none, as for the two below
+    parent_id: str  # empty: none; so are the next two
     root_id: str
     process_id: str
     ancestors: list[str]
@@ -35,14 +37,18 @@ class Spine(Struct, frozen=True, kw_only=True):
 
 
 class StepRow(Struct, frozen=True, kw_only=True):
+    """One step, declared or only claimed."""
+
     step_id: str
-    state: str  # VERIFIED, by git's word now; CLAIMED; PENDING
+    state: str  # VERIFIED (git confirms it now), CLAIMED or PENDING
     claimed_sha: str
     verified_sha: str
     verified_via: str
 
 
 class Intent(Struct, frozen=True, kw_only=True):
+    """What the run declared, and which steps are left."""
+
     has_intent: bool
     goal: str
     plan: str
@@ -55,25 +61,33 @@ class Intent(Struct, frozen=True, kw_only=True):
 
 
 class LeaseEvent(Struct, frozen=True, kw_only=True):
+    """One lease event of the run, in the words of the released lane log."""
+
     op: str
     lane: str
     loop_ts: str
     ts: str
     reason: str
     reason_class: str
-    attributed_by: str  # never by the time at which it happened
+    attributed_by: str  # the run id or the lease; never the time alone
 
 
 class Wal(Struct, frozen=True, kw_only=True):
+    """The lease events of the run, and how many acquires name no run at all."""
+
     lease_events: list[LeaseEvent]
     unattributed_acquires: int
 
 
 class GitPart(Struct, frozen=True, kw_only=True):
+    """The commits since the run began."""
+
     commits: list[commits.CommitSubject]
 
 
 class Decision(Struct, frozen=True, kw_only=True):
+    """How one iteration ended, and what the loop decided then."""
+
     iteration: int
     attempt: int
     unit: str
@@ -84,6 +98,8 @@ class Decision(Struct, frozen=True, kw_only=True):
 
 
 class Trace(Struct, frozen=True, kw_only=True):
+    """Everything that is recorded of one run. `dos trace --json` prints it."""
+
     run_id: str
     found: bool
     spine: Spine
@@ -94,6 +110,7 @@ class Trace(Struct, frozen=True, kw_only=True):
 
 
 def gather(world: World, run_id: str) -> Trace:
+    """Read the whole journal once and ask git; `found` is False when neither knows the run."""
     journal = world.journal
     run = run_state.read(journal, run_id)
     wal = _wal(journal, run_id)
@@ -110,45 +127,67 @@ def gather(world: World, run_id: str) -> Trace:
 
 def _spine(journal: Store, run_id: str, run: RunState) -> Spine:
     parents = _parents(journal)
-    ancestors: list[str] = []
-    above = parents.get(run_id)
-    while above and above not in ancestors and above != run_id:
-        ancestors.append(above)
-        above = parents.get(above)
-    below = {run_id}
-    while more := {run for run, parent in parents.items() if parent in below and run not in below}:
-        below |= more
-    minted = {
-        "run_id": run_id, "process_id": run.process_id, "parent_id": run.parent_id, "root_id": run.root_id,
-        "ts_ms": run.minted_ms,
-    }  # fmt: skip
+    minted = None
+    if run.process_id:
+        minted = {
+            "run_id": run_id,
+            "process_id": run.process_id,
+            "parent_id": run.parent_id,
+            "root_id": run.root_id,
+            "ts_ms": run.minted_ms,
+        }
     return Spine(
-        run_json=minted if run.process_id else None,
+        run_json=minted,
         parent_id=run.parent_id or "",
         root_id=run.root_id,
         process_id=run.process_id,
-        ancestors=ancestors,
-        descendants=sorted(below - {run_id}),
+        ancestors=_ancestors(parents, run_id),
+        descendants=_descendants(parents, run_id),
     )
 
 
+def _ancestors(parents: dict[str, str | None], run_id: str) -> list[str]:
+    """The runs above a run, nearest first. A cycle in the records ends the walk."""
+    ancestors: list[str] = []
+    parent = parents.get(run_id)
+    while parent and parent not in ancestors and parent != run_id:
+        ancestors.append(parent)
+        parent = parents.get(parent)
+    return ancestors
+
+
+def _descendants(parents: dict[str, str | None], run_id: str) -> list[str]:
+    """The runs below a run, sorted."""
+    children: dict[str, list[str]] = {}
+    for child, parent in parents.items():
+        if parent:
+            children.setdefault(parent, []).append(child)
+    below = {run_id}
+    waiting = [run_id]
+    while waiting:
+        for child in children.get(waiting.pop(), ()):
+            if child not in below:
+                below.add(child)
+                waiting.append(child)
+    return sorted(below - {run_id})
+
+
 def _parents(journal: Store) -> dict[str, str | None]:
-    """Of every run that was written down; that is the first thing in its stream."""
-    found: dict[str, str | None] = {}
+    """The parent of every recorded run; a run's first event names it."""
+    parents: dict[str, str | None] = {}
     with journal.backend.read() as view:
         for stream in view.streams(streams.run.prefix):
             for _, fact in select(view.load(stream, 0, 1), RunMinted):
-                found[fact.run_id] = fact.parent_id
-    return found
+                parents[fact.run_id] = fact.parent_id
+    return parents
 
 
 def _intent(world: World, run_id: str, run: RunState) -> Intent:
     declared = gather_declaration(world, run_id, run)
-    extras = [
-        name for name in dict.fromkeys([*run.verified, *run.claimed]) if name not in run.steps
-    ]
     rows = [_row(step) for step in declared.steps]
-    rows += [_row(gather_step(world, run, name)) for name in extras]
+    for name in dict.fromkeys([*run.verified, *run.claimed]):
+        if name not in run.steps:
+            rows.append(_row(gather_step(world, run, name)))
     return Intent(
         has_intent=run.has_intent,
         goal=run.goal,
@@ -163,9 +202,12 @@ def _intent(world: World, run_id: str, run: RunState) -> Intent:
 
 
 def _row(step: Step) -> StepRow:
-    state = (
-        "VERIFIED" if is_done(step) else "CLAIMED" if step.claimed or step.verified else "PENDING"
-    )
+    if is_done(step):
+        state = "VERIFIED"
+    elif step.claimed or step.verified:
+        state = "CLAIMED"
+    else:
+        state = "PENDING"
     return StepRow(
         step_id=step.id,
         state=state,
@@ -176,35 +218,51 @@ def _row(step: Step) -> StepRow:
 
 
 def _wal(journal: Store, run_id: str) -> Wal:
-    """The lease events of a run: those that name it, and what became of the leases that do."""
-    found: list[tuple[int, LeaseEvent]] = []
-    mine: set[int] = set()
-    nameless = 0
+    """The lease events that name the run, and the later events of those leases."""
+    rows: list[tuple[int, LeaseEvent]] = []
+    own_leases: set[int] = set()  # by the position at which they were granted
+    unattributed = 0
 
-    def others() -> Iterator[Event]:
+    def keeping_other_events() -> Iterator[Event]:
+        """The events of the journal, noting on the way those of the run that are no lease's."""
         for event in journal.events():
-            for _, fact in select([event], SpawnIntended, HaltProposed):
-                if fact.run_id == run_id:
-                    op = "SPAWN" if isinstance(fact, SpawnIntended) else "HALT"
-                    found.append((event.pos, _event(event, op, structs.asdict(fact), BY_RUN)))
+            row = _other_event(event, run_id)
+            if row:
+                rows.append((event.pos, row))
             yield event
 
-    for event, record in lane_log.lane_records(others()):
+    for event, record in lane_log.lane_records(keeping_other_events()):
         fact = lane_log.reader.decode(event)
-        named, follows = _run_named(fact), lane_log.previous_lease(fact)
-        nameless += isinstance(fact, lanes.LeaseGranted) and not named
-        if named == run_id or follows in mine:
-            mine |= (
-                {event.pos} if isinstance(fact, lanes.LeaseGranted | lanes.LeaseAdopted) else set()
-            )
-            by = BY_RUN if named == run_id else BY_LEASE
-            found.append((event.pos, _event(event, record["op"], record, by)))
-    found.sort(key=lambda row: row[0])
-    return Wal(lease_events=[row for _, row in found], unattributed_acquires=nameless)
+        named = _run_named(fact)
+        if isinstance(fact, lanes.LeaseGranted) and not named:
+            unattributed += 1
+        if named == run_id:
+            attributed_by = BY_RUN
+        elif lane_log.previous_lease(fact) in own_leases:
+            attributed_by = BY_LEASE
+        else:
+            continue
+        if isinstance(fact, lanes.LeaseGranted | lanes.LeaseAdopted):
+            own_leases.add(event.pos)
+        rows.append((event.pos, _lease_event(event, record["op"], record, attributed_by)))
+    rows.sort(key=lambda row: row[0])
+    return Wal(lease_events=[row for _, row in rows], unattributed_acquires=unattributed)
+
+
+def _other_event(event: Event, run_id: str) -> LeaseEvent | None:
+    """A spawn or a proposed halt of the run; None for every other event."""
+    for _, fact in select([event], SpawnIntended, HaltProposed):
+        if fact.run_id != run_id:
+            continue
+        op = "HALT"
+        if isinstance(fact, SpawnIntended):
+            op = "SPAWN"
+        return _lease_event(event, op, structs.asdict(fact), BY_RUN)
+    return None
 
 
 def _run_named(fact: lane_log.Handled | None) -> str:
-    """The run that a lease was asked for; an attempt is no matter of leases."""
+    """The run that requested the lease; empty where the event names none."""
     match fact:
         case lanes.LeaseGranted() | lanes.LeaseAdopted():
             return fact.asked.run_id
@@ -223,7 +281,7 @@ def _run_named(fact: lane_log.Handled | None) -> str:
             assert_never(never)
 
 
-def _event(event: Event, op: str, record: dict[str, Any], by: str) -> LeaseEvent:
+def _lease_event(event: Event, op: str, record: dict[str, Any], attributed_by: str) -> LeaseEvent:
     return LeaseEvent(
         op=op,
         lane=record.get("lane", ""),
@@ -231,7 +289,7 @@ def _event(event: Event, op: str, record: dict[str, Any], by: str) -> LeaseEvent
         ts=utc_stamp(event.at_ms),
         reason=record.get("reason", ""),
         reason_class=record.get("reason_class", ""),
-        attributed_by=by,
+        attributed_by=attributed_by,
     )
 
 
@@ -252,18 +310,23 @@ def _decisions(journal: Store, run_id: str) -> list[Decision]:
 
 
 def _commits(world: World, run: RunState) -> list[commits.CommitSubject]:
-    """Since it began; where its lane is known, those that touch it: the others are not its own."""
+    """The commits since the run began. With a known lane: only those that touch it."""
     since = commits.commit_by_hash(world.git, run.start_sha)
-    found = commits.commits_after(world.git, since) if since else []
-    if isinstance(found, Unknown):
+    if not since:
         return []
-    region = world.config.lane_region(run.lane) if run.lane else None
-    if region is None or not found:
-        return found
-    touched = commits.paths_by_commit(world.git, found)
-    root = world.workspace.prefix
-    return [
-        commit
-        for commit in found
-        if any(regions.lane_holds(region, path, root) for path in touched.get(commit.sha, []))
-    ]
+    later = commits.commits_after(world.git, since)
+    if isinstance(later, Unknown):
+        return []
+    region = None
+    if run.lane:
+        region = world.config.lane_region(run.lane)
+    if region is None or not later:
+        return later
+    touched = commits.paths_by_commit(world.git, later)
+    prefix = world.workspace.prefix
+    own = []
+    for commit in later:
+        paths = touched.get(commit.sha, [])
+        if any(regions.lane_holds(region, path, prefix) for path in paths):
+            own.append(commit)
+    return own

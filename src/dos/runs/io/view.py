@@ -1,4 +1,4 @@
-"""How one run stands: what git, the journal and the system say of it. What it says of itself is not shown."""
+"""Show one run as git, the journal and the system see it, not as the run describes itself."""
 
 from typing import Any
 
@@ -7,77 +7,96 @@ from msgspec import Struct
 from dos.report import event_text
 from dos.runs import resume
 from dos.runs.declared import Declaration, is_done
-from dos.runs.io.trace import Trace
+from dos.runs.io.trace import Decision, Intent, Spine, Trace
 
 SCHEMA = 1
+SHOWN_COMMITS = 20
+SHOWN_LEASE_EVENTS = 20
 
 
 class Progress(Struct, frozen=True, kw_only=True):
+    """How many of the declared steps git confirms."""
+
     verified_count: int
     declared_count: int
     verified_steps: list[str]
 
 
 class Status(Struct, frozen=True, kw_only=True):
+    """The state of one run. `dos status RUN --json` prints it."""
+
     schema: int = SCHEMA
     run_id: str
-    liveness: dict[str, Any]  # its verdict, as `dos liveness` gives it
+    liveness: dict[str, Any]  # the verdict that `dos liveness` gives
     progress: Progress
     region: list[str]
-    resume: resume.Verdict | None  # only of a run that has stopped
+    resume: resume.Verdict | None  # only for a run that has stopped
 
 
 def progress(declared: Declaration) -> Progress:
+    """The steps of a declaration that git confirms now."""
     done = sorted(step.id for step in declared.steps if is_done(step))
     return Progress(
         verified_count=len(done), declared_count=len(declared.steps), verified_steps=done
     )
 
 
-def render_status(seen: Status) -> str:
-    made = seen.progress
+def render_status(status: Status) -> str:
+    """The state of one run as a few lines of text."""
+    steps = status.progress
+    verified = f"{steps.verified_count}/{steps.declared_count} {', '.join(steps.verified_steps)}"
     lines = [
-        f"{seen.liveness['verdict']}  {seen.liveness['reason']}",
-        f"verified : {made.verified_count}/{made.declared_count} {', '.join(made.verified_steps)}".rstrip(),
+        f"{status.liveness['verdict']}  {status.liveness['reason']}",
+        f"verified : {verified}".rstrip(),
     ]
-    lines += [f"region   : {', '.join(seen.region)}"] if seen.region else []
-    lines += [f"resume   : {seen.resume.answer}  {seen.resume.reason}"] if seen.resume else []
+    if status.region:
+        lines.append(f"region   : {', '.join(status.region)}")
+    if status.resume:
+        lines.append(f"resume   : {status.resume.answer}  {status.resume.reason}")
     return "\n".join(lines)
 
 
-SHOWN_COMMITS = 20
-SHOWN_LEASE_EVENTS = 20
-
-
-def render_trace(seen: Trace) -> str:
-    if not seen.found:
-        return f"nothing is written of {seen.run_id}"
-    spine, intent, wal = seen.spine, seen.intent, seen.wal
-    lines = [f"{seen.run_id}  {spine.process_id}".rstrip()]
-    lines += [f"  under {', '.join(spine.ancestors)}"] if spine.ancestors else []
-    lines += [f"  above {', '.join(spine.descendants)}"] if spine.descendants else []
-    if intent.has_intent:
-        what = intent.goal or " ".join(filter(None, (intent.plan, intent.phase)))
-        lines += ["", f"declared: {what} from {intent.start_sha[:9] or 'nowhere'}"]
-        lines += [
-            f"  {row.state:<9} {row.step_id:<18} {(row.verified_sha or row.claimed_sha)[:9]}".rstrip()
-            for row in intent.steps
-        ]
-    if seen.decisions:
+def render_trace(trace: Trace) -> str:
+    """The trace of one run as text: origin, steps, decisions, leases, commits."""
+    if not trace.found:
+        return f"No record of {trace.run_id}"
+    lines = [f"{trace.run_id}  {trace.spine.process_id}".rstrip()]
+    lines += _spine_lines(trace.spine)
+    if trace.intent.has_intent:
+        lines += _intent_lines(trace.intent)
+    if trace.decisions:
         lines += ["", "decisions:"]
-        lines += [
-            f"  {row.ts}  {row.iteration:>3}  {row.unit}  {event_text.describe_decision(row.outcome, row.action, row.reason)}"
-            for row in seen.decisions
-        ]
-    if wal.lease_events:
+        lines += [_decision_line(decision) for decision in trace.decisions]
+    if trace.wal.lease_events:
         lines += ["", "leases:"]
-        lines += [
-            f"  {row.ts}  {row.op:<9} {row.lane} {row.reason}".rstrip()
-            for row in wal.lease_events[-SHOWN_LEASE_EVENTS:]
-        ]
-    if seen.git.commits:
-        lines += ["", f"its commits since it began: {len(seen.git.commits)}"]
-        lines += [
-            f"  {commit.sha[:9]} {commit.subject}" for commit in seen.git.commits[:SHOWN_COMMITS]
-        ]
+        for event in trace.wal.lease_events[-SHOWN_LEASE_EVENTS:]:
+            lines.append(f"  {event.ts}  {event.op:<9} {event.lane} {event.reason}".rstrip())
+    if trace.git.commits:
+        lines += ["", f"commits since the run began: {len(trace.git.commits)}"]
+        for commit in trace.git.commits[:SHOWN_COMMITS]:
+            lines.append(f"  {commit.sha[:9]} {commit.subject}")
     return "\n".join(lines)
+
+
+def _spine_lines(spine: Spine) -> list[str]:
+    lines = []
+    if spine.ancestors:
+        lines.append(f"  started by {', '.join(spine.ancestors)}")
+    if spine.descendants:
+        lines.append(f"  started {', '.join(spine.descendants)}")
+    return lines
+
+
+def _intent_lines(intent: Intent) -> list[str]:
+    named = [name for name in (intent.plan, intent.phase) if name]
+    work = intent.goal or " ".join(named)
+    lines = ["", f"declared: {work} from {intent.start_sha[:9] or 'no commit'}"]
+    for step in intent.steps:
+        commit = (step.verified_sha or step.claimed_sha)[:9]
+        lines.append(f"  {step.state:<9} {step.step_id:<18} {commit}".rstrip())
+    return lines
+
+
+def _decision_line(decision: Decision) -> str:
+    text = event_text.describe_decision(decision.outcome, decision.action, decision.reason)
+    return f"  {decision.ts}  {decision.iteration:>3}  {decision.unit}  {text}"
