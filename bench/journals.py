@@ -3,10 +3,11 @@
 from pathlib import Path
 
 from dos.journal import streams
+from dos.journal.backend import Entry
 from dos.journal.backends.open import open_store
 from dos.journal.events.envelope import Fact
 from dos.journal.events.fleet import IterationCommitted, RunBegun, RunStopped
-from dos.journal.store import Entry, Store
+from dos.journal.store import Store
 
 BATCH = 5000
 

@@ -19,10 +19,11 @@ from dos.fleet.population.types import Supervise
 from dos.fleet.state import held_units
 from dos.fleet.state.fleet import FleetState, LaneStarts
 from dos.journal import fold, streams
+from dos.journal.backend import Entry
 from dos.journal.backends.memory import MemoryBackend
 from dos.journal.events import fleet as events
 from dos.journal.events import limits as engine
-from dos.journal.store import Entry, Store
+from dos.journal.store import Store
 from dos.lanes.policy import Lanes
 from dos.limits.policy import Budget, Budgets
 from dos.limits.quota import AgentCandidate

@@ -10,9 +10,9 @@ from commanding import command, in_its_own_process
 from msgspec import json
 from patience import PATIENCE
 
+from dos.journal.backend import Entry
 from dos.journal.backends.open import open_store
 from dos.journal.clock import SystemClock
-from dos.journal.store import Entry
 from dos.lease import Request
 from dos.regions import region
 

@@ -13,6 +13,7 @@ from patience import PATIENCE
 from dos import workspace as places
 from dos.agents.adapter import Usage
 from dos.journal import fold, streams
+from dos.journal.backend import Entry
 from dos.journal.events.envelope import Fact
 from dos.journal.events.fleet import (
     AgentEnded,
@@ -31,7 +32,7 @@ from dos.journal.events.limits import (
     RunParked,
     RunUnparked,
 )
-from dos.journal.store import Entry, Store
+from dos.journal.store import Store
 from dos.limits.accounts import RunAccount
 from dos.limits.budget import BudgetLine
 from dos.limits.state import quota

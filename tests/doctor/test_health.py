@@ -12,7 +12,8 @@ from dos.doctor.subjects import finding, machine, store
 from dos.doctor.subjects.configuration import TrackedFiles
 from dos.errors import GitFailed
 from dos.globs import matches, path_key
-from dos.journal.store import DurabilityNote, Entry, Store
+from dos.journal.backend import DurabilityNote, Entry
+from dos.journal.store import Store
 from dos.machine.filesystem import FreeSpace
 from dos.world import World, open_journal
 

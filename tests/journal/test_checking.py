@@ -11,12 +11,13 @@ from msgspec import structs
 from dos.errors import StoreBusy
 from dos.journal import check as checking
 from dos.journal import streams
+from dos.journal.backend import Entry
 from dos.journal.backends.sqlite import SqliteBackend
 from dos.journal.check import Problem, check
 from dos.journal.events.lanes import LeaseGranted, LeaseReleased
 from dos.journal.fold import current
 from dos.journal.lease_state import Leases
-from dos.journal.store import Entry, Store
+from dos.journal.store import Store
 from dos.lease import Request
 from dos.regions import Mode, region
 

@@ -11,8 +11,9 @@ from store_kinds import Memory, Sqlite, admit, asking, grant, locking, reading, 
 
 from dos.errors import Conflict, Fenced, Internal
 from dos.journal import streams
+from dos.journal.backend import Entry
 from dos.journal.events.lanes import LeaseExpired
-from dos.journal.store import Entry, Store
+from dos.journal.store import Store
 from dos.lease import Lease, Refusal, RefusalReason
 from dos.regions import Mode, region
 

@@ -13,10 +13,11 @@ from store_kinds import Postgres, asking, grant, refuse, run, written
 from wire import Wire
 
 from dos.errors import DosError, Internal, OutcomeUnknown, StoreBusy, StoreFailed, StoreUnreachable
+from dos.journal.backend import Entry
 from dos.journal.backends import postgres as backend_module
 from dos.journal.backends import postgres_session
 from dos.journal.backends.postgres import PostgresBackend
-from dos.journal.store import Entry, Store
+from dos.journal.store import Store
 
 
 @pytest.fixture

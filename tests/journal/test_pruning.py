@@ -13,13 +13,14 @@ from msgspec import json as encoding
 from dos.errors import StoreFailed
 from dos.journal import fold, streams
 from dos.journal import prune as retention
+from dos.journal.backend import Entry
 from dos.journal.backends.memory import Rows
 from dos.journal.backends.sqlite import SqliteBackend
 from dos.journal.check import check
 from dos.journal.events.lanes import LeaseGranted, LeaseRefused, LeaseReleased, LeaseRenewed
 from dos.journal.lease_state import Leases
 from dos.journal.prune import prune
-from dos.journal.store import Entry, Store
+from dos.journal.store import Store
 
 
 @pytest.fixture

@@ -7,10 +7,10 @@ from lease_histories import memory_store
 from log_files import exported, moved, written
 
 from dos.journal import run_state, streams
+from dos.journal.backend import Entry, encode_body
 from dos.journal.events import runs as run_events
 from dos.journal.events.envelope import Event
 from dos.journal.events.reader import decode
-from dos.journal.store import Entry, encode_body
 from dos.journal.transfer import intent_ledger as released_runs
 from dos.journal.transfer.transfer import import_lines
 

@@ -15,8 +15,9 @@ from patience import PATIENCE
 from store_kinds import Kind, asking, grant, listed_leases, refuse, written
 
 from dos.errors import BadInput, Conflict, JournalCorrupt, JournalTooNew
+from dos.journal.backend import Entry, Prefetch
 from dos.journal.events.envelope import SCHEMA
-from dos.journal.store import Entry, Prefetch, Store
+from dos.journal.store import Store
 
 APPENDER = Path(__file__).with_name("appender.py")
 

@@ -23,10 +23,11 @@ from msgspec import json
 from dos.errors import DosError
 from dos.journal import fold
 from dos.journal import prune as retention
+from dos.journal.backend import Entry
 from dos.journal.backends import sqlite, sqlite_open
 from dos.journal.backends.open import open_store
 from dos.journal.lease_state import Leases
-from dos.journal.store import Entry, Store
+from dos.journal.store import Store
 from dos.lanes import admission
 from dos.lease import Lease
 

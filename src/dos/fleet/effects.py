@@ -14,9 +14,9 @@ from dos.agents.logins import Credentials
 from dos.backlog import cooldown, pickable
 from dos.backlog.waiting import WaitsOn
 from dos.fleet.effect import Effect
+from dos.journal.backend import Entry
 from dos.journal.events.envelope import Event, Fact
 from dos.journal.events.limits import BaselineChecked, BudgetPromised, IncidentFound
-from dos.journal.store import Entry
 from dos.lease import Lease, Refusal
 from dos.limits.budget import Allowance, BudgetLine
 from dos.limits.quota import AgentCandidate, Probe

@@ -27,8 +27,8 @@ from dos.fleet.tick import (
     Warn,
 )
 from dos.journal import streams
+from dos.journal.backend import Entry
 from dos.journal.events import envelope, fleet, limits
-from dos.journal.store import Entry
 from dos.lease import Lease, Refusal
 from dos.limits.state import quota
 from dos.questions import runs, state

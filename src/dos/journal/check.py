@@ -10,12 +10,13 @@ from dos import regions
 from dos.errors import JournalCorrupt, StoreFailed
 from dos.journal import lease_state as leases
 from dos.journal import streams
+from dos.journal.backend import ReadTransaction
 from dos.journal.events import lanes
 from dos.journal.events.envelope import SCHEMA, Event
 from dos.journal.events.reader import decode
 from dos.journal.fold import pruned_through
 from dos.journal.lease_state import Leases
-from dos.journal.store import ReadTransaction, Store
+from dos.journal.store import Store
 from dos.lanes import admission
 from dos.lease import Lease
 from dos.text import comparison_key

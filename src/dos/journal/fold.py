@@ -14,11 +14,12 @@ from msgspec import json
 
 from dos.errors import Internal
 from dos.journal import streams
+from dos.journal.backend import ReadTransaction, live_leases, require_known_schema
 from dos.journal.events import catalog, fleet, limits
 from dos.journal.events.envelope import Event
 from dos.journal.events.fleet import JournalPruned
 from dos.journal.events.reader import select
-from dos.journal.store import ReadTransaction, Store, live_leases, require_known_schema
+from dos.journal.store import Store
 from dos.lease import Lease
 
 SNAPSHOT_EVERY = 1000  # events folded beyond the last snapshot before another one is worth a write

@@ -1,4 +1,4 @@
-"""One run, from its own stream: what it set out to do, what it claims, what was checked, how it stands."""
+"""The state of one run, folded from its own stream, and how it is read and changed."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar, assert_never
@@ -7,11 +7,12 @@ from msgspec import Struct, field, structs
 
 from dos.errors import Conflict
 from dos.journal import streams
+from dos.journal.backend import Entry
 from dos.journal.events import fleet, runs
 from dos.journal.events.envelope import Event, Fact
 from dos.journal.events.reader import FactReader
 from dos.journal.fold import fold
-from dos.journal.store import Entry, Store
+from dos.journal.store import Store
 from dos.run_ids import validated_run_id
 from dos.units.unit import Landing
 
@@ -35,26 +36,30 @@ Handled = (
 _reader: FactReader[Handled] = FactReader(
     Handled,
     silent="""
-        lease_granted lease_renewed lease_released lease_expired lease_revoked lease_adopted lease_refused
-        spawn_intended worker_spawned worker_reaped lane_failed drain_requested fleet_started fleet_stopped
-        decision_forced unit_claimed unit_taken work_salvaged agent_started agent_ended work_measured
-        unit_landed landing_refused unit_attempted iteration_committed run_stopped id_allocated journal_pruned
-        limit_hit limit_probed limit_lifted units_screened run_parked landing_queued landing_deferred
-        run_unparked agent_waiting agent_went_on pause_requested pause_ended halt_requested spin_flagged
-        decision_raised decision_answered plans_approved settings_approved lane_cleared unit_cleared
-        budget_warned budget_spent budget_promised baseline_started baseline_checked work_committed fleet_found
-        incident_found halt_proposed hook_fault receipt_issued test_witnessed line_imported line_unreadable
+        lease_granted lease_renewed lease_released lease_expired lease_revoked lease_adopted
+        lease_refused spawn_intended worker_spawned worker_reaped lane_failed drain_requested
+        fleet_started fleet_stopped decision_forced unit_claimed unit_taken work_salvaged
+        agent_started agent_ended work_measured unit_landed landing_refused unit_attempted
+        iteration_committed run_stopped id_allocated journal_pruned limit_hit limit_probed
+        limit_lifted units_screened run_parked landing_queued landing_deferred run_unparked
+        agent_waiting agent_went_on pause_requested pause_ended halt_requested spin_flagged
+        decision_raised decision_answered plans_approved settings_approved lane_cleared
+        unit_cleared budget_warned budget_spent budget_promised baseline_started baseline_checked
+        work_committed fleet_found incident_found halt_proposed hook_fault receipt_issued
+        test_witnessed line_imported line_unreadable
     """,
 )
 
 
 class VerifiedStep(Struct, frozen=True):
+    """The commit that showed a step, and the rung of `dos verify` that found it."""
+
     sha: str
     via: str
 
 
 class Checkpoint(Struct, frozen=True, kw_only=True):
-    """A turn of the conversation that was sound when it was stamped."""
+    """A turn of the agent's conversation, with the digest that it had when the run was suspended."""
 
     turn: int
     digest: str
@@ -62,9 +67,11 @@ class Checkpoint(Struct, frozen=True, kw_only=True):
 
 
 class RunState(Struct, kw_only=True):
+    """What a run declared, claimed and verified, and whether it is suspended, resumed or ended."""
+
     name: ClassVar[str] = "run"
 
-    version: int = 0  # of the stream; 0: nothing was ever written of it
+    version: int = 0  # of the stream; 0: the run is unknown
     process_id: str = ""
     parent_id: str | None = None
     root_id: str = ""
@@ -76,15 +83,11 @@ class RunState(Struct, kw_only=True):
     start_sha: str = ""
     steps: list[str] = field(default_factory=list)
     regions: dict[str, list[str]] = field(default_factory=dict)
-    kept_steps: list[str] = field(
-        default_factory=list
-    )  # left out later, by nobody's leave: they are still to do
+    kept_steps: list[str] = field(default_factory=list)  # left out without approval: still to do
     resumes: str = ""
     claimed: dict[str, str] = field(default_factory=dict)
     verified: dict[str, VerifiedStep] = field(default_factory=dict)
-    landings: list[Landing] = field(
-        default_factory=list
-    )  # intended: everything between base and commit is its own
+    landings: list[Landing] = field(default_factory=list)  # intended ones, without their receipts
     suspended: bool = False
     suspend_reason: str = ""
     suspend_resume_sha: str = ""
@@ -97,16 +100,20 @@ class RunState(Struct, kw_only=True):
 
     @property
     def has_intent(self) -> bool:
+        """Whether the run declared anything that could be checked."""
         return bool(self.goal or self.plan or self.steps)
 
     def apply(self, event: Event) -> None:
+        """Change the state by one event of the run's stream."""
         self.version = event.ver
         match _reader.decode(event):
             case None:
                 pass
             case fleet.RunMinted() as fact:
-                self.process_id, self.minted_ms = fact.process_id, fact.ts_ms
-                self.parent_id, self.root_id = fact.parent_id, fact.root_id
+                self.process_id = fact.process_id
+                self.minted_ms = fact.ts_ms
+                self.parent_id = fact.parent_id
+                self.root_id = fact.root_id
             case fleet.RunBegun() as fact:
                 self.lane = fact.lane or self.lane
                 self.start_sha = self.start_sha or fact.start_sha
@@ -115,7 +122,7 @@ class RunState(Struct, kw_only=True):
             case runs.IntentDeclared() as fact:
                 self._declare(fact)
             case runs.ExtentChanged() as fact:
-                self._extend(fact.steps, fact.regions, approved=bool(fact.approved_by))
+                self._set_extent(fact.steps, fact.regions, approved=bool(fact.approved_by))
             case runs.StepClaimed() as fact:
                 self.claimed[fact.step] = fact.sha
             case runs.StepVerified() as fact:
@@ -126,12 +133,7 @@ class RunState(Struct, kw_only=True):
     def _apply_end(self, fact: _End) -> None:
         match fact:
             case runs.RunSuspended():
-                self.suspended, self.suspend_reason, self.proposed = True, fact.reason, False
-                self.suspend_resume_sha, self.checkpoint = fact.resume_sha, None
-                if digest := fact.transcript_digest:
-                    self.checkpoint = Checkpoint(
-                        turn=fact.checkpoint_turn, digest=digest, transcript=fact.transcript
-                    )
+                self._suspend(fact)
             case runs.ResumeProposed():
                 self.proposed = True
             case runs.RunResumed():
@@ -144,37 +146,50 @@ class RunState(Struct, kw_only=True):
             case never:
                 assert_never(never)
 
+    def _suspend(self, fact: runs.RunSuspended) -> None:
+        self.suspended = True
+        self.suspend_reason = fact.reason
+        self.suspend_resume_sha = fact.resume_sha
+        self.proposed = False
+        self.checkpoint = None
+        if fact.transcript_digest:
+            self.checkpoint = Checkpoint(
+                turn=fact.checkpoint_turn,
+                digest=fact.transcript_digest,
+                transcript=fact.transcript,
+            )
+
     def _declare(self, fact: runs.IntentDeclared) -> None:
-        self.goal, self.plan = fact.goal or self.goal, fact.plan or self.plan
-        self.phase, self.lane = fact.phase or self.phase, fact.lane or self.lane
-        # The first start stays: moved back, older commits would count as work; moved on, finished steps would not.
+        self.goal = fact.goal or self.goal
+        self.plan = fact.plan or self.plan
+        self.phase = fact.phase or self.phase
+        self.lane = fact.lane or self.lane
+        # The first start is kept. An earlier one would count older commits as the run's work, and
+        # a later one would not count steps that are finished.
         self.start_sha = self.start_sha or fact.start_sha
         self.resumes = self.resumes or fact.resumes
         if fact.steps:
-            self._extend(fact.steps, fact.regions, approved=False)
-        self.suspended, self.suspend_reason, self.suspend_resume_sha, self.checkpoint = (
-            False,
-            "",
-            "",
-            None,
-        )
-        self.proposed, self.result = False, ""
+            self._set_extent(fact.steps, fact.regions, approved=False)
+        self.suspended = False
+        self.suspend_reason = ""
+        self.suspend_resume_sha = ""
+        self.checkpoint = None
+        self.proposed = False
+        self.result = ""
 
-    def _extend(
+    def _set_extent(
         self, steps: Sequence[str], regions: Mapping[str, list[str]], *, approved: bool
     ) -> None:
+        """Replace the declared steps. Without approval, steps that are left out stay to do."""
         if approved:
-            self.steps, self.regions, self.kept_steps = (
-                list(dict.fromkeys(steps)),
-                dict(regions),
-                [],
-            )
+            self.steps = list(dict.fromkeys(steps))
+            self.regions = dict(regions)
+            self.kept_steps = []
             return
+        # A declared step also keeps its region: a wider one would make the step easier to show.
+        added = {step: globs for step, globs in regions.items() if step not in self.steps}
+        self.regions = added | self.regions
         self.kept_steps = [step for step in self.steps if step not in steps]
-        # A step that was declared keeps its region too: a wider one would make it easier to have done it.
-        self.regions = {
-            step: globs for step, globs in regions.items() if step not in self.steps
-        } | self.regions
         self.steps = list(dict.fromkeys([*steps, *self.kept_steps]))
 
 
@@ -182,29 +197,36 @@ Decide = Callable[[RunState], Sequence[Fact]]
 
 
 def stream(run_id: str) -> str:
+    """Return the name of a run's stream. Raises NameInvalid for a text that is not a run id."""
     return streams.run(validated_run_id(run_id))
 
 
 def read(store: Store, run_id: str) -> RunState:
+    """Return the state of a run; its version is 0 if the journal does not know the run."""
     return fold(RunState(), store.load(stream(run_id)))
 
 
 def entries(
     run_id: str, facts: Sequence[Fact], *, at_version: int, fence: int | None = None
 ) -> list[Entry]:
-    """The facts on their way into a run's stream, provided that it is still at this version."""
+    """Return the entries that append facts to a run's stream if it is still at this version."""
     return [
         Entry(
-            stream=stream(run_id), kind=fact.kind, body=fact, expect=at_version + place, fence=fence
+            stream=stream(run_id),
+            kind=fact.kind,
+            body=fact,
+            expect=at_version + offset,
+            fence=fence,
         )
-        for place, fact in enumerate(facts)
+        for offset, fact in enumerate(facts)
     ]
 
 
 def change(store: Store, run_id: str, decide: Decide, *, fence: int | None = None) -> RunState:
-    """Write what is decided on the run as it is; decided anew whenever somebody else was quicker.
+    """Append what `decide` makes of the run, and return the run as it was decided on.
 
-    It ends: each new round means that another's change was written. The run comes back as it was decided on.
+    When another process changed the run in between, it is read and decided on again. The loop
+    ends, because each further round means that another process made progress.
     """
     while True:
         run = read(store, run_id)

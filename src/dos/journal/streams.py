@@ -1,4 +1,4 @@
-"""The names of the journal's streams. Nowhere else is one put together or taken apart."""
+"""The names of the journal's streams. No other module composes one or takes one apart."""
 
 from typing import TYPE_CHECKING
 
@@ -9,65 +9,70 @@ from dos.text import comparison_key
 if TYPE_CHECKING:
     from dos.limits.quota import Key
 
-FLEET = "fleet"  # what people ask of the fleet; it carries no fence. Older versions wrote everything of the fleet here.
+# What people ask of the fleet, without a fence. Older versions wrote all fleet events here.
+FLEET = "fleet"
 APPROVALS = "approvals"  # the plans and settings that people approved
-BUDGET = (
-    "budget"  # promises of a shared budget: who writes to it has seen all that were made before
-)
+# Reservations from shared budgets. One stream, so that each writer has seen all earlier ones.
+BUDGET = "budget"
 HOOKS = "hooks"  # faults of the hooks of agent programs
-HALTS = "halts"  # halts that were proposed of processes that belong to no run
+HALTS = "halts"  # proposed halts of processes that belong to no run
 LANES = "lanes"  # refusals of requests that named no lane
-PRUNINGS = "journal/pruned"  # what was removed
+PRUNINGS = "journal/pruned"  # records of what pruning removed
 
 
 class Family(Struct, frozen=True):
-    """Streams that are named alike: a word, and whose the stream is. `run("RID-1")` is `run/RID-1`."""
+    """Streams that share a first word and differ in their subject: `run("RID-1")` is `run/RID-1`."""
 
     word: str
 
     @property
     def prefix(self) -> str:
-        """What the names of all its streams begin with."""
+        """The text with which the names of all its streams begin."""
         return f"{self.word}/"
 
     def __call__(self, subject: str) -> str:
+        """Return the name of the stream of a subject."""
         return f"{self.prefix}{subject}"
 
     def __contains__(self, stream: str) -> bool:
         return stream.startswith(self.prefix)
 
     def subject(self, stream: str) -> str:
-        """Whose stream it is; empty for one of another family."""
-        return stream[len(self.prefix) :] if stream in self else ""
+        """Return the subject of a stream; empty for a stream of another family."""
+        if stream not in self:
+            return ""
+        return stream[len(self.prefix) :]
 
 
 run = Family("run")
 unit = Family("unit")
 spawn = Family("spawn")  # by lane: the starts of its workers
 decision = Family("decision")
-system = Family(FLEET)  # by system: what its supervisors say, each under the fence of its own lease
+system = Family(FLEET)  # by system: its supervisors' events, each under the fence of its lease
 baseline = Family("baseline")  # by host
 witness = Family("witness")  # by commit
 numbers = Family("ids")  # by scope
 imported = Family("import")  # by file
-supervisor = Family(
-    "supervisor"
-)  # no stream of its own: the name of the lock by which a system has one supervisor
+supervisor = Family("supervisor")  # not a stream: the lock that gives a system one supervisor
 lane_leases = Family("lane")
 lock_leases = Family("lock")
 limits = Family("limit")
 
 
 def lease(lane: str, *, is_lock: bool = False) -> str:
-    """The stream that holds the lease events of a lane, or of a named lock."""
+    """Return the stream of the lease events of a lane, or of a named lock.
+
+    Names that differ only in case or Unicode form share a stream, and so exclude each other.
+    """
     family = lock_leases if is_lock else lane_leases
     return family(comparison_key(lane))
 
 
 def limit(key: "Key") -> str:
+    """Return the stream of the limits of an account."""
     return limits(key.path)
 
 
 def family(stream: str) -> str:
-    """The word of a stream's family; of a stream that has none, its whole name."""
+    """Return the first word of a stream's name, or the whole name if it has only one."""
     return stream.partition("/")[0]

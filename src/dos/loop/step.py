@@ -4,11 +4,12 @@ from msgspec import Struct, structs
 
 from dos.errors import BadInput
 from dos.journal import streams
+from dos.journal.backend import Entry
 from dos.journal.events.envelope import Fact
 from dos.journal.events.fleet import RunStopped
 from dos.journal.events.reader import select
 from dos.journal.events.runs import RunEnded
-from dos.journal.store import Entry, Store
+from dos.journal.store import Store
 from dos.loop import decide, record
 from dos.loop.record import RecordedDecision
 from dos.loop.types import EVIDENCE, Action, IterationOutcome, LoopDecision, LoopState

@@ -7,6 +7,7 @@ from typing import ClassVar, assert_never
 from msgspec import Struct, field
 
 from dos.journal import streams
+from dos.journal.backend import Entry
 from dos.journal.events import limits
 from dos.journal.events.envelope import Event, Fact
 from dos.journal.events.fleet import RunBegun, RunStopped, UnitLanded, WorkerReaped
@@ -20,7 +21,6 @@ from dos.journal.events.limits import (
 )
 from dos.journal.events.reader import FactReader
 from dos.journal.events.runs import HaltProposed, IntentDeclared, RunEnded, RunResumed
-from dos.journal.store import Entry
 from dos.limits.quota import Key
 from dos.questions import catalog, question, runs, subject
 from dos.questions.catalog import AnyQuestion

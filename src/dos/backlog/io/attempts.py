@@ -18,8 +18,9 @@ from dos.errors import BadInput
 from dos.fleet.state import fleet, held_units
 from dos.fleet.state.fleet import FleetState
 from dos.journal import fold, streams
+from dos.journal.backend import Entry
 from dos.journal.events.limits import UnitCleared
-from dos.journal.store import Entry, Store
+from dos.journal.store import Store
 from dos.questions.state import Decisions
 from dos.text import quote
 from dos.units.io import sources

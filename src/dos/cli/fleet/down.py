@@ -13,8 +13,9 @@ from dos.cli.runs import halt
 from dos.cli.terminal.progress import progress
 from dos.errors import BadInput
 from dos.journal import streams
+from dos.journal.backend import Entry
 from dos.journal.events.fleet import DrainRequested
-from dos.journal.store import Entry, Store
+from dos.journal.store import Store
 from dos.machine import process
 from dos.text import join_some
 from dos.verbs.args import Option

@@ -18,8 +18,8 @@ from dos.fleet.population import lease_health
 from dos.fleet.population.lease_health import HaltCandidate as Watched
 from dos.fleet.population.lease_health import HaltPolicy as Policy
 from dos.journal import run_state
+from dos.journal.backend import Entry
 from dos.journal.events.runs import HaltProposed
-from dos.journal.store import Entry
 from dos.loop.verdicts.liveness import Answer
 from dos.machine import process
 from dos.text import quote, validated_name

@@ -11,9 +11,10 @@ from msgspec import Struct
 
 from dos.cli.streams import long_output
 from dos.journal import lines
+from dos.journal.backend import require_known_schema
 from dos.journal.backends.memory import MemoryBackend
 from dos.journal.events.envelope import Event
-from dos.journal.store import Store, require_known_schema
+from dos.journal.store import Store
 from dos.text import validated_name
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply

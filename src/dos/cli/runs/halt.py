@@ -18,12 +18,13 @@ from dos.cli.runs import lookup
 from dos.cli.terminal.progress import progress
 from dos.errors import BadInput
 from dos.journal import run_state, streams
+from dos.journal.backend import Entry
 from dos.journal.events.envelope import Fact
 from dos.journal.events.fleet import RunStopped
 from dos.journal.events.limits import HaltRequested
 from dos.journal.events.reader import select
 from dos.journal.events.runs import HaltProposed, RunSuspended
-from dos.journal.store import Entry, Store
+from dos.journal.store import Store
 from dos.lease import Lease
 from dos.loop import tokens
 from dos.machine import process

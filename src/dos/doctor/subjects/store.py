@@ -25,9 +25,10 @@ from dos.errors import (
     StoreUnreachable,
 )
 from dos.git.files import is_shallow
+from dos.journal.backend import DurabilityNote
 from dos.journal.backends.open import embedded_path
 from dos.journal.events.envelope import SCHEMA
-from dos.journal.store import DurabilityNote, Store
+from dos.journal.store import Store
 from dos.machine import filesystem
 from dos.text import slug
 from dos.world import World

@@ -7,6 +7,7 @@ from typing import assert_never
 from dos.fleet.population import reconcile
 from dos.fleet.state.fleet import FleetState, LaneStarts
 from dos.journal import streams
+from dos.journal.backend import ReadTransaction, require_known_schema
 from dos.journal.events.envelope import Event
 from dos.journal.events.fleet import (
     RunBegun,
@@ -17,7 +18,6 @@ from dos.journal.events.fleet import (
 )
 from dos.journal.events.lanes import LeaseAdopted, LeaseGranted
 from dos.journal.events.reader import FactReader, select
-from dos.journal.store import ReadTransaction, require_known_schema
 from dos.lease import Lease
 from dos.machine import process
 

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TypeVar
 
+from dos.journal.backend import NO_PREFETCH, Entry, Prefetch
 from dos.journal.clock import Clock, SystemClock
 from dos.journal.events.envelope import Event
-from dos.journal.store import NO_PREFETCH, Entry, Prefetch
 from dos.lease import Lease
 
 K = TypeVar("K")
@@ -26,7 +26,7 @@ class MemoryBackend:
             yield self._rows
 
     @contextmanager
-    def write(self, foreseen: Prefetch = NO_PREFETCH) -> Iterator["Rows"]:
+    def write(self, prefetch: Prefetch = NO_PREFETCH) -> Iterator["Rows"]:
         with self._changed:
             try:
                 yield self._rows

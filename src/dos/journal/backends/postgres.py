@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from hashlib import sha256
 
 from dos.errors import DriverMissing, Internal, OutcomeUnknown, StoreReadOnly
-from dos.journal.store import NO_PREFETCH, DurabilityNote, Prefetch
+from dos.journal.backend import NO_PREFETCH, DurabilityNote, Prefetch
 
 try:
     import psycopg
@@ -75,13 +75,13 @@ class PostgresBackend:
                 self._end(COMMIT)
 
     @contextmanager
-    def write(self, foreseen: Prefetch = NO_PREFETCH) -> Iterator[Transaction]:
+    def write(self, prefetch: Prefetch = NO_PREFETCH) -> Iterator[Transaction]:
         if self._read_only:
             raise StoreReadOnly(f"{self.place} was opened for reading only")
         with self._alone(), self._explained():
             transaction = Transaction(self.workspace, self._trip)
             try:
-                transaction.begin(self._lock, foreseen)
+                transaction.begin(self._lock, prefetch)
                 yield transaction
                 if transaction.changed:
                     self._commit(transaction.waiting())

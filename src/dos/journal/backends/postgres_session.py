@@ -20,7 +20,7 @@ from dos.errors import (
     StoreReadOnly,
     StoreUnreachable,
 )
-from dos.journal.store import DurabilityNote
+from dos.journal.backend import DurabilityNote
 
 _LOOK = "Run `dos doctor` to see what is wrong with the server."
 

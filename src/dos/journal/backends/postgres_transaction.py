@@ -13,9 +13,9 @@ from msgspec import json
 
 from dos.errors import Internal
 from dos.journal import streams
+from dos.journal.backend import Entry, Prefetch
 from dos.journal.backends import row as stored
 from dos.journal.events.envelope import Event
-from dos.journal.store import Entry, Prefetch
 from dos.lease import Lease
 from dos.regions import Mode
 
@@ -177,17 +177,17 @@ class Transaction(View):
         self._known: dict[int, Lease | None] = {}
         self._all_known = False
 
-    def begin(self, lock: Statement, foreseen: Prefetch) -> None:
+    def begin(self, lock: Statement, prefetch: Prefetch) -> None:
         """Wait for the lock; and only then, in the same trip, read the clock and what will be asked."""
         streams = list(
-            dict.fromkeys([*foreseen.streams, *(entry.stream for entry in foreseen.entries)])
+            dict.fromkeys([*prefetch.streams, *(entry.stream for entry in prefetch.entries)])
         )
-        keys = [(entry.stream, entry.key) for entry in foreseen.entries if entry.key is not None]
+        keys = [(entry.stream, entry.key) for entry in prefetch.entries if entry.key is not None]
         fences = [
-            *foreseen.fences,
-            *(entry.fence for entry in foreseen.entries if entry.fence is not None),
+            *prefetch.fences,
+            *(entry.fence for entry in prefetch.entries if entry.fence is not None),
         ]
-        count = min(max(1, len(foreseen.entries), len(foreseen.fences)), _MOST_POSITIONS)
+        count = min(max(1, len(prefetch.entries), len(prefetch.fences)), _MOST_POSITIONS)
         facts: list[tuple[Statement, Callable[[Rows], None]]] = []
         if streams:
             facts.append((self._statement(_HEADS, {"streams": streams}), self._learn_heads))
@@ -201,7 +201,7 @@ class Transaction(View):
                     partial(self._learn_leases, fences),
                 )
             )
-        if foreseen.leases:
+        if prefetch.leases:
             facts.append((self._statement(_LEASES, {}), self._learn_all_leases))
         _, _, drawn, *found = self._trip(
             [WRITE, lock, (_POSITIONS, {"count": count}), *(asked for asked, _ in facts)]

@@ -17,6 +17,7 @@ from msgspec import json, structs
 
 from dos import times
 from dos.errors import Internal, OutcomeUnknown, StoreBusy, StoreReadOnly, StoreUnreachable
+from dos.journal.backend import NO_PREFETCH, Entry, Prefetch
 from dos.journal.backends import row as stored
 from dos.journal.backends.sqlite_open import (
     explain,
@@ -27,7 +28,6 @@ from dos.journal.backends.sqlite_open import (
 )
 from dos.journal.clock import Clock, SystemClock
 from dos.journal.events.envelope import Event
-from dos.journal.store import NO_PREFETCH, Entry, Prefetch
 from dos.lease import Lease
 from dos.machine import filesystem
 from dos.regions import Mode
@@ -75,7 +75,7 @@ class SqliteBackend:
                     self._forget_connection()
 
     @contextmanager
-    def write(self, foreseen: Prefetch = NO_PREFETCH) -> Iterator["Transaction"]:
+    def write(self, prefetch: Prefetch = NO_PREFETCH) -> Iterator["Transaction"]:
         if self._read_only:
             raise StoreReadOnly(f"{self.path} was opened for reading only")
         with self._alone(), self._explained():

@@ -1,1 +1,1 @@
-"""The events of the journal: a closed set of kinds, the envelope they are stored in, and readers."""
+"""The events of the journal: a closed set of kinds, their envelope, and readers."""

@@ -59,7 +59,7 @@ class WorkerReaped(Fact, frozen=True, kw_only=True):
 
 
 class LaneFailed(Fact, frozen=True, kw_only=True):
-    """A supervisor disabled a lane whose workers keep exiting; a person decides what happens next."""
+    """A supervisor disabled a lane whose workers keep exiting, until a person answers."""
 
     kind = "lane_failed"
     lane: str
@@ -199,7 +199,7 @@ class AgentEnded(Fact, frozen=True, kw_only=True):
 
 
 class WorkMeasured(Fact, frozen=True, kw_only=True):
-    """A worker measured in git what an agent did: commits, stray paths, and the acceptance check."""
+    """A worker measured in git what an agent did: commits, stray paths, acceptance check."""
 
     kind = "work_measured"
     run_id: str
@@ -274,7 +274,7 @@ class UnitLanded(Fact, frozen=True, kw_only=True):
 
 
 class LandingRefused(Fact, frozen=True, kw_only=True):
-    """A worker could not land a unit: a conflict, a failing test, a stale fence, a rejected push."""
+    """A worker could not land a unit: conflict, failing test, stale fence, rejected push."""
 
     kind = "landing_refused"
     run_id: str

@@ -10,12 +10,13 @@ from msgspec import UNSET, Struct, convert, json
 
 from dos.errors import BadInput, JournalCorrupt, JournalTooNew
 from dos.journal import lease_state, lines, run_state, streams
+from dos.journal.backend import Entry, Prefetch, WriteTransaction, encode_body
 from dos.journal.events import envelope, fleet, lanes
 from dos.journal.events.envelope import SCHEMA, Event
 from dos.journal.events.reader import FactReader, decode, select
 from dos.journal.events.runs import LedgerLineUnreadable, LineImported, LineUnreadable
 from dos.journal.lines import Line
-from dos.journal.store import Entry, Prefetch, Store, WriteTransaction, encode_body
+from dos.journal.store import Store
 from dos.journal.transfer import intent_ledger
 from dos.journal.transfer.lane_log import (
     CORRUPT,
@@ -39,16 +40,18 @@ _Positional = lease_state.Handled | lanes.LeaseRefused | fleet.JournalPruned
 _positional: FactReader[_Positional] = FactReader(
     _Positional,
     silent="""
-        spawn_intended worker_spawned worker_reaped lane_failed drain_requested fleet_started fleet_stopped
-        decision_forced run_minted run_begun unit_claimed unit_taken work_salvaged agent_started agent_ended
-        work_measured landing_intended unit_landed landing_refused unit_attempted iteration_committed
-        run_stopped id_allocated limit_hit limit_probed limit_lifted units_screened run_parked landing_queued
-        landing_deferred run_unparked agent_waiting agent_went_on pause_requested pause_ended halt_requested
-        spin_flagged decision_raised decision_answered plans_approved settings_approved lane_cleared
-        unit_cleared budget_warned budget_spent budget_promised baseline_started baseline_checked work_committed
-        fleet_found incident_found intent_declared extent_changed step_claimed step_verified run_suspended
-        resume_proposed run_resumed run_ended halt_proposed ledger_line_unreadable hook_fault receipt_issued
-        test_witnessed line_imported line_unreadable
+        spawn_intended worker_spawned worker_reaped lane_failed drain_requested fleet_started
+        fleet_stopped decision_forced run_minted run_begun unit_claimed unit_taken work_salvaged
+        agent_started agent_ended work_measured landing_intended unit_landed landing_refused
+        unit_attempted iteration_committed run_stopped id_allocated limit_hit limit_probed
+        limit_lifted units_screened run_parked landing_queued landing_deferred run_unparked
+        agent_waiting agent_went_on pause_requested pause_ended halt_requested spin_flagged
+        decision_raised decision_answered plans_approved settings_approved lane_cleared
+        unit_cleared budget_warned budget_spent budget_promised baseline_started baseline_checked
+        work_committed fleet_found incident_found intent_declared extent_changed step_claimed
+        step_verified run_suspended resume_proposed run_resumed run_ended halt_proposed
+        ledger_line_unreadable hook_fault receipt_issued test_witnessed line_imported
+        line_unreadable
     """,
 )
 _REFUSED = (Readability.WRONG_FAMILY, Readability.UNREADABLE_NEWER)

@@ -7,11 +7,11 @@ from msgspec import Struct, field, structs
 from dos.agents.adapter import LIMITS, PERSONAL, Ending
 from dos.agents.logins import Credentials
 from dos.journal import streams
+from dos.journal.backend import Entry
 from dos.journal.events import fleet
 from dos.journal.events.envelope import Event
 from dos.journal.events.limits import LimitHit, LimitLifted, LimitProbed
 from dos.journal.events.reader import FactReader
-from dos.journal.store import Entry
 from dos.limits import quota
 from dos.limits.quota import Key, Limit, ProbeInProgress
 

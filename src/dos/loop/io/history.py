@@ -7,6 +7,7 @@ from msgspec import Struct, field
 
 from dos.fleet.state.fleet import FleetRun, FleetState
 from dos.journal import fold, lease_state, streams
+from dos.journal.backend import ReadTransaction, require_known_schema
 from dos.journal.events.envelope import Event
 from dos.journal.events.lanes import (
     LeaseAdopted,
@@ -16,7 +17,7 @@ from dos.journal.events.lanes import (
     LeaseRenewed,
     LeaseRevoked,
 )
-from dos.journal.store import ReadTransaction, Store, require_known_schema
+from dos.journal.store import Store
 from dos.lease import Lease, Request
 from dos.loop import record
 from dos.loop.types import OutcomeKind

@@ -12,7 +12,8 @@ from dos.errors import BadInput
 from dos.git import commits as recent_commits
 from dos.git.commits import RecentCommit as Commit
 from dos.git.repository import Reader
-from dos.journal.store import ReadTransaction, Store
+from dos.journal.backend import ReadTransaction
+from dos.journal.store import Store
 from dos.lease import Lease, Request
 from dos.loop.io import history as run_leases
 from dos.loop.io.history import LeaseHistory, LeaseQuery

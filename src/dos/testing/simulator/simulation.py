@@ -5,8 +5,8 @@ from typing import Any
 
 from msgspec import Struct
 
+from dos.journal.backend import Backend
 from dos.journal.events.envelope import Event
-from dos.journal.store import Backend
 from dos.testing.simulator import end_checks
 from dos.testing.simulator.agents import Agents
 from dos.testing.simulator.invariant_checker import Watch

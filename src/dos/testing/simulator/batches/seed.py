@@ -7,8 +7,8 @@ from tempfile import TemporaryDirectory
 
 from msgspec import Struct, field
 
+from dos.journal.backend import Backend
 from dos.journal.backends.memory import MemoryBackend
-from dos.journal.store import Backend
 from dos.testing.simulator import end_checks
 from dos.testing.simulator.mutants.table import switched_on
 from dos.testing.simulator.simulation import Failure, Simulation

@@ -8,7 +8,7 @@ from unittest.mock import patch
 
 from msgspec import structs
 
-from dos.journal import prune, store, streams
+from dos.journal import backend, prune, store, streams
 from dos.journal.backends.memory import Rows
 from dos.journal.events.envelope import Event, Fact
 from dos.journal.events.fleet import UnitLanded
@@ -25,7 +25,7 @@ def fence_not_checked(simulation: "Simulation", patches: Patches) -> None:
     """A fence is written beside what it should guard, and nobody looks at it."""
 
     def append(
-        self: store.Store, tx: store.WriteTransaction, entry: store.Entry, raw: bytes
+        self: store.Store, tx: backend.WriteTransaction, entry: backend.Entry, raw: bytes
     ) -> Event:
         if (
             entry.fence is None
@@ -42,7 +42,7 @@ def fence_not_checked(simulation: "Simulation", patches: Patches) -> None:
 def reap_by_fence_alone(simulation: "Simulation", patches: Patches) -> None:
     """A lease that was judged dead is revoked although it was renewed since."""
 
-    def unchanged(tx: store.ReadTransaction, fence: int, version: int) -> Lease:
+    def unchanged(tx: backend.ReadTransaction, fence: int, version: int) -> Lease:
         lease = tx.lease(fence)
         return original(tx, fence, lease.version if lease else version)
 
@@ -59,7 +59,7 @@ def answered_again(simulation: "Simulation", patches: Patches) -> None:
     """An answer does not look whether the question is still open."""
     original = store.Store.append_all
 
-    def append_all(self: store.Store, entries: Sequence[store.Entry]) -> list[Event]:
+    def append_all(self: store.Store, entries: Sequence[backend.Entry]) -> list[Event]:
         answers = [each for each in entries if each.stream in streams.decision]
         return original(
             self,
@@ -73,7 +73,7 @@ def versions_skipped(simulation: "Simulation", patches: Patches) -> None:
     """A stream leaves a version out."""
     insert = Rows.insert
 
-    def inserted(self: Rows, entry: store.Entry, ver: int, actor: str, raw: bytes) -> Event:
+    def inserted(self: Rows, entry: backend.Entry, ver: int, actor: str, raw: bytes) -> Event:
         return insert(self, entry, ver + (ver == GAP_AT), actor, raw)
 
     patches.enter_context(patch.object(Rows, "insert", inserted))
@@ -106,9 +106,9 @@ def ended_again(simulation: "Simulation", patches: Patches) -> None:
     """A lease that has ended is ended once more."""
     end = store.Store._end
 
-    def ended(self: store.Store, tx: store.WriteTransaction, lease: Lease, fact: Fact) -> None:
+    def ended(self: store.Store, tx: backend.WriteTransaction, lease: Lease, fact: Fact) -> None:
         end(self, tx, lease, fact)
-        self._note(tx, lease, fact)
+        self._record_lease(tx, lease, fact)
 
     patches.enter_context(patch.object(store.Store, "_end", ended))
 

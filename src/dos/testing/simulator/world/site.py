@@ -19,11 +19,12 @@ from dos.fleet.worker import start_state
 from dos.fleet.worker.pick import Stop
 from dos.fleet.worker.worker import Worker
 from dos.journal import streams
+from dos.journal.backend import Backend, ReadTransaction
 from dos.journal.backends.memory import MemoryBackend
 from dos.journal.events.envelope import Event
 from dos.journal.events.lanes import LeaseRenewed
 from dos.journal.events.limits import DecisionAnswered, PlansApproved, SettingsApproved
-from dos.journal.store import Backend, ReadTransaction, Store
+from dos.journal.store import Store
 from dos.landing.queue import LandingQueue
 from dos.lanes import admission
 from dos.lease import Lease, Request
