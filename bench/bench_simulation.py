@@ -1,7 +1,7 @@
 """The fleet simulator: seeds a minute over the model store and over SQLite, on one process and on two."""
 
 from dos.testing.simulator.batches import batch
-from dos.testing.simulator.batches.batch import Asked, Summary
+from dos.testing.simulator.batches.batch import BatchRequest, Summary
 from table import show
 
 SIZES = {"memory": 1_200, "sqlite": 120}
@@ -12,7 +12,7 @@ def main() -> None:
     first = 0.0
     for store, count in SIZES.items():
         for jobs in (1, 2):
-            done = _run(Asked(count=count, store=store, jobs=jobs))
+            done = _run(BatchRequest(count=count, store=store, jobs=jobs))
             pace = 60 * done.seeds / done.seconds
             first = first or pace
             name = f"{store}, {jobs} process{'es' if jobs > 1 else ''}"
@@ -29,7 +29,7 @@ def main() -> None:
     show("The simulator (floor: 10,000 seeds a minute over memory on two processes)", header, rows)
 
 
-def _run(asked: Asked) -> Summary:
+def _run(asked: BatchRequest) -> Summary:
     *_, last = batch.run(asked)
     return last
 

@@ -21,7 +21,7 @@ SETTINGS = texts.settings_text(workspace.ITERATIONS)
 @pytest.mark.parametrize("seed", range(30))
 def test_a_plan_declares_the_units_that_it_was_written_for_after_every_edit(seed):
     random = Random(seed)
-    units = workspace.draw(random).units
+    units = workspace.draw_workspace(random).units
     for _ in range(5):
         text = texts.plan_text(units)
         found = texts.portfolio(text)
@@ -37,7 +37,7 @@ class Seat:
 
     def __init__(self):
         self.repository = Repository()
-        units = workspace.draw(Random(0)).units
+        units = workspace.draw_workspace(Random(0)).units
         self.repository.documents = {PLAN: texts.plan_text(units), FILE_NAME: SETTINGS}
         self.store = Store(MemoryBackend(), actor="person")
         self.host = HostTexts("north", self.repository)
@@ -57,7 +57,7 @@ class Seat:
         self.store.append_all(
             state.answer_entries(self.answers.open[question.id], choice, by="person")
         )
-        self.host.heed(self.store, self.answers, self.store.last())
+        self.host.keep_confirmed(self.store, self.answers, self.store.last())
         return question
 
 

@@ -18,11 +18,11 @@ from dos.questions.runs import HaltProposed, RunStopped, Spinning
 from dos.questions.units import Incident, LandingBlocked, LandingConflict, UnitHeld, UnitUndone
 from dos.testing.simulator import invariants
 from dos.testing.simulator.batches import batch
-from dos.testing.simulator.batches import seed as seeds
-from dos.testing.simulator.batches.batch import Asked, Summary
+from dos.testing.simulator.batches import batch as seeds
+from dos.testing.simulator.batches.batch import BatchRequest, Summary
 from dos.testing.simulator.invariants import INVARIANTS
 from dos.testing.simulator.mutants.table import PLANTED
-from dos.testing.simulator.simulation import Simulation, WorkerPerformers
+from dos.testing.simulator.simulation import Simulation, WorkerEffects
 from dos.testing.simulator.world import faults
 
 JOBS = 2
@@ -30,12 +30,12 @@ MOST_SEEDS_FOR_A_BUG = 5_000
 
 
 def run(**asked) -> Summary:
-    *_, last = batch.run(Asked(**{"jobs": JOBS, **asked}))
+    *_, last = batch.run(BatchRequest(**{"jobs": JOBS, **asked}))
     return last
 
 
 def shown(summary: Summary, **asked) -> str:
-    return "\n".join(batch.told(summary, Asked(**asked)))
+    return "\n".join(batch.failure_lines(summary, BatchRequest(**asked)))
 
 
 def test_nothing_that_is_promised_breaks_in_many_seeds():
@@ -49,7 +49,7 @@ def test_nothing_that_is_promised_breaks_in_thousands_of_seeds():
     summary = run(count=long(2_000, 1_000_000))
     assert not summary.failing, shown(summary)
     assert (
-        summary.silent == []
+        summary.never_happened == []
     )  # every fault struck and every refusal was given, or nothing was tested
 
 
@@ -93,7 +93,7 @@ ANSWERS = {
 @pytest.mark.soak
 def test_people_answer_each_kind_of_question_with_each_choice():
     missing = {
-        faults.answered(kind, choice) for kind, choices in ANSWERS.items() for choice in choices
+        faults.answer_name(kind, choice) for kind, choices in ANSWERS.items() for choice in choices
     }
     for first in range(0, MOST_SEEDS_FOR_A_BUG, 8):
         for seed in (first + 6, first + 7):  # where more is asked, and where the target is checked
@@ -138,7 +138,7 @@ def test_sqlite_writes_what_the_model_writes_for_many_seeds():
 
 def digests(hash_seed: str) -> str:
     script = (
-        "from dos.testing.simulator.batches.seed import simulate\n"
+        "from dos.testing.simulator.batches.batch import simulate\n"
         "import sys\n"
         "for seed in range(12): sys.stdout.write(simulate(seed, with_digest=True).digest + ' ')"
     )
@@ -163,15 +163,17 @@ def test_seeds_do_the_same_on_one_process_and_on_two():
 
 def test_a_run_in_which_something_never_happened_says_so():
     counts = dict.fromkeys((*faults.FAULTS, *faults.REFUSALS), 1)
-    assert Summary(seeds=batch.ENOUGH, counts=counts).silent == []
-    assert Summary(seeds=batch.ENOUGH, counts={**counts, faults.DRAIN: 0}).silent == [faults.DRAIN]
-    assert Summary(seeds=batch.ENOUGH - 1).silent == []
+    assert Summary(seeds=batch.ENOUGH, counts=counts).never_happened == []
+    assert Summary(seeds=batch.ENOUGH, counts={**counts, faults.DRAIN: 0}).never_happened == [
+        faults.DRAIN
+    ]
+    assert Summary(seeds=batch.ENOUGH - 1).never_happened == []
 
 
 def test_an_effect_that_the_simulator_does_not_know_fails_with_its_name(monkeypatch):
-    tables = WorkerPerformers.table
+    tables = WorkerEffects.table
     monkeypatch.setattr(
-        WorkerPerformers,
+        WorkerEffects,
         "table",
         lambda self: {
             kind: act for kind, act in tables(self).items() if kind is not effects.MeasureWork
@@ -194,4 +196,4 @@ def test_every_effect_of_the_product_has_its_performer():
     simulation = Simulation(
         0, seeds.MemoryBackend(clock=seeds.VirtualClock()), seeds.VirtualClock()
     )
-    assert wanted <= set(simulation.fleets.table())
+    assert wanted <= set(simulation.supervisors.table())

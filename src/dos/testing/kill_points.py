@@ -22,13 +22,15 @@ from dos.fleet.effects import Record
 EVERYBODY = "all:"
 
 
-def around(role: str, performers: Performers) -> Performers:
+def with_kill_points(role: str, performers: Performers) -> Performers:
     log, point = Path(os.environ["DOS_FAULT_LOG"]), os.environ.get("DOS_FAULT_POINT", "")
-    points = Points(role, log, point.removeprefix(EVERYBODY), everybody=point.startswith(EVERYBODY))
+    points = KillPoints(
+        role, log, point.removeprefix(EVERYBODY), everybody=point.startswith(EVERYBODY)
+    )
     return {kind: partial(points.perform, perform) for kind, perform in performers.items()}
 
 
-class Points:
+class KillPoints:
     def __init__(self, role: str, log: Path, fatal: str, *, everybody: bool) -> None:
         self._role = role
         self._log = log

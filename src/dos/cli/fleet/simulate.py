@@ -42,7 +42,7 @@ class Args(Struct, kw_only=True):
 def run(args: Args, context: Context) -> Reply:
     # By its name: it stands above the surfaces, and nothing else of them reaches up to it.
     many: Any = import_module("dos.testing.simulator.batches.batch")
-    asked = many.Asked(
+    asked = many.BatchRequest(
         first=args.seed or 0,
         count=args.seeds if args.seeds is not None else SEEDS if args.seed is None else 1,
         store=args.store,
@@ -53,12 +53,12 @@ def run(args: Args, context: Context) -> Reply:
     with _shown(asked.count, context) as show:
         for summary in many.run(asked):
             show(summary)
-    silent = [] if args.plant else summary.silent
-    lines = [many.line(summary), *many.told(summary, asked)]
+    silent = [] if args.plant else summary.never_happened
+    lines = [many.summary_line(summary), *many.failure_lines(summary, asked)]
     lines += [f"never happened, so nothing was tested: {', '.join(silent)}"] if silent else []
     data = {
         **to_builtins(summary),
-        "fired": summary.fired,
+        "fired": summary.fault_count,
         "silent": silent,
         "failed": bool(summary.failing or silent),
     }

@@ -50,14 +50,14 @@ class Agent(Struct):
 class Agents:
     def __init__(self, site: Site) -> None:
         self.site = site
-        self.machine = site.machine
+        self.scheduler = site.scheduler
         self.running: list[Agent] = []
 
     def start(self, process: Process, effect: effects.RunAgent) -> Suspended[effects.AgentResult]:
         random = self.site.random
-        fault = "" if self.machine.calm else self._fault()
+        fault = "" if self.scheduler.is_calm else self._fault()
         if fault:
-            self.machine.counts[fault] += 1
+            self.scheduler.counts[fault] += 1
         seconds = {
             faults.STALL: SILENCE_SECONDS + 10,
             faults.SPIN: WALL_SECONDS,
@@ -65,24 +65,24 @@ class Agents:
             faults.NOT_INSTALLED: 1,
         }.get(fault, random.randint(5, 60))
         tree = self.site.repository.trees[effect.worktree.path]
-        agent = Agent(process, effect, tree, fault, self.machine.now, seconds)
+        agent = Agent(process, effect, tree, fault, self.scheduler.now, seconds)
         process.agent = agent
         self.running = [each for each in self.running if each.alive and each.worker.alive]
         self.running.append(agent)
-        self.machine.after(seconds * 300, self._act, agent)
-        if effect.unit.name == self.site.deadly and self.site.asks(KILLED):
-            self.machine.counts[faults.DEADLY_UNIT] += 1
-            self.machine.after(seconds * 100, self.machine.kill, process)
+        self.scheduler.schedule(seconds * 300, self._act, agent)
+        if effect.unit.name == self.site.deadly_unit and self.site.draws_question(KILLED):
+            self.scheduler.counts[faults.DEADLY_UNIT] += 1
+            self.scheduler.schedule(seconds * 100, self.scheduler.kill, process)
         return SUSPENDED
 
     def _fault(self) -> str:
-        fault = self.site.swarm.agent()
+        fault = self.site.fault_plan.draw_agent_fault()
         for name in (faults.NOT_INSTALLED, faults.LIMIT_DOUBTED, faults.TO_BRANCH):
-            if not fault and self.site.asks(ASKED_ABOUT):
+            if not fault and self.site.draws_question(ASKED_ABOUT):
                 fault = name
         return fault
 
-    def end_leftovers(self, host: str, lane: str, fence: int) -> None:
+    def end_older_agents(self, host: str, lane: str, fence: int) -> None:
         """End what runs on this host for the lane under this lease or an older one."""
         for agent in self.running:
             lease = agent.effect.lease
@@ -120,25 +120,25 @@ class Agents:
         if agent.done == 3:
             self._end(agent, ENDINGS.get(agent.fault, Ending.OK))
         else:
-            self.machine.after(agent.seconds * 350, self._act, agent)
+            self.scheduler.schedule(agent.seconds * 350, self._act, agent)
 
     def _end(self, agent: Agent, how: Ending) -> None:
         agent.alive = False
         process = agent.worker
-        wait = max(0, process.paused_until - self.machine.now)
-        self.machine.after(wait, self._tell, (agent, self._ended(agent, how)))
+        wait = max(0, process.paused_until - self.scheduler.now)
+        self.scheduler.schedule(wait, self._tell, (agent, self._ended(agent, how)))
 
     def _tell(self, told: tuple[Agent, effects.AgentResult]) -> None:
         agent, ended = told
         if agent.worker.alive and agent.worker.agent is agent:
             agent.worker.agent = None
-            self.machine.go_on(agent.worker, ended)
+            self.scheduler.resume(agent.worker, ended)
 
     def _cost(self, agent: Agent) -> float:
         """A program that is told how much it may cost keeps to the least of what it was told."""
         cost = round(2 * COST_USD * self.site.random.random(), 2)
         most = next(
-            each.max_usd for each in self.site.setting.agents if each.name == agent.effect.agent
+            each.max_usd for each in self.site.workspace.agents if each.name == agent.effect.agent
         )
         left = agent.effect.allowance.usd
         return cost if most is None else min(cost, most, cost if left is None else left)
@@ -160,12 +160,12 @@ class Agents:
         return effects.AgentResult(
             outcome=outcome,
             exit_code=_exit_code(agent.fault, how),
-            seconds=(self.machine.now - agent.began) / 1000,
+            seconds=(self.scheduler.now - agent.began) / 1000,
             cost_usd=cost,
         )
 
     def _now(self) -> datetime:
-        return datetime.fromtimestamp(self.machine.clock.wall_ms() / 1000, UTC)
+        return datetime.fromtimestamp(self.scheduler.clock.wall_ms() / 1000, UTC)
 
 
 def _exit_code(fault: str, how: Ending) -> int:

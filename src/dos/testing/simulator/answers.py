@@ -25,8 +25,8 @@ from dos.questions.resources import BaselineFailed, BudgetSpent
 from dos.questions.state import OpenQuestion
 from dos.questions.units import Incident, UnitHeld, UnitUndone
 from dos.testing.simulator import invariants
-from dos.testing.simulator.invariants import Broken
-from dos.testing.simulator.supervisor_effects import FleetPerformers, Tick
+from dos.testing.simulator.invariants import InvariantBroken
+from dos.testing.simulator.supervisor_effects import SupervisorEffects, Tick
 from dos.testing.simulator.world.scheduler import Process
 from dos.testing.simulator.world.site import Site
 
@@ -42,8 +42,8 @@ class Answer(Struct, frozen=True, kw_only=True):
     lanes: frozenset[str]  # that waited for it, or have a unit that did
 
 
-class Answers:
-    def __init__(self, site: Site, fleets: FleetPerformers) -> None:
+class AnswerChecker:
+    def __init__(self, site: Site, fleets: SupervisorEffects) -> None:
         self.site = site
         self.fleets = fleets
         self._fresh: list[Answer] = []  # that no supervisor has acted on
@@ -52,11 +52,11 @@ class Answers:
             str, Answer
         ] = {}  # checkout -> the newest answer about dos.toml, where it is to be used
         self._started: dict[str, int] = {}  # lane -> the position of its newest start
-        fleets.on_look = self.looked
-        fleets.on_tick_over = self.tick_over
-        fleets.on_hand_over = self.handed_over
+        fleets.on_observe = self.on_observe
+        fleets.on_tick_end = self.on_tick_end
+        fleets.on_spawn = self.on_spawn
 
-    def given(self, event: Event, asked: OpenQuestion, choice: Choice) -> None:
+    def record_answer(self, event: Event, asked: OpenQuestion, choice: Choice) -> None:
         question = asked.question
         lanes = frozenset(self._lanes(question))
         if lanes:
@@ -74,24 +74,24 @@ class Answers:
                 if choice.name == ChoiceName.USE:
                     self._settings[question.where] = answer
 
-    def started(self, event: Event, lane: str) -> None:
+    def record_start(self, event: Event, lane: str) -> None:
         self._started[lane] = event.pos
 
     def _lanes(self, question: AnyQuestion) -> Iterable[str]:
         if isinstance(question, TextChanged):
-            yield from self.site.setting.config.roster()
+            yield from self.site.workspace.config.roster()
         for each in question.subjects:
             match each:
                 case subject.Lane(name):
                     yield name
                 case subject.Unit(name):
-                    yield from (unit.lane for unit in self.site.declared() if unit.name == name)
+                    yield from (unit.lane for unit in self.site.all_units() if unit.name == name)
                 case subject.RunSubject(run_id) if run := self.site.fleet.runs.get(run_id):
                     yield run.lane
                 case subject.Fleet() | subject.Host() | subject.Limit():
-                    yield from self.site.setting.config.roster()
+                    yield from self.site.workspace.config.roster()
 
-    def looked(self, process: Process, tick: Tick) -> None:
+    def on_observe(self, process: Process, tick: Tick) -> None:
         """A supervisor has seen the fleet: what the answers released holds nothing any more."""
         self._ticks.pop(process.pid, None)
         answers = self._concerning(process, tick)
@@ -99,17 +99,21 @@ class Answers:
             self._ticks[process.pid] = tick
         for answer in answers:
             for lane in answer.lanes - tick.fleet.leases.keys():
-                why = self._unseen(process, tick.seen, lane) or self._still_held(tick, answer, lane)
+                why = self._missed_unit(process, tick.seen, lane) or self._still_held(
+                    tick, answer, lane
+                )
                 if why:
-                    raise Broken(invariants.TAKES_EFFECT, f"after {_shown(answer)} {why}")
+                    raise InvariantBroken(
+                        invariants.TAKES_EFFECT, f"after {_describe(answer)} {why}"
+                    )
 
-    def tick_over(self, process: Process) -> None:
+    def on_tick_end(self, process: Process) -> None:
         """It has done what it is going to do: each lane is started, or waits for something else that is said."""
         tick = self._ticks.pop(process.pid, None)
         if tick is None:
             return
         fleet = tick.fleet
-        target = 0 if fleet.drain_requested else self.site.setting.target
+        target = 0 if fleet.drain_requested else self.site.workspace.target
         plan = reconcile.plan(fleet.lanes, target, failing=fleet.failing_lanes)
         waiting = waits.with_obstacles(tick.seen, fleet.waits, plan.obstacles).lanes
         for answer in self._concerning(process, tick):
@@ -117,9 +121,9 @@ class Answers:
             for lane in answer.lanes - fleet.leases.keys():
                 is_done = lane not in waiting or tick.seen.working_on(lane)
                 if not (is_done or waiting[lane] or self._has_moved(tick, lane)):
-                    raise Broken(
+                    raise InvariantBroken(
                         invariants.TAKES_EFFECT,
-                        f"after {_shown(answer)} nobody starts on lane {lane}",
+                        f"after {_describe(answer)} nobody starts on lane {lane}",
                     )
 
     def _concerning(self, process: Process, tick: Tick) -> list[Answer]:
@@ -139,12 +143,12 @@ class Answers:
             starts is not None and starts.version != tick.fleet.versions.get(lane, 0)
         )
 
-    def _unseen(self, process: Process, seen: Observation, lane: str) -> str:
+    def _missed_unit(self, process: Process, seen: Observation, lane: str) -> str:
         shown = on_target.apply_shown_units(
-            self.site.fleet, self.site.view(process).shown, self.site.decisions
+            self.site.fleet, self.site.branch_view(process).shown, self.site.decisions
         )
         now = self.fleets.workers.backlog(
-            self.site.units_at(process.host), shown, lane, seen.now_ms
+            self.site.units_on(process.host), shown, lane, seen.now_ms
         )
         offered = {unit.name for unit in seen.backlogs[lane].open}
         missed = {unit.name for unit in now.open} - offered
@@ -210,7 +214,7 @@ class Answers:
         is_committed = on_disk == self.site.repository.documents[changed.document]
         return "" if is_unused or is_committed else f"{changed.document} is used"
 
-    def handed_over(self, process: Process, settings: str | None) -> None:
+    def on_spawn(self, process: Process, settings: str | None) -> None:
         """A worker is started with the settings that a person wants used."""
         texts = self.site.texts.get(process.host.name)
         used = self._settings.get(texts.where) if texts else None
@@ -219,8 +223,8 @@ class Answers:
         changed = used.question
         assert isinstance(changed, SettingsChanged)
         if document_digest(texts.dos_toml.on_disk) == changed.digest != document_digest(settings):
-            raise Broken(
-                invariants.TAKES_EFFECT, f"after {_shown(used)} a worker is started without it"
+            raise InvariantBroken(
+                invariants.TAKES_EFFECT, f"after {_describe(used)} a worker is started without it"
             )
 
     def _still_to_do(self, incident: Incident, seen: Observation) -> str:
@@ -262,5 +266,5 @@ def _asks_again(questions: Iterable[AnyQuestion], spent: BudgetSpent) -> bool:
     )
 
 
-def _shown(answer: Answer) -> str:
+def _describe(answer: Answer) -> str:
     return f"{answer.question.id} was answered with {answer.choice.name}"

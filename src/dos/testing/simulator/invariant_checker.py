@@ -24,9 +24,9 @@ from dos.loop.types import OutcomeKind, StopReason, WorkerStop
 from dos.questions import state as decisions
 from dos.questions.resources import BudgetSpent
 from dos.testing.simulator import invariants
-from dos.testing.simulator.answers import Answers
-from dos.testing.simulator.invariants import Broken
-from dos.testing.simulator.supervisor_effects import FleetPerformers
+from dos.testing.simulator.answers import AnswerChecker
+from dos.testing.simulator.invariants import InvariantBroken
+from dos.testing.simulator.supervisor_effects import SupervisorEffects
 from dos.testing.simulator.world import faults
 from dos.testing.simulator.world.scheduler import Process
 from dos.testing.simulator.world.site import Site
@@ -52,13 +52,13 @@ class Start:
         self.run_id, self.system, self.at_ms, self.settled = run_id, system, at_ms, False
 
 
-class Watch:
-    def __init__(self, site: Site, fleets: FleetPerformers) -> None:
+class InvariantChecker:
+    def __init__(self, site: Site, fleets: SupervisorEffects) -> None:
         self.site = site
         self.fleets = fleets
         self.leases = Leases()
         self.last = 0
-        self.seen = 0
+        self.event_count = 0
         self.newest: deque[Event] = deque(maxlen=SHOWN)
         self.stopped: dict[str, str] = {}  # run -> why
         self._versions: dict[str, int] = {}
@@ -76,26 +76,28 @@ class Watch:
         self._raised: set[str] = set()
         self.on_question: Callable[[str], None] = lambda decision: None
         self._answered: set[str] = set()
-        self.answers = Answers(site, fleets)
+        self.answers = AnswerChecker(site, fleets)
         self._held: dict[
             str, str
         ] = {}  # run -> the question about its host that was open when it began
         self._after_upgrade: Counter[str] = Counter()  # run -> agents that it started
 
-    def look(self) -> None:
+    def check_new_events(self) -> None:
         """At everything that was written since the last look."""
         for event in self.site.reader.tail(self.last):
             self.newest.append(event)
-            self._envelope(event)
+            self._check_envelope(event)
             fact = checked.decode(event)
             self._check(event, fact)
-            cooling = self._cooling() if isinstance(fact, fleet.FleetStarted) else set()
+            cooling = self._units_on_cooldown() if isinstance(fact, fleet.FleetStarted) else set()
             self.site.apply(event)
-            if cooling and (cleared := cooling - self._cooling()):
-                raise Broken(invariants.COOLDOWN, f"event {event.pos} cleared {min(cleared)}")
+            if cooling and (cleared := cooling - self._units_on_cooldown()):
+                raise InvariantBroken(
+                    invariants.COOLDOWN, f"event {event.pos} cleared {min(cleared)}"
+                )
         stale = self.site.repository.stale
         if stale:
-            raise Broken(invariants.GIT_FENCE, stale[0])
+            raise InvariantBroken(invariants.GIT_FENCE, stale[0])
 
     def _check(self, event: Event, fact: Checked | None) -> None:
         if fact is None:
@@ -109,34 +111,38 @@ class Watch:
         else:
             self._check_question(event, fact)
 
-    def _cooling(self) -> set[str]:
+    def _units_on_cooldown(self) -> set[str]:
         """The units on cooldown now, as a supervisor sees them."""
-        site, now_ms = self.site, self.site.machine.clock.wall_ms()
-        units = site.units_at(site.hosts[0])
-        roster = site.setting.config.roster()
+        site, now_ms = self.site, self.site.scheduler.clock.wall_ms()
+        units = site.units_on(site.hosts[0])
+        roster = site.workspace.config.roster()
         backlogs = [self.fleets.workers.backlog(units, site.fleet, lane, now_ms) for lane in roster]
         return {rest.unit_id for backlog in backlogs for rest in backlog.on_cooldown}
 
     # Every event
 
-    def _envelope(self, event: Event) -> None:
+    def _check_envelope(self, event: Event) -> None:
         if event.pos <= self.last:
-            raise Broken(invariants.POSITIONS, f"event {event.pos} comes after {self.last}")
+            raise InvariantBroken(
+                invariants.POSITIONS, f"event {event.pos} comes after {self.last}"
+            )
         if event.ver != self._versions.get(event.stream, 0) + 1:
-            raise Broken(
+            raise InvariantBroken(
                 invariants.POSITIONS, f"event {event.pos} is version {event.ver} of {event.stream}"
             )
         self._versions[event.stream] = event.ver
         self.last = event.pos
-        self.seen += 1
+        self.event_count += 1
         if event.fence is not None and event.fence not in self.leases.live:
-            raise Broken(
+            raise InvariantBroken(
                 invariants.NO_ZOMBIE,
                 f"event {event.pos} ({event.kind}) has fence {event.fence}, which ended",
             )
         # What people say of a run may come late; what it says itself may not.
         if event.fence is not None and streams.run.subject(event.stream) in self.stopped:
-            raise Broken(invariants.STOPPED, f"event {event.pos} ({event.kind}) of {event.stream}")
+            raise InvariantBroken(
+                invariants.STOPPED, f"event {event.pos} ({event.kind}) of {event.stream}"
+            )
 
     # Leases
 
@@ -145,15 +151,15 @@ class Watch:
             case lanes.LeaseGranted():
                 self._granted(event, fact)
             case lanes.LeaseRenewed():
-                self._standing(event, fact.lease)
+                self._live_lease(event, fact.lease)
             case lanes.LeaseReleased():
-                self._standing(event, fact.lease)
+                self._live_lease(event, fact.lease)
             case lanes.LeaseExpired():
                 self._expired(event, fact)
             case lanes.LeaseRevoked():
                 self._revoked(event, fact)
             case lanes.LeaseAdopted():
-                self._standing(event, fact.previous)
+                self._live_lease(event, fact.previous)
             case never:
                 assert_never(never)
         self.leases.apply(event)
@@ -162,7 +168,7 @@ class Watch:
             return
         table = {lease.fence: lease for lease in self.site.reader.leases()}
         if table != self.leases.live:
-            raise Broken(
+            raise InvariantBroken(
                 invariants.TABLE,
                 f"after event {event.pos}: {sorted(table)} and {sorted(self.leases.live)}",
             )
@@ -170,7 +176,7 @@ class Watch:
     def _granted(self, event: Event, fact: lanes.LeaseGranted) -> None:
         asked = fact.asked
         if event.pos <= self._fence:
-            raise Broken(invariants.FENCES, f"fence {event.pos} comes after {self._fence}")
+            raise InvariantBroken(invariants.FENCES, f"fence {event.pos} comes after {self._fence}")
         self._fence = event.pos
         same_kind = 1
         for lease in self.leases.live.values():
@@ -181,42 +187,42 @@ class Watch:
                 asked.region, asked.mode, lease.region, lease.mode
             )
             if lease.lane == asked.lane or overlap:
-                raise Broken(
+                raise InvariantBroken(
                     invariants.DISJOINT,
                     f"{asked.lane} is granted beside {lease.lane} ({lease.fence})",
                 )
-        cap = self.site.setting.budgets.get(asked.kind)
+        cap = self.site.workspace.budgets.get(asked.kind)
         if cap and same_kind > cap:
-            raise Broken(
+            raise InvariantBroken(
                 invariants.BUDGET, f"{same_kind} leases of kind {asked.kind}, where {cap} may be"
             )
         if (start := self._starts.get(asked.lane)) and start.run_id == asked.run_id:
             start.settled = True
 
-    def _standing(self, event: Event, fence: int) -> Lease:
+    def _live_lease(self, event: Event, fence: int) -> Lease:
         lease = self.leases.live.get(fence)
         if lease is None:
-            raise Broken(
+            raise InvariantBroken(
                 invariants.CURRENT,
                 f"event {event.pos} ({event.kind}) is of lease {fence}, which ended",
             )
         return lease
 
     def _expired(self, event: Event, fact: lanes.LeaseExpired) -> None:
-        lease = self._standing(event, fact.lease)
-        left_ms = lease.expires_ms - self.site.machine.now
+        lease = self._live_lease(event, fact.lease)
+        left_ms = lease.expires_ms - self.site.scheduler.now
         if left_ms > 0:
             early = f"{left_ms / 1000:g} s too early"
-            raise Broken(
+            raise InvariantBroken(
                 invariants.STORE_TIME, f"lease {lease.fence} of {lease.lane} expired {early}"
             )
 
     def _revoked(self, event: Event, fact: lanes.LeaseRevoked) -> None:
-        lease = self._standing(event, fact.lease)
+        lease = self._live_lease(event, fact.lease)
         holder = self.site.holder(lease)
-        if lease.expires_ms > self.site.machine.now and holder is not None and holder.alive:
-            beat = (self.site.machine.clock.wall_ms() - lease.beat_ms) / 1000
-            raise Broken(
+        if lease.expires_ms > self.site.scheduler.now and holder is not None and holder.alive:
+            beat = (self.site.scheduler.clock.wall_ms() - lease.beat_ms) / 1000
+            raise InvariantBroken(
                 invariants.DEAD_ONLY,
                 f"lease {lease.fence} of {lease.lane} was revoked, {beat:g} s after a beat",
             )
@@ -229,8 +235,8 @@ class Watch:
         for lease in self.site.reader.leases():
             # Its lane's, not what it holds besides to groom the plans: that stands until somebody needs the place.
             is_its_own = lease.pid == process.pid and lease.lane == process.lane
-            if is_its_own and (lease.is_lock or lease.expires_ms > self.site.machine.now):
-                raise Broken(
+            if is_its_own and (lease.is_lock or lease.expires_ms > self.site.scheduler.now):
+                raise InvariantBroken(
                     invariants.HOLDS,
                     f"{process.lane} ended as lost and holds lease {lease.fence}: {answer}",
                 )
@@ -251,37 +257,37 @@ class Watch:
             case fleet.FleetStopped():
                 self.fleet_ended_at = event.pos
             case fleet.LaneFailed():
-                self.site.machine.counts[faults.GIVEN_UP] += 1
+                self.site.scheduler.counts[faults.GIVEN_UP] += 1
             case never:
                 assert_never(never)
 
     def _spawn_intended(self, event: Event, fact: fleet.SpawnIntended) -> None:
-        self.answers.started(event, fact.lane)
+        self.answers.record_start(event, fact.lane)
         now = event.at_ms
         self._check_pending(event, fact)
         self._check_target(event, fact.system)
         recent = self._recent.setdefault(fact.lane, {})
         recent[fact.run_id] = now
-        policy = self.site.setting.config.supervise
+        policy = self.site.workspace.config.supervise
         within = sum(now - at < policy.restart_period_seconds * 1000 for at in recent.values())
         if within > policy.restart_intensity:
-            raise Broken(
+            raise InvariantBroken(
                 invariants.INTENSITY, f"{within} starts of lane {fact.lane} within the period"
             )
         self._starts[fact.lane] = Start(fact.run_id, fact.system, now)
         seen, started = self.fleets.population.get(fact.system, (0, 0))
         self.fleets.population[fact.system] = seen, started + 1
-        if seen + started + 1 > self.site.setting.target:
+        if seen + started + 1 > self.site.workspace.target:
             more = f"{seen} seen and {started + 1} started"
-            raise Broken(
+            raise InvariantBroken(
                 invariants.POPULATION,
-                f"{fact.system}: {more}, where {self.site.setting.target} are wanted",
+                f"{fact.system}: {more}, where {self.site.workspace.target} are wanted",
             )
 
     def _check_target(self, event: Event, host: str) -> None:
         """The last check of a host's surroundings lets workers be started there, or a person does."""
         site = self.site
-        if not site.setting.is_checked:
+        if not site.workspace.is_checked:
             return
         newest = max(
             (each for each in site.baselines.checks if each.host == host), key=_at, default=None
@@ -289,7 +295,7 @@ class Watch:
         asked = [each for each in gate.check_questions(site.decisions) if each.subject.host == host]
         if newest is None or not (newest.is_good or is_accepted(newest, asked)):
             found = newest.fault if newest else "unchecked"
-            raise Broken(
+            raise InvariantBroken(
                 invariants.BASELINE,
                 f"event {event.pos} starts a worker on {host}, which is {found}",
             )
@@ -299,10 +305,10 @@ class Watch:
         if start is None or start.settled or start.run_id in self.stopped:
             return
         # Only its own host can say that it is not there; for the others it may be on its way.
-        gone = start.system == fact.system and not self.site.runs(start.run_id)
+        gone = start.system == fact.system and not self.site.is_running(start.run_id)
         if not gone and event.at_ms - start.at_ms < START_SECONDS * 1000:
             age = (event.at_ms - start.at_ms) / 1000
-            raise Broken(
+            raise InvariantBroken(
                 invariants.PENDING, f"lane {fact.lane} was started {age:g} s ago, as {start.run_id}"
             )
 
@@ -330,7 +336,7 @@ class Watch:
     def _committed(self, event: Event, fact: fleet.IterationCommitted) -> None:
         this = (fact.iteration, fact.attempt)
         if this <= self._tries.get(fact.run_id, (0, 0)):
-            raise Broken(
+            raise InvariantBroken(
                 invariants.ONCE,
                 f"event {event.pos}: iteration {this[0]}.{this[1]} of {fact.run_id} again",
             )
@@ -338,15 +344,17 @@ class Watch:
         if fact.outcome == OutcomeKind.RATE_LIMITED and fact.state and fact.decision:
             before, after = fact.state, fact.decision["next_state"]
             if after["consecutive_unclear"] > before["consecutive_unclear"]:
-                raise Broken(invariants.LIMITS, f"event {event.pos} counts a limit as a failure")
+                raise InvariantBroken(
+                    invariants.LIMITS, f"event {event.pos} counts a limit as a failure"
+                )
         replay = replaying.replay(record.read_decisions([event]))
         if replay.difference:
-            raise Broken(
+            raise InvariantBroken(
                 invariants.REPLAY, f"event {event.pos}: now {replay.difference.replayed.action}"
             )
 
     def _run_begun(self, fact: fleet.RunBegun) -> None:
-        if self.site.setting.is_checked and (
+        if self.site.workspace.is_checked and (
             asked := self._open_about(self.site.host_of(fact.run_id))
         ):
             self._held[fact.run_id] = asked
@@ -362,12 +370,12 @@ class Watch:
 
     def _check_version(self, event: Event, fact: fleet.AgentStarted) -> None:
         """One agent may have been on its way when the other version was started."""
-        lease = next((each for each in self.site.live() if each.run_id == fact.run_id), None)
+        lease = next((each for each in self.site.live_leases() if each.run_id == fact.run_id), None)
         if lease is None or not self.site.fleet.stop_requests(lease).superseded_by:
             return
         self._after_upgrade[fact.run_id] += 1
         if self._after_upgrade[fact.run_id] > 1:
-            raise Broken(
+            raise InvariantBroken(
                 invariants.UPGRADE,
                 f"event {event.pos}: {fact.run_id} goes on beside a newer version",
             )
@@ -376,14 +384,14 @@ class Watch:
         self._check_version(event, fact)
         held = self._held.get(fact.run_id)
         if held and held in self.site.decisions.open:
-            raise Broken(
+            raise InvariantBroken(
                 invariants.BASELINE, f"event {event.pos} starts an agent while {held} is open"
             )
         for scope, subject in (("run", fact.run_id), ("lane", fact.lane)):
-            limit = getattr(self.site.setting.config.budgets, scope).usd
+            limit = getattr(self.site.workspace.config.budgets, scope).usd
             spent = self._spent[scope, subject]
             if limit is not None and spent >= limit:
-                raise Broken(
+                raise InvariantBroken(
                     invariants.MONEY,
                     f"event {event.pos}: {scope} {subject} has used {spent:g} of {limit:g}",
                 )
@@ -393,14 +401,14 @@ class Watch:
         self._spent["lane", fact.lane] += fact.cost_usd or 0  # type: ignore[assignment]
         day = ("day", budget.day_of(event.at_ms))
         self._spent[day] += fact.cost_usd or 0  # type: ignore[assignment]
-        setting = self.site.setting
+        setting = self.site.workspace
         limit = setting.config.budgets.day.usd
         if (
             limit is not None
             and setting.agents[0].max_usd is not None
             and self._spent[day] > limit + LEAST_USD
         ):
-            raise Broken(
+            raise InvariantBroken(
                 invariants.OVERDRAWN,
                 f"event {event.pos}: {self._spent[day]:g} of {limit:g} dollars",
             )
@@ -411,7 +419,7 @@ class Watch:
 
     def _check_turn(self, event: Event, run_id: str) -> None:
         """Who sleeps or is cut off may be passed, and come back."""
-        swarm = self.site.swarm
+        swarm = self.site.fault_plan
         if faults.PAUSE in swarm.rates or faults.PARTITION in swarm.moments:
             return
         for ticket in self.site.landing_queue.tickets_ahead(run_id):
@@ -419,7 +427,7 @@ class Watch:
             holder = self.site.holder(lease) if lease else None
             if holder is not None and holder.alive:
                 ahead = f"whose work was proven at {ticket.position}"
-                raise Broken(
+                raise InvariantBroken(
                     invariants.TURNS,
                     f"event {event.pos} lands {run_id} before {holder.run_id}, {ahead}",
                 )
@@ -430,15 +438,15 @@ class Watch:
             fact.commit not in repository.on_target
             or fact.unit not in repository.commits[fact.commit].units
         ):
-            raise Broken(
+            raise InvariantBroken(
                 invariants.NO_LIE,
                 f"event {event.pos}: {fact.unit} is not in {fact.commit} on the branch",
             )
         is_there = fact.unit in self._landed and self._landed[fact.unit] not in repository.reverted
         if is_there and not fact.unit.startswith(f"{REPLAN}/"):
-            raise Broken(invariants.ONCE, f"event {event.pos}: {fact.unit} landed again")
+            raise InvariantBroken(invariants.ONCE, f"event {event.pos}: {fact.unit} landed again")
         if fact.commit not in self.intended:
-            raise Broken(
+            raise InvariantBroken(
                 invariants.INTENT, f"event {event.pos}: {fact.commit} was never written as intended"
             )
         self._landed[fact.unit] = fact.commit
@@ -446,12 +454,14 @@ class Watch:
 
     def _run_stopped(self, event: Event, fact: fleet.RunStopped) -> None:
         if fact.stop_reason not in REASONS or not fact.needs:
-            raise Broken(
+            raise InvariantBroken(
                 invariants.TYPED,
                 f"event {event.pos}: {fact.run_id} stopped for {fact.stop_reason!r}",
             )
         if fact.run_id in self.stopped:
-            raise Broken(invariants.TYPED, f"event {event.pos}: {fact.run_id} stopped twice")
+            raise InvariantBroken(
+                invariants.TYPED, f"event {event.pos}: {fact.run_id} stopped twice"
+            )
         self.stopped[fact.run_id] = fact.stop_reason
         self._recent.get(fact.lane, {}).pop(fact.run_id, None)
 
@@ -476,13 +486,13 @@ class Watch:
 
     def _decision_answered(self, event: Event, fact: limits.DecisionAnswered) -> None:
         if fact.id not in self._raised or fact.id in self._answered:
-            raise Broken(invariants.ONE_ANSWER, f"event {event.pos}: decision {fact.id}")
+            raise InvariantBroken(invariants.ONE_ANSWER, f"event {event.pos}: decision {fact.id}")
         self._answered.add(fact.id)
         answered = self.site.decisions.open[fact.id]
         if event.actor == self.site.store.actor and (
             taken := answered.question.choice(fact.choice)
         ):
-            self.answers.given(event, answered, taken)
+            self.answers.record_answer(event, answered, taken)
         if fact.choice == ChoiceName.RAISE and (asked := self._budget_asked.get(fact.id)):
             self._spent[asked.account.scope, _spender(asked.account)] -= asked.by  # type: ignore[assignment]
 

@@ -71,7 +71,7 @@ INVARIANTS = {
 }
 
 
-class Broken(Exception):
+class InvariantBroken(Exception):
     """An invariant does not hold."""
 
     def __init__(self, invariant: str, detail: str) -> None:

@@ -33,18 +33,18 @@ LOOKS = 4  # at what waits for a person, there
 LEAVES_WITHIN_MS = 300_000  # a supervisor that has decided to, paused as long as one can be
 
 
-class People:
+class OutsideEvents:
     def __init__(self, site: Site) -> None:
         self.site = site
-        self.machine = site.machine
+        self.scheduler = site.scheduler
         self.random = site.random
         self._acts: dict[str, Callable[[Any], None]] = {
             faults.PARTITION: self.cut_off,
             faults.SUPERVISOR_DEATH: self.kill_supervisor,
             faults.BRANCH_MOVED: self.move_branch,
             faults.DRAIN: self.drain,
-            faults.HOLD: self.hold,
-            faults.REAP: self.look_for_the_dead,
+            faults.HOLD: self.pause,
+            faults.REAP: self.reap_dead,
             faults.SECOND_START: self.second_supervisor,
             faults.HALT: self.halt,
             faults.BY_HAND: self.start_worker,
@@ -52,29 +52,29 @@ class People:
 
     def begin(self) -> None:
         for host in self.site.hosts:
-            if self.site.swarm.happens(faults.SKEW):
-                self.machine.counts[faults.SKEW] += 1
+            if self.site.fault_plan.happens(faults.SKEW):
+                self.scheduler.counts[faults.SKEW] += 1
                 host.wrong_by_ms = self.random.randint(-LONGEST_SKEW_MS, LONGEST_SKEW_MS)
             self.site.start_supervisor(host)
-        for name in self.site.swarm.moments:
+        for name in self.site.fault_plan.moments:
             for _ in range(self.random.randint(1, 2 if name == faults.DRAIN else 4)):
                 # Most of what is worth disturbing happens early.
-                moment = self.random.random() ** 2 * self.machine.calm_at
-                self.machine.after(moment, self._acts[name])
+                moment = self.random.random() ** 2 * self.scheduler.calm_at
+                self.scheduler.schedule(moment, self._acts[name])
 
-        if asking := self.site.asking:
+        if asking := self.site.question_random:
             once = [self.propose_halt, self.add_question, self.stop_by_hand]
             for act in [*once, *REVERTS * [self.revert], *EDITS * [self.edit]]:
-                self.machine.after(asking.random() ** 2 * self.machine.calm_at, act)
+                self.scheduler.schedule(asking.random() ** 2 * self.scheduler.calm_at, act)
             for look in range(1, LOOKS + 1):
-                self.machine.after(look * self.machine.calm_at / LOOKS, self.read_list)
+                self.scheduler.schedule(look * self.scheduler.calm_at / LOOKS, self.read_questions)
 
-    def paused(self, length_ms: int) -> None:
+    def on_pause(self, length_ms: int) -> None:
         """Who frees lanes by hand does it when somebody looks dead: just before he wakes."""
-        if faults.REAP in self.site.swarm.moments and self.random.random() < 0.5:
-            self.machine.after(length_ms - self.random.randint(500, 10_000), self.look_for_the_dead)
+        if faults.REAP in self.site.fault_plan.moments and self.random.random() < 0.5:
+            self.scheduler.schedule(length_ms - self.random.randint(500, 10_000), self.reap_dead)
 
-    def ended(self, process: Process, answer: Any) -> None:
+    def on_end(self, process: Process, answer: Any) -> None:
         """A supervisor that did not end by itself is started again, sooner or later."""
         if not process.is_supervisor:
             return
@@ -84,28 +84,28 @@ class People:
         why = answer.exit if answer else None
         if why in IDLE or (why is SupervisorExit.DRAINED and self.random.random() < 0.3):
             return
-        self.machine.active += 1
-        self.machine.after(self.random.randint(2_000, 90_000), self._return, process.host)
+        self.scheduler.active += 1
+        self.scheduler.schedule(self.random.randint(2_000, 90_000), self._return, process.host)
 
     def _return(self, host: Host) -> None:
-        self.machine.active -= 1
+        self.scheduler.active -= 1
         if host.supervisor is None:
-            self.site.start_supervisor(host, by_person=not self.site.asks(BY_SYSTEM))
+            self.site.start_supervisor(host, by_person=not self.site.draws_question(BY_SYSTEM))
 
     def cut_off(self, _: object) -> None:
-        self.machine.counts[faults.PARTITION] += 1
+        self.scheduler.counts[faults.PARTITION] += 1
         host = self.random.choice(self.site.hosts)
-        host.away_until = self.machine.now + self.random.randint(1_000, 90_000)
+        host.away_until = self.scheduler.now + self.random.randint(1_000, 90_000)
 
     def kill_supervisor(self, _: object) -> None:
         host = self.random.choice(self.site.hosts)
         if host.supervisor is not None:
-            self.machine.counts[faults.SUPERVISOR_DEATH] += 1
-            self.machine.kill(host.supervisor)
+            self.scheduler.counts[faults.SUPERVISOR_DEATH] += 1
+            self.scheduler.kill(host.supervisor)
 
     def second_supervisor(self, _: object) -> None:
         """Somebody types `dos up` where one runs already."""
-        self.machine.counts[faults.SECOND_START] += 1
+        self.scheduler.counts[faults.SECOND_START] += 1
         host = self.random.choice(self.site.hosts)
         running = host.supervisor
         self.site.start_supervisor(host)
@@ -113,22 +113,22 @@ class People:
 
     def start_worker(self, _: object) -> None:
         """Somebody types `dos worker`, whatever the supervisors think of it."""
-        self.machine.counts[faults.BY_HAND] += 1
-        roster = self.site.setting.config.roster()
+        self.scheduler.counts[faults.BY_HAND] += 1
+        roster = self.site.workspace.config.roster()
         planned = {unit.lane for unit in self.site.units}
         # Where there is nothing to do nobody else starts one: its workers look for something.
         for lane in [lane for lane in roster if lane not in planned] or [
             self.random.choice(roster)
         ]:
-            now_ms = self.machine.clock.wall_ms()
+            now_ms = self.scheduler.clock.wall_ms()
             made = run_ids.mint(now_ms, self.random.getrandbits(run_ids.ENTROPY_BITS), "by-hand")
             self.site.start_worker(self.random.choice(self.site.hosts), lane, made.run_id, 500)
 
     def move_branch(self, _: object) -> None:
-        self.machine.counts[faults.BRANCH_MOVED] += 1
+        self.scheduler.counts[faults.BRANCH_MOVED] += 1
         self.site.repository.move_by_another()
         if self.random.random() < 0.5:
-            self.machine.after(self.random.randint(1, 20_000), self.move_branch_again)
+            self.scheduler.schedule(self.random.randint(1, 20_000), self.move_branch_again)
 
     def move_branch_again(self, _: object) -> None:
         self.site.repository.move_by_another()
@@ -136,78 +136,80 @@ class People:
     def revert(self, _: object) -> None:
         """Somebody takes out again what landed, and sees to it that the fleet notices."""
         landed = list(self.site.repository.landed)
-        if landed and self.site.asking:
-            self.machine.counts[faults.REVERTED] += 1
-            self.site.repository.revert(self.site.asking.choice(landed))
-            self._see_that_one_runs()
+        if landed and self.site.question_random:
+            self.scheduler.counts[faults.REVERTED] += 1
+            self.site.repository.revert(self.site.question_random.choice(landed))
+            self._ensure_supervisor()
 
     def edit(self, _: object) -> None:
         """Somebody, or an agent, writes to a plan or to dos.toml on one host; some commit it."""
-        asking = self.site.asking
+        asking = self.site.question_random
         assert asking
         host = asking.choice(self.site.hosts)
         texts = self.site.texts[host.name]
         if asking.random() < 0.6:
-            self.machine.counts[faults.PLAN_EDITED] += 1
+            self.scheduler.counts[faults.PLAN_EDITED] += 1
             document, text = texts.plan, edited_plan(texts.plan.on_disk, asking)
         else:
-            self.machine.counts[faults.SETTINGS_EDITED] += 1
+            self.scheduler.counts[faults.SETTINGS_EDITED] += 1
             document, text = texts.dos_toml, edited_settings(asking)
         document.write(text)
         if asking.random() < 0.2 and text != UNUSABLE:
             self.site.repository.commit_document(document.name, text)
-        self._see_that_one_runs(host)
+        self._ensure_supervisor(host)
 
     def drain(self, _: object) -> None:
-        self.machine.counts[faults.DRAIN] += 1
+        self.scheduler.counts[faults.DRAIN] += 1
         self.site.store.record(streams.FLEET, DrainRequested(reason="a person said so"))
-        self.machine.look()
+        self.scheduler.on_write()
 
-    def hold(self, _: object) -> None:
-        self.machine.counts[faults.HOLD] += 1
-        lane = self.random.choice(["", *self.site.setting.config.roster()])
+    def pause(self, _: object) -> None:
+        self.scheduler.counts[faults.HOLD] += 1
+        lane = self.random.choice(["", *self.site.workspace.config.roster()])
         self.site.store.record(streams.FLEET, PauseRequested(lane=lane, by="person"))
-        self.machine.look()
-        self.machine.after(self.random.randint(5_000, 120_000), self._go_on, lane)
+        self.scheduler.on_write()
+        self.scheduler.schedule(self.random.randint(5_000, 120_000), self._end_pause, lane)
 
-    def _go_on(self, lane: str) -> None:
+    def _end_pause(self, lane: str) -> None:
         self.site.store.record(streams.FLEET, PauseEnded(lane=lane, by="person"))
-        self.machine.look()
-        self._see_that_one_runs()
+        self.scheduler.on_write()
+        self._ensure_supervisor()
 
     def halt(self, _: object) -> None:
         """One run is stopped, and its agent with it."""
-        live = self.site.live()
+        live = self.site.live_leases()
         if live:
-            self.machine.counts[faults.HALT] += 1
+            self.scheduler.counts[faults.HALT] += 1
             lease = self.random.choice(live)
             self.site.store.record(
                 streams.run(lease.run_id), HaltRequested(run_id=lease.run_id, by="person")
             )
-            self.machine.look()
+            self.scheduler.on_write()
             if holder := self.site.holder(lease):
-                self.machine.after(1_000, self.on_halt, holder)
+                self.scheduler.schedule(1_000, self.on_halt, holder)
 
     def on_halt(self, process: Process) -> None:
         """Its worker sees it, and ends its agent."""
 
     def propose_halt(self, _: object) -> None:
         """Somebody is of the opinion that a run should stop: of one that runs, or of a process beside the fleet."""
-        lease = next(iter(self.site.live()), None)
+        lease = next(iter(self.site.live_leases()), None)
         proposed = HaltProposed(handle="pid 4711", reason="it looks idle")
         if lease:
             proposed = HaltProposed(
                 handle=lease.run_id, run_id=lease.run_id, lane=lease.lane, reason="it looks idle"
             )
-        self._put(faults.HALT_PROPOSED, streams.run(proposed.run_id or "by-hand"), proposed)
+        self._record_cause(
+            faults.HALT_PROPOSED, streams.run(proposed.run_id or "by-hand"), proposed
+        )
 
     def add_question(self, _: object) -> None:
-        lane = self.site.setting.config.roster()[0]
+        lane = self.site.workspace.config.roster()[0]
         added = Added.ask(
             "DESIGN", lane, "Which of the two?", "", answered=self.site.decisions.answered
         )
         entry = state.raise_entry(added)
-        self._put(faults.QUESTION_ADDED, entry.stream, entry.body)
+        self._record_cause(faults.QUESTION_ADDED, entry.stream, entry.body)
 
     def stop_by_hand(self, _: object) -> None:
         """A loop that a person runs stops, and needs its person."""
@@ -219,14 +221,14 @@ class People:
             reason="no unit",
             by_hand=True,
         )
-        self._put(faults.STOPPED_BY_HAND, streams.run(stopped.run_id), stopped)
+        self._record_cause(faults.STOPPED_BY_HAND, streams.run(stopped.run_id), stopped)
 
-    def _put(self, name: str, stream: str, fact: Fact) -> None:
+    def _record_cause(self, name: str, stream: str, fact: Fact) -> None:
         """Write what opens a question. One that is open because of its cause is not raised, and so read here."""
-        self.machine.counts[name] += 1
+        self.scheduler.counts[name] += 1
         before = set(self.site.decisions.open)
         self.site.store.record(stream, fact)
-        self.machine.look()
+        self.scheduler.on_write()
         for decision in self.site.decisions.open.keys() - before:
             if not self.site.decisions.open[decision].version:
                 self.read_question(decision)
@@ -235,39 +237,41 @@ class People:
         """Most questions are answered, some by two people at once, some by nobody."""
         drawn = self.random.random()
         for _ in range(0 if drawn < 0.2 else 1 if drawn < 0.7 else 2):
-            self.machine.after(self.random.randint(2_000, 60_000), self._consider, decision)
+            self.scheduler.schedule(self.random.randint(2_000, 60_000), self._consider, decision)
 
-    def look(self) -> Decisions:
+    def list_questions(self) -> Decisions:
         """What `dos decisions` lists."""
         return self.site.decisions
 
-    def read_list(self, _: object) -> None:
+    def read_questions(self, _: object) -> None:
         """Somebody looks whether anything waits for a person: what nobody wrote down is read so alone."""
-        for asked in self.look().open.values():
+        for asked in self.list_questions().open.values():
             if not asked.version and asked.raised.choices:
                 self.read_question(asked.raised.id)
 
     def _consider(self, decision: str) -> None:
-        asked = self.site.decisions.open.get(decision) or self.look().open.get(decision)
+        asked = self.site.decisions.open.get(decision) or self.list_questions().open.get(decision)
         if asked is not None:
             # Nobody here can wait until tomorrow, but where more is asked.
             offered = [each.name for each in asked.raised.choices]
-            if self.site.asking is None:
+            if self.site.question_random is None:
                 offered = [name for name in offered if name != ChoiceName.WAIT]
             if offered:  # what a plan holds meanwhile waits for no answer
                 choice = self.random.choice(offered)
-                self.machine.after(self.random.randint(1, 30_000), self._answer, (asked, choice))
+                self.scheduler.schedule(
+                    self.random.randint(1, 30_000), self._answer, (asked, choice)
+                )
 
     def _answer(self, meant: tuple[OpenQuestion, str]) -> None:
         asked, choice = meant
         try:
             self.site.store.append_all(state.answer_entries(asked, choice, by="person"))
-            self.machine.counts[faults.answered(type(asked.question), choice)] += 1
-            self._mend(asked, choice)
+            self.scheduler.counts[faults.answer_name(type(asked.question), choice)] += 1
+            self._fix_baseline(asked, choice)
         except Conflict:
-            self.machine.counts[faults.ANSWER_RACE] += 1
-        self.machine.look()
-        self._see_that_one_runs(self._checkout_of(asked.question))
+            self.scheduler.counts[faults.ANSWER_RACE] += 1
+        self.scheduler.on_write()
+        self._ensure_supervisor(self._checkout_of(asked.question))
 
     def _checkout_of(self, question: AnyQuestion) -> Host | None:
         """Where the text is that it is about; None: it is about no text."""
@@ -277,7 +281,7 @@ class People:
             host for host in self.site.hosts if self.site.texts[host.name].where == question.where
         )
 
-    def _mend(self, asked: OpenQuestion, choice: str) -> None:
+    def _fix_baseline(self, asked: OpenQuestion, choice: str) -> None:
         """Who says that it should be checked again has most often put it right before."""
         question = asked.question
         if (
@@ -285,34 +289,34 @@ class People:
             and choice == ChoiceName.RETRY
             and self.random.random() < 0.7
         ):
-            self.site.ailing[question.host] = ""
+            self.site.host_faults[question.host] = ""
 
-    def _see_that_one_runs(self, on: Host | None = None) -> None:
+    def _ensure_supervisor(self, on: Host | None = None) -> None:
         """Whoever lets work go on sees to it that somebody is there to start it, on this host if it has to be: also
         after a while, since one that is still there may have been about to leave."""
         self._start_where_none_runs(on)
-        self.machine.active += 1
-        self.machine.after(LEAVES_WITHIN_MS, self._look_again, on)
+        self.scheduler.active += 1
+        self.scheduler.schedule(LEAVES_WITHIN_MS, self._ensure_supervisor_later, on)
 
-    def _look_again(self, on: Host | None) -> None:
-        self.machine.active -= 1
+    def _ensure_supervisor_later(self, on: Host | None) -> None:
+        self.scheduler.active -= 1
         self._start_where_none_runs(on)
 
     def _start_where_none_runs(self, on: Host | None) -> None:
         if all(host.supervisor is None for host in ([on] if on else self.site.hosts)):
             self.site.start_supervisor(on or self.random.choice(self.site.hosts))
 
-    def look_for_the_dead(self, _: object) -> None:
+    def reap_dead(self, _: object) -> None:
         """Somebody frees the lanes of the dead: looks at them all, and then revokes what looked dead."""
-        self.machine.counts[faults.REAP] += 1
+        self.scheduler.counts[faults.REAP] += 1
         host = self.random.choice(self.site.hosts)
         for lease in self.site.store.leases():
-            if self.site.store.lapsed(lease) or self.site.is_gone(lease, host):
-                self.machine.after(self.random.randint(1, 20_000), self._reap, lease)
+            if self.site.store.lapsed(lease) or self.site.has_exited(lease, host):
+                self.scheduler.schedule(self.random.randint(1, 20_000), self._reap, lease)
 
     def _reap(self, lease: Lease) -> None:
         try:
             self.site.store.revoke(lease.fence, version=lease.version, reason="reaped by hand")
         except Conflict:
-            self.machine.counts[faults.REAP_REFUSED] += 1
-        self.machine.look()
+            self.scheduler.counts[faults.REAP_REFUSED] += 1
+        self.scheduler.on_write()

@@ -36,7 +36,7 @@ from dos.loop.verdicts.liveness import Answer as Liveness
 from dos.machine.process import Identity
 from dos.questions import state as decisions
 from dos.questions.io import attention
-from dos.testing.simulator.worker_effects import WorkerPerformers
+from dos.testing.simulator.worker_effects import WorkerEffects
 from dos.testing.simulator.world import faults
 from dos.testing.simulator.world.branch_view import BranchView
 from dos.testing.simulator.world.repository import TARGET
@@ -47,7 +47,7 @@ from dos.testing.simulator.world.scheduler import (
     Performers,
     Process,
     Suspended,
-    simulates,
+    simulated_by,
 )
 from dos.testing.simulator.world.site import Site
 from dos.units.unit import Unit
@@ -80,12 +80,12 @@ class Tick(Struct, frozen=True, kw_only=True):
     fleet: FleetSnapshot
 
 
-class FleetPerformers:
+class SupervisorEffects:
     """A supervisor can do what a worker can, and start workers."""
 
-    def __init__(self, site: Site, workers: WorkerPerformers) -> None:
+    def __init__(self, site: Site, workers: WorkerEffects) -> None:
         self.site = site
-        self.machine = site.machine
+        self.machine = site.scheduler
         self.workers = workers
         self.population: dict[
             str, tuple[int, int]
@@ -93,29 +93,31 @@ class FleetPerformers:
         self._surveyed: dict[str, tuple[object, int, effects.Backlog]] = {}
         self._looked_for_spinning: dict[str, int] = {}
         self._cleared: set[int] = set()  # the supervisors whose host was checked
-        self.on_look: Callable[[Process, Tick], None] = lambda process, tick: None
-        self.on_hand_over: Callable[[Process, str | None], None] = lambda process, settings: None
-        self.on_tick_over: Callable[[Process], None] = lambda process: None
+        self.on_observe: Callable[[Process, Tick], None] = lambda process, tick: None
+        self.on_spawn: Callable[[Process, str | None], None] = lambda process, settings: None
+        self.on_tick_end: Callable[[Process], None] = lambda process: None
 
     def table(self) -> Performers:
         rows = (
-            simulates(ObserveFleet, self.observe),
-            simulates(SpawnWorker, self.spawn),
-            simulates(RevokeLease, self.revoke),
-            simulates(ExpireQuestion, self.let_expire),
-            simulates(CheckBaseline, self.check_baseline),
-            simulates(Warn, self.complain),
-            simulates(MintRun, self.mint),
-            simulates(effects.Pause, self.pause),
+            simulated_by(ObserveFleet, self.observe),
+            simulated_by(SpawnWorker, self.spawn),
+            simulated_by(RevokeLease, self.revoke),
+            simulated_by(ExpireQuestion, self.expire_question),
+            simulated_by(CheckBaseline, self.check_baseline),
+            simulated_by(Warn, self.warn),
+            simulated_by(MintRun, self.mint),
+            simulated_by(effects.Pause, self.pause),
         )
         return {**self.workers.table(), **dict(rows)}
 
     def observe(self, process: Process, effect: ObserveFleet) -> FleetSnapshot:
-        view = self.site.view(process)
+        view = self.site.branch_view(process)
         if texts := self.site.texts.get(process.host.name):
-            texts.heed(process.store, self.site.decisions, self.site.text_news)
-            self.machine.look()
-        seen = structs.replace(self.seen(process.host, view), baseline=self.baseline_plan(process))
+            texts.keep_confirmed(process.store, self.site.decisions, self.site.text_event_count)
+            self.machine.on_write()
+        seen = structs.replace(
+            self.observation(process.host, view), baseline=self.baseline_plan(process)
+        )
         self.population[process.host.name] = (
             sum(bool(seen.working_on(lane)) for lane in seen.backlogs),
             0,
@@ -127,7 +129,7 @@ class FleetPerformers:
             incidents=view.incidents,
             begun=self._check_to_begin(process.host),
         )
-        self.on_look(process, Tick(position=self.site.reader.last(), seen=seen, fleet=fleet))
+        self.on_observe(process, Tick(position=self.site.reader.last(), seen=seen, fleet=fleet))
         return fleet
 
     def baseline_plan(self, process: Process) -> gate.Plan:
@@ -140,7 +142,7 @@ class FleetPerformers:
 
     def baseline_of(self, host: Host, *, cleared: bool = False) -> gate.Plan:
         site = self.site
-        if not site.setting.is_checked:
+        if not site.workspace.is_checked:
             return gate.Plan(step=gate.Step.CLEAR)
         return gate.plan(
             self._subject(host),
@@ -164,7 +166,9 @@ class FleetPerformers:
         """On some hosts it fails until a person mends it. Whoever checks may die at it, and the branch may move."""
         subject, host, site = self._subject(process.host), process.host.name, self.site
         found = (
-            "" if self.machine.calm else site.ailing.setdefault(host, site.random.choice(AILMENTS))
+            ""
+            if self.machine.is_calm
+            else site.host_faults.setdefault(host, site.random.choice(AILMENTS))
         )
         if found:
             self.machine.counts[found] += 1
@@ -182,13 +186,13 @@ class FleetPerformers:
         )
         return Later(CHECK_SECONDS, fact)
 
-    def seen(self, host: Host, view: BranchView | None = None) -> Observation:
+    def observation(self, host: Host, view: BranchView | None = None) -> Observation:
         """Without a `view`, by whoever looks at the branch for the first time."""
         site, now_ms = self.site, self.machine.clock.wall_ms()
-        view = view or site.view(None)
-        units, texts = site.units_at(host), site.texts.get(host.name)
-        state, setting = site.as_git_shows(view, units), site.setting
-        leases, staff = {lease.lane: lease for lease in site.live()}, self.staff(host)
+        view = view or site.branch_view(None)
+        units, texts = site.units_on(host), site.texts.get(host.name)
+        state, setting = site.fleet_on_target(view, units), site.workspace
+        leases, staff = {lease.lane: lease for lease in site.live_leases()}, self.lane_holders(host)
         working = leases.keys() - staff.dead_leases().keys()
         # What a lane could offer is asked only where nobody works.
         backlogs = {
@@ -198,7 +202,7 @@ class FleetPerformers:
             for name in setting.regions
         }
         free = [lane for lane, found in backlogs.items() if found.open]
-        limited = site.quota.limits or setting.spends
+        limited = site.quota.limits or setting.has_budget
         return Observation(
             config=setting.config,
             state=site.fleet,
@@ -219,12 +223,12 @@ class FleetPerformers:
             limits=site.quota.limits,
             agents=setting.agents,
             now_ms=now_ms,
-            is_gone=lambda lease: self.gone(lease, host),
+            is_gone=lambda lease: self.has_exited(lease, host),
         )  # fmt: skip
 
-    def waiting(self) -> decisions.Decisions:
+    def open_questions(self) -> decisions.Decisions:
         """All that waits for a person, as the first host's `dos decisions` lists it."""
-        seen = self.seen(self.site.hosts[0])
+        seen = self.observation(self.site.hosts[0])
         return attention.questions_for_people(
             self.site.decisions,
             self.site.reader.leases(),
@@ -232,18 +236,18 @@ class FleetPerformers:
             now_ms=seen.now_ms,
         )
 
-    def gone(self, lease: Lease, host: Host) -> bool:
-        return self.site.is_gone(lease, host)
+    def has_exited(self, lease: Lease, host: Host) -> bool:
+        return self.site.has_exited(lease, host)
 
-    def _never_came(self, starts: LaneStarts, host: Host) -> bool:
+    def _never_started(self, starts: LaneStarts, host: Host) -> bool:
         """Of a process elsewhere a host cannot say that it is gone."""
-        return starts.system == host.name and not self.site.runs(starts.run_id)
+        return starts.system == host.name and not self.site.is_running(starts.run_id)
 
     def _backlog(
         self, lane: str, units: Sequence[Unit], state: FleetState, shown: ShownUnits, now_ms: int
     ) -> effects.Backlog:
         """Surveyed anew only when something was said, written or is shown, or a unit's rest is over."""
-        asked = self.site.offers, self.site.repository.target, shown, list(units)
+        asked = self.site.offer_event_count, self.site.repository.target, shown, list(units)
         before, until_ms, found = self._surveyed.get(lane, (None, 0, NOTHING))
         if before != asked or now_ms >= until_ms:
             found = self.workers.backlog(units, state, lane, now_ms)
@@ -253,9 +257,9 @@ class FleetPerformers:
             self._surveyed[lane] = asked, until_ms, found
         return found
 
-    def staff(self, host: Host) -> LaneHolders:
+    def lane_holders(self, host: Host) -> LaneHolders:
         """Who holds a lane or is on the way to one, and how each stands by the word of this host."""
-        live, wall_ms = self.site.live(), self.machine.clock.wall_ms()
+        live, wall_ms = self.site.live_leases(), self.machine.clock.wall_ms()
         fences = {lease.fence for lease in live}
         lapsed = [
             lease
@@ -263,21 +267,23 @@ class FleetPerformers:
             if not (lease.is_lock or lease.fence in fences)
         ]
         # One whose time is over while its process is there is left to whoever is first.
-        over = [lease for lease in lapsed if lease.system != host.name or self.gone(lease, host)]
+        over = [
+            lease for lease in lapsed if lease.system != host.name or self.has_exited(lease, host)
+        ]
         looks = self.machine.now - self._looked_for_spinning.get(host.name, 0) >= SPIN_LOOK_MS
         if looks:
             self._looked_for_spinning[host.name] = self.machine.now
-        stands = {lease.fence: self._stands(lease, host, looks, wall_ms) for lease in live}
+        stands = {lease.fence: self._lease_health(lease, host, looks, wall_ms) for lease in live}
         stands |= {
             lease.fence: LeaseHealth(answer=Liveness.STALLED, why="its lease is over")
             for lease in over
         }
         return LaneHolders(
-            leases=[*live, *over], health=stands, launched=self.launched(host, wall_ms)
+            leases=[*live, *over], health=stands, launched=self.starting_lanes(host, wall_ms)
         )
 
-    def _stands(self, lease: Lease, host: Host, looks: bool, wall_ms: int) -> LeaseHealth:
-        if self.gone(lease, host):
+    def _lease_health(self, lease: Lease, host: Host, looks: bool, wall_ms: int) -> LeaseHealth:
+        if self.has_exited(lease, host):
             return LeaseHealth(answer=Liveness.STALLED, why="its process is gone")
         run = self.site.fleet.runs.get(lease.run_id)
         moves = run is None or run.parked or wall_ms - max(run.begun_ms, run.landed_ms) <= SPIN_MS
@@ -286,20 +292,20 @@ class FleetPerformers:
             answer=answer, why="nothing lands" if answer is Liveness.SPINNING else ""
         )
 
-    def launched(self, host: Host, wall_ms: int) -> dict[str, int]:
+    def starting_lanes(self, host: Host, wall_ms: int) -> dict[str, int]:
         """The lanes to which a worker is on its way."""
         return {
             lane: 1
             for lane, starts in self.site.fleet.starts.items()
             if starts.pending
             and wall_ms - starts.at_ms <= LAUNCH_MS
-            and not self._never_came(starts, host)
+            and not self._never_started(starts, host)
         }
 
     def spawn(self, process: Process, effect: SpawnWorker) -> Identity | None:
         """A worker outlives its supervisor."""
-        random, swarm = self.site.random, self.site.swarm
-        calm = self.machine.calm
+        random, swarm = self.site.random, self.site.fault_plan
+        calm = self.machine.is_calm
         if not calm and swarm.happens(faults.NO_START):
             self.machine.counts[faults.NO_START] += 1
             return None
@@ -308,13 +314,13 @@ class FleetPerformers:
             self.machine.counts[faults.SLOW_START] += 1
             launch_ms = random.randint(20_000, 150_000)
         settings = self.settings(process)
-        self.on_hand_over(process, settings)
+        self.on_spawn(process, settings)
         started = self.site.start_worker(
             process.host, effect.lane, effect.run_id, launch_ms, settings
         )
         if not calm and swarm.happens(faults.DIES_AT_START):
             self.machine.counts[faults.DIES_AT_START] += 1
-            self.machine.after(launch_ms - 1, self.machine.kill, started)
+            self.machine.schedule(launch_ms - 1, self.machine.kill, started)
         return Identity(started.pid, started.started)
 
     def settings(self, process: Process) -> str | None:
@@ -331,7 +337,9 @@ class FleetPerformers:
             if not self._revoked(process, effect.lease):
                 self.machine.counts[faults.REAP_REFUSED] += 1
                 return False
-        self.workers.agents.end_leftovers(process.host.name, effect.lease.lane, effect.lease.fence)
+        self.workers.agents.end_older_agents(
+            process.host.name, effect.lease.lane, effect.lease.fence
+        )
         return True
 
     def _revoked(self, process: Process, lease: Lease) -> bool:
@@ -343,10 +351,10 @@ class FleetPerformers:
             event.actor == process.store.actor for event, _ in select(following, LeaseRevoked)
         )
 
-    def complain(self, process: Process, effect: Warn) -> None:
+    def warn(self, process: Process, effect: Warn) -> None:
         """Nobody here reads it."""
 
-    def let_expire(self, process: Process, effect: ExpireQuestion) -> None:
+    def expire_question(self, process: Process, effect: ExpireQuestion) -> None:
         try:
             process.store.append_all(
                 decisions.expiry_entries(effect.question, effect.choice, effect.reason)
@@ -362,7 +370,7 @@ class FleetPerformers:
 
     def pause(self, process: Process, effect: effects.Pause) -> Suspended[None]:
         """Until the next tick; while nothing happens a few are left out, since a missed one changes nothing."""
-        self.on_tick_over(process)
+        self.on_tick_end(process)
         self._sleep(process, effect.seconds, self._news(), QUIET_TICKS)
         return SUSPENDED
 
@@ -373,9 +381,9 @@ class FleetPerformers:
             if ticks and self._news() == news:
                 self._sleep(process, seconds, news, ticks - 1)
             else:
-                self.machine.go_on(process, None)
+                self.machine.resume(process, None)
 
-        self.machine.after(seconds * 1000, wake)
+        self.machine.schedule(seconds * 1000, wake)
 
     def _news(self) -> object:
-        return self.site.news, self.site.repository.target, self.machine.deaths
+        return self.site.event_count, self.site.repository.target, self.machine.deaths

@@ -27,7 +27,7 @@ from dos.testing.simulator.world.scheduler import (
     Performers,
     Process,
     Suspended,
-    simulates,
+    simulated_by,
 )
 from dos.testing.simulator.world.site import HOST_NAME, Site
 from dos.units.unit import Landing, Unit
@@ -52,37 +52,37 @@ RACES = {
 }
 
 
-class WorkerPerformers:
+class WorkerEffects:
     def __init__(self, site: Site, agents: Agents) -> None:
         self.site = site
-        self.machine = site.machine
+        self.scheduler = site.scheduler
         self.repository = site.repository
         self.agents = agents
 
     def table(self) -> Performers:
         rows = (
-            simulates(effects.TakeLease, self.take_lease),
-            simulates(effects.ReleaseLease, self.release_lease),
-            simulates(effects.Record, self.record),
-            simulates(effects.RecordAll, self.record_all),
-            simulates(effects.ClaimUnit, self.claim_unit),
-            simulates(effects.SurveyBacklog, self.survey),
-            simulates(effects.PrepareWorktree, self.prepare_worktree),
-            simulates(effects.ChooseAgent, self.choose_agent),
-            simulates(effects.TakePlans, self.take_plans),
-            simulates(effects.RunAgent, self.run_agent),
-            simulates(effects.MeasureWork, self.measure),
-            simulates(effects.SaveChanges, self.save_changes),
-            simulates(effects.CommitChanges, self.commit_changes),
-            simulates(effects.SaveCommits, self.save_commits),
-            simulates(effects.AwaitTurn, self.await_turn),
-            simulates(effects.PrepareLanding, self.prepare_landing),
-            simulates(effects.MoveBranch, self.move_branch),
-            simulates(effects.IssueReceipt, self.issue_receipt),
-            simulates(effects.HasLanded, self.has_landed),
-            simulates(effects.Pause, self.pause),
-            simulates(effects.BackOff, self.back_off),
-            simulates(effects.Park, self.park),
+            simulated_by(effects.TakeLease, self.take_lease),
+            simulated_by(effects.ReleaseLease, self.release_lease),
+            simulated_by(effects.Record, self.record),
+            simulated_by(effects.RecordAll, self.record_all),
+            simulated_by(effects.ClaimUnit, self.claim_unit),
+            simulated_by(effects.SurveyBacklog, self.survey),
+            simulated_by(effects.PrepareWorktree, self.prepare_worktree),
+            simulated_by(effects.ChooseAgent, self.choose_agent),
+            simulated_by(effects.TakePlans, self.take_plans),
+            simulated_by(effects.RunAgent, self.run_agent),
+            simulated_by(effects.MeasureWork, self.measure),
+            simulated_by(effects.SaveChanges, self.save_changes),
+            simulated_by(effects.CommitChanges, self.commit_changes),
+            simulated_by(effects.SaveCommits, self.save_commits),
+            simulated_by(effects.AwaitTurn, self.await_turn),
+            simulated_by(effects.PrepareLanding, self.prepare_landing),
+            simulated_by(effects.MoveBranch, self.move_branch),
+            simulated_by(effects.IssueReceipt, self.issue_receipt),
+            simulated_by(effects.HasLanded, self.has_landed),
+            simulated_by(effects.Pause, self.pause),
+            simulated_by(effects.BackOff, self.back_off),
+            simulated_by(effects.Park, self.park),
         )
         return dict(rows)
 
@@ -90,7 +90,7 @@ class WorkerPerformers:
 
     def take_lease(self, process: Process, effect: effects.TakeLease) -> Lease | Refusal:
         is_lock = effect.is_lock
-        region = NOWHERE if is_lock else self.site.setting.regions[effect.lane]
+        region = NOWHERE if is_lock else self.site.workspace.regions[effect.lane]
         taken = self._take(
             process, self._request(process, effect.lane, effect.run_id, region, is_lock=is_lock)
         )
@@ -100,27 +100,27 @@ class WorkerPerformers:
                 if is_lock
                 else REFUSED.get(taken.reason, str(taken.reason))
             )
-            self.machine.counts[name] += 1
+            self.scheduler.counts[name] += 1
         return taken
 
     def take_plans(self, process: Process, effect: effects.TakePlans) -> effects.Plans | Refusal:
         """The documents lie in the lane itself, or beside all lanes."""
         documents, own = ["docs/plan.md"], effect.lease
-        if not self.site.setting.plans_apart:
+        if not self.site.workspace.plans_outside_lanes:
             return effects.Plans(lease=own, documents=documents)
         taken = self._take(
             process, self._request(process, f"replan-{own.lane}", effect.run_id, DOCUMENTS)
         )
         if isinstance(taken, Refusal):
-            self.machine.counts[faults.PLANS_HELD] += 1
+            self.scheduler.counts[faults.PLANS_HELD] += 1
             return taken
         return effects.Plans(lease=taken, documents=documents)
 
     def _take(self, process: Process, asked: Request) -> Lease | Refusal:
-        asked_at, before = self.machine.now, self.site.reader.leases()
+        asked_at, before = self.scheduler.now, self.site.reader.leases()
         taken = self._granted(process, asked) or self._acquire(process, asked)
         if isinstance(taken, Lease):
-            self.machine.keep(process, taken, asked_at)
+            self.scheduler.keep_renewed(process, taken, asked_at)
             if not taken.is_lock:
                 self._end_predecessors(process, taken, before)
                 self.repository.raise_fence(taken.lane, taken.fence)
@@ -134,7 +134,7 @@ class WorkerPerformers:
             holder=f"{HOST_NAME}:{process.pid}",
             host=HOST_NAME,
             system=process.host.name,
-            ttl_ms=LOCK_MS if is_lock else self.site.setting.ttl_ms,
+            ttl_ms=LOCK_MS if is_lock else self.site.workspace.ttl_ms,
             region=region,
             kind="lock" if is_lock else "cluster",
             is_lock=is_lock,
@@ -153,14 +153,14 @@ class WorkerPerformers:
 
     def _acquire(self, process: Process, asked: Request) -> Lease | Refusal:
         taken = process.store.acquire(asked, self.site.admit)
-        if isinstance(taken, Refusal) and self._bury(process, taken.blocked_by):
+        if isinstance(taken, Refusal) and self._revoke_dead_holder(process, taken.blocked_by):
             taken = process.store.acquire(asked, self.site.admit)
         return taken
 
-    def _bury(self, process: Process, fence: int | None) -> bool:
+    def _revoke_dead_holder(self, process: Process, fence: int | None) -> bool:
         """End a lease whose process is dead on this very host, instead of waiting until it runs out."""
         for lease in self.site.reader.leases():
-            if lease.fence == fence and self.site.is_gone(lease, process.host):
+            if lease.fence == fence and self.site.has_exited(lease, process.host):
                 try:
                     process.store.revoke(
                         lease.fence, version=lease.version, reason="its process is gone"
@@ -177,14 +177,14 @@ class WorkerPerformers:
             for lease in before
             if lease.lane == mine.lane and lease.system == process.host.name
         }
-        for old in list(self.machine.processes.values()):
+        for old in list(self.scheduler.processes.values()):
             was_here = old.lane == mine.lane and not old.is_supervisor and old.host is process.host
             if old is not process and old.alive and (was_here or old.pid in held):
-                self.machine.kill(old)
-        self.agents.end_leftovers(process.host.name, mine.lane, mine.fence - 1)
+                self.scheduler.kill(old)
+        self.agents.end_older_agents(process.host.name, mine.lane, mine.fence - 1)
 
     def release_lease(self, process: Process, effect: effects.ReleaseLease) -> None:
-        self.machine.let_go(process, effect.lease.fence)
+        self.scheduler.stop_renewing(process, effect.lease.fence)
         try:
             process.store.release(effect.lease.fence, effect.reason)
         except Fenced:
@@ -196,35 +196,37 @@ class WorkerPerformers:
                 effect.stream, effect.fact, key=effect.key, fence=effect.fence, expect=effect.expect
             )
         except Fenced:
-            self.machine.counts[faults.STALE_WRITE] += 1
+            self.scheduler.counts[faults.STALE_WRITE] += 1
             raise
         except Conflict:
-            self.machine.counts[RACES[streams.family(effect.stream)]] += 1
+            self.scheduler.counts[RACES[streams.family(effect.stream)]] += 1
             raise
 
     def record_all(self, process: Process, effect: effects.RecordAll) -> list[Event]:
         try:
             return process.store.append_all([each.entry for each in effect.records])
         except Fenced:
-            self.machine.counts[faults.STALE_WRITE] += 1
+            self.scheduler.counts[faults.STALE_WRITE] += 1
             raise
 
     def claim_unit(self, process: Process, effect: effects.ClaimUnit) -> None:
         version = max((event.ver for event in process.store.load(effect.mark.stream)), default=0)
-        others = {lease.run_id for lease in self.site.live()} - {"", effect.lease.run_id}
+        others = {lease.run_id for lease in self.site.live_leases()} - {"", effect.lease.run_id}
         backlog.check_claim(self.site.fleet, effect.unit, others)
         mark = structs.replace(effect.mark, expect=version)
         self.record_all(process, effects.RecordAll(records=[effect.claim, mark]))
 
     def survey(self, process: Process, effect: effects.SurveyBacklog) -> effects.Backlog:
-        view, lease = self.site.view(process), effect.lease
-        units = self.site.units_at(process.host)
-        fleet = self.site.as_git_shows(view, units)
+        view, lease = self.site.branch_view(process), effect.lease
+        units = self.site.units_on(process.host)
+        fleet = self.site.fleet_on_target(view, units)
         if view.is_unsure:
-            fleet = self.site.as_git_shows(view, units)
-        others = {each.run_id for each in self.site.live() if each.fence != lease.fence} - {""}
+            fleet = self.site.fleet_on_target(view, units)
+        others = {each.run_id for each in self.site.live_leases() if each.fence != lease.fence} - {
+            ""
+        }
         found = self.backlog(
-            units, fleet, lease.lane, self.machine.clock.wall_ms(), others, lease.run_id
+            units, fleet, lease.lane, self.scheduler.clock.wall_ms(), others, lease.run_id
         )
         orders = fleet.stop_requests(lease)
         return structs.replace(
@@ -234,15 +236,15 @@ class WorkerPerformers:
             halted=orders.halted,
             paused=orders.paused,
             incidents=view.incidents,
-            fault_question=self.held_by(process.host.name),
+            fault_question=self.blocking_question(process.host.name),
         )
 
-    def held_by(self, host: str) -> str:
+    def blocking_question(self, host: str) -> str:
         """The question that keeps agents from starting on a host."""
         site = self.site
         return (
             gate.blocking_question(site.baselines, site.decisions, host)
-            if site.setting.is_checked
+            if site.workspace.is_checked
             else ""
         )
 
@@ -257,7 +259,7 @@ class WorkerPerformers:
     ) -> effects.Backlog:
         return backlog.survey(
             units,
-            self.site.setting.config,
+            self.site.workspace.config,
             fleet,
             lane,
             others,
@@ -283,17 +285,17 @@ class WorkerPerformers:
         self, process: Process, effect: effects.ChooseAgent
     ) -> effects.AgentChoice | effects.CannotStart:
         chosen = choosing.choose(
-            self.site.setting.config,
-            self.site.setting.agents,
+            self.site.workspace.config,
+            self.site.workspace.agents,
             self.site.quota,
             self.site.spend,
             run_id=effect.run_id,
             lane=effect.lease.lane,
             iteration=effect.iteration,
-            now_ms=self.machine.clock.wall_ms(),
+            now_ms=self.scheduler.clock.wall_ms(),
         )
         if isinstance(chosen, effects.CannotStart) and chosen.is_reserved:
-            self.machine.counts[faults.PROMISED] += 1
+            self.scheduler.counts[faults.PROMISED] += 1
         return chosen
 
     def run_agent(
@@ -301,13 +303,13 @@ class WorkerPerformers:
     ) -> Suspended[effects.AgentResult]:
         return self.agents.start(process, effect)
 
-    def _heed(self, lease: Lease) -> None:
+    def _raise_if_halted(self, lease: Lease) -> None:
         """Of a run that a person has stopped nothing is measured or landed any more."""
         if why := self.site.fleet.stop_requests(lease).halted:
             raise Halted(why)
 
     def measure(self, process: Process, effect: effects.MeasureWork) -> Later[effects.Measurement]:
-        self._heed(effect.lease)
+        self._raise_if_halted(effect.lease)
         tree = self.repository.trees[effect.worktree.path]
         commits = self.repository.since(effect.worktree.base, tree.head)
         strays = ["outside.txt"] if any(each.strays for each in commits) else []
@@ -335,24 +337,28 @@ class WorkerPerformers:
 
     def await_turn(self, process: Process, effect: effects.AwaitTurn) -> Suspended[int]:
         """Looked at now and then, as everybody who waits does."""
-        self._heed(effect.lease)
-        deadline = self.machine.now + effect.seconds * 1000
+        self._raise_if_halted(effect.lease)
+        deadline = self.scheduler.now + effect.seconds * 1000
         return self._wait(
             process,
             deadline,
-            lambda: self._comes_next(process, effect),
-            lambda: self._ahead(process, effect),
+            lambda: self._is_turn(process, effect),
+            lambda: self._tickets_ahead(process, effect),
         )
 
-    def _comes_next(self, process: Process, effect: effects.AwaitTurn) -> bool:
+    def _is_turn(self, process: Process, effect: effects.AwaitTurn) -> bool:
         is_halted = bool(self.site.fleet.stop_requests(effect.lease).halted)
-        return is_halted or self.machine.is_lost(process) or not self._ahead(process, effect)
+        return (
+            is_halted
+            or self.scheduler.has_lost_lease(process)
+            or not self._tickets_ahead(process, effect)
+        )
 
-    def _ahead(self, process: Process, effect: effects.AwaitTurn) -> int:
-        live = {lease.fence: lease for lease in self.site.live()}
+    def _tickets_ahead(self, process: Process, effect: effects.AwaitTurn) -> int:
+        live = {lease.fence: lease for lease in self.site.live_leases()}
         tickets = self.site.landing_queue.tickets_ahead(effect.run_id)
         return sum(
-            each.fence in live and not self.site.is_gone(live[each.fence], process.host)
+            each.fence in live and not self.site.has_exited(live[each.fence], process.host)
             for each in tickets
         )
 
@@ -360,12 +366,12 @@ class WorkerPerformers:
         self, process: Process, effect: effects.PrepareLanding
     ) -> Later[Landing | effects.NotLanded] | effects.NotLanded:
         tree = self.repository.trees[effect.worktree.path]
-        if not self.machine.calm and self.repository.target != effect.worktree.base:
+        if not self.scheduler.is_calm and self.repository.target != effect.worktree.base:
             for name in (faults.NOT_FITTING, faults.RED_ON_TARGET):
-                if self.site.swarm.happens(name) or self.site.asks(REFUSED_MORE):
-                    self.machine.counts[name] += 1
+                if self.site.fault_plan.happens(name) or self.site.draws_question(REFUSED_MORE):
+                    self.scheduler.counts[name] += 1
                     return effects.NotLanded(reason=name)
-        self._heed(effect.lease)
+        self._raise_if_halted(effect.lease)
         ready = self.repository.prepare_landing(
             effect.unit.name, tree, effect.head, effect.worktree.base
         )
@@ -375,13 +381,13 @@ class WorkerPerformers:
 
     def move_branch(self, process: Process, effect: effects.MoveBranch) -> effects.NotLanded | None:
         lane, fence = effect.lease.lane, effect.lease.fence
-        if self.site.asks(OBSTRUCTED):
-            self.machine.counts[faults.OBSTACLE] += 1
+        if self.site.draws_question(OBSTRUCTED):
+            self.scheduler.counts[faults.OBSTACLE] += 1
             return effects.NotLanded(reason=faults.OBSTACLE, obstacle=True)
         stale = self.repository.fences.get(lane) != fence
         refused = self.repository.move(lane, fence, effect.landing)
         if refused:
-            self.machine.counts[faults.STALE_MOVE if stale else faults.BRANCH_RACE] += 1
+            self.scheduler.counts[faults.STALE_MOVE if stale else faults.BRANCH_RACE] += 1
         return refused
 
     def issue_receipt(self, process: Process, effect: effects.IssueReceipt) -> IssuedReceipt:
@@ -397,19 +403,19 @@ class WorkerPerformers:
 
     def back_off(self, process: Process, effect: effects.BackOff) -> Suspended[None]:
         """A drain ends it, also one that was asked for just before it began."""
-        began = self.machine.now
+        began = self.scheduler.now
         deadline = began + effect.seconds * 1000
-        return self._wait(process, deadline, lambda: self._told_to_end(process), lambda: None)
+        return self._wait(process, deadline, lambda: self._must_stop(process), lambda: None)
 
     def park(self, process: Process, effect: effects.Park) -> Suspended[float]:
         """Until the time is over, or until somebody says something, or has said it since the process last looked."""
-        began, said = self.machine.now, effect.wake_pos
+        began, said = self.scheduler.now, effect.wake_pos
         deadline = inf if effect.until_ms is None else effect.until_ms - BEGIN_MS
         return self._wait(
             process,
             deadline,
             lambda: self.site.fleet.wake_pos > said,
-            lambda: (self.machine.now - began) / 1000,
+            lambda: (self.scheduler.now - began) / 1000,
         )
 
     def _wait(
@@ -420,36 +426,36 @@ class WorkerPerformers:
         answer: Callable[[], A],
     ) -> Suspended[A]:
         """The answer is made when the time is over, or what is waited for has come."""
-        self._look(process, deadline, is_over, answer)
+        self._poll(process, deadline, is_over, answer)
         return SUSPENDED
 
-    def _look(
+    def _poll(
         self,
         process: Process,
         deadline: float,
         is_over: Callable[[], bool],
         answer: Callable[[], object],
     ) -> None:
-        left = deadline - self.machine.now
-        over = left <= 0 or self.machine.is_lost(process) or is_over()
+        left = deadline - self.scheduler.now
+        over = left <= 0 or self.scheduler.has_lost_lease(process) or is_over()
         if not process.alive:
             return
-        if process.paused_until > self.machine.now:
-            left = process.paused_until - self.machine.now
+        if process.paused_until > self.scheduler.now:
+            left = process.paused_until - self.scheduler.now
         elif over:
-            self.machine.after(0, self._go_on, (process, answer))
+            self.scheduler.schedule(0, self._resume, (process, answer))
             return
-        self.machine.after(
-            min(left, LOOK_MS), lambda _: self._look(process, deadline, is_over, answer)
+        self.scheduler.schedule(
+            min(left, LOOK_MS), lambda _: self._poll(process, deadline, is_over, answer)
         )
 
-    def _go_on(self, waited: tuple[Process, Callable[[], object]]) -> None:
+    def _resume(self, waited: tuple[Process, Callable[[], object]]) -> None:
         process, answer = waited
         if process.alive:
-            self.machine.go_on(process, answer())
+            self.scheduler.resume(process, answer())
 
-    def _told_to_end(self, process: Process) -> bool:
+    def _must_stop(self, process: Process) -> bool:
         return any(
             self.site.fleet.stop_requests(keeper.lease).must_stop
-            for keeper in process.keepers.values()
+            for keeper in process.renewers.values()
         )

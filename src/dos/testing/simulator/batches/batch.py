@@ -5,25 +5,86 @@ import os
 import time
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from contextlib import closing, contextmanager
 from itertools import islice
 from multiprocessing import get_context
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from msgspec import Struct, field
 
 from dos.errors import BadInput
-from dos.testing.simulator.batches import seed as seeds
-from dos.testing.simulator.batches.seed import STORES, SeedResult
+from dos.journal.backends.memory import MemoryBackend
+from dos.journal.store import Backend
 from dos.testing.simulator.invariants import INVARIANTS
-from dos.testing.simulator.mutants.table import PLANTED
-from dos.testing.simulator.simulation import Failure
+from dos.testing.simulator.mutants.table import PLANTED, planted
+from dos.testing.simulator.simulation import Failure, Simulation, journal_digest
 from dos.testing.simulator.world import faults
+from dos.testing.simulator.world.clock import VirtualClock
+
+STORES = ("memory", "sqlite")
+
+
+class SeedResult(Struct, kw_only=True):
+    """What the simulation of one seed came to."""
+
+    seed: int
+    events: int = 0
+    effects: int = 0
+    seconds: float = 0.0  # of virtual time
+    counts: dict[str, int] = field(default_factory=dict)
+    failure: Failure | None = None
+    digest: str = ""
+
+
+def simulate(
+    seed: int, *, store: str = "memory", plant: str = "", with_digest: bool = False
+) -> SeedResult:
+    clock = VirtualClock()
+    with _backend(store, clock) as backend:
+        simulation = Simulation(seed, backend, clock)
+        with planted(plant, simulation), closing(simulation.site.reader):
+            failure = simulation.run(thorough=seed % 8 == 0)
+        site = simulation.site
+        return SeedResult(
+            seed=seed,
+            events=simulation.checker.event_count,
+            effects=site.scheduler.effects,
+            seconds=site.scheduler.now / 1000,
+            counts=dict(site.scheduler.counts),
+            failure=failure,
+            digest=journal_digest(site) if with_digest else "",
+        )
+
+
+def replay_line(failure: Failure, *, store: str = "memory", plant: str = "") -> str:
+    """What to type to see it again."""
+    return f"dos simulate --seed {failure.seed} --store {store}" + (
+        f" --plant {plant}" if plant else ""
+    )
+
+
+@contextmanager
+def _backend(store: str, clock: VirtualClock) -> Iterator[Backend]:
+    if store == "memory":
+        yield MemoryBackend(clock=clock)
+        return
+    from dos.journal.backends.sqlite import SqliteBackend
+
+    with TemporaryDirectory(prefix="dos-simulation-") as folder:
+        backend = SqliteBackend(Path(folder) / "state.db", clock=clock)
+        try:
+            yield backend
+        finally:
+            backend.close()
+
 
 CHUNK = 40  # seeds that a process does at a time
 FAILURES_SHOWN = 5
 ENOUGH = 500  # seeds after which everything should have happened at least once
 
 
-class Asked(Struct, frozen=True, kw_only=True):
+class BatchRequest(Struct, frozen=True, kw_only=True):
     first: int = 0
     count: int = 1_000
     store: str = "memory"
@@ -58,17 +119,17 @@ class Summary(Struct, kw_only=True):
         ]
 
     @property
-    def fired(self) -> int:
+    def fault_count(self) -> int:
         return sum(self.counts.get(name, 0) for name in faults.FAULTS)
 
     @property
-    def silent(self) -> list[str]:
+    def never_happened(self) -> list[str]:
         """What never happened in a run that is long enough for everything to happen: then nothing was tested."""
         wanted = (*faults.FAULTS, *faults.REFUSALS) if self.seeds >= ENOUGH else ()
         return [name for name in wanted if not self.counts.get(name)]
 
 
-def check(asked: Asked) -> None:
+def check(asked: BatchRequest) -> None:
     for name, found, known in (
         ("store", asked.store, STORES),
         ("plant", asked.plant, ("", *PLANTED)),
@@ -87,7 +148,7 @@ def check(asked: Asked) -> None:
             raise BadInput(f"--{name} is {number}", hint=f"Give a number from {least} upwards.")
 
 
-def run(asked: Asked) -> Iterator[Summary]:
+def run(asked: BatchRequest) -> Iterator[Summary]:
     """The summary so far, after every piece of the work. With a planted bug it ends when that is found."""
     began, summary = time.monotonic(), Summary()
     for piece in _pieces(asked):
@@ -98,7 +159,7 @@ def run(asked: Asked) -> Iterator[Summary]:
             return
 
 
-def _pieces(asked: Asked) -> Iterator[Summary]:
+def _pieces(asked: BatchRequest) -> Iterator[Summary]:
     ends = asked.first + asked.count
     chunks = ((first, min(first + CHUNK, ends), asked) for first in range(asked.first, ends, CHUNK))
     if asked.workers <= 1:
@@ -118,14 +179,14 @@ def _pieces(asked: Asked) -> Iterator[Summary]:
             pool.shutdown(cancel_futures=True)
 
 
-def _chunk(asked: tuple[int, int, Asked]) -> Summary:
+def _chunk(asked: tuple[int, int, BatchRequest]) -> Summary:
     first, end, how = asked
     summary = Summary()
     gc.collect()
     gc.disable()  # a chunk's garbage is small, and looking for it over and over takes a tenth of the time
     try:
         for seed in range(first, end):
-            summary.add(_of(seeds.simulate(seed, store=how.store, plant=how.plant)))
+            summary.add(_seed_summary(simulate(seed, store=how.store, plant=how.plant)))
             if how.plant and summary.failing:
                 break
     finally:
@@ -133,7 +194,7 @@ def _chunk(asked: tuple[int, int, Asked]) -> Summary:
     return summary
 
 
-def _of(result: SeedResult) -> Summary:
+def _seed_summary(result: SeedResult) -> Summary:
     failures = [result.failure] if result.failure else []
     return Summary(
         seeds=1,
@@ -146,22 +207,22 @@ def _of(result: SeedResult) -> Summary:
     )
 
 
-def line(summary: Summary) -> str:
+def summary_line(summary: Summary) -> str:
     """Everything in one line."""
     virtual = summary.virtual_seconds / 86_400
     return (
         f"{summary.seeds:,} seeds in {summary.seconds:.1f} s: {summary.events:,} events, {virtual:.1f} virtual days, "
-        f"{summary.fired:,} faults, {summary.failing} failing"
+        f"{summary.fault_count:,} faults, {summary.failing} failing"
     )
 
 
-def told(summary: Summary, asked: Asked) -> list[str]:
+def failure_lines(summary: Summary, asked: BatchRequest) -> list[str]:
     """Each of the first failures: what is broken, what happened just before, and what to type to see it again."""
     lines: list[str] = []
     for failure in summary.failures:
         lines += [
             "",
-            f"{seeds.replay_line(failure, store=asked.store, plant=asked.plant)}",
+            f"{replay_line(failure, store=asked.store, plant=asked.plant)}",
             f"  {failure.invariant}: {failure.detail}",
             f"  {INVARIANTS[failure.invariant]}",
             *(f"  {each}" for each in failure.story),

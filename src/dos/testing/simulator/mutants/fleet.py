@@ -33,7 +33,7 @@ SPIN_MS = 60_000
 
 def reap_reads_again(simulation: "Simulation", patches: Patches) -> None:
     """Whoever reaps a lane takes its lease as it is by then, not the one that was judged."""
-    fleets, site = simulation.fleets, simulation.site
+    fleets, site = simulation.supervisors, simulation.site
     revoke = fleets.revoke
 
     def revoked(process: Process, effect: RevokeLease) -> bool:
@@ -45,7 +45,7 @@ def reap_reads_again(simulation: "Simulation", patches: Patches) -> None:
 
 def no_pending(simulation: "Simulation", patches: Patches) -> None:
     """A lane is started again at once, although its worker may be on its way."""
-    simulation.fleets.launched = lambda host, wall_ms: {}  # type: ignore[method-assign]
+    simulation.supervisors.starting_lanes = lambda host, wall_ms: {}  # type: ignore[method-assign]
     patches.enter_context(patch.object(Observation, "backoff_ends_ms", lambda seen, lane: 0))
 
 
@@ -57,32 +57,32 @@ def no_intensity(simulation: "Simulation", patches: Patches) -> None:
 
 def spinning_is_dead(simulation: "Simulation", patches: Patches) -> None:
     """A worker that lands nothing for a while is taken for dead."""
-    fleets, site = simulation.fleets, simulation.site
-    gone = fleets.gone
+    fleets, site = simulation.supervisors, simulation.site
+    gone = fleets.has_exited
 
     def holder_gone(lease: Lease, host: Host) -> bool:
         run = site.fleet.runs.get(lease.run_id)
         spins = (
             run is not None
             and not run.landed
-            and site.machine.clock.wall_ms() - run.begun_ms > SPIN_MS
+            and site.scheduler.clock.wall_ms() - run.begun_ms > SPIN_MS
         )
         return spins or gone(lease, host)
 
-    fleets.gone = holder_gone  # type: ignore[method-assign]
+    fleets.has_exited = holder_gone  # type: ignore[method-assign]
 
 
 def names_are_machines(simulation: "Simulation", patches: Patches) -> None:
     """A pid is looked for here because its host has our name, on whichever machine of that name it runs."""
     site = simulation.site
-    is_gone = site.is_gone
+    is_gone = site.has_exited
 
     def gone(lease: Request, host: Host) -> bool:
         holder = site.holder(lease)
         elsewhere = holder is not None and holder.host is not host
         return elsewhere or is_gone(lease, host)
 
-    site.is_gone = gone  # type: ignore[method-assign]
+    site.has_exited = gone  # type: ignore[method-assign]
 
 
 def one_fleet_stream(simulation: "Simulation", patches: Patches) -> None:
@@ -92,7 +92,7 @@ def one_fleet_stream(simulation: "Simulation", patches: Patches) -> None:
 
 def red_target_ignored(simulation: "Simulation", patches: Patches) -> None:
     """That the tests fail where nobody has worked keeps nobody from being started."""
-    fleets = simulation.fleets
+    fleets = simulation.supervisors
     plan = fleets.baseline_plan
 
     def planned(process: Process) -> gate.Plan:
@@ -109,12 +109,12 @@ def one_too_many(simulation: "Simulation", patches: Patches) -> None:
     start = site.start_supervisor
 
     def started(host: Host, *, by_person: bool = True) -> Process:
-        wanted = site.setting
-        site.setting = structs.replace(wanted, target=wanted.target + 1)
+        wanted = site.workspace
+        site.workspace = structs.replace(wanted, target=wanted.target + 1)
         try:
             return start(host, by_person=by_person)
         finally:
-            site.setting = wanted
+            site.workspace = wanted
 
     site.start_supervisor = started  # type: ignore[method-assign]
 
@@ -162,10 +162,10 @@ def answer_not_looked_at(simulation: "Simulation", patches: Patches) -> None:
     apply = site.apply
 
     def applied(event: Event) -> None:
-        before = site.offers
+        before = site.offer_event_count
         apply(event)
         if event.actor == site.store.actor:
-            site.offers = before
+            site.offer_event_count = before
 
     site.apply = applied  # type: ignore[method-assign]
 
@@ -214,7 +214,7 @@ def used_plan_ignored(simulation: "Simulation", patches: Patches) -> None:
 
 def settings_of_the_start(simulation: "Simulation", patches: Patches) -> None:
     """Workers are handed the settings that their supervisor was started with, whatever was answered since."""
-    fleets = simulation.fleets
+    fleets = simulation.supervisors
     settings = fleets.settings
     first: dict[int, str | None] = {}  # by supervisor
 

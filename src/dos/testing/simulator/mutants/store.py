@@ -52,7 +52,7 @@ def reap_by_fence_alone(simulation: "Simulation", patches: Patches) -> None:
 
 def host_clock(simulation: "Simulation", patches: Patches) -> None:
     """Whether a lease has run out is decided by the clock of the host that asks."""
-    simulation.site.machine.host_clock_decides = True
+    simulation.site.scheduler.host_clock_decides = True
 
 
 def answered_again(simulation: "Simulation", patches: Patches) -> None:

@@ -135,7 +135,7 @@ def word_after_the_last(simulation: "Simulation", patches: Patches) -> None:
 
     def released(process: Process, effect: effects.ReleaseLease) -> None:
         lease = effect.lease
-        if not lease.is_lock and lease.run_id in simulation.watch.stopped:
+        if not lease.is_lock and lease.run_id in simulation.checker.stopped:
             fact = AgentWentOn(run_id=lease.run_id, lane=lease.lane, unit="")
             process.store.record(streams.run(lease.run_id), fact, fence=lease.fence)
         release(process, effect)
@@ -160,7 +160,7 @@ def untyped_stop(simulation: "Simulation", patches: Patches) -> None:
 
 def open_question_passed(simulation: "Simulation", patches: Patches) -> None:
     """A worker does not look whether its host's tests fail without any work."""
-    simulation.workers.held_by = lambda host: ""  # type: ignore[method-assign]
+    simulation.workers.blocking_question = lambda host: ""  # type: ignore[method-assign]
 
 
 def turn_taken(simulation: "Simulation", patches: Patches) -> None:

@@ -30,7 +30,7 @@ class BranchView:
         """Whether the journal has to be read once more before it can be said how a unit came to the branch."""
         return self._watch is not None and bool(self._watch.suspects)
 
-    def known(
+    def fleet_on_target(
         self, fleet: FleetState, units: Sequence[Unit], answers: Decisions, live: Collection[str]
     ) -> FleetState:
         """The fleet's state as the branch shows it; `live` are the runs that hold a lane."""

@@ -113,12 +113,12 @@ REFUSALS = (
 )  # fmt: skip
 
 
-def answered(question: type, choice: str) -> str:
+def answer_name(question: type, choice: str) -> str:
     """What is counted when a person answers."""
     return f"{question.__name__} answered with {choice}"
 
 
-class Swarm:
+class FaultPlan:
     """One seed's choice of faults."""
 
     def __init__(self, random: Random) -> None:
@@ -126,26 +126,26 @@ class Swarm:
         self.rates = {name: _rate(random) for name in STEPS if random.random() < 0.4}
         self._names = list(self.rates)
         self._steps = list(accumulate(self.rates.values()))
-        self.most = self._steps[-1] if self._steps else 0.0
+        self.total_rate = self._steps[-1] if self._steps else 0.0
         self.moments = [name for name in MOMENTS if random.random() < 0.3]
         self.settings = {
             name: 0.05 + 0.8 * random.random() for name in SETTINGS if random.random() < 0.25
         }
-        self.late = 0.25 if PAUSE in self.rates else 0.0  # of sleeping where that is worst
+        self.pause_share = 0.25 if PAUSE in self.rates else 0.0  # of sleeping where that is worst
         self.agents = {
             name: 0.05 + 0.25 * random.random() for name in AGENTS if random.random() < 0.2
         }
 
-    def step(self) -> str:
+    def draw_step(self) -> str:
         """What happens at this effect; empty: nothing."""
         drawn = self._random.random()
-        return self._names[bisect(self._steps, drawn)] if drawn < self.most else ""
+        return self._names[bisect(self._steps, drawn)] if drawn < self.total_rate else ""
 
     def happens(self, name: str) -> bool:
         rate = self.settings.get(name)
         return rate is not None and self._random.random() < rate
 
-    def agent(self) -> str:
+    def draw_agent_fault(self) -> str:
         """What the next agent does instead of its work; empty: its work."""
         drawn = self._random.random()
         for name, rate in self.agents.items():

@@ -20,7 +20,7 @@ from dos.journal.store import Store
 from dos.lease import Lease
 from dos.testing.simulator.world import faults
 from dos.testing.simulator.world.clock import VirtualClock
-from dos.testing.simulator.world.faults import Swarm
+from dos.testing.simulator.world.faults import FaultPlan
 
 AWAY = (StoreUnreachable, StoreBusy)
 
@@ -61,7 +61,7 @@ class Suspended(Generic[A]):
 SUSPENDED: Suspended[Any] = Suspended()
 
 
-def simulates(
+def simulated_by(
     kind: Kind[E, A], perform: Callable[["Process", E], A | Later[A] | Suspended[A]]
 ) -> tuple[Kind[Any, Any], Performer]:
     """A row of the table of performers, checked as those of `drive.performs` are: the answer may come later."""
@@ -80,8 +80,25 @@ class Process:
     """A process of the simulated system: dead for good once it has died."""
 
     __slots__ = (
-        "agent", "alive", "away_since", "doubtful", "effect", "generator", "host", "is_supervisor", "keepers", "lane",
-        "launching", "paused_until", "performers", "pid", "proven", "run_id", "started", "store", "tries",
+        "agent",
+        "alive",
+        "away_since",
+        "doubtful",
+        "effect",
+        "generator",
+        "has_checked",
+        "host",
+        "is_supervisor",
+        "lane",
+        "launching",
+        "paused_until",
+        "performers",
+        "pid",
+        "renewers",
+        "run_id",
+        "started",
+        "store",
+        "tries",
     )  # fmt: skip
 
     def __init__(
@@ -99,15 +116,15 @@ class Process:
         self.generator: Steps[Any]
         self.performers: Performers = {}
         self.effect: Effect[Any] = effects.Pause(seconds=0)  # until it asks for something
-        self.keepers: dict[int, Keeper] = {}  # by fence
+        self.renewers: dict[int, LeaseRenewer] = {}  # by fence
         self.agent: object | None = None
         self.paused_until = 0
-        self.proven = False  # the lease was looked at, and then the process slept
+        self.has_checked = False  # the lease was looked at, and then the process slept
         self.away_since: int | None = None
         self.tries = 0
 
 
-class Keeper:
+class LeaseRenewer:
     """Renews one of a process's leases from a thread of its own: it dies with the process."""
 
     __slots__ = ("ends", "lease", "lost", "stopped")
@@ -119,10 +136,10 @@ class Keeper:
         self.stopped = False
 
 
-class Machine:
+class Scheduler:
     """The heap, the processes, and what happens to them."""
 
-    def __init__(self, random: Random, swarm: Swarm, clock: VirtualClock) -> None:
+    def __init__(self, random: Random, swarm: FaultPlan, clock: VirtualClock) -> None:
         self.random = random
         self.swarm = swarm
         self.clock = clock
@@ -132,7 +149,7 @@ class Machine:
         self.deaths = 0
         self.calm_at = faults.FAULT_MINUTES * 60_000
         self.ends_at = faults.END_MINUTES * 60_000
-        self.look: Callable[[], None] = lambda: None  # at what was written
+        self.on_write: Callable[[], None] = lambda: None  # at what was written
         self.on_end: Callable[[Process, Any], None] = lambda process, answer: None
         self.on_pause: Callable[[int], None] = lambda milliseconds: None
         self.effects = 0
@@ -145,10 +162,10 @@ class Machine:
         return self.clock.now_ms
 
     @property
-    def calm(self) -> bool:
+    def is_calm(self) -> bool:
         return self.clock.now_ms >= self.calm_at
 
-    def after(self, milliseconds: float, act: Callable[[Any], None], about: Any = None) -> None:
+    def schedule(self, milliseconds: float, act: Callable[[Any], None], about: Any = None) -> None:
         self._number += 1
         heappush(self._heap, (self.clock.now_ms + int(milliseconds), self._number, act, about))
 
@@ -171,14 +188,14 @@ class Machine:
     def begin(self, process: Process) -> None:
         if process.alive:
             process.launching = False
-            self.go_on(process, None)
+            self.resume(process, None)
 
     def kill(self, process: Process) -> None:
         if process.alive:
             self._end(process)
             self.on_end(process, None)
 
-    def go_on(self, process: Process, answer: Any, failure: DosError | None = None) -> None:
+    def resume(self, process: Process, answer: Any, failure: DosError | None = None) -> None:
         """Send the answer to the process, and put its next effect on the heap."""
         try:
             effect = process.generator.throw(failure) if failure else process.generator.send(answer)
@@ -189,54 +206,63 @@ class Machine:
         except DosError:  # it ends with a message, as the real one does
             self.kill(process)
             return
-        process.effect, process.away_since, process.tries, process.proven = effect, None, 0, False
-        self.after(self.random.random() * 80, self.perform, process)
+        process.effect, process.away_since, process.tries, process.has_checked = (
+            effect,
+            None,
+            0,
+            False,
+        )
+        self.schedule(self.random.random() * 80, self.perform, process)
 
     def perform(self, process: Process) -> None:
         """Do what the process wants done, unless something happens first."""
         if not process.alive:
             return
         if process.paused_until > self.clock.now_ms:
-            self.after(process.paused_until - self.clock.now_ms, self.perform, process)
+            self.schedule(process.paused_until - self.clock.now_ms, self.perform, process)
             return
         self.effects += 1
         effect = process.effect
         perform = process.performers.get(type(effect))
         if perform is None:
             raise Internal(f"the simulator cannot perform {type(effect).__name__}")
-        fault = "" if self.clock.now_ms >= self.calm_at or process.proven else self._fault(effect)
-        if fault and self._struck(process, fault, effect):
+        fault = (
+            "" if self.clock.now_ms >= self.calm_at or process.has_checked else self._fault(effect)
+        )
+        if fault and self._strikes(process, fault, effect):
             return
         if self.host_clock_decides:
             self.clock.wrong_by_ms = process.host.wrong_by_ms
         try:
-            self._reach(process, effect)
-            self._prove(process)
+            self._check_reachable(process, effect)
+            self._check_leases(process)
             answer = perform(process, effect)
         except AWAY as error:
-            self._try_again(process, error)
+            self._retry(process, error)
             return
         except DosError as error:
-            self.look()
+            self.on_write()
             if isinstance(error, Fenced):
                 self.counts[faults.LEASE_LOST] += 1
-            self._answered(process, fault, None, error)
+            self._deliver(process, fault, None, error)
             return
         finally:
             self.clock.wrong_by_ms = 0
         if isinstance(effect, WRITES):
-            self.look()
+            self.on_write()
         if fault in (faults.DUPLICATE, faults.LATE_DUPLICATE):
             self._repeat(process, fault, effect, perform)
-        self._answered(process, fault, answer, None)
+        self._deliver(process, fault, answer, None)
 
     def _fault(self, effect: Effect[Any]) -> str:
-        late = self.swarm.late and isinstance(effect, LATE)
+        late = self.swarm.pause_share and isinstance(effect, LATE)
         return (
-            faults.PAUSE if late and self.random.random() < self.swarm.late else self.swarm.step()
+            faults.PAUSE
+            if late and self.random.random() < self.swarm.pause_share
+            else self.swarm.draw_step()
         )
 
-    def _struck(self, process: Process, fault: str, effect: Effect[Any]) -> bool:
+    def _strikes(self, process: Process, fault: str, effect: Effect[Any]) -> bool:
         """Whether the effect is not performed now."""
         if fault == faults.CRASH_BEFORE:
             self.counts[fault] += 1
@@ -244,23 +270,21 @@ class Machine:
             return True
         if fault == faults.PAUSE:
             try:
-                self._reach(process, effect)
-                self._prove(process)
+                self._check_reachable(process, effect)
+                self._check_leases(process)
             except DosError:
                 return False
             self.counts[fault] += 1
-            process.proven = True
+            process.has_checked = True
             shortest = 100_000 if isinstance(effect, LATE) else 30_000
             length = self.random.randint(shortest, 120_000)
             process.paused_until = self.clock.now_ms + length
-            self.after(length, self.perform, process)
+            self.schedule(length, self.perform, process)
             self.on_pause(length)
             return True
         return False
 
-    def _answered(
-        self, process: Process, fault: str, answer: Any, failure: DosError | None
-    ) -> None:
+    def _deliver(self, process: Process, fault: str, answer: Any, failure: DosError | None) -> None:
         if not process.alive:  # ended by what it did itself
             return
         if fault == faults.CRASH_AFTER:
@@ -268,16 +292,16 @@ class Machine:
             self.kill(process)
         elif fault == faults.LOST_ANSWER and isinstance(process.effect, SENT):
             self.counts[fault] += 1
-            self._try_again(process, StoreUnreachable("the answer was lost on its way"))
+            self._retry(process, StoreUnreachable("the answer was lost on its way"))
         elif isinstance(answer, Later):
-            self.after(answer.seconds * 1000, self._woken, (process, answer.answer))
+            self.schedule(answer.seconds * 1000, self._wake, (process, answer.answer))
         elif answer is not SUSPENDED:
-            self.go_on(process, answer, failure)
+            self.resume(process, answer, failure)
 
-    def _woken(self, slept: tuple[Process, Any]) -> None:
+    def _wake(self, slept: tuple[Process, Any]) -> None:
         process, answer = slept
         if process.alive:
-            self.go_on(process, answer)
+            self.resume(process, answer)
 
     def _repeat(
         self, process: Process, fault: str, effect: Effect[Any], perform: Performer
@@ -289,26 +313,26 @@ class Machine:
                 perform(process, effect)
             except DosError:
                 pass  # whoever sent it has its answer
-            self.look()
+            self.on_write()
 
         if fault == faults.DUPLICATE and isinstance(effect, (*SENT, effects.MoveBranch)):
             self.counts[fault] += 1
             arrive(None)
         elif fault == faults.LATE_DUPLICATE and isinstance(effect, REPEATED_LATE):
             self.counts[fault] += 1
-            self.after(self.random.randint(1_000, 90_000), arrive)
+            self.schedule(self.random.randint(1_000, 90_000), arrive)
 
     # A store that is away, a lease that may be lost
 
-    def _reach(self, process: Process, effect: Effect[Any]) -> None:
+    def _check_reachable(self, process: Process, effect: Effect[Any]) -> None:
         if process.host.away_until > self.clock.now_ms and not isinstance(effect, LOCAL):
             raise StoreUnreachable(f"host {process.host.name} is cut off")
 
-    def _prove(self, process: Process) -> None:
+    def _check_leases(self, process: Process) -> None:
         """Raise unless the lease is surely the process's own. Who slept after looking does not look again."""
-        if process.proven:
+        if process.has_checked:
             return
-        for keeper in process.keepers.values():
+        for keeper in process.renewers.values():
             if keeper.lost:
                 raise Fenced(
                     f"the lease with fence {keeper.lease.fence} was taken over, or not renewed in its time"
@@ -316,71 +340,75 @@ class Machine:
             if process.away_since is not None or self.clock.now_ms >= keeper.ends:
                 self._renew(process, keeper)
 
-    def _try_again(self, process: Process, error: DosError) -> None:
-        now, ttl = self.clock.now_ms, self.patience_ms
+    def _retry(self, process: Process, error: DosError) -> None:
+        now, ttl = self.clock.now_ms, self.give_up_ms
         if process.away_since is None:
             process.away_since = now
         if now - process.away_since >= ttl and not process.is_supervisor:
-            self.go_on(process, None, error)
+            self.resume(process, None, error)
             return
         process.tries += 1
         pause = int(PAUSES.delay(process.tries) * 1000)
-        process.proven = False
+        process.has_checked = False
         back = process.host.away_until
         if not process.is_supervisor:
             back = min(back, process.away_since + ttl)
-        self.after(max(pause, back - now), self.perform, process)
+        self.schedule(max(pause, back - now), self.perform, process)
 
-    patience_ms = 120_000
+    give_up_ms = 120_000
 
-    def is_lost(self, process: Process) -> bool:
-        return any(keeper.lost for keeper in process.keepers.values())
+    def has_lost_lease(self, process: Process) -> bool:
+        return any(keeper.lost for keeper in process.renewers.values())
 
-    def keep(self, process: Process, lease: Lease, asked_at: int) -> None:
-        if lease.fence not in process.keepers:
-            keeper = process.keepers[lease.fence] = Keeper(lease, asked_at)
-            self.after(lease.ttl_ms / 4, self._beat, (process, keeper))
+    def keep_renewed(self, process: Process, lease: Lease, asked_at: int) -> None:
+        if lease.fence not in process.renewers:
+            keeper = process.renewers[lease.fence] = LeaseRenewer(lease, asked_at)
+            self.schedule(lease.ttl_ms / 4, self._renew_in_background, (process, keeper))
 
-    def let_go(self, process: Process, fence: int) -> None:
-        if keeper := process.keepers.pop(fence, None):
+    def stop_renewing(self, process: Process, fence: int) -> None:
+        if keeper := process.renewers.pop(fence, None):
             keeper.stopped = True
 
-    def _beat(self, kept: tuple[Process, Keeper]) -> None:
+    def _renew_in_background(self, kept: tuple[Process, LeaseRenewer]) -> None:
         process, keeper = kept
         if not process.alive or keeper.stopped or keeper.lost:
             return
         now = self.clock.now_ms
         if process.paused_until > now:
-            self.after(process.paused_until - now, self._beat, kept)
+            self.schedule(process.paused_until - now, self._renew_in_background, kept)
             return
         try:
             self._renew(process, keeper)
         except Fenced:
-            self.on_lost(process)
+            self.on_lease_lost(process)
         except StoreUnreachable:
             if (
                 process.is_supervisor
             ):  # which does nothing meanwhile, and waits for as long as it takes
-                self.after(max(1, process.host.away_until - now), self._beat, kept)
+                self.schedule(
+                    max(1, process.host.away_until - now), self._renew_in_background, kept
+                )
             elif now >= keeper.ends:
                 keeper.lost = True
-                self.on_lost(process)
+                self.on_lease_lost(process)
             else:
-                self.after(
-                    max(1, min(process.host.away_until, keeper.ends) - now), self._beat, kept
+                self.schedule(
+                    max(1, min(process.host.away_until, keeper.ends) - now),
+                    self._renew_in_background,
+                    kept,
                 )
         else:
-            self.after(keeper.lease.ttl_ms / 4, self._beat, kept)
+            self.schedule(keeper.lease.ttl_ms / 4, self._renew_in_background, kept)
 
-    def on_lost(self, process: Process) -> None:
+    def on_lease_lost(self, process: Process) -> None:
         """What it started may not go on without a lease."""
 
-    def _renew(self, process: Process, keeper: Keeper) -> None:
+    def _renew(self, process: Process, keeper: LeaseRenewer) -> None:
         now = self.clock.now_ms
         if process.host.away_until > now:
             raise StoreUnreachable(f"host {process.host.name} is cut off")
         lost = process.store.renew([keeper.lease.fence]).lost
-        self.look()
+        self.on_write()
         if lost:
             keeper.lost = True
             self.counts[faults.LEASE_LOST] += 1
@@ -390,6 +418,6 @@ class Machine:
     def _end(self, process: Process) -> None:
         process.alive = False
         process.agent = None
-        process.keepers.clear()
+        process.renewers.clear()
         self.active -= 1
         self.deaths += 1

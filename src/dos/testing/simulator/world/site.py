@@ -35,9 +35,9 @@ from dos.questions.state import Decisions
 from dos.testing.simulator.world import faults, workspace
 from dos.testing.simulator.world.branch_view import BranchView
 from dos.testing.simulator.world.clock import VirtualClock
-from dos.testing.simulator.world.faults import Swarm
+from dos.testing.simulator.world.faults import FaultPlan
 from dos.testing.simulator.world.repository import Repository
-from dos.testing.simulator.world.scheduler import Host, Machine, Performers, Process
+from dos.testing.simulator.world.scheduler import Host, Performers, Process, Scheduler
 from dos.testing.simulator.world.texts import (
     PLAN,
     HostTexts,
@@ -57,7 +57,7 @@ OF_TEXTS = (PlansApproved.kind, SettingsApproved.kind, DecisionAnswered.kind)
 HOST_NAME = "twin"  # of all hosts: machines that were made from one image share it
 
 
-class Reader:
+class EventReader:
     """Looks at the store very often. In memory one view stays open: opening one costs more than what is asked of it."""
 
     def __init__(self, backend: Backend) -> None:
@@ -100,24 +100,24 @@ class Site:
     ) -> None:
         """`asking` draws what people are asked about besides; None: nothing."""
         self.random = random
-        self.asking = asking
-        self.setting = structs.replace(workspace.draw(random), is_checked=is_checked)
-        self.swarm = Swarm(random)
-        self.machine = Machine(random, self.swarm, clock)
-        self.machine.patience_ms = self.setting.ttl_ms
+        self.question_random = asking
+        self.workspace = structs.replace(workspace.draw_workspace(random), is_checked=is_checked)
+        self.fault_plan = FaultPlan(random)
+        self.scheduler = Scheduler(random, self.fault_plan, clock)
+        self.scheduler.give_up_ms = self.workspace.ttl_ms
         self.backend = backend
         self.store = Store(backend, actor="person")
-        self.reader = Reader(backend)
+        self.reader = EventReader(backend)
         self.repository = Repository()
         self.repository.on_replanned = self._add_unit
-        self.units = list(self.setting.units)
+        self.units = list(self.workspace.units)
         self.hosts = [Host(name) for name in workspace.HOSTS]
         self.texts: dict[
             str, HostTexts
         ] = {}  # by host, where people are asked more; else nobody edits plans
-        self.deadly = ""  # the unit that most workers die at
+        self.deadly_unit = ""  # the unit that most workers die at
         if asking:
-            self.deadly = (
+            self.deadly_unit = (
                 asking.choice(self.units).name if self.units and asking.random() < DEADLY else ""
             )
             self.repository.documents = {
@@ -133,13 +133,13 @@ class Site:
         self.decisions = Decisions()
         self.landing_queue = LandingQueue()
         self.baselines = Baselines()
-        self.ailing: dict[
+        self.host_faults: dict[
             str, str
         ] = {}  # host -> what is wrong with its surroundings, once somebody has looked
-        self.news = 0  # events that are more than a sign of life
-        self.text_news = 0  # approvals and answers
-        self.offers = 0  # of those, the ones that may change what can be offered
-        self.admit = partial(admission.judge, budgets=self.setting.budgets)
+        self.event_count = 0  # events that are more than a sign of life
+        self.text_event_count = 0  # approvals and answers
+        self.offer_event_count = 0  # of those, the ones that may change what can be offered
+        self.admit = partial(admission.judge, budgets=self.workspace.budgets)
         self.worker_performers: Performers = {}
         self.fleet_performers: Performers = {}
         self._views: dict[int, BranchView] = {}  # by process
@@ -164,26 +164,28 @@ class Site:
             if texts.plan.on_disk == before:
                 texts.plan.write(after)
 
-    def units_at(self, host: Host) -> Sequence[Unit]:
+    def units_on(self, host: Host) -> Sequence[Unit]:
         """The units by the texts that count on a host."""
         texts = self.texts.get(host.name)
-        return texts.units(self.store, self.decisions, self.text_news) if texts else self.units
+        return (
+            texts.units(self.store, self.decisions, self.text_event_count) if texts else self.units
+        )
 
-    def declared(self) -> Iterator[Unit]:
+    def all_units(self) -> Iterator[Unit]:
         """The units of all hosts, and some of them several times."""
         yield from self.units
         for host in self.hosts if self.texts else ():
-            yield from self.units_at(host)
+            yield from self.units_on(host)
 
-    def view(self, process: Process | None) -> BranchView:
+    def branch_view(self, process: Process | None) -> BranchView:
         """What a process remembers of its looks at the target branch; None: somebody looks for the first time."""
-        fresh = BranchView(self.repository, is_watched=self.asking is not None)
+        fresh = BranchView(self.repository, is_watched=self.question_random is not None)
         return self._views.setdefault(process.pid, fresh) if process else fresh
 
-    def as_git_shows(self, view: BranchView, units: Sequence[Unit]) -> FleetState:
+    def fleet_on_target(self, view: BranchView, units: Sequence[Unit]) -> FleetState:
         """The fleet's state as the target branch shows it."""
-        live = {lease.run_id for lease in self.live()} - {""} if self.asking else ()
-        return view.known(self.fleet, units, self.decisions, live)
+        live = {lease.run_id for lease in self.live_leases()} - {""} if self.question_random else ()
+        return view.fleet_on_target(self.fleet, units, self.decisions, live)
 
     def start_supervisor(self, host: Host, *, by_person: bool = True) -> Process:
         """By a person, who approves what is on disk; or by the system."""
@@ -193,8 +195,8 @@ class Site:
             host=HOST_NAME,
             system=host.name,
             pid=process.pid,
-            target=self.setting.target,
-            tick_seconds=self.setting.tick_seconds,
+            target=self.workspace.target,
+            tick_seconds=self.workspace.tick_seconds,
             until_idle=True,
             version=str(host.version),
         )
@@ -205,7 +207,7 @@ class Site:
         )
         process.performers = self.fleet_performers
         host.supervisor = process
-        self.machine.after(self.random.randint(50, 3_000), self.machine.begin, process)
+        self.scheduler.schedule(self.random.randint(50, 3_000), self.scheduler.begin, process)
         return process
 
     def _upgrade(self, host: Host) -> None:
@@ -213,13 +215,13 @@ class Site:
         self._supervisors += 1
         if self._supervisors % 3 == 0:
             host.version += 1
-            self.machine.counts[faults.UPGRADE] += 1
+            self.scheduler.counts[faults.UPGRADE] += 1
 
     def _supervise(self, process: Process, supervisor: Supervisor) -> Steps[SupervisorResult]:
-        while process.host.away_until > self.machine.now:
+        while process.host.away_until > self.scheduler.now:
             yield from do(Pause(seconds=1))
-        self.texts[process.host.name].approve(process.store, self.machine.clock.wall_ms())
-        self.machine.look()
+        self.texts[process.host.name].approve(process.store, self.scheduler.clock.wall_ms())
+        self.scheduler.on_write()
         return (yield from supervisor.supervise())
 
     def start_worker(
@@ -228,17 +230,22 @@ class Site:
         """`settings` is the text that the worker is handed; None: it has those of the simulation."""
         process = self._process(host, lane, run_id)
         first = (
-            self.setting.state if settings is None else first_state(settings, self.setting.config)
+            self.workspace.state
+            if settings is None
+            else first_state(settings, self.workspace.config)
         )
         process.generator = self._work(process, first)
         process.performers = self.worker_performers
-        self.machine.after(launch_ms, self.machine.begin, process)
+        self.scheduler.schedule(launch_ms, self.scheduler.begin, process)
         return process
 
     def _work(self, process: Process, first: LoopState) -> Steps[Stop]:
         """It goes on after whoever died on its lane."""
         dead = start_state.dead_run(
-            self.fleet, self.live(), process.lane, lambda lease: self.is_gone(lease, process.host)
+            self.fleet,
+            self.live_leases(),
+            process.lane,
+            lambda lease: self.has_exited(lease, process.host),
         )
         state = (
             start_state.state_after(self.store.load(streams.run(dead)), first) if dead else first
@@ -254,16 +261,20 @@ class Site:
     def _process(self, host: Host, lane: str, run_id: str) -> Process:
         self._pid += 1
         store = Store(self.backend, actor=run_id or lane)
-        process = Process(host, self._pid, self.machine.now / 1000, store, lane, run_id)
-        self.machine.add(process)
+        process = Process(host, self._pid, self.scheduler.now / 1000, store, lane, run_id)
+        self.scheduler.add(process)
         self._by_run[run_id] = process
         return process
 
-    def asks(self, share: float) -> bool:
+    def draws_question(self, share: float) -> bool:
         """Whether something happens, at so many times out of one, that people are asked about."""
-        return self.asking is not None and not self.machine.calm and self.asking.random() < share
+        return (
+            self.question_random is not None
+            and not self.scheduler.is_calm
+            and self.question_random.random() < share
+        )
 
-    def runs(self, run_id: str) -> bool:
+    def is_running(self, run_id: str) -> bool:
         """A process of this run lives, here or there."""
         process = self._by_run.get(run_id)
         return process is not None and process.alive
@@ -272,18 +283,18 @@ class Site:
         return self._by_run[run_id].host.name
 
     def holder(self, lease: Request) -> Process | None:
-        return self.machine.processes.get(lease.pid or 0)
+        return self.scheduler.processes.get(lease.pid or 0)
 
-    def is_gone(self, lease: Request, host: Host) -> bool:
+    def has_exited(self, lease: Request, host: Host) -> bool:
         """By the word of a host's system, which knows of its own processes alone."""
         if lease.system != host.name:
             return False
         process = self.holder(lease)
         return process is None or not process.alive
 
-    def live(self) -> list[Lease]:
+    def live_leases(self) -> list[Lease]:
         """The leases of lanes that have not lapsed."""
-        now = self.machine.clock.lease_ms()
+        now = self.scheduler.clock.lease_ms()
         return [
             lease for lease in self.reader.leases() if not lease.is_lock and lease.expires_ms > now
         ]
@@ -291,13 +302,13 @@ class Site:
     def apply(self, event: Event) -> None:
         if event.kind == LeaseRenewed.kind:
             return
-        self.news += 1
-        self.offers += event.kind in offering.handles
-        self.text_news += event.kind in OF_TEXTS
+        self.event_count += 1
+        self.offer_event_count += event.kind in offering.handles
+        self.text_event_count += event.kind in OF_TEXTS
         self.fleet.apply(event)
         self.quota.apply(event)
         self.attempts.apply(event)
-        if self.setting.spends:
+        if self.workspace.has_budget:
             self.spend.apply(event)
         self.decisions.apply(event)
         self.landing_queue.apply(event)

@@ -97,7 +97,7 @@ class HostTexts:
             self._units, self._read_at = self.plan_texts.units(store, answers), basis
         return self._units
 
-    def heed(self, store: Store, answers: Decisions, news: int) -> None:
+    def keep_confirmed(self, store: Store, answers: Decisions, news: int) -> None:
         """Keep what people said should be used, as a supervisor does before it looks."""
         basis = self._basis(news)
         if basis != self._heeded_at:

@@ -31,7 +31,7 @@ WALL_SECONDS = 240
 ITERATIONS = 6
 
 
-class Setting(Struct, frozen=True, kw_only=True):
+class SimulatedWorkspace(Struct, frozen=True, kw_only=True):
     config: Config
     agents: tuple[AgentCandidate, ...]
     units: tuple[Unit, ...]
@@ -41,12 +41,12 @@ class Setting(Struct, frozen=True, kw_only=True):
     state: LoopState
     regions: dict[str, Region]
     budgets: dict[str, int]  # of leases, by class
-    spends: bool  # money is limited
-    plans_apart: bool  # the plan documents lie in no lane
+    has_budget: bool  # money is limited
+    plans_outside_lanes: bool  # the plan documents lie in no lane
     is_checked: bool = False  # each host checks the target before it starts workers
 
 
-def draw(random: Random) -> Setting:
+def draw_workspace(random: Random) -> SimulatedWorkspace:
     lanes = random.choice((2, 3, 3, 4))
     overlap = random.random() < 0.3
     cap = 2 if random.random() < 0.15 else 0
@@ -56,7 +56,7 @@ def draw(random: Random) -> Setting:
     budget = random.choice(("run", "lane", "day", "day")) if random.random() < 0.2 else ""
     max_usd = COST_USD if random.random() < 0.5 else None
     config, state = _config(lanes, overlap, cap, ttl, random.choice(("soft", "hard")), budget)
-    return Setting(
+    return SimulatedWorkspace(
         config=config,
         agents=tuple(
             structs.replace(each, max_usd=max_usd)
@@ -69,8 +69,8 @@ def draw(random: Random) -> Setting:
         state=state,
         regions={name: config.lane_region(name) or region([]) for name in config.roster()},
         budgets=config.class_budgets(),
-        spends=bool(budget),
-        plans_apart=random.random() < 0.5,
+        has_budget=bool(budget),
+        plans_outside_lanes=random.random() < 0.5,
     )
 
 
