@@ -149,7 +149,9 @@ def _drive(
     """Run the supervisor with its effects, while events are printed and the table is drawn."""
     performers = effects.performers()
     if "DOS_FAULT_LOG" in os.environ:  # a test kills the supervisor between two effects
-        performers = import_module("dos.testing.kill_points").with_kill_points("supervisor", performers)
+        performers = import_module("dos.testing.kill_points").with_kill_points(
+            "supervisor", performers
+        )
     footer = None
     if footer_wanted(context) and not args.plain:
         footer = Footer(context)

@@ -105,7 +105,9 @@ def _work(args: Args, context: Context, config: Config, run_id: str) -> Stop:
         worker = Worker(lane=args.lane, run_id=run_id, state=state)
         performers = effects.performers()
         if "DOS_FAULT_LOG" in os.environ:  # a test kills us between two effects
-            performers = import_module("dos.testing.kill_points").with_kill_points("worker", performers)
+            performers = import_module("dos.testing.kill_points").with_kill_points(
+                "worker", performers
+            )
         return drive(worker.work(), performers)
     finally:
         effects.close()

@@ -13,9 +13,9 @@ from dos.fleet import waits as waits_of
 from dos.fleet.observation import Observation
 from dos.fleet.state.fleet import FleetState
 from dos.journal import fold, prune
+from dos.journal.backend import Backend
 from dos.journal.events.envelope import Event
 from dos.journal.lease_state import Leases
-from dos.journal.store import Backend
 from dos.questions.catalog import AnyQuestion
 from dos.questions.documents import TextChanged
 from dos.testing.simulator import invariants

@@ -14,8 +14,8 @@ from tempfile import TemporaryDirectory
 from msgspec import Struct, field
 
 from dos.errors import BadInput
+from dos.journal.backend import Backend
 from dos.journal.backends.memory import MemoryBackend
-from dos.journal.store import Backend
 from dos.testing.simulator.invariants import INVARIANTS
 from dos.testing.simulator.mutants.table import PLANTED, planted
 from dos.testing.simulator.simulation import Failure, Simulation, journal_digest
