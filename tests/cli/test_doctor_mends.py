@@ -113,7 +113,7 @@ def test_a_worktree_that_is_gone_is_forgotten(healthy, dos, monkeypatch, tmp_pat
     assert dos("doctor", "--fix", "--dry-run", "--json").json["repairs"][0]["done"] is False
     assert "vanished" in git("worktree", "list", cwd=healthy)
     text = dos("doctor", "--fix").out
-    assert "fixed: forget the worktree" in text
+    assert "fixed: remove git's entry of the worktree" in text
     assert "vanished" not in git("worktree", "list", cwd=healthy)
 
 

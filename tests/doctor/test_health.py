@@ -139,5 +139,5 @@ def test_what_a_server_says_about_its_durability_is_passed_on(noted, severity, t
 
     world = World(tmp_path)
     world.__dict__["journal"] = Store(Backend())
-    (found,) = store._durability(world)
+    (found,) = store._examine_durability(world)
     assert (found.kind, found.severity, found.what) == ("STORE_DURABILITY", severity, noted.text)

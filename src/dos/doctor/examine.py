@@ -1,4 +1,7 @@
-"""Looks at every subject. What could not be looked at is a finding too."""
+"""Examine every subject of the workspace, and repair what needs no decision.
+
+A subject that cannot be examined is a finding too, so that silence always means health.
+"""
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -27,7 +30,7 @@ from dos.world import World
 
 Examiner = Callable[[World], list[Finding]]
 
-# In the order in which they are put right: what stands first is needed for what stands later.
+# In the order in which they should be fixed: later subjects need earlier ones.
 SUBJECTS: dict[str, Examiner] = {
     "packages": machine.examine_packages,
     "git": git.examine,
@@ -48,7 +51,7 @@ SUBJECTS: dict[str, Examiner] = {
 }
 
 
-# What takes long, and is kept for all who ask for it.
+# Readings that take long. Each is cached, so reading them concurrently first saves the time.
 SLOW: tuple[Callable[[World], object], ...] = (
     git.repository,
     agents.versions,
@@ -57,36 +60,36 @@ SLOW: tuple[Callable[[World], object], ...] = (
 
 
 def examine(world: World, more: Mapping[str, Examiner] = {}) -> list[Finding]:
-    """Every finding, errors first; each trouble once, however many subjects met it. `more` is looked at last."""
-    with suppress(DosError, OSError):  # whoever asks again is told again
-        run_concurrently([partial(question, world) for question in SLOW])
-    found = [
-        finding
-        for subject, look in {**SUBJECTS, **more}.items()
-        for finding in examine_subject(subject, look, world)
-    ]
+    """Return every finding once, errors first. The subjects of `more` are examined last."""
+    # A failure is raised again, and reported, by the subject that needs the reading.
+    with suppress(DosError, OSError):
+        run_concurrently([partial(reading, world) for reading in SLOW])
+    findings: list[Finding] = []
+    for subject, examiner in {**SUBJECTS, **more}.items():
+        findings += examine_subject(subject, examiner, world)
     order = list(Severity)
-    return sorted(dict.fromkeys(found), key=lambda finding: order.index(finding.severity))
+    return sorted(dict.fromkeys(findings), key=lambda finding: order.index(finding.severity))
 
 
-def examine_subject(subject: str, look: Examiner, world: World) -> list[Finding]:
+def examine_subject(subject: str, examiner: Examiner, world: World) -> list[Finding]:
+    """Return the findings of one subject, or one finding that says why it cannot be examined."""
     try:
-        return look(world)
+        return examiner(world)
     except StoreFailed as failure:
         return [store.store_finding(failure, world)]
     except (DosError, OSError) as failure:
         return [
             warning(
                 f"{subject.upper()}_UNREAD",
-                f"{subject} could not be looked at: {failure}",
-                "What is wrong there, if anything, is not known.",
+                f"{subject} could not be examined: {failure}",
+                "Problems there are not reported.",
                 _next_command(failure, world),
             )
         ]
 
 
 def _next_command(failure: DosError | OSError, world: World) -> str:
-    """What clears the way, or where a person sees more of what stands in it."""
+    """A command that removes the obstacle, or that shows more of it."""
     cause = failure.__cause__ if isinstance(failure.__cause__, OSError) else failure
     if isinstance(cause, PermissionError) and cause.filename:
         return fix_commands.make_readable_command(cause.filename)
@@ -97,71 +100,87 @@ def _next_command(failure: DosError | OSError, world: World) -> str:
     return "DOS_TRACEBACK=1 dos doctor"
 
 
-ONLY_SHOWN = "a dry run changes nothing"
+DRY_RUN = "dry run"
 
 
 def repair(world: World, open_journal: Callable[[], Store], *, dry_run: bool) -> list[Repair]:
+    """Revoke the leases of dead processes, and remove git's entries of missing worktrees.
+
+    Nothing is deleted that a person may want, and no living process is disturbed. With `dry_run`
+    nothing is changed, and the result says what would be.
+    """
     return [
         *_run_step(
             "revoke the leases of dead processes",
             lambda: _revoke_dead_leases(world, open_journal, dry_run=dry_run),
         ),
         *_run_step(
-            "forget worktrees that are gone", lambda: _forget_worktrees(world, dry_run=dry_run)
+            "remove worktrees that no longer exist",
+            lambda: _forget_worktrees(world, dry_run=dry_run),
         ),
     ]
 
 
 def _run_step(what: str, step: Callable[[], list[Repair]]) -> list[Repair]:
-    """One step that cannot be done does not keep the others from being done."""
+    """Run one step. A failure is returned, so that the other steps still run."""
     try:
         return step()
-    except (DosError, OSError) as failure:
-        why = failure.message if isinstance(failure, DosError) else failure.strerror or str(failure)
-        return [Repair(kind="NOT_TRIED", what=what, done=False, why_not=why)]
+    except DosError as failure:
+        why = failure.message
+    except OSError as failure:
+        why = failure.strerror or str(failure)
+    return [Repair(kind="NOT_TRIED", what=what, done=False, why_not=why)]
 
 
 def _revoke_dead_leases(
     world: World, open_journal: Callable[[], Store], *, dry_run: bool
 ) -> list[Repair]:
-    """Revoke the leases of processes that are gone."""
-    gone = processes.dead_leases(world)
-    if not gone:
+    """Revoke the leases of processes that have exited."""
+    leases = processes.dead_leases(world)
+    if not leases:
         return []
-    if dry_run or world.loaded_config.problems:
-        # Which journal is in use, and under which policy, is not known for certain while the file has errors.
-        why = ONLY_SHOWN if dry_run else "dos.toml has errors"
-        return [_repair(lease, done=False, why_not=why) for lease in gone]
-    store = open_journal()
-    return [_revoke(store, lease) for lease in gone]
+    why_not = ""
+    if dry_run:
+        why_not = DRY_RUN
+    elif world.loaded_config.problems:
+        # With errors in the file it is not certain which journal is in use.
+        why_not = "dos.toml has errors"
+    if why_not:
+        return [_repair(lease, done=False, why_not=why_not) for lease in leases]
+    journal = open_journal()
+    return [_revoke(journal, lease) for lease in leases]
 
 
-def _revoke(store: Store, lease: Lease) -> Repair:
+def _revoke(journal: Store, lease: Lease) -> Repair:
     try:
-        store.revoke(lease.fence, version=lease.version, reason=f"its process {lease.pid} is gone")
-    except Conflict as changed:  # renewed or taken since it was looked at
+        journal.revoke(
+            lease.fence, version=lease.version, reason=f"its process {lease.pid} is gone"
+        )
+    except Conflict as changed:  # renewed or taken since it was read
         return _repair(lease, done=False, why_not=changed.message)
     return _repair(lease, done=True)
 
 
 def _repair(lease: Lease, *, done: bool, why_not: str = "") -> Repair:
-    what = f"revoke the lease of process {lease.pid} on {processes.lease_name(lease)} (fence {lease.fence})"
+    name = processes.lease_name(lease)
+    what = f"revoke the lease of process {lease.pid} on {name} (fence {lease.fence})"
     return Repair(kind="LEASE_HOLDER_GONE", what=what, done=done, why_not=why_not)
 
 
 def _forget_worktrees(world: World, *, dry_run: bool) -> list[Repair]:
-    """Git's entries for worktrees that are not there; git itself keeps those that are locked."""
+    """Remove git's entries of missing worktrees. Git keeps those that are locked."""
     stale = worktrees.stale_worktrees(world)
     if not stale:
         return []
+    why_not = DRY_RUN if dry_run else ""
     if not dry_run:
         Writer(world.workspace.tree).run("worktree", "prune")
     return [
         Repair(
             kind="WORKTREE_STALE",
-            what=f"forget the worktree {path}",
+            what=f"remove git's entry of the worktree {path}",
             done=not dry_run,
-            why_not=ONLY_SHOWN if dry_run else "",
+            why_not=why_not,
         )
         for path in stale
     ]

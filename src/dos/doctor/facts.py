@@ -1,16 +1,19 @@
-"""What a workspace is, in facts: for the report, and for the skills that read it once."""
+"""The facts of a workspace, for the doctor's report and for the skills that read it."""
 
 import platform
 from collections.abc import Callable, Sequence
 from hashlib import sha256
+from pathlib import Path
 from typing import TypeVar
 
 from msgspec import Struct
 
 from dos import plugins
 from dos.config.schema import Config
+from dos.config.toml_text import mask_password
 from dos.doctor.subjects import agents, git, plans, store
 from dos.errors import DosError
+from dos.journal.events.envelope import SCHEMA
 from dos.lanes.admission import KERNEL_FILES
 from dos.machine import filesystem
 from dos.run_ids import ALPHABET
@@ -19,17 +22,33 @@ from dos.verify import mentions
 from dos.version import VERSION
 from dos.world import World
 
-Given = TypeVar("Given")
+Answer = TypeVar("Answer")
 
 
 class Verifiability(Struct, frozen=True, kw_only=True):
+    """How many of the newest commits name a unit."""
+
     commits_read: int
     ship_shaped: int  # subjects that begin with what looks like a unit's id
     recognized: int  # commits that name a unit of the plan documents
     grammar: str
 
 
+class Journal(Struct, frozen=True, kw_only=True):
+    """Where the journal is, and whether it can be read."""
+
+    url: str
+    path: str | None  # None: it is not a file of this machine
+    exists: bool
+    reachable: bool
+    events: int | None  # None: it could not be read
+    schema: int  # of the records, as this dos writes them
+    size_bytes: int | None
+
+
 class Facts(Struct, frozen=True, kw_only=True):
+    """What is known of a workspace and of the machine."""
+
     dos_version: str
     python: str
     platform: str
@@ -44,54 +63,58 @@ class Facts(Struct, frozen=True, kw_only=True):
     branch: str
     units: int | None  # None: the plan documents could not be read
     verifiability: Verifiability
-    agents: dict[str, str | None]  # program -> version; None: it does not say
-    journal: store.Journal
-    free_bytes: int | None  # None: the disk could not be asked
+    agents: dict[str, str | None]  # program -> version; None: it prints none
+    journal: Journal
+    free_bytes: int | None  # None: the disk could not be read
     kernel_files: list[str]
     predicates: list[str]
     digest: str
 
 
 def gather(world: World) -> Facts:
-    place, loaded = world.workspace, world.loaded_config
-    seen = _or_none(lambda: git.repository(world)) or git.RepositoryFacts(
-        version=Unknown("it does not answer")
-    )
-    git_version = "" if isinstance(seen.version, Unknown) else ".".join(map(str, seen.version))
+    """Read all facts. What cannot be read is None or empty; a finding says why."""
+    workspace = world.workspace
+    loaded = world.loaded_config
+    repository = _or_none(lambda: git.repository(world))
+    if repository is None:
+        repository = git.RepositoryFacts(version=Unknown("git does not answer"))
+    git_version = ""
+    if not isinstance(repository.version, Unknown):
+        git_version = ".".join(map(str, repository.version))
     units = _or_none(lambda: {(unit.plan, unit.id) for unit in plans.all_units(world)})
     programs = {
-        name: None if isinstance(said, Unknown) else said
-        for name, said in agents.versions(world).items()
+        name: None if isinstance(version, Unknown) else version
+        for name, version in agents.versions(world).items()
     }
     machine = f"{platform.system()} {platform.release()} {platform.machine()}"
     return Facts(
         dos_version=VERSION,
         python=platform.python_version(),
         platform=machine,
-        root=str(place.root),
-        tree=str(place.tree),
-        state=str(place.state),
-        config_path=str(place.config),
+        root=str(workspace.root),
+        tree=str(workspace.tree),
+        state=str(workspace.state),
+        config_path=str(workspace.config),
         config_there=loaded.path is not None,
         problems=[str(problem) for problem in loaded.problems],
         git_version=git_version,
-        in_git=place.common is not None,
-        branch=seen.branch,
+        in_git=workspace.common is not None,
+        branch=repository.branch,
         units=None if units is None else len(units),
-        verifiability=_verifiability(seen.commits, units or set(), world.config),
+        verifiability=_verifiability(repository.commits, units or set(), world.config),
         agents=programs,
-        journal=store.journal_facts(world),
-        free_bytes=_or_none(lambda: filesystem.free_space(place.state).free_bytes),
-        kernel_files=[name for name in KERNEL_FILES if (place.root / name).is_file()],
+        journal=_journal_facts(world),
+        free_bytes=_or_none(lambda: filesystem.free_space(workspace.state).free_bytes),
+        kernel_files=[name for name in KERNEL_FILES if (workspace.root / name).is_file()],
         predicates=["disjointness", "self-modify", *plugins.installed_names(plugins.PREDICATES)],
-        digest=_digest(VERSION, platform.python_version(), machine, git_version, programs),
+        digest=_digest((VERSION, platform.python_version(), machine), git_version, programs),
     )
 
 
-def _or_none(ask: Callable[[], Given]) -> Given | None:
-    """Why it could not be read is said by the finding about the same subject."""
+def _or_none(read: Callable[[], Answer]) -> Answer | None:
+    """What `read` returns, or None where it fails: the finding on the same subject says why."""
     try:
-        return ask()
+        return read()
     except (DosError, OSError, ValueError, NotImplementedError):
         return None
 
@@ -107,12 +130,40 @@ def _verifiability(
     )
 
 
-def _digest(
-    version: str, python: str, machine: str, git_version: str, programs: dict[str, str | None]
-) -> str:
-    """Twelve characters that change with the environment a verdict was taken in."""
-    tools = sorted(f"{name} {said}" for name, said in {"git": git_version, **programs}.items())
-    number = int.from_bytes(
-        sha256("\n".join((version, python, machine, *tools)).encode()).digest()[:8]
+def _journal_facts(world: World) -> Journal:
+    path = store.journal_path(world)
+    events = _event_count(world, path)
+    size_bytes = None
+    if path is not None and events is not None:
+        size_bytes = store.stored_bytes(path)
+    return Journal(
+        url=mask_password(world.config.store.url) or f"sqlite:{path}",
+        path=None if path is None else str(path),
+        exists=path is None or store.may_exist(path),
+        reachable=events is not None,
+        events=events,
+        schema=SCHEMA,
+        size_bytes=size_bytes,
     )
+
+
+def _event_count(world: World, path: Path | None) -> int | None:
+    """How many events the journal has, 0 before the first. None: it cannot be read."""
+    if path is not None and not store.may_exist(path):
+        return None if store.blocking_entry(path) else 0
+    try:
+        with store.open_journal(world).backend.read() as view:
+            return view.count(0)
+    except (DosError, OSError):
+        return None
+
+
+def _digest(
+    platform_words: Sequence[str], git_version: str, programs: dict[str, str | None]
+) -> str:
+    """Twelve characters that change with the environment in which a verdict was made."""
+    tools = sorted(
+        f"{name} {version}" for name, version in {"git": git_version, **programs}.items()
+    )
+    number = int.from_bytes(sha256("\n".join((*platform_words, *tools)).encode()).digest()[:8])
     return "".join(ALPHABET[number >> 5 * place & 31] for place in range(12))

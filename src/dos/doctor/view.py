@@ -1,4 +1,4 @@
-"""The doctor's report: what this workspace is, and what would go wrong; as one document and as text."""
+"""The doctor's report as JSON and as text: the facts of the workspace, and what is wrong with it."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -22,7 +22,7 @@ Exits = Mapping[str, Mapping[str, int]]
 
 
 class Repair(Struct, frozen=True, kw_only=True):
-    """One thing that was put right, or would be."""
+    """One thing that `dos doctor --fix` repaired, or why it did not."""
 
     kind: str
     what: str
@@ -31,21 +31,24 @@ class Repair(Struct, frozen=True, kw_only=True):
 
 
 class Report(Struct, frozen=True, kw_only=True):
+    """Everything that `dos doctor` found."""
+
     facts: Facts
     config: Config
     findings: list[Finding]
-    repairs: list[Repair] | None = None  # None: nobody asked for any
-    git_hooks: str = ""  # how those that guard the lanes are; empty: there are none
+    repairs: list[Repair] | None = None  # None: none were requested
+    git_hooks: str = ""  # the state of the hooks that guard the lanes; empty: none are installed
 
     @property
     def gating(self) -> list[Finding]:
-        """What a gate stops at: everything above a note."""
+        """The findings that make `dos doctor` exit 1: all but notes."""
         return [finding for finding in self.findings if finding.severity is not Severity.INFO]
 
 
 def document(report: Report, exits: Exits) -> dict[str, Any]:
-    """The object that skills and scripts read once."""
-    facts, config = report.facts, report.config
+    """Return the JSON document that skills and scripts read."""
+    facts = report.facts
+    config = report.config
     made = {
         "dos_version": facts.dos_version,
         "workspace": facts.root,
@@ -74,11 +77,16 @@ def document(report: Report, exits: Exits) -> dict[str, Any]:
         "disk": {"free_bytes": facts.free_bytes},
         "findings": to_builtins(report.findings),
     }
-    return made if report.repairs is None else made | {"repairs": to_builtins(report.repairs)}
+    if report.repairs is not None:
+        made["repairs"] = to_builtins(report.repairs)
+    return made
 
 
 def _policies(facts: Facts, config: Config) -> dict[str, Any]:
-    lanes, paths, supervise, overlap = config.lanes, config.paths, config.supervise, config.overlap
+    lanes = config.lanes
+    paths = config.paths
+    supervise = config.supervise
+    overlap = config.overlap
     halt = supervise.spin_halt_after
     return {
         "paths": {
@@ -144,87 +152,109 @@ def _environment(facts: Facts) -> dict[str, Any]:
 
 
 def render(report: Report, *, unicode: bool = True, colour: bool = False) -> str:
+    """Return the report as text: the facts, the repairs, then the findings with their fixes."""
     lines = []
     for title, rows in _groups(report).items():
-        lines += [f"{title}:", *(f"  {label:<14} {value}" for label, value in rows), ""]
+        lines.append(f"{title}:")
+        lines += [f"  {label:<14} {value}" for label, value in rows]
+        lines.append("")
     lines += _repair_lines(report.repairs or [])
     marks = MARKS if unicode else ASCII_MARKS
     for finding, left_out in first_of_each_kind(report.findings):
         mark = marks[finding.severity]
-        shown = f"{COLOURS[finding.severity]}{mark}\x1b[0m" if colour else mark
-        lines.append(f"{shown} {finding.what}")
-        lines += [f"    {finding.why}"] if finding.why else []
-        lines += last_output_lines(finding.output, "    ")
-        lines.append(f"    fix: {finding.fix}")
-        lines += [f"  {left_out}"] if left_out else []
+        if colour:
+            mark = f"{COLOURS[finding.severity]}{mark}\x1b[0m"
+        lines += _finding_lines(finding, mark)
+        if left_out:
+            lines.append(f"  {left_out}")
     if report.findings:
         lines.append("")
     return "\n".join([*lines, summary(report.findings)])
 
 
+def _finding_lines(finding: Finding, mark: str) -> list[str]:
+    lines = [f"{mark} {finding.what}"]
+    if finding.why:
+        lines.append(f"    {finding.why}")
+    lines += last_output_lines(finding.output, "    ")
+    lines.append(f"    fix: {finding.fix}")
+    return lines
+
+
 def summary(findings: Sequence[Finding]) -> str:
+    """Return one line that counts the findings by severity."""
     counts = Counter(finding.severity for finding in findings)
     words = {Severity.ERROR: "error", Severity.WARN: "warning", Severity.INFO: "note"}
-    said = [
-        f"{counts[level]} {word}{'s' * (counts[level] != 1)}"
-        for level, word in words.items()
-        if counts[level]
-    ]
-    return ", ".join(said) if said else "nothing here would go wrong, as far as can be seen"
+    parts = [plural(counts[level], word) for level, word in words.items() if counts[level]]
+    return ", ".join(parts) or "No problems found"
 
 
 def _repair_lines(repairs: Sequence[Repair]) -> list[str]:
-    said = [
-        f"{'fixed' if repair.done else 'not fixed'}: {repair.what}{f' ({repair.why_not})' if repair.why_not else ''}"
-        for repair in repairs
-    ]
-    return [*said, ""] if said else []
+    lines = []
+    for repair in repairs:
+        state = "fixed" if repair.done else "not fixed"
+        reason = f" ({repair.why_not})" if repair.why_not else ""
+        lines.append(f"{state}: {repair.what}{reason}")
+    if lines:
+        lines.append("")
+    return lines
 
 
 def _groups(report: Report) -> dict[str, list[tuple[str, str]]]:
-    facts, config = report.facts, report.config
-    seen = facts.verifiability
-    agents = [f"{name} {version or '(version unknown)'}" for name, version in facts.agents.items()]
-    exclusive = f"; alone: {join_some(config.lanes.exclusive)}" if config.lanes.exclusive else ""
-    units = "unread" if facts.units is None else plural(facts.units, "unit")
-    room = "unknown" if facts.free_bytes is None else f"{format_bytes(facts.free_bytes)} free"
     return {
-        "This machine": [
-            ("dos", f"{facts.dos_version} on Python {facts.python}, {facts.platform}"),
-            ("git", facts.git_version or "not usable"),
-            ("agents", ", ".join(agents) or "none on the path"),
-            ("disk", room),
-            ("environment", facts.digest),
-        ],
-        "This workspace": [
-            ("root", facts.root),
-            ("configuration", facts.config_path if facts.config_there else "no dos.toml: defaults"),
-            ("state", facts.state),
-            ("journal", _journal_line(facts)),
-            ("branch", facts.branch or "none"),
-            ("plans", f"{config.paths.plans_glob}: {units}"),
-            (
-                "verifiable",
-                f"{seen.recognized} of the last {seen.commits_read} commits name a unit of a plan",
-            ),
-        ],
-        "Fleet": [
-            ("workers", f"{config.supervise.target} wanted, agent {_agents(config)}"),
-            ("lanes", (join_some(config.lanes.concurrent) or "none side by side") + exclusive),
-            ("autopick", join_some(config.lanes.autopick) or "none"),
-            ("predicates", ", ".join(facts.predicates)),
-            ("overlap", f"{config.overlap.policy}, {config.overlap.tolerance:.0%} tolerated"),
-            (
-                "git hooks",
-                report.git_hooks
-                or "none; `dos hooks git install` lets git refuse what leaves its lane",
-            ),
-        ],
+        "This machine": _machine_rows(report.facts),
+        "This workspace": _workspace_rows(report.facts, report.config),
+        "Fleet": _fleet_rows(report),
     }
 
 
+def _machine_rows(facts: Facts) -> list[tuple[str, str]]:
+    agents = [f"{name} {version or '(version unknown)'}" for name, version in facts.agents.items()]
+    space = "unknown" if facts.free_bytes is None else f"{format_bytes(facts.free_bytes)} free"
+    return [
+        ("dos", f"{facts.dos_version} on Python {facts.python}, {facts.platform}"),
+        ("git", facts.git_version or "not usable"),
+        ("agents", ", ".join(agents) or "none on the path"),
+        ("disk", space),
+        ("environment", facts.digest),
+    ]
+
+
+def _workspace_rows(facts: Facts, config: Config) -> list[tuple[str, str]]:
+    units = "not readable" if facts.units is None else plural(facts.units, "unit")
+    commits = facts.verifiability
+    return [
+        ("root", facts.root),
+        ("configuration", facts.config_path if facts.config_there else "no dos.toml: defaults"),
+        ("state", facts.state),
+        ("journal", _journal_line(facts)),
+        ("branch", facts.branch or "none"),
+        ("plans", f"{config.paths.plans_glob}: {units}"),
+        (
+            "verifiable",
+            f"{commits.recognized} of the last {commits.commits_read} commits name a unit",
+        ),
+    ]
+
+
+def _fleet_rows(report: Report) -> list[tuple[str, str]]:
+    config = report.config
+    lanes = join_some(config.lanes.concurrent) or "none concurrent"
+    if config.lanes.exclusive:
+        lanes += f"; exclusive: {join_some(config.lanes.exclusive)}"
+    no_hooks = "none; `dos hooks git install` makes git refuse commits outside the lane"
+    return [
+        ("workers", f"target {config.supervise.target}, agent {_agents(config)}"),
+        ("lanes", lanes),
+        ("autopick", join_some(config.lanes.autopick) or "none"),
+        ("predicates", ", ".join(report.facts.predicates)),
+        ("overlap", f"{config.overlap.policy}, {config.overlap.tolerance:.0%} tolerated"),
+        ("git hooks", report.git_hooks or no_hooks),
+    ]
+
+
 def _agents(config: Config) -> str:
-    """The usual agent, and the lanes that have one of their own."""
+    """The default agent, and the lanes with another one."""
     own = [f"{agent} on {lane}" for lane, agent in config.lanes.agents.items()]
     return "; ".join([config.workers.agent or "not set", *own])
 
@@ -235,5 +265,7 @@ def _journal_line(facts: Facts) -> str:
         return f"{journal.url}: none yet"
     if journal.events is None:
         return f"{journal.url}: cannot be read"
-    size = "" if journal.size_bytes is None else f", {format_bytes(journal.size_bytes)}"
-    return f"{journal.url}: {journal.events:,} events{size}"
+    text = f"{journal.url}: {journal.events:,} events"
+    if journal.size_bytes is not None:
+        text += f", {format_bytes(journal.size_bytes)}"
+    return text

@@ -1,4 +1,4 @@
-"""The agent programs: which are there, do they answer, and is the configured one among them?"""
+"""The agent programs: the configured one is installed, answers, and is of a tested version."""
 
 import os
 import shutil
@@ -25,7 +25,7 @@ from dos.units.io import sources
 from dos.unknown import Unknown
 from dos.world import World
 
-# How npm calls them.
+# The npm package of each program.
 _PACKAGES = {
     "claude": "@anthropic-ai/claude-code",
     "codex": "@openai/codex",
@@ -35,28 +35,30 @@ _PACKAGES = {
 
 
 _SCRIPT = (
-    '`dos.testing.scripted_agent` says what a script holds: [workers] command = ["script.json"].'
+    'Set [workers] command = ["script.json"]; `dos.testing.scripted_agent` documents the script.'
 )
 
 
-@lru_cache(maxsize=1)  # asking takes seconds, and the report and the findings both want to know
+@lru_cache(maxsize=1)  # starting the programs takes seconds; the report and the findings need it
 def versions(world: World) -> dict[str, str | Unknown]:
-    """The agent programs on the path, with what they say their versions are."""
+    """Return the agent programs on the path, each with the version that it prints."""
     return commands.program_versions(infer.agent_programs())
 
 
 def examine(world: World) -> list[Finding]:
+    """Return what is wrong with the agents that would be started here."""
     return [*_configured(world), *_without_version(world), *untested_versions(world)]
 
 
 def _without_version(world: World) -> list[Finding]:
+    """The agents in use whose program does not print a version."""
     adapters = (_adapter(world, name) for name in _agents_in_use(world))
     used = {adapter.program for adapter in adapters if adapter}
     return [
         warning(
             "AGENT_VERSION_UNREAD",
-            f"{program} did not say its version: {version.why}",
-            "A program that cannot do that will hardly do more.",
+            f"{program} did not print its version: {version.why}",
+            "A program that cannot print its version is probably not usable.",
             _npm_command(program),
         )
         for program, version in versions(world).items()
@@ -65,48 +67,55 @@ def _without_version(world: World) -> list[Finding]:
 
 
 def untested_versions(world: World) -> list[Finding]:
-    """Only of those that are to be started here: what it prints may have changed since it was last looked at."""
+    """Return notes on the agents in use whose version dos was not tested with.
+
+    The output of another version may differ from what the adapter can read.
+    """
     found = []
     for name in _agents_in_use(world):
         adapter = _adapter(world, name)
         if adapter is None or not adapter.program:
             continue
-        told = versions(world).get(adapter.program)
-        if not isinstance(told, str):
+        printed = versions(world).get(adapter.program)
+        if not isinstance(printed, str):
             continue
-        verdict = judge_version(told, adapter.tested)
+        verdict = judge_version(printed, adapter.tested)
         if verdict in (VersionVerdict.NEWER, VersionVerdict.OLDER):
-            what = f"{adapter.program} is {told.strip()}, {verdict} than the versions that dos was tested with"
-            newest = adapter.tested[1]
-            why = f"Those are {adapter.tested[0]} to {newest}; what it prints may be read wrongly."
-            found.append(
-                note(
-                    "AGENT_VERSION_UNTESTED", what, why, f"{_npm_command(adapter.program)}@{newest}"
-                )
-            )
+            oldest, newest = adapter.tested
+            what = f"{adapter.program} is {printed.strip()}, {verdict} than the tested versions"
+            why = f"dos was tested with {oldest} to {newest}; it may misread this version's output."
+            fix = f"{_npm_command(adapter.program)}@{newest}"
+            found.append(note("AGENT_VERSION_UNTESTED", what, why, fix))
     return found
 
 
 def _adapter(world: World, name: str) -> Adapter | None:
-    kind = world.config.agents[name].adapter if name in world.config.agents else ""
-    return registry.find(kind or name) if (kind or name) in registry.names() else None
+    """The adapter of a configured agent. None: there is no adapter of that name."""
+    adapter_name = name
+    if name in world.config.agents:
+        adapter_name = world.config.agents[name].adapter or name
+    if adapter_name not in registry.names():
+        return None
+    return registry.find(adapter_name)
 
 
 def _configured(world: World) -> list[Finding]:
-    if any(
-        problem.key[:1] in ((), ("workers",), ("agents",))
-        for problem in world.loaded_config.problems
-    ):
-        return []  # which one is configured is not known; the problem itself is a finding
+    """The agents that dos.toml and the plans name, and that cannot be started."""
+    agent_tables = ((), ("workers",), ("agents",))
+    if any(problem.key[:1] in agent_tables for problem in world.loaded_config.problems):
+        return []  # the agent in use is not known, and the problem itself is a finding
     workers = world.config.workers
-    known = f"The agents are: {', '.join(registry.names())}; `command` starts any program that reads a task from its stdin."
+    known = (
+        f"Available agents: {', '.join(registry.names())};"
+        " `command` starts any program that reads a task from its stdin."
+    )
     config = world.config
     if not all(config.agent_names(lane) for lane in config.roster() or [""]):
         return [
             error(
                 "AGENT_UNSET",
                 "[workers] agent is not set",
-                f"`dos up` has nothing to start. {known}",
+                f"`dos up` has no agent to start. {known}",
                 _choose_agent_command(),
             )
         ]
@@ -120,7 +129,7 @@ def _configured(world: World) -> list[Finding]:
                 if agent == name
             ]
         elif adapter is None:
-            what = f"[workers] agent is {name!r}, and there is none of that name"
+            what = f"[workers] agent is {name!r}, which is not an agent"
             found.append(error("AGENT_UNKNOWN", what, known, _choose_agent_command()))
         else:
             found += _examine_program(world, name, adapter)
@@ -128,15 +137,19 @@ def _configured(world: World) -> list[Finding]:
 
 
 def missing_programs(world: World) -> list[Finding]:
-    """Of the agents in use, those whose program is not there. It asks no program for its version."""
-    return [found for found in _configured(world) if found.kind == "AGENT_MISSING"]
+    """Return the findings on missing agent programs, without starting any program."""
+    return [finding for finding in _configured(world) if finding.kind == "AGENT_MISSING"]
 
 
 def _unknown_on_lane(world: World, lane: str) -> Finding:
-    key, name = ("lanes", "agents", lane), world.config.lanes.agents[lane]
-    what = f"{key_text(key)} is {name!r}, and there is none of that name"
+    key = ("lanes", "agents", lane)
+    name = world.config.lanes.agents[lane]
+    what = f"{key_text(key)} is {name!r}, which is not an agent"
     near = nearest_name(name, [*world.config.agents, *registry.names()])
-    fix = fix_commands.set_command(key, near) if near else edit_commands(world).for_key(*key)
+    if near:
+        fix = fix_commands.set_command(key, near)
+    else:
+        fix = edit_commands(world).for_key(*key)
     return error(
         "AGENT_UNKNOWN",
         what,
@@ -147,72 +160,74 @@ def _unknown_on_lane(world: World, lane: str) -> Finding:
 
 @lru_cache(maxsize=1)
 def _agents_in_use(world: World) -> tuple[str, ...]:
-    """Every agent that is to be started here: those that dos.toml names, and those that units ask for."""
+    """Every agent that may be started here: those that dos.toml names, and those that units name."""
     config = world.config
-    if (
-        config.plans.source != "documents"
-    ):  # a program, or a tracker, is asked once, for the plans themselves
-        return config.named_agents()
-    asked_for = (unit.agent for unit in sources.read(world.workspace, config).units)
-    known = (name for name in asked_for if name and not sources.agent_trouble(name, config))
-    return tuple(dict.fromkeys((*config.named_agents(), *known)))
+    if config.plans.source != "documents":
+        return config.named_agents()  # a command or a tracker is read once, for the plans
+    names = list(config.named_agents())
+    for unit in sources.read(world.workspace, config).units:
+        if unit.agent and not sources.agent_trouble(unit.agent, config):
+            names.append(unit.agent)
+    return tuple(dict.fromkeys(names))
 
 
 def _examine_program(world: World, agent: str, adapter: Adapter) -> list[Finding]:
-    own = world.config.agents[agent].command if agent in world.config.agents else ()
-    configured = own or (
-        world.config.workers.command if adapter.name in registry.CONFIGURED else ()
-    )
-    edit = edit_commands(world).for_key(
-        *(("agents", agent, "command") if own else ("workers", "command"))
-    )
+    """Whether the program that the agent starts exists, can be executed, and is committed."""
+    key, command = _command(world, agent, adapter)
+    edit = edit_commands(world).for_key(*key)
     if adapter.name == "scripted":
-        unscripted = error(
-            "AGENT_MISSING", f"the agent {agent!r} has no script to play", _SCRIPT, edit
-        )
-        return [] if configured else [unscripted]
-    program = configured[0] if configured else adapter.program
-    # As a worker would find it: a relative path is one inside its worktree.
-    place = Path(world.workspace.root, program) if "/" in program else None
+        if command:
+            return []
+        return [error("AGENT_MISSING", f"the agent {agent!r} has no script", _SCRIPT, edit)]
+    program = command[0] if command else adapter.program
     if not program:
         return []
-    if shutil.which(str(place or program)):
+    # A worker resolves a relative path inside its worktree.
+    path = Path(world.workspace.root, program) if "/" in program else None
+    if shutil.which(str(path or program)):
         return _examine_committed(world, agent, program)
     if program in _PACKAGES:
         fix = _npm_command(program)
-    elif place and place.is_file() and not os.access(place, os.X_OK):
-        fix = f"chmod +x {quote(str(place))}"
+    elif path and path.is_file() and not os.access(path, os.X_OK):
+        fix = f"chmod +x {quote(str(path))}"
     else:
         fix = edit
-    what = f"the agent {agent!r} starts {program!r}, which is {'no program' if place else 'not on the path'}"
+    state = "not an executable file" if path else "not on the path"
+    what = f"the agent {agent!r} starts {program!r}, which is {state}"
     return [error("AGENT_MISSING", what, "Every iteration would end as launch-failed.", fix)]
 
 
+def _command(world: World, agent: str, adapter: Adapter) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The configured command of an agent, after the key that holds it; empty where none is set."""
+    if agent in world.config.agents and world.config.agents[agent].command:
+        return ("agents", agent, "command"), world.config.agents[agent].command
+    if adapter.name in registry.CONFIGURED:
+        return ("workers", "command"), world.config.workers.command
+    return ("workers", "command"), ()
+
+
 def _examine_committed(world: World, agent: str, program: str) -> list[Finding]:
-    """A worktree holds what is committed."""
-    if (
-        "/" not in program
-        or Path(program).is_absolute()
-        or world.config.workers.isolation == "shared"
-    ):
+    """Whether a program inside the repository is committed, because a worktree has only that."""
+    is_relative = "/" in program and not Path(program).is_absolute()
+    if not is_relative or world.config.workers.isolation == "shared":
         return []
     if world.workspace.common is None or world.git.run_once("ls-files", "--", program).stdout:
         return []
     what = f"the agent {agent!r} starts {program!r}, which is not in git, so no worktree has it"
     fix = f"git add {quote(program)} && git commit -m 'Add the agent' -- {quote(program)}"
-    return [error("AGENT_MISSING", what, "Commit it, or name it by its whole path.", fix)]
+    return [error("AGENT_MISSING", what, "Commit it, or set an absolute path.", fix)]
 
 
 def _choose_agent_command() -> str:
-    """An agent whose program is there; where there is none, one that can be had."""
+    """A command that configures an installed agent, or that installs one first."""
     for program in infer.agent_programs():
         return fix_commands.set_command(("workers", "agent"), infer.AGENT_PROGRAMS[program])
-    return f"{_npm_command('claude')} && {fix_commands.set_command(('workers', 'agent'), 'claude_code')}"
+    choose = fix_commands.set_command(("workers", "agent"), "claude_code")
+    return f"{_npm_command('claude')} && {choose}"
 
 
 def _npm_command(program: str) -> str:
-    return (
-        f"npm install --global {_PACKAGES[program]}"
-        if shutil.which("npm")
-        else install_command("npm")
-    )
+    """A command that installs the program, or npm where even that is missing."""
+    if not shutil.which("npm"):
+        return install_command("npm")
+    return f"npm install --global {_PACKAGES[program]}"

@@ -1,4 +1,4 @@
-"""The file dos.toml: is it there, can it be used, does all of it mean something?"""
+"""dos.toml: it exists, loads, and every setting and lane in it has an effect."""
 
 import re
 from bisect import bisect_left
@@ -20,25 +20,26 @@ LARGEST_STATE_FILE_BYTES = 200_000
 
 
 def examine(world: World) -> list[Finding]:
+    """Return what is wrong with the file itself."""
     loaded = world.loaded_config
     found = [_invalid(problem, edit_commands(world)) for problem in loaded.problems]
     if loaded.path is None:
         found.append(
             note(
                 "CONFIG_MISSING",
-                f"{world.workspace.config} is not there: every setting has its default",
-                "There is one lane for the whole tree, and no agent to start.",
+                f"{world.workspace.config} does not exist; all settings have their defaults",
+                "There is one lane for the whole tree, and no agent is configured.",
                 "dos init",
             )
         )
     for key, text in loaded.without_effect.items():
         fix = fix_commands.unset_command([str(part) for part in key])
-        found.append(note("CONFIG_WITHOUT_EFFECT", text, "It can be taken out.", fix))
+        found.append(note("CONFIG_WITHOUT_EFFECT", text, "It can be removed.", fix))
     return [*found, *_overlap_policy(world), *_state_file(world)]
 
 
 def _invalid(problem: Problem, editor: EditCommands) -> Finding:
-    why = f"Verbs that admit or act refuse until it is right. {problem.hint}".rstrip()
+    why = f"Verbs that start or change something refuse until it is fixed. {problem.hint}".rstrip()
     return error(lint.Kind.CONFIG_INVALID, str(problem), why, editor.for_problem(problem))
 
 
@@ -49,8 +50,8 @@ def _overlap_policy(world: World) -> list[Finding]:
     return [
         error(
             "OVERLAP_POLICY_UNKNOWN",
-            f"[overlap] policy is {name!r}, and there is none of that name",
-            f"The policies are: {', '.join(OVERLAP_POLICIES)}.",
+            f"[overlap] policy is {name!r}, which is not a policy",
+            f"Available policies: {', '.join(OVERLAP_POLICIES)}.",
             fix_commands.unset_command(("overlap", "policy")),
         )
     ]
@@ -65,7 +66,7 @@ def _state_file(world: World) -> list[Finding]:
         warning(
             "STATE_FILE_LARGE",
             f"{path} is {size:,} bytes",
-            f"A run registry above {LARGEST_STATE_FILE_BYTES:,} bytes holds mostly what is long over.",
+            f"Above {LARGEST_STATE_FILE_BYTES:,} bytes a run registry is mostly finished runs.",
             fix_commands.edit_command(path),
         )
     ]
@@ -73,79 +74,85 @@ def _state_file(world: World) -> list[Finding]:
 
 _WILD = re.compile(r"[*?[{\\]")
 _WHY = {
-    Kind.LANE_WITHOUT_TREE: "A region nobody knows overlaps everything, so the lane is refused.",
-    Kind.AUTOPICK_LANE_UNDECLARED: "No worker is ever placed on it.",
-    Kind.ALIAS_TARGET_UNDECLARED: "Asking for it by that word is an error.",
-    Kind.LANE_REGION_SHADOWED: "A worker on one of them keeps the other one idle.",
-    Kind.CONCURRENT_LANES_OVERLAP: "A worker on one of them keeps the other one idle.",
-    Kind.REASON_SEE_ALSO_DANGLES: "Whoever follows the reference finds nothing.",
-    Kind.POLICY_UNREAD: "What you meant to decide by it is decided otherwise.",
+    Kind.LANE_WITHOUT_TREE: "A lane without a tree overlaps every other lane, so it is refused.",
+    Kind.AUTOPICK_LANE_UNDECLARED: "No worker is ever started on it.",
+    Kind.ALIAS_TARGET_UNDECLARED: "Asking for the lane by this alias is an error.",
+    Kind.LANE_REGION_SHADOWED: "While a worker is on one of them, the other stays idle.",
+    Kind.CONCURRENT_LANES_OVERLAP: "While a worker is on one of them, the other stays idle.",
+    Kind.REASON_SEE_ALSO_DANGLES: "The reference leads nowhere.",
+    Kind.POLICY_UNREAD: "The setting has no effect.",
 }
 
 
 def examine_lanes(world: World) -> list[Finding]:
-    likely = infer.trees_by_name(world.workspace.root)
-    found = lint.lint(
+    """Return what the linter finds, and the lanes that cover no file."""
+    folder_trees = infer.trees_by_name(world.workspace.root)
+    lint_findings = lint.lint(
         world.config,
         commands=edit_commands(world),
-        folder_trees=likely,
+        folder_trees=folder_trees,
         set_keys=world.loaded_config.origins,
     )
-    return [*map(_from_lint, found), *_lanes_without_files(world, likely)]
+    return [*map(_from_lint, lint_findings), *_lanes_without_files(world, folder_trees)]
 
 
-def _from_lint(found: lint.Finding) -> Finding:
-    why = _WHY.get(found.kind, "")
+def _from_lint(finding: lint.Finding) -> Finding:
     return Finding(
-        kind=found.kind, severity=found.severity, what=found.detail, why=why, fix=found.fix
+        kind=finding.kind,
+        severity=finding.severity,
+        what=finding.detail,
+        why=_WHY.get(finding.kind, ""),
+        fix=finding.fix,
     )
 
 
-def _lanes_without_files(world: World, likely: Mapping[str, str]) -> list[Finding]:
+def _lanes_without_files(world: World, folder_trees: Mapping[str, str]) -> list[Finding]:
     tracked = TrackedFiles(repository(world).tracked)
     editor = edit_commands(world)
     found = []
     for lane in world.config.roster():
         globs = world.config.lanes.trees.get(lane, ())
-        if globs and tracked.paths and not tracked.has_match(globs):
-            tree = likely.get(comparison_key(lane), "")
-            key = ("lanes", "trees", lane)
-            what = f"no tracked file is in lane {lane!r}: {', '.join(globs)}"
-            why = "The folder is still to be made, or the glob is misspelt."
-            fix = (
-                fix_commands.set_command(key, [tree])
-                if tree and tracked.has_match([tree])
-                else editor.for_key(*key)
-            )
-            found.append(warning("LANE_COVERS_NOTHING", what, why, fix))
+        if not globs or not tracked.paths or tracked.has_match(globs):
+            continue
+        tree = folder_trees.get(comparison_key(lane), "")
+        key = ("lanes", "trees", lane)
+        what = f"no tracked file is in lane {lane!r}: {', '.join(globs)}"
+        why = "The folder does not exist yet, or the glob is misspelled."
+        if tree and tracked.has_match([tree]):
+            fix = fix_commands.set_command(key, [tree])
+        else:
+            fix = editor.for_key(*key)
+        found.append(warning("LANE_COVERS_NOTHING", what, why, fix))
     return found
 
 
 class TrackedFiles:
-    """The files of a repository, ordered so that a lane need only be shown those in its own folder."""
+    """The files of a repository, sorted so that a glob is compared with its own folder only."""
 
     def __init__(self, names: Iterable[str]) -> None:
-        """By the names that git gives them."""
-        named = (path_key(name) for name in names if can_match(name))
-        self.paths = sorted(path for path in named if path is not None)
-        # Where a name is spelt oddly, the folder by which regions are compared is another than the one in the path.
+        """Take the names as git lists them."""
+        keys = [path_key(name) for name in names if can_match(name)]
+        self.paths = sorted(path for path in keys if path is not None)
+        # Of such names the folder that regions compare differs from the folder in the path.
         self._odd = [
             path for path in self.paths if not path.isascii() or "./" in path or " /" in path
         ]
 
     def has_match(self, globs: Iterable[str]) -> bool:
-        return any(self._any_in(glob) for glob in globs)
+        """Whether any file matches any of the globs."""
+        return any(self._matches_glob(glob) for glob in globs)
 
-    def _any_in(self, glob: str) -> bool:
-        start = prefix(glob)
-        for place in range(bisect_left(self.paths, start), len(self.paths)):
-            if not self.paths[place].startswith(start):
+    def _matches_glob(self, glob: str) -> bool:
+        folder = prefix(glob)
+        for number in range(bisect_left(self.paths, folder), len(self.paths)):
+            path = self.paths[number]
+            if not path.startswith(folder):
                 break
-            if _is_whole_folder(glob) or matches(glob, self.paths[place]):
+            if _is_whole_folder(glob) or matches(glob, path):
                 return True
         return any(matches(glob, path) for path in self._odd)
 
 
 def _is_whole_folder(glob: str) -> bool:
-    """Then its folder says it all, and no pattern need be compiled."""
+    """Whether the glob means a whole folder, so that no pattern has to be compiled."""
     return glob.endswith("/**") and not _WILD.search(glob[:-3])

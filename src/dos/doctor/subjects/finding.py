@@ -1,4 +1,4 @@
-"""One thing that is wrong, or that is worth knowing: what was found, why it matters, and one command to type."""
+"""Findings: what is wrong, why it matters, and one command to type; and what every subject needs."""
 
 import os
 import sys
@@ -17,30 +17,7 @@ from dos.config.lint import Severity
 from dos.errors import DosError, WorkspaceMissing
 from dos.world import World
 
-
-class Finding(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    kind: str
-    severity: Severity
-    what: str
-    why: str
-    fix: str
-    output: tuple[str, ...] = ()  # the last lines of the command that it is about
-
-
-def error(kind: str, what: str, why: str, fix: str, output: Sequence[str] = ()) -> Finding:
-    return Finding(
-        kind=kind, severity=Severity.ERROR, what=what, why=why, fix=fix, output=tuple(output)
-    )
-
-
-def warning(kind: str, what: str, why: str, fix: str) -> Finding:
-    return Finding(kind=kind, severity=Severity.WARN, what=what, why=why, fix=fix)
-
-
-def note(kind: str, what: str, why: str, fix: str) -> Finding:
-    return Finding(kind=kind, severity=Severity.INFO, what=what, why=why, fix=fix)
-
-
+MOST_OF_A_KIND = 20
 _INSTALLERS = {
     "apt-get": "apt-get update && {sudo}apt-get install -y {package}",
     "dnf": "dnf install -y {package}",
@@ -50,51 +27,79 @@ _INSTALLERS = {
 }
 
 
+class Finding(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One problem, or one fact worth knowing."""
+
+    kind: str
+    severity: Severity
+    what: str  # what was found, and where
+    why: str  # what follows from it
+    fix: str  # a command that clears it, or that shows more
+    output: tuple[str, ...] = ()  # the last lines of the command that failed
+
+
+def error(kind: str, what: str, why: str, fix: str, output: Sequence[str] = ()) -> Finding:
+    """A finding that keeps the fleet from working."""
+    return Finding(
+        kind=kind, severity=Severity.ERROR, what=what, why=why, fix=fix, output=tuple(output)
+    )
+
+
+def warning(kind: str, what: str, why: str, fix: str) -> Finding:
+    """A finding that will cause trouble sooner or later."""
+    return Finding(kind=kind, severity=Severity.WARN, what=what, why=why, fix=fix)
+
+
+def note(kind: str, what: str, why: str, fix: str) -> Finding:
+    """A finding that nobody has to act on."""
+    return Finding(kind=kind, severity=Severity.INFO, what=what, why=why, fix=fix)
+
+
 def edit_commands(world: World) -> EditCommands:
+    """The commands that open this workspace's dos.toml at a key."""
     return EditCommands(world.loaded_config, world.workspace.config)
 
 
 def git_command(world: World, words: str) -> str:
-    """A git command that can be typed anywhere."""
+    """A git command that works from any directory."""
     return f"git -C {quote(str(world.workspace.tree))} {words}"
 
 
 def install_command(package: str) -> str:
-    """Whatever this system installs its programs with."""
+    """A command that installs a package with this system's package manager."""
     import shutil  # the linter needs only the commands above
 
     if shutil.which("brew"):
         return f"brew install {package}"
     sudo = "" if os.geteuid() == 0 else "sudo "
-    words = next((words for program, words in _INSTALLERS.items() if shutil.which(program)), "")
-    if words:
-        return with_sudo(words.format(sudo=sudo, package=package))
-    return (
-        "xcode-select --install"
-        if sys.platform == "darwin"
-        else f"echo 'Install {package}, then: dos doctor'"
-    )
+    for program, words in _INSTALLERS.items():
+        if shutil.which(program):
+            return with_sudo(words.format(sudo=sudo, package=package))
+    if sys.platform == "darwin":
+        return "xcode-select --install"
+    return f"echo 'Install {package}, then: dos doctor'"
 
 
 def cd_prefix(world: World, environment: Mapping[str, str] = os.environ) -> str:
-    """What has to stand before a command so that `dos` finds this workspace: nothing for those who are inside."""
+    """Return what a command needs before it so that `dos` finds this workspace.
+
+    Empty when the current directory and the environment already lead to it.
+    """
+    named = environment.get("DISPATCH_WORKSPACE")
+    ours = world.workspace
     try:
-        found = workspace.find(Path(environment.get("DISPATCH_WORKSPACE") or "."))
+        current = workspace.find(Path(named or "."))
     except (WorkspaceMissing, OSError):
-        found = None
-    if found is not None and (found.root, found.tree) == (
-        world.workspace.root,
-        world.workspace.tree,
-    ):
+        current = None
+    if current is not None and (current.root, current.tree) == (ours.root, ours.tree):
         return ""
-    named = "unset DISPATCH_WORKSPACE; " if environment.get("DISPATCH_WORKSPACE") else ""
-    return f"{named}cd {quote(str(world.workspace.tree))} && "
-
-
-MOST_OF_A_KIND = 20
+    unset = "unset DISPATCH_WORKSPACE; " if named else ""
+    return f"{unset}cd {quote(str(ours.tree))} && "
 
 
 class HasKind(Protocol):
+    """A finding of the doctor or of the linter."""
+
     @property
     def kind(self) -> str: ...
 
@@ -103,41 +108,46 @@ AnyFinding = TypeVar("AnyFinding", bound=HasKind)
 
 
 def first_of_each_kind(findings: Sequence[AnyFinding]) -> Iterator[tuple[AnyFinding, str]]:
-    """Those that are shown, each with what has to be said after it: nothing, or how many are left out."""
-    all_of = Counter(finding.kind for finding in findings)
-    seen: Counter[str] = Counter()
+    """Yield the findings to show, at most 20 of a kind, each with a line to print after it.
+
+    The line is empty, except after the last shown finding of a kind with more.
+    """
+    totals = Counter(finding.kind for finding in findings)
+    shown: Counter[str] = Counter()
     for finding in findings:
-        seen[finding.kind] += 1
-        more = all_of[finding.kind] - MOST_OF_A_KIND
-        if seen[finding.kind] <= MOST_OF_A_KIND:
-            is_last = seen[finding.kind] == MOST_OF_A_KIND and more > 0
-            yield (
-                finding,
-                f"and {more:,} more of {finding.kind}; --json lists them all" if is_last else "",
-            )
+        kind = finding.kind
+        shown[kind] += 1
+        hidden = totals[kind] - MOST_OF_A_KIND
+        if shown[kind] < MOST_OF_A_KIND or (shown[kind] == MOST_OF_A_KIND and hidden <= 0):
+            yield finding, ""
+        elif shown[kind] == MOST_OF_A_KIND:
+            yield finding, f"and {hidden:,} more of {kind}; --json lists them all"
 
 
-def run_concurrently(questions: Sequence[Callable[[], Any]]) -> list[Any]:
-    """The answers in the order of the questions; the first failure is raised once all have answered."""
-    answers: dict[int, Any] = {}
+def run_concurrently(tasks: Sequence[Callable[[], Any]]) -> list[Any]:
+    """Run the tasks in threads and return their results in order.
 
-    def answer(place: int) -> None:
+    The first failure is raised after all have ended. Plain threads are used because importing a
+    thread pool costs more time than it saves here.
+    """
+    results: dict[int, Any] = {}
+
+    def run(number: int) -> None:
         try:
-            answers[place] = questions[place]()
+            results[number] = tasks[number]()
         except (DosError, OSError) as failure:
-            answers[place] = failure
+            results[number] = failure
 
-    threads = [Thread(target=answer, args=(place,)) for place in range(len(questions))]
+    threads = [Thread(target=run, args=(number,)) for number in range(len(tasks))]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    # One that came to no end has a bug: asked here, it ends the caller.
-    found = [
-        answers[place] if place in answers else question()
-        for place, question in enumerate(questions)
-    ]
-    for each in found:
-        if isinstance(each, DosError | OSError):
-            raise each
-    return found
+    ordered = []
+    for number, task in enumerate(tasks):
+        # A task without a result raised an unexpected error; run here, it raises it again.
+        result = results[number] if number in results else task()
+        if isinstance(result, DosError | OSError):
+            raise result
+        ordered.append(result)
+    return ordered

@@ -1,4 +1,4 @@
-"""The disk under the state directory: a full one stops every worker at once."""
+"""This machine: its disk and clock, the installed packages, and the key that signs receipts."""
 
 import re
 import shutil
@@ -22,6 +22,8 @@ from dos.receipts.io import keys
 from dos.times import utc_stamp
 from dos.world import World
 
+# The disk
+
 SCARCE_BYTES = 1_000_000_000
 LAST_BYTES = 100_000_000
 SCARCE_FILES = 10_000
@@ -29,33 +31,29 @@ LARGE_JOURNAL_BYTES = 256_000_000
 
 
 def examine_disk(world: World) -> list[Finding]:
+    """Return what is wrong with the disk of the state directory: a full one stops every worker."""
     state = world.workspace.state
     return [*judge_disk(filesystem.free_space(state), state), *_examine_journal_size(world)]
 
 
-def judge_disk(room: FreeSpace, place: Path) -> list[Finding]:
-    found = []
-    fix = f"du -xh {quote(str(filesystem.nearest_existing(place)))} | sort -h | tail"
-    if room.free_bytes < SCARCE_BYTES:
-        level = error if room.free_bytes < LAST_BYTES else warning
-        what = f"{format_bytes(room.free_bytes)} are left on the disk of {place}"
-        found.append(
-            level(
-                "DISK_LOW",
-                what,
-                "Without room no event can be written, and every worker stops.",
-                fix,
-            )
-        )
-    if room.free_files is not None and room.free_files < SCARCE_FILES:
-        what = f"{room.free_files:,} more files fit on the disk of {place}"
-        found.append(
-            warning("DISK_FILES_LOW", what, "A worktree has as many files as the repository.", fix)
-        )
-    return found
+def judge_disk(space: FreeSpace, path: Path) -> list[Finding]:
+    """Return what is wrong with the free space of the disk that holds `path`."""
+    findings = []
+    fix = f"du -xh {quote(str(filesystem.nearest_existing(path)))} | sort -h | tail"
+    if space.free_bytes < SCARCE_BYTES:
+        severity = error if space.free_bytes < LAST_BYTES else warning
+        what = f"{format_bytes(space.free_bytes)} are free on the disk of {path}"
+        why = "When it is full, no event can be written and every worker stops."
+        findings.append(severity("DISK_LOW", what, why, fix))
+    if space.free_files is not None and space.free_files < SCARCE_FILES:
+        what = f"the disk of {path} has room for {space.free_files:,} more files"
+        why = "A worktree has as many files as the repository."
+        findings.append(warning("DISK_FILES_LOW", what, why, fix))
+    return findings
 
 
 def format_bytes(count: int) -> str:
+    """Return a size as people read it, such as `1.5 GB`."""
     for unit, size in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
         if count >= size:
             return f"{count / size:.1f} {unit}"
@@ -64,38 +62,38 @@ def format_bytes(count: int) -> str:
 
 def _examine_journal_size(world: World) -> list[Finding]:
     path = embedded_path(world.config.store.url, world.workspace.state)
-    if (
-        path is None
-        or stored_bytes(path) < LARGE_JOURNAL_BYTES
-        or (held := _held_bytes(path)) < LARGE_JOURNAL_BYTES
-    ):
+    if path is None or stored_bytes(path) < LARGE_JOURNAL_BYTES:
         return []
-    why = "What is superseded and older than [retention] journal_max_age_days can be archived and removed."
-    return [
-        note("JOURNAL_LARGE", f"the journal holds {format_bytes(held)}", why, "dos journal compact")
-    ]
+    used = _used_bytes(path)
+    if used < LARGE_JOURNAL_BYTES:
+        return []
+    what = f"the journal holds {format_bytes(used)}"
+    why = (
+        "Events that are superseded and older than [retention] journal_max_age_days"
+        " can be archived and removed."
+    )
+    return [note("JOURNAL_LARGE", what, why, "dos journal compact")]
 
 
-def _held_bytes(path: Path) -> int:
-    """What was removed leaves room in the file, which is not given back to the disk."""
+def _used_bytes(path: Path) -> int:
+    """The size of the journal's content: removed events leave unused pages in the file."""
     import sqlite3
 
-    tables = ", ".join(f"pragma_{name}" for name in ("page_count", "freelist_count", "page_size"))
+    tables = "pragma_page_count, pragma_freelist_count, pragma_page_size"
+    query = f"SELECT (page_count - freelist_count) * page_size FROM {tables}"
     try:
         with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as connection:
-            return int(
-                connection.execute(
-                    f"SELECT (page_count - freelist_count) * page_size FROM {tables}"
-                ).fetchone()[0]
-            )
+            return int(connection.execute(query).fetchone()[0])
     except sqlite3.Error:  # why it cannot be read is a finding about the store
         return 0
 
 
-FIRST_YEAR = 2024  # no machine with this software was ever in an earlier one
+# The clock
+
+FIRST_YEAR = 2024  # the software is younger than any year before
 TOLERATED_MS = 2_000
-# The program that sets the clock by the network, where there is one.
-_SETTERS = {
+# Commands that set the clock from the network, by the program that each needs.
+_CLOCK_COMMANDS = {
     "timedatectl": "timedatectl set-ntp true",
     "chronyc": "chronyc makestep",
     "ntpdate": "ntpdate pool.ntp.org",
@@ -104,23 +102,31 @@ _SETTERS = {
 
 
 def examine_clock(world: World) -> list[Finding]:
+    """Return what is wrong with the wall clock."""
     return judge_clock(time.time_ns() // 1_000_000, _newest_event_ms(world))
 
 
 def judge_clock(now_ms: int, newest_ms: int | None) -> list[Finding]:
-    fix = next(
-        (with_sudo(words) for program, words in _SETTERS.items() if shutil.which(program)), "date"
-    )
+    """Compare the clock with the year of this software and with the newest event."""
     if datetime.fromtimestamp(now_ms / 1000, UTC).year < FIRST_YEAR:
-        why = "Run ids sort by time, and a usage limit's reset time is compared with it."
-        return [error("CLOCK_UNSET", f"the clock says {utc_stamp(now_ms)}", why, fix)]
+        what = f"the clock is at {utc_stamp(now_ms)}"
+        why = "Run ids sort by time, and the end of a usage limit is compared with the clock."
+        return [error("CLOCK_UNSET", what, why, _set_clock_command())]
     if newest_ms is not None and newest_ms - now_ms > TOLERATED_MS:
         what = (
-            f"the clock says {utc_stamp(now_ms)}, and the newest event is of {utc_stamp(newest_ms)}"
+            f"the clock is at {utc_stamp(now_ms)},"
+            f" before the newest event of {utc_stamp(newest_ms)}"
         )
-        why = "One of the two is wrong. Leases are not touched by it; times in reports are."
-        return [warning("CLOCK_BEHIND", what, why, fix)]
+        why = "One of the two is wrong. Leases do not depend on it; times in reports do."
+        return [warning("CLOCK_BEHIND", what, why, _set_clock_command())]
     return []
+
+
+def _set_clock_command() -> str:
+    for program, words in _CLOCK_COMMANDS.items():
+        if shutil.which(program):
+            return with_sudo(words)
+    return "date"
 
 
 def _newest_event_ms(world: World) -> int | None:
@@ -132,22 +138,26 @@ def _newest_event_ms(world: World) -> int | None:
     return newest[0].at_ms if newest else None
 
 
+# Installed packages
+
 OUR_PACKAGE = "dispatch-os"
 OUR_NAME = "dos"
 _OWNED = re.compile(rf'^"?(?:\.{{1,2}}/)*{OUR_NAME}/', re.MULTILINE)
 
 
-def examine_packages(world: World) -> list[Finding]:
+def examine_packages(_world: World) -> list[Finding]:
+    """Return an error when another package installs the import or the command `dos` too."""
     others = sorted(owners_of_our_names() - {OUR_PACKAGE})
     if not others:
         return []
-    names = ", ".join(others)
     python = quote(sys.executable)
     return [
         error(
             "PACKAGES_CLASH",
-            f"{names} is installed beside {OUR_PACKAGE} in {sys.prefix}: both own the import and the command `{OUR_NAME}`",
-            "Whichever was installed last wrote over files of the other, and uninstalling one removes them.",
+            f"{', '.join(others)} is installed beside {OUR_PACKAGE} in {sys.prefix}:"
+            f" both own the import and the command `{OUR_NAME}`",
+            "The one that was installed last overwrote files of the other, and uninstalling"
+            " either removes them.",
             f"{python} -m pip uninstall --yes {' '.join(map(quote, others))}"
             f" && {python} -m pip install --force-reinstall --no-deps {OUR_PACKAGE}",
         )
@@ -155,31 +165,31 @@ def examine_packages(world: World) -> list[Finding]:
 
 
 def owners_of_our_names() -> set[str]:
-    """The distributions that install a package or a command of our name, by their normalised names."""
-    found = {
-        each.dist.name
-        for each in metadata.entry_points(group="console_scripts", name=OUR_NAME)
-        if each.dist
-    }
-    for each in metadata.distributions():
-        # As text: of a large environment the list that `each.files` makes takes a tenth of a second.
-        if _OWNED.search(each.read_text("RECORD") or each.read_text("installed-files.txt") or ""):
-            found.add(each.name)
-    return {name.lower().replace("_", "-") for name in found}
+    """Return the distributions that install the package or the command `dos`, normalised."""
+    scripts = metadata.entry_points(group="console_scripts", name=OUR_NAME)
+    names = {script.dist.name for script in scripts if script.dist}
+    for distribution in metadata.distributions():
+        # Read as text: in a large environment `distribution.files` takes a tenth of a second.
+        record = distribution.read_text("RECORD") or distribution.read_text("installed-files.txt")
+        if _OWNED.search(record or ""):
+            names.add(distribution.name)
+    return {name.lower().replace("_", "-") for name in names}
 
+
+# The key that signs receipts
 
 UNSIGNED = "RECEIPTS_UNSIGNED"
-UNSIGNED_WHY = "Units land all the same, with a receipt that proves nothing to others."
+UNSIGNED_WHY = "Units still land, but their receipts prove nothing to others."
 
 
 def examine_receipt_key(world: World) -> list[Finding]:
-    """A key that is not there is none: the first landing makes it."""
+    """Return why receipts cannot be signed. A missing key is fine: the first landing makes one."""
     try:
         path = keys.own_key()
         if path.exists():
             keys.check_private_key(path, world.workspace)
-    except BadInput as error:
-        return [warning(UNSIGNED, error.message, UNSIGNED_WHY, error.hint)]
+    except BadInput as failure:
+        return [warning(UNSIGNED, failure.message, UNSIGNED_WHY, failure.hint)]
     if path.suffix != ".pub" and not keys.cryptography_installed():
         install = f"{quote(sys.executable)} -m pip install 'cryptography>=42'"
         return [note(UNSIGNED, keys.cryptography_missing().message, UNSIGNED_WHY, install)]

@@ -1,4 +1,4 @@
-"""The worktrees of lanes, what git knows of them, and the work that was saved from them."""
+"""The worktrees of lanes: what git lists, what is left on disk, and the work saved from them."""
 
 from pathlib import Path
 from shlex import quote
@@ -9,105 +9,118 @@ from dos.git.repository import Reader
 from dos.text import slug
 from dos.world import World
 
+# The worktrees that git lists, each with the attributes that git reports of it.
+Registered = dict[Path, set[str]]
+
 
 def examine(world: World) -> list[Finding]:
+    """Return stale entries of git, leftover folders, and saved work that did not land."""
     if not is_usable(world):
         return []
-    seen = repository(world)
-    known = _registered(seen.worktrees)
-    return [*_stale(known), *_leftover_folders(world, known), *_salvaged_work(world, seen.salvaged)]
-
-
-def stale_worktrees(world: World) -> list[Path]:
-    """Asked anew: whoever puts it right looks again afterwards."""
-    return (
-        _prunable(_registered(world.git.run("worktree list", *WORKTREES)))
-        if world.workspace.common
-        else []
-    )
-
-
-def _registered(listed: str) -> dict[Path, set[str]]:
-    """The worktrees that git knows, with what it says of each: `prunable` when nothing is there any more."""
-    known: dict[Path, set[str]] = {}
-    said: set[str] = set()
-    for record in listed.split("\0"):
-        name, _, value = record.partition(" ")
-        if name == "worktree":
-            known[Path(value)] = said = set()
-        said.add(name)
-    return known
-
-
-def _prunable(known: dict[Path, set[str]]) -> list[Path]:
-    return [path for path, said in known.items() if "prunable" in said]
-
-
-def _stale(known: dict[Path, set[str]]) -> list[Finding]:
+    facts = repository(world)
+    registered = _parse_worktrees(facts.worktrees)
     return [
-        warning(
-            "WORKTREE_STALE",
-            f"git still lists a worktree at {path}, and nothing is there",
-            "Its branch counts as checked out, so it cannot be checked out elsewhere.",
-            "dos doctor --fix",
-        )
-        for path in _prunable(known)
+        *_stale(registered),
+        *_leftover_folders(world, registered),
+        *_salvaged_work(world, facts.salvaged),
     ]
 
 
-def _leftover_folders(world: World, known: dict[Path, set[str]]) -> list[Finding]:
-    """Places of lanes in which no worker will go on."""
+def stale_worktrees(world: World) -> list[Path]:
+    """Return the worktrees that git lists and that do not exist.
+
+    Git is asked anew each time, because a repair changes the answer.
+    """
+    if world.workspace.common is None:
+        return []
+    return _prunable(_parse_worktrees(world.git.run("worktree list", *WORKTREES)))
+
+
+def _parse_worktrees(listing: str) -> Registered:
+    """Parse `git worktree list --porcelain -z`. A missing worktree has `prunable`."""
+    registered: Registered = {}
+    attributes: set[str] = set()
+    for record in listing.split("\0"):
+        name, _, value = record.partition(" ")
+        if name == "worktree":
+            attributes = set()
+            registered[Path(value)] = attributes
+        attributes.add(name)
+    return registered
+
+
+def _prunable(registered: Registered) -> list[Path]:
+    return [path for path, attributes in registered.items() if "prunable" in attributes]
+
+
+def _stale(registered: Registered) -> list[Finding]:
+    return [
+        warning(
+            "WORKTREE_STALE",
+            f"git lists a worktree at {path}, which does not exist",
+            "Its branch counts as checked out, so it cannot be checked out elsewhere.",
+            "dos doctor --fix",
+        )
+        for path in _prunable(registered)
+    ]
+
+
+def _leftover_folders(world: World, registered: Registered) -> list[Finding]:
+    """The folders of lanes' worktrees that no worker will use again."""
     folder = world.workspace.worktrees
-    places = {path.resolve(): said for path, said in known.items()}
+    if not folder.is_dir():
+        return []
+    known = {path.resolve(): attributes for path, attributes in registered.items()}
     lanes = {slug(lane) for lane in world.config.lanes.declared()}
-    found = []
-    for path in sorted(folder.iterdir()) if folder.is_dir() else ():
-        if path.resolve() not in places:
-            what = f"{path} is no worktree that git knows"
-            why = "The next worker of that lane takes its place; what is in it is in no commit."
-            found.append(warning("WORKTREE_ORPHANED", what, why, _reattach_command(world, path)))
-        elif path.name not in lanes and "prunable" not in places[path.resolve()]:
-            what = f"{path} belongs to a lane that is not declared any more"
-            why = "Nobody will work there again."
-            fix = _remove_command(world, path, locked="locked" in places[path.resolve()])
-            found.append(note("WORKTREE_WITHOUT_LANE", what, why, fix))
-    return found
+    findings = []
+    for path in sorted(folder.iterdir()):
+        attributes = known.get(path.resolve())
+        if attributes is None:
+            what = f"{path} is not a worktree that git lists"
+            why = "The next worker of that lane replaces it; its content is in no commit."
+            fix = _reattach_command(world, path)
+            findings.append(warning("WORKTREE_ORPHANED", what, why, fix))
+        elif path.name not in lanes and "prunable" not in attributes:
+            what = f"{path} belongs to a lane that is no longer declared"
+            fix = _remove_command(world, path, locked="locked" in attributes)
+            findings.append(note("WORKTREE_WITHOUT_LANE", what, "No worker will use it.", fix))
+    return findings
 
 
 def _reattach_command(world: World, path: Path) -> str:
-    """Git takes a worktree back whose entry is still there; anything else is kept, as it is, beside the worktrees."""
+    """A command that registers the worktree again, or that moves the folder away unchanged."""
     marker = path / ".git"
-    entry = (
-        Path(marker.read_text(encoding="utf-8", errors="replace")[8:].strip())
-        if marker.is_file()
-        else path
-    )
+    entry = path
+    if marker.is_file():
+        text = marker.read_text(encoding="utf-8", errors="replace")
+        entry = Path(text.removeprefix("gitdir:").strip())
     if entry.parent == (world.workspace.common or path) / "worktrees" and entry.is_dir():
         return git_command(world, f"worktree repair {quote(str(path))}")
     if path.is_dir() and not any(path.iterdir()):
         return f"rmdir {quote(str(path))}"
     kept = world.workspace.state / "salvage"
-    free = next(
-        place for number in range(1, 1000) if not (place := kept / f"{number}-{path.name}").exists()
-    )
+    number = 1
+    while (kept / f"{number}-{path.name}").exists():
+        number += 1
+    free = kept / f"{number}-{path.name}"
     return f"mkdir -p {quote(str(kept))} && mv {quote(str(path))} {quote(str(free))}"
 
 
 def _remove_command(world: World, path: Path, *, locked: bool) -> str:
-    """Removes it after what is in no commit, and what no branch holds, is kept."""
+    """A command that removes the worktree after saving its commits and uncommitted changes."""
     inside = Reader(path)
     head = inside.run("rev-parse", "HEAD").strip()
     steps = []
     if not inside.run("for-each-ref", "--count=1", "--contains", head):
         count = len(inside.run("for-each-ref", "--format=x", f"{SALVAGE}/{path.name}/").split())
-        steps.append(
-            git_command(world, f"update-ref {quote(f'{SALVAGE}/{path.name}/{count + 1}')} {head}")
-        )
+        ref = f"{SALVAGE}/{path.name}/{count + 1}"
+        steps.append(git_command(world, f"update-ref {quote(ref)} {head}"))
     if inside.dirty_paths():
         steps.append(f"git -C {quote(str(path))} stash push --quiet --include-untracked")
     if locked:
         steps.append(git_command(world, f"worktree unlock {quote(str(path))}"))
-    return " && ".join([*steps, git_command(world, f"worktree remove {quote(str(path))}")])
+    steps.append(git_command(world, f"worktree remove {quote(str(path))}"))
+    return " && ".join(steps)
 
 
 def _salvaged_work(world: World, count: int) -> list[Finding]:
@@ -118,7 +131,7 @@ def _salvaged_work(world: World, count: int) -> list[Finding]:
         note(
             "WORK_SALVAGED",
             f"{refs} work that was saved and did not land",
-            "It stays there until somebody takes it or deletes it.",
+            "It is kept until you apply or delete it.",
             git_command(world, f"for-each-ref --sort=-creatordate {SALVAGE}"),
         )
     ]
