@@ -96,7 +96,8 @@ def assess(commit: CandidateCommit) -> Candidate:
     if commit.naming.negated:
         against.append(Contradiction.NEGATED_SUBJECT)
         reasons.append(
-            f"its message says that it is not done: {commit.naming.negated!r} stands beside the name"
+            f"its message says that it is not done: {commit.naming.negated!r}"
+            " stands beside the name"
         )
     if commit.unreadable:
         reasons.append(commit.unreadable)

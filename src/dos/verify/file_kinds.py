@@ -24,24 +24,25 @@ def words(line: str) -> frozenset[str]:
 
 
 _SOURCE = words(
-    "bash bat c cc cjs clj cljs cmake cmd cpp cs cxx dart elm erl ex exs fs go gradle h hh hpp hs java jl js jsx kt "
-    "kts lua m mjs mk ml mm nim php pl pm proto ps1 psd1 psm1 py pyi r rb rs scala sh sql svelte swift tf ts tsx v vb "
-    "vue zig zsh"
+    "bash bat c cc cjs clj cljs cmake cmd cpp cs cxx dart elm erl ex exs fs go gradle h hh hpp "
+    "hs java jl js jsx kt kts lua m mjs mk ml mm nim php pl pm proto ps1 psd1 psm1 py pyi r rb "
+    "rs scala sh sql svelte swift tf ts tsx v vb vue zig zsh"
 )
 _CONFIG = words(
-    "json jsonc json5 yml yaml toml ini cfg conf config env properties plist editorconfig hcl tfvars nix dhall lock "
-    "sum html htm xhtml xml xsd xsl xslt css scss sass less styl ipynb tmpl tpl template j2 jinja jinja2 ejs erb haml "
-    "hbs mustache pug slim liquid twig astro graphql gql prisma thrift avsc bzl bazel star gn gni ninja am ac in "
-    "spec csproj fsproj vbproj sln props targets gemspec podspec cabal opam service timer socket desktop rules "
-    "el lisp scm rkt cljc edn fish awk tcl coffee cr groovy pas f f90 f95 adb ads asm s cu cuh sol vim ino hx d "
-    "po pot strings resx xaml ui qml glsl vert frag hlsl wgsl gitignore gitattributes dockerignore npmrc nvmrc "
-    "babelrc eslintrc prettierrc"
+    "json jsonc json5 yml yaml toml ini cfg conf config env properties plist editorconfig hcl "
+    "tfvars nix dhall lock sum html htm xhtml xml xsd xsl xslt css scss sass less styl ipynb "
+    "tmpl tpl template j2 jinja jinja2 ejs erb haml hbs mustache pug slim liquid twig astro "
+    "graphql gql prisma thrift avsc bzl bazel star gn gni ninja am ac in spec csproj fsproj "
+    "vbproj sln props targets gemspec podspec cabal opam service timer socket desktop rules el "
+    "lisp scm rkt cljc edn fish awk tcl coffee cr groovy pas f f90 f95 adb ads asm s cu cuh sol "
+    "vim ino hx d po pot strings resx xaml ui qml glsl vert frag hlsl wgsl gitignore "
+    "gitattributes dockerignore npmrc nvmrc babelrc eslintrc prettierrc"
 )
 _DOCS = words("md mdx markdown rst txt adoc asciidoc org tex rtf log wiki textile pod")
 # Prose that goes by its name alone.
 _PROSE = words(
-    "readme license licence copying copyright authors contributors maintainers notice contributing changelog changes "
-    "history news todo thanks credits codeowners notes"
+    "readme license licence copying copyright authors contributors maintainers notice "
+    "contributing changelog changes history news todo thanks credits codeowners notes"
 )
 _PROSE_FIRST = re.compile(r"(?:readme|licen[sc]e|copying|notice|contributing|changelog)[-_.]")
 _BUILT_FROM_TEXT = re.compile(
@@ -53,8 +54,8 @@ _TEST_NAME = re.compile(r"test_.*\.[^.]+|.*_test\.[^.]+|.*\.(?:test|spec)\.[^.]+
 _WORKFLOW = re.compile(r"\.github/workflows/[^/]+\.ya?ml")
 _CI_FILES = frozenset(
     (
-        ".appveyor.yml", ".circleci/config.yml", ".gitlab-ci.yml", ".travis.yml", "appveyor.yml", "azure-pipelines.yml",
-        "bitbucket-pipelines.yml",
+        ".appveyor.yml", ".circleci/config.yml", ".gitlab-ci.yml", ".travis.yml", "appveyor.yml",
+        "azure-pipelines.yml", "bitbucket-pipelines.yml",
     )
 )  # fmt: skip
 _BOOKKEEPING = frozenset(

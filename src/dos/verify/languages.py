@@ -36,7 +36,7 @@ class CompiledLanguage(Struct, frozen=True, kw_only=True):
     whole: re.Pattern[str] | None
 
 
-# Strings. One that is never closed ends with its line, or with the text where it can be longer than a line.
+# Strings. One that is never closed ends with its line, or with the text if it can be longer.
 _DOUBLE = r'"[^"\\\n]*+(?:\\.[^"\\\n]*+)*+"?'
 _SINGLE = r"'[^'\\\n]*+(?:\\.[^'\\\n]*+)*+'?"
 _LONG_DOUBLE = r'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)'

@@ -24,7 +24,7 @@ class Survival(StrEnum):
 
 
 class File(Struct, frozen=True, kw_only=True):
-    """A file before the commit, after it, and now: its significant lines; None where it is absent."""
+    """The significant lines of a file before the commit, after it, and now; None: no file."""
 
     path: str
     old: Sequence[str] | None

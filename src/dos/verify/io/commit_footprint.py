@@ -1,4 +1,4 @@
-"""What a commit changed that counts for a unit, and what is left of it."""
+"""Read what a commit changed that counts for a unit, and what is left of it at a tip."""
 
 from collections.abc import Sequence
 
@@ -18,89 +18,108 @@ from dos.verify.footprint import Change, Scope
 from dos.verify.survival import File, Survival
 
 LARGEST_TEXT = 8_000_000
-MOST_FOLDED = 20  # files that are looked into for what another one held
+MOST_ABSORBING_FILES = 20  # that are searched for the lines of a deleted one
 LINK = 0o120000
 
 
 class FootprintReader:
+    """Reads footprints and their survival at one tip."""
+
     def __init__(self, git: Reader, objects: Objects, tip: Commit) -> None:
-        self._git, self._objects, self._tip = git, objects, tip
+        self._git = git
+        self._objects = objects
+        self._tip = tip
 
     def inspect(
         self,
-        seen: CandidateCommit,
+        candidate: CandidateCommit,
         commit: Commit,
         parent: Commit | None,
         before: Scope,
         later: Scope,
     ) -> CandidateCommit:
-        changed = [
-            self._change(each)
-            for each in changes.tree_changes(
-                self._objects, parent.tree if parent else "", commit.tree
-            )
-        ]
+        """The candidate with its footprint and, if that has no flaw, its survival.
+
+        `before` is the unit's scope in the parent's tree, `later` the one at the tip. Raises
+        GitFailed if an object is missing.
+        """
+        parent_tree = parent.tree if parent else ""
+        file_changes = changes.tree_changes(self._objects, parent_tree, commit.tree)
+        changed = [self._change(file_change) for file_change in file_changes]
         found = footprint.judge(changed, before, later)
-        seen = structs.replace(seen, footprint=found, is_scoped=before.is_declared)
+        candidate = structs.replace(candidate, footprint=found, is_scoped=before.is_declared)
         if found.flaw:
-            return seen
-        fates = LaterHistory(self._git, self._objects, commit.sha, self._tip)
-        seen = self._survived(seen, fates)
-        return structs.replace(seen, looked_at=frozenset(fates.paths), is_walked=fates.is_walked)
-
-    def _survived(self, seen: CandidateCommit, fates: LaterHistory) -> CandidateCommit:
-        taken_by, files = "", []
-        for file in seen.footprint.files:
-            now, by = self._now(file, fates)
-            files.append(now)
-            taken_by = taken_by or by
-        verdict = survival.judge(files)
-        seen = structs.replace(seen, survival=verdict)
-        if verdict.state is Survival.LIVE:
-            return seen
-        reverted = fates.reverted_by()
-        if verdict.state is Survival.PARTIAL and not reverted:
-            return seen
-        by = reverted or taken_by or fates.last_touching(verdict.lost)
-        return structs.replace(seen, is_reverted=bool(reverted), undone_by=by)
-
-    def _change(self, each: FileChange) -> Change:
-        old, is_text = self._lines(each.old_path or each.path, each.old_blob, each.old_mode)
-        new, is_new_text = self._lines(each.path, each.new_blob, each.new_mode)
-        return Change(
-            file=File(path=each.path, old=old, new=new, now=None), is_text=is_text and is_new_text
+            return candidate
+        history = LaterHistory(self._git, self._objects, commit.sha, self._tip)
+        candidate = self._with_survival(candidate, history)
+        return structs.replace(
+            candidate, looked_at=frozenset(history.paths), is_walked=history.is_walked
         )
 
-    def _now(self, file: File, fates: LaterHistory) -> tuple[File, str]:
-        """The file where we look, wherever it moved to; and who took it away, if it is gone."""
-        path = file.path
-        if file.new is not None and fates.entry_at(path) is None:
-            path, by = fates.moved_to(path)
-            if not path or _is_put_away(file.path, path):
-                by = by or fates.last_touching(file.path)
-                return self._folded(file, by, fates), by
-        lines = self._lines_now(path, fates)
-        return structs.replace(file, now=lines, now_path=path if path != file.path else ""), ""
+    def _with_survival(self, candidate: CandidateCommit, history: LaterHistory) -> CandidateCommit:
+        """The candidate with what is left of its files, and who removed what is not."""
+        deleted_by = ""
+        files = []
+        for file in candidate.footprint.files:
+            current, by = self._current(file, history)
+            files.append(current)
+            deleted_by = deleted_by or by
+        verdict = survival.judge(files)
+        candidate = structs.replace(candidate, survival=verdict)
+        if verdict.state is Survival.LIVE:
+            return candidate
+        reverted_by = history.reverted_by()
+        if verdict.state is Survival.PARTIAL and not reverted_by:
+            return candidate
+        undone_by = reverted_by or deleted_by or history.last_touching(verdict.lost)
+        return structs.replace(candidate, is_reverted=bool(reverted_by), undone_by=undone_by)
 
-    def _folded(self, file: File, by: str, fates: LaterHistory) -> File:
-        """The file as it stands in others, if who deleted it put it there."""
-        for path in fates.touched_by(by)[:MOST_FOLDED] if by else ():
-            if file_kinds.kind(path) is file_kinds.kind(file.path) and (
-                lines := self._lines_now(path, fates)
-            ):
-                moved = structs.replace(file, now=lines, now_path=path)
-                if moved.kept >= survival.ENOUGH * moved.weights.total():
-                    return moved
+    def _change(self, change: FileChange) -> Change:
+        old_path = change.old_path or change.path
+        old, is_old_text = self._lines(old_path, change.old_blob, change.old_mode)
+        new, is_new_text = self._lines(change.path, change.new_blob, change.new_mode)
+        return Change(
+            file=File(path=change.path, old=old, new=new, now=None),
+            is_text=is_old_text and is_new_text,
+        )
+
+    def _current(self, file: File, history: LaterHistory) -> tuple[File, str]:
+        """The file as it is at the tip, also if it moved; and who deleted it, if it is gone."""
+        path = file.path
+        if file.new is not None and history.entry_at(path) is None:
+            path, by = history.moved_to(path)
+            if not path or _is_archived(file.path, path):
+                by = by or history.last_touching(file.path)
+                return self._absorbed(file, by, history), by
+        lines = self._current_lines(path, history)
+        now_path = path if path != file.path else ""
+        return structs.replace(file, now=lines, now_path=now_path), ""
+
+    def _absorbed(self, file: File, by: str, history: LaterHistory) -> File:
+        """A deleted file as it is in another one, if the deleting commit moved its lines there."""
+        if not by:
+            return file
+        kind = file_kinds.kind(file.path)
+        for path in history.touched_by(by)[:MOST_ABSORBING_FILES]:
+            if file_kinds.kind(path) is not kind:
+                continue
+            lines = self._current_lines(path, history)
+            if not lines:
+                continue
+            moved = structs.replace(file, now=lines, now_path=path)
+            if moved.kept >= survival.ENOUGH * moved.weights.total():
+                return moved
         return file
 
-    def _lines_now(self, path: str, fates: LaterHistory) -> Sequence[str] | None:
-        entry = fates.entry_at(path)
+    def _current_lines(self, path: str, history: LaterHistory) -> Sequence[str] | None:
+        entry = history.entry_at(path)
         if entry is None or entry.is_tree:
             return None
-        return self._lines(path, entry.sha, f"{entry.mode:06o}")[0]
+        lines, _ = self._lines(path, entry.sha, f"{entry.mode:06o}")
+        return lines
 
     def _lines(self, path: str, blob: str, mode: str) -> tuple[Sequence[str] | None, bool]:
-        """The lines that mean something, and whether it is text; None where there is no file."""
+        """The significant lines of a blob, and whether it is text; None if there is no file."""
         if not blob:
             return None, True
         if mode == f"{SUBMODULE:06o}":
@@ -108,7 +127,7 @@ class FootprintReader:
         raw = self._objects.blob(blob)
         if raw is None:
             raise GitFailed(
-                f"blob {blob} of {printable_path(path)} is not here",
+                f"blob {blob} of {printable_path(path)} is missing from this repository",
                 hint=f"git -C {self._git.tree} fsck",
             )
         if mode == f"{LINK:06o}" or len(raw) > LARGEST_TEXT or content.is_binary(raw):
@@ -116,9 +135,7 @@ class FootprintReader:
         return content.significant_lines(path, content.decode(raw)), True
 
 
-def _is_put_away(was: str, now: str) -> bool:
-    """Code that became a text nobody runs is gone, whatever it is called."""
-    return file_kinds.kind(was) in (Kind.SOURCE, Kind.TEST) and file_kinds.kind(now) in (
-        Kind.DOCS,
-        Kind.DATA,
-    )
+def _is_archived(was: str, now: str) -> bool:
+    """Whether code was moved to a file that is never run: then it is gone, whatever its name."""
+    was_code = file_kinds.kind(was) in (Kind.SOURCE, Kind.TEST)
+    return was_code and file_kinds.kind(now) in (Kind.DOCS, Kind.DATA)

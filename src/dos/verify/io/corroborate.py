@@ -1,4 +1,4 @@
-"""Who besides git speaks for a commit that stands: a runner that saw its tests, receipts, the CI."""
+"""Witnesses besides git for commits that are still there: runners, receipts, the CI."""
 
 from collections.abc import Iterable, Sequence
 
@@ -15,103 +15,112 @@ from dos.verify.candidate import CandidateCommit
 from dos.verify.io import verifier
 from dos.verify.shipped import Verdict
 from dos.verify.survival import Survival
-from dos.witness.belief import Answer as Effect
+from dos.witness import belief
 from dos.witness.fact import Stance
 from dos.witness.io import ci
 from dos.world import World
 
 CI_STATUS = "ci_status"
-STANDING = (Survival.LIVE, Survival.PARTIAL)
+SURVIVING = (Survival.LIVE, Survival.PARTIAL)
 
 
 def with_witnesses(
-    world: World, config: Config, unit: str, seen: Sequence[CandidateCommit], *, asks_ci: bool
+    world: World, config: Config, unit: str, commits: Sequence[CandidateCommit], *, asks_ci: bool
 ) -> tuple[CandidateCommit, ...]:
-    """The same, with what others say of those that stand; the CI is asked about the newest of these alone."""
-    standing = [
-        each
-        for each in seen
-        if each.survival and each.survival.state in STANDING and each.is_merged
-    ]
-    found = {each.sha: _witnessed(world, unit, each) for each in standing}
-    if standing and asks_ci and CI_STATUS in (config.verify.non_git_oracle, _required(config)):
-        newest = found[standing[0].sha]
-        found[newest.sha] = _checked_by_ci(world, config, newest)
-    return tuple(found.get(each.sha, each) for each in seen)
+    """The same commits, with what witnesses say of those that are still there.
+
+    The CI is asked about the newest of these alone: each question is a request over the network.
+    """
+    witnessed: dict[str, CandidateCommit] = {}
+    for commit in commits:
+        if commit.survival and commit.survival.state in SURVIVING and commit.is_merged:
+            witnessed[commit.sha] = _with_receipts(world, unit, commit)
+    if witnessed and asks_ci and _uses_ci(config):
+        newest = next(iter(witnessed.values()))
+        witnessed[newest.sha] = _with_ci(world, config, newest)
+    return tuple(witnessed.get(commit.sha, commit) for commit in commits)
 
 
-def _required(config: Config) -> str:
-    return CI_STATUS if config.verify.ci == "require" else ""
+def _uses_ci(config: Config) -> bool:
+    return config.verify.non_git_oracle == CI_STATUS or config.verify.ci_required
 
 
-def _witnessed(world: World, unit: str, seen: CandidateCommit) -> CandidateCommit:
+def _with_receipts(world: World, unit: str, commit: CandidateCommit) -> CandidateCommit:
     own: list[CheckedReceipt] = []
     others: list[CheckedReceipt] = []
-    for receipt in find.receipts_for_commit(world, seen.sha, unit):
-        if receipt.valid and receipt.bound and receipt.verdict == Effect.CONFIRMED:
+    for receipt in find.receipts_for_commit(world, commit.sha, unit):
+        if receipt.valid and receipt.bound and receipt.verdict == belief.Answer.CONFIRMED:
             (own if _is_own(receipt) else others).append(receipt)
-    tests = recorded.newest_undisputed(recorded.records_for_commit(world, seen.sha), unit)
-    said = ""
+    tests = recorded.newest_undisputed(recorded.records_for_commit(world, commit.sha), unit)
+    witnessed = ""
+    attested = ""
     if tests is not None:
-        said = "a runner saw its tests fail before it and pass with it"
+        witnessed = "a runner saw its tests fail before it and pass with it"
     elif own:
-        said = "the runner here signed that its acceptance passed"
-    attested = f"a receipt of {_key(others[0])} says that its acceptance passed" if others else ""
-    return structs.replace(seen, witnessed=said, attested=attested)
+        witnessed = "the runner here signed that its acceptance passed"
+    if others:
+        attested = f"a receipt of {_key_id(others[0])} says that its acceptance passed"
+    return structs.replace(commit, witnessed=witnessed, attested=attested)
 
 
 def _is_own(receipt: CheckedReceipt) -> bool:
-    """Signed with the key of this user, which agents of the same user may be able to read."""
+    """Whether this user's key signed it: agents of the same user may be able to read that key."""
     try:
         own = keys.read_public_keys(keys.public_path(keys.own_key()))
     except DosError:
-        return False  # there is none
-    return _key(receipt) in {key.key_id for key in own}
+        return False  # this user has no key
+    return _key_id(receipt) in {key.key_id for key in own}
 
 
-def _key(receipt: CheckedReceipt) -> str:
+def _key_id(receipt: CheckedReceipt) -> str:
     return receipt.receipt.key_id if receipt.receipt else ""
 
 
-def _checked_by_ci(world: World, config: Config, seen: CandidateCommit) -> CandidateCommit:
-    reading = ci.gather_ci(
-        world.workspace, config.ci, seen.sha, repo_url=world.git.remote(), committed=True
+def _with_ci(world: World, config: Config, commit: CandidateCommit) -> CandidateCommit:
+    report = ci.gather_ci(
+        world.workspace, config.ci, commit.sha, repo_url=world.git.remote(), committed=True
     )
-    facts = reading.facts
-    counts = facts.stance is Stance.ATTESTED and not facts.accountability.is_forgeable
-    attested = "; ".join(filter(None, (seen.attested, "its CI run is green" if counts else "")))
-    return structs.replace(seen, ci=str(reading.state), attested=attested)
+    facts = report.facts
+    attested = commit.attested
+    if facts.stance is Stance.ATTESTED and not facts.accountability.is_forgeable:
+        attested = "; ".join(filter(None, (attested, "its CI run is green")))
+    return structs.replace(commit, ci=str(report.state), attested=attested)
 
 
 class Proof(Struct, frozen=True, kw_only=True):
+    """What proves a landing: the verdict of git on its unit, and a receipt."""
+
     verdict: Verdict | Unknown
-    receipt: CheckedReceipt | None  # the newest that holds, else the newest
+    receipt: CheckedReceipt | None  # the newest valid one, else the newest
 
 
-def landing_proofs(world: World, landed: Iterable[Landing]) -> dict[Landing, Proof]:
-    """History is read once for each branch."""
+def landing_proofs(world: World, landings: Iterable[Landing]) -> dict[Landing, Proof]:
+    """The proof of each landing. History is read once for each branch."""
     by_branch: dict[str, list[Landing]] = {}
-    for each in dict.fromkeys(landed):
-        by_branch.setdefault(each.branch, []).append(each)
-    return {
-        each: Proof(verdict=verdict, receipt=_receipt(world, each))
-        for branch, some in by_branch.items()
-        for each, verdict in zip(some, _verdicts(world, branch, some), strict=True)
-    }
+    for landing in dict.fromkeys(landings):
+        by_branch.setdefault(landing.branch, []).append(landing)
+    proofs = {}
+    for branch, landed in by_branch.items():
+        for landing, verdict in zip(landed, _verdicts(world, branch, landed), strict=True):
+            proofs[landing] = Proof(verdict=verdict, receipt=_receipt(world, landing))
+    return proofs
 
 
 def _verdicts(world: World, branch: str, landed: list[Landing]) -> Sequence[Verdict | Unknown]:
     ref = branch if branch.startswith("refs/") else f"refs/heads/{branch}"
-    pairs = [(plan, phase) for plan, _, phase in (each.unit.rpartition("/") for each in landed)]
+    units = []
+    for landing in landed:
+        plan, _, phase = landing.unit.rpartition("/")
+        units.append((plan, phase))
     try:
-        return verifier.verify(world, pairs, verifier.Ask(ref=ref))
+        return verifier.verify(world, units, verifier.Ask(ref=ref))
     except DosError as error:
         return [Unknown(error.message)] * len(landed)
 
 
-def _receipt(world: World, landed: Landing) -> CheckedReceipt | None:
+def _receipt(world: World, landing: Landing) -> CheckedReceipt | None:
     try:
-        found = find.receipts_for_commit(world, landed.commit, landed.unit)
+        receipts = find.receipts_for_commit(world, landing.commit, landing.unit)
     except DosError as error:
         return CheckedReceipt(valid=False, bound=False, verdict="", why=error.message)
-    return max(reversed(found), key=lambda each: each.valid, default=None)
+    return max(reversed(receipts), key=lambda receipt: receipt.valid, default=None)

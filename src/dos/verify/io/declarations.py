@@ -1,4 +1,4 @@
-"""Where a unit said that its work would be, read from a tree of git and never from the files on disk."""
+"""Where a unit declared that its work would be, read from a tree of git, never from disk."""
 
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
@@ -24,11 +24,12 @@ LARGEST_DOCUMENT = 4_000_000
 
 
 class Declarations:
-    """What trees declare. Whatever two of them share is read once."""
+    """What trees declare about units. What two trees share is read once, by its blob."""
 
     def __init__(self, objects: Objects, workspace: Workspace, config: Config) -> None:
-        self._objects, self._config = objects, config
-        self._inside = workspace.prefix
+        self._objects = objects
+        self._config = config
+        self._prefix = workspace.prefix
         self._texts: dict[str, tuple[str, str]] = {}  # as written, and with case folded
         self._documents: dict[str, Document] = {}
         self._ids: dict[str, dict[str, list[tuple[int, Unit]]]] = {}
@@ -37,30 +38,29 @@ class Declarations:
         self._scopes: dict[tuple[str, str, str], Scope] = {}
 
     def scope_for(self, tree: str, name: UnitName) -> Scope:
-        """What a tree says about a unit; nothing when it says nothing."""
+        """What a tree declares about a unit; an empty scope if it declares nothing."""
         key = tree, name.plan, name.phase
         if key not in self._scopes:
-            self._scopes[key] = self._of(tree, name)
+            self._scopes[key] = self._read_scope(tree, name)
         return self._scopes[key]
 
-    def _of(self, tree: str, name: UnitName) -> Scope:
-        written = {key.casefold(): unit for key, unit in self.config(tree).units.items()}
-        own = [
-            spelling
-            for spelling in name.spellings
-            if name.contains_plan(spelling) or spelling == name.phase
-        ]
-        for form in (*(f"{name.plan}/{spelling}" for spelling in name.spellings), *own):
-            if (found := written.get(form.casefold())) is not None:
-                paths = _below(self._folder(tree), found.paths)
-                return Scope(paths=paths, purpose=Purpose(found.kind), acceptance=found.accept)
-        first, *others = [
-            self._scope(unit, self._folder(tree)) for unit in self._units(tree, name)
-        ] or [Scope()]
-        return structs.replace(first, others=tuple(other for other in others if other.is_declared))
+    def _read_scope(self, tree: str, name: UnitName) -> Scope:
+        """[units] of dos.toml if it has the unit, else the plan documents that declare it."""
+        folder = self._folder(tree)
+        configured = {key.casefold(): unit for key, unit in self.config(tree).units.items()}
+        for key in _config_keys(name):
+            unit = configured.get(key.casefold())
+            if unit is not None:
+                paths = _below(folder, unit.paths)
+                return Scope(paths=paths, purpose=Purpose(unit.kind), acceptance=unit.accept)
+        scopes = [self._scope(unit, folder) for unit in self._declaring_units(tree, name)]
+        if not scopes:
+            return Scope()
+        others = tuple(scope for scope in scopes[1:] if scope.is_declared)
+        return structs.replace(scopes[0], others=others)
 
     def config(self, tree: str) -> Config:
-        """A tree's dos.toml; what cannot be read of an old one counts as not written."""
+        """A tree's dos.toml; what cannot be read of an old one has its default."""
         entry = self._objects.entry_at(tree, self._folder(tree) + "dos.toml")
         if entry is None or entry.is_tree:
             return Config()
@@ -70,67 +70,68 @@ class Declarations:
         return self._configs[entry.sha]
 
     def strict_config(self, tree: str) -> Config:
-        """The dos.toml to judge by: one with errors is an error."""
+        """The dos.toml to judge by. Raises if it has errors."""
         text = self.text(tree, "dos.toml")
-        return parse(text, Path("dos.toml as it is committed")).config if text else Config()
+        if not text:
+            return Config()
+        return parse(text, Path("dos.toml as it is committed")).config
 
     def _folder(self, tree: str) -> str:
-        """Where a tree has its dos.toml, from the workspace's root upwards: one that nobody committed is no root."""
-        folder = self._inside
+        """The folder of a tree's dos.toml, from the workspace's root upwards.
+
+        A folder whose dos.toml was never committed is no root in that tree.
+        """
+        folder = self._prefix
         while folder and self._objects.entry_at(tree, folder + "dos.toml") is None:
-            folder = folder[:-1].rpartition("/")[0] and folder[:-1].rpartition("/")[0] + "/"
+            parent = folder[:-1].rpartition("/")[0]
+            folder = f"{parent}/" if parent else ""
         return folder
 
     def text(self, tree: str, path: str) -> str:
-        """A file of a tree by its path from the workspace's root; empty when there is none."""
+        """A file of a tree by its path from the workspace's root; empty if there is none."""
         entry = self._objects.entry_at(tree, self._folder(tree) + path)
-        return (
-            content.decode(self._objects.blob(entry.sha) or b"")
-            if entry and not entry.is_tree
-            else ""
-        )
+        if entry is None or entry.is_tree:
+            return ""
+        return content.decode(self._objects.blob(entry.sha) or b"")
 
     def _scope(self, unit: Unit, folder: str) -> Scope:
         stamp = self._config.stamp
-        named = (
-            ()
-            if unit.paths
-            else fields.mentioned_files(
-                unit.text,
-                code_dirs=stamp.code_dirs,
-                hubs=(*stamp.infra_basenames, *stamp.infra_doc_basenames),
-            )
-        )
+        named: tuple[str, ...] = ()
+        if not unit.paths:
+            hubs = (*stamp.infra_basenames, *stamp.infra_doc_basenames)
+            named = fields.mentioned_files(unit.text, code_dirs=stamp.code_dirs, hubs=hubs)
         purpose = Purpose.DOCS if unit.plan_class.lower() == "docs" else Purpose.CODE
         return Scope(
             title=unit.title,
-            paths=_below(folder, _usable(unit.paths)),
+            paths=_below(folder, _valid_globs(unit.paths)),
             files=named,
             purpose=purpose,
             acceptance=unit.acceptance,
         )
 
     def units(self, tree: str) -> list[Unit]:
-        """Every unit that the plan documents of a tree declare, each once."""
-        found = [
-            unit for path, sha in self.documents(tree) for unit in self._document(path, sha).units
-        ]
-        return list({unit.name: unit for unit in reversed(found)}.values())[::-1]
+        """Every unit that the plan documents of a tree declare; of two with one name, the first."""
+        declared: list[Unit] = []
+        for path, sha in self.documents(tree):
+            declared += self._document(path, sha).units
+        # The first of a name stands, in the place of the last.
+        by_name = {unit.name: unit for unit in reversed(declared)}
+        return list(by_name.values())[::-1]
 
-    def _units(self, tree: str, name: UnitName) -> Iterator[Unit]:
+    def _declaring_units(self, tree: str, name: UnitName) -> Iterator[Unit]:
+        """The unit in each document that declares it, in their order."""
         spellings = dict.fromkeys(spelling.casefold() for spelling in name.spellings)
         for path, sha in self.documents(tree):
-            text = self._text(sha)[1]
-            if any(
-                spelling in text for spelling in spellings
-            ):  # most documents are about something else
-                declared = self._by_id(path, sha)
-                found = (each for spelling in spellings for each in declared.get(spelling, ()))
-                yield from (
-                    unit
-                    for _, unit in sorted(found, key=_place)
-                    if name.is_declared_as(unit.plan, unit.id)
-                )
+            _, folded_text = self._text(sha)
+            if not any(spelling in folded_text for spelling in spellings):
+                continue  # cheap: most documents are about something else
+            by_id = self._by_id(path, sha)
+            possible: list[tuple[int, Unit]] = []
+            for spelling in spellings:
+                possible += by_id.get(spelling, ())
+            for _, unit in sorted(possible, key=_place):
+                if name.is_declared_as(unit.plan, unit.id):
+                    yield unit
 
     def _by_id(self, path: str, sha: str) -> dict[str, list[tuple[int, Unit]]]:
         """A document's units, with their places in it, by their ids with case folded."""
@@ -142,17 +143,18 @@ class Declarations:
 
     def _document(self, path: str, sha: str) -> Document:
         if sha not in self._documents:
-            self._documents[sha] = _read(self._text(sha)[0], path, self._config.enumerate)
+            self._documents[sha] = _parsed(self._text(sha)[0], path, self._config.enumerate)
         return self._documents[sha]
 
     def _text(self, sha: str) -> tuple[str, str]:
+        """A blob's text as written, and with case folded."""
         if sha not in self._texts:
             text = content.decode((self._objects.blob(sha) or b"")[:LARGEST_DOCUMENT])
             self._texts[sha] = text, text.casefold()
         return self._texts[sha]
 
     def documents(self, tree: str) -> list[tuple[str, str]]:
-        """Path and blob of each. Most trees have the same folder of them."""
+        """Path and blob of each plan document. Most trees share one folder of them."""
         glob = self._folder(tree) + self._config.paths.plans_glob
         folder = globs.literal_folder(glob)
         top = self._objects.entry_at(tree, folder) if folder else None
@@ -160,35 +162,45 @@ class Declarations:
             return []
         key = glob, top.sha if top else tree
         if key not in self._listed:
-            self._listed[key] = [
-                (path, entry.sha)
-                for path, entry in self._objects.files(tree, folder)
-                if (folded := globs.path_key(path)) is not None and globs.matches(glob, folded)
-            ]
+            documents = []
+            for path, entry in self._objects.files(tree, folder):
+                folded = globs.path_key(path)
+                if folded is not None and globs.matches(glob, folded):
+                    documents.append((path, entry.sha))
+            self._listed[key] = documents
         return self._listed[key]
 
 
-@lru_cache(maxsize=8)  # whoever looks again and again finds the same documents
-def _read(text: str, path: str, grammar: Grammar) -> Document:
+def _config_keys(name: UnitName) -> Iterator[str]:
+    """The keys under which [units] may have a unit: with its plan first, then its id alone."""
+    for spelling in name.spellings:
+        yield f"{name.plan}/{spelling}"
+    for spelling in name.spellings:
+        if name.contains_plan(spelling) or spelling == name.phase:
+            yield spelling
+
+
+@lru_cache(maxsize=8)  # one process verifies the same few documents again and again
+def _parsed(text: str, path: str, grammar: Grammar) -> Document:
     return document.read(text, plan=document.plan_name(path), document=path, grammar=grammar)
 
 
-def _place(found: tuple[int, Unit]) -> int:
-    return found[0]
+def _place(entry: tuple[int, Unit]) -> int:
+    return entry[0]
 
 
 def _below(folder: str, paths: Iterable[str]) -> tuple[str, ...]:
-    """They are meant from where dos.toml is; git names files from the top."""
+    """Globs from the top of the tree, as git names files; plans write them from dos.toml."""
     return tuple(f"{globs.escape_folder(folder)}{path}" for path in paths)
 
 
-def _usable(paths: Iterable[str]) -> tuple[str, ...]:
-    """An old document may state what is no glob: it covers nothing."""
-    found = []
+def _valid_globs(paths: Iterable[str]) -> tuple[str, ...]:
+    """The paths without what is no glob: an old document may state anything."""
+    valid = []
     for glob in paths:
         try:
             regions.region((glob,))
         except RegionInvalid:
             continue
-        found.append(glob)
-    return tuple(found)
+        valid.append(glob)
+    return tuple(valid)

@@ -1,6 +1,7 @@
-"""Files of released versions that a person or a script keeps by hand: the run registry and the index of soaks.
+"""The run registry and the index of soaks: files that a person or a script keeps by hand.
 
-They are read as pointers. What they say of a unit that is not in git is a claim.
+They are files of dos-kernel ≤ 0.30 and are read as pointers. What they say of a unit that git
+does not show is a claim.
 """
 
 import re
@@ -11,78 +12,83 @@ from msgspec import Struct
 
 from dos.unknown import Unknown
 
+DEEPEST = 20  # levels of YAML; a registry is flat
 _NOISE = re.compile(r"[\W_]+")
 
 
-class Row(Struct, frozen=True, kw_only=True):
+class RegistryRow(Struct, frozen=True, kw_only=True):
+    """A row of the run registry that calls a unit done."""
+
     plan: str
     phase: str
     commit: str = ""
 
 
-def done_rows(text: str) -> list[Row]:
-    """The rows that call a unit done, newest first; none of a text that is no registry."""
+def done_rows(text: str) -> list[RegistryRow]:
+    """The rows that call a unit done, newest first; none if the text is no registry."""
     rows = _rows(text, "recently_completed")
-    return [
-        Row(
-            plan=_text(row.get("plan")),
-            phase=_text(row.get("phase")),
-            commit=_text(row.get("commit_sha")),
-        )
-        for row in (() if isinstance(rows, Unknown) else rows)
-        if _text(row.get("status")).lower() == "done"
-        and _text(row.get("claim_status")).lower() in ("", "done")
-    ]
+    if isinstance(rows, Unknown):
+        return []
+    done = []
+    for row in rows:
+        is_done = _text(row.get("status")).lower() == "done"
+        if is_done and _text(row.get("claim_status")).lower() in ("", "done"):
+            plan = _text(row.get("plan"))
+            phase = _text(row.get("phase"))
+            commit = _text(row.get("commit_sha"))
+            done.append(RegistryRow(plan=plan, phase=phase, commit=commit))
+    return done
 
 
 def is_soaking(text: str, plan: str, phase: str) -> bool | Unknown:
-    """Whether an entry that is in progress stands for the unit: by its id, or by how that begins."""
-    wanted, rows = _plain(phase), _rows(text, "soaks")
+    """Whether the index has an entry in progress for the unit: by its id, or by its beginning."""
+    unit = _plain(phase)
+    rows = _rows(text, "soaks")
     if isinstance(rows, Unknown):
         return rows
     for row in rows:
-        if (
-            _text(row.get("status")).lower() == "in_progress"
-            and _text(row.get("plan")).lower() == plan.lower()
-        ):
-            name = _text(row.get("id"))
-            begin = name.partition("-")[0]
-            if wanted in {_plain(begin), _plain(begin.partition("_")[0]), _plain(name)}:
-                return True
+        if _text(row.get("status")).lower() != "in_progress":
+            continue
+        if _text(row.get("plan")).lower() != plan.lower():
+            continue
+        name = _text(row.get("id"))
+        begin = name.partition("-")[0]
+        if unit in {_plain(begin), _plain(begin.partition("_")[0]), _plain(name)}:
+            return True
     return False
 
 
-@lru_cache(maxsize=4)  # every unit of a workspace asks for the same
+@lru_cache(maxsize=4)  # every unit of a workspace asks for the same file
 def _rows(text: str, key: str) -> list[dict[str, Any]] | Unknown:
-    """The rows of a list in a file; Unknown for what is no such file."""
+    """The rows of a list in a file; Unknown if the file is not readable as YAML."""
     if key not in text:
-        return []  # the reader alone takes as long as the rest of a verb
+        return []  # importing the YAML reader takes as long as the rest of a verb
     import yaml
 
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        found = (
-            None
-            if _is_hostile(text)
-            else yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-        )
+        document = None if _is_hostile(text) else yaml.load(text, loader)
     except (yaml.YAMLError, ValueError, TypeError, LookupError, AttributeError, OverflowError):
-        found = None
-    if not isinstance(found, dict):
-        return Unknown(f"what should hold {key} is no YAML")
-    rows = found.get(key)
-    return [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
+        document = None
+    if not isinstance(document, dict):
+        return Unknown(f"the file with {key} is not YAML")
+    rows = document.get(key)
+    if not isinstance(rows, list):
+        return []
+    return [row for row in rows if isinstance(row, dict)]
 
 
 def _is_hostile(text: str) -> bool:
-    """A registry is flat and says everything once."""
+    """Whether it nests deeply or has aliases, which can expand without limit."""
     import yaml
 
     depth = 0
     for event in yaml.parse(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
-        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(
-            event, yaml.CollectionEndEvent
-        )
-        if depth > 20 or isinstance(event, yaml.AliasEvent):
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+        if depth > DEEPEST or isinstance(event, yaml.AliasEvent):
             return True
     return False
 

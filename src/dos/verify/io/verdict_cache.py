@@ -1,4 +1,4 @@
-"""What a branch shows of units, remembered: when it has grown, only what that can have changed is looked at again."""
+"""Verdicts on units at a branch, kept: when it has grown, only what that can change is redone."""
 
 from collections.abc import Collection
 
@@ -9,17 +9,16 @@ from dos.git.message_index import Needles
 from dos.git.objects import Objects
 from dos.verify.io.verifier import Ask, Verifier
 from dos.verify.message import words
-from dos.verify.policy import Policy
 from dos.verify.shipped import Evidence, Verdict, judge
 from dos.world import World
 
-MOST_COMMITS = (
-    1_000  # that are gone through for what they touch; with more to see, all is looked at anew
-)
-_SAYS_SO = "This reverts commit"
+MOST_COMMITS = 1_000  # whose changes are listed; with more of them all units are verified anew
+_REVERTS = "This reverts commit"
 
 
-class _Unit(Struct, frozen=True, kw_only=True):
+class _CachedVerdict(Struct, frozen=True, kw_only=True):
+    """The verdict on one unit, and what it depends on."""
+
     verdict: Verdict
     needles: Needles
     looked_at: frozenset[str]
@@ -27,97 +26,127 @@ class _Unit(Struct, frozen=True, kw_only=True):
     is_unreadable: bool
 
 
-class _Grown(Struct, frozen=True, kw_only=True):
-    """What has come to a branch."""
+class _Growth(Struct, frozen=True, kw_only=True):
+    """The commits that have come to a branch since it was last verified."""
 
     commits: set[str]
-    said: frozenset[str]  # every word of the messages
+    words: frozenset[str]  # of their messages
     touched: set[str]
-    retells: (
-        bool  # there is a merge or a revert, which throws another light on what was there before
-    )
+    has_merge_or_revert: bool  # either one can change what older commits amount to
 
-    def changes(self, unit: _Unit) -> bool:
-        return (
-            unit.is_unreadable
-            or (unit.is_walked and self.retells)
-            or not unit.looked_at.isdisjoint(self.touched)
-            or any(needle <= self.said for needle in unit.needles)
-        )
+    def affects(self, cached: _CachedVerdict) -> bool:
+        """Whether the verdict may have changed; True in doubt."""
+        if cached.is_unreadable:
+            return True
+        if cached.is_walked and self.has_merge_or_revert:
+            return True
+        if not cached.looked_at.isdisjoint(self.touched):
+            return True
+        return any(needle <= self.words for needle in cached.needles)
 
 
 class VerdictCache:
-    """Of one branch. A new one knows nothing, and looks at everything."""
+    """The verdicts on the units of one branch. A new cache is empty and verifies everything."""
 
     def __init__(self) -> None:
         self.forget()
 
     def forget(self) -> None:
-        self.tip = ""  # the commit at which it looked
-        self.contains: dict[
-            str, bool
-        ] = {}  # whether that has a commit: of those that were asked for
-        self.shipped_commits: dict[
-            str, str
-        ] = {}  # unit -> the commit that git shows it by, whoever made that
-        self.receipted: set[tuple[str, str]] = (
-            set()
-        )  # units with the commits whose receipts were found good
+        """Empty the cache, so that the next call verifies every unit."""
+        self.tip = ""  # the commit that was verified
+        # Whether the tip contains a commit, for the commits that were asked about.
+        self.contains: dict[str, bool] = {}
+        # Unit -> the commit by which git shows it as shipped, whoever made that commit.
+        self.shipped_commits: dict[str, str] = {}
+        # Units with the commits for which a good receipt was found.
+        self.receipted: set[tuple[str, str]] = set()
         self._surroundings: object = None
-        self._units: dict[str, _Unit] = {}
+        self._cached: dict[str, _CachedVerdict] = {}
 
     def verify(self, world: World, names: Collection[str], ref: str) -> dict[str, Verdict]:
-        """The verdict on each unit by its name, as git alone shows it."""
+        """The verdict on each unit by its name, as git alone shows it at the ref."""
         with Objects(world.git) as objects:
-            look = Verifier(world, objects, Ask(ref=ref, is_vouched=False))
-            surroundings = look.surroundings
-            grown = self._grown(look) if self.tip and surroundings == self._surroundings else None
-            known: dict[str, _Unit] = {}
-            if grown is not None:
-                kept = ((name, self._units[name]) for name in names if name in self._units)
-                known = {name: unit for name, unit in kept if not grown.changes(unit)}
-            again = [name for name in names if name not in known]
-            found, policy = (
-                look.gather_evidence([_unit(name) for name in again]) if again else ([], Policy())
-            )
-            units = known | {
-                name: _remembered(seen, judge(seen, policy), look.needles(_unit(name)))
-                for name, seen in zip(again, found, strict=True)
-            }
-        self.contains = self.contains | dict.fromkeys(grown.commits, True) if grown else {}
-        self.tip, self._surroundings, self._units = look.tip.sha, surroundings, units
-        return {name: units[name].verdict for name in names}
+            verifier = Verifier(world, objects, Ask(ref=ref, is_vouched=False))
+            surroundings = verifier.surroundings
+            growth = None
+            if self.tip and surroundings == self._surroundings:
+                growth = self._growth(verifier)
+            cached = self._still_valid(names, growth)
+            missing = [name for name in names if name not in cached]
+            cached |= _verified(verifier, missing)
+        if growth:
+            self.contains = self.contains | dict.fromkeys(growth.commits, True)
+        else:
+            self.contains = {}
+        self.tip = verifier.tip.sha
+        self._surroundings = surroundings
+        self._cached = cached
+        return {name: cached[name].verdict for name in names}
 
-    def _grown(self, look: Verifier) -> _Grown | None:
-        """What came since the last look; None when that is too much, or the branch did not go on from there."""
-        if look.objects.commit(self.tip) is None:
+    def _still_valid(
+        self, names: Collection[str], growth: _Growth | None
+    ) -> dict[str, _CachedVerdict]:
+        valid: dict[str, _CachedVerdict] = {}
+        if growth is None:
+            return valid
+        for name in names:
+            cached = self._cached.get(name)
+            if cached is not None and not growth.affects(cached):
+                valid[name] = cached
+        return valid
+
+    def _growth(self, verifier: Verifier) -> _Growth | None:
+        """What has come since the last call; None if too much, or the branch was rewritten."""
+        git = verifier.git
+        if verifier.objects.commit(self.tip) is None:
             return None
-        gone, new = log.difference(look.git, self.tip, look.tip.sha)
+        gone, new = log.difference(git, self.tip, verifier.tip.sha)
         if gone or len(new) > MOST_COMMITS:
             return None
-        commits = [commit for commit in map(look.objects.commit, new) if commit]
-        merges = any(len(commit.parents) > 1 for commit in commits)
-        return _Grown(
+        commits = [commit for commit in map(verifier.objects.commit, new) if commit]
+        message_words: set[str] = set()
+        for commit in commits:
+            message_words |= words(commit.message)
+        has_merge = any(len(commit.parents) > 1 for commit in commits)
+        if has_merge:
+            # What a merge leaves out is not touched. A verdict that depends on more than the tip
+            # is redone for any merge.
+            touched = set(git.paths_between(self.tip, verifier.tip.sha))
+        else:
+            touched = log.touched_paths(git, new)
+        has_revert = any(_REVERTS in commit.message for commit in commits)
+        return _Growth(
             commits=new,
-            said=frozenset[str]().union(*(words(commit.message) for commit in commits)),
-            # What a merge leaves out counts for nothing; who depends on more than the tip is looked at again for it.
-            touched=set(look.git.paths_between(self.tip, look.tip.sha))
-            if merges
-            else log.touched_paths(look.git, new),
-            retells=merges or any(_SAYS_SO in commit.message for commit in commits),
+            words=frozenset(message_words),
+            touched=touched,
+            has_merge_or_revert=has_merge or has_revert,
         )
 
 
-def _unit(name: str) -> tuple[str, str]:
+def _verified(verifier: Verifier, names: list[str]) -> dict[str, _CachedVerdict]:
+    """Verify units by their names, and note what each verdict depends on."""
+    verified: dict[str, _CachedVerdict] = {}
+    if not names:
+        return verified
+    units = [_plan_and_phase(name) for name in names]
+    gathered, policy = verifier.gather_evidence(units)
+    for name, unit, evidence in zip(names, units, gathered, strict=True):
+        needles = verifier.needles(unit)
+        verified[name] = _cached_verdict(evidence, judge(evidence, policy), needles)
+    return verified
+
+
+def _plan_and_phase(name: str) -> tuple[str, str]:
     plan, _, phase = name.rpartition("/")
     return plan, phase
 
 
-def _remembered(seen: Evidence, verdict: Verdict, needles: Needles) -> _Unit:
-    return _Unit(
+def _cached_verdict(evidence: Evidence, verdict: Verdict, needles: Needles) -> _CachedVerdict:
+    commits = evidence.commits
+    return _CachedVerdict(
         verdict=verdict,
         needles=needles,
-        looked_at=frozenset[str]().union(*(each.looked_at for each in seen.commits)),
-        is_walked=any(each.is_walked for each in seen.commits),
-        is_unreadable=any(each.unreadable for each in seen.commits),
+        looked_at=frozenset[str]().union(*(commit.looked_at for commit in commits)),
+        is_walked=any(commit.is_walked for commit in commits),
+        is_unreadable=any(commit.unreadable for commit in commits),
     )

@@ -1,7 +1,7 @@
-"""What git holds about a unit: the commits that name it, what each changed, and what is left of that.
+"""Gather what git holds about a unit: the commits that name it, their changes, what is left.
 
-Policy and grammar come from the ref that is asked about, declarations from the tree before each commit. Files on disk
-are looked at only to say that they differ.
+Policy and grammar come from the ref that is asked about, declarations from the tree before each
+commit. Files on disk are read only to report that they differ.
 """
 
 from collections.abc import Callable, Sequence
@@ -29,60 +29,65 @@ from dos.verify.policy import Policy
 from dos.verify.shipped import Evidence, Verdict, judge
 from dos.world import World
 
-MOST_CANDIDATES = 64  # that are looked into, from the newest; the others only named it again
+MOST_CANDIDATES = 64  # that are inspected, from the newest; older ones only if none is left of them
 Units = Sequence[tuple[str, str]]
+Progress = Callable[[int], None]
 
 
 class Ask(Struct, frozen=True, kw_only=True):
+    """What to verify against."""
+
     ref: str = "HEAD"
-    since: str = ""  # only by what the ref has since this commit
+    since: str = ""  # count only commits that the ref has since this one
     merged_into: str = ""
     uses_index: bool = True
     asks_ci: bool = True
-    is_vouched: bool = True  # ask others besides git
-    require: str = ""  # instead of what [verify] says
+    is_vouched: bool = True  # ask witnesses besides git
+    require: str = ""  # in place of [verify] require
 
 
 def verify(
-    world: World,
-    units: Units | None,
-    ask: Ask = Ask(),
-    *,
-    progress: Callable[[int], None] | None = None,
+    world: World, units: Units | None, ask: Ask = Ask(), *, progress: Progress | None = None
 ) -> list[Verdict]:
-    """The verdict on each unit, from one read of history."""
-    seen, policy = gather(world, units, ask, progress=progress)
-    return [judge(each, policy) for each in seen]
+    """The verdict on each unit, from one read of history; on every declared one if None."""
+    gathered, policy = gather(world, units, ask, progress=progress)
+    return [judge(evidence, policy) for evidence in gathered]
 
 
 def gather(
-    world: World, units: Units | None, ask: Ask, *, progress: Callable[[int], None] | None = None
+    world: World, units: Units | None, ask: Ask, *, progress: Progress | None = None
 ) -> tuple[list[Evidence], Policy]:
-    """What is known of each unit; of every unit that is declared when none is named."""
+    """The evidence for each unit, or for every declared one if `units` is None; and the policy.
+
+    Raises BadInput if the ref names no commit.
+    """
     if world.workspace.common is None:
         why = f"{world.workspace.root} is not in a git repository"
-        return [
-            _blank(unit, ask, limits=("no_git",), unreadable=why) for unit in units or ()
-        ], Policy()
+        blanks = [_blank(unit, ask, limits=("no_git",), unreadable=why) for unit in units or ()]
+        return blanks, Policy()
     with Objects(world.git) as objects:
         if ask.ref == "HEAD" and objects.commit("HEAD") is None and objects.is_unborn():
             return [_blank(unit, ask) for unit in units or ()], Policy()
-        look = Verifier(world, objects, ask)
-        return look.gather_evidence(look.all_units() if units is None else units, progress)
+        verifier = Verifier(world, objects, ask)
+        if units is None:
+            units = verifier.all_units()
+        return verifier.gather_evidence(units, progress)
 
 
 class Verifier:
-    """One look at a history, for any number of units: the answer about one does not depend on the others."""
+    """One read of a history for any number of units. Each answer is independent of the others."""
 
     def __init__(self, world: World, objects: Objects, ask: Ask) -> None:
-        self.world, self.workspace = world, world.workspace
-        self.git, self.objects, self.ask = world.git, objects, ask
+        self.world = world
+        self.workspace = world.workspace
+        self.git = world.git
+        self.objects = objects
+        self.ask = ask
         self.tip = _commit(objects, ask.ref)
-        # A protected branch also keeps the policy, and has to hold the work.
+        # A branch to be merged into also sets the policy, and has to contain the work.
         self.judged_at = _commit(objects, ask.merged_into) if ask.merged_into else self.tip
-        self.config = Declarations(objects, self.workspace, Config()).strict_config(
-            self.judged_at.tree
-        )
+        without_config = Declarations(objects, self.workspace, Config())
+        self.config = without_config.strict_config(self.judged_at.tree)
         self.declarations = Declarations(objects, self.workspace, self.config)
         self.stamp = self.config.stamp
         self.footprints = FootprintReader(self.git, objects, self.judged_at)
@@ -95,16 +100,17 @@ class Verifier:
 
     @property
     def surroundings(self) -> tuple[object, ...]:
-        """What every answer depends on, beside commits and the files that they changed."""
-        registered = self._kept_text(self.config.paths.execution_state)
+        """What every answer depends on besides the commits and the files that they changed."""
+        registered = self._committed_or_local_text(self.config.paths.execution_state)
+        # What the rows point at may become part of the history, so the tip counts as well.
+        registry_tip = registry.done_rows(registered) and self.tip.sha
         return (
             self.ask,
             self.declarations.text(self.judged_at.tree, "dos.toml"),
             self.declarations.documents(self.judged_at.tree),
             registered,
-            registry.done_rows(registered)
-            and self.tip.sha,  # what they point at may come to be part of it
-            self._kept_text(self.config.paths.soaks_index),
+            registry_tip,
+            self._committed_or_local_text(self.config.paths.soaks_index),
             self.limits,
             files.shallow_boundary(self.workspace),
             self.is_dirty,
@@ -112,84 +118,98 @@ class Verifier:
         )
 
     def needles(self, unit: tuple[str, str]) -> message_index.Needles:
-        """What a message holds that names the unit."""
+        """The sets of words of which a message that names the unit contains one."""
         name = UnitName(*unit, self.stamp)
-        return name.needles() if name.plan and name.phase else []
+        if not name.plan or not name.phase:
+            return []
+        return name.needles()
 
     def gather_evidence(
-        self, units: Units, progress: Callable[[int], None] | None = None
+        self, units: Units, progress: Progress | None = None
     ) -> tuple[list[Evidence], Policy]:
-        names = [UnitName(plan, phase, self.stamp) for plan, phase in units]
+        """The evidence for each unit, and the policy to judge it by.
+
+        `progress` is called with the number of messages read while the index is built.
+        """
+        index = None
+        if self.ask.uses_index and not self.ask.since:
+            index = files.message_index_path(self.workspace)
         found = message_index.find(
             self.git,
             self.tip.sha,
             [self.needles(unit) for unit in units],
-            files.message_index_path(self.workspace)
-            if self.ask.uses_index and not self.ask.since
-            else None,
+            index,
             since=self.ask.since,
             bundles=self.stamp.summary_bundle_prefixes,
-            progress=progress or (lambda count: None),
+            progress=progress or _no_progress,
         )
-        policy = structs.replace(
-            self.config.verify, require=self.ask.require or self.config.verify.require
-        )
-        return [self._evidence(name, shas) for name, shas in zip(names, found, strict=True)], policy
+        require = self.ask.require or self.config.verify.require
+        policy = structs.replace(self.config.verify, require=require)
+        gathered = []
+        for (plan, phase), shas in zip(units, found, strict=True):
+            gathered.append(self._evidence(UnitName(plan, phase, self.stamp), shas))
+        return gathered, policy
 
-    def _vouched(
-        self, name: UnitName, seen: tuple[CandidateCommit, ...]
+    def _with_witnesses(
+        self, name: UnitName, commits: tuple[CandidateCommit, ...]
     ) -> tuple[CandidateCommit, ...]:
-        """With what others say of it, where there are others at all."""
-        has_journal = embedded_path(self.world.config.store.url, self.workspace.state)
-        if not self.ask.is_vouched or (
-            (has_journal is not None and not has_journal.exists())
-            and not files.has_refs(self.workspace, notes.REF)
-            and not (self.config.verify.non_git_oracle or self.config.verify.ci == "require")
-        ):
-            return seen
+        """The commits with what witnesses say, if there can be any: importing them is costly."""
+        if not self.ask.is_vouched or not self._has_witnesses():
+            return commits
         from dos.verify.io import corroborate
 
+        unit = f"{name.plan}/{name.phase}"
         return corroborate.with_witnesses(
-            self.world, self.config, f"{name.plan}/{name.phase}", seen, asks_ci=self.ask.asks_ci
+            self.world, self.config, unit, commits, asks_ci=self.ask.asks_ci
         )
 
+    def _has_witnesses(self) -> bool:
+        """Whether there is a journal, a receipt in git's notes, or a CI to ask."""
+        journal = embedded_path(self.world.config.store.url, self.workspace.state)
+        if journal is None or journal.exists():
+            return True
+        if files.has_refs(self.workspace, notes.REF):
+            return True
+        return bool(self.config.verify.non_git_oracle) or self.config.verify.ci_required
+
     def _evidence(self, name: UnitName, shas: Sequence[str]) -> Evidence:
-        named = self._named(name, shas)
-        unbacked = "" if self.ask.since else self._registered(name, named)
-        merged = {commit.sha for commit, _ in named}
+        naming = self._commits_naming(name, shas)
+        unbacked = "" if self.ask.since else self._add_registered(name, naming)
+        merged = {commit.sha for commit, _ in naming}
         if self.judged_at is not self.tip:
             merged = log.contained_commits(self.git, self.judged_at.sha, merged)
-        seen = self._looked_into(name, named, merged)
+        commits = self._inspect_candidates(name, naming, merged)
+        soaks = self._committed_or_local_text(self.config.paths.soaks_index)
         return Evidence(
             plan=name.plan,
             phase=name.phase,
             ref=self.ask.merged_into or self.ask.ref,
-            commits=self._vouched(name, seen),
+            commits=self._with_witnesses(name, commits),
             limits=self.limits,
-            soaking=registry.is_soaking(
-                self._kept_text(self.config.paths.soaks_index), name.plan, name.phase
-            ),
+            soaking=registry.is_soaking(soaks, name.plan, name.phase),
             registry_unbacked=unbacked,
             config_dirty=self.is_dirty,
-            replaced=not named and files.has_replacements(self.workspace),
+            replaced=not naming and files.has_replacements(self.workspace),
             expected=self.declarations.scope_for(self.judged_at.tree, name).expected,
         )
 
-    def _looked_into(
-        self, name: UnitName, named: list[tuple[Commit, Naming]], merged: set[str]
+    def _inspect_candidates(
+        self, name: UnitName, naming: list[tuple[Commit, Naming]], merged: set[str]
     ) -> tuple[CandidateCommit, ...]:
-        """The newest, and on until one of them stands."""
-        seen: list[CandidateCommit] = []
-        for pair in named:
-            if len(seen) >= MOST_CANDIDATES and any(
-                each.survival and each.survival.kept for each in seen
-            ):
+        """Inspect the newest commits, and older ones until one is found that is still there."""
+        inspected: list[CandidateCommit] = []
+        is_some_left = False
+        for commit, how in naming:
+            if len(inspected) >= MOST_CANDIDATES and is_some_left:
                 break
-            seen.append(self._seen(name, *pair, is_merged=pair[0].sha in merged))
-        return tuple(seen)
+            candidate = self._inspect(name, commit, how, is_merged=commit.sha in merged)
+            inspected.append(candidate)
+            if candidate.survival and candidate.survival.kept:
+                is_some_left = True
+        return tuple(inspected)
 
-    def _named(self, name: UnitName, shas: Sequence[str]) -> list[tuple[Commit, Naming]]:
-        """The commits that name the unit, newest first: the index only says where to look."""
+    def _commits_naming(self, name: UnitName, shas: Sequence[str]) -> list[tuple[Commit, Naming]]:
+        """The commits that name the unit, newest first. The index only says where to look."""
         found = {}
         for commit in filter(None, map(self.objects.commit, shas)):
             naming = name.find_in(Message.parse(commit.message))
@@ -198,77 +218,88 @@ class Verifier:
         times = {sha: commit.committed_seconds for sha, (commit, _) in found.items()}
         return [found[sha] for sha in log.newest_first(self.git, times)]
 
-    def _registered(self, name: UnitName, named: list[tuple[Commit, Naming]]) -> str:
-        """A registry points at commits: one that is part of this history is looked at like any other."""
+    def _add_registered(self, name: UnitName, naming: list[tuple[Commit, Naming]]) -> str:
+        """Add the commit that a registry names for the unit, to be inspected like any other.
+
+        Returns what is wrong if the registry calls the unit done and names no commit of this
+        history; else "".
+        """
         file = self.config.paths.execution_state
-        rows = [row for row in registry.done_rows(self._kept_text(file)) if _is_about(row, name)]
+        done = registry.done_rows(self._committed_or_local_text(file))
+        rows = [row for row in done if _is_about(row, name)]
         for row in rows:
             commit = self.objects.commit(row.commit) if _is_hash(row.commit) else None
             if commit is None or commit.sha not in log.contained_commits(
                 self.git, self.tip.sha, [commit.sha]
             ):
                 continue
-            # A commit that is of another unit is none of this one, whatever a row says.
-            if all(each.sha != commit.sha for each, _ in named) and not names_some_unit(
-                commit.message
-            ):
-                named.append((commit, Naming(rung=Rung.REGISTRY, faint=True)))
+            is_new = all(other.sha != commit.sha for other, _ in naming)
+            # A commit that names another unit is not this unit's, whatever the row says.
+            if is_new and not names_some_unit(commit.message):
+                naming.append((commit, Naming(rung=Rung.REGISTRY, faint=True)))
             return ""
         return f"{file} calls it done, and names no commit of this history" if rows else ""
 
-    def _seen(
+    def _inspect(
         self, name: UnitName, commit: Commit, naming: Naming, *, is_merged: bool
     ) -> CandidateCommit:
-        seen = CandidateCommit(
+        candidate = CandidateCommit(
             sha=commit.sha,
             summary=Message.parse(commit.message).subject,
             naming=naming,
             is_merged=is_merged,
         )
         try:
-            parent = self.objects.commit(commit.parents[0]) if commit.parents else None
-            if commit.parents and parent is None:
-                return structs.replace(
-                    seen, unreadable="its parent is not here: the history is cut off"
-                )
-            before = self.declarations.scope_for(parent.tree, name) if parent else Scope()
-            now = self.declarations.scope_for(self.judged_at.tree, name)
-            if naming.negated and naming.negated in f"{before.title} {now.title}".casefold():
-                seen = structs.replace(
-                    seen, naming=structs.replace(naming, negated="")
-                )  # that is what it is about
-            return self.footprints.inspect(seen, commit, parent, before, now)
-        except GitFailed as error:  # what cannot be read of one commit says nothing of the others
-            return structs.replace(seen, unreadable=error.message)
+            return self._with_footprint(name, commit, candidate)
+        except GitFailed as error:  # an unreadable commit must not hide the others
+            return structs.replace(candidate, unreadable=error.message)
 
-    def _kept_text(self, path: str) -> str:
-        """A file that the ref holds, as it has it; another one from disk."""
-        return self.declarations.text(self.judged_at.tree, path) or files.read_small_file(
-            self.workspace.root / path
-        )
+    def _with_footprint(
+        self, name: UnitName, commit: Commit, candidate: CandidateCommit
+    ) -> CandidateCommit:
+        parent = self.objects.commit(commit.parents[0]) if commit.parents else None
+        if commit.parents and parent is None:
+            why = "its parent is missing: this clone is shallow"
+            return structs.replace(candidate, unreadable=why)
+        before = self.declarations.scope_for(parent.tree, name) if parent else Scope()
+        now = self.declarations.scope_for(self.judged_at.tree, name)
+        negated = candidate.naming.negated
+        if negated and negated in f"{before.title} {now.title}".casefold():
+            # The word is part of the unit's title: that is what the unit is about.
+            naming = structs.replace(candidate.naming, negated="")
+            candidate = structs.replace(candidate, naming=naming)
+        return self.footprints.inspect(candidate, commit, parent, before, now)
+
+    def _committed_or_local_text(self, path: str) -> str:
+        """A file as the ref has it; the one on disk if the ref has none."""
+        committed = self.declarations.text(self.judged_at.tree, path)
+        return committed or files.read_small_file(self.workspace.root / path)
+
+
+def _no_progress(_count: int) -> None:
+    return
 
 
 def _blank(
     unit: tuple[str, str], ask: Ask, *, limits: tuple[str, ...] = (), unreadable: str = ""
 ) -> Evidence:
-    return Evidence(plan=unit[0], phase=unit[1], ref=ask.ref, limits=limits, unreadable=unreadable)
+    plan, phase = unit
+    return Evidence(plan=plan, phase=phase, ref=ask.ref, limits=limits, unreadable=unreadable)
 
 
 def _commit(objects: Objects, ref: str) -> Commit:
-    found = objects.commit(ref)
-    if found is None:
+    commit = objects.commit(ref)
+    if commit is None:
         raise BadInput(
             f"{quote(ref)} is no commit of this repository",
-            hint="`git branch -a` lists what there is.",
+            hint="`git branch -a` lists the branches.",
         )
-    return found
+    return commit
 
 
-def _is_about(row: registry.Row, name: UnitName) -> bool:
-    return (row.plan.casefold(), row.phase.casefold()) == (
-        name.plan.casefold(),
-        name.phase.casefold(),
-    )
+def _is_about(row: registry.RegistryRow, name: UnitName) -> bool:
+    is_same_plan = row.plan.casefold() == name.plan.casefold()
+    return is_same_plan and row.phase.casefold() == name.phase.casefold()
 
 
 def _is_hash(text: str) -> bool:
@@ -276,29 +307,27 @@ def _is_hash(text: str) -> bool:
 
 
 def _limits(world: World, objects: Objects, tip: Commit) -> list[str]:
-    found = []
+    """What limits every answer: a shallow clone, or a folder that the repository does not track."""
+    limits = []
     if files.is_shallow(world.workspace):
-        found.append("shallow")
-    start = world.start
-    inside = (
-        start.relative_to(world.workspace.tree).as_posix()
-        if start.is_relative_to(world.workspace.tree)
-        else "."
-    )
-    if inside != "." and objects.entry_at(tip.tree, inside) is None:
-        found.append("enclosing_repo")
-    return found
+        limits.append("shallow")
+    tree = world.workspace.tree
+    if world.start.is_relative_to(tree):
+        inside = world.start.relative_to(tree).as_posix()
+        if inside != "." and objects.entry_at(tip.tree, inside) is None:
+            limits.append("enclosing_repo")
+    return limits
 
 
 def _is_dirty(root: Path, committed: Config) -> bool:
-    """Whether dos.toml on disk would judge otherwise."""
+    """Whether dos.toml on disk would judge differently from the committed one."""
     loaded = load(root, lenient=True)
     if loaded.path is None:
         return False
-    return bool(loaded.problems) or _judging(loaded.config) != _judging(committed)
+    return bool(loaded.problems) or _judging_settings(loaded.config) != _judging_settings(committed)
 
 
-def _judging(config: Config) -> tuple[object, ...]:
+def _judging_settings(config: Config) -> tuple[object, ...]:
     return (
         config.stamp,
         config.verify,
