@@ -15,7 +15,8 @@ from dos.fleet.lane_entries import LaneHolders
 from dos.fleet.population import reconcile
 from dos.fleet.population.reconcile import NO_ROOM_STOP
 from dos.fleet.state import held_units as asked_units
-from dos.fleet.state.fleet import DEATHS_KEPT, FleetState, LaneStarts, UnitState
+from dos.fleet.state.entries import DEATHS_KEPT, LaneStarts, UnitState
+from dos.fleet.state.fleet import FleetState
 from dos.fleet.state.held_units import Hold
 from dos.fleet.state.live import Parked, Pause
 from dos.lease import Lease

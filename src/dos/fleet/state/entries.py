@@ -1,21 +1,27 @@
-"""What the fleet's state holds: a run, a unit, the starts of a lane, and what people have asked of a run."""
+"""The entries of the fleet's state: runs, units, the starts of lanes, requests to stop, incidents."""
 
 from msgspec import Struct, field
 
+from dos.agents.adapter import Ending
+from dos.backlog.cooldown import AttemptOutcome
 from dos.choices import ChoiceName
 from dos.journal.events import fleet
 from dos.journal.events.limits import DecisionAnswered, IncidentFound
 from dos.questions.units import Incident
 
+TRIES_KEPT = 5
+REFUSALS_KEPT = 5
+DEATHS_KEPT = 1000  # of a lane; the restart limit cannot be higher
+
 
 class FleetRun(Struct, kw_only=True):
-    """A run as a supervisor needs it; kept after its end, so that the next run of the lane can go on after it."""
+    """A run as a supervisor needs it; kept after its end for the next run of the lane."""
 
     lane: str
     begun_ms: int
     begun: int = 0  # the position of its first event
     version: str = ""  # of dos, as the run recorded it
-    unit: str = ""  # claimed, and not committed yet
+    unit: str = ""  # claimed, and its iteration is not recorded yet
     iterations: int = 0
     landed: int = 0
     landed_ms: int = 0  # the newest
@@ -24,16 +30,29 @@ class FleetRun(Struct, kw_only=True):
     needs: str = ""
     stopped_ms: int = 0
     parked: bool = False
-    flagged: bool = False  # as spinning; whoever lands something is not any more
-    limit: str = ""  # the name of what its last agent ran into
+    flagged: bool = False  # as spinning; a landing clears it
+    limit: str = ""  # the name of the limit that its last agent ran into
     missed: str = ""  # what did not land last, and why
-    failed: list[str] = field(
-        default_factory=list
-    )  # the units that it tried in vain, or a run that it goes on after
-    reported: bool = False  # that it died was told to whoever started the fleet
+    # The units that it failed at, and those of the dead run that it continues.
+    failed: list[str] = field(default_factory=list)
+    reported: bool = False  # its death was reported to the person who started the fleet
+
+    def add_landing(self, at_ms: int) -> None:
+        self.landed += 1
+        self.landed_ms = at_ms
+        self.flagged = False
+        self.missed = ""
+
+    def add_attempt(self, unit: str, *, has_failed: bool) -> None:
+        """Move the unit to the end of the failed ones, or remove it from them."""
+        self.failed = [name for name in self.failed if name != unit]
+        if has_failed:
+            self.failed.append(unit)
 
 
 class LastAttempt(Struct, kw_only=True, frozen=True):
+    """The newest attempt at a unit that came to an end."""
+
     run_id: str
     outcome: str
     at_ms: int
@@ -41,75 +60,160 @@ class LastAttempt(Struct, kw_only=True, frozen=True):
 
 
 class UnitState(Struct, kw_only=True):
+    """What happened to one unit."""
+
     landed: str = ""  # the commit
     landed_on: str = ""  # the branch
     landed_ms: int = 0
-    claimed_by: str = ""  # the run that is at it, or died at it
-    deaths: int = 0  # how often in a row a run died at it
-    claim: str = ""  # what the agent said last
-    outcome: str = ""  # how it ended last
-    tries: list[str] = field(default_factory=list)  # why each try did not land, newest last
+    claimed_by: str = ""  # the run that works on it, or died while it did
+    deaths: int = 0  # how many runs in a row died while they worked on it
+    claim: str = ""  # the last message of its agent
+    outcome: str = ""  # how its last agent ended
+    tries: list[str] = field(default_factory=list)  # why attempts did not land, newest last
     intended: fleet.LandingIntended | None = None
-    refusals: list[str] = field(default_factory=list)  # why its landing was refused, the last times
+    refusals: list[str] = field(default_factory=list)  # why its landing was refused, newest last
     refused: int = 0  # how often
-    saved: list[str] = field(
-        default_factory=list
-    )  # where the work of the newest try lies that did not land
-    saved_commit: str = (
-        ""  # the saved commit of what an agent forgot to commit: the next one begins with it
-    )
-    saved_by_newest: bool = False  # by the newest try
-    missed: bool = False  # the newest try did not land, and that was written down
-    last_attempt: LastAttempt | None = (
-        None  # the newest try, unless a person has cleared the unit since
-    )
-    attempt_over: bool = False  # the newest claim was tried to its end
-    failures: int = 0  # tries in vain since it landed or was cleared
-    cleared_ms: int = 0  # when a person last said that it may be tried now
-    undone: str = ""  # never folded: what git shows, where it landed and is not there any more
+    saved: list[str] = field(default_factory=list)  # refs with the work of the newest attempt
+    saved_commit: str = ""  # changes that an agent did not commit; the next one begins with them
+    saved_by_newest: bool = False  # the newest attempt saved them
+    missed: bool = False  # the newest attempt did not land, and that is recorded
+    last_attempt: LastAttempt | None = None  # None after a person has cleared the unit
+    attempt_over: bool = False  # the newest claim came to the end of its attempt
+    failures: int = 0  # failed attempts since it landed or was cleared
+    cleared_ms: int = 0  # when a person last cleared it for another attempt
+    undone: str = ""  # why git no longer shows it landed; never folded, set from git
 
     @property
     def is_interrupted(self) -> bool:
-        """A run is at it, or died at it before its try was over."""
+        """A run works on it, or died before the attempt was over."""
         return bool(self.claimed_by) and not self.attempt_over
+
+    def add_claim(self, fact: fleet.UnitClaimed) -> None:
+        self.claimed_by = fact.run_id
+        self.missed = False
+        self.attempt_over = False
+        self.saved_by_newest = False
+        self.deaths += fact.repeated
+        if not fact.repeated:
+            self.saved = []
+
+    def add_attempt(self, fact: fleet.UnitAttempted, at_ms: int) -> None:
+        self.last_attempt = LastAttempt(
+            run_id=fact.run_id, outcome=fact.outcome, at_ms=at_ms, text=fact.text
+        )
+        if self.claimed_by == fact.run_id:
+            # The attempt came to its end, so the run did not die while it worked on the unit.
+            self.attempt_over = True
+            self.deaths = 0
+        if fact.outcome == AttemptOutcome.SHIPPED:
+            self.failures = 0
+        else:
+            self.failures += 1
+
+    def add_refusal(self, reason: str) -> None:
+        self.intended = None
+        self.refused += 1
+        self.refusals = [*self.refusals, reason][-REFUSALS_KEPT:]
+
+    def add_landing(self, fact: fleet.UnitLanded, at_ms: int) -> None:
+        self.landed = fact.commit
+        self.landed_on = fact.branch
+        self.landed_ms = at_ms
+        self.intended = None
+        self.claimed_by = ""
+        self.saved = []
+        self.saved_commit = ""
+        self.failures = 0
+
+    def add_miss(self, why: str) -> str:
+        """Add why the newest attempt did not land, and return it in words for people."""
+        text = why
+        if self.outcome not in ("", Ending.OK):
+            text = f"its agent ended with {self.outcome}: {why}"
+        where = ""
+        if self.saved:
+            where = f"; its work is on {', '.join(self.saved)}"
+        self.tries = [*self.tries, text + where][-TRIES_KEPT:]
+        self.missed = True
+        return text
+
+    def add_saved_ref(self, ref: str) -> None:
+        """Add a ref with work of the newest attempt, also to the text about it."""
+        if self.missed and self.tries:
+            self.tries[-1] += f", {ref}" if self.saved else f"; its work is on {ref}"
+        self.saved.append(ref)
+
+    def clear(self, at_ms: int) -> None:
+        """Forget failed attempts and deaths: a person wants the unit to be tried again."""
+        self.last_attempt = None
+        self.failures = 0
+        self.deaths = 0
+        self.cleared_ms = at_ms
 
 
 class LastStop(Struct, kw_only=True, frozen=True):
+    """How the last run of a lane ended."""
+
     run_id: str
     reason: str
     detail: str
     needs: str
     at_ms: int
     landed: int = 0
-    limit: str = ""  # the name of the limit that its agents could not be started for
+    limit: str = ""  # the name of the limit that kept its agents from starting
     missed: str = ""  # what did not land last, and why
-    failed: list[str] = []  # the units that were tried in vain
+    failed: list[str] = []  # the units that it failed at
 
 
 class LaneStarts(Struct, kw_only=True):
-    """A lane's spawns, and the one whose worker has not shown up yet."""
+    """A lane's starts: the newest one, how the last run ended, and whether the lane is disabled."""
 
-    unended: dict[str, int] = field(
-        default_factory=dict
-    )  # when each run was started that has not stopped with a word
+    unended: dict[str, int] = field(default_factory=dict)  # run -> start; no stop is recorded
     at_ms: int = 0
-    intended: int = 0  # the position of the newest start, or of the supervisor's that started it
+    intended: int = 0  # the position of the newest start, or of the supervisor that started it
     told_to_wait_ms: int = 0
     woken_ms: int = 0  # when a person last cleared one of its units
     run_id: str = ""
     host: str = ""
-    system: str = ""  # in whose table of processes the pid is; empty: unknown
+    system: str = ""  # on which the pid is; empty: unknown
     pid: int = 0
     pid_started: float = 0.0
-    pending: bool = False
-    failed: str = ""
+    pending: bool = False  # started, and its lease is not granted yet
+    failed: str = ""  # why the lane is disabled
     times_failed: int = 0
-    stopped: LastStop | None = None  # how its last run ended, until somebody says that it may go on
-    current_run: str = ""  # the run that has begun here and not stopped: it is at work, or dead
+    stopped: LastStop | None = None  # None once a person has cleared it
+    current_run: str = ""  # the run that began here and did not stop: at work, or dead
     version: int = 0
 
+    def add_intent(self, fact: fleet.SpawnIntended, at_ms: int, position: int) -> None:
+        starts = [*self.unended.items(), (fact.run_id, at_ms)]
+        self.unended = dict(starts[-DEATHS_KEPT:])
+        self.at_ms = at_ms
+        self.intended = fact.supervisor or position
+        self.run_id = fact.run_id
+        self.host = fact.host
+        self.system = fact.system
+        self.pending = True
+        self.pid = 0
+
+    def add_process(self, fact: fleet.WorkerSpawned) -> None:
+        if fact.run_id != self.run_id:
+            return  # the event of an earlier start, recorded late
+        self.pid = fact.pid
+        self.pid_started = fact.pid_started
+        self.system = fact.system or self.system
+
+    def end_pending(self, run_id: str) -> None:
+        """The run has taken its lease, or stopped without one."""
+        if self.run_id == run_id:
+            self.pending = False
+
     def clear_failure(self) -> None:
-        self.failed, self.unended, self.told_to_wait_ms, self.stopped = "", {}, 0, None
+        """Let the lane be started again, as if its runs had not failed."""
+        self.failed = ""
+        self.unended = {}
+        self.told_to_wait_ms = 0
+        self.stopped = None
 
 
 class SupervisorStart(Struct, kw_only=True, frozen=True):
@@ -120,7 +224,7 @@ class SupervisorStart(Struct, kw_only=True, frozen=True):
 
 
 class StopRequests(Struct, kw_only=True, frozen=True):
-    """What people have asked of a run."""
+    """What a run is asked to do: drain, stop now, or start nothing."""
 
     drain: bool = False
     superseded_by: str = ""  # the version of dos that was started on its machine since it began
@@ -133,8 +237,10 @@ class StopRequests(Struct, kw_only=True, frozen=True):
 
 
 class Incidents(Struct, kw_only=True):
-    found: dict[str, IncidentFound] = field(default_factory=dict)  # by the question about each
-    kept: set[str] = field(default_factory=set)  # the questions that were answered so
+    """Commits that agents put on the target branch themselves, and which a person keeps."""
+
+    found: dict[str, IncidentFound] = field(default_factory=dict)  # by the id of its question
+    kept: set[str] = field(default_factory=set)  # the questions that were answered with keep
 
     def add(self, fact: IncidentFound) -> None:
         self.found.setdefault(Incident.id_of(fact.id), fact)
@@ -145,11 +251,11 @@ class Incidents(Struct, kw_only=True):
 
     @property
     def disputed(self) -> frozenset[str]:
-        """The commits that are no landing, whatever they say."""
-        open_ones = (fact for name, fact in self.found.items() if name not in self.kept)
-        return frozenset(commit for fact in open_ones for commit in fact.commits)
+        """The commits that do not count as landings, whatever their messages say."""
+        disputed = [fact for name, fact in self.found.items() if name not in self.kept]
+        return frozenset(commit for fact in disputed for commit in fact.commits)
 
     @property
     def kept_commits(self) -> frozenset[str]:
-        """Those that a person took for their own."""
+        """The commits that a person keeps."""
         return frozenset(commit for name in self.kept for commit in self.found[name].commits)
