@@ -97,7 +97,7 @@ def test_work_that_the_users_own_commit_contradicts_goes_back_to_an_agent(reposi
     repository.git("commit", "--quiet", "-m", "Their a")
     work(repository, number=2, performers=parking(lambda effect: None))
     tries = fleet(repository).units["DEMO/A1"].tries
-    assert any("does not fit on 'main' any more" in why for why in tries)
+    assert any("cannot be rebased onto 'main'" in why for why in tries)
     assert repository.subjects() == ["Write a", "Their a", "Write b", "Begin"]
 
 
@@ -261,7 +261,7 @@ def test_a_conflict_with_a_moved_target_sends_the_unit_back_with_its_reason(repo
         repository.commit_all("The same file")
 
     work(repository, performers=before_landing(move))
-    assert any("does not fit" in why for why in fleet(repository).units["DEMO/A1"].tries)
+    assert any("cannot be rebased" in why for why in fleet(repository).units["DEMO/A1"].tries)
 
 
 def test_a_lane_that_is_held_is_not_worked_on(repository):

@@ -1,4 +1,4 @@
-"""Work that is delivered on a branch of its own, and work that does not fit any more."""
+"""Work delivered on a unit's own branch, and work that cannot be rebased."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ from sample_repository import Repository
 
 from dos.fleet.effects import NotLanded, Worktree
 from dos.git.repository import Writer
-from dos.landing import branch
+from dos.landing import branch, rebase
 from dos.landing import worktree as worktrees
 from dos.units.unit import Landing
 
@@ -39,7 +39,7 @@ def commit(place: Path, name: str, text: str, subject: str = "Work") -> str:
 
 def delivered(worktree: Worktree, name: str = "one/a.txt", unit: str = "DEMO/A1") -> Landing:
     head = commit(Path(worktree.path), name, "x\n")
-    ready = branch.prepare_landing(unit, worktree, head)
+    ready = rebase.prepare_landing(unit, worktree, head)
     assert isinstance(ready, Landing)
     return branch.on_unit_branch("one", ready)
 
@@ -125,7 +125,7 @@ def test_what_was_intended_for_the_target_itself_never_moves_it_from_here(
     repository, git, worktree
 ):
     repository.git("checkout", "--quiet", "--detach")
-    ready = branch.prepare_landing(
+    ready = rebase.prepare_landing(
         "DEMO/A1", worktree, commit(Path(worktree.path), "one/a.txt", "x\n")
     )
     assert isinstance(ready, Landing) and ready.branch == "main"
@@ -133,7 +133,7 @@ def test_what_was_intended_for_the_target_itself_never_moves_it_from_here(
     assert repository.subjects() == ["Begin"]
 
 
-# What does not fit any more
+# Conflicts
 
 
 def clash(
@@ -145,7 +145,7 @@ def clash(
     for name in names:
         (repository.root / name).write_text("theirs\n" * lines)
     repository.commit_all("Theirs")
-    refused = branch.prepare_landing("DEMO/A1", worktree, head)
+    refused = rebase.prepare_landing("DEMO/A1", worktree, head)
     assert isinstance(refused, NotLanded)
     tree = Writer(Path(worktree.path))
     assert tree.run("rev-parse", "HEAD").strip() == head and tree.dirty_paths() == []
@@ -156,7 +156,7 @@ def test_a_conflict_is_told_with_its_files_and_lines(repository, worktree):
     refused = clash(repository, worktree, ["one/keep"])
     assert refused.conflict and not refused.retryable
     assert (
-        "it does not fit on 'main' any more" in refused.reason
+        "it cannot be rebased onto 'main'" in refused.reason
         and "1 file in conflict: one/keep" in refused.reason
     )
     assert "theirs" in refused.reason and "ours" in refused.reason
@@ -182,7 +182,7 @@ def test_a_conflict_in_what_is_no_text_can_be_written_down(repository, worktree)
             "--message",
             "x",
         )
-    refused = branch.prepare_landing(
+    refused = rebase.prepare_landing(
         "DEMO/A1", worktree, Writer(Path(worktree.path)).run("rev-parse", "HEAD").strip()
     )
     assert isinstance(refused, NotLanded) and refused.conflict
@@ -193,7 +193,7 @@ def test_a_file_that_was_deleted_there_and_changed_here_is_a_conflict(repository
     head = commit(Path(worktree.path), "one/keep", "ours\n")
     repository.git("rm", "--quiet", "one/keep")
     repository.commit_all("Gone")
-    refused = branch.prepare_landing("DEMO/A1", worktree, head)
+    refused = rebase.prepare_landing("DEMO/A1", worktree, head)
     assert isinstance(refused, NotLanded) and refused.conflict and "one/keep" in refused.reason
 
 
@@ -205,7 +205,7 @@ def test_what_an_ignored_file_is_in_the_way_of_is_no_conflict(repository, worktr
     (repository.root / "cache").write_text("theirs")
     repository.git("add", "--force", "cache")
     repository.commit_all("A file where a folder is")
-    answer = branch.prepare_landing("DEMO/A1", worktree, head)
+    answer = rebase.prepare_landing("DEMO/A1", worktree, head)
     assert not (isinstance(answer, NotLanded) and answer.conflict)
 
 
@@ -217,7 +217,7 @@ def test_what_the_user_has_configured_changes_no_rebase(repository, worktree):
     head = commit(Path(worktree.path), "one/a.txt", "y\n", "fixup! Write a")
     repository.git("branch", "mine", head)
     repository.commit_all("Moved")
-    ready = branch.prepare_landing("DEMO/A1", worktree, head)
+    ready = rebase.prepare_landing("DEMO/A1", worktree, head)
     assert isinstance(ready, Landing)
     assert len(Writer(repository.root).commits_between(ready.base, ready.commit)) == 2
     assert repository.git("rev-parse", "mine") == head
@@ -235,7 +235,7 @@ def test_an_ignored_file_on_the_way_to_a_new_one_is_not_lost(repository, git, wo
     inside.run(
         "-c", "user.name=a", "-c", "user.email=a@a", "commit", "--quiet", "--message", "Work"
     )
-    ready = branch.prepare_landing("DEMO/A1", worktree, inside.run("rev-parse", "HEAD").strip())
+    ready = rebase.prepare_landing("DEMO/A1", worktree, inside.run("rev-parse", "HEAD").strip())
     assert isinstance(ready, Landing)
     refused = branch.move_branch(git, lane="one", fence=7, landing=ready)
     assert refused and "one/new" in refused.reason

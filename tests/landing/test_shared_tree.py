@@ -84,16 +84,16 @@ def merging(repository: Repository) -> None:
 @pytest.mark.parametrize(
     ("disturb", "why"),
     [
-        (lambda repository: put(repository, "one/keep"), "one/keep in .* that nobody committed"),
-        (lambda repository: put(repository, "one/new"), "one/new in .* that nobody committed"),
+        (lambda repository: put(repository, "one/keep"), "one/keep in .* has uncommitted changes"),
+        (lambda repository: put(repository, "one/new"), "one/new in .* has uncommitted changes"),
         (lambda repository: [put(repository, f"one/{n}") for n in range(3)], "one/0 and 2 more in"),
         (nested, "one/nested/"),
         (
             lambda repository: repository.git("checkout", "--quiet", "-b", "other"),
-            "on the branch 'other'",
+            "on branch 'other'",
         ),
         (lambda repository: repository.git("checkout", "--quiet", "--detach"), "is on no branch"),
-        (merging, "in the middle of something .MERGE_HEAD."),
+        (merging, "unfinished operation .MERGE_HEAD."),
     ],
 )
 def test_what_is_in_the_way_is_named_and_left_as_it_is(repository, disturb, why):
@@ -127,7 +127,7 @@ def test_what_is_not_taken_stays_on_the_branch_and_the_outcome_says_so(repositor
     before = everything(repository)
     measured = measure(repository, made, passed=passed)
     assert bool(measured.strays) == (name == "two/stray")
-    assert f"1 commit ({head[:9]}) stays on 'main' until a person decides" in measured.detail
+    assert f"1 commit ({head[:9]}) stays on 'main' until you decide" in measured.detail
     assert everything(repository) == before
 
 
@@ -175,7 +175,7 @@ def test_what_is_left_uncommitted_is_named_and_left_alone(repository):
     ("words", "why"),
     [
         (["checkout", "--quiet", "-b", "other"], "on other"),
-        (["commit", "--quiet", "--amend", "-m", "Rewritten"], "rewritten away"),
+        (["commit", "--quiet", "--amend", "-m", "Rewritten"], "no longer contains the base commit"),
     ],
 )
 def test_a_branch_that_was_left_or_rewritten_is_no_delivery(repository, words, why):
@@ -196,7 +196,7 @@ def test_work_that_is_not_on_the_branch_any_more_does_not_land(repository):
     repository.git("reset", "--quiet", "--hard", made.base)
     assert isinstance(shared_tree.prepare_landing("DEMO/A1", made, head, LEASE), NotLanded)
     refused = shared_tree.confirm_landed(git, lane="one", fence=7, ready=ready)
-    assert refused and "is not on 'main' any more" in refused.reason
+    assert refused and "is no longer on 'main'" in refused.reason
 
 
 def test_a_stale_worker_confirms_nothing(repository):

@@ -220,7 +220,7 @@ def test_a_landing_that_is_not_on_top_of_what_was_seen_is_refused(remote, here, 
     assert here.lands(first, fence=5) is None
     aside = here.work("one/b", base=first.base)
     refused = here.lands(structs.replace(aside, base=first.commit), fence=5)
-    assert refused and "was not built on" in refused.reason
+    assert refused and "does not descend from" in refused.reason
     assert head(remote) == first.commit
 
 
@@ -355,7 +355,7 @@ def test_a_clone_that_stays_behind_says_so_until_it_comes_along(here):
     first = here.work("one/keep")
     (here.tree / "one" / "keep").write_text("an edit of mine\n")
     assert target.move(first, lane="one", fence=5) is None
-    assert "stays behind the remote: one/keep has changes" in target.stays_behind
+    assert "stays behind the remote: one/keep has uncommitted changes" in target.stays_behind
     git(here.tree, "checkout", "-q", "--", "one/keep")
     assert target.move(here.work("one/b"), lane="one", fence=5) is None
     assert target.stays_behind == ""

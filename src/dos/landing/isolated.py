@@ -1,4 +1,4 @@
-"""Each lane in a worktree of its own; what is proven there lands on the target branch, or on one for a pull request."""
+"""Works each lane in its own worktree; proven work lands on the target branch or a unit branch."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -15,10 +15,7 @@ from dos.fleet import effects
 from dos.fleet.effect import Performers, performs
 from dos.git.repository import Writer
 from dos.journal.events.limits import BaselineChecked
-from dos.landing import branch as landing
-from dos.landing import measure as measuring
-from dos.landing import measure as proving
-from dos.landing import salvage, worktree, worktree_files
+from dos.landing import branch, measure, rebase, salvage, worktree, worktree_files
 from dos.landing.checks import Checks
 from dos.landing.target import Target
 from dos.lease import Lease
@@ -28,8 +25,19 @@ from dos.text import join_some
 from dos.units.unit import Landing, Unit
 from dos.workspace import Workspace
 
+# The effects that judge the commits of a unit.
+UnitEffect = effects.MeasureWork | effects.PrepareLanding
+
 
 class IsolatedLanding:
+    """Performs the effects of preparing, measuring, saving and landing work, one worktree a lane.
+
+    `branch` names the branch to land on. `raise_if_lease_lost` and `raise_if_halted` guard the
+    steps that nobody may take for a lost lease or a stopped run. `find_baseline_fault` tells how
+    the tests fail on a commit without any agent's work. `declared_units` are the units of the
+    plans that count, whatever is on disk.
+    """
+
     def __init__(
         self,
         workspace: Workspace,
@@ -49,18 +57,15 @@ class IsolatedLanding:
         self.workers = config.workers
         self.git = git
         self.target = target
-        self.branch = branch  # that is landed on
+        self.branch = branch
         self.checks = checks
-        self.raise_if_lease_lost = (
-            raise_if_lease_lost  # raises when the lease is not surely ours any more
-        )
-        self.raise_if_halted = raise_if_halted  # raises when a person has stopped the run
-        self.declared_units = (
-            declared_units  # the units of the plans that count, whatever is on disk
-        )
-        self.find_baseline_fault = find_baseline_fault  # how the tests fail without the work too
+        self.raise_if_lease_lost = raise_if_lease_lost
+        self.raise_if_halted = raise_if_halted
+        self.declared_units = declared_units
+        self.find_baseline_fault = find_baseline_fault
 
     def performers(self) -> Performers:
+        """Return the function that performs each effect."""
         rows = (
             performs(effects.PrepareWorktree, self.prepare),
             performs(effects.MeasureWork, self.measure),
@@ -74,133 +79,160 @@ class IsolatedLanding:
         )
         return dict(rows)
 
+    @property
+    def _lands_on_unit_branches(self) -> bool:
+        return self.workers.landing == "branch"
+
+    # The worktree
+
     def prepare(self, effect: effects.PrepareWorktree) -> effects.Worktree:
-        branch = self.branch()
+        """Return a clean worktree at the target's head, set up for work; NotReady if it cannot be.
+
+        A setup that fails leaves the tree clean: what it wrote is nobody's work.
+        """
+        target = self.branch()
         made = worktree.prepare(
             self.git,
             self.workspace.state,
             lane=effect.lane,
             run_id=effect.run_id,
-            target=branch,
+            target=target,
             worktrees=self.workspace.worktrees,
-            base=self.target.newest(branch),
+            base=self.target.newest(target),
         )
         inside = Writer(Path(made.path))
         problem = self._check_out_submodules(inside)
         if not made.ready:
-            try:
-                setup = self.checks.run(
-                    inside.tree, self.workers.setup, effect.lease, self.workers.setup_seconds
-                )
-            except Halted:
-                worktree.clear(inside, made.base)
-                raise
-            if setup.passed is False:
-                self.raise_if_lease_lost()  # it may have taken long, and then the tree is another's
-                worktree.clear(inside, made.base)  # what it left is nobody's work
-                raise NotReady(
-                    f"the setup command failed: {setup.detail}", hint="[workers] setup in dos.toml"
-                )
-            # A setup of the user's may know better where they are to be had.
-            problem = problem and self._check_out_submodules(inside)
+            self._run_setup(inside, made, effect.lease)
+            if problem:
+                # The user's setup may know better where to get the submodules.
+                problem = self._check_out_submodules(inside)
         if problem:
             hint = f"Try: git -C {self.git.tree} submodule update --init --recursive"
             raise NotReady(f"{problem}. {hint}", hint=hint)
-        if not made.ready and (loose := worktree.mark_ready(inside)):
-            told = f"the setup makes files that .gitignore does not name, so it runs before each unit: {join_some(loose)}"
-            made = structs.replace(
-                made, missing_files="; ".join(filter(None, (made.missing_files, told)))
-            )
-        takes_turns = self.workers.landing != "branch"  # else each unit has a branch of its own
-        made = structs.replace(made, queue=branch if takes_turns else "")
+        if not made.ready:
+            made = self._mark_ready(inside, made)
+        if not self._lands_on_unit_branches:
+            # Landings on one branch take turns; unit branches need no queue.
+            made = structs.replace(made, queue=target)
         return self._with_saved_work(effect, made)
 
-    def _check_out_submodules(self, inside: Writer) -> str:
-        return worktree_files.check_out_submodules(
-            inside, (self.workspace.common or self.workspace.state) / "modules"
+    def _run_setup(self, inside: Writer, made: effects.Worktree, lease: Lease) -> None:
+        seconds = self.workers.setup_seconds
+        try:
+            setup = self.checks.run(inside.tree, self.workers.setup, lease, seconds)
+        except Halted:
+            worktree.clear(inside, made.base)
+            raise
+        if setup.passed is False:
+            # A setup that took long may have outlived the lease, and the tree with it.
+            self.raise_if_lease_lost()
+            worktree.clear(inside, made.base)
+            raise NotReady(
+                f"the setup command failed: {setup.detail}", hint="[workers] setup in dos.toml"
+            )
+
+    def _mark_ready(self, inside: Writer, made: effects.Worktree) -> effects.Worktree:
+        visible = worktree.mark_ready(inside)
+        if not visible:
+            return made
+        warning = (
+            "the setup writes files that .gitignore does not name, so it runs before each unit: "
+            f"{join_some(visible)}"
         )
+        return structs.replace(
+            made, missing_files="; ".join(filter(None, (made.missing_files, warning)))
+        )
+
+    def _check_out_submodules(self, inside: Writer) -> str:
+        git_folder = self.workspace.common or self.workspace.state
+        return worktree_files.check_out_submodules(inside, git_folder / "modules")
 
     def _with_saved_work(
         self, effect: effects.PrepareWorktree, made: effects.Worktree
     ) -> effects.Worktree:
+        """Lay the saved changes of the last attempt out in the tree, where they still fit."""
+        if not effect.saved_commit:
+            return made
         is_inside = partial(regions.lane_holds, effect.lease.region, root=self.workspace.prefix)
-        if effect.saved_commit and salvage.lay_out_saved(
-            Writer(Path(made.path)), effect.saved_commit, base=made.base, is_inside=is_inside
-        ):
+        inside = Writer(Path(made.path))
+        if salvage.lay_out_saved(inside, effect.saved_commit, base=made.base, is_inside=is_inside):
             return structs.replace(made, resumed=effect.saved_commit)
         return made
 
+    # Measuring
+
     def measure(self, effect: effects.MeasureWork) -> effects.Measurement:
+        """Measure the commits of a worktree; a missing unit trailer is added where nothing else is.
+
+        Raises Halted when a person has stopped the run.
+        """
         self.raise_if_halted(effect.lease)
-        doubt = partial(self._why_not_shipped, effect, effect.worktree.base)
-        found = measuring.measure(
+        measured = measure.measure(
             effect.worktree,
             effect.lease,
             self._acceptance_check(effect),
             self.workspace.prefix,
-            doubt=doubt,
+            shipped_check=partial(self._why_not_shipped, effect, effect.worktree.base),
         )
-        is_only_unnamed = found.accepted and found.why_not_shipped == proving.unnamed_reason(
-            effect.unit
-        )
-        return self._with_unit_trailer(effect, found) if is_only_unnamed else found
+        is_only_unnamed = measured.why_not_shipped == measure.unnamed_reason(effect.unit)
+        if measured.accepted and is_only_unnamed:
+            return self._with_unit_trailer(effect, measured)
+        return measured
 
     def _with_unit_trailer(
-        self, effect: effects.MeasureWork, found: effects.Measurement
+        self, effect: effects.MeasureWork, measured: effects.Measurement
     ) -> effects.Measurement:
-        """Work that its acceptance command takes and that lies in the lane is not thrown away for want of a trailer."""
-        inside, base = Writer(Path(effect.worktree.path)), effect.worktree.base
-        if found.head not in self.unit_commits(effect, base, found.head) or self._other_units_named(
-            effect, base, found.head
-        ):
-            return found
+        """Add the unit's trailer to accepted work in the lane, instead of discarding the work."""
+        inside = Writer(Path(effect.worktree.path))
+        base = effect.worktree.base
+        if measured.head not in self.unit_commits(effect, base, measured.head):
+            return measured
+        if self._other_units_named(effect, base, measured.head):
+            return measured
         try:
-            head = salvage.add_unit_trailer(inside, found.head, effect.unit)
-        except MalformedObject:  # no commit can be made with what stands in this one
-            return found
+            head = salvage.add_unit_trailer(inside, measured.head, effect.unit)
+        except MalformedObject:  # git accepts no new commit with the headers of this one
+            return measured
         if self._why_not_shipped(effect, base, head):
-            return found
+            return measured
         worktree.clear(inside, head)
-        return structs.replace(
-            found, head=head, commits=inside.commits_between(base, head), why_not_shipped=""
-        )
+        commits = inside.commits_between(base, head)
+        return structs.replace(measured, head=head, commits=commits, why_not_shipped="")
 
-    def _why_not_shipped(
-        self, effect: effects.MeasureWork | effects.PrepareLanding, base: str, head: str
-    ) -> str:
-        """Why the commits do not show the unit, or show more than it; of a replan nothing is to be shown."""
+    def _why_not_shipped(self, effect: UnitEffect, base: str, head: str) -> str:
+        """Return why the commits do not ship the unit alone; a replan has nothing to ship."""
         if effect.is_replan:
             return ""
-        if why := proving.why_not_shipped(self.workspace, effect.unit, base=base, head=head):
-            return why
-        return self._other_units_named(effect, base, head)
+        reason = measure.why_not_shipped(self.workspace, effect.unit, base=base, head=head)
+        return reason or self._other_units_named(effect, base, head)
 
-    def _other_units_named(
-        self, effect: effects.MeasureWork | effects.PrepareLanding, base: str, head: str
-    ) -> str:
-        commits = self.unit_commits(effect, base, head)
-        return proving.other_units_named(
+    def _other_units_named(self, effect: UnitEffect, base: str, head: str) -> str:
+        return measure.other_units_named(
             self.workspace,
             effect.unit,
             self.declared_units(),
-            commits=commits,
+            commits=self.unit_commits(effect, base, head),
             base=base,
             head=head,
         )
 
-    def unit_commits(
-        self, effect: effects.MeasureWork | effects.PrepareLanding, base: str, head: str
-    ) -> list[str]:
-        """Those from a base to a head that were made for the unit: what the target holds by now is others'."""
-        inside, held = Writer(Path(effect.worktree.path)), self.target.ref(effect.worktree.target)
-        return inside.commits_between(base, head, *([held] if inside.commit_of(held) else []))
+    def unit_commits(self, effect: UnitEffect, base: str, head: str) -> list[str]:
+        """Return the commits made for the unit: those that the target does not hold by now."""
+        inside = Writer(Path(effect.worktree.path))
+        landed = self.target.ref(effect.worktree.target)
+        if inside.commit_of(landed):
+            return inside.commits_between(base, head, landed)
+        return inside.commits_between(base, head)
 
     def _acceptance_check(self, effect: effects.MeasureWork) -> acceptance.AcceptanceCheck:
-        return partial(
-            self.checks.run, command=self.checks.acceptance(effect.unit), lease=effect.lease
-        )
+        command = self.checks.acceptance(effect.unit)
+        return partial(self.checks.run, command=command, lease=effect.lease)
+
+    # Saving
 
     def save_changes(self, effect: effects.SaveChanges) -> list[effects.Salvage]:
+        """Save uncommitted changes to a ref and clear the tree to its head."""
         inside = Writer(Path(effect.worktree.path))
         return worktree.save_changes(
             inside,
@@ -211,66 +243,76 @@ class IsolatedLanding:
         )
 
     def commit_changes(self, effect: effects.CommitChanges) -> str:
-        inside, saved = Writer(Path(effect.worktree.path)), effect.saved.commit
-        strays = measuring.paths_outside_lane(
+        """Commit saved changes for the unit; empty where no acceptance command could judge them."""
+        inside = Writer(Path(effect.worktree.path))
+        saved = effect.saved.commit
+        strays = measure.paths_outside_lane(
             inside, effect.worktree.base, saved, effect.lease, self.workspace.prefix
         )
         if strays or not self.checks.acceptance(effect.unit):
             return ""
-        return salvage.commit_saved(
-            inside, saved, effect.unit, environment.git_identity(os.environ, self.workspace.root)
-        )
+        identity = environment.git_identity(os.environ, self.workspace.root)
+        return salvage.commit_saved(inside, saved, effect.unit, identity)
 
     def save_commits(self, effect: effects.SaveCommits) -> list[effects.Salvage]:
+        """Save commits that did not land to a ref; what acceptance and tests wrote is cleared."""
         inside = Writer(Path(effect.worktree.path))
-        worktree.clear(inside, "HEAD")  # what acceptance and tests left is nobody's work
+        worktree.clear(inside, "HEAD")
         if effect.committed_by_dos and inside.commit_of("HEAD") == effect.committed_by_dos:
+            # dos made this commit of files that a ref holds already.
             worktree.clear(inside, effect.worktree.base)
-            return []  # its files are on the ref that it was made of
+            return []
         landed = inside.commit_of(self.target.ref(effect.worktree.target)) or effect.worktree.base
         return worktree.save_commits(inside, run_id=effect.run_id, why="did not land", base=landed)
 
+    # Landing
+
     def prepare_landing(self, effect: effects.PrepareLanding) -> Landing | effects.NotLanded:
+        """Rebase the measured commit onto the target and check it there, before the branch moves.
+
+        Another unit may have landed beneath it, so the lane and the tests are checked again.
+        """
         newest = self.target.newest(effect.worktree.target)
-        ready = landing.prepare_landing(
+        ready = rebase.prepare_landing(
             effect.unit.name, effect.worktree, effect.head, newest=newest
         )
         if isinstance(ready, effects.NotLanded):
             return ready
-        # On what will stand on the branch: another unit may have landed beneath this one.
         inside = Writer(Path(effect.worktree.path))
-        if strays := measuring.paths_outside_lane(
+        strays = measure.paths_outside_lane(
             inside, ready.base, ready.commit, effect.lease, self.workspace.prefix
-        ):
+        )
+        if strays:
             return effects.NotLanded(
-                reason=f"on top of {ready.branch!r} it changes {strays[0]}, outside of the lane"
+                reason=f"on top of {ready.branch!r} it changes {strays[0]}, outside the lane"
             )
-        if alone := worktree.unpublished_submodule(inside, ready.base, ready.commit):
+        submodule = worktree.unpublished_submodule(inside, ready.base, ready.commit)
+        if submodule:
             return effects.NotLanded(
-                reason=f"the commit of the submodule {alone} is in no remote of it; push it first"
+                reason=f"no remote of the submodule {submodule} has its commit; push it first"
             )
-        if self.workers.landing == "branch":
-            ready = landing.on_unit_branch(effect.lease.lane, ready)
+        if self._lands_on_unit_branches:
+            ready = branch.on_unit_branch(effect.lease.lane, ready)
         return self.run_gate(effect, ready, inside)
 
     def run_gate(
         self, effect: effects.PrepareLanding, ready: Landing, inside: Writer
     ) -> Landing | effects.NotLanded:
-        """With the receipt drafted from what was checked, unless the workspace's tests say no."""
-        moved = ready.base != effect.worktree.base
-        gate = self.checks.run(
-            inside.tree,
-            self.checks.landing_command(effect.unit, rerun_acceptance=moved),
-            effect.lease,
-        )
+        """Run the tests on the commit to land, and return the landing with its drafted receipt."""
+        was_rebased = ready.base != effect.worktree.base
+        command = self.checks.landing_command(effect.unit, rerun_acceptance=was_rebased)
+        gate = self.checks.run(inside.tree, command, effect.lease)
         if gate.passed is False:
             return self._tests_failed(effect, ready, gate.detail)
-        if moved and (why := self._why_not_shipped(effect, ready.base, ready.commit)):
-            return effects.NotLanded(
-                reason=f"on top of {ready.branch!r} git does not show it: {why}"
-            )
-        self.raise_if_halted(effect.lease)  # what has not landed by now does not land
-        accepted = None if moved else effect.acceptance_run  # else it was run again with the tests
+        if was_rebased:
+            reason = self._why_not_shipped(effect, ready.base, ready.commit)
+            if reason:
+                return effects.NotLanded(
+                    reason=f"on top of {ready.branch!r} git does not show it: {reason}"
+                )
+        self.raise_if_halted(effect.lease)  # the last moment to stop a landing
+        # After a rebase, the gate has run the acceptance command again.
+        accepted = None if was_rebased else effect.acceptance_run
         drafted = draft.draft_receipt(
             inside,
             ready,
@@ -284,7 +326,7 @@ class IsolatedLanding:
     def _tests_failed(
         self, effect: effects.PrepareLanding, ready: Landing, detail: str
     ) -> effects.NotLanded:
-        """Whose fault it is that the tests fail: the work's, or that of whatever surrounds it."""
+        """Refuse the landing, and tell apart work that is red from a branch that was red before."""
         reason = f"the tests fail on top of {ready.branch!r}: {detail}"
         fault = self.find_baseline_fault(ready.base, effect.worktree.target, effect.lease)
         if fault is None:
@@ -296,23 +338,25 @@ class IsolatedLanding:
         )
 
     def move_branch(self, effect: effects.MoveBranch) -> effects.NotLanded | None:
-        lane, fence = effect.lease.lane, effect.lease.fence
-        if self.workers.landing == "branch":
-            return landing.move_unit_branch(
-                self.git, lane=lane, fence=fence, landing=effect.landing
-            )
+        """Move the target branch or the unit's branch to the landing, under the lease's fence."""
+        lane = effect.lease.lane
+        fence = effect.lease.fence
+        if self._lands_on_unit_branches:
+            return branch.move_unit_branch(self.git, lane=lane, fence=fence, landing=effect.landing)
         return self.target.move(effect.landing, lane=lane, fence=fence)
 
     def has_landed(self, effect: effects.HasLanded) -> bool:
-        if self.workers.landing == "branch":
-            return landing.has_landed(self.git, effect.landing)
+        """Whether the branch that the landing was meant for contains its commit."""
+        if self._lands_on_unit_branches:
+            return branch.has_landed(self.git, effect.landing)
         return self.target.has_landed(effect.landing)
 
     def issue_receipt(self, effect: effects.IssueReceipt) -> receipt.IssuedReceipt:
-        branch = effect.landing.branch
-        ref = (
-            f"refs/heads/{branch}" if self.workers.landing == "branch" else self.target.ref(branch)
-        )
+        """Sign and store the receipt of a landing; its message also says if this clone is behind."""
+        if self._lands_on_unit_branches:
+            ref = f"refs/heads/{effect.landing.branch}"
+        else:
+            ref = self.target.ref(effect.landing.branch)
         issued = draft.issue_receipt(self.git, self.workspace, effect.landing, ref=ref)
-        said = "; ".join(filter(None, (issued.message, self.target.stays_behind)))
-        return structs.replace(issued, message=said)
+        messages = (issued.message, self.target.stays_behind)
+        return structs.replace(issued, message="; ".join(filter(None, messages)))

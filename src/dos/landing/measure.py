@@ -1,4 +1,4 @@
-"""What an agent did, from git and exit codes alone."""
+"""Measures what an agent delivered, from git and exit codes alone."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -25,11 +25,12 @@ from dos.verify.shipped import judge
 from dos.workspace import Workspace
 from dos.world import World
 
-Doubt = Callable[[str], str]  # of a head: why it does not show the unit
-
-
-def always_shipped(head: str) -> str:
-    return ""
+ShippedCheck = Callable[[str], str]  # takes a head; why it does not ship the unit, or ""
+_NOT_NAMED = (
+    "no commit names the unit; the last paragraph of the commit message must be the line "
+    "`Unit: {name}`"
+)
+_DOCS_HINT = "`paths:` or `class: docs` in the plan declares a unit of documentation"
 
 
 def measure(
@@ -38,74 +39,89 @@ def measure(
     accept: AcceptanceCheck,
     prefix: str = "",
     *,
-    doubt: Doubt = always_shipped,
+    shipped_check: ShippedCheck | None = None,
 ) -> Measurement:
+    """Return what the commits of a worktree come to: their paths, and the verdicts of the checks.
+
+    The acceptance command runs only on commits that change something, all of it inside the lane;
+    the shipped check only where acceptance did not fail. `prefix` is the folder of dos.toml.
+    """
     inside = Reader(Path(worktree.path))
     head = inside.run("rev-parse", "HEAD").strip()
-    if flaw := history_problem(inside, worktree.base, head):
+    problem = history_problem(inside, worktree.base, head)
+    if problem:
         return Measurement(
-            head=head, commits=[], strays=[], changed_paths=0, accepted=None, detail=flaw
+            head=head, commits=[], strays=[], changed_paths=0, accepted=None, detail=problem
         )
     paths = inside.paths_between(worktree.base, head)
     outside = paths_outside_lane(inside, worktree.base, head, lease, prefix)
-    answer = accept(inside.tree) if paths and not outside else AcceptanceResult()
+    is_checkable = bool(paths) and not outside
+    result = AcceptanceResult()
+    if is_checkable:
+        result = accept(inside.tree)
+    unproven = ""
+    if shipped_check and is_checkable and result.passed is not False:
+        unproven = shipped_check(head)
     return Measurement(
         head=head,
         commits=inside.commits_between(worktree.base, head),
         strays=outside,
         changed_paths=len(paths),
-        accepted=answer.passed,
-        detail=answer.detail,
-        why_not_shipped=doubt(head) if paths and not outside and answer.passed is not False else "",
-        acceptance_run=answer.run,
+        accepted=result.passed,
+        detail=result.detail,
+        why_not_shipped=unproven,
+        acceptance_run=result.run,
     )
 
 
 def history_problem(inside: Reader, base: str, head: str) -> str:
-    """Why the commits from a base to a head cannot be counted; empty when they can."""
-    if cut := hidden_history(inside, base, head):
-        return cut
-    return "" if is_fast_forward(inside, base, head) else "its base was rewritten away"
+    """Return why the commits from base to head cannot be counted, or an empty text."""
+    hidden = hidden_history(inside, base, head)
+    if hidden:
+        return hidden
+    if not is_fast_forward(inside, base, head):
+        return "HEAD no longer contains the base commit"
+    return ""
 
 
 def paths_outside_lane(
     inside: Reader, base: str, head: str, lease: Lease, prefix: str = ""
 ) -> list[str]:
-    """The changed paths that lie outside of the lane, whose globs start where dos.toml is."""
-    changed = inside.paths_between(base, head)
-    return [
-        replace_undecodable(path)
-        for path in changed
-        if not regions.lane_holds(lease.region, path, prefix)
-    ]
-
-
-_NOT_NAMED = "no commit names the unit; the last paragraph of the commit message has to be the line `Unit: {name}`"
-_NOT_SAID = "a plan says that a unit is about such files by `paths:`, or by `class: docs`"
+    """Return the changed paths outside the lane, whose globs start at the folder of dos.toml."""
+    outside = []
+    for path in inside.paths_between(base, head):
+        if not regions.lane_holds(lease.region, path, prefix):
+            outside.append(replace_undecodable(path))
+    return outside
 
 
 def unnamed_reason(unit: Unit) -> str:
-    """What is said of commits that are about no unit at all."""
+    """Return the reason given for commits that name no unit at all."""
     return _NOT_NAMED.format(name=unit.name)
 
 
 def why_not_shipped(workspace: Workspace, unit: Unit, *, base: str, head: str) -> str:
-    """Why the commits from a base to a head do not show the unit; empty when they do."""
+    """Return why the commits from base to head do not ship the unit; empty when they do.
+
+    Only what git shows counts here: nobody can have run or watched work that has not landed, so
+    stricter tiers that the workspace may require are not asked for.
+    """
     ask = verifier.Ask(ref=head, since=base, is_vouched=False)
     try:
         with World(workspace.root, lenient=True) as world:
-            (seen,), policy = verifier.gather(world, [(unit.plan, unit.id)], ask)
+            (evidence,), policy = verifier.gather(world, [(unit.plan, unit.id)], ask)
     except BadInput as error:
-        return f"whether it shipped cannot be told: {error.message}"
-    # Nobody can have run or watched yet what has not landed: all that counts is what git itself shows.
-    alone = Policy(require="named" if policy.require == "named" else "live")
-    verdict = judge(structs.replace(seen, soaking=False, limits=()), alone)
+        return f"cannot tell whether it shipped: {error.message}"
+    git_policy = Policy(require="named" if policy.require == "named" else "live")
+    unlimited = structs.replace(evidence, soaking=False, limits=())
+    verdict = judge(unlimited, git_policy)
     if verdict.shipped:
         return ""
     if not verdict.candidates:
         return unnamed_reason(unit)
-    about = f" ({_NOT_SAID})" if Contradiction.DOCS_ONLY in verdict.contradictions else ""
-    return verdict.reason + about
+    if Contradiction.DOCS_ONLY in verdict.contradictions:
+        return f"{verdict.reason} ({_DOCS_HINT})"
+    return verdict.reason
 
 
 def other_units_named(
@@ -117,38 +133,39 @@ def other_units_named(
     base: str,
     head: str,
 ) -> str:
-    """Which other units the commits name, told to whoever tries next; empty when they name none.
+    """Return which other units the commits name, as advice for the next attempt; empty when none.
 
-    A unit that is named faintly counts where the oracle would call it shipped by these commits.
+    A unit that is named faintly counts if verification would call it shipped by these commits.
     """
-    faint: dict[tuple[str, str], str] = {}  # the commit that names it
+    faint: dict[tuple[str, str], str] = {}  # (plan, unit) -> the commit that names it
     with World(workspace.root, lenient=True) as world, Objects(world.git) as objects:
-        # By the grammar before the work and after it: one that only a commit in between declares hides nothing.
-        stamps = dict.fromkeys(
+        # The grammars of both ends: one that only a commit in between declares hides no name.
+        grammars = [
             verifier.Verifier(world, objects, verifier.Ask(ref=ref)).stamp for ref in (base, head)
-        )
+        ]
         for sha in commits:
             commit = objects.commit(sha)
             message = Message.parse(commit.message if commit else "")
-            for stamp in stamps:
-                names = [UnitName(each.plan, each.id, stamp) for each in declared]
-                found = mentions.other_units(message, UnitName(unit.plan, unit.id, stamp), names)
+            for stamp in dict.fromkeys(grammars):
+                own = UnitName(unit.plan, unit.id, stamp)
+                names = [UnitName(other.plan, other.id, stamp) for other in declared]
+                found = mentions.other_units(message, own, names)
                 if found.plainly:
-                    return _told(unit, sha, found.plainly)
+                    return _names_others(unit, sha, found.plainly)
                 faint |= dict.fromkeys(found.faintly, sha)
+        if not faint:
+            return ""
         ask = verifier.Ask(ref=head, since=base, is_vouched=False)
-        verdicts = verifier.verify(world, list(faint), ask) if faint else []
-    shipped = [(each.plan, each.phase) for each in verdicts if each.shipped]
-    return (
-        _told(unit, faint[shipped[0]], [f"{plan}/{phase}" for plan, phase in shipped])
-        if shipped
-        else ""
-    )
+        verdicts = verifier.verify(world, list(faint), ask)
+    shipped = [(verdict.plan, verdict.phase) for verdict in verdicts if verdict.shipped]
+    if not shipped:
+        return ""
+    return _names_others(unit, faint[shipped[0]], ["/".join(name) for name in shipped])
 
 
-def _told(unit: Unit, sha: str, others: Sequence[str]) -> str:
-    told = join_some([printable_path(replace_undecodable(name)) for name in others])
+def _names_others(unit: Unit, sha: str, others: Sequence[str]) -> str:
+    listed = join_some([printable_path(replace_undecodable(name)) for name in others])
     return (
-        f"commit {sha[:9]} names {told}, and this work is for {unit.name} alone: a commit names only the unit "
-        f"that it was made for (reword it with git commit --amend or git rebase, and leave the rest to others)"
+        f"commit {sha[:9]} names {listed}, but this work is for {unit.name} alone. A commit may "
+        "name only the unit it was made for: reword it with `git commit --amend` or `git rebase`"
     )

@@ -1,4 +1,4 @@
-"""Where work starts and lands: a branch of this repository, or the same branch of a remote that many hosts share."""
+"""Where work starts and lands: a branch of this repository, or of a remote that hosts share."""
 
 import time
 from typing import Protocol
@@ -6,32 +6,43 @@ from typing import Protocol
 from dos.fleet.effects import NotLanded
 from dos.git import target
 from dos.git.repository import Reader, Writer
-from dos.landing import branch as here
 from dos.landing import remote_fetch, remote_push
+from dos.landing.branch import has_landed, move_branch, raise_fence
 from dos.units.unit import Landing
 
 
 class TargetView(Protocol):
-    """Where the branch is, for those who only look."""
+    """Reads where the target branch is, and moves nothing."""
 
     def ref(self, branch: str) -> str:
-        """The ref of this repository that shows where the branch was when it was last looked at."""
+        """Return the ref of this repository that shows where the branch was last seen."""
         ...
 
     def newest(self, branch: str, *, at_most_seconds: float = 0.0) -> str | None:
-        """The commit that the branch is at; by a look that is not older than this."""
+        """Return the branch's commit, from a reading at most so old; None if there is no branch."""
         ...
 
 
 class Target(TargetView, Protocol):
-    stays_behind: str  # why the branch of this clone did not come along the last time
+    """Moves the target branch under the fence of a lane's lease."""
 
-    def raise_fence(self, lane: str, fence: int) -> None: ...
-    def move(self, landing: Landing, *, lane: str, fence: int) -> NotLanded | None: ...
-    def has_landed(self, landing: Landing) -> bool: ...
+    stays_behind: str  # why the branch of this clone was not updated at the last landing
+
+    def raise_fence(self, lane: str, fence: int) -> None:
+        """Refuse landings of older leases of the lane from now on; raises Fenced if stale."""
+        ...
+
+    def move(self, landing: Landing, *, lane: str, fence: int) -> NotLanded | None:
+        """Move the branch to the landing's commit; None when it is there, else why not."""
+        ...
+
+    def has_landed(self, landing: Landing) -> bool:
+        """Whether the branch contains the landing's commit."""
+        ...
 
 
 def open_target(git: Writer, remote: str) -> Target:
+    """Return the target for `[workers] remote`; raises BadInput for a remote git does not know."""
     if not remote:
         return LocalTarget(git)
     remote_fetch.check_remote_name(git, remote)
@@ -39,7 +50,7 @@ def open_target(git: Writer, remote: str) -> Target:
 
 
 class LastFetchedTarget:
-    """For those who only look: nothing is fetched."""
+    """The target as it was last fetched, for readers that must not use the network."""
 
     def __init__(self, git: Reader, remote: str) -> None:
         self._git = git
@@ -53,6 +64,8 @@ class LastFetchedTarget:
 
 
 class LocalTarget:
+    """A branch of this repository."""
+
     stays_behind = ""
 
     def __init__(self, git: Writer) -> None:
@@ -65,36 +78,38 @@ class LocalTarget:
         return self._git.commit_of(self.ref(branch))
 
     def raise_fence(self, lane: str, fence: int) -> None:
-        here.raise_fence(self._git, lane, fence)
+        raise_fence(self._git, lane, fence)
 
     def move(self, landing: Landing, *, lane: str, fence: int) -> NotLanded | None:
-        return here.move_branch(self._git, lane=lane, fence=fence, landing=landing)
+        return move_branch(self._git, lane=lane, fence=fence, landing=landing)
 
     def has_landed(self, landing: Landing) -> bool:
-        return here.has_landed(self._git, landing)
+        return has_landed(self._git, landing)
 
 
 class RemoteTarget:
+    """A branch of a remote; the branch of this clone follows it where that is safe."""
+
     def __init__(self, git: Writer, remote: str) -> None:
-        self._git, self._remote = git, remote
-        self._looked: dict[str, float] = {}
+        self._git = git
+        self._remote = remote
+        self._read_at: dict[str, float] = {}  # branch -> monotonic time of the last fetch
         self.stays_behind = ""
 
     def ref(self, branch: str) -> str:
         return target.shared_ref(branch)
 
     def newest(self, branch: str, *, at_most_seconds: float = 0.0) -> str | None:
-        looked = self._looked.get(branch)
-        if looked is not None and time.monotonic() - looked < at_most_seconds:
+        read_at = self._read_at.get(branch)
+        if read_at is not None and time.monotonic() - read_at < at_most_seconds:
             return self._git.commit_of(self.ref(branch))
-        self._looked[branch] = (
-            time.monotonic()
-        )  # before: what it hears may be as old as the question
+        # Taken before the fetch: the answer may be as old as the question.
+        self._read_at[branch] = time.monotonic()
         return remote_fetch.fetch(self._git, self._remote, branch)
 
     def raise_fence(self, lane: str, fence: int) -> None:
-        """Here first: this clone's own branch, and the hooks that ask for it, go by it."""
-        here.raise_fence(self._git, lane, fence)
+        """Raise the fence here first: this clone's branch and hooks are guarded by it too."""
+        raise_fence(self._git, lane, fence)
         remote_push.raise_fence(self._git, self._remote, lane, fence)
 
     def move(self, landing: Landing, *, lane: str, fence: int) -> NotLanded | None:

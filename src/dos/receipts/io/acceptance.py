@@ -1,18 +1,22 @@
-"""Runs a command on a tree and takes its exit code for the answer."""
+"""Runs acceptance commands, and describes the runs for a receipt."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 from msgspec import Struct
 
 from dos.machine import execute
-from dos.receipts.receipt import CommandRun
+from dos.receipts.receipt import CommandRun, Source, combined_digest, command_digest, is_plain_text
 from dos.times import now_stamp
+from dos.witness.fact import cannot_fail
 
-OUTPUT_LINES = 40  # of a command, for whoever asks what it said
+OUTPUT_LINES = 40  # of a command, to show what it printed last
 
 
 class AcceptanceResult(Struct, frozen=True, kw_only=True):
+    """The exit code of a command, taken as its verdict."""
+
     passed: bool | None = None  # None: there was no command
     detail: str = ""
     run: CommandRun | None = None
@@ -22,6 +26,13 @@ class AcceptanceResult(Struct, frozen=True, kw_only=True):
 AcceptanceCheck = Callable[[Path], AcceptanceResult]
 
 
+class DeclaredCommands(Struct, frozen=True, kw_only=True):
+    """The commands that a landing has to pass, and who declared them."""
+
+    scripts: tuple[str, ...] = ()
+    source: Source = Source.NOBODY
+
+
 def run_acceptance(
     tree: Path,
     command: str,
@@ -29,24 +40,66 @@ def run_acceptance(
     seconds: float,
     stopped: Callable[[], bool] = execute.never_stop,
 ) -> AcceptanceResult:
-    """Run a command on a tree and take its exit code for the answer."""
-    started, limits = now_stamp(), execute.Limits(wall_seconds=seconds)
+    """Run a shell command in a tree and return its exit code as the verdict.
+
+    It fails when it takes longer than `seconds`; when `stopped` says so it is ended early.
+    """
+    started = now_stamp()
     ran = execute.run(
-        ["sh", "-c", command], cwd=tree, environment=environment, limits=limits, should_stop=stopped
+        ["sh", "-c", command],
+        cwd=tree,
+        environment=environment,
+        limits=execute.Limits(wall_seconds=seconds),
+        should_stop=stopped,
     )
-    code = None if ran.ended_by else ran.exit_code
-    output = ran.lines[-OUTPUT_LINES:]
     run = CommandRun(
         script=command,
-        exit_code=code,
+        exit_code=None if ran.ended_by else ran.exit_code,
         output_digest=ran.output_digest,
         started=started,
         ended=now_stamp(),
     )
-    if ran.timed_out:
-        return AcceptanceResult(
-            passed=False, detail=f"no answer within {seconds:g} s", run=run, output=output
-        )
-    said = next((line.strip() for line in reversed(ran.lines) if line.strip()), "")
-    detail = f"exit {ran.exit_code}" + (f", {said[:200]}" if said else "")
-    return AcceptanceResult(passed=ran.exit_code == 0, detail=detail, run=run, output=output)
+    detail = f"no answer within {seconds:g} s" if ran.timed_out else _describe_end(ran)
+    return AcceptanceResult(
+        passed=ran.exit_code == 0 and not ran.timed_out,
+        detail=detail,
+        run=run,
+        output=ran.lines[-OUTPUT_LINES:],
+    )
+
+
+def _describe_end(ran: execute.ProcessResult) -> str:
+    """Return the exit code and the last line that the command printed."""
+    detail = f"exit {ran.exit_code}"
+    for line in reversed(ran.lines):
+        if line.strip():
+            return f"{detail}, {line.strip()[:200]}"
+    return detail
+
+
+def joined_script(scripts: Sequence[str]) -> str:
+    """Return one script that runs all of them in order, up to the first that fails."""
+    if len(scripts) == 1:
+        return scripts[0]
+    return " && ".join(f"( {script} )" for script in scripts)
+
+
+def can_fail(scripts: Sequence[str]) -> bool:
+    """Whether one of the scripts can fail: one that always passes says nothing about a unit."""
+    return any(not cannot_fail(("sh", "-c", script)) for script in scripts)
+
+
+def describe_runs(runs: Sequence[CommandRun]) -> dict[str, Any]:
+    """Return the fields of a receipt for commands that ran on one tree, one after the other."""
+    script = joined_script([run.script for run in runs])
+    argv = ("sh", "-c", script)
+    is_plain = is_plain_text(script)
+    return {
+        "command": argv if is_plain else (),
+        "command_digest": command_digest(argv),
+        "witness_surface": script if is_plain else "a command of several lines",
+        "exit_code": runs[-1].exit_code,
+        "output_digest": combined_digest([run.output_digest for run in runs]),
+        "started": runs[0].started,
+        "ended": runs[-1].ended,
+    }

@@ -144,8 +144,8 @@ def _command(world: World, asked: AttestRequest, receipt: Receipt) -> Observatio
     else:
         facts = (attest if run.exit_code == 0 else refute)(COMMAND, rung, asked.claim, said)
     source, declared = _declared(world, receipt, script)
-    bound = declared and draft.can_fail([script])
-    return facts, draft.describe_runs([run]) | {
+    bound = declared and acceptance.can_fail([script])
+    return facts, acceptance.describe_runs([run]) | {
         "command_source": source,
         "bound": bound,
         "witness_author": COMMAND,

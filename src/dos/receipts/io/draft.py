@@ -1,36 +1,36 @@
-"""The receipt of a landed unit: drafted from what was checked before the branch moved, signed once it has moved."""
+"""The receipt of a landed unit: drafted before the branch moves, signed once it has moved."""
 
 import secrets
 from collections.abc import Sequence
 from typing import Any
 
-from msgspec import Struct, structs, to_builtins
+from msgspec import structs, to_builtins
 
 from dos.errors import BadInput, DosError
 from dos.git.repository import Writer
 from dos.machine import process
-from dos.receipts import receipt as receipts
 from dos.receipts.io import keys, notes, repository
+from dos.receipts.io.acceptance import DeclaredCommands, can_fail, describe_runs
 from dos.receipts.io.signatures import load_signer
-from dos.receipts.receipt import CommandRun, IssuedReceipt, NotAReceipt, Receipt, Source
+from dos.receipts.receipt import (
+    CommandRun,
+    IssuedReceipt,
+    NotAReceipt,
+    Receipt,
+    decode_receipt,
+    unsigned_receipt,
+    validated,
+)
 from dos.regions import Region, region
 from dos.times import now_stamp
 from dos.units.unit import Landing
 from dos.unknown import Unknown
 from dos.witness.accountability import Accountability
 from dos.witness.belief import Answer
-from dos.witness.fact import cannot_fail
 from dos.workspace import Workspace
 
 GIT = "git"
 COMMAND = "os_acceptance"
-
-
-class DeclaredCommands(Struct, frozen=True, kw_only=True):
-    """The commands that a landing has to pass, and who declared them."""
-
-    scripts: tuple[str, ...] = ()
-    source: Source = Source.NOBODY
 
 
 def draft_receipt(
@@ -42,17 +42,21 @@ def draft_receipt(
     runs: Sequence[CommandRun] = (),
     declared: DeclaredCommands = DeclaredCommands(),
 ) -> dict[str, Any] | None:
-    """What is known before the branch moves. It is journaled, so that a crash loses none of it."""
+    """Return what is known before the branch moves; the journal keeps it, so a crash loses nothing.
+
+    None where a receipt cannot hold it; `issue_receipt` then says so.
+    """
     repo = repository.repository_id(git, landed.commit)
-    seen: dict[str, Any] = {"witness_author": GIT, "witness_surface": GIT}
+    witnessed: dict[str, Any] = {"witness_author": GIT, "witness_surface": GIT}
     if runs:
-        seen = describe_runs(runs) | {
+        witnessed = describe_runs(runs) | {
             "witness_author": COMMAND,
             "verdict": Answer.CONFIRMED,
             "believe": True,
+            "command_source": declared.source,
+            "bound": can_fail(declared.scripts),
         }
-        seen |= {"command_source": declared.source, "bound": can_fail(declared.scripts)}
-    made = receipts.unsigned_receipt(
+    receipt = unsigned_receipt(
         claim=landed.unit,
         unit=landed.unit,
         repo="" if isinstance(repo, Unknown) else repo,
@@ -68,78 +72,54 @@ def draft_receipt(
         nonce=secrets.token_hex(16),
         accountability_tier=Accountability.OS_RECORDED,
         timestamp=now_stamp(),
-        **seen,
+        **witnessed,
     )
     try:
-        return to_builtins(receipts.validated(made))  # type: ignore[no-any-return]
+        return to_builtins(validated(receipt))  # type: ignore[no-any-return]
     except BadInput:
-        return None  # said when the receipt is issued
-
-
-def describe_runs(runs: Sequence[CommandRun]) -> dict[str, Any]:
-    """What a receipt says of commands that were run on one tree, one after the other."""
-    script = joined_script([run.script for run in runs])
-    argv = ("sh", "-c", script)
-    plain = receipts.is_plain_text(script)
-    return {
-        "command": argv if plain else (),
-        "command_digest": receipts.command_digest(argv),
-        "witness_surface": script if plain else "a command of several lines",
-        "exit_code": runs[-1].exit_code,
-        "output_digest": receipts.combined_digest([run.output_digest for run in runs]),
-        "started": runs[0].started,
-        "ended": runs[-1].ended,
-    }
-
-
-def joined_script(scripts: Sequence[str]) -> str:
-    """One after the other, as long as they pass."""
-    return scripts[0] if len(scripts) == 1 else " && ".join(f"( {script} )" for script in scripts)
-
-
-def can_fail(scripts: Sequence[str]) -> bool:
-    """A command that ends well whatever was done says nothing about a unit."""
-    return any(not cannot_fail(("sh", "-c", script)) for script in scripts)
+        return None
 
 
 def issue_receipt(git: Writer, workspace: Workspace, landed: Landing, *, ref: str) -> IssuedReceipt:
-    """Sign the receipt that was drafted and lay it into the notes. A landing is never undone because of its receipt.
+    """Sign the drafted receipt and add it to git's notes; `ref` shows here where it landed.
 
-    `ref` is what shows here where it landed.
+    Never raises for a receipt that cannot be signed or noted: the unit has landed, and the message
+    of the result says what its receipt lacks.
     """
-    # Without a draft nobody knows any more what was run: then git alone is the witness.
-    found = receipts.decode_receipt(
-        landed.receipt or draft_receipt(git, landed, lane=region([]), region_root="")
-    )
-    if isinstance(found, NotAReceipt):
-        return IssuedReceipt(
-            receipt=None, message="it has no receipt: a name in it holds what a receipt may not"
-        )
-    said = []
+    # Without a draft it is unknown what was run: then git alone is the witness.
+    draft = landed.receipt or draft_receipt(git, landed, lane=region([]), region_root="")
+    drafted = decode_receipt(draft)
+    if isinstance(drafted, NotAReceipt):
+        message = "it has no receipt: a name in it holds a character that receipts may not hold"
+        return IssuedReceipt(receipt=None, message=message)
+    messages = []
+    receipt = drafted
     try:
-        receipt = _with_ancestry(git, found, landed, ref)
-        receipt, made = _sign(receipt, workspace)
-        said += [made] if made else []
+        receipt, new_key = _sign(_with_ancestry(git, drafted, landed, ref), workspace)
+        if new_key:
+            messages.append(new_key)
     except (DosError, OSError) as error:
-        receipt = found
-        said.append(f"its receipt is not signed: {error}")
+        messages.append(f"its receipt is not signed: {error}")
     try:
         notes.add_note(git, receipt)
     except (DosError, OSError) as error:
-        said.append(f"its receipt is in the journal and not in git's notes: {error}")
-    return IssuedReceipt(receipt=to_builtins(receipt), message="; ".join(said))
+        messages.append(f"its receipt is in the journal but not in git's notes: {error}")
+    return IssuedReceipt(receipt=to_builtins(receipt), message="; ".join(messages))
 
 
 def _with_ancestry(git: Writer, receipt: Receipt, landed: Landing, ref: str) -> Receipt:
+    """Return the receipt with whether the branch holds the commit, and all that it changed."""
     holds = git.is_ancestor(landed.commit, ref)
     survives = holds and repository.survives(git, landed.base, landed.commit, ref)
     return structs.replace(receipt, ancestor=holds, survives=survives)
 
 
 def _sign(receipt: Receipt, workspace: Workspace) -> tuple[Receipt, str]:
+    """Return the signed receipt, and a message if the runner's key was made for it."""
     path = keys.own_key()
-    made = path.suffix != ".pub" and keys.ensure_key(path)
-    who = load_signer(path, workspace)
-    return who.sign(
-        receipt
-    ), f"made the key {who.key.key_id} that signs receipts: {path}" if made else ""
+    is_new_key = path.suffix != ".pub" and keys.ensure_key(path)
+    signer = load_signer(path, workspace)
+    message = ""
+    if is_new_key:
+        message = f"made the key {signer.key.key_id} that signs receipts: {path}"
+    return signer.sign(receipt), message
