@@ -17,7 +17,7 @@ from msgspec import Struct, structs
 from dos.config import schema
 from dos.config.schema import Config
 
-SOURCE = Path(__file__).parents[2] / "src" / "dos"
+SOURCE = Path(__file__).parents[1] / "src" / "dos"
 Table = type[Struct]
 Key = tuple[str, ...]
 # They show settings, edit them or make them up: none of them goes by one.
@@ -97,6 +97,20 @@ def modules() -> list[Module]:
     return [Module(path, text) for path, text in read if named.search(text)]
 
 
+def readers(path: Key, table: Table, attribute: str) -> set[str]:
+    """The packages of dos that go by a setting."""
+    if path[0] not in read_fields(Config):
+        return set()
+    methods = _methods(table)
+    meant = {attribute, *(name for name, fields in methods.items() if attribute in fields)}
+    found = set()
+    for module in modules():
+        if module.words & _words(table) and meant & set(_taken(table, module)):
+            package = module.dotted.split(".")[1]
+            found.add(package)
+    return found
+
+
 def is_read(path: Key, table: Table, attribute: str) -> bool:
     """Somebody takes the table from a configuration, and somebody takes the field from such a table."""
     return path[0] in read_fields(Config) and attribute in read_fields(table)
@@ -116,10 +130,15 @@ def read_fields(table: Table) -> frozenset[str]:
 
 @cache
 def _taken_anywhere(table: Table) -> frozenset[str]:
-    told = holders()[table] | {table.__module__.rpartition(".")[2], table.__name__}
+    words = _words(table)
     return frozenset(
-        each for module in modules() if module.words & told for each in _taken(table, module)
+        each for module in modules() if module.words & words for each in _taken(table, module)
     )
+
+
+def _words(table: Table) -> set[str]:
+    """What a module has to contain that reads the table."""
+    return holders()[table] | {table.__module__.rpartition(".")[2], table.__name__}
 
 
 def _aliases(table: Table, module: Module) -> set[str]:
