@@ -305,9 +305,9 @@ def test_git_itself_refuses_a_stale_worker(repository):
 
         def move(effect):
             acting = open_effects(repository)
-            from dos.landing import branch
+            from dos.git.fence import raise_fence
 
-            branch.raise_fence(acting.git, "one", effect.lease.fence + 1000)
+            raise_fence(acting.git, "one", effect.lease.fence + 1000)
             acting.close()
             return real(effect)
 

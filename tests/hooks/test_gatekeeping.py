@@ -13,14 +13,14 @@ from sample_repository import WORKS, Repository
 from dos import workspace
 from dos.agents.io import orphans
 from dos.config.load import load
+from dos.git.fence import raise_fence
 from dos.git.repository import Writer
 from dos.hooks import check, install
-from dos.landing import branch, worktree
+from dos.landing import worktree
 from dos.lanes.io.gather import admission_rules
 from dos.lanes.io.held_leases import lease_request
 from dos.lease import Lease
 from dos.loop.types import StopReason
-from dos.text import slug
 from dos.world import open_journal
 
 pytestmark = pytest.mark.sampled(3)
@@ -29,7 +29,6 @@ ODD = 'one/a "quoted"\n\tname'
 
 
 def test_the_gate_and_the_worker_mean_the_same_places():
-    assert branch.fence_ref("a/b") == f"{check._FENCES}{slug('a/b')}"
     assert worktree.READY == check._READY
 
 
@@ -56,7 +55,7 @@ class Agent:
                 lease_request(config, "one", run_id="R"), admission_rules(self.place.root, config)
             )
         assert isinstance(taken, Lease)
-        branch.raise_fence(Writer(self.repository.root), "one", taken.fence)
+        raise_fence(Writer(self.repository.root), "one", taken.fence)
         return taken
 
     def run(

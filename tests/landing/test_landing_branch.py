@@ -6,6 +6,7 @@ import pytest
 from sample_repository import Repository
 
 from dos.fleet.effects import NotLanded, Worktree
+from dos.git.fence import raise_fence
 from dos.git.repository import Writer
 from dos.landing import branch, rebase
 from dos.landing import worktree as worktrees
@@ -17,7 +18,7 @@ BRANCH = "dos/one/DEMO/A1"
 @pytest.fixture
 def git(repository) -> Writer:
     found = Writer(repository.root)
-    branch.raise_fence(found, "one", 7)
+    raise_fence(found, "one", 7)
     return found
 
 
@@ -74,7 +75,7 @@ def test_a_stale_worker_delivers_nothing(repository, git, worktree, exists):
     ready = delivered(worktree)
     if exists:
         branch.move_unit_branch(git, lane="one", fence=7, landing=ready)
-    branch.raise_fence(git, "one", 8)
+    raise_fence(git, "one", 8)
     refused = branch.move_unit_branch(git, lane="one", fence=7, landing=ready)
     assert refused and "fence" in refused.reason and not refused.retryable
     assert branch.has_landed(git, ready) == exists

@@ -16,6 +16,7 @@ from sample_repository import Repository
 from dos.errors import Fenced, Halted
 from dos.fleet import effects
 from dos.fleet.io.worker_effects import WorkerEffects
+from dos.git.fence import raise_fence
 from dos.git.repository import Writer
 from dos.journal import fold, streams
 from dos.journal.events import envelope
@@ -179,7 +180,7 @@ def ready(repository) -> Landing:
     repository.commit_all("Work")
     new = repository.git("rev-parse", "main")
     repository.git("reset", "--quiet", "--hard", base)
-    landing.raise_fence(git, "one", 7)
+    raise_fence(git, "one", 7)
     return Landing(unit="DEMO/A1", branch="main", base=base, commit=new)
 
 

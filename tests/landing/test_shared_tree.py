@@ -6,6 +6,7 @@ import pytest
 from sample_repository import Repository
 
 from dos.fleet.effects import Measurement, NotLanded, Worktree
+from dos.git.fence import raise_fence
 from dos.git.repository import Writer
 from dos.landing import branch, shared_tree
 from dos.lease import Lease
@@ -106,7 +107,7 @@ def test_what_is_in_the_way_is_named_and_left_as_it_is(repository, disturb, why)
 
 def test_what_an_agent_committed_is_measured_and_is_on_the_branch_already(repository):
     git = Writer(repository.root)
-    branch.raise_fence(git, "one", 7)
+    raise_fence(git, "one", 7)
     made = prepare(repository)
     first, second = commit(repository, "one/a.txt"), commit(repository, "one/b.txt")
     measured = measure(repository, made)
@@ -188,7 +189,7 @@ def test_a_branch_that_was_left_or_rewritten_is_no_delivery(repository, words, w
 
 def test_work_that_is_not_on_the_branch_any_more_does_not_land(repository):
     git = Writer(repository.root)
-    branch.raise_fence(git, "one", 7)
+    raise_fence(git, "one", 7)
     made = prepare(repository)
     head = commit(repository, "one/a.txt")
     ready = shared_tree.prepare_landing("DEMO/A1", made, head, LEASE)
@@ -203,7 +204,7 @@ def test_a_stale_worker_confirms_nothing(repository):
     git = Writer(repository.root)
     made = prepare(repository)
     ready = shared_tree.prepare_landing("DEMO/A1", made, commit(repository, "one/a.txt"), LEASE)
-    branch.raise_fence(git, "one", 8)
+    raise_fence(git, "one", 8)
     assert isinstance(ready, Landing)
     refused = shared_tree.confirm_landed(git, lane="one", fence=7, ready=ready)
     assert refused and "fence" in refused.reason

@@ -15,9 +15,9 @@ from dos import workspace
 from dos.config.load import load
 from dos.errors import BadInput, Fenced, RemoteAway
 from dos.fleet.effects import NotLanded
+from dos.git.fence import raise_fence
 from dos.git.repository import Writer
 from dos.journal.events.fleet import UnitClaimed
-from dos.landing import branch as local
 from dos.landing import remote_fetch, remote_push
 from dos.landing import target as targets
 from dos.lanes.io.gather import admission_rules
@@ -61,7 +61,7 @@ class Clone:
         )
 
     def holds(self, lane: str, fence: int) -> None:
-        local.raise_fence(self.git, lane, fence)
+        raise_fence(self.git, lane, fence)
         remote_push.raise_fence(self.git, "origin", lane, fence)
 
     def lands(self, landing: Landing, *, lane: str = "one", fence: int) -> NotLanded | None:

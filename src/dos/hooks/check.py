@@ -11,7 +11,8 @@ from msgspec import Struct
 
 from dos import regions, workspace
 from dos.errors import DosError, StoreFailed
-from dos.git.repository import Writer
+from dos.git.fence import newest_fence
+from dos.git.repository import Reader, Writer
 from dos.journal.backends.open import embedded_path
 from dos.lease import Lease
 from dos.regions import Region
@@ -21,7 +22,6 @@ from dos.world import World
 
 _MOST_SHOWN = 3
 # As `landing` and `worktrees` have them, which take longer to load than all the rest of this.
-_FENCES = "refs/dos/fence/"
 _READY = "dos-ready"
 _EXISTING_REFS = (
     "HEAD",
@@ -138,15 +138,10 @@ def _worktree(common: Path, lane: str, here: Path) -> tuple[Path, Path] | None:
 
 
 def _lease_lost(workspace: Workspace, lane: str, fence: int) -> HookRefusal | None:
-    said = (
-        Writer(workspace.tree).run("cat-file", "--batch", feed=f"{_FENCES}{slug(lane)}\n").split()
-    )  # or "missing"
-    newest = next((word.removeprefix("fence=") for word in said if word.startswith("fence=")), "")
-    return (
-        None
-        if newest == str(fence)
-        else _not_holder(lane, fence, f"its newest holder is {newest or 'not known to git'}")
-    )
+    newest = newest_fence(Reader(workspace.tree), lane)
+    if newest == fence:
+        return None
+    return _not_holder(lane, fence, f"its newest holder is {newest or 'not known to git'}")
 
 
 def _not_holder(lane: str, fence: int, why: str) -> HookRefusal:

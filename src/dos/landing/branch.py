@@ -14,9 +14,10 @@ from pathlib import Path, PurePosixPath
 from msgspec import structs
 
 from dos import times
-from dos.errors import Fenced, GitFailed
+from dos.errors import GitFailed
 from dos.fleet.effects import NotLanded
 from dos.git import commits
+from dos.git.fence import is_newest, verify_line
 from dos.git.repository import Writer
 from dos.landing.worktree import list_worktrees
 from dos.text import slug
@@ -31,53 +32,14 @@ _PLAIN_WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 # The fence
 
 
-def fence_ref(lane: str) -> str:
-    """Return the ref that holds the newest fence of a lane."""
-    return f"refs/dos/fence/{slug(lane)}"
-
-
-def raise_fence(git: Writer, lane: str, fence: int) -> None:
-    """Write the lease's fence to git, so that holders of older leases can move no branch.
-
-    Raises Fenced when git already has a newer one: a fence only goes up.
-    """
-    ref = fence_ref(lane)
-    own_object = git.run("hash-object", "-w", "--stdin", feed=f"fence={fence}\n").strip()
-
-    def raised(old: str | None) -> str:
-        if old and _fence_number(git, old) > fence:
-            raise Fenced(
-                f"git has a newer fence for lane {lane!r} than {fence}",
-                hint="If the journal was deleted on purpose: "
-                f"git -C {git.tree} update-ref -d {ref}",
-            )
-        return own_object
-
-    git.change_ref(ref, raised)
-
-
 def check_fence(git: Writer, lane: str, fence: int) -> NotLanded | None:
     """Return None while the fence is the newest, else the refusal of a stale worker.
 
     For landings that move nothing, and so verify the fence in no ref transaction.
     """
-    if _is_newest(git, lane, fence):
+    if is_newest(git, lane, fence):
         return None
     return NotLanded(reason=f"git has a newer fence for lane {lane!r} than {fence}")
-
-
-def _fence_number(git: Writer, blob: str) -> int:
-    text = git.run("cat-file", "blob", blob).strip()
-    return int(text.removeprefix("fence="))
-
-
-def _fence_object(git: Writer, fence: int) -> str:
-    """Return the name of the blob that `raise_fence` writes for a fence."""
-    return git.run("hash-object", "--stdin", feed=f"fence={fence}\n").strip()
-
-
-def _is_newest(git: Writer, lane: str, fence: int) -> bool:
-    return git.object_of(fence_ref(lane)) == _fence_object(git, fence)
 
 
 # The target branch
@@ -208,14 +170,14 @@ def _swap(git: Writer, lane: str, fence: int, landing: Landing) -> NotLanded | N
         branch,
         landing.commit,
         landing.base,
-        verified=f"verify {fence_ref(lane)} {_fence_object(git, fence)}\n",
+        verified=verify_line(git, lane, fence),
         message=f"dos: land {landing.unit}",
     )
     if not refused:
         return None
     moved = (git.commit_of(branch) or absent) != landing.base
     reason = f"git refused to move {landing.branch!r}: {refused}"
-    retryable = moved or _is_newest(git, lane, fence)
+    retryable = moved or is_newest(git, lane, fence)
     return NotLanded(reason=reason, retryable=retryable, branch_moved=moved)
 
 

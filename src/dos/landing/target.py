@@ -5,9 +5,10 @@ from typing import Protocol
 
 from dos.fleet.effects import NotLanded
 from dos.git import target
+from dos.git.fence import raise_fence
 from dos.git.repository import Reader, Writer
 from dos.landing import remote_fetch, remote_push
-from dos.landing.branch import has_landed, move_branch, raise_fence
+from dos.landing.branch import has_landed, move_branch
 from dos.units.unit import Landing
 
 
