@@ -54,13 +54,13 @@ def test_a_launch_that_may_be_tried_again_says_until_when():
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ([], "no outcome"),
+        ([], "--outcome is missing"),
         (["--outcome", "{"], "--outcome"),
         (["--outcome", "nowhere.json"], "neither JSON nor a file"),
         (["--outcome", '{"kind":"GATE"}'], "gate verdict"),
         (["--outcome", SHIPPED, "--state", '{"max_unclaer":1}'], "max_unclaer"),
         (["--outcome", SHIPPED, "--state", '{"gate_mode":"wild"}'], "gate_mode"),
-        (["--outcome", SHIPPED, "--iteration", "1"], "belong to --run"),
+        (["--outcome", SHIPPED, "--iteration", "1"], "need --run"),
         (["--outcome", SHIPPED, "--run", "../../etc"], "not a run id"),
         (["--batch", "--outcome", SHIPPED], "--batch"),
     ],

@@ -8,8 +8,7 @@ from typing import Annotated
 
 from msgspec import Struct, to_builtins
 
-from dos.cli.loop.numbers import parse_numbers as listed
-from dos.cli.loop.numbers import values_checked as sensible
+from dos.cli.loop.numbers import parse_numbers, values_checked
 from dos.cli.runs import lookup
 from dos.errors import BadInput
 from dos.loop.io import history
@@ -30,35 +29,36 @@ EXITS = {
 
 
 class Args(Struct, kw_only=True):
+    """The rounds, or the run to read them from, and the thresholds."""
+
     residuals: Annotated[
         str, Option(help="what was left after each round, oldest first", metavar="N,N,…")
     ] = ""
-    run: Annotated[str, Option(help="the iterations of this run, instead", metavar="RID")] = ""
+    run: Annotated[str, Option(help="use the iterations of this run", metavar="RID")] = ""
     max_nonconverging: Annotated[
-        int, Option(help="so many rounds without a gain are needed", metavar="N")
+        int, Option(help="rounds without progress until THRASHING", metavar="N")
     ] = 3
-    window: Annotated[int, Option(help="rounds to look at when nothing moves", metavar="N")] = 4
+    window: Annotated[int, Option(help="rounds to consider when nothing changes", metavar="N")] = 4
 
 
 def run(args: Args, context: Context) -> Reply:
     if args.run and args.residuals:
-        raise BadInput("--run and --residuals both say what was left", hint="Give one of them.")
-    residuals = listed(args.residuals, "--residuals")
+        raise BadInput("--run cannot be combined with --residuals", hint="Give one of them.")
+    residuals = parse_numbers(args.residuals, "--residuals")
     if args.run:
         found = lookup.find_run(context, args.run)
         if found.missing:
             return found.missing
         residuals = history.rounds(found.events).residuals
-    with sensible("convergence"):
-        verdict = convergence.judge(
-            Evidence(residuals=residuals),
-            Policy(max_nonconverging=args.max_nonconverging, window=args.window),
-        )
+    with values_checked("convergence"):
+        policy = Policy(max_nonconverging=args.max_nonconverging, window=args.window)
+        verdict = convergence.judge(Evidence(residuals=residuals), policy)
+    next_action = ""
+    if verdict.should_surface:
+        next_action = "Stop and look at what is left: more rounds like these change nothing."
     return Reply(
         code=EXITS[verdict.answer],
         text=f"{verdict.answer}  {verdict.reason}",
         data=to_builtins(verdict),
-        next_action="Stop and look at what is left: going on as before changes nothing."
-        if verdict.should_surface
-        else "",
+        next_action=next_action,
     )

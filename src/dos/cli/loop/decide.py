@@ -22,7 +22,7 @@ from dos.cli.streams import answer_lines
 from dos.errors import BadInput
 from dos.loop import decide, tokens
 from dos.loop.types import IterationOutcome, LoopDecision, LoopState
-from dos.text import quote, validated_name
+from dos.text import quote
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
 
@@ -30,33 +30,33 @@ if TYPE_CHECKING:
     from dos.runs import complete
 
 EXITS = {"continue": 0, "stop": 3, "retry-same-iter": 4, "wait": 5, "contract_error": 2}
-LARGEST_BYTES = 1 << 20  # what is cut off here is no JSON, and said to be none
+LARGEST_BYTES = 1 << 20  # a longer file is cut off here and then reported as invalid JSON
 FIELDS = "`dos help decide` shows an example; the fields are those of dos.loop_decide."
 
 
 class Args(Struct, kw_only=True):
+    """The state and the outcome, or the run whose state the journal keeps."""
+
     state: Annotated[
-        str, Option(help="the loop's state: JSON, a file, or - for the input", metavar="JSON")
+        str, Option(help="state of the loop: JSON, a file, or - for stdin", metavar="JSON")
     ] = ""
     outcome: Annotated[
-        str, Option(help="how the iteration ended: JSON, a file, or -", metavar="JSON")
+        str, Option(help="outcome of the iteration: JSON, a file, or -", metavar="JSON")
     ] = ""
     run: Annotated[
-        str, Option(help="keep the state in the journal, under this run", metavar="RID")
+        str, Option(help="keep the state in the journal under this run", metavar="RID")
     ] = ""
     iteration: Annotated[
-        int | None, Option(help="with --run: the iteration that ended", metavar="N")
+        int | None, Option(help="with --run: iteration that ended", metavar="N")
     ] = None
-    attempt: Annotated[
-        int | None, Option(help="with --iteration: which try of it", metavar="N")
-    ] = None
-    evidence: Annotated[
-        str, Option(help="with --run: what was seen, as fields of a state", metavar="JSON")
-    ] = ""
-    unit: Annotated[str, Option(help="with --run: the unit that was worked on", metavar="UNIT")] = (
-        ""
+    attempt: Annotated[int | None, Option(help="with --iteration: attempt of it", metavar="N")] = (
+        None
     )
-    lane: Annotated[str, Option(help="with --run: the lane", metavar="LANE")] = ""
+    evidence: Annotated[
+        str, Option(help="with --run: evidence, as fields of a state", metavar="JSON")
+    ] = ""
+    unit: Annotated[str, Option(help="with --run: unit that was worked on", metavar="UNIT")] = ""
+    lane: Annotated[str, Option(help="with --run: lane", metavar="LANE")] = ""
     batch: Annotated[
         bool, Option(help='read {"state":…,"outcome":…} lines, write one decision a line')
     ] = False
@@ -74,39 +74,48 @@ def run(args: Args, context: Context) -> Reply:
         return _batch(args)
     if not args.outcome:
         raise BadInput(
-            "there is no outcome to decide on",
+            "--outcome is missing",
             hint='Give one: dos decide --outcome \'{"kind":"SHIPPED"}\'',
         )
     outcome = _timed(_read(args.outcome, "--outcome", IterationOutcome))
     if args.run:
-        return _durable(args, context, outcome)
+        return _decide_run(args, context, outcome)
     if args.iteration is not None or args.attempt is not None or args.evidence:
         raise BadInput(
-            "--iteration, --attempt and --evidence belong to --run", hint="Put them into --state."
+            "--iteration, --attempt and --evidence need --run", hint="Put them into --state."
         )
-    state = _read(args.state, "--state", LoopState) if args.state else LoopState()
+    state = LoopState()
+    if args.state:
+        state = _read(args.state, "--state", LoopState)
     return _reply(decide.decide(state, outcome))
 
 
-def _durable(args: Args, context: Context, outcome: IterationOutcome) -> Reply:
+def _decide_run(args: Args, context: Context, outcome: IterationOutcome) -> Reply:
+    """Decide the iteration that ended and record it; a repeated call gets the recorded answer."""
+    from dos.cli.lanes.caller import optional_name
     from dos.fleet.worker.start_state import new_state
-    from dos.loop import step as stepping
+    from dos.loop.step import step
 
     if args.attempt is not None and args.iteration is None:
-        raise BadInput("--attempt says which try of an iteration", hint="Give --iteration, too.")
+        raise BadInput("--attempt needs --iteration", hint="Give --iteration, too.")
     run_id = run_ids.validated_run_id(args.run)
-    given = _read(args.evidence, "--evidence", LoopState) if args.evidence else LoopState()
-    if given.completion is None:
-        given = structs.replace(given, completion=_completion(context, run_id))
-    start = _read(args.state, "--state", LoopState) if args.state else new_state(context.policy)
-    stepped = stepping.step(
+    evidence = LoopState()
+    if args.evidence:
+        evidence = _read(args.evidence, "--evidence", LoopState)
+    if evidence.completion is None:
+        evidence = structs.replace(evidence, completion=_completion(context, run_id))
+    if args.state:
+        start = _read(args.state, "--state", LoopState)
+    else:
+        start = new_state(context.policy)
+    stepped = step(
         context.journal,
         run_id,
         outcome,
         fresh=start,
-        evidence=given,
-        lane=validated_name(args.lane, "lane name") if args.lane else "",
-        unit=validated_name(args.unit, "unit") if args.unit else "",
+        evidence=evidence,
+        lane=optional_name(args.lane, "lane name"),
+        unit=optional_name(args.unit, "unit"),
         iteration=args.iteration,
         attempt=args.attempt,
         fence=_fence(),
@@ -121,7 +130,7 @@ def _durable(args: Args, context: Context, outcome: IterationOutcome) -> Reply:
 
 
 def _completion(context: Context, run_id: str) -> "complete.Verdict | None":
-    """Whether all that the run declared is done, by git's word; None for a run that declared nothing."""
+    """Return whether git confirms all that the run declared; None if it declared nothing."""
     from dos.journal import run_state
     from dos.runs import complete
     from dos.runs.io.evidence import gather_declaration
@@ -131,36 +140,36 @@ def _completion(context: Context, run_id: str) -> "complete.Verdict | None":
 
 
 def _fence() -> int | None:
-    """A loop that was given a lane may go on with its run only while it holds the lane."""
+    """Return the exported fence: a loop with a lease may record its run only while it holds it."""
     exported = os.environ.get("DOS_FENCE", "")
     if exported and not exported.isdecimal():
-        raise BadInput(
-            f"$DOS_FENCE is {quote(exported)}, which is no fence", hint="Unset DOS_FENCE."
-        )
-    return int(exported) if exported else None
+        raise BadInput(f"$DOS_FENCE is {quote(exported)}, not a fence", hint="Unset DOS_FENCE.")
+    if not exported:
+        return None
+    return int(exported)
 
 
 def _reply(decision: LoopDecision, more: dict[str, Any] | None = None) -> Reply:
-    what = tokens.decision_words(decision.action, decision.next_mode, decision.stop_reason)
-    clears = f"; needs {decision.needs}" if decision.stop_reason else ""
-    until = f" until {decision.until.isoformat()}" if decision.until else ""
-    return Reply(
-        code=EXITS[decision.action],
-        text=f"{what}{until}  {decision.reason}{clears}",
-        data={**to_builtins(decision), **(more or {})},
-        next_action=f"`dos man wedge {decision.stop_reason}` says what to do."
-        if decision.stop_reason
-        else "",
-    )
+    text = tokens.decision_words(decision.action, decision.next_mode, decision.stop_reason)
+    if decision.until:
+        text += f" until {decision.until.isoformat()}"
+    text += f"  {decision.reason}"
+    next_action = ""
+    if decision.stop_reason:
+        text += f"; needs {decision.needs}"
+        next_action = f"`dos man wedge {decision.stop_reason}` explains it."
+    data = {**to_builtins(decision), **(more or {})}
+    return Reply(code=EXITS[decision.action], text=text, data=data, next_action=next_action)
 
 
-def _read(given: str, where: str, kind: type[Any]) -> Any:
-    if given.lstrip()[:1] in ("{", "["):
-        text = given.encode()
-    elif given == "-":
+def _read(source: str, where: str, kind: type[Any]) -> Any:
+    """Decode JSON that an option holds itself, or names as a file or as `-` for stdin."""
+    if source.lstrip()[:1] in ("{", "["):
+        text = source.encode()
+    elif source == "-":
         text = sys.stdin.buffer.read()
     else:
-        text = _read_file(given, where)
+        text = _read_file(source, where)
     try:
         return json.decode(text, type=kind)
     except (MsgspecError, UnicodeDecodeError) as error:
@@ -183,14 +192,18 @@ def _read_file(name: str, where: str) -> bytes:
 def _batch(args: Args) -> Reply:
     if args.state or args.outcome or args.run:
         raise BadInput(
-            "--batch reads states and outcomes from the input",
+            "--batch reads states and outcomes from stdin",
             hint="Leave --state, --outcome and --run out.",
         )
-    return answer_lines(Step, lambda step: decide.decide(step.state, _timed(step.outcome)))
+    return answer_lines(Step, _decide_step)
+
+
+def _decide_step(step: Step) -> LoopDecision:
+    return decide.decide(step.state, _timed(step.outcome))
 
 
 def _timed(outcome: IterationOutcome) -> IterationOutcome:
-    """A time to wait counts from when the launch failed: just now, unless somebody says when."""
+    """Return the outcome with its end: a time to wait counts from the end, by default now."""
     if outcome.retry_after_seconds is None or outcome.ended_at is not None:
         return outcome
     return structs.replace(outcome, ended_at=datetime.now(UTC))

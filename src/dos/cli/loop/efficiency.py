@@ -7,8 +7,7 @@ from typing import Annotated
 
 from msgspec import Struct, to_builtins
 
-from dos.cli.loop.numbers import values_checked as sensible
-from dos.cli.loop.numbers import with_options as with_typed
+from dos.cli.loop.numbers import values_checked, with_options
 from dos.loop.verdicts import efficiency
 from dos.loop.verdicts.efficiency import Evidence
 from dos.verbs.args import Option
@@ -18,19 +17,23 @@ EXITS = {"EFFICIENT": 0, "COSTLY": 3, "WASTEFUL": 4, "contract_error": 2, "unkno
 
 
 class Args(Struct, kw_only=True):
-    work: Annotated[int, Option(help="what was done", metavar="N")] = 0
-    tokens: Annotated[int, Option(help="what was spent", metavar="N")] = 0
+    """The work, its tokens, and the thresholds."""
+
+    work: Annotated[int, Option(help="amount of work done", metavar="N")] = 0
+    tokens: Annotated[int, Option(help="tokens spent", metavar="N")] = 0
     min_tokens: Annotated[
-        int | None, Option(help="fewer say nothing; [efficiency] min_tokens", metavar="N")
+        int | None,
+        Option(help="fewer are not judged (default: [efficiency] min_tokens)", metavar="N"),
     ] = None
     floor: Annotated[
-        float | None, Option(help="work for a token; [efficiency] floor", metavar="RATIO")
+        float | None,
+        Option(help="least work per token (default: [efficiency] floor)", metavar="RATIO"),
     ] = None
 
 
 def run(args: Args, context: Context) -> Reply:
-    with sensible("efficiency"):
-        policy = with_typed(
+    with values_checked("efficiency"):
+        policy = with_options(
             context.world.config.efficiency, min_tokens=args.min_tokens, floor=args.floor
         )
         verdict = efficiency.judge(Evidence(work=args.work, tokens=args.tokens), policy)

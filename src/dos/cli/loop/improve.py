@@ -8,8 +8,7 @@ from typing import Annotated
 
 from msgspec import Struct, to_builtins
 
-from dos.cli.loop.numbers import values_checked as sensible
-from dos.cli.loop.numbers import with_options as with_typed
+from dos.cli.loop.numbers import values_checked, with_options
 from dos.loop import improve
 from dos.loop.improve import Answer, Evidence
 from dos.verbs.args import Option
@@ -24,31 +23,37 @@ NEXT = {
 
 
 class Args(Struct, kw_only=True):
+    """What was measured with and without the change, and the thresholds."""
+
     suite_passed: Annotated[bool, Option(help="the tests passed")] = False
-    truth_clean: Annotated[bool, Option(help="everything that it claims is backed")] = False
-    work: Annotated[int, Option(help="the measure, with the change", metavar="N")] = 0
-    baseline_work: Annotated[int, Option(help="the measure, without it", metavar="N")] = 0
-    tokens: Annotated[int, Option(help="what the change cost", metavar="N")] = 0
+    truth_clean: Annotated[bool, Option(help="git confirms everything that it claims")] = False
+    work: Annotated[int, Option(help="work measured with the change", metavar="N")] = 0
+    baseline_work: Annotated[int, Option(help="work measured without it", metavar="N")] = 0
+    tokens: Annotated[int, Option(help="tokens that the change cost", metavar="N")] = 0
     consecutive_reverts: Annotated[
-        int, Option(help="how many were reverted in a row before it", metavar="N")
+        int, Option(help="changes reverted in a row before it", metavar="N")
     ] = 0
     max_reverts: Annotated[
         int | None,
-        Option(help="so many end the loop; [improve] max_consecutive_reverts", metavar="N"),
+        Option(help="limit (default: [improve] max_consecutive_reverts)", metavar="N"),
     ] = None
     efficiency_floor: Annotated[
-        float | None, Option(help="gain for a token; [improve] efficiency_floor", metavar="RATIO")
+        float | None,
+        Option(help="least gain per token (default: [improve] efficiency_floor)", metavar="RATIO"),
     ] = None
     min_tokens: Annotated[
         int | None,
-        Option(help="fewer cost nothing; [improve] min_tokens_for_efficiency", metavar="N"),
+        Option(
+            help="fewer are not judged (default: [improve] min_tokens_for_efficiency)",
+            metavar="N",
+        ),
     ] = None
-    narrated: Annotated[str, Option(help="what its author says of it", metavar="TEXT")] = ""
+    narrated: Annotated[str, Option(help="what its author says about it", metavar="TEXT")] = ""
 
 
 def run(args: Args, context: Context) -> Reply:
-    with sensible("improve"):
-        seen = Evidence(
+    with values_checked("improve"):
+        evidence = Evidence(
             suite_passed=args.suite_passed,
             truth_clean=args.truth_clean,
             work=args.work,
@@ -57,13 +62,13 @@ def run(args: Args, context: Context) -> Reply:
             consecutive_reverts=args.consecutive_reverts,
             narrated=args.narrated,
         )
-        policy = with_typed(
+        policy = with_options(
             context.world.config.improve,
             max_consecutive_reverts=args.max_reverts,
             efficiency_floor=args.efficiency_floor,
             min_tokens_for_efficiency=args.min_tokens,
         )
-        verdict = improve.judge(seen, policy)
+        verdict = improve.judge(evidence, policy)
     return Reply(
         code=EXITS[verdict.answer],
         text=f"{verdict.answer}  {verdict.reason}",

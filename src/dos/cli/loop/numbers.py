@@ -1,4 +1,4 @@
-"""Numbers as they are typed: a list of them, and what a question's records say of one that means nothing."""
+"""Parse the numbers and policy options of the verdict verbs."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,31 +14,29 @@ P = TypeVar("P", bound=Struct)
 
 
 def parse_numbers(text: str, flag: str) -> tuple[int, ...]:
-    """5,4,3 as numbers; nothing, where nothing is written."""
-    words = [word.strip() for word in text.split(",")] if text.strip() else []
+    """Parse 5,4,3 into numbers; an empty text has none. Raises BadInput for any other word."""
+    if not text.strip():
+        return ()
+    words = [word.strip() for word in text.split(",")]
     for word in words:
-        if (
-            not word.removeprefix("-").isascii()
-            or not word.removeprefix("-").isdecimal()
-            or len(word) > MOST_DIGITS
-        ):
+        digits = word.removeprefix("-")
+        if not digits.isascii() or not digits.isdecimal() or len(word) > MOST_DIGITS:
             raise BadInput(
                 f"{flag}: {quote(word)} is not a whole number", hint=f"For example: {flag} 5,4,3"
             )
     return tuple(map(int, words))
 
 
-def with_options(policy: P, **typed: object) -> P:
-    """The policy of `dos.toml`, but for what was typed: what is None was not."""
-    return structs.replace(
-        policy, **{name: value for name, value in typed.items() if value is not None}
-    )
+def with_options(policy: P, **options: object) -> P:
+    """Return the policy of dos.toml with the options that were given; None stands for not given."""
+    given = {name: value for name, value in options.items() if value is not None}
+    return structs.replace(policy, **given)
 
 
 @contextmanager
 def values_checked(verb: str) -> Iterator[None]:
-    """What the records refuse was typed."""
+    """Turn a value that a policy or an evidence record refuses into BadInput."""
     try:
         yield
     except ValueError as error:
-        raise BadInput(str(error), hint=f"`dos {verb} --help` says what it takes.") from error
+        raise BadInput(str(error), hint=f"`dos {verb} --help` shows what it takes.") from error

@@ -8,9 +8,7 @@ from typing import Annotated
 
 from msgspec import Struct, to_builtins
 
-from dos.cli.loop.numbers import parse_numbers as listed
-from dos.cli.loop.numbers import values_checked as sensible
-from dos.cli.loop.numbers import with_options as with_typed
+from dos.cli.loop.numbers import parse_numbers, values_checked, with_options
 from dos.loop.verdicts import productivity
 from dos.loop.verdicts.productivity import Evidence
 from dos.verbs.args import Option
@@ -20,23 +18,28 @@ EXITS = {"PRODUCTIVE": 0, "DIMINISHING": 3, "STALLED": 4, "contract_error": 2, "
 
 
 class Args(Struct, kw_only=True):
+    """The work of each step, and the thresholds."""
+
     deltas: Annotated[
-        str, Option(help="the work of each step, oldest first", metavar="N,N,…", may_be_empty=True)
+        str, Option(help="work of each step, oldest first", metavar="N,N,…", may_be_empty=True)
     ] = ""
     min_steps: Annotated[
-        int | None, Option(help="fewer say nothing; [productivity] min_steps", metavar="N")
+        int | None,
+        Option(help="fewer are not judged (default: [productivity] min_steps)", metavar="N"),
     ] = None
     floor: Annotated[
-        int | None, Option(help="less is little; [productivity] floor", metavar="N")
+        int | None, Option(help="least work of a step (default: [productivity] floor)", metavar="N")
     ] = None
 
 
 def run(args: Args, context: Context) -> Reply:
-    with sensible("productivity"):
-        policy = with_typed(
+    with values_checked("productivity"):
+        policy = with_options(
             context.world.config.productivity, min_steps=args.min_steps, floor=args.floor
         )
-        verdict = productivity.judge(Evidence(deltas=listed(args.deltas, "--deltas")), policy)
+        verdict = productivity.judge(
+            Evidence(deltas=parse_numbers(args.deltas, "--deltas")), policy
+        )
     return Reply(
         code=EXITS[verdict.answer],
         text=f"{verdict.answer}  {verdict.reason}",

@@ -9,9 +9,9 @@ from typing import Annotated
 from msgspec import Struct, to_builtins
 
 from dos import run_ids
-from dos.cli.loop.numbers import values_checked as sensible
+from dos.cli.loop.numbers import values_checked
 from dos.errors import BadInput
-from dos.loop.io import history as evidence
+from dos.loop.io import history
 from dos.loop.verdicts import recurring
 from dos.loop.verdicts.recurring import Evidence, Policy
 from dos.verbs.args import Option
@@ -21,27 +21,32 @@ EXITS = {"NEW": 0, "RECURRING": 3, "contract_error": 2, "unknown": 5}
 
 
 class Args(Struct, kw_only=True):
+    """The run, and how many runs make its cause recurring."""
+
     run_id: Annotated[
-        str, Option(help="the run; the last that stopped when not given", positional=True)
+        str, Option(help="run id (default: the last run that stopped)", positional=True)
     ] = ""
-    min_recurrence: Annotated[int, Option(help="from so many runs on it recurs", metavar="N")] = 2
+    min_recurrence: Annotated[int, Option(help="runs that make it recurring", metavar="N")] = 2
 
 
 def run(args: Args, context: Context) -> Reply:
-    run_id = run_ids.validated_run_id(args.run_id) if args.run_id else ""
-    with sensible("recurring"):
+    run_id = ""
+    if args.run_id:
+        run_id = run_ids.validated_run_id(args.run_id)
+    with values_checked("recurring"):
         policy = Policy(min_recurrence=args.min_recurrence)
-    seen = evidence.recurring_evidence(context.world.journal, run_id)
-    if run_id and seen is None:
+    evidence = history.recurring_evidence(context.world.journal, run_id)
+    if run_id and evidence is None:
         raise BadInput(
-            f"the journal knows no run {run_id}", hint="`dos status` lists the last that stopped."
+            f"the journal has no run {run_id}", hint="`dos status` lists the last stopped runs."
         )
-    verdict = recurring.judge(seen or Evidence(run=""), policy)
+    verdict = recurring.judge(evidence or Evidence(run=""), policy)
+    next_action = ""
+    if verdict.recurring:
+        next_action = f"`dos man wedge {verdict.cause_key}` shows what clears it."
     return Reply(
         code=EXITS[verdict.answer],
         text=f"{verdict.answer}  {verdict.reason}",
         data=to_builtins(verdict),
-        next_action=f"`dos man wedge {verdict.cause_key}` says what clears it."
-        if verdict.recurring
-        else "",
+        next_action=next_action,
     )

@@ -15,7 +15,7 @@ from dos.errors import BadInput
 from dos.fleet.worker.start_state import new_state
 from dos.loop import record, tokens
 from dos.loop.types import LoopDecision
-from dos.text import quote
+from dos.text import plural, quote
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
 
@@ -23,45 +23,50 @@ EXITS = {"same": 0, "not-found": 1, "contract_error": 2, "differs": 3}
 
 
 class Args(Struct, kw_only=True):
+    """The run, and the limits to decide by."""
+
     run: Annotated[
         str,
-        Option(
-            positional=True, help="run, lane or unit; the newest run when not given", metavar="RUN"
-        ),
+        Option(positional=True, help="run, lane or unit (default: the newest run)", metavar="RUN"),
     ] = ""
-    policy: Annotated[str, Option(help="a dos.toml with other limits", metavar="FILE")] = ""
+    policy: Annotated[str, Option(help="dos.toml with other limits", metavar="FILE")] = ""
 
 
 def run(args: Args, context: Context) -> Reply:
     found = lookup.find_run(context, args.run)
     if found.missing:
         return found.missing
-    policy = _policy(args.policy) if args.policy else None
-    made = record.replay(record.read_decisions(found.events), policy)
+    policy = None
+    under = ""
+    if args.policy:
+        policy = _policy(args.policy)
+        under = f" under {args.policy}"
+    replay = record.replay(record.read_decisions(found.events), policy)
     data: dict[str, Any] = {
         "run_id": found.run_id,
         "policy": args.policy or None,
-        **to_builtins(made),
+        **to_builtins(replay),
     }
-    which = f" under {args.policy}" if args.policy else ""
-    if made.difference is None:
-        times = "1 decision" if made.decisions == 1 else f"{made.decisions} decisions"
-        return Reply(text=f"{found.run_id}: {times}{which}, no difference", data=data)
-    first = made.difference
-    again = f", try {first.attempt}" if first.attempt > 1 else ""
-    text = (
-        f"{found.run_id}: from iteration {first.iteration}{again} on it goes another way{which}\n"
-        f"  recorded  {_told(first.recorded)}\n  replayed  {_told(first.replayed)}"
-    )
-    return Reply(code=EXITS["differs"], text=text, data=data)
+    if replay.difference is None:
+        decisions = plural(replay.decisions, "decision")
+        return Reply(text=f"{found.run_id}: {decisions}{under}, no difference", data=data)
+    first = replay.difference
+    attempt = f", attempt {first.attempt}" if first.attempt > 1 else ""
+    lines = [
+        f"{found.run_id}: differs from iteration {first.iteration}{attempt} on{under}",
+        f"  recorded  {_describe(first.recorded)}",
+        f"  replayed  {_describe(first.replayed)}",
+    ]
+    return Reply(code=EXITS["differs"], text="\n".join(lines), data=data)
 
 
-def _told(decision: LoopDecision) -> str:
+def _describe(decision: LoopDecision) -> str:
     what = tokens.decision_words(decision.action, decision.next_mode, decision.stop_reason)
     return f"{what}: {decision.reason}"
 
 
 def _policy(path: str) -> record.ReplayPolicy:
+    """Read the limits from a dos.toml; raises BadInput if there is no such file."""
     from dos.config.load import parse, read_text
 
     text = read_text(Path(path))

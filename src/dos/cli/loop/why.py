@@ -17,11 +17,11 @@ EXITS = {"told": 0, "not-found": 1, "contract_error": 2}
 
 
 class Args(Struct, kw_only=True):
+    """The run, and the iteration to explain."""
+
     run: Annotated[
         str,
-        Option(
-            positional=True, help="run, lane or unit; the newest run when not given", metavar="RUN"
-        ),
+        Option(positional=True, help="run, lane or unit (default: the newest run)", metavar="RUN"),
     ] = ""
     iteration: Annotated[int | None, Option(help="only this iteration", metavar="N")] = None
 
@@ -30,7 +30,7 @@ def run(args: Args, context: Context) -> Reply:
     found = lookup.find_run(context, args.run)
     if found.missing:
         return found.missing
-    told = explain.explain_run(found.run_id, found.events)
+    explanation = explain.explain_run(found.run_id, found.events)
     if args.iteration is not None:
-        told = explain.only_iteration(told, args.iteration)
-    return Reply(text=explain.render(told), data=to_builtins(told), indented=True)
+        explanation = explain.only_iteration(explanation, args.iteration)
+    return Reply(text=explain.render(explanation), data=to_builtins(explanation), indented=True)
