@@ -58,7 +58,7 @@ def old(tmp_path, monkeypatch) -> Iterator[OldWorkspace]:
 @pytest.fixture
 def before_the_restart(monkeypatch) -> None:
     """As long as the old machine has not been started again, its leases last."""
-    monkeypatch.setattr(clock, "_boot", lambda: OLD_BOOT)
+    monkeypatch.setattr(clock, "_boot_id", lambda: OLD_BOOT)
     monkeypatch.setattr(clock.SystemClock, "lease_ms", lambda self: 0)
 
 
