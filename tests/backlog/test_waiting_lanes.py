@@ -12,7 +12,8 @@ from dos.config.schema import Config
 from dos.errors import BadInput
 from dos.fleet import close_questions as closing
 from dos.fleet import observe, waits
-from dos.fleet.observation import Observation, lanes_without_agent
+from dos.fleet.choose_agent import lanes_without_agent
+from dos.fleet.observation import Observation
 from dos.fleet.population import reconcile as staffing
 from dos.fleet.population.reconcile import GiveUp, Spawn
 from dos.fleet.population.types import Supervise

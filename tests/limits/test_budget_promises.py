@@ -31,10 +31,7 @@ def chosen(spend, budgets=TEN, *, agent=CAPPED, run="R9", lane="docs", iteration
         [agent],
         ProviderLimits(),
         spend,
-        run_id=run,
-        lane=lane,
-        iteration=iteration,
-        now_ms=now_ms,
+        choose_agent.AgentRequest(run_id=run, lane=lane, iteration=iteration, now_ms=now_ms),
     )
 
 

@@ -1,14 +1,18 @@
-"""Who may be started now: by what the providers said, and by what the budgets leave."""
+"""Choose the agent that may start now, by the limits of the providers and by the budgets."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import inf
 from typing import Any
+
+from msgspec import Struct
 
 from dos.agents import logins
 from dos.agents.adapter import Ending
 from dos.backlog.waiting import WaitsOn
 from dos.config.schema import Config
 from dos.fleet.effects import AgentChoice, BudgetReservation, CannotStart
+from dos.fleet.population.reconcile import NO_ROOM_STOP
+from dos.fleet.state.fleet import FleetState, LaneStarts
 from dos.journal.events.envelope import Fact
 from dos.journal.events.limits import BudgetPromised, BudgetSpent, BudgetWarned
 from dos.limits import budget, quota
@@ -20,7 +24,16 @@ from dos.questions import resources
 from dos.questions.catalog import AnyQuestion
 from dos.reasons.table import Needs
 
-LATE_MS = 600_000  # after its wall clock, an agent that has not ended has no worker any more
+LATE_MS = 600_000  # so long after its wall clock an agent without a recorded end is gone
+
+
+class AgentRequest(Struct, frozen=True, kw_only=True):
+    """The iteration that an agent is needed for, and the time."""
+
+    run_id: str
+    lane: str
+    iteration: int
+    now_ms: int
 
 
 def choose(
@@ -28,115 +41,170 @@ def choose(
     agents: Sequence[AgentCandidate],
     limits: ProviderLimits,
     spend: Spend,
-    *,
-    run_id: str,
-    lane: str,
-    iteration: int,
-    now_ms: int,
+    request: AgentRequest,
 ) -> AgentChoice | CannotStart:
+    """Return the first of the agents that may start, or why none may and until when."""
+    now_ms = request.now_ms
     verdict = budget.judge(
-        spend, config.budgets, run_id=run_id, lane=lane, now_ms=now_ms, iteration=iteration
+        spend,
+        config.budgets,
+        run_id=request.run_id,
+        lane=request.lane,
+        now_ms=now_ms,
+        iteration=request.iteration,
     )
     if not verdict.may_start:
-        return _spent(verdict)
-    choice = quota.choose(limits.limits, agents, lane=lane, now_ms=now_ms, policy=config.quota)
-    told: list[Fact] = [BudgetWarned(**_amounts(row)) for row in verdict.to_warn]
+        return _budget_spent(verdict)
+    choice = quota.choose(
+        limits.limits, agents, lane=request.lane, now_ms=now_ms, policy=config.quota
+    )
+    warnings: list[Fact] = [BudgetWarned(**_amounts(line)) for line in verdict.to_warn]
     if choice.agent is None:
         assert isinstance(choice.availability, Gated)
-        return _gated(choice.availability, limits, told)
+        return _limit_reached(choice.availability, limits, warnings)
     usd = budget.most_usd(verdict, choice.agent.max_usd)
-    if crowded := budget.short_budgets(verdict, usd):
-        return _crowded(crowded, spend, now_ms)
-    promise = None
-    if any(row.scope in budget.SHARED for row in verdict.lines):
-        until_ms = (
-            now_ms
-            + int((config.workers.setup_seconds + config.workers.wall_seconds) * 1000)
-            + LATE_MS
-        )
-        fact = BudgetPromised(
-            run_id=run_id, lane=lane, iteration=iteration, usd=usd, until_ms=until_ms
-        )
-        promise = BudgetReservation(fact=fact, version=spend.promised_at)
+    if short := budget.short_budgets(verdict, usd):
+        return _budget_reserved(short, spend, now_ms)
+    reservation: BudgetReservation | None = None
+    if any(line.scope in budget.SHARED for line in verdict.lines):
+        reservation = _reservation(config, spend, request, usd)
     return AgentChoice(
         agent=choice.agent,
         now_ms=now_ms,
         probe=choice.availability if isinstance(choice.availability, Probe) else None,
-        reservation=promise,
+        reservation=reservation,
         allowance=budget.allowance(verdict),
         budget_rows=verdict.lines,
-        warnings=told,
+        warnings=warnings,
     )
 
 
 def first_available(refusals: Sequence[CannotStart]) -> CannotStart:
-    """Of several agents that have no room, the one to wait for; one that only a person can help comes last."""
-    return min(refusals, key=lambda room: inf if room.until_ms is None else room.until_ms)
+    """Return the refusal that ends first; one that only a person can clear comes last."""
+
+    def ends_ms(refusal: CannotStart) -> float:
+        return inf if refusal.until_ms is None else refusal.until_ms
+
+    return min(refusals, key=ends_ms)
 
 
-def _crowded(rows: Sequence[BudgetLine], spend: Spend, now_ms: int) -> CannotStart:
-    """The end of any of the agents at work is a word that is heard; one whose end nobody wrote down is outwaited."""
-    ends = [
-        promise.until_ms for promise in spend.reservations.values() if promise.until_ms > now_ms
+def lanes_without_agent(
+    config: Config,
+    agents: Mapping[str, Sequence[Sequence[AgentCandidate]]],
+    limits: ProviderLimits,
+    spend: Spend,
+    state: FleetState,
+    *,
+    now_ms: int,
+) -> dict[str, CannotStart]:
+    """Return the lanes on which no agent may start, each with why; no worker is started there.
+
+    `agents` has, for each lane, one list of candidates for each agent that a unit asks for. A
+    lane can start as long as one of its units has an agent. Where a run stopped because its own
+    budget was spent, that run's budget counts until a person has answered.
+    """
+    refused: dict[str, CannotStart] = {}
+    for lane, candidate_lists in agents.items():
+        stopped = state.starts.get(lane, LaneStarts()).stopped
+        run_id = ""
+        if stopped and stopped.reason == NO_ROOM_STOP:
+            run_id = stopped.run_id
+        iteration = spend.runs[run_id].iteration if run_id in spend.runs else 0
+        request = AgentRequest(run_id=run_id, lane=lane, iteration=iteration, now_ms=now_ms)
+        choices = [
+            choose(config, candidates, limits, spend, request) for candidates in candidate_lists
+        ]
+        refusals = [choice for choice in choices if isinstance(choice, CannotStart)]
+        if refusals and len(refusals) == len(choices):
+            refused[lane] = first_available(refusals)
+    return refused
+
+
+def spent_facts(lines: Sequence[BudgetLine]) -> list[Fact]:
+    """Return the facts that record these budgets as spent."""
+    return [BudgetSpent(**_amounts(line)) for line in lines]
+
+
+def _reservation(
+    config: Config, spend: Spend, request: AgentRequest, usd: float
+) -> BudgetReservation:
+    """Reserve money of the shared budgets until the agent must have ended."""
+    seconds = config.workers.setup_seconds + config.workers.wall_seconds
+    fact = BudgetPromised(
+        run_id=request.run_id,
+        lane=request.lane,
+        iteration=request.iteration,
+        usd=usd,
+        until_ms=request.now_ms + int(seconds * 1000) + LATE_MS,
+    )
+    return BudgetReservation(fact=fact, version=spend.promised_at)
+
+
+def _budget_reserved(lines: Sequence[BudgetLine], spend: Spend, now_ms: int) -> CannotStart:
+    """The rest of a budget is reserved for agents at work.
+
+    The end of any of them wakes the run. A reservation whose agent never recorded its end runs
+    out.
+    """
+    ends_ms = [
+        reservation.until_ms
+        for reservation in spend.reservations.values()
+        if reservation.until_ms > now_ms
     ]
     return CannotStart(
         waits_on=WaitsOn.BUDGET,
         parked_for="budget",
-        detail="; ".join(map(str, rows)),
-        until_ms=min(ends),
+        detail="; ".join(map(str, lines)),
+        until_ms=min(ends_ms),
         needs=Needs.TIME,
         is_reserved=True,
     )
 
 
-def _spent(verdict: budget.Verdict) -> CannotStart:
-    waits = verdict.until_ms is not None
-    fresh = [row for row in verdict.to_ask if row.history.spent_at < row.limit]
+def _budget_spent(verdict: budget.Verdict) -> CannotStart:
+    questions: list[AnyQuestion] = []
+    if verdict.answer is Answer.SPENT:
+        questions = [resources.BudgetSpent.ask(line) for line in verdict.to_ask]
+    newly_spent = [line for line in verdict.to_ask if line.history.spent_at < line.limit]
     return CannotStart(
         waits_on=WaitsOn.BUDGET,
         parked_for="budget",
         detail=verdict.reason,
         until_ms=verdict.until_ms,
-        needs=Needs.TIME if waits else Needs.OPERATOR,
-        questions=[resources.BudgetSpent.ask(row) for row in verdict.to_ask]
-        if verdict.answer is Answer.SPENT
-        else [],
-        warnings=spent_facts(fresh),
+        needs=Needs.OPERATOR if verdict.until_ms is None else Needs.TIME,
+        questions=questions,
+        warnings=spent_facts(newly_spent),
     )
 
 
-def _gated(gate: Gated, limits: ProviderLimits, told: list[Fact]) -> CannotStart:
-    found = limits.limits.get(gate.key.path)
-    asks: list[AnyQuestion] = (
-        [resources.limit_question(found)] if found and _wants_a_person(gate, found) else []
-    )
-    is_login = found is not None and found.ending == Ending.AUTH
+def _limit_reached(gate: Gated, limits: ProviderLimits, warnings: list[Fact]) -> CannotStart:
+    limit = limits.limits.get(gate.key.path)
+    questions: list[AnyQuestion] = []
+    if limit and (gate.until_ms is None or quota.is_doubted(limit)):
+        questions = [resources.limit_question(limit)]
+    waits_on = WaitsOn.LIMIT
+    clears_with = ""
+    if limit and limit.ending == Ending.AUTH:
+        waits_on = WaitsOn.LOGIN
+        clears_with = logins.login_command(gate.key.vendor)
     return CannotStart(
-        waits_on=WaitsOn.LOGIN if is_login else WaitsOn.LIMIT,
+        waits_on=waits_on,
         parked_for="quota",
         detail=gate.why,
         until_ms=gate.until_ms,
         needs=gate.needs,
-        questions=asks,
-        warnings=told,
-        clears_with=logins.login_command(gate.key.vendor) if is_login else "",
+        questions=questions,
+        warnings=warnings,
+        clears_with=clears_with,
         limit=gate.key.path,
     )
 
 
-def _wants_a_person(gate: Gated, limit: quota.Limit) -> bool:
-    return gate.until_ms is None or quota.is_doubted(limit)
-
-
-def spent_facts(rows: Sequence[BudgetLine]) -> list[Fact]:
-    return [BudgetSpent(**_amounts(row)) for row in rows]
-
-
-def _amounts(row: BudgetLine) -> dict[str, Any]:
+def _amounts(line: BudgetLine) -> dict[str, Any]:
     return {
-        "scope": row.scope,
-        "subject": str(row.account),
-        "measure": row.measure,
-        "spent": row.spent,
-        "limit": row.limit,
+        "scope": line.scope,
+        "subject": str(line.account),
+        "measure": line.measure,
+        "spent": line.spent,
+        "limit": line.limit,
     }

@@ -20,7 +20,7 @@ from dos.baseline.gate import Baselines, check_questions
 from dos.baseline.io.check import BaselineCommands
 from dos.config.schema import Config
 from dos.fleet import lane_entries
-from dos.fleet import observation as lookouts
+from dos.fleet.choose_agent import lanes_without_agent
 from dos.fleet.effects import Backlog, CannotStart
 from dos.fleet.io import launches
 from dos.fleet.lane_entries import LaneHolders
@@ -190,7 +190,7 @@ class FleetObserver:
             if found.open and lane not in leases
         }
         state, spend = self.watch.state(FleetState), self.watch.state(Spend)
-        return lookouts.lanes_without_agent(
+        return lanes_without_agent(
             self.config, asked_for, self.watch.state(ProviderLimits), spend, state, now_ms=now_ms
         )
 

@@ -22,8 +22,8 @@ from dos.baseline.io.check import Baseline
 from dos.baseline.io.red_tests import BaselineRetest
 from dos.config.schema import Config
 from dos.errors import BadInput, Conflict, Fenced, Halted
-from dos.fleet import choose_agent as choosing
 from dos.fleet import effects
+from dos.fleet.choose_agent import AgentRequest, choose
 from dos.fleet.effect import Performers, performs
 from dos.fleet.io.drive import StoreRetry
 from dos.fleet.io.startup import check_settings
@@ -293,15 +293,17 @@ class WorkerEffects:
         self, effect: effects.ChooseAgent
     ) -> effects.AgentChoice | effects.CannotStart:
         self.watch.refresh()
-        return choosing.choose(
+        return choose(
             self.config,
             self.agents(effect.lease.lane, effect.agent),
             self.watch.state(ProviderLimits),
             self.watch.state(Spend),
-            run_id=effect.run_id,
-            lane=effect.lease.lane,
-            iteration=effect.iteration,
-            now_ms=self.store.now_ms(),
+            AgentRequest(
+                run_id=effect.run_id,
+                lane=effect.lease.lane,
+                iteration=effect.iteration,
+                now_ms=self.store.now_ms(),
+            ),
         )
 
     def run_agent(self, effect: effects.RunAgent) -> effects.AgentResult:

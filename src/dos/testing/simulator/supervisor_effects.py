@@ -11,9 +11,10 @@ from dos.baseline.gate import check_questions
 from dos.errors import Conflict
 from dos.fleet import effects
 from dos.fleet import observe as observing
+from dos.fleet.choose_agent import lanes_without_agent
 from dos.fleet.io.launches import LAUNCH_MS
 from dos.fleet.lane_entries import LaneHolders
-from dos.fleet.observation import Observation, lanes_without_agent
+from dos.fleet.observation import Observation
 from dos.fleet.population.lease_health import LeaseHealth
 from dos.fleet.state.fleet import FleetState, LaneStarts
 from dos.fleet.state.live import Pause

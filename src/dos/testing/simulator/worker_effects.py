@@ -9,8 +9,8 @@ from msgspec import structs
 from dos.backlog.io import survey as backlog
 from dos.baseline import gate
 from dos.errors import Conflict, Fenced, Halted
-from dos.fleet import choose_agent as choosing
 from dos.fleet import effects
+from dos.fleet.choose_agent import AgentRequest, choose
 from dos.fleet.state.fleet import FleetState
 from dos.journal import streams
 from dos.journal.events.envelope import Event
@@ -284,15 +284,17 @@ class WorkerEffects:
     def choose_agent(
         self, process: Process, effect: effects.ChooseAgent
     ) -> effects.AgentChoice | effects.CannotStart:
-        chosen = choosing.choose(
+        chosen = choose(
             self.site.workspace.config,
             self.site.workspace.agents,
             self.site.quota,
             self.site.spend,
-            run_id=effect.run_id,
-            lane=effect.lease.lane,
-            iteration=effect.iteration,
-            now_ms=self.scheduler.clock.wall_ms(),
+            AgentRequest(
+                run_id=effect.run_id,
+                lane=effect.lease.lane,
+                iteration=effect.iteration,
+                now_ms=self.scheduler.clock.wall_ms(),
+            ),
         )
         if isinstance(chosen, effects.CannotStart) and chosen.is_reserved:
             self.scheduler.counts[faults.PROMISED] += 1
