@@ -36,7 +36,7 @@ def units(answer: Answer) -> list[str]:
 
 def test_nothing_to_report_is_said_and_makes_no_journal(dos: Dos, state: Path) -> None:
     answer = dos("report")
-    assert (answer.code, answer.out, answer.err) == (0, "nothing happened\n", "")
+    assert (answer.code, answer.out, answer.err) == (0, "Nothing happened\n", "")
     assert dos("report", "--json").json["landed"] == []
     assert not state.exists()
 
@@ -47,7 +47,7 @@ def test_a_start_that_found_nothing_to_do_says_why(dos: Dos, state: Path) -> Non
     assert "No agent was started yet" in dos("report").out
     write(state, events.FleetStopped(host="h", reason=why))
     told = dos("report").out
-    assert f"No agent was started: {why}" in told and "nothing happened" not in told
+    assert f"No agent was started: {why}" in told and "Nothing happened" not in told
 
 
 def test_the_last_session_is_told_and_no_other_unless_it_was_killed(dos: Dos, state: Path) -> None:
@@ -67,7 +67,7 @@ def test_the_last_session_is_told_and_no_other_unless_it_was_killed(dos: Dos, st
         == units(dos("report", "--since", "last", "--json"))
         == ["P/ONE", "P/TWO"]
     )
-    assert "started again once" in dos("report").out
+    assert "restarted 1 time" in dos("report").out
 
 
 def test_without_a_start_all_that_is_written_is_told(dos: Dos, state: Path) -> None:
@@ -95,7 +95,7 @@ def test_a_time_ago_says_from_when_on(dos: Dos, state: Path) -> None:
 
 def test_a_start_after_which_nobody_worked_says_where_the_rest_is(dos: Dos, state: Path) -> None:
     write(state, STARTED, landed("P/OLD"), STOPPED, STARTED)
-    assert "`dos report --since 0` tells what was before" in dos("report").out
+    assert "`dos report --since 0` shows all sessions" in dos("report").out
     assert "--since 0" not in dos("report", "--since", "0").out
 
 
@@ -162,7 +162,7 @@ def test_the_page_is_written_and_may_be_written_again(
 ) -> None:
     write(state, landed("P/U1"))
     answer = dos("report", "--html", "report.html")
-    assert (answer.code, answer.out) == (0, "the report is in report.html\n")
+    assert (answer.code, answer.out) == (0, "Report written to report.html\n")
     assert "P/U1" in (workspace / "report.html").read_text(encoding="utf-8")
     write(state, landed("P/U2"))
     assert dos("report", "--html", "report.html", "--json").json["html"] == "report.html"
@@ -177,7 +177,7 @@ def test_a_file_that_is_not_ours_is_left_alone(dos: Dos, workspace: Path, there:
     (workspace / "mine.html").write_bytes(there)
     answer = dos("report", "--html", "mine.html")
     assert (answer.code, answer.out) == (2, "")
-    assert "'mine.html' is there, and is no report of ours" in answer.err
+    assert "'mine.html' exists and is not a report of dos" in answer.err
     assert "hint:" in answer.err
     assert (workspace / "mine.html").read_bytes() == there
 
@@ -202,7 +202,7 @@ def test_a_pipe_in_the_place_of_the_page_holds_nobody_up(dos: Dos, workspace: Pa
 
 
 def test_hostile_names_stay_on_their_line_of_a_terminal(dos: Dos, state: Path) -> None:
-    write(state, landed("P/U1\n\x1b[31mlanded, each with its commit: 99\u202e"))
+    write(state, landed("P/U1\n\x1b[31mLanded: 99\u202e"))
     out = dos("report").out
     assert "\x1b" not in out and "\u202e" not in out
-    assert out.count("\nlanded, each with its commit") == 1
+    assert out.count("\nLanded: ") == 1

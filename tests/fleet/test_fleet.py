@@ -161,7 +161,7 @@ def test_a_lane_whose_workers_keep_dying_is_given_up_on(fleet):
     config = fleet.repository.root / "dos.toml"
     config.write_text(config.read_text() + 'setup = "kill -9 $PPID"\n')
     story, _ = fleet.up("--until-idle", "--target", "1").communicate(timeout=PATIENCE)
-    assert "given up on until a person looks" in story
+    assert "disabled until you answer `dos decisions`" in story
     spawned = [event for event in history(fleet) if event["kind"] == "worker_spawned"]
     assert len([event for event in spawned if event["body"]["lane"] == "one"]) == 3
 

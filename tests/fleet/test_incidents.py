@@ -97,7 +97,7 @@ def test_an_incident_is_told_by_the_report_and_by_why(one_unit):
     with World(one_unit.root) as world:
         events = list(world.journal.events())
     told = summary.render(summary.summarize_events(events))
-    assert "incidents: an agent changed your branch or checkout by itself: 1" in told
+    assert "Incidents: an agent changed your branch or checkout itself: 1" in told
     run_id = happened(one_unit, "agent_started")[0]["run_id"]
     story = explain.render(
         explain.explain_run(
@@ -105,7 +105,7 @@ def test_an_incident_is_told_by_the_report_and_by_why(one_unit):
         )
     )
     assert (
-        "incident: the reflog says that its agent moved the branch main; it counts as no landing"
+        "incident: the reflog says that its agent moved the branch main; it does not count as a landing"
         in story
     )
 

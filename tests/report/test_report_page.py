@@ -18,8 +18,8 @@ from dos.limits.state import costs
 from dos.limits.state.spend import Spend
 from dos.questions import view
 from dos.questions.state import Decisions, urgent_first
-from dos.report import html, summary
-from dos.report.html import ReportData
+from dos.report import html, report_data, summary
+from dos.report.report_data import ReportData
 from dos.report.session import LandingProof, Outcome, ReceiptProof, Session
 from dos.report.session_fold import fold_session, last_start
 
@@ -159,7 +159,9 @@ def test_a_landing_that_another_found_after_a_crash_belongs_to_whoever_worked_fo
 
 
 def test_json_has_a_landing_as_one_row() -> None:
-    (row,) = html.to_json(sheet(written((0, started()), (5, ended()), (6, LANDED))))["landed"]
+    (row,) = report_data.to_json(sheet(written((0, started()), (5, ended()), (6, LANDED))))[
+        "landed"
+    ]
     assert list(row) == [
         "at",
         "unit",
@@ -222,8 +224,8 @@ def test_waiting_is_told_with_its_length_and_what_is_not_over_says_so() -> None:
         ("acme", 40.0, 2, True)
     ]
     lines = summary.summarize(told).limited
-    assert "api: acme said usage_window; had room again after 40 s" in lines
-    assert "api: waits since 10 s on pause" in lines
+    assert "api: acme said usage_window; available again after 40 s" in lines
+    assert "api: has waited 10 s for pause" in lines
 
 
 def test_a_worker_that_died_waits_no_more() -> None:
@@ -265,7 +267,7 @@ def test_what_only_a_person_clears_is_told_also_where_nobody_was_asked() -> None
     ]
     shown = html.render_page(structs.replace(sheet([]), waiting=waiting))
     assert "its last run stopped: red" in shown and "has not landed" not in shown
-    assert len(html.to_json(structs.replace(sheet([]), waiting=waiting))["waiting"]) == 3
+    assert len(report_data.to_json(structs.replace(sheet([]), waiting=waiting))["waiting"]) == 3
 
 
 # Where a session begins
@@ -295,10 +297,10 @@ def test_a_start_after_one_that_never_stopped_says_so() -> None:
         written((0, fleet_started()), (5, fleet_started(pid=2)), (9, fleet_stopped()))
     )
     assert [bool(start.found) for start in told.starts] == [False, True]
-    assert html.heading(
+    assert report_data.heading(
         sheet(written((0, fleet_started()), (5, fleet_started()), (9, fleet_stopped())))
     ) == (
-        "2027-01-15 08:00:00 to 08:00:09 UTC (9 s); started again once after it had ended without a word; "
+        "2027-01-15 08:00:00 to 08:00:09 UTC (9 s); restarted 1 time after a crash of the supervisor; "
         "stopped: nothing is left to do"
     )
 
@@ -428,11 +430,11 @@ def test_the_page_shows_each_landing_with_its_proof() -> None:
         ({"receipt": None}, "no receipt"),
         (
             {"receipt": ReceiptProof(valid=False, why="it has no signature")},
-            "a receipt that nobody signed",
+            "receipt without a signature",
         ),
         (
             {"receipt": ReceiptProof(valid=False, why="the key is not trusted", key_id="k")},
-            "signed by k, and does not hold: the key is not trusted",
+            "signed by k, not valid: the key is not trusted",
         ),
     ],
 )
@@ -458,15 +460,15 @@ def test_a_cost_that_nobody_knows_is_said_to_be_unknown() -> None:
         (3, started(run_id="R2")),
     )
     page = html.render_page(sheet(lost))
-    assert "<b>$2.00</b><span>cost, and some unknown</span>" in page
-    assert "what 1 agent cost whose end nobody saw is unknown" in page
+    assert "<b>$2.00</b><span>cost, partly unknown</span>" in page
+    assert "The cost of 1 agent is unknown: the end was not recorded" in page
 
 
 def test_nothing_at_all_is_a_page_too() -> None:
     page = html.render_page(sheet([]))
     assert "nothing has landed" in page
     assert "<svg" not in page
-    assert summary.render(summary.summarize(Session())) == "nothing happened"
+    assert summary.render(summary.summarize(Session())) == "Nothing happened"
 
 
 @given(times=st.lists(st.floats(0, 1e9), min_size=2, max_size=6).map(sorted))

@@ -51,8 +51,8 @@ def journal(*facts: envelope.Fact) -> list[envelope.Event]:
         (LANDED, "P/U1 landed on main as ccccccccc"),
         (ended("ok", "done!"), "agent ok after 2.0 s and said 'done!'"),
         (measured("NOTHING", "no commit was made"), "P/U1 not delivered: no commit was made"),
-        (events.LaneFailed(lane="api", reason="x"), "given up on until a person looks: x"),
-        (events.UnitClaimed(**WHO, iteration=1, repeated=True), "took P/U1 again, after a crash"),
+        (events.LaneFailed(lane="api", reason="x"), "disabled until you answer `dos decisions`: x"),
+        (events.UnitClaimed(**WHO, iteration=1, repeated=True), "took P/U1 again after a crash"),
     ],
 )
 def test_an_event_is_told_in_one_line(fact, text):
@@ -83,11 +83,11 @@ def test_a_lie_a_crash_and_a_landing_are_told_apart():
     assert made.disbelieved == ["P/U1: said 'all done'; no commit was made"]
     assert made.crashed == ["P/U1: agent crashed after 2.0 s; landed later as ccccccccc"]
     assert made.landed == ["P/U1  ccccccccc on main"]
-    assert "landed, each with its commit: 1" in summary.render(made)
+    assert "Landed: 1" in summary.render(made)
 
 
 def test_an_empty_report_says_so():
-    assert summary.render(summary.summarize_events([])) == "nothing happened"
+    assert summary.render(summary.summarize_events([])) == "Nothing happened"
 
 
 def looked_at(**seen: object) -> str:

@@ -1,4 +1,4 @@
-"""The journal as a story: one line for each event that a person wants to see while the fleet runs."""
+"""Lines for people who watch a fleet: one for each event worth a line, and what an agent printed."""
 
 from collections.abc import Sequence
 from typing import assert_never
@@ -42,6 +42,8 @@ _reader: FactReader[ShownFact] = FactReader(
 
 
 class EventLine(Struct, frozen=True):
+    """An event as one line: when, where (a lane, or `fleet`), the sentence and its tone."""
+
     at_ms: int
     where: str
     text: str
@@ -49,37 +51,40 @@ class EventLine(Struct, frozen=True):
 
 
 def event_line(event: Event) -> EventLine | None:
-    """None for what only machines care about, such as a renewal."""
+    """Return the line of an event; None for one that people need not see, such as a renewal."""
     fact = _reader.decode(event)
     if fact is None:
         return None
     if isinstance(fact, FleetFact):
-        shown = _fleet_tone(fact)
+        place = _fleet_tone(fact)
     elif isinstance(fact, ShownWorkFact):
-        shown = _work_tone(fact)
+        place = _work_tone(fact)
     else:
-        shown = _waiting_tone(fact)
-    if shown is None:
+        place = _waiting_tone(fact)
+    if place is None:
         return None
-    where, tone = shown
+    where, tone = place
     return EventLine(event.at_ms, where, event_text.describe(fact, event.at_ms), tone)
 
 
 def _fleet_tone(fact: FleetFact) -> tuple[str, str] | None:
-    """Where it happened, and its tone; None: not worth a line."""
+    """Return where it happened and the tone of its line; None for no line."""
     match fact:
         case fleet.FleetStarted() | fleet.FleetStopped() | fleet.DrainRequested():
             return "fleet", PLAIN
         case limits.FleetFound() | limits.BaselineStarted():
             return "fleet", PLAIN
         case limits.BaselineChecked():
-            return "fleet", GOOD if fact.passed and fact.sees_tree is not False else BAD
+            is_good = fact.passed and fact.sees_tree is not False
+            return "fleet", GOOD if is_good else BAD
         case fleet.WorkerSpawned():
             return fact.lane, DIM
         case fleet.WorkerReaped() | fleet.LaneFailed():
             return fact.lane, BAD
         case lanes.LeaseGranted():
-            return None if fact.asked.is_lock else (fact.asked.lane, DIM)
+            if fact.asked.is_lock:
+                return None
+            return fact.asked.lane, DIM
         case lanes.LeaseExpired():
             return "lease", BAD
         case never:
@@ -93,18 +98,24 @@ def _work_tone(fact: ShownWorkFact) -> tuple[str, str] | None:
         ):
             return fact.lane, PLAIN
         case fleet.AgentStarted():
-            return (fact.lane, BAD) if fact.said else None
+            if not fact.said:
+                return None
+            return fact.lane, BAD
         case fleet.AgentEnded():
             return fact.lane, DIM
         case fleet.WorkMeasured():
-            return None if fact.verdict == "DELIVERED" else (fact.lane, BAD)
+            if fact.verdict == "DELIVERED":
+                return None
+            return fact.lane, BAD
         case fleet.LandingRefused():
             return fact.lane, BAD
         case fleet.UnitLanded():
             return fact.lane, GOOD
         case ReceiptIssued():
+            if not fact.said:
+                return None
             is_signed = fact.receipt and fact.receipt["signature"]
-            return (fact.lane, PLAIN if is_signed else BAD) if fact.said else None
+            return fact.lane, PLAIN if is_signed else BAD
         case never:
             assert_never(never)
 
@@ -136,26 +147,33 @@ def _waiting_tone(fact: WaitingFact) -> tuple[str, str]:
 
 
 class AgentLine(Struct, frozen=True):
+    """What an agent printed, as a person reads it: its own stream is made for programs."""
+
     kind: str  # activity | waiting: for its provider | line: as it stands in the log
     text: str
 
 
-def agent_lines(line: str, heard: Sequence[Activity | Waiting]) -> list[AgentLine]:
-    """Nothing for a line that only programs care about; a line that no program wrote stands for itself."""
-    if not heard:
-        return (
-            [] if not line.strip() or line.lstrip().startswith("{") else [AgentLine("line", line)]
-        )
-    return [_told(each) for each in heard]
+def agent_lines(line: str, activities: Sequence[Activity | Waiting]) -> list[AgentLine]:
+    """Return what a line of an agent's log tells people.
+
+    `activities` is what its adapter made of the line. A line of JSON that tells nothing is left
+    out; a line of another form is shown as it is.
+    """
+    if activities:
+        return [_agent_line(activity) for activity in activities]
+    if not line.strip() or line.lstrip().startswith("{"):
+        return []
+    return [AgentLine("line", line)]
 
 
-def _told(heard: Activity | Waiting) -> AgentLine:
-    match heard:
+def _agent_line(activity: Activity | Waiting) -> AgentLine:
+    match activity:
         case Activity(text=text):
             return AgentLine("activity", text)
         case Waiting(ending=ending, seconds=seconds, text=text):
-            again = f", tries again in {seconds:g} s" if seconds is not None else ""
-            return AgentLine(
-                "waiting",
-                f"waits for its provider ({ending}){again}" + (f": {text}" if text else ""),
-            )
+            parts = [f"waits for its provider ({ending})"]
+            if seconds is not None:
+                parts.append(f", tries again in {seconds:g} s")
+            if text:
+                parts.append(f": {text}")
+            return AgentLine("waiting", "".join(parts))

@@ -1,6 +1,6 @@
-"""What people are told of an event: one sentence for each kind, whatever shows it.
+"""The sentence that describes an event to people: one for each kind, the same on every surface.
 
-A surface adds when and where it happened, and decides what it shows.
+A surface adds when and where the event happened, and decides which events it shows.
 """
 
 from typing import assert_never
@@ -19,6 +19,7 @@ from dos.text import plural
 from dos.times import format_local_time, utc_datetime
 from dos.verify.baseline import NOTHING_TO_EMPTY
 
+# How an agent's process ended that did not end by itself.
 CRASHED: dict[str, str] = {
     Ending.CRASH: "crashed",
     Ending.KILLED: "was killed",
@@ -71,7 +72,7 @@ WaitingFact = (
     | limits.BudgetWarned
     | limits.BudgetSpent
 )
-# Their kinds say all that there is to say.
+# The name of their kind says it all.
 PlainFact = (
     lanes.LeaseRenewed
     | lanes.LeaseReleased
@@ -111,51 +112,57 @@ PlainFact = (
     | LineUnreadable
 )
 
+# How an attempt on a unit ended; the tokens stay in the journal and in JSON.
+_ATTEMPTS = {"shipped": "landed", "drained": "no commit", "unknown": "unknown outcome"}
+
 
 def describe(fact: AnyFact, at_ms: int) -> str:
-    """The sentence for a fact that was written at this time."""
+    """Return the sentence for a fact that was recorded at this time.
+
+    The time decides whether a moment in it is shown with its date.
+    """
     if isinstance(fact, FleetFact):
         return _describe_fleet(fact)
     if isinstance(fact, WorkFact):
         return _describe_work(fact)
     if isinstance(fact, WaitingFact):
         return _describe_waiting(fact, at_ms)
-    return _by_kind(fact)
+    return _describe_plain(fact)
 
 
-def _by_kind(fact: PlainFact) -> str:
+def _describe_plain(fact: PlainFact) -> str:
     return describe_kind(fact.kind)
 
 
 def describe_kind(kind: str) -> str:
-    """Where nothing but the kind is known, or to be said."""
+    """Return the words for a kind of event that has no sentence, or that this version does not know."""
     return kind.replace("_", " ")
 
 
 def _describe_fleet(fact: FleetFact) -> str:
     match fact:
         case fleet.FleetStarted():
-            return f"started on {fact.host}: {plural(fact.target, 'worker')} wanted"
+            return f"started on {fact.host}, target {plural(fact.target, 'worker')}"
         case fleet.FleetStopped():
             return f"stopped: {fact.reason}"
         case fleet.DrainRequested():
-            return "asked to drain"
+            return "drain requested: workers finish their current work"
         case fleet.WorkerSpawned():
             return f"worker {fact.pid} started"
         case fleet.WorkerReaped():
             return f"its worker died: {fact.reason}"
         case fleet.LaneFailed():
-            return f"given up on until a person looks: {fact.reason}"
+            return f"disabled until you answer `dos decisions`: {fact.reason}"
         case lanes.LeaseGranted():
-            return "lease granted" if fact.asked.is_lock else "lane leased"
+            return "lock taken" if fact.asked.is_lock else "lane leased"
         case lanes.LeaseExpired():
-            return f"fence {fact.lease} ran out and was taken over"
+            return f"lease {fact.lease} expired and was taken over"
         case limits.FleetFound():
-            return f"found {_describe_recovery(fact)}"
+            return _describe_recovery(fact)
         case limits.BaselineStarted():
             return f"checking that `{_first_line(fact.command)}` passes on {fact.branch} …"
         case limits.BaselineChecked():
-            return _baseline(fact)
+            return _describe_baseline(fact)
         case never:
             assert_never(never)
 
@@ -163,39 +170,37 @@ def _describe_fleet(fact: FleetFact) -> str:
 def _describe_work(fact: WorkFact) -> str:
     match fact:
         case fleet.UnitClaimed():
-            return f"took {fact.unit}{' again, after a crash' if fact.repeated else ''}"
+            repeated = " again after a crash" if fact.repeated else ""
+            return f"took {fact.unit}{repeated}"
         case fleet.AgentStarted():
-            return (
-                f"{fact.unit}: {fact.said}"
-                if fact.said
-                else f"agent {fact.agent} started on {fact.unit}"
-            )
+            if fact.said:
+                return f"{fact.unit}: {fact.said}"
+            return f"agent {fact.agent} started on {fact.unit}"
         case fleet.AgentEnded():
-            return describe_agent_end(fact) + (f" and said {fact.claim!r}" if fact.claim else "")
+            claim = f" and said {fact.claim!r}" if fact.claim else ""
+            return describe_agent_end(fact) + claim
         case fleet.WorkMeasured():
-            is_delivered = fact.verdict == "DELIVERED"
-            return (
-                f"measured {fact.unit}: {fact.reason}"
-                if is_delivered
-                else f"{fact.unit} not delivered: {fact.reason}"
-            )
+            if fact.verdict == "DELIVERED":
+                return f"{fact.unit} delivered: {fact.reason}"
+            return f"{fact.unit} not delivered: {fact.reason}"
         case fleet.LandingIntended():
-            return f"about to land {fact.unit} on {fact.branch}"
+            return f"landing {fact.unit} on {fact.branch}"
         case fleet.LandingRefused():
             return f"{fact.unit} not landed: {_first_line(fact.reason)}"
         case fleet.UnitLanded():
-            how = "found landed" if fact.recognised else "landed"
-            return f"{fact.unit} {how} on {fact.branch} as {fact.commit[:9]}"
+            landed = "landed before the crash" if fact.recognised else "landed"
+            return f"{fact.unit} {landed} on {fact.branch} as {fact.commit[:9]}"
         case fleet.UnitAttempted():
-            return f"the try at {fact.unit} counts as {fact.outcome}"
+            return f"attempt on {fact.unit}: {_ATTEMPTS.get(fact.outcome, fact.outcome)}"
         case ReceiptIssued():
             return f"{fact.unit}: {fact.said}" if fact.said else "receipt issued"
         case limits.WorkCommitted():
-            return f"{fact.unit}: its agent left the work uncommitted; judged as {fact.commit[:9]}"
+            return f"{fact.unit}: the agent did not commit; its work is judged as {fact.commit[:9]}"
         case fleet.WorkSalvaged():
-            return f"saved to {fact.ref} ({fact.why})"
+            return f"work saved to {fact.ref} ({fact.why})"
         case fleet.IterationCommitted():
-            return f"iteration {fact.iteration}: {describe_decision(fact.outcome, fact.action, fact.reason)}"
+            decision = describe_decision(fact.outcome, fact.action, fact.reason)
+            return f"iteration {fact.iteration}: {decision}"
         case fleet.RunStopped():
             return describe_stop(fact.stop_reason, fact.reason, fact.needs)
         case never:
@@ -207,107 +212,121 @@ def _describe_waiting(fact: WaitingFact, at_ms: int) -> str:
         case limits.LimitHit():
             return _describe_limit(fact, at_ms)
         case limits.LimitProbed():
-            return f"goes first to see whether {fact.vendor} has room again"
+            return f"tests whether {fact.vendor} accepts requests again"
         case limits.LimitLifted():
-            return f"{fact.vendor} is used again: {fact.reason}"
+            return f"limit of {fact.vendor} ended: {fact.reason}"
         case limits.RunParked():
-            until = f" until {_clock(fact.until_ms, at_ms)}" if fact.until_ms else ""
-            return f"waits on {fact.why}{until}: {fact.detail}"
+            until = f" until {_format_time(fact.until_ms, at_ms)}" if fact.until_ms else ""
+            return f"waits for {fact.why}{until}: {fact.detail}"
         case limits.AgentWaiting():
-            return f"its agent waits for its provider ({fact.ending}): {fact.detail}"
+            return f"agent waits for its provider ({fact.ending}): {fact.detail}"
         case limits.PauseRequested():
             return f"paused: {fact.reason or 'by a person'}"
         case limits.PauseEnded():
-            return "goes on"
+            return "pause ended"
         case limits.HaltRequested():
-            return f"{fact.run_id} is to stop: {fact.reason or 'by a person'}"
+            return f"halt of {fact.run_id} requested: {fact.reason or 'by a person'}"
         case limits.SpinFlagged():
-            return f"spins: {fact.reason}"
+            return f"runs without progress: {fact.reason}"
         case limits.IncidentFound():
             return f"incident: {describe_incident(fact)}"
         case limits.DecisionRaised():
             return f"{fact.question}  `dos decisions show {fact.id}`"
         case limits.DecisionAnswered():
-            return f"{fact.id}: {fact.choice}{' (nobody answered in time)' if fact.expired else ''}"
+            expired = " (not answered in time)" if fact.expired else ""
+            return f"{fact.id} answered: {fact.choice}{expired}"
         case limits.BudgetWarned():
-            return f"nearly spent: {_budget(fact)}"
+            return f"nearly spent: {_describe_budget(fact)}"
         case limits.BudgetSpent():
-            return f"spent: {_budget(fact)}"
+            return f"spent: {_describe_budget(fact)}"
         case never:
             assert_never(never)
 
 
 def describe_agent_end(fact: fleet.AgentEnded) -> str:
+    """Return how an agent's process ended and after how long."""
     return f"agent {CRASHED.get(fact.outcome, fact.outcome)} after {fact.seconds:.1f} s"
 
 
 def describe_decision(outcome: str, action: str, reason: str) -> str:
-    """How an iteration ended, and what was decided."""
+    """Return how an iteration ended, and what was decided."""
     return f"{tokens.iteration_words(outcome)}; {tokens.words(action)}, {reason}"
 
 
 def describe_stop(stop_reason: str, reason: str, needs: str) -> str:
-    """Why a run stopped, and who can clear it."""
+    """Return why a run stopped, and who can clear it."""
     return f"stopped: {tokens.words(stop_reason)} ({reason}); needs {needs}"
 
 
 def describe_incident(fact: limits.IncidentFound) -> str:
-    return f"{fact.found}; it counts as no landing"
+    """Return what an agent did outside its worktree."""
+    return f"{fact.found}; it does not count as a landing"
 
 
-def _budget(fact: limits.BudgetWarned | limits.BudgetSpent) -> str:
+def _describe_budget(fact: limits.BudgetWarned | limits.BudgetSpent) -> str:
     return f"{fact.scope} {fact.subject}: {fact.spent:g} of {fact.limit:g} {fact.measure}"
 
 
-def _baseline(fact: limits.BaselineChecked) -> str:
+def _describe_baseline(fact: limits.BaselineChecked) -> str:
     command = f"`{_first_line(fact.command)}`"
-    missing = "".join(
-        f"; the acceptance command of {unit} cannot run: {why}"
-        for unit, why in fact.missing.items()
-    )
     if not fact.passed:
-        return f"{command} fails on {fact.branch} ({fact.commit[:9]}) after {fact.seconds:.1f} s: {fact.reason}"
+        return (
+            f"{command} fails on {fact.branch} ({fact.commit[:9]}) after {fact.seconds:.1f} s:"
+            f" {fact.reason}"
+        )
     if fact.sees_tree is False:
         emptied = plural(fact.blanked, "source file")
-        return f"{command} passes on {fact.branch} also with {emptied} emptied: it does not see the tree it is run in"
-    untried = f"; {NOTHING_TO_EMPTY}" if fact.sees_tree is None else ""
-    return f"{command} passes on {fact.branch} ({fact.seconds:.1f} s){untried}{missing}"
-
-
-def _describe_recovery(fact: limits.FleetFound) -> str:
-    words = {
-        "adopted": "live, left alone",
-        "fenced": "dead, taken back",
-        "resumed": "goes on after what was committed",
-        "repeated": "begun and not committed, done again",
-    }
-    parts = [
-        f"{word}: {', '.join(getattr(fact, name))}"
-        for name, word in words.items()
-        if getattr(fact, name)
-    ]
-    parts += [f"{len(fact.skipped)} landed already, skipped"] if fact.skipped else []
+        return (
+            f"{command} passes on {fact.branch} also with {emptied} emptied:"
+            " it does not test the tree it runs in"
+        )
+    parts = [f"{command} passes on {fact.branch} ({fact.seconds:.1f} s)"]
+    if fact.sees_tree is None:
+        parts.append(NOTHING_TO_EMPTY)
+    for unit, why in fact.missing.items():
+        parts.append(f"the acceptance command of {unit} cannot run: {why}")
     return "; ".join(parts)
 
 
+_RECOVERY = {
+    "adopted": "workers still running",
+    "fenced": "leases of dead workers revoked",
+    "resumed": "continuing after the last committed iteration",
+    "repeated": "repeating what was not committed",
+}
+
+
+def _describe_recovery(fact: limits.FleetFound) -> str:
+    """Return what a supervisor found of the one before it."""
+    parts = []
+    for name, meaning in _RECOVERY.items():
+        entries = getattr(fact, name)
+        if entries:
+            parts.append(f"{meaning}: {', '.join(entries)}")
+    if fact.skipped:
+        parts.append(f"already landed: {plural(len(fact.skipped), 'unit')}")
+    return f"recovered; {'; '.join(parts)}"
+
+
 def _first_line(text: str) -> str:
-    """A conflict is told at length, for the next agent."""
+    """Return the first line: the whole text of a conflict is for the next agent."""
     return text.partition("\n")[0]
 
 
 def _describe_limit(fact: limits.LimitHit, at_ms: int) -> str:
-    """What the provider said, until when, and what logs in where that is what it takes."""
+    """Return what the provider said, until when, and how to log in where that clears it."""
     limit = Limit(
         key=Key(vendor=fact.vendor, account=fact.account, model=fact.model),
         ending=fact.ending,
         agent=fact.agent,
     )
+    text = quota.describe(limit)
     if fact.ending == Ending.AUTH:
         login = logins.login_command(fact.vendor)
-        return f"{quota.describe(limit)}" + (f"; log in with `{login}`" if login else "")
-    until = f" until {_clock(fact.resets_at_ms, at_ms)}" if fact.resets_at_ms else ""
-    return f"{quota.describe(limit)}{until}; the lanes that use it wait"
+        return f"{text}; log in with `{login}`" if login else text
+    until = f" until {_format_time(fact.resets_at_ms, at_ms)}" if fact.resets_at_ms else ""
+    return f"{text}{until}; the lanes that use it wait"
 
 
-def _clock(at_ms: int, now_ms: int) -> str:
+def _format_time(at_ms: int, now_ms: int) -> str:
     return format_local_time(utc_datetime(at_ms), utc_datetime(now_ms), seconds=True)

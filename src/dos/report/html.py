@@ -1,158 +1,89 @@
-"""The report of a fleet's time as one page: no script, nothing fetched, light or dark as its reader likes it.
+"""The report as one HTML page: no script, nothing fetched, light or dark as the reader prefers.
 
-Whatever units, agents and providers called themselves or said is escaped, and what would be unseen is written out.
+Names and texts from units, agents and providers are escaped, and invisible characters are shown.
 """
 
 from collections.abc import Iterable
 from html import escape
-from typing import Any
 
-from msgspec import Struct, structs, to_builtins
-
-from dos.backlog.waiting import Waiting
 from dos.limits.state import costs
-from dos.limits.state.costs import Costs
 from dos.questions.view import QuestionRow
-from dos.report.html_chart import css_class, escape_text, format_time, render_chart
+from dos.report.html_chart import css_class, escape_text, render_chart
 from dos.report.html_style import STYLE
-from dos.report.session import LandingProof, Session, UnprovenClaim
-from dos.report.summary import needs_person_without_question
+from dos.report.report_data import (
+    ReportData,
+    format_time,
+    heading,
+    unknown_cost_note,
+    zone_name,
+)
+from dos.report.session import LandingProof, LimitPeriod, Session, UnprovenClaim
+from dos.report.summary import limit_duration, needs_person_without_question
 from dos.text import escape_invisible, plural
 from dos.times import format_duration
 from dos.units.unit import LandingEntry
 
-SCHEMA = "dos.report/1"
 MARKER = "<!-- made by dos report: it may be replaced by another -->"
 HEAD = f"<!doctype html>\n{MARKER}\n"
 LONGEST_CLAIM = 4000
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 
-class ReportData(Struct, frozen=True, kw_only=True):
-    """All that the report tells."""
-
-    workspace: str
-    session: Session
-    proofs: dict[str, LandingProof]  # by commit
-    questions: list[QuestionRow]
-    waiting: list[Waiting] = []  # what lanes and units wait for
-    costs: Costs
-    own: list[str] = []  # commits and edits of the user
-
-
-def to_json(sheet: ReportData) -> dict[str, Any]:
-    landed = [_landing_data(each, sheet) for each in sheet.session.landed]
-    told = to_builtins(structs.asdict(sheet.session) | {"landed": landed})
-    asked = to_builtins(sheet.questions)
-    waiting = to_builtins(sheet.waiting)
-    spent = to_builtins(sheet.costs)
-    return {
-        "schema": SCHEMA,
-        **told,
-        "questions": asked,
-        "waiting": waiting,
-        "costs": spent,
-        "own": sheet.own,
-    }
-
-
-def _landing_data(entry: LandingEntry, sheet: ReportData) -> dict[str, Any]:
-    landing = entry.landing
-    return {
-        "at": entry.at,
-        "unit": landing.unit,
-        "lane": entry.lane,
-        "run_id": entry.run_id,
-        "commit": landing.commit,
-        "branch": landing.branch,
-        "claim": entry.claim,
-        "recognised": entry.recognised,
-        "proof": sheet.proofs.get(landing.commit),
-    }
-
-
-def heading(sheet: ReportData) -> str:
-    """When, how long, how often it was started, how it ended."""
-    told = sheet.session
-    if told.since is None or told.until is None:
-        return "nothing happened"
-    ended = (
-        f"{told.until:%H:%M:%S}"
-        if told.since.date() == told.until.date()
-        else f"{told.until:%Y-%m-%d %H:%M:%S}"
-    )
-    again = sum(bool(start.found) for start in told.starts)
-    parts = [f"{told.since:%Y-%m-%d %H:%M:%S} to {ended} UTC ({format_duration(told.seconds)})"]
-    parts += (
-        [
-            f"started again {'once' if again == 1 else f'{again} times'} after it had ended without a word"
-        ]
-        if again
-        else []
-    )
-    parts.append(f"stopped: {told.ended}" if told.ended else "not stopped since")
-    return "; ".join(parts)
-
-
-def unknown_cost_note(told: Session) -> str:
-    return (
-        f"what {plural(told.lost, 'agent')} cost whose end nobody saw is unknown"
-        if told.lost
-        else ""
-    )
-
-
-def render_page(sheet: ReportData) -> str:
-    title = f"Fleet report: {escape_text(sheet.workspace)}"
+def render_page(report: ReportData) -> str:
+    """Return the whole page. It begins with HEAD, by which a later report may replace it."""
+    session = report.session
+    title = f"Fleet report: {escape_text(report.workspace)}"
     sections = [
-        _section("people", "Waiting for a person", _people(sheet)),
-        _section("timeline", "Timeline", _timeline(sheet.session)),
-        _section("landed", "Landed, each with its proof", _landings(sheet)),
+        _section("people", "Needs attention", _attention_rows(report)),
+        _section("timeline", "Timeline", _timeline(session)),
+        _section("landed", "Landed, each with its proof", _landing_rows(report)),
         _section(
-            "disbelieved", "Claimed, and not believed", map(_disbelief, sheet.session.disbelieved)
+            "disbelieved",
+            "Claimed but not delivered",
+            [_claim_row(claim) for claim in session.disbelieved],
         ),
-        _section("crashed", "Crashed, and what came of it", _crashes(sheet.session)),
+        _section("crashed", "Crashed", _crash_rows(session)),
         _section(
             "incidents",
-            "An agent changed your branch or checkout by itself",
-            _incidents(sheet.session),
+            "Incidents: an agent changed your branch or checkout itself",
+            _incident_rows(session),
         ),
         _section(
             "own",
             "Your own commits and edits",
-            (f"<p>{escape_text(line)}</p>" for line in sheet.own),
+            [f"<p>{escape_text(line)}</p>" for line in report.own],
         ),
-        _section("waited", "Waited", _waits(sheet.session)),
-        _section("salvaged", "Saved before it was cleared away", _salvaged(sheet.session)),
-        _section("costs", "What it cost", _costs(sheet)),
+        _section("waited", "Waited", _wait_rows(session)),
+        _section("salvaged", "Saved work that did not land", _saved_rows(session)),
+        _section("costs", "Cost", _cost_rows(report)),
     ]
     return (
         f'{HEAD}<html lang="en"><head><meta charset="utf-8"><title>{title}</title>\n'
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         '<meta name="color-scheme" content="light dark">\n'
-        f"<style>{STYLE}</style></head>\n<body><main>\n<header><h1>{title}</h1><p>{escape_text(heading(sheet))}</p></header>\n"
-        f"{_tiles(sheet)}\n{''.join(sections)}</main></body></html>\n"
+        f"<style>{STYLE}</style></head>\n<body><main>\n"
+        f"<header><h1>{title}</h1><p>{escape_text(heading(report))}</p></header>\n"
+        f"{_tiles(report)}\n{''.join(sections)}</main></body></html>\n"
     )
 
 
-def _tiles(sheet: ReportData) -> str:
-    told = sheet.session
-    parked = sum(wait.seconds for wait in told.waits)
-    waiting = len(sheet.questions) + len(needs_person_without_question(sheet.waiting))
+def _tiles(report: ReportData) -> str:
+    """Return the numbers at the top; each links to its section unless it is zero."""
+    session = report.session
+    waited = str(len(session.limits))
+    if session.waits:
+        waited = format_duration(sum(wait.seconds for wait in session.waits))
+    attention = len(report.questions) + len(needs_person_without_question(report.waiting))
+    cost_label, cost = _cost_tile(report)
     rows = [
-        ("landed", "landed", str(len(told.landed)), "good"),
-        ("disbelieved", "not believed", str(len(told.disbelieved)), "warn"),
-        ("crashed", "crashed", str(len(told.crashed)), "bad"),
-        (
-            "waited",
-            "waited",
-            format_duration(parked) if told.waits else str(len(told.limits)),
-            "note",
-        ),
-        ("salvaged", "saved", str(len(told.salvaged)), ""),
-        ("people", "for a person", str(waiting), "bad"),
-        ("costs", *_cost(sheet), ""),
+        ("landed", "landed", str(len(session.landed)), "good"),
+        ("disbelieved", "not delivered", str(len(session.disbelieved)), "warn"),
+        ("crashed", "crashed", str(len(session.crashed)), "bad"),
+        ("waited", "waited", waited, "note"),
+        ("salvaged", "saved", str(len(session.salvaged)), ""),
+        ("people", "need attention", str(attention), "bad"),
+        ("costs", cost_label, cost, ""),
     ]
     tiles = []
     for anchor, label, value, tone in rows:
@@ -164,214 +95,238 @@ def _tiles(sheet: ReportData) -> str:
     return f'<nav class="tiles">{"".join(tiles)}</nav>'
 
 
-def _cost(sheet: ReportData) -> tuple[str, str]:
-    spent = sheet.costs.total.total
-    if not (spent.unpriced or sheet.session.lost):
+def _cost_tile(report: ReportData) -> tuple[str, str]:
+    """Return the label and the value of the tile of the cost."""
+    spent = report.costs.total.total
+    is_complete = not spent.unpriced and not report.session.lost
+    if is_complete:
         return "cost", costs.money(spent)
-    return (
-        ("cost, and some unknown", f"${spent.known_usd:,.2f}")
-        if spent.known_usd
-        else ("cost", costs.UNKNOWN)
-    )
+    if spent.known_usd:
+        return "cost, partly unknown", f"${spent.known_usd:,.2f}"
+    return "cost", costs.UNKNOWN
 
 
 def _section(anchor: str, title: str, parts: Iterable[str]) -> str:
+    """Return a section; "" where it has no content."""
     inside = "".join(parts)
-    return f'<section id="{anchor}"><h2>{title}</h2>{inside}</section>\n' if inside else ""
+    if not inside:
+        return ""
+    return f'<section id="{anchor}"><h2>{title}</h2>{inside}</section>\n'
 
 
-def _people(sheet: ReportData) -> list[str]:
-    told = [
-        f'<article class="row bad"><h3>{escape_text(asked.question)}</h3><p>{_behind(asked)}</p>'
-        f"<p>{_choices(asked)}</p></article>"
-        for asked in sheet.questions
-    ]
-    return told + [
-        f'<article class="row bad"><h3>{escape_text(each.subject)}: {escape_text(str(each))}</h3>'
-        f"<p><code>{escape_text(each.clears_with)}</code></p></article>"
-        for each in needs_person_without_question(sheet.waiting)
-    ]
+def _row(tone: str, title: str, body: str, note: str = "") -> str:
+    """Return one entry of a section: `title` and `body` are HTML, `note` stands at the right."""
+    if note:
+        title += f'<span class="when">{note}</span>'
+    return f'<article class="row {tone}"><h3>{title}</h3>{body}</article>'
 
 
-def _behind(asked: QuestionRow) -> str:
-    waits = (
-        f"{escape_text(', '.join(asked.waits))} waits for it"
-        if asked.waits
-        else "nothing waits for it"
-    )
-    then = (
-        f"; at {asked.expires_at} without an answer: {escape_text(asked.otherwise)}"
-        if asked.expires_at
-        else ""
-    )
-    return f"{waits}, since {asked.raised_at}{then}"
+def _attention_rows(report: ReportData) -> list[str]:
+    rows = []
+    for question in report.questions:
+        body = f"<p>{_waiting_text(question)}</p><p>{_choices(question)}</p>"
+        rows.append(_row("bad", escape_text(question.question), body))
+    for wait in needs_person_without_question(report.waiting):
+        title = f"{escape_text(wait.subject)}: {escape_text(str(wait))}"
+        rows.append(_row("bad", title, f"<p><code>{escape_text(wait.clears_with)}</code></p>"))
+    return rows
 
 
-def _choices(asked: QuestionRow) -> str:
-    return " ".join(
-        f"<code>dos decide-for {escape_text(asked.id)} {escape_text(each.name)}</code>"
-        for each in asked.choices
-    )
+def _waiting_text(question: QuestionRow) -> str:
+    """Return what waits for the answer, since when, and what happens without one."""
+    text = f"Nothing waits for it; open since {question.raised_at}"
+    if question.waits:
+        waits = escape_text(", ".join(question.waits))
+        text = f"Waiting for it: {waits}, since {question.raised_at}"
+    if question.expires_at:
+        text += f"; without an answer by {question.expires_at}: {escape_text(question.otherwise)}"
+    return text
 
 
-def _timeline(told: Session) -> list[str]:
-    if not told.bars:
+def _choices(question: QuestionRow) -> str:
+    commands = []
+    for choice in question.choices:
+        command = f"dos decide-for {escape_text(question.id)} {escape_text(choice.name)}"
+        commands.append(f"<code>{command}</code>")
+    return " ".join(commands)
+
+
+def _timeline(session: Session) -> list[str]:
+    if not session.bars:
         return []
-    rows = "".join(
-        f"<tr><td>{format_time(bar.start, told)}</td><td>{escape_text(bar.lane)}</td><td>{escape_text(bar.unit)}</td>"
-        f'<td class="how {css_class(bar.how)}">{bar.how}</td><td>{escape_text(bar.ending)}</td>'
-        f"{_number(format_duration(bar.seconds))}<td>{escape_text(bar.agent)}</td></tr>"
-        for bar in told.bars
-    )
-    titles = ("from (UTC)", "lane", "unit", "became", "its process", "took", "agent")
+    rows = []
+    for bar in session.bars:
+        cells = [
+            f"<td>{format_time(bar.start, session)}</td>",
+            f"<td>{escape_text(bar.lane)}</td>",
+            f"<td>{escape_text(bar.unit)}</td>",
+            f'<td class="how {css_class(bar.how)}">{bar.how}</td>',
+            f"<td>{escape_text(bar.ending)}</td>",
+            _number(format_duration(bar.seconds)),
+            f"<td>{escape_text(bar.agent)}</td>",
+        ]
+        rows.append(f"<tr>{''.join(cells)}</tr>")
+    start = f"start ({zone_name(session)})"
+    titles = (start, "lane", "unit", "outcome", "process", "duration", "agent")
+    table = _table(titles, rows)
+    summary = plural(len(session.bars), "agent")
     return [
-        render_chart(told),
-        f"<details><summary>{plural(len(told.bars), 'agent')}</summary>{_table(titles, rows)}</details>",
+        render_chart(session),
+        f"<details><summary>{summary}</summary>{table}</details>",
     ]
 
 
-def _table(titles: Iterable[str], rows: str) -> str:
-    head = "".join(f"<th>{title}</th>" for title in titles)
-    return f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>'
+def _table(titles: Iterable[str], rows: Iterable[str]) -> str:
+    head = "".join(f"<th>{escape_text(title)}</th>" for title in titles)
+    return (
+        f'<div class="wide"><table><thead><tr>{head}</tr></thead>'
+        f"<tbody>{''.join(rows)}</tbody></table></div>"
+    )
 
 
 def _number(text: str) -> str:
     return f'<td class="number">{escape_text(text)}</td>'
 
 
-def _landings(sheet: ReportData) -> list[str]:
-    return [_landing(each, sheet) for each in sheet.session.landed] or [
-        '<p class="none">nothing has landed</p>'
-    ]
+def _landing_rows(report: ReportData) -> list[str]:
+    if not report.session.landed:
+        return ['<p class="none">nothing has landed</p>']
+    return [_landing_row(entry, report) for entry in report.session.landed]
 
 
-def _landing(each: LandingEntry, sheet: ReportData) -> str:
-    landing = each.landing
-    proof = sheet.proofs.get(landing.commit)
-    facts = [
-        (
-            "commit",
-            f"<code>{escape_text(landing.commit)}</code> on <code>{escape_text(landing.branch)}</code>",
-        )
-    ]
-    badge, tone = "", "good"
+def _landing_row(entry: LandingEntry, report: ReportData) -> str:
+    landing = entry.landing
+    commit = f"<code>{escape_text(landing.commit)}</code>"
+    facts = [("commit", f"{commit} on <code>{escape_text(landing.branch)}</code>")]
+    title = f"{escape_text(landing.unit)} "
+    tone = "good"
+    proof = report.proofs.get(landing.commit)
     if proof:
-        tone = "good" if proof.answer == "SHIPPED" else "bad"
-        badge = f'<span class="badge">{escape_text(proof.verdict)}</span>'
+        if proof.answer != "SHIPPED":
+            tone = "bad"
+        title += f'<span class="badge">{escape_text(proof.verdict)}</span>'
         facts.append(("verify", escape_text(proof.reason)))
         facts.append(("receipt", escape_text(proof.signed)))
         if proof.command:
-            facts.append(
-                ("accepted by", f"<code>{escape_text(proof.command)}</code>{_exit(proof)}")
-            )
-    if each.recognised:
-        facts.append(("found", "in git, after a crash: whoever landed it could not say so"))
-    told = "".join(f"<dt>{term}</dt><dd>{fact}</dd>" for term, fact in facts)
-    when = (
-        f'<span class="when">{escape_text(each.lane)}, {format_time(each.at, sheet.session)}</span>'
+            command = f"<code>{escape_text(proof.command)}</code>{_exit_code(proof)}"
+            facts.append(("accepted by", command))
+    if entry.recognised:
+        facts.append(("found", "in git, after a crash of the worker that landed it"))
+    body = "".join(f"<dt>{term}</dt><dd>{fact}</dd>" for term, fact in facts)
+    when = f"{escape_text(entry.lane)}, {format_time(entry.at, report.session)}"
+    return _row(tone, title, f"<dl>{body}</dl>", when)
+
+
+def _exit_code(proof: LandingProof) -> str:
+    if proof.receipt is None or proof.receipt.exit_code is None:
+        return ""
+    return f" exit {proof.receipt.exit_code}"
+
+
+def _claim_row(claim: UnprovenClaim) -> str:
+    quoted = '<p class="none">it claimed nothing</p>'
+    if claim.claim:
+        text = claim.claim
+        if len(text) > LONGEST_CLAIM:
+            text = text[:LONGEST_CLAIM] + "…"
+        quoted = f"<blockquote>{escape(escape_invisible(text))}</blockquote>"
+    body = (
+        f'<div class="beside"><div><h4>the claim</h4>{quoted}</div>'
+        f"<div><h4>the fact</h4><p>{escape_text(claim.fact)}</p></div></div>"
     )
-    return f'<article class="row {tone}"><h3>{escape_text(landing.unit)} {badge}{when}</h3><dl>{told}</dl></article>'
+    return _row("warn", escape_text(claim.unit), body, escape_text(claim.lane))
 
 
-def _exit(proof: LandingProof) -> str:
-    return (
-        f" exit {proof.receipt.exit_code}"
-        if proof.receipt and proof.receipt.exit_code is not None
-        else ""
-    )
+def _crash_rows(session: Session) -> list[str]:
+    rows = []
+    for crash in session.crashed:
+        then = escape_text(crash.then) or "not tried again yet"
+        body = f"<p>{escape_text(crash.what)}; {then}</p>"
+        when = f"{escape_text(crash.lane)}, {format_time(crash.at, session)}"
+        rows.append(_row("bad", escape_text(crash.unit or crash.lane), body, when))
+    return rows
 
 
-def _disbelief(each: UnprovenClaim) -> str:
-    said = (
-        f"<blockquote>{_claim(each.claim)}</blockquote>"
-        if each.claim
-        else '<p class="none">it said nothing</p>'
-    )
-    return (
-        f'<article class="row warn"><h3>{escape_text(each.unit)}<span class="when">{escape_text(each.lane)}</span></h3>'
-        f'<div class="beside"><div><h4>the claim</h4>{said}</div>'
-        f"<div><h4>the fact</h4><p>{escape_text(each.fact)}</p></div></div></article>"
-    )
+def _incident_rows(session: Session) -> list[str]:
+    rows = []
+    for incident in session.incidents:
+        branch = escape_text(incident.branch)
+        body = f"<p>{escape_text(incident.found)}; on {branch}, not counted as a landing</p>"
+        for commit in incident.commits:
+            body += f"<p><code>{escape_text(commit)}</code></p>"
+        title = escape_text(incident.lane or incident.run_id)
+        rows.append(_row("bad", title, body, format_time(incident.at, session)))
+    return rows
 
 
-def _claim(text: str) -> str:
-    cut = text if len(text) <= LONGEST_CLAIM else text[:LONGEST_CLAIM] + "…"
-    return escape(escape_invisible(cut))
+def _wait_rows(session: Session) -> list[str]:
+    parts = [_limit_row(limit, session) for limit in session.limits]
+    rows = []
+    for wait in session.waits:
+        duration = format_duration(wait.seconds)
+        if not wait.is_over:
+            duration += ", still"
+        cells = [
+            f"<td>{format_time(wait.start, session)}</td>",
+            f"<td>{escape_text(wait.lane)}</td>",
+            f"<td>{escape_text(wait.why)}</td>",
+            _number(duration),
+            f"<td>{escape_text(wait.detail)}</td>",
+        ]
+        rows.append(f"<tr>{''.join(cells)}</tr>")
+    if rows:
+        start = f"start ({zone_name(session)})"
+        parts.append(_table((start, "lane", "waited for", "duration", "why"), rows))
+    return parts
 
 
-def _crashes(told: Session) -> list[str]:
-    return [
-        f'<article class="row bad"><h3>{escape_text(each.unit or each.lane)}'
-        f'<span class="when">{escape_text(each.lane)}, {format_time(each.at, told)}</span></h3>'
-        f"<p>{escape_text(each.what)}; {escape_text(each.then) or 'nobody has gone on with it'}</p></article>"
-        for each in told.crashed
-    ]
+def _limit_row(limit: LimitPeriod, session: Session) -> str:
+    provider = f"{limit.vendor} {limit.model}".rstrip()
+    body = limit_duration(limit)
+    if limit.found:
+        body += f"; it said <q>{escape_text(limit.found)}</q>"
+    title = f"{escape_text(provider)}: {escape_text(limit.ending)}"
+    return _row("note", title, f"<p>{body}</p>", format_time(limit.start, session))
 
 
-def _incidents(told: Session) -> list[str]:
-    return [
-        f'<article class="row bad"><h3>{escape_text(each.lane or each.run_id)}'
-        f'<span class="when">{format_time(each.at, told)}</span></h3>'
-        f"<p>{escape_text(each.found)}; on {escape_text(each.branch)}, and it counts as no landing</p>"
-        + "".join(f"<p><code>{escape_text(commit)}</code></p>" for commit in each.commits)
-        + "</article>"
-        for each in told.incidents
-    ]
+def _saved_rows(session: Session) -> list[str]:
+    rows = []
+    for saved in session.salvaged:
+        commit = escape_text(saved.commit[:9])
+        body = f"<p>{escape_text(saved.why)}; commit <code>{commit}</code></p>"
+        title = f"<code>{escape_text(saved.ref)}</code>"
+        rows.append(_row("", title, body, escape_text(saved.lane)))
+    return rows
 
 
-def _waits(told: Session) -> list[str]:
-    limits = [
-        f'<article class="row note"><h3>{escape_text(f"{each.vendor} {each.model}".rstrip())}: {escape_text(each.ending)}'
-        f'<span class="when">{format_time(each.start, told)}</span></h3><p>'
-        + (
-            f"had room again after {format_duration(each.seconds)}"
-            if each.is_over
-            else f"no room since {format_duration(each.seconds)}"
-        )
-        + (f"; it said <q>{escape_text(each.found)}</q>" if each.found else "")
-        + "</p></article>"
-        for each in told.limits
-    ]
-    rows = "".join(
-        f"<tr><td>{format_time(each.start, told)}</td><td>{escape_text(each.lane)}</td><td>{escape_text(each.why)}</td>"
-        f"{_number(format_duration(each.seconds) + ('' if each.is_over else ', still'))}<td>{escape_text(each.detail)}</td></tr>"
-        for each in told.waits
-    )
-    return limits + ([_table(("from (UTC)", "lane", "on", "for", "why"), rows)] if rows else [])
-
-
-def _salvaged(told: Session) -> list[str]:
-    return [
-        f'<article class="row"><h3><code>{escape_text(each.ref)}</code><span class="when">{escape_text(each.lane)}</span></h3>'
-        f"<p>{escape_text(each.why)}; commit <code>{escape_text(each.commit[:9])}</code></p></article>"
-        for each in told.salvaged
-    ]
-
-
-def _costs(sheet: ReportData) -> list[str]:
-    told = sheet.costs
-    if not told.total.total.agents:
+def _cost_rows(report: ReportData) -> list[str]:
+    total = report.costs.total
+    agents = total.total.agents
+    if not agents:
         return []
-    rows = "".join(
-        f"<tr><td>{escape_text(row.name)}</td>{_number(str(row.landed_units))}{_number(costs.money(row.total))}"
-        f"{_number(costs.money(row.rejected))}{_number(_tokens(row))}{_number(format_duration(row.total.wall_seconds))}</tr>"
-        for row in (*told.rows, told.total)
-    )
-    unpriced = told.total.total.unpriced
-    notes = (
-        [f"the cost of {unpriced} of {told.total.total.agents} agents is unknown"]
-        if unpriced
-        else []
-    )
-    notes += [unknown_cost_note(sheet.session)] if sheet.session.lost else []
-    titles = (told.by, "landed", "cost", "of it for nothing", "tokens", "agent time")
-    return [_table(titles, rows), *(f"<p>{note}</p>" for note in notes)]
+    rows = []
+    for row in (*report.costs.rows, total):
+        cells = [
+            f"<td>{escape_text(row.name)}</td>",
+            _number(str(row.landed_units)),
+            _number(costs.money(row.total)),
+            _number(costs.money(row.rejected)),
+            _number(_tokens(row)),
+            _number(format_duration(row.total.wall_seconds)),
+        ]
+        rows.append(f"<tr>{''.join(cells)}</tr>")
+    titles = (report.costs.by, "landed", "cost", "for nothing", "tokens", "agent time")
+    parts = [_table(titles, rows)]
+    unpriced = total.total.unpriced
+    if unpriced:
+        parts.append(f"<p>The cost of {unpriced} of {agents} agents is unknown</p>")
+    if report.session.lost:
+        parts.append(f"<p>{unknown_cost_note(report.session)}</p>")
+    return parts
 
 
 def _tokens(row: costs.CostRow) -> str:
     spent = row.total
-    return (
-        f"{spent.tokens:,}"
-        if spent.tokens is not None
-        else f"{spent.known_tokens:,} + {costs.UNKNOWN}"
-    )
+    if spent.tokens is not None:
+        return f"{spent.tokens:,}"
+    return f"{spent.known_tokens:,} + {costs.UNKNOWN}"

@@ -1,11 +1,12 @@
-"""The timeline as a drawing: lanes as rows, one bar for each agent, coloured by what became of it.
+"""The timeline of a report as SVG: a row for each lane, a bar for each agent in its outcome's colour.
 
-Widths are shares of the whole, so that it fits any screen and its letters keep their size.
+Widths are percentages, so that the chart fits any screen and its letters keep their size.
 """
 
 from datetime import datetime, timedelta
 from html import escape
 
+from dos.report.report_data import format_time
 from dos.report.session import AgentBar, Outcome, Session, Wait
 from dos.text import escape_invisible
 from dos.times import format_duration
@@ -20,117 +21,133 @@ MARKS = {
     Outcome.WORKING: "…",
     Outcome.UNDECIDED: "?",
 }
-AXIS, LABEL, TRACK, WAITING, GAP = 30, 18, 24, 6, 12  # heights
+# Heights in pixels.
+AXIS = 30
+LABEL = 18
+TRACK = 24
+WAITING = 6
+GAP = 12
 ROW = LABEL + TRACK + WAITING + GAP
-NARROWEST = 0.6  # of a hundred: what took no time is seen as well
+NARROWEST = 0.6  # percent: an agent that took no time is visible, too
 TICKS = (0, 25, 50, 75, 100)
 
 
 def escape_text(text: str) -> str:
-    """A stranger's word in the page: on one line, nothing hidden, nothing that acts."""
+    """Return text for the page: on one line, escaped, with invisible characters shown."""
     return escape(escape_invisible(text).replace("\n", "\\n").replace("\t", "\\t"))
 
 
-def css_class(how: Outcome) -> str:
-    return how.name.lower().replace("_", "-")
+def css_class(outcome: Outcome) -> str:
+    """Return the name of the CSS class of an outcome."""
+    return outcome.name.lower().replace("_", "-")
 
 
-def format_time(at: datetime, told: Session) -> str:
-    """With the date where it is not the same all the time."""
-    same_day = told.since and told.until and told.since.date() == told.until.date()
-    return f"{at:%H:%M:%S}" if same_day else f"{at:%m-%d %H:%M}"
-
-
-def render_chart(told: Session) -> str:
-    lanes = told.lanes
-    if not lanes or told.since is None or told.until is None:
+def render_chart(session: Session) -> str:
+    """Return the chart and its legend as HTML; "" for a session without agents."""
+    lanes = session.lanes
+    if not lanes or session.since is None or session.until is None:
         return ""
-    scale = _Scale(told.since, told.until)
+    scale = _Scale(session.since, session.until)
     height = AXIS + ROW * len(lanes)
-    parts = [_tick(told, scale, share, height) for share in TICKS]
-    parts += [
-        _restart(scale, start.at, start.found, height) for start in told.starts if start.found
-    ]
+    parts = [_tick(session, scale, percent, height) for percent in TICKS]
+    for start in session.starts:
+        if start.found:
+            parts.append(_restart(scale, start.at, start.found, height))
     for number, lane in enumerate(lanes):
-        top = AXIS + ROW * number
-        parts.append(f'<text class="lane" x="0" y="{top + LABEL - 5}">{escape_text(lane)}</text>')
-        parts.append(
-            f'<rect class="track" x="0" y="{top + LABEL}" width="100%" height="{TRACK}" rx="4"/>'
-        )
-        parts += [_bar(bar, scale, top + LABEL, told) for bar in told.bars if bar.lane == lane]
-        parts += [
-            _wait(wait, scale, top + LABEL + TRACK + 2) for wait in told.waits if wait.lane == lane
-        ]
-    label = f"{len(told.bars)} agents on {len(lanes)} lanes in {format_duration(told.seconds)}"
+        parts += _lane_row(session, scale, lane, AXIS + ROW * number)
+    duration = format_duration(session.seconds)
+    label = f"{len(session.bars)} agents on {len(lanes)} lanes in {duration}"
     return (
-        f'<svg class="chart" width="100%" height="{height}" role="img" aria-label="{label}">{"".join(parts)}</svg>'
-        f'<p class="legend">{_legend(told)}</p>'
+        f'<svg class="chart" width="100%" height="{height}" role="img" aria-label="{label}">'
+        f'{"".join(parts)}</svg><p class="legend">{_legend(session)}</p>'
     )
 
 
+def _lane_row(session: Session, scale: "_Scale", lane: str, top: int) -> list[str]:
+    track = top + LABEL
+    parts = [
+        f'<text class="lane" x="0" y="{track - 5}">{escape_text(lane)}</text>',
+        f'<rect class="track" x="0" y="{track}" width="100%" height="{TRACK}" rx="4"/>',
+    ]
+    for bar in session.bars:
+        if bar.lane == lane:
+            parts.append(_bar(bar, scale, track, session))
+    for wait in session.waits:
+        if wait.lane == lane:
+            parts.append(_wait(wait, scale, track + TRACK + 2))
+    return parts
+
+
 class _Scale:
+    """Turns times of the session into percentages of its length."""
+
     def __init__(self, since: datetime, until: datetime) -> None:
         self.since = since
         self.seconds = max((until - since).total_seconds(), 0.001)
 
-    def place(self, start: datetime, end: datetime) -> tuple[float, float]:
-        """Where it begins and how wide it is, in hundredths; what is near the end is not lost behind it."""
-        begins = 100 * (start - self.since).total_seconds() / self.seconds
-        ends = 100 * (end - self.since).total_seconds() / self.seconds
-        left = min(max(begins, 0.0), 100 - NARROWEST)
-        return left, min(max(ends - left, NARROWEST), 100 - left)
+    def span(self, start: datetime, end: datetime) -> tuple[float, float]:
+        """Return the left edge and the width of a time, both in percent and within the chart."""
+        first = 100 * (start - self.since).total_seconds() / self.seconds
+        last = 100 * (end - self.since).total_seconds() / self.seconds
+        left = min(max(first, 0.0), 100 - NARROWEST)
+        return left, min(max(last - left, NARROWEST), 100 - left)
 
-    def at(self, share: float) -> datetime:
-        return self.since + timedelta(seconds=self.seconds * share / 100)
+    def time(self, percent: float) -> datetime:
+        """Return the time at a percentage of the session."""
+        return self.since + timedelta(seconds=self.seconds * percent / 100)
 
 
-def _tick(told: Session, scale: _Scale, share: int, height: int) -> str:
-    anchor = {0: "start", 100: "end"}.get(share, "middle")
+def _tick(session: Session, scale: _Scale, percent: int, height: int) -> str:
+    anchor = {0: "start", 100: "end"}.get(percent, "middle")
+    time = format_time(scale.time(percent), session)
     return (
-        f'<line class="tick" x1="{share}%" x2="{share}%" y1="18" y2="{height}"/>'
-        f'<text class="time" x="{share}%" y="12" text-anchor="{anchor}">{format_time(scale.at(share), told)}</text>'
+        f'<line class="tick" x1="{percent}%" x2="{percent}%" y1="18" y2="{height}"/>'
+        f'<text class="time" x="{percent}%" y="12" text-anchor="{anchor}">{time}</text>'
     )
 
 
 def _restart(scale: _Scale, at: datetime, found: str, height: int) -> str:
-    left, _ = scale.place(at, at)
+    left, _ = scale.span(at, at)
     return (
         f'<line class="restart" x1="{left:.2f}%" x2="{left:.2f}%" y1="18" y2="{height}">'
-        f"<title>the fleet was started again: {escape_text(found)}</title></line>"
+        f"<title>supervisor restarted: {escape_text(found)}</title></line>"
     )
 
 
-def _bar(bar: AgentBar, scale: _Scale, top: int, told: Session) -> str:
-    left, width = scale.place(bar.start, bar.end)
+def _bar(bar: AgentBar, scale: _Scale, top: int, session: Session) -> str:
+    left, width = scale.span(bar.start, bar.end)
     ending = f" ({bar.ending})" if bar.ending else ""
-    title = f"{bar.unit}: {bar.how}{ending}, {format_duration(bar.seconds)} from {format_time(bar.start, told)}, {bar.agent}"
+    duration = format_duration(bar.seconds)
+    start = format_time(bar.start, session)
+    title = f"{bar.unit}: {bar.how}{ending}, {duration} from {start}, {bar.agent}"
+    short_unit = escape_text(bar.unit.rpartition("/")[2])
     return (
-        f'<svg x="{left:.2f}%" y="{top}" width="{width:.2f}%" height="{TRACK}"><title>{escape_text(title)}</title>'
+        f'<svg x="{left:.2f}%" y="{top}" width="{width:.2f}%" height="{TRACK}">'
+        f"<title>{escape_text(title)}</title>"
         f'<rect class="bar {css_class(bar.how)}" width="100%" height="100%" rx="4"/>'
-        f'<text class="in-bar" x="5" y="16">{MARKS[bar.how]} {escape_text(bar.unit.rpartition("/")[2])}</text></svg>'
+        f'<text class="in-bar" x="5" y="16">{MARKS[bar.how]} {short_unit}</text></svg>'
     )
 
 
 def _wait(wait: Wait, scale: _Scale, top: int) -> str:
-    left, width = scale.place(wait.start, wait.end)
-    title = f"waited {format_duration(wait.seconds)} on {wait.why}: {wait.detail}"
+    left, width = scale.span(wait.start, wait.end)
+    title = f"waited {format_duration(wait.seconds)} for {wait.why}: {wait.detail}"
     return (
-        f'<rect class="waiting" x="{left:.2f}%" y="{top}" width="{width:.2f}%" height="{WAITING - 2}" rx="2">'
-        f"<title>{escape_text(title)}</title></rect>"
+        f'<rect class="waiting" x="{left:.2f}%" y="{top}" width="{width:.2f}%"'
+        f' height="{WAITING - 2}" rx="2"><title>{escape_text(title)}</title></rect>'
     )
 
 
-def _legend(told: Session) -> str:
-    used = {bar.how for bar in told.bars}
-    keys = [
-        f'<span><i class="{css_class(how)}">{MARKS[how]}</i> {how}</span>'
-        for how in Outcome
-        if how in used
-    ]
-    keys += ['<span><i class="waiting thin"></i> waits</span>'] if told.waits else []
-    keys += (
-        ['<span><i class="restart thin"></i> started again</span>']
-        if any(each.found for each in told.starts)
-        else []
-    )
+def _legend(session: Session) -> str:
+    """Return the outcomes and marks that occur in this chart, with their meaning."""
+    outcomes = {bar.how for bar in session.bars}
+    keys = []
+    for outcome in Outcome:
+        if outcome in outcomes:
+            mark = f'<i class="{css_class(outcome)}">{MARKS[outcome]}</i>'
+            keys.append(f"<span>{mark} {outcome}</span>")
+    if session.waits:
+        keys.append('<span><i class="waiting thin"></i> waits</span>')
+    if any(start.found for start in session.starts):
+        keys.append('<span><i class="restart thin"></i> supervisor restarted</span>')
     return " ".join(keys)

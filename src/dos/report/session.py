@@ -1,6 +1,7 @@
-"""A fleet's time as values: each agent as a bar, and what became of it.
+"""The time of a fleet as values: each agent from start to end, its outcome, and each landing's proof.
 
-What an agent said is kept beside what was found, and never in its place.
+What an agent claimed is kept beside what git shows, never in its place. The field names are keys of
+`dos report --json`.
 """
 
 from datetime import datetime
@@ -12,27 +13,27 @@ from dos.units.unit import LandingEntry
 
 
 class UnseenEnd(StrEnum):
-    """In the place of how an agent's process ended, where nobody wrote that down."""
+    """Stands for how an agent's process ended where no event recorded it."""
 
     LOST = "its worker died"
     LEFT = "its run stopped"
 
 
 class Outcome(StrEnum):
-    """What became of an agent's time."""
+    """What came of the time of an agent."""
 
     LANDED = "landed"
-    DISBELIEVED = "not believed"  # it ended as it should, and what it left was not enough
-    REFUSED = "did not land"  # done and proven, and there was no place for it
+    DISBELIEVED = "not believed"  # it ended normally, and git does not show what it claimed
+    REFUSED = "did not land"  # proven, but the landing was refused
     CUT_SHORT = "cut short"  # by its turns, its context, its budget, a permission
     CRASHED = "crashed"
-    LIMITED = "limited"  # its provider had no room
+    LIMITED = "limited"  # by a limit of its provider
     WORKING = "at work"
-    UNDECIDED = "not decided"  # it ended, and nobody has said what became of it
+    UNDECIDED = "not decided"  # it ended, and was not measured yet
 
 
 class AgentBar(Struct, kw_only=True):
-    """One agent, from its start to its end."""
+    """One agent from its start to its end, a bar of the timeline."""
 
     lane: str
     unit: str
@@ -42,7 +43,7 @@ class AgentBar(Struct, kw_only=True):
     start: datetime
     end: datetime
     how: Outcome = Outcome.WORKING
-    ending: str = ""  # of its process, or Unseen
+    ending: str = ""  # of its process, or an UnseenEnd
     claim: str = ""
 
     @property
@@ -51,25 +52,29 @@ class AgentBar(Struct, kw_only=True):
 
 
 class UnprovenClaim(Struct, frozen=True, kw_only=True):
+    """What an agent claimed to have delivered, and what was found instead."""
+
     at: datetime
     unit: str
     lane: str
     run_id: str
-    claim: str  # empty: it said nothing
+    claim: str  # empty: it claimed nothing
     fact: str
 
 
 class Crash(Struct, kw_only=True):
+    """An agent or a worker that died, and what happened next."""
+
     at: datetime
     lane: str
     run_id: str
-    unit: str  # empty: a worker, and nobody knows at what
+    unit: str  # empty: a worker died, and its unit is unknown
     what: str
-    then: str = ""  # how it went on; empty: it has not
+    then: str = ""  # what happened next; empty: nothing yet
 
 
 class Wait(Struct, kw_only=True):
-    """A run that waited, or its agent did."""
+    """A time in which a run, or its agent, waited."""
 
     lane: str
     run_id: str
@@ -85,7 +90,7 @@ class Wait(Struct, kw_only=True):
 
 
 class LimitPeriod(Struct, kw_only=True):
-    """A provider said no more, until it had room again."""
+    """A time in which a provider refused requests because of a limit."""
 
     vendor: str
     account: str
@@ -97,7 +102,7 @@ class LimitPeriod(Struct, kw_only=True):
     end: datetime
     resets_at: datetime | None = None
     is_over: bool = False
-    times: int = 1  # that it was said
+    times: int = 1  # that the provider said so
 
     @property
     def seconds(self) -> float:
@@ -105,6 +110,8 @@ class LimitPeriod(Struct, kw_only=True):
 
 
 class SavedWork(Struct, frozen=True, kw_only=True):
+    """Work that was saved to a ref before its worktree was removed."""
+
     at: datetime
     lane: str
     run_id: str
@@ -114,7 +121,7 @@ class SavedWork(Struct, frozen=True, kw_only=True):
 
 
 class Incident(Struct, frozen=True, kw_only=True):
-    """Commits of an agent that no landing brought to where they are."""
+    """Commits that an agent made outside its worktree, so that no landing checked them."""
 
     at: datetime
     lane: str
@@ -125,7 +132,7 @@ class Incident(Struct, frozen=True, kw_only=True):
 
 
 class StoppedLane(Struct, frozen=True, kw_only=True):
-    """A lane that stands still until somebody does something."""
+    """A lane that does not start again by itself."""
 
     at: datetime
     lane: str
@@ -135,17 +142,21 @@ class StoppedLane(Struct, frozen=True, kw_only=True):
 
 
 class FleetStart(Struct, frozen=True, kw_only=True):
+    """A start of a supervisor."""
+
     at: datetime
     host: str
     pid: int
-    found: str = ""  # how the one before had ended
+    found: str = ""  # set where the supervisor before it had not ended regularly
 
 
 class Session(Struct, kw_only=True):
+    """Everything that happened from one start of the fleet on."""
+
     since: datetime | None = None
     until: datetime | None = None
     starts: list[FleetStart] = field(default_factory=list)
-    ended: str = ""  # why the fleet stopped; empty: it has not said so
+    ended: str = ""  # why the fleet stopped; empty: it has not
     bars: list[AgentBar] = field(default_factory=list)
     landed: list[LandingEntry] = field(default_factory=list)
     disbelieved: list[UnprovenClaim] = field(default_factory=list)
@@ -158,31 +169,36 @@ class Session(Struct, kw_only=True):
 
     @property
     def lanes(self) -> list[str]:
+        """The lanes on which an agent worked or a run waited."""
         return sorted({bar.lane for bar in self.bars} | {wait.lane for wait in self.waits})
 
     @property
     def lost(self) -> int:
-        """The agents that nobody saw end: what they cost is not known."""
+        """The number of agents whose end was not recorded: their cost is unknown."""
         return sum(isinstance(bar.ending, UnseenEnd) for bar in self.bars)
 
     @property
     def seconds(self) -> float:
-        return (self.until - self.since).total_seconds() if self.since and self.until else 0.0
+        if self.since is None or self.until is None:
+            return 0.0
+        return (self.until - self.since).total_seconds()
 
 
 class ReceiptProof(Struct, frozen=True, kw_only=True):
-    """A receipt, and whether it counts here."""
+    """A receipt of a landing, and whether it is valid here and now."""
 
     valid: bool
     why: str
     verdict: str = ""
-    key_id: str = ""  # empty: nobody signed it
+    key_id: str = ""  # empty: it is not signed
     runner: str = ""
     command: str = ""
     exit_code: int | None = None
 
 
 class LandingProof(Struct, frozen=True, kw_only=True):
+    """The proof of a landing: the verdict of `dos verify` and the receipt."""
+
     answer: str  # of `dos verify`; UNKNOWN: it could not be asked
     tier: str
     tier_name: str
@@ -191,8 +207,11 @@ class LandingProof(Struct, frozen=True, kw_only=True):
 
     @property
     def line(self) -> str:
-        """The verdict, what it goes by, and the command; in one line."""
-        return f"{self.verdict}, {self.signed}" + (f", `{self.command}`" if self.command else "")
+        """The verdict, the signature and the acceptance command in one line."""
+        parts = [self.verdict, self.signed]
+        if self.command:
+            parts.append(f"`{self.command}`")
+        return ", ".join(parts)
 
     @property
     def verdict(self) -> str:
@@ -200,14 +219,18 @@ class LandingProof(Struct, frozen=True, kw_only=True):
 
     @property
     def signed(self) -> str:
-        if self.receipt is None:
+        """Who signed the receipt, and why it is not valid where it is not."""
+        receipt = self.receipt
+        if receipt is None:
             return "no receipt"
-        if not self.receipt.key_id:
-            return f"a receipt that nobody signed ({self.receipt.why})"
-        who = f"signed by {self.receipt.key_id}" + (
-            f" on {self.receipt.runner}" if self.receipt.runner else ""
-        )
-        return who if self.receipt.valid else f"{who}, and does not hold: {self.receipt.why}"
+        if not receipt.key_id:
+            return f"receipt without a signature ({receipt.why})"
+        signer = f"signed by {receipt.key_id}"
+        if receipt.runner:
+            signer += f" on {receipt.runner}"
+        if receipt.valid:
+            return signer
+        return f"{signer}, not valid: {receipt.why}"
 
     @property
     def command(self) -> str:

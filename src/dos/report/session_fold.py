@@ -1,4 +1,4 @@
-"""A fleet's time, told from its events."""
+"""Folds the events of a fleet into a session: agents, landings, crashes, waits, limits and stops."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -27,10 +27,11 @@ from dos.report.session import (
 )
 from dos.times import utc_datetime
 
-CRASHES = frozenset({*event_text.CRASHED, "crashed"})  # and what it was called once
-NOBODY = frozenset({Needs.NOBODY, Needs.TIME})
+CRASHES = frozenset({*event_text.CRASHED, "crashed"})  # the second is from older journals
+# A stop that clears without a person is no stopped lane.
+CLEARS_BY_ITSELF = frozenset({Needs.NOBODY, Needs.TIME})
 
-_OfFleet = (
+_FleetFact = (
     fleet.FleetStarted
     | fleet.FleetStopped
     | fleet.WorkerReaped
@@ -38,15 +39,15 @@ _OfFleet = (
     | fleet.RunBegun
     | fleet.RunStopped
 )
-_OfAgent = fleet.AgentStarted | fleet.AgentEnded
-_OfWork = (
+_AgentFact = fleet.AgentStarted | fleet.AgentEnded
+_WorkFact = (
     fleet.WorkMeasured
     | fleet.LandingRefused
     | fleet.UnitLanded
     | fleet.WorkSalvaged
     | limits.IncidentFound
 )
-_OfWaiting = (
+_WaitingFact = (
     limits.HaltRequested
     | limits.RunParked
     | limits.RunUnparked
@@ -55,7 +56,7 @@ _OfWaiting = (
     | limits.LimitHit
     | limits.LimitLifted
 )
-SessionFact = _OfFleet | _OfAgent | _OfWork | _OfWaiting
+SessionFact = _FleetFact | _AgentFact | _WorkFact | _WaitingFact
 _reader: FactReader[SessionFact] = FactReader(
     SessionFact,
     silent="""
@@ -72,103 +73,96 @@ _reader: FactReader[SessionFact] = FactReader(
 )
 
 
-def fold_session(happened: Iterable[Event]) -> Session:
-    teller = _SessionFold()
-    for event in happened:
-        teller.apply(_reader.decode(event), utc_datetime(event.at_ms))
-    return teller.result()
+def fold_session(events: Iterable[Event]) -> Session:
+    """Return the session that these events tell, in the order of the journal."""
+    session_fold = _SessionFold()
+    for event in events:
+        session_fold.apply(_reader.decode(event), utc_datetime(event.at_ms))
+    return session_fold.result()
 
 
-def last_start(happened: Iterable[Event], *, host: str = "") -> Event | None:
-    """Where the newest session of the fleet began: a start after one that had not stopped only goes on with it.
+def last_start(events: Iterable[Event], *, host: str = "") -> Event | None:
+    """Return the event with which the newest session of the fleet began, or None.
 
-    With a host, only what its own supervisors began counts.
+    A start after a crash continues the session before it. With a host, only the supervisors of that
+    host count.
     """
-    began: Event | None = None
-    running: set[str] = set()  # hosts
-    for event, fact in select(happened, fleet.FleetStarted, fleet.FleetStopped):
+    start: Event | None = None
+    running_hosts: set[str] = set()
+    for event, fact in select(events, fleet.FleetStarted, fleet.FleetStopped):
         if isinstance(fact, fleet.FleetStopped):
-            running.discard(fact.host)
+            running_hosts.discard(fact.host)
         elif host in ("", fact.host):
-            began = began if began and fact.host in running else event
-            running.add(fact.host)
-    return began
+            if start is None or fact.host not in running_hosts:
+                start = event
+            running_hosts.add(fact.host)
+    return start
 
 
 class _SessionFold:
+    """The session so far, and what is still open in it."""
+
     def __init__(self) -> None:
         self.session = Session()
         self.now = utc_datetime(0)
         self.open_bars: dict[str, AgentBar] = {}  # by lane: it has one agent at a time
         self.newest: dict[tuple[str, str], AgentBar] = {}  # by run and unit
-        self.open_waits: dict[tuple[str, bool], Wait] = {}  # by run; and whether its agent waits
+        self.open_waits: dict[tuple[str, bool], Wait] = {}  # by run, and whether its agent waits
         self.open_limits: dict[tuple[str, str, str], LimitPeriod] = {}
         self.stops: dict[str, StoppedLane] = {}  # by lane
-        self.finished: dict[str, bool] = {}  # by host
-        self.halted: set[str] = set()  # runs that a person told to stop
+        self.stopped_hosts: dict[str, bool] = {}
+        self.halted: set[str] = set()  # runs that a person asked to halt
 
     def apply(self, fact: SessionFact | None, at: datetime) -> None:
-        """None: something happened that is no part of the session but tells that it went on."""
+        """Apply a fact; None is an event of no interest, which still shows that time passed."""
         self.now = max(self.now, at)
         if fact is None:
             return
-        if isinstance(fact, _OfFleet):
-            self._of_fleet(fact, at)
-        elif isinstance(fact, _OfAgent):
-            self._of_agent(fact, at)
-        elif isinstance(fact, _OfWork):
-            self._of_work(fact, at)
+        if isinstance(fact, _FleetFact):
+            self._apply_fleet(fact, at)
+        elif isinstance(fact, _AgentFact):
+            self._apply_agent(fact, at)
+        elif isinstance(fact, _WorkFact):
+            self._apply_work(fact, at)
         else:
-            self._of_waiting(fact, at)
+            self._apply_waiting(fact, at)
         self.session.since = self.session.since or at
         self.session.until = self.now
 
     def result(self) -> Session:
-        told = self.session
-        running: list[AgentBar | Wait | LimitPeriod] = [
+        """Return the session, with everything that is still open ending now."""
+        session = self.session
+        still_open: list[AgentBar | Wait | LimitPeriod] = [
             *self.open_bars.values(),
             *self.open_waits.values(),
             *self.open_limits.values(),
         ]
-        for each in running:
-            each.end = self.now
-        if running:
-            told.until = self.now
-        if told.since and told.bars:
-            told.since = min(told.since, *(bar.start for bar in told.bars))
-        told.stopped = list(self.stops.values())
-        landed = {each.landing.unit: each for each in told.landed}
-        for crash in told.crashed:
-            found = landed.get(crash.unit)
-            if found and found.at >= crash.at:
-                crash.then = f"landed later as {found.landing.commit[:9]}"
-        return told
+        for period in still_open:
+            period.end = self.now
+        if still_open:
+            session.until = self.now
+        if session.since and session.bars:
+            session.since = min(session.since, *(bar.start for bar in session.bars))
+        session.stopped = list(self.stops.values())
+        landings = {entry.landing.unit: entry for entry in session.landed}
+        for crash in session.crashed:
+            landing = landings.get(crash.unit)
+            if landing and landing.at >= crash.at:
+                crash.then = f"landed later as {landing.landing.commit[:9]}"
+        return session
 
-    def _of_fleet(self, fact: _OfFleet, at: datetime) -> None:
+    def _apply_fleet(self, fact: _FleetFact, at: datetime) -> None:
         match fact:
             case fleet.FleetStarted():
-                found = (
-                    ""
-                    if self.finished.get(fact.host, True)
-                    else "the one before had ended without a word"
-                )
-                self.session.starts.append(
-                    FleetStart(at=at, host=fact.host, pid=fact.pid, found=found)
-                )
-                self.session.ended, self.finished[fact.host] = "", False
+                self._start_fleet(fact, at)
             case fleet.FleetStopped():
-                self.session.ended, self.finished[fact.host] = fact.reason, True
+                self.session.ended = fact.reason
+                self.stopped_hosts[fact.host] = True
             case fleet.WorkerReaped():
-                self._lose(fact.lane, at, fact.run_id)
+                self._lose_agent(fact.lane, at, fact.run_id)
                 self._end_waits(fact.run_id, at)
-                unit = next(
-                    (bar.unit for bar in reversed(self.session.bars) if bar.run_id == fact.run_id),
-                    "",
-                )
-                what = event_text.describe(fact, 0)
-                self.session.crashed.append(
-                    Crash(at=at, lane=fact.lane, run_id=fact.run_id, unit=unit, what=what)
-                )
+                unit = self._last_unit(fact.run_id)
+                self._add_crash(fact.lane, fact.run_id, unit, event_text.describe(fact, 0), at)
             case fleet.LaneFailed():
                 self.stops[fact.lane] = StoppedLane(
                     at=at,
@@ -181,32 +175,52 @@ class _SessionFold:
                 self.stops.pop(fact.lane, None)
                 for crash in self.session.crashed:
                     if crash.lane == fact.lane and crash.run_id != fact.run_id:
-                        crash.then = crash.then or "another went on"
+                        crash.then = crash.then or "another run continued"
             case fleet.RunStopped():
-                if bar := self._lose(fact.lane, at, fact.run_id):
-                    bar.how, bar.ending = Outcome.UNDECIDED, UnseenEnd.LEFT
-                self._end_waits(fact.run_id, at)
-                if fact.needs not in NOBODY:
-                    self.stops[fact.lane] = StoppedLane(
-                        at=at,
-                        lane=fact.lane,
-                        reason=fact.stop_reason,
-                        needs=fact.needs,
-                        detail=fact.reason,
-                    )
+                self._stop_run(fact, at)
             case never:
                 assert_never(never)
 
-    def _of_agent(self, fact: _OfAgent, at: datetime) -> None:
+    def _start_fleet(self, fact: fleet.FleetStarted, at: datetime) -> None:
+        found = ""
+        if not self.stopped_hosts.get(fact.host, True):
+            found = "the supervisor before it ended without a record"
+        start = FleetStart(at=at, host=fact.host, pid=fact.pid, found=found)
+        self.session.starts.append(start)
+        self.session.ended = ""
+        self.stopped_hosts[fact.host] = False
+
+    def _stop_run(self, fact: fleet.RunStopped, at: datetime) -> None:
+        bar = self._lose_agent(fact.lane, at, fact.run_id)
+        if bar:
+            bar.how = Outcome.UNDECIDED
+            bar.ending = UnseenEnd.LEFT
+        self._end_waits(fact.run_id, at)
+        if fact.needs not in CLEARS_BY_ITSELF:
+            self.stops[fact.lane] = StoppedLane(
+                at=at,
+                lane=fact.lane,
+                reason=fact.stop_reason,
+                needs=fact.needs,
+                detail=fact.reason,
+            )
+
+    def _last_unit(self, run_id: str) -> str:
+        """Return the unit of the newest agent of a run, or ""."""
+        for bar in reversed(self.session.bars):
+            if bar.run_id == run_id:
+                return bar.unit
+        return ""
+
+    def _add_crash(self, lane: str, run_id: str, unit: str, what: str, at: datetime) -> None:
+        crash = Crash(at=at, lane=lane, run_id=run_id, unit=unit, what=what)
+        self.session.crashed.append(crash)
+
+    def _apply_agent(self, fact: _AgentFact, at: datetime) -> None:
         match fact:
             case fleet.AgentStarted():
-                self._lose(fact.lane, at)
-                bar = AgentBar(
-                    lane=fact.lane, unit=fact.unit, agent=fact.agent, run_id=fact.run_id, iteration=fact.iteration,
-                    start=at, end=at,
-                )  # fmt: skip
-                self.session.bars.append(bar)
-                self.open_bars[fact.lane] = self.newest[fact.run_id, fact.unit] = bar
+                self._lose_agent(fact.lane, at)
+                self.open_bars[fact.lane] = self._add_bar(fact, at, at)
                 for crash in self.session.crashed:
                     if crash.unit == fact.unit and not crash.then:
                         crash.then = "tried again"
@@ -215,151 +229,183 @@ class _SessionFold:
             case never:
                 assert_never(never)
 
+    def _add_bar(self, fact: _AgentFact, start: datetime, end: datetime) -> AgentBar:
+        bar = AgentBar(
+            lane=fact.lane,
+            unit=fact.unit,
+            agent=fact.agent,
+            run_id=fact.run_id,
+            iteration=fact.iteration,
+            start=start,
+            end=end,
+        )
+        self.session.bars.append(bar)
+        self.newest[fact.run_id, fact.unit] = bar
+        return bar
+
     def _end_agent(self, fact: fleet.AgentEnded, at: datetime) -> None:
         bar = self.open_bars.get(fact.lane)
         if bar and bar.run_id == fact.run_id:
             del self.open_bars[fact.lane]
-        else:  # it was started before all this
-            bar = AgentBar(
-                lane=fact.lane, unit=fact.unit, agent=fact.agent, run_id=fact.run_id, iteration=fact.iteration,
-                start=utc_datetime(int((at.timestamp() - max(0.0, fact.seconds)) * 1000)), end=at,
-            )  # fmt: skip
-            self.session.bars.append(bar)
-            self.newest[fact.run_id, fact.unit] = bar
-        bar.end, bar.ending, bar.claim, bar.agent = (
-            at,
-            fact.outcome,
-            fact.claim,
-            fact.agent or bar.agent,
-        )
+        else:  # it was started before the first event of the session
+            start_ms = int((at.timestamp() - max(0.0, fact.seconds)) * 1000)
+            bar = self._add_bar(fact, utc_datetime(start_ms), at)
+        bar.end = at
+        bar.ending = fact.outcome
+        bar.claim = fact.claim
+        bar.agent = fact.agent or bar.agent
         self._end_wait((fact.run_id, True), at)
         if fact.outcome in CRASHES and fact.run_id not in self.halted:
             bar.how = Outcome.CRASHED
             what = event_text.describe_agent_end(fact)
-            self.session.crashed.append(
-                Crash(at=at, lane=fact.lane, run_id=fact.run_id, unit=fact.unit, what=what)
-            )
+            self._add_crash(fact.lane, fact.run_id, fact.unit, what, at)
         elif fact.outcome in NO_ROOM:
             bar.how = Outcome.LIMITED
+        elif fact.outcome == Ending.OK:
+            bar.how = Outcome.UNDECIDED
         else:
-            bar.how = Outcome.UNDECIDED if fact.outcome == Ending.OK else Outcome.CUT_SHORT
+            bar.how = Outcome.CUT_SHORT
 
-    def _of_work(self, fact: _OfWork, at: datetime) -> None:
+    def _apply_work(self, fact: _WorkFact, at: datetime) -> None:
         match fact:
             case fleet.WorkMeasured():
-                bar = self.newest.get((fact.run_id, fact.unit))
-                said_nothing = bar is not None and bar.how in (Outcome.CRASHED, Outcome.LIMITED)
-                # Journals of old do not tell how the claim was compared.
-                if fact.reconciled == "QUIET_INCOMPLETE" or (
-                    not fact.reconciled and fact.verdict != "DELIVERED" and not said_nothing
-                ):
-                    self._disbelieve(fact, at)
+                if self._is_unproven_claim(fact):
+                    self._add_unproven_claim(fact, at)
             case fleet.LandingRefused():
-                if (
-                    bar := self.newest.get((fact.run_id, fact.unit))
-                ) and bar.how is Outcome.UNDECIDED:
+                bar = self.newest.get((fact.run_id, fact.unit))
+                if bar and bar.how is Outcome.UNDECIDED:
                     bar.how = Outcome.REFUSED
             case fleet.UnitLanded():
-                bar = self.newest.get((fact.run_id, fact.unit)) or self._last_at(fact.unit)
-                if bar:
-                    bar.how = Outcome.LANDED
-                self.session.landed.append(fact.entry(at, claim=bar.claim if bar else ""))
+                self._land(fact, at)
             case fleet.WorkSalvaged():
-                self.session.salvaged.append(
-                    SavedWork(
-                        at=at,
-                        lane=fact.lane,
-                        run_id=fact.run_id,
-                        ref=fact.ref,
-                        commit=fact.commit,
-                        why=fact.why,
-                    )
+                saved = SavedWork(
+                    at=at,
+                    lane=fact.lane,
+                    run_id=fact.run_id,
+                    ref=fact.ref,
+                    commit=fact.commit,
+                    why=fact.why,
                 )
+                self.session.salvaged.append(saved)
             case limits.IncidentFound():
-                self.session.incidents.append(
-                    Incident(
-                        at=at, lane=fact.lane, run_id=fact.run_id, branch=fact.branch, commits=fact.commits,
-                        found=fact.found,
-                    )
-                )  # fmt: skip
+                incident = Incident(
+                    at=at,
+                    lane=fact.lane,
+                    run_id=fact.run_id,
+                    branch=fact.branch,
+                    commits=fact.commits,
+                    found=fact.found,
+                )
+                self.session.incidents.append(incident)
             case never:
                 assert_never(never)
 
-    def _disbelieve(self, fact: fleet.WorkMeasured, at: datetime) -> None:
+    def _is_unproven_claim(self, fact: fleet.WorkMeasured) -> bool:
+        if fact.reconciled:
+            return fact.reconciled == "QUIET_INCOMPLETE"
+        # Older journals do not record how the claim compared: an agent that crashed made none.
+        bar = self.newest.get((fact.run_id, fact.unit))
+        claimed_nothing = bar is not None and bar.how in (Outcome.CRASHED, Outcome.LIMITED)
+        return fact.verdict != "DELIVERED" and not claimed_nothing
+
+    def _add_unproven_claim(self, fact: fleet.WorkMeasured, at: datetime) -> None:
         bar = self.newest.get((fact.run_id, fact.unit))
         if bar and bar.how is Outcome.UNDECIDED:
             bar.how = Outcome.DISBELIEVED
-        claim = bar.claim if bar else ""
-        self.session.disbelieved.append(
-            UnprovenClaim(
-                at=at,
-                unit=fact.unit,
-                lane=fact.lane,
-                run_id=fact.run_id,
-                claim=claim,
-                fact=fact.reason,
-            )
+        claim = UnprovenClaim(
+            at=at,
+            unit=fact.unit,
+            lane=fact.lane,
+            run_id=fact.run_id,
+            claim=bar.claim if bar else "",
+            fact=fact.reason,
         )
+        self.session.disbelieved.append(claim)
 
-    def _last_at(self, unit: str) -> AgentBar | None:
-        """Whoever was at it before its worker died; another only found that it had landed."""
-        return next((bar for bar in reversed(self.session.bars) if bar.unit == unit), None)
+    def _land(self, fact: fleet.UnitLanded, at: datetime) -> None:
+        bar = self.newest.get((fact.run_id, fact.unit))
+        if bar is None:
+            # Another run found the landing of an agent whose worker had died.
+            bars = [bar for bar in self.session.bars if bar.unit == fact.unit]
+            bar = bars[-1] if bars else None
+        claim = ""
+        if bar:
+            bar.how = Outcome.LANDED
+            claim = bar.claim
+        self.session.landed.append(fact.entry(at, claim=claim))
 
-    def _of_waiting(self, fact: _OfWaiting, at: datetime) -> None:
+    def _apply_waiting(self, fact: _WaitingFact, at: datetime) -> None:
         match fact:
             case limits.HaltRequested():
                 self.halted.add(fact.run_id)
             case limits.RunParked():
-                self._wait((fact.run_id, False), fact.lane, fact.why, fact.detail, at)
+                self._begin_wait((fact.run_id, False), fact.lane, fact.why, fact.detail, at)
             case limits.RunUnparked():
                 self._end_wait((fact.run_id, False), at)
             case limits.AgentWaiting():
-                self._wait(
-                    (fact.run_id, True), fact.lane, "provider", fact.detail or fact.ending, at
-                )
+                detail = fact.detail or fact.ending
+                self._begin_wait((fact.run_id, True), fact.lane, "provider", detail, at)
             case limits.AgentWentOn():
                 self._end_wait((fact.run_id, True), at)
             case limits.LimitHit():
-                self._hit(fact, at)
+                self._hit_limit(fact, at)
             case limits.LimitLifted():
-                lifted = self.open_limits.pop((fact.vendor, fact.account, fact.model), None)
-                if lifted:
-                    lifted.end, lifted.is_over = at, True
+                period = self.open_limits.pop((fact.vendor, fact.account, fact.model), None)
+                if period:
+                    period.end = at
+                    period.is_over = True
             case never:
                 assert_never(never)
 
-    def _hit(self, fact: limits.LimitHit, at: datetime) -> None:
+    def _hit_limit(self, fact: limits.LimitHit, at: datetime) -> None:
         key = (fact.vendor, fact.account, fact.model)
-        resets_at = None if fact.resets_at_ms is None else utc_datetime(fact.resets_at_ms)
-        if known := self.open_limits.get(key):
-            known.times, known.resets_at = known.times + 1, resets_at or known.resets_at
+        resets_at = None
+        if fact.resets_at_ms is not None:
+            resets_at = utc_datetime(fact.resets_at_ms)
+        period = self.open_limits.get(key)
+        if period:
+            period.times += 1
+            period.resets_at = resets_at or period.resets_at
             return
-        limit = LimitPeriod(
-            vendor=fact.vendor, account=fact.account, model=fact.model, ending=fact.ending, lane=fact.lane,
-            found=fact.found, start=at, end=at, resets_at=resets_at,
-        )  # fmt: skip
-        self.open_limits[key] = limit
-        self.session.limits.append(limit)
+        period = LimitPeriod(
+            vendor=fact.vendor,
+            account=fact.account,
+            model=fact.model,
+            ending=fact.ending,
+            lane=fact.lane,
+            found=fact.found,
+            start=at,
+            end=at,
+            resets_at=resets_at,
+        )
+        self.open_limits[key] = period
+        self.session.limits.append(period)
 
-    def _wait(self, key: tuple[str, bool], lane: str, why: str, detail: str, at: datetime) -> None:
+    def _begin_wait(
+        self, key: tuple[str, bool], lane: str, why: str, detail: str, at: datetime
+    ) -> None:
         self._end_wait(key, at)
         wait = Wait(lane=lane, run_id=key[0], why=why, detail=detail, start=at, end=at)
         self.open_waits[key] = wait
         self.session.waits.append(wait)
 
     def _end_wait(self, key: tuple[str, bool], at: datetime) -> None:
-        if wait := self.open_waits.pop(key, None):
-            wait.end, wait.is_over = at, True
+        wait = self.open_waits.pop(key, None)
+        if wait:
+            wait.end = at
+            wait.is_over = True
 
     def _end_waits(self, run_id: str, at: datetime) -> None:
         for is_agent in (False, True):
             self._end_wait((run_id, is_agent), at)
 
-    def _lose(self, lane: str, at: datetime, run_id: str = "") -> AgentBar | None:
-        """Whoever is still said to be at work there is not: another is, or its worker is gone."""
+    def _lose_agent(self, lane: str, at: datetime, run_id: str = "") -> AgentBar | None:
+        """End the agent that the lane still has: another was started, or its worker is gone."""
         bar = self.open_bars.get(lane)
         if bar is None or run_id not in ("", bar.run_id):
             return None
-        bar.end, bar.how, bar.ending = at, Outcome.CRASHED, UnseenEnd.LOST
+        bar.end = at
+        bar.how = Outcome.CRASHED
+        bar.ending = UnseenEnd.LOST
         self._end_waits(bar.run_id, at)
         return self.open_bars.pop(lane)

@@ -1,4 +1,4 @@
-"""How a fleet's time ended, in words: what landed, what was claimed and not believed, what became of what crashed."""
+"""The summary of a session in words: what landed, what was claimed, what crashed, what waits."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -9,7 +9,15 @@ from dos.journal.events.envelope import Event
 from dos.journal.fold import fold
 from dos.questions.catalog import AnyQuestion
 from dos.questions.state import Decisions, urgent_first
-from dos.report.session import Incident, LandingProof, LimitPeriod, Session, Wait
+from dos.report.session import (
+    Crash,
+    Incident,
+    LandingProof,
+    LimitPeriod,
+    Session,
+    UnprovenClaim,
+    Wait,
+)
 from dos.report.session_fold import fold_session
 from dos.times import format_duration
 from dos.units.unit import Landing
@@ -18,6 +26,8 @@ LONGEST_CLAIM = 200
 
 
 class Summary(Struct, kw_only=True):
+    """The lines of each part; the field names are keys of `dos up --json`."""
+
     landed: list[str] = field(default_factory=list)
     disbelieved: list[str] = field(default_factory=list)
     crashed: list[str] = field(default_factory=list)
@@ -26,107 +36,140 @@ class Summary(Struct, kw_only=True):
     incidents: list[str] = field(default_factory=list)
     own: list[str] = field(default_factory=list)  # commits and edits of the user
     stopped: list[str] = field(default_factory=list)
-    idle: str = ""  # why there is nothing to tell of a fleet that was started
+    idle: str = ""  # why a fleet that was started has nothing to show
 
 
-def summarize_events(happened: Iterable[Event], waiting: Sequence[Waiting] = ()) -> Summary:
-    """Of events, and of what everything waits for: nobody is asked whether what landed still stands."""
-    seen = list(happened)
-    questions = [asked.question for asked in urgent_first(fold(Decisions(), seen))]
-    return summarize(fold_session(seen), questions=questions, waiting=waiting)
+def summarize_events(events: Iterable[Event], waiting: Sequence[Waiting] = ()) -> Summary:
+    """Summarize events and what lanes and units wait for.
+
+    Whether what landed is still there is not checked: that would take a verdict for each landing.
+    """
+    all_events = list(events)
+    open_questions = urgent_first(fold(Decisions(), all_events))
+    questions = [entry.question for entry in open_questions]
+    return summarize(fold_session(all_events), questions=questions, waiting=waiting)
 
 
 def summarize(
-    told: Session,
+    session: Session,
     proofs: Mapping[str, LandingProof] = {},
     questions: Sequence[AnyQuestion] = (),
     own: Sequence[str] = (),
     waiting: Sequence[Waiting] = (),
 ) -> Summary:
-    """The proofs by commit; `own` are commits and edits of the user; `waiting` is what lanes and units wait for."""
+    """Summarize a session.
+
+    `proofs` are by commit, `own` are commits and edits of the user, `waiting` is what lanes and
+    units wait for.
+    """
     return Summary(
-        landed=[_landed(each.landing, proofs.get(each.landing.commit)) for each in told.landed],
-        disbelieved=[f"{each.unit}: {_said(each.claim)}{each.fact}" for each in told.disbelieved],
-        crashed=[
-            f"{each.unit or each.lane}: {each.what}; {each.then or 'nobody has gone on with it'}"
-            for each in told.crashed
+        landed=[_describe_landing(entry.landing, proofs) for entry in session.landed],
+        disbelieved=[_describe_claim(claim) for claim in session.disbelieved],
+        crashed=[_describe_crash(crash) for crash in session.crashed],
+        limited=[
+            *(_describe_limit(limit) for limit in session.limits),
+            *(_describe_wait(wait) for wait in session.waits),
         ],
-        limited=[*map(_limited, told.limits), *(_waited(each) for each in told.waits)],
-        incidents=[_incident(each) for each in told.incidents],
+        incidents=[_describe_incident(incident) for incident in session.incidents],
         own=list(own),
-        salvaged=[f"{each.ref}  {each.why}" for each in told.salvaged],
-        stopped=[
-            *(f"{asked.text}  (dos decisions show {asked.id})" for asked in questions),
-            *(
-                f"{each.subject}: {each}  ({each.clears_with})"
-                for each in needs_person_without_question(waiting)
-            ),
-        ],
-        idle=_idle(told),
+        salvaged=[f"{saved.ref}  {saved.why}" for saved in session.salvaged],
+        stopped=_needs_attention(questions, waiting),
+        idle=_describe_idle(session),
     )
 
 
 def needs_person_without_question(waiting: Sequence[Waiting]) -> list[Waiting]:
-    """What only a person clears, and no open question stands for."""
-    return [each for each in waiting if each.needs_person and not each.question]
+    """Return what only a person clears and no open question asks about."""
+    return [wait for wait in waiting if wait.needs_person and not wait.question]
 
 
-def render(made: Summary) -> str:
+def render(summary: Summary) -> str:
+    """Return the summary as text; a part without lines is left out."""
     parts = [
-        _part("landed, each with its commit", made.landed),
-        _part("claimed, and not believed", made.disbelieved),
-        _part("crashed, and what came of it", made.crashed),
-        _part("waited", made.limited),
-        _part("incidents: an agent changed your branch or checkout by itself", made.incidents),
-        _part("your own commits and edits", made.own),
-        _part("saved before it was cleared away", made.salvaged),
-        _part("waiting for somebody", made.stopped),
+        _part("Landed", summary.landed),
+        _part("Claimed but not delivered", summary.disbelieved),
+        _part("Crashed", summary.crashed),
+        _part("Waited", summary.limited),
+        _part("Incidents: an agent changed your branch or checkout itself", summary.incidents),
+        _part("Your own commits and edits", summary.own),
+        _part("Saved work that did not land", summary.salvaged),
+        _part("Needs attention", summary.stopped),
     ]
-    return "\n\n".join(part for part in parts if part) or made.idle or "nothing happened"
+    return "\n\n".join(filter(None, parts)) or summary.idle or "Nothing happened"
 
 
-def _idle(told: Session) -> str:
-    """Of a fleet that was started and has started no agent: how that ended."""
-    if not told.starts or told.bars:
+def _needs_attention(questions: Sequence[AnyQuestion], waiting: Sequence[Waiting]) -> list[str]:
+    lines = []
+    for question in questions:
+        lines.append(f"{question.text}  (dos decisions show {question.id})")
+    for wait in needs_person_without_question(waiting):
+        lines.append(f"{wait.subject}: {wait}  ({wait.clears_with})")
+    return lines
+
+
+def _describe_idle(session: Session) -> str:
+    """Return how a fleet ended that was started and has started no agent; "" for any other."""
+    if not session.starts or session.bars:
         return ""
-    return (
-        f"No agent was started: {told.ended}"
-        if told.ended
-        else "No agent was started yet; `dos top` says why"
-    )
+    if session.ended:
+        return f"No agent was started: {session.ended}"
+    return "No agent was started yet; `dos top` shows why"
 
 
-def _landed(each: Landing, proved: LandingProof | None) -> str:
-    line = f"{each.unit}  {each.commit[:9]} on {each.branch}"
-    return f"{line}  {proved.line}" if proved else line
+def _describe_landing(landing: Landing, proofs: Mapping[str, LandingProof]) -> str:
+    line = f"{landing.unit}  {landing.commit[:9]} on {landing.branch}"
+    proof = proofs.get(landing.commit)
+    if proof is None:
+        return line
+    return f"{line}  {proof.line}"
 
 
-def _said(claim: str) -> str:
-    cut = claim if len(claim) <= LONGEST_CLAIM else claim[: LONGEST_CLAIM - 1] + "…"
-    return f"said {cut!r}; " if claim else ""
+def _describe_claim(claim: UnprovenClaim) -> str:
+    if not claim.claim:
+        return f"{claim.unit}: {claim.fact}"
+    quoted = claim.claim
+    if len(quoted) > LONGEST_CLAIM:
+        quoted = quoted[: LONGEST_CLAIM - 1] + "…"
+    return f"{claim.unit}: said {quoted!r}; {claim.fact}"
 
 
-def _incident(each: Incident) -> str:
-    where = "the HEAD of your checkout" if each.branch == "HEAD" else each.branch
-    commits = f"  {', '.join(commit[:9] for commit in each.commits)}" if each.commits else ""
-    return f"{each.lane or each.run_id}: {each.found}; on {where}{commits}; it counts as no landing"
+def _describe_crash(crash: Crash) -> str:
+    return f"{crash.unit or crash.lane}: {crash.what}; {crash.then or 'not tried again yet'}"
 
 
-def _limited(each: LimitPeriod) -> str:
-    who = f"{each.vendor} {each.model}".rstrip()
-    until = (
-        f"had room again after {format_duration(each.seconds)}"
-        if each.is_over
-        else f"no room since {format_duration(each.seconds)}"
-    )
-    return f"{each.lane or 'fleet'}: {who} said {each.ending}; {until}"
+def _describe_incident(incident: Incident) -> str:
+    branch = incident.branch
+    if branch == "HEAD":
+        branch = "the HEAD of your checkout"
+    parts = [f"{incident.lane or incident.run_id}: {incident.found}; on {branch}"]
+    if incident.commits:
+        parts.append("  " + ", ".join(commit[:9] for commit in incident.commits))
+    parts.append("; it does not count as a landing")
+    return "".join(parts)
 
 
-def _waited(each: Wait) -> str:
-    detail = f" ({each.detail})" if each.detail else ""
-    return f"{each.lane}: {'waited' if each.is_over else 'waits since'} {format_duration(each.seconds)} on {each.why}{detail}"
+def _describe_limit(limit: LimitPeriod) -> str:
+    provider = f"{limit.vendor} {limit.model}".rstrip()
+    return f"{limit.lane or 'fleet'}: {provider} said {limit.ending}; {limit_duration(limit)}"
+
+
+def limit_duration(limit: LimitPeriod) -> str:
+    """Return for how long a provider has refused, or refused, requests."""
+    duration = format_duration(limit.seconds)
+    if limit.is_over:
+        return f"available again after {duration}"
+    return f"unavailable for {duration} so far"
+
+
+def _describe_wait(wait: Wait) -> str:
+    verb = "waited" if wait.is_over else "has waited"
+    detail = f" ({wait.detail})" if wait.detail else ""
+    return f"{wait.lane}: {verb} {format_duration(wait.seconds)} for {wait.why}{detail}"
 
 
 def _part(title: str, lines: list[str]) -> str:
-    shown = ("\\n".join(line.splitlines()) for line in lines)
-    return "\n".join([f"{title}: {len(lines)}", *(f"  {line}" for line in shown)]) if lines else ""
+    """Return a title with its count and one line for each entry; "" without entries."""
+    if not lines:
+        return ""
+    one_line_each = ["\\n".join(line.splitlines()) for line in lines]
+    return "\n".join([f"{title}: {len(lines)}", *(f"  {line}" for line in one_line_each)])

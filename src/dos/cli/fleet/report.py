@@ -1,8 +1,9 @@
 """Report what landed, with proof, and what did not.
 
-It tells what landed, what was claimed and not believed, what crashed and what came of it, what waited and for how
-long, what was saved, what waits for a person, and what it cost. Without --since it begins where the fleet was last
-started; one that was killed and started again is the same fleet. --html writes it as one page that can be given away.
+It shows what landed, what was claimed but not delivered, what crashed, what waited and for how
+long, what was saved, what needs attention, and what it cost. Without --since it begins at the last
+start of the fleet; a fleet that was restarted after a crash counts as one. --html writes it as one
+HTML page without scripts or links, which can be sent to others.
 """
 
 import re
@@ -23,11 +24,10 @@ from dos.limits.state import costs
 from dos.limits.state.spend import Spend
 from dos.questions import view
 from dos.questions.state import Decisions, urgent_first
-from dos.report import html as report_page
-from dos.report import summary
-from dos.report.html import ReportData
-from dos.report.io import session
-from dos.report.io.session import landing_proof
+from dos.report import report_data, summary
+from dos.report.html import HEAD, render_page
+from dos.report.io.session import landing_proof, user_changes
+from dos.report.report_data import ReportData
 from dos.report.session_fold import fold_session, last_start
 from dos.text import LONGEST_PATH, quote
 from dos.unknown import Unknown
@@ -40,7 +40,10 @@ from dos.world import World
 EXITS = {"reported": 0, "contract_error": 2}
 LAST = "last"
 LONGEST_POSITION = 18  # digits; no journal is longer
-EXAMPLES = "For example: --since last, --since 8h, --since 2026-08-01, --since 2026-08-01T22:00, or a position."
+EXAMPLES = (
+    "For example: --since last, --since 8h, --since 2026-08-01, --since 2026-08-01T22:00, or a"
+    " position."
+)
 UNITS_MS = {"m": 60_000, "h": 3_600_000, "d": 86_400_000}
 AGO = re.compile(r"([0-9]{1,6})([mhd])")
 
@@ -49,82 +52,86 @@ class Args(Struct, kw_only=True):
     since: Annotated[
         str,
         Option(
-            help="`last`: the last start; a time ago, as 8h or 2d; a date, in UTC; or a position of the journal",
+            help="`last` start, an age (8h, 2d), a date in UTC, or a journal position",
             metavar="WHEN",
         ),
     ] = LAST
-    html: Annotated[str, Option(help="write it as a page into this file", metavar="FILE")] = ""
+    html: Annotated[str, Option(help="write the report to this HTML file", metavar="FILE")] = ""
 
 
 def run(args: Args, context: Context) -> Reply:
     world = context.journal_world
     if args.html:
         _check_replaceable(args.html)
-    asked = fold.current(world.journal, Decisions)[0]
-    sheet = _sheet(world, list(_since(world.journal, args.since)), asked)
-    data = report_page.to_json(sheet)
+    decisions, _ = fold.current(world.journal, Decisions)
+    report = _gather(world, list(_events_since(world.journal, args.since)), decisions)
+    data = report_data.to_json(report)
     if args.html:
-        _write(args.html, report_page.render_page(sheet))
+        _write(args.html, render_page(report))
         return Reply(
-            text=f"the report is in {args.html}", data=data | {"html": args.html}, indented=True
+            text=f"Report written to {args.html}", data=data | {"html": args.html}, indented=True
         )
-    return Reply(text=_text(sheet, asked, only_last=args.since == LAST), data=data, indented=True)
+    text = _render(report, decisions, only_last=args.since == LAST)
+    return Reply(text=text, data=data, indented=True)
 
 
-def _sheet(world: World, happened: list[Event], asked: Decisions) -> ReportData:
-    told = fold_session(happened)
-    found, waits = (
-        corroborate.landing_proofs(world, (each.landing for each in told.landed)),
-        FleetReader(world).waits(),
-    )
+def _gather(world: World, events: list[Event], decisions: Decisions) -> ReportData:
+    session = fold_session(events)
+    proofs = corroborate.landing_proofs(world, (entry.landing for entry in session.landed))
+    waits = FleetReader(world).waits()
     return ReportData(
         workspace=world.workspace.root.name,
-        session=told,
-        proofs={each.commit: landing_proof(proof) for each, proof in found.items()},
-        questions=view.rows(urgent_first(asked), world.journal.now_ms(), waits),
+        session=session,
+        proofs={landing.commit: landing_proof(proof) for landing, proof in proofs.items()},
+        questions=view.rows(urgent_first(decisions), world.journal.now_ms(), waits),
         waiting=waits.all_waits(),
-        costs=costs.costs(fold.fold(Spend(), happened), "unit"),
-        own=session.user_changes(world, happened),
+        costs=costs.costs(fold.fold(Spend(), events), "unit"),
+        own=user_changes(world, events),
     )
 
 
-def _text(sheet: ReportData, asked: Decisions, *, only_last: bool) -> str:
-    questions = [each.question for each in urgent_first(asked)]
-    told = summary.render(
-        summary.summarize(sheet.session, sheet.proofs, questions, sheet.own, sheet.waiting)
-    )
-    if sheet.session.since is None:
-        return told
-    parts = [report_page.heading(sheet), told, costs.render(sheet.costs)]
-    if only_last and not sheet.session.bars:
-        parts.append(
-            "No agent was started since then; `dos report --since 0` tells what was before."
-        )
-    return "\n\n".join(parts) + (
-        f"\n{report_page.unknown_cost_note(sheet.session)}" if sheet.session.lost else ""
-    )
+def _render(report: ReportData, decisions: Decisions, *, only_last: bool) -> str:
+    session = report.session
+    questions = [entry.question for entry in urgent_first(decisions)]
+    lines = summary.summarize(session, report.proofs, questions, report.own, report.waiting)
+    text = summary.render(lines)
+    if session.since is None:
+        return text
+    parts = [report_data.heading(report), text, costs.render(report.costs)]
+    if only_last and not session.bars:
+        parts.append("No agent was started since then; `dos report --since 0` shows all sessions.")
+    note = report_data.unknown_cost_note(session)
+    if note:
+        parts[-1] += f"\n{note}"
+    return "\n\n".join(parts)
 
 
-def _since(journal: Store, since: str) -> Iterator[Event]:
+def _events_since(journal: Store, since: str) -> Iterator[Event]:
+    """Return the events from what --since names on; raises BadInput where it names nothing."""
     if since == LAST:
-        began = last_start(journal.load_fleet())
-        return journal.events(began.pos - 1 if began else 0)
+        start = last_start(journal.load_fleet())
+        return journal.events(start.pos - 1 if start else 0)
     if since.isascii() and since.isdecimal():
-        return _from_position(journal, since)
-    if ago := AGO.fullmatch(since):
-        since_ms = journal.now_ms() - int(ago[1]) * UNITS_MS[ago[2]]
-        return (event for event in journal.events() if event.at_ms >= since_ms)
-    try:
-        at = datetime.fromisoformat(since)
-        since_ms = int(at.replace(tzinfo=at.tzinfo or UTC).timestamp() * 1000)
-    except (ValueError, OverflowError):
-        raise BadInput(
-            f"--since {quote(since)} is no date and no position", hint=EXAMPLES
-        ) from None
+        return _events_from_position(journal, since)
+    since_ms = _parse_time(journal, since)
     return (event for event in journal.events() if event.at_ms >= since_ms)
 
 
-def _from_position(journal: Store, since: str) -> Iterator[Event]:
+def _parse_time(journal: Store, since: str) -> int:
+    """Return the time of an age or a date in milliseconds; a date without a zone is in UTC."""
+    age = AGO.fullmatch(since)
+    if age:
+        return journal.now_ms() - int(age[1]) * UNITS_MS[age[2]]
+    try:
+        date = datetime.fromisoformat(since)
+        return int(date.replace(tzinfo=date.tzinfo or UTC).timestamp() * 1000)
+    except (ValueError, OverflowError):
+        raise BadInput(
+            f"--since {quote(since)} is not an age, a date or a position", hint=EXAMPLES
+        ) from None
+
+
+def _events_from_position(journal: Store, since: str) -> Iterator[Event]:
     last = journal.last()
     if len(since) > LONGEST_POSITION or int(since) > last:
         raise BadInput(
@@ -135,32 +142,34 @@ def _from_position(journal: Store, since: str) -> Iterator[Event]:
 
 
 def _check_replaceable(name: str) -> None:
-    """Only another report is written over: not a device, and not whatever else is there."""
+    """Raise BadInput where the file exists and is not a report: nothing else is overwritten."""
     path = Path(name)
     try:
-        there = path.exists() or path.is_symlink()
+        if not path.exists() and not path.is_symlink():
+            return
     except (OSError, ValueError):
-        return  # what is wrong with it is said when it is written
-    old = writable.read_bounded(path) if there else b""
-    if there and (isinstance(old, Unknown) or not old.startswith(report_page.HEAD.encode())):
+        return  # the error is reported when it is written
+    content = writable.read_bounded(path)
+    if isinstance(content, Unknown) or not content.startswith(HEAD.encode()):
         raise BadInput(
-            f"{quote(name, LONGEST_PATH)} is there, and is no report of ours",
-            hint="Name another --html.",
+            f"{quote(name, LONGEST_PATH)} exists and is not a report of dos",
+            hint="Choose another --html.",
         )
 
 
 def _write(name: str, page: str) -> None:
-    """Whole or not at all."""
+    """Write the page whole or not at all: to a file beside it, which then replaces it."""
     try:
         path = Path(name)
-        half = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+        temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
         try:
-            half.write_text(page, encoding="utf-8", newline="\n")
-            half.replace(path)
+            temporary.write_text(page, encoding="utf-8", newline="\n")
+            temporary.replace(path)
         finally:
-            half.unlink(missing_ok=True)
+            temporary.unlink(missing_ok=True)
     except (OSError, ValueError) as error:
-        why = error.strerror if isinstance(error, OSError) else "that is no path"
+        reason = error.strerror if isinstance(error, OSError) else "it is not a path"
         raise BadInput(
-            f"{quote(name, LONGEST_PATH)} cannot be written: {why}", hint="Name another --html."
+            f"{quote(name, LONGEST_PATH)} cannot be written: {reason}",
+            hint="Choose another --html.",
         ) from error

@@ -1,4 +1,4 @@
-"""What the user did to the target branch and in their checkout while the fleet worked: no landing, and no incident."""
+"""Gathers for a report what the user changed meanwhile, and the proof of each landing."""
 
 from collections.abc import Iterable
 from typing import assert_never
@@ -18,6 +18,8 @@ from dos.verify.io.corroborate import Proof
 from dos.world import World
 
 MOST_LISTED = 50
+PATHS_LISTED = 5
+UNKNOWN = "UNKNOWN"
 _reader: FactReader[RunBegun | UnitLanded | IncidentFound] = FactReader(
     RunBegun | UnitLanded | IncidentFound,
     silent="""
@@ -36,47 +38,69 @@ _reader: FactReader[RunBegun | UnitLanded | IncidentFound] = FactReader(
 )
 
 
-def user_changes(world: World, happened: Iterable[Event]) -> list[str]:
-    """A line for each commit, newest first, and one for what is not committed; empty where git cannot say."""
-    begun, ours = "", set[str]()
+def user_changes(world: World, events: Iterable[Event]) -> list[str]:
+    """Return a line for each commit of the user on the target branch, newest first, and one for edits.
+
+    Neither landings nor incidents are among them. Empty where git cannot tell.
+    """
     git = Reader(world.workspace.root)
     try:
-        for event in happened:
-            match _reader.decode(event):
-                case None:
-                    pass
-                case RunBegun() as fact:
-                    begun = begun or fact.start_sha
-                case UnitLanded() as fact:
-                    ours.update(
-                        git.commits_between(fact.base, fact.commit) if fact.base else [fact.commit]
-                    )
-                case IncidentFound() as fact:
-                    ours.update(fact.commits)
-                case never:
-                    assert_never(never)
+        first_commit, fleet_commits = _fleet_commits(git, events)
         ref = landed.target_ref(world)
-        if not begun or isinstance(ref, Unknown):
+        if not first_commit or isinstance(ref, Unknown):
             return []
-        said = git.run(
-            "log", f"--max-count={MOST_LISTED + len(ours)}", "--format=%H %s", f"{begun}..{ref}"
+        log = git.run(
+            "log",
+            f"--max-count={MOST_LISTED + len(fleet_commits)}",
+            "--format=%H %s",
+            f"{first_commit}..{ref}",
         )
-        dirty = git.dirty_paths()
+        uncommitted = git.dirty_paths()
     except GitFailed:
         return []  # the history was rewritten since, or is not here
-    commits = (line.partition(" ") for line in said.splitlines())
-    lines = [f"{sha[:9]} {subject}" for sha, _, subject in commits if sha not in ours][:MOST_LISTED]
-    if dirty:
-        rest = f" and {len(dirty) - 5} more" if len(dirty) > 5 else ""
-        lines.append(f"not committed: {', '.join(dirty[:5])}{rest}")
+    lines = []
+    for line in log.splitlines():
+        commit, _, subject = line.partition(" ")
+        if commit not in fleet_commits:
+            lines.append(f"{commit[:9]} {subject}")
+    lines = lines[:MOST_LISTED]
+    if uncommitted:
+        lines.append(f"not committed: {_first_paths(uncommitted)}")
     return lines
 
 
-UNKNOWN = "UNKNOWN"
+def _fleet_commits(git: Reader, events: Iterable[Event]) -> tuple[str, set[str]]:
+    """Return the commit at which the first run began, and all commits that agents made."""
+    first_commit = ""
+    commits: set[str] = set()
+    for event in events:
+        match _reader.decode(event):
+            case None:
+                pass
+            case RunBegun() as fact:
+                first_commit = first_commit or fact.start_sha
+            case UnitLanded() as fact:
+                commits.add(fact.commit)
+                if fact.base:
+                    commits.update(git.commits_between(fact.base, fact.commit))
+            case IncidentFound() as fact:
+                commits.update(fact.commits)
+            case never:
+                assert_never(never)
+    return first_commit, commits
+
+
+def _first_paths(paths: list[str]) -> str:
+    text = ", ".join(paths[:PATHS_LISTED])
+    more = len(paths) - PATHS_LISTED
+    if more > 0:
+        text += f" and {more} more"
+    return text
 
 
 def landing_proof(proof: Proof) -> LandingProof:
-    receipt = _signed(proof.receipt) if proof.receipt else None
+    """Return the proof of a landing as people read it."""
+    receipt = _receipt_proof(proof.receipt) if proof.receipt else None
     verdict = proof.verdict
     if isinstance(verdict, Unknown):
         return LandingProof(
@@ -91,17 +115,19 @@ def landing_proof(proof: Proof) -> LandingProof:
     )
 
 
-def _signed(checked: CheckedReceipt) -> ReceiptProof:
-    found = checked.receipt
-    if found is None:
+def _receipt_proof(checked: CheckedReceipt) -> ReceiptProof:
+    receipt = checked.receipt
+    if receipt is None:
         return ReceiptProof(valid=checked.valid, why=checked.why)
-    words = found.command[2:] if found.command[:2] == ("sh", "-c") else found.command
+    words = receipt.command
+    if words[:2] == ("sh", "-c"):
+        words = words[2:]
     return ReceiptProof(
         valid=checked.valid,
         why=checked.why,
-        verdict=found.verdict,
-        key_id="" if found.algorithm == Algorithm.NONE else found.key_id,
-        runner=found.runner,
+        verdict=receipt.verdict,
+        key_id="" if receipt.algorithm == Algorithm.NONE else receipt.key_id,
+        runner=receipt.runner,
         command=" ".join(words),
-        exit_code=found.exit_code,
+        exit_code=receipt.exit_code,
     )
