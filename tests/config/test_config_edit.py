@@ -139,7 +139,7 @@ def test_what_is_refused_is_not_located_in_a_file_that_does_not_hold_it(file: Pa
         set_value(file, "cooldown.window_hours", "nan")
     assert (
         caught.value.message
-        == f"cooldown.window_hours must be a number from 0 to 87600, not the number nan; {file} was left as it is"
+        == f"cooldown.window_hours must be a number from 0 to 87600, not the number nan; {file} was not changed"
     )
 
 

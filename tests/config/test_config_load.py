@@ -243,7 +243,7 @@ def test_a_link_to_itself_is_an_error(tmp_path: Path) -> None:
         ("[lanes]\nautopik = []", "dos.toml:2", "`autopik`", "`autopick`"),
         ("[lanes]\n'autopik' = []", "dos.toml:2", "`autopik`", "`autopick`"),
         ("lanes.autopik = []", "dos.toml:1", "`autopik`", "`autopick`"),
-        ("x = 1\n[lanes]", "dos.toml:1", "`x`", "knows workspace, lanes"),
+        ("x = 1\n[lanes]", "dos.toml:1", "`x`", "The keys of dos.toml are workspace, lanes"),
         ("target = 3", "dos.toml:1", "`target`", "[supervise]"),
         ("[verify]\nposture = 'gate'", "dos.toml:2", "`posture`", "[enforcement]"),
         ("[paths]\nplan_glob = 'x'", "dos.toml:2", "`plan_glob`", "`plans_glob`"),
@@ -264,7 +264,7 @@ def test_a_link_to_itself_is_an_error(tmp_path: Path) -> None:
             "[[concurrency_class]]\nname = 'a'\nmax_concurrent = 1\nmax = 2",
             "dos.toml:4",
             "`max`",
-            "knows name",
+            "The keys of [concurrency_class[0]] are name",
         ),
         (
             "[lifecycle]\ntransitions = [\n  {from='active', to='done', trigger='t', auto_=true},\n]",
@@ -276,7 +276,7 @@ def test_a_link_to_itself_is_an_error(tmp_path: Path) -> None:
         ("[verify]\nrequire = 'witness'", "dos.toml:2", '"witness"', '"witnessed"'),
         ("lanes = 3", "dos.toml:1", "the number 3", "[lanes]"),
         ("[[lanes]]\n", "dos.toml:1", "a list", "[lanes]"),
-        ("['x y z']\nx = 1", "dos.toml:1", '`"x y z"`', "knows"),
+        ("['x y z']\nx = 1", "dos.toml:1", '`"x y z"`', "The keys of dos.toml are"),
     ],
 )
 def test_an_error_names_the_line_what_was_found_and_the_nearest_name(

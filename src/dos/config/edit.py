@@ -1,4 +1,4 @@
-"""Changes one key of `dos.toml` and nothing else in it. A change that would not load is refused."""
+"""Changing one key of `dos.toml` and nothing else in it. A change that would not load is refused."""
 
 import errno
 import os
@@ -21,70 +21,87 @@ from dos.text import quote
 if TYPE_CHECKING:
     from tomlkit import TOMLDocument
 
-
-_MARK = "the value goes here"
 BUSY_SECONDS = 5.0
+_MARK = "the value goes here"
 _BY_HAND = "Change it in an editor."
+
+DottedKey = tuple[str, ...]
+Change = Callable[["TOMLDocument"], None]
+Tables = dict[str, Any]
 
 
 def set_value(path: Path, dotted_key: str, value_text: str) -> LoadedConfig:
-    """Writes a value, given as TOML; a bare word is a string where the key holds one. Gives the new configuration."""
+    """Write a value, given as TOML, and return the new configuration.
+
+    A bare word is a string where the key holds one. Raises BadInput for a key or value that is not
+    TOML, and ConfigInvalid when the file would not load; the file is then unchanged.
+    """
     key = parse_key(dotted_key)
     value = _chosen_value(key, value_text, dotted_key)
 
-    def put(document: "TOMLDocument") -> None:
-        import tomlkit
-        from tomlkit.items import InlineTable
+    def change(document: "TOMLDocument") -> None:
+        _put(document, key, value, path)
 
-        table: Any = document
-        is_new = False
-        for place, part in enumerate(key[:-1]):
-            if part not in table:
-                inline = isinstance(table, InlineTable)
-                is_new = not inline
-                # A parent that only holds other tables needs no header of its own.
-                table[part] = (
-                    tomlkit.inline_table()
-                    if inline
-                    else tomlkit.table(is_super_table=place < len(key) - 2)
-                )
-            table = table[part]
-            if not hasattr(table, "items"):
-                raise BadInput(
-                    f"{path}: {'.'.join(key[: place + 1])} is not a table", hint=_BY_HAND
-                )
-        below = [] if is_new or key[-1] in table else _detach_trailing_comments(table)
-        table[key[-1]] = tomlkit.parse(f"x = {value}\n")["x"]
-        if is_new:
-            table.add(tomlkit.nl())  # it may stand before another table
-        elif below:
-            table.value.body.extend(below)
+    return _edit_file(path, change, lambda tables: _with_value(tables, key, _parse_value(value)))
 
-    return _edit_file(path, put, lambda tables: _with_value(tables, key, _parse_value(value)))
+
+def _put(document: "TOMLDocument", key: DottedKey, value: str, path: Path) -> None:
+    """Set the key in the document, creating the tables around it."""
+    import tomlkit
+    from tomlkit.items import InlineTable
+
+    table: Any = document
+    is_new = False
+    for depth, part in enumerate(key[:-1], 1):
+        if part not in table:
+            is_new = not isinstance(table, InlineTable)
+            if is_new:
+                # A parent that only holds other tables needs no header.
+                table[part] = tomlkit.table(is_super_table=depth < len(key) - 1)
+            else:
+                table[part] = tomlkit.inline_table()
+        table = table[part]
+        if not hasattr(table, "items"):
+            raise BadInput(f"{path}: {'.'.join(key[:depth])} is not a table", hint=_BY_HAND)
+    trailing = []
+    if not is_new and key[-1] not in table:
+        trailing = _detach_trailing_comments(table)
+    table[key[-1]] = tomlkit.parse(f"x = {value}\n")["x"]
+    if is_new:
+        table.add(tomlkit.nl())  # it may stand before another table
+    elif trailing:
+        table.value.body.extend(trailing)
 
 
 def _detach_trailing_comments(table: Any) -> list[Any]:
-    """What stands after a blank line at the end of a table: it speaks of the next one, and a new key goes before it."""
+    """Remove and return what follows a blank line at the end of a table.
+
+    Such a comment belongs to the next table, so a new key has to be inserted before it.
+    """
     from tomlkit.items import Table, Whitespace
 
     if not isinstance(table, Table):
         return []
     body = table.value.body
-    end = next((place for place in range(len(body), 0, -1) if body[place - 1][0] is not None), 0)
-    start = next(
-        (place for place in range(end, len(body)) if isinstance(body[place][1], Whitespace)),
-        len(body),
-    )
-    below = body[start:]
+    end = len(body)
+    while end > 0 and body[end - 1][0] is None:
+        end -= 1
+    start = end
+    while start < len(body) and not isinstance(body[start][1], Whitespace):
+        start += 1
+    trailing = body[start:]
     del body[start:]
-    return below
+    return trailing
 
 
 def unset_value(path: Path, dotted_key: str, entry: str = "") -> LoadedConfig:
-    """Takes a key or a whole table out, or one entry out of the list that a key holds. Gives the new configuration."""
+    """Remove a key or a whole table, or one entry of a list, and return the new configuration.
+
+    Raises BadInput when it is not set, and ConfigInvalid when the file would not load without it.
+    """
     key = parse_key(dotted_key)
 
-    def take(document: "TOMLDocument") -> None:
+    def change(document: "TOMLDocument") -> None:
         table: Any = document
         for part in key[:-1]:
             table = table.get(part, {}) if hasattr(table, "items") else {}
@@ -93,36 +110,43 @@ def unset_value(path: Path, dotted_key: str, entry: str = "") -> LoadedConfig:
                 f"{path}: {dotted_key} is not set in this file",
                 hint="`dos config show --origin` lists what is set where.",
             )
-        if not entry:
+        if entry:
+            _remove_entry(table[key[-1]], entry, path, dotted_key)
+        else:
             del table[key[-1]]
-            return
-        listed = table[key[-1]]
-        places = (
-            [place for place, item in enumerate(listed) if item == entry]
-            if isinstance(listed, list)
-            else []
+
+    return _edit_file(path, change, lambda tables: _without_value(tables, key, entry))
+
+
+def _remove_entry(entries: Any, entry: str, path: Path, dotted_key: str) -> None:
+    numbers = []
+    if isinstance(entries, list):
+        numbers = [number for number, item in enumerate(entries) if item == entry]
+    if not numbers:
+        raise BadInput(
+            f"{path}: {dotted_key} holds no entry {quote(entry)}",
+            hint=f"`dos config get {dotted_key}` shows what it holds.",
         )
-        if not places:
-            raise BadInput(
-                f"{path}: {dotted_key} holds no entry {quote(entry)}",
-                hint=f"`dos config get {dotted_key}` shows what it holds.",
-            )
-        for place in reversed(places):
-            del listed[place]
-
-    return _edit_file(path, take, lambda tables: _without_value(tables, key, entry))
+    for number in reversed(numbers):
+        del entries[number]
 
 
-def parse_key(dotted_key: str) -> tuple[str, ...]:
-    """The parts of a key; TOML's own grammar decides, so quotes work as in the file."""
+# Keys and values as people type them
+
+
+def parse_key(dotted_key: str) -> DottedKey:
+    """Return the parts of a key, by TOML's own grammar, so that quotes work as in the file.
+
+    Raises BadInput for a text that is not one key.
+    """
     import tomllib
 
-    try:
-        table: Any = (
-            {} if "\n" in dotted_key else tomllib.loads(f"{dotted_key} = {toml_string(_MARK)}")
-        )
-    except ValueError:
-        table = {}
+    table: Any = {}
+    if "\n" not in dotted_key:
+        try:
+            table = tomllib.loads(f"{dotted_key} = {toml_string(_MARK)}")
+        except ValueError:
+            table = {}
     key = []
     while isinstance(table, dict) and len(table) == 1:
         ((part, table),) = table.items()
@@ -136,7 +160,7 @@ def parse_key(dotted_key: str) -> tuple[str, ...]:
 
 
 def _parse_value(text: str) -> Any:
-    """What a text says in TOML; the text is one value and nothing else."""
+    """The value of a text that is one TOML value and nothing else."""
     import tomllib
 
     table = tomllib.loads(f"x = {text}")
@@ -145,18 +169,20 @@ def _parse_value(text: str) -> Any:
     return table["x"]
 
 
-def _chosen_value(key: tuple[str, ...], text: str, dotted_key: str) -> str:
-    """The TOML for what was typed: as it stands if the key can hold that, else as a string if it can hold one."""
+def _chosen_value(key: DottedKey, text: str, dotted_key: str) -> str:
+    """The TOML of what was typed: as it is if the key can hold it, else quoted as a string."""
     kind = _type_for_key(key)
     try:
         typed = _parse_value(text)
     except (ValueError, RecursionError) as error:
-        # A word is a string that lost its quotes to the shell; whether the key can hold one, the loader says.
+        # A bare word is a string whose quotes the shell removed; loading checks it.
         if text[:1] in ("[", "{", '"', "'") and not _can_hold(text, kind):
             hint = 'Strings need quotes inside lists and tables: ["a", "b"].'
             raise BadInput(f"{dotted_key}: {text!r} is not a TOML value", hint=hint) from error
         return toml_string(text)
-    return toml_string(text) if not _can_hold(typed, kind) and _can_hold(text, kind) else text
+    if not _can_hold(typed, kind) and _can_hold(text, kind):
+        return toml_string(text)
+    return text
 
 
 def _can_hold(value: Any, kind: Any) -> bool:
@@ -167,25 +193,30 @@ def _can_hold(value: Any, kind: Any) -> bool:
     return True
 
 
-def _type_for_key(key: tuple[str, ...]) -> Any:
-    """The type that the records have for a key; anything for a key that they do not know: the loader will say so."""
+def _type_for_key(key: DottedKey) -> Any:
+    """The type of a key in the schema. Any: an unknown key, which loading reports."""
     kind: Any = Config
     for part in key:
         if isinstance(kind, type) and issubclass(kind, Struct):
-            kind = {field.encode_name: field.type for field in msgspec.structs.fields(kind)}.get(
-                part, Any
-            )
+            fields = msgspec.structs.fields(kind)
+            kind = next((field.type for field in fields if field.encode_name == part), Any)
+        elif get_origin(kind) is dict:
+            kind = get_args(kind)[1]
         else:
-            kind = get_args(kind)[1] if get_origin(kind) is dict else Any
+            kind = Any
     return kind
 
 
-def _with_value(tables: dict[str, Any], key: tuple[str, ...], value: Any) -> dict[str, Any]:
-    inner = value if len(key) == 1 else _with_value(tables.get(key[0], {}), key[1:], value)
-    return {**tables, key[0]: inner}
+# The tables that a change should result in
 
 
-def _without_value(tables: dict[str, Any], key: tuple[str, ...], entry: str) -> dict[str, Any]:
+def _with_value(tables: Tables, key: DottedKey, value: Any) -> Tables:
+    if len(key) > 1:
+        value = _with_value(tables.get(key[0], {}), key[1:], value)
+    return {**tables, key[0]: value}
+
+
+def _without_value(tables: Tables, key: DottedKey, entry: str) -> Tables:
     if len(key) > 1:
         return {**tables, key[0]: _without_value(tables[key[0]], key[1:], entry)}
     if entry:
@@ -193,22 +224,24 @@ def _without_value(tables: dict[str, Any], key: tuple[str, ...], entry: str) -> 
     return {name: value for name, value in tables.items() if name != key[0]}
 
 
-def _without_empty_tables(tables: dict[str, Any]) -> dict[str, Any]:
-    """Without its empty tables: one that lost its last key may go, and says the same."""
-    # What is not a number is not even itself; that it cannot be used is said in a moment.
-    inner = {
-        name: _without_empty_tables(value) if isinstance(value, dict) else value
-        for name, value in tables.items()
-    }
-    inner = {name: value if value == value else None for name, value in inner.items()}
-    return {name: value for name, value in inner.items() if value != {}}
+def _without_empty_tables(tables: Tables) -> Tables:
+    """The tables for comparison. A table that lost its last key may stay or go: both mean the same."""
+    kept = {}
+    for name, value in tables.items():
+        if isinstance(value, dict):
+            value = _without_empty_tables(value)
+        if value != value:
+            value = None  # NaN is not equal to itself; loading refuses it
+        if value != {}:
+            kept[name] = value
+    return kept
 
 
-def _edit_file(
-    path: Path,
-    change: "Callable[[TOMLDocument], None]",
-    expected: Callable[[dict[str, Any]], dict[str, Any]],
-) -> LoadedConfig:
+# Writing the file
+
+
+def _edit_file(path: Path, change: Change, expected: Callable[[Tables], Tables]) -> LoadedConfig:
+    """Change the document, check that it loads, and replace the file. `expected` checks the rest."""
     with _locked_folder(path) as folder:
         old = read_text(path) or ""
         new = _changed_text(old, path, change, expected)
@@ -220,10 +253,7 @@ def _edit_file(
 
 
 def _changed_text(
-    old: str,
-    path: Path,
-    change: "Callable[[TOMLDocument], None]",
-    expected: Callable[[dict[str, Any]], dict[str, Any]],
+    old: str, path: Path, change: Change, expected: Callable[[Tables], Tables]
 ) -> str:
     import tomllib
 
@@ -234,15 +264,14 @@ def _changed_text(
         document = tomlkit.parse(old)
         change(document)
         new = tomlkit.dumps(document)
-        kept = _without_empty_tables(tomllib.loads(new)) == _without_empty_tables(
-            expected(tomllib.loads(old))
-        )
+        result = _without_empty_tables(tomllib.loads(new))
+        wanted = _without_empty_tables(expected(tomllib.loads(old)))
     except (TOMLKitError, ValueError, RecursionError) as error:
-        parse(old, path)  # a file that was broken before is reported as what it is
+        parse(old, path)  # raises for a file that was broken before
         raise ConfigInvalid(
             f"{path}: this change cannot be made here: {error}", hint=_BY_HAND
         ) from error
-    if not kept:
+    if result != wanted:
         raise ConfigInvalid(
             f"{path}: this change cannot be made without touching other keys", hint=_BY_HAND
         )
@@ -255,7 +284,7 @@ def _changed_text(
 
 @contextmanager
 def _locked_folder(path: Path) -> Iterator[int]:
-    """Gives the opened folder, locked: two that read the same text would each write away what the other wrote."""
+    """Yield the opened and locked folder of the file, so that two edits cannot undo each other."""
     target = path.resolve()
     try:
         folder = os.open(target.parent, os.O_RDONLY | os.O_CLOEXEC)
@@ -263,58 +292,61 @@ def _locked_folder(path: Path) -> Iterator[int]:
         raise _write_failed(path, target.parent, error) from error
     try:
         try:
-            is_ours = filesystem.lock_file(folder, gives_up=filesystem.gives_up_after(BUSY_SECONDS))
-        except OSError:
-            is_ours = (
-                True  # a file system without locks: there the look just before writing has to do
+            is_locked = filesystem.lock_file(
+                folder, gives_up=filesystem.gives_up_after(BUSY_SECONDS)
             )
-        if not is_ours:
-            raise ConfigInvalid(f"{path}: somebody else is changing the file", hint="Try again.")
+        except OSError:
+            # A file system without locks; the comparison just before writing still protects.
+            is_locked = True
+        if not is_locked:
+            raise ConfigInvalid(f"{path}: another process is changing the file", hint="Try again.")
         yield folder
     finally:
         os.close(folder)
 
 
-def _refused(found: Sequence[Problem], before: Sequence[Problem], path: Path) -> ConfigInvalid:
-    """What the change would have brought stands on no line of the file; what was there before does."""
+def _refused(after: Sequence[Problem], before: Sequence[Problem], path: Path) -> ConfigInvalid:
+    """The error for a change with problems: one that it causes, else one that was there before.
+
+    The text with a new problem is not written, so its line numbers would mislead.
+    """
     known = {problem.message for problem in before}
-    brought = next((problem for problem in found if problem.message not in known), None)
-    if brought:
-        return ConfigInvalid(f"{brought.message}; {path} was left as it is", hint=brought.hint)
-    return ConfigInvalid(str(found[0]), hint=found[0].hint)
+    for problem in after:
+        if problem.message not in known:
+            return ConfigInvalid(f"{problem.message}; {path} was not changed", hint=problem.hint)
+    return ConfigInvalid(str(after[0]), hint=after[0].hint)
 
 
 def _write(path: Path, text: str, folder: int, *, instead_of: str) -> None:
-    """All of it or nothing, with the mode it had. A link stays a link: the file behind it is written."""
+    """Replace the file atomically, keeping its mode. Through a link, the linked file is replaced."""
     target = path.resolve()
     temporary = target.with_name(f".{target.name}.{os.urandom(6).hex()}")
     try:
-        marked = target.exists() and target.read_bytes().startswith(b"\xef\xbb\xbf")
+        has_mark = target.exists() and target.read_bytes().startswith(b"\xef\xbb\xbf")
         handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
         try:
             with os.fdopen(handle, "wb") as file:
-                file.write(text.encode("utf-8-sig" if marked else "utf-8"))
+                file.write(text.encode("utf-8-sig" if has_mark else "utf-8"))
                 file.flush()
                 if target.exists():
                     os.fchmod(file.fileno(), target.stat().st_mode & 0o7777)
                 os.fsync(file.fileno())
             if (read_text(path) or "") != instead_of:
                 raise ConfigInvalid(
-                    f"{path}: somebody else changed the file meanwhile", hint="Try again."
+                    f"{path}: another process changed the file meanwhile", hint="Try again."
                 )
             temporary.replace(target)
         finally:
             temporary.unlink(missing_ok=True)
         os.fsync(folder)  # a rename is durable once its folder is
     except OSError as error:
-        raise _write_failed(path, target if target.exists() else target.parent, error) from error
+        place = target if target.exists() else target.parent
+        raise _write_failed(path, place, error) from error
 
 
 def _write_failed(path: Path, place: Path, error: OSError) -> ConfigInvalid:
-    full = error.errno in (errno.ENOSPC, errno.EDQUOT)
-    hint = (
-        f"Free some room: df -h {shlex.quote(str(path.parent))}"
-        if full
-        else f"Look: ls -ld {shlex.quote(str(place))}"
-    )
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        hint = f"Free some space: df -h {shlex.quote(str(path.parent))}"
+    else:
+        hint = f"Check the owner and mode: ls -ld {shlex.quote(str(place))}"
     return ConfigInvalid(f"{path}: cannot be written: {error.strerror}", hint=hint)

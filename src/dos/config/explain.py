@@ -1,4 +1,8 @@
-"""Why a file was not accepted: every problem of its own, with its key, in words. Runs only after a failure."""
+"""Why a `dos.toml` is not accepted: every problem with its key, in words.
+
+Loading reports only that a value does not fit. This module runs after such a failure, and compares
+the tables with the schema to find all problems at once.
+"""
 
 import difflib
 from collections.abc import Iterable, Iterator
@@ -17,29 +21,29 @@ from dos.fields import BadValue, Key
 
 
 def diagnose(raw: dict[str, Any]) -> tuple[list[Problem], dict[str, Any]]:
-    """Everything that is wrong with the tables of a file, and the tables that nothing is wrong with."""
+    """Return all problems of the tables, and the tables without a problem."""
     problems: list[Problem] = []
-    left = raw
-    # Tables are right together only when each is right by itself, so what is left is looked at again.
-    while found := list(_examine(Config, left, ())):
+    valid = raw
+    while True:
+        found = list(_examine(Config, valid, ()))
+        if not found:
+            return problems, valid
         problems += found
-        left = {
-            name: value
-            for name, value in left.items()
-            if name not in {problem.key[0] for problem in found}
-        }
-    return problems, left
+        # Tables are checked together once each is valid alone, so the rest is examined again.
+        invalid = {problem.key[0] for problem in found}
+        valid = {name: value for name, value in valid.items() if name not in invalid}
 
 
 def _examine(kind: Any, value: Any, key: Key) -> Iterator[Problem]:
+    """The problems of a value, which the schema says is of this type."""
     if isinstance(kind, type) and issubclass(kind, Struct):
         yield from _examine_table(kind, value, key)
     elif get_origin(kind) is dict and get_args(kind)[1] is not Any and isinstance(value, dict):
         for name, item in value.items():
             yield from _examine(get_args(kind)[1], item, (*key, name))
     elif get_origin(kind) is tuple and isinstance(value, list):
-        for place, item in enumerate(value):
-            yield from _examine(get_args(kind)[0], item, (*key, place))
+        for number, item in enumerate(value):
+            yield from _examine(get_args(kind)[0], item, (*key, number))
     else:
         try:
             msgspec.convert(value, kind)
@@ -57,29 +61,30 @@ def _examine_table(kind: type[Struct], value: Any, key: Key) -> Iterator[Problem
         )
         return
     fields = {field.encode_name: field for field in msgspec.structs.fields(kind)}
-    sound = True
+    problems: list[Problem] = []
     for name, item in value.items():
-        found = [_unknown(name, fields, key)]
-        if name in fields:
-            found = [
-                _hinted(it, fields[name]) for it in _examine(fields[name].type, item, (*key, name))
-            ]
-        sound = sound and not found
-        yield from found
+        if name not in fields:
+            problems.append(_unknown_key(name, fields, key))
+            continue
+        field = fields[name]
+        for problem in _examine(field.type, item, (*key, name)):
+            problems.append(_with_hint(problem, field))
     for name, field in fields.items():
         if field.required and name not in value:
-            sound = False
-            yield Problem(
-                key=key,
-                message=f"{key_text(key)} has no `{name}`",
-                hint=f"Add `{name} = ...`: {_describe_type(field.type)}.",
-            )
-    if sound:
-        yield from _examine_together(kind, value, key)
+            problems.append(_missing_key(name, field, key))
+    yield from problems or _examine_together(kind, value, key)
+
+
+def _missing_key(name: str, field: FieldInfo, table: Key) -> Problem:
+    return Problem(
+        key=table,
+        message=f"{key_text(table)} has no `{name}`",
+        hint=f"Add `{name} = ...`: {_describe_type(field.type)}.",
+    )
 
 
 def _examine_together(kind: type[Struct], value: dict[str, Any], key: Key) -> Iterator[Problem]:
-    """The keys are each right; are they right together?"""
+    """The problem of a table whose keys are each valid but do not fit together."""
     try:
         msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
@@ -91,73 +96,86 @@ def _examine_together(kind: type[Struct], value: dict[str, Any], key: Key) -> It
             yield Problem(key=key, message=f"{key_text(key)}: {error}")
 
 
-def _hinted(problem: Problem, field: FieldInfo) -> Problem:
+def _with_hint(problem: Problem, field: FieldInfo) -> Problem:
+    """The problem, with a hint that names the default where it has no hint yet."""
     if problem.hint:
         return problem
     hint = "Correct the value."
     if problem.key[-1] == field.encode_name and isinstance(field.default, bool | int | float | str):
-        hint = f"Correct it; where it is not written it is {value_text(field.default)}."
+        hint = f"Correct it, or remove it for the default: {value_text(field.default)}."
     return msgspec.structs.replace(problem, hint=hint)
 
 
-def _unknown(name: str, known: Iterable[str], table: Key) -> Problem:
+def _unknown_key(name: str, known: Iterable[str], table: Key) -> Problem:
     where = f"[{key_text(table)}]" if table else "dos.toml"
-    owners = [
-        owner for owner, keys in _keys_by_table().items() if name in keys and (owner,) != table
-    ]
-    near = nearest_name(
-        name, known, cutoff=0.75 if owners else 0.6
-    )  # one that exists elsewhere is hardly mistyped
+    what = "key" if table else "table or key"
+    owners = [f"[{owner}]" for owner in _tables_with(name) if (owner,) != table]
+    # A key that exists in another table is probably misplaced rather than mistyped.
+    near = nearest_name(name, known, cutoff=0.75 if owners else 0.6)
     if near:
         hint = f"Did you mean `{near}`?"
     elif owners:
-        hint = f"`{name}` belongs in {' or '.join(f'[{owner}]' for owner in owners)}."
+        hint = f"`{name}` belongs in {' or '.join(owners)}."
     else:
-        hint = f"{where} knows {', '.join(known)}."
-    what = "table or key" if not table else "key"
+        hint = f"The keys of {where} are {', '.join(known)}."
     return Problem(
         key=(*table, name), message=f"{where} has no {what} `{key_text((name,))}`", hint=hint
     )
 
 
 def nearest_name(name: str, known: Iterable[str], *, cutoff: float = 0.6) -> str | None:
-    folded = {candidate.casefold(): candidate for candidate in known}
-    close = difflib.get_close_matches(name.casefold(), folded, n=1, cutoff=cutoff)
-    return folded[close[0]] if close else None
+    """Return the known name that is most like `name`, in any case. None: none is like it."""
+    by_key = {candidate.casefold(): candidate for candidate in known}
+    close = difflib.get_close_matches(name.casefold(), by_key, n=1, cutoff=cutoff)
+    if not close:
+        return None
+    return by_key[close[0]]
 
 
-def _keys_by_table() -> dict[str, set[str]]:
-    tables = {field.name: field.type for field in msgspec.structs.fields(Config)}
-    return {
-        name: {field.encode_name for field in msgspec.structs.fields(kind)}
-        for name, kind in tables.items()
-        if isinstance(kind, type) and issubclass(kind, Struct)
-    }
+def _tables_with(key: str) -> list[str]:
+    """The names of the tables that have such a key."""
+    names = []
+    for table in msgspec.structs.fields(Config):
+        if not _is_table(table.type):
+            continue
+        if any(field.encode_name == key for field in msgspec.structs.fields(table.type)):
+            names.append(table.name)
+    return names
 
 
 def _wrong_value(kind: Any, value: Any, key: Key) -> Problem:
-    choices = [choice for part in _parts(kind) for choice in _choices(part)]
-    near = nearest_name(value, choices) if isinstance(value, str) and choices else None
-    hint = f'Did you mean "{near}"?' if near else ""
-    if get_origin(kind) is tuple and isinstance(value, str):
-        hint = f"Write it as a list: [{toml_string(value)}]."
-    elif get_origin(kind) is tuple and _is_table(get_args(kind)[0]) and isinstance(value, dict):
-        hint = f"Write the header as [[{key_text(key)}]]."
-    return Problem(
-        key=key,
-        message=f"{key_text(key)} must be {_describe_type(kind)}, not {_describe_value(value)}",
-        hint=hint,
-    )
+    message = f"{key_text(key)} must be {_describe_type(kind)}, not {_describe_value(value)}"
+    return Problem(key=key, message=message, hint=_value_hint(kind, value, key))
+
+
+def _value_hint(kind: Any, value: Any, key: Key) -> str:
+    """How to write the value instead. Empty: the message says all."""
+    is_list = get_origin(kind) is tuple
+    if is_list and isinstance(value, str):
+        return f"Write it as a list: [{toml_string(value)}]."
+    if is_list and _is_table(get_args(kind)[0]) and isinstance(value, dict):
+        return f"Write the header as [[{key_text(key)}]]."
+    if isinstance(value, str):
+        choices: list[str] = []
+        for part in _parts(kind):
+            choices += _choices(part)
+        near = nearest_name(value, choices)
+        if near:
+            return f'Did you mean "{near}"?'
+    return ""
 
 
 def _parts(kind: Any) -> list[Any]:
-    """The types that a value may have; None only stands for a key that is left out."""
-    whole = get_origin(kind) in (Union, UnionType)
-    return [part for part in get_args(kind) if part is not NoneType] if whole else [kind]
+    """The types that a value may have. None is left out: it means that the key is not set."""
+    if get_origin(kind) not in (Union, UnionType):
+        return [kind]
+    return [part for part in get_args(kind) if part is not NoneType]
 
 
 def _choices(kind: Any) -> tuple[str, ...]:
-    return get_args(kind) if get_origin(kind) is Literal else ()
+    if get_origin(kind) is not Literal:
+        return ()
+    return get_args(kind)
 
 
 def _describe_type(kind: Any) -> str:
@@ -175,12 +193,10 @@ def _describe_type_part(kind: Any) -> str:
     if get_origin(kind) is Literal:
         return " or ".join(toml_string(choice) for choice in get_args(kind))
     if get_origin(kind) is tuple:
-        inside = get_args(kind)[0]
-        return (
-            "a list of tables"
-            if _is_table(inside)
-            else f"a list of {_describe_type(inside).removeprefix('a ')}s"
-        )
+        item = get_args(kind)[0]
+        if _is_table(item):
+            return "a list of tables"
+        return f"a list of {_describe_type(item).removeprefix('a ')}s"
     if get_origin(kind) is dict or _is_table(kind):
         return "a table"
     return _NAMES.get(kind, str(kind))
@@ -193,19 +209,25 @@ def _is_table(kind: Any) -> bool:
 def _limits(meta: Meta) -> str:
     if meta.min_length:
         return " that is not empty"
-    low = f"above {meta.gt:g}" if meta.gt is not None else f"from {meta.ge:g}"
-    return f" {low} to {meta.le}"
+    if meta.gt is not None:
+        return f" above {meta.gt:g} to {meta.le}"
+    return f" from {meta.ge:g} to {meta.le}"
 
 
 def _describe_value(value: Any) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, str):
-        return f"the string {toml_string(value if len(value) <= 40 else value[:39] + '…')}"
-    if isinstance(value, int):
-        return f"the number {value}" if abs(value) < 10**20 else "a very large number"
-    if isinstance(value, float):
-        return f"the number {value!r}"
-    if isinstance(value, date | time):
-        return "a date or time"
-    return "a table" if isinstance(value, dict) else "a list"
+    """The value as an error names it, cut where it is long."""
+    match value:
+        case bool():
+            return str(value).lower()
+        case str():
+            short = value if len(value) <= 40 else value[:39] + "…"
+            return f"the string {toml_string(short)}"
+        case int() if abs(value) >= 10**20:
+            return "a very large number"
+        case int() | float():
+            return f"the number {value!r}"
+        case date() | time():
+            return "a date or time"
+        case dict():
+            return "a table"
+    return "a list"

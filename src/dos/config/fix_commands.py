@@ -16,7 +16,10 @@ _BARE = re.compile(r"[A-Za-z0-9_.:/@*-]+")
 
 
 class EditCommands:
-    """Opens the file at a key. Where its keys stand is looked up at the first use: most files need no editing."""
+    """Commands that open a dos.toml at a key.
+
+    The lines of the keys are looked up at the first use, because most files need no editing.
+    """
 
     def __init__(self, loaded: LoadedConfig, path: Path) -> None:
         self._loaded = loaded
@@ -24,75 +27,102 @@ class EditCommands:
         self._lines: dict[Key, int] | None = None
 
     def for_key(self, *key: str) -> str:
+        """Return a command that opens the file at the key, or at the table around it."""
         if self._lines is None:
             self._lines = self._loaded.origins
         return edit_command(self._path, line_of(self._lines, key))
 
     def for_problem(self, problem: Problem) -> str:
+        """Return a command that opens the file at the problem, or that makes it a text file."""
         if problem.line:
             return edit_command(self._path, problem.line)
-        # What is not TOML has no keys to locate, and may not even be text; the place stands in the message alone.
-        said = re.match(re.escape(str(self._path)) + r":(\d+):", problem.message)
-        return _make_text_command(self._path) or edit_command(
-            self._path, int(said[1]) if said else None
-        )
+        conversion = _make_text_command(self._path)
+        if conversion:
+            return conversion
+        # A file that is not TOML has no keys to locate; only the message has the line.
+        found = re.match(re.escape(str(self._path)) + r":(\d+):", problem.message)
+        return edit_command(self._path, int(found[1]) if found else None)
 
 
 def edit_command(path: Path, line: int | None = None) -> str:
-    return f"${{EDITOR:-{_editor(os.environ.get('PATH'))}}}{f' +{line}' if line else ''} {shlex.quote(str(path))}"
+    """Return a command that opens a file in the user's editor, at a line."""
+    editor = f"${{EDITOR:-{_editor(os.environ.get('PATH'))}}}"
+    file = shlex.quote(str(path))
+    if line:
+        return f"{editor} +{line} {file}"
+    return f"{editor} {file}"
 
 
 @lru_cache(maxsize=1)
 def _editor(path: str | None) -> str:
+    """The first of the well-known editors that is installed."""
     import shutil  # most files need no editing
 
-    return next((name for name in EDITORS if shutil.which(name, path=path)), EDITORS[0])
+    for name in EDITORS:
+        if shutil.which(name, path=path):
+            return name
+    return EDITORS[0]
 
 
 def set_command(key: Sequence[str], value: object) -> str:
-    bare = isinstance(value, str) and _BARE.fullmatch(value)
-    return f"dos config set {_shell_words(key_text(tuple(key)), str(value) if bare else value_text(value))}"
+    """Return a command that sets a key of dos.toml."""
+    if isinstance(value, str) and _BARE.fullmatch(value):
+        text = value
+    else:
+        text = value_text(value)
+    return f"dos config set {_shell_words(key_text(tuple(key)), text)}"
 
 
 def unset_command(key: Sequence[str], entry: str = "") -> str:
-    """Takes a key out, or one entry out of the list that it holds."""
-    return f"dos config unset {_shell_words(key_text(tuple(key)), *([entry] if entry else []))}"
+    """Return a command that removes a key, or one entry of the list that it holds."""
+    words = [key_text(tuple(key))]
+    if entry:
+        words.append(entry)
+    return f"dos config unset {_shell_words(*words)}"
 
 
 def move_aside_command(path: Path) -> str:
-    """Moves what is in the way to a name beside it that nothing has."""
-    names = (f"{path.name}.before{number or ''}" for number in range(1000))
-    free = next(place for name in names if not os.path.lexists(place := path.with_name(name)))
+    """Return a command that moves a file or folder to an unused name beside it."""
+    number = 0
+    free = path.with_name(f"{path.name}.before")
+    while os.path.lexists(free):
+        number += 1
+        free = path.with_name(f"{path.name}.before{number}")
     return f"mv {shlex.quote(str(path))} {shlex.quote(str(free))}"
 
 
 def with_sudo(words: str) -> str:
-    return words if os.geteuid() == 0 else f"sudo {words}"
+    """Return the command for root: with sudo, unless this user is root."""
+    if os.geteuid() == 0:
+        return words
+    return f"sudo {words}"
 
 
 def make_readable_command(path: str | Path) -> str:
-    """Gives this user what it may not read, or the first folder on the way to it that it may not look into."""
-    closed = (
-        folder
-        for folder in reversed(Path(path).parents)
-        if not os.access(folder, os.R_OK | os.X_OK)
-    )
-    place = next(closed, Path(path))
-    mine = os.access(place, os.F_OK) and place.stat().st_uid == os.geteuid()
-    return (
-        f"chmod -R u+rwX {shlex.quote(str(place))}"
-        if mine
-        else with_sudo(f'chown -R "$(id -un)" {shlex.quote(str(place))}')
-    )
+    """Return a command that lets this user read and write a path.
+
+    Where a folder above it cannot be entered, the command is about that folder.
+    """
+    place = Path(path)
+    for folder in reversed(Path(path).parents):
+        if not os.access(folder, os.R_OK | os.X_OK):
+            place = folder
+            break
+    is_mine = os.access(place, os.F_OK) and place.stat().st_uid == os.geteuid()
+    if is_mine:
+        return f"chmod -R u+rwX {shlex.quote(str(place))}"
+    return with_sudo(f'chown -R "$(id -un)" {shlex.quote(str(place))}')
 
 
 def _shell_words(*words: str) -> str:
-    dashed = any(word.startswith("-") for word in words)
-    return " ".join([*(["--"] if dashed else []), *map(shlex.quote, words)])
+    quoted = " ".join(map(shlex.quote, words))
+    if any(word.startswith("-") for word in words):
+        return f"-- {quoted}"
+    return quoted
 
 
 def _make_text_command(path: Path) -> str:
-    """What makes a file of it that an editor can open; nothing where it is one."""
+    """A command that makes a file that an editor can open; empty where it is one."""
     if not os.path.lexists(path):
         return ""
     if not path.is_file():
@@ -101,7 +131,8 @@ def _make_text_command(path: Path) -> str:
         return make_readable_command(path)
     with path.open("rb") as file:
         start = file.read(2)
-    if start in (b"\xff\xfe", b"\xfe\xff"):
-        made = shlex.quote(f"{path}.new")
-        return f"iconv -f UTF-16 -t UTF-8 {shlex.quote(str(path))} > {made} && mv {made} {shlex.quote(str(path))}"
-    return ""
+    if start not in (b"\xff\xfe", b"\xfe\xff"):
+        return ""
+    old = shlex.quote(str(path))
+    new = shlex.quote(f"{path}.new")
+    return f"iconv -f UTF-16 -t UTF-8 {old} > {new} && mv {new} {old}"

@@ -1,6 +1,7 @@
-"""Where the journal is, by a dos.toml that has errors.
+"""The journal's place in a `dos.toml` that has errors.
 
-Whoever breaks the policy must not keep a holder from giving a lane back, and [store] alone says where that is written.
+An error in the policy must not keep a worker from releasing its lane, and for that only [store] is
+needed.
 """
 
 import re
@@ -15,47 +16,49 @@ from dos.config.schema import Config, Store
 from dos.errors import ConfigInvalid
 from dos.journal.backends.open import embedded_path
 
-# Wherever a table of that name begins: as a header, as a dotted key, as a table on one line.
+# Where the table starts: as a header, as a dotted key, or as an inline table.
 _STORE = re.compile(r"""^[ \t]*[\[ \t]*["']?store["']?[ \t]*[].=]""", re.MULTILINE)
 _HEADER = re.compile(r"^[ \t]*\[[ \t]*store[ \t]*\][ \t]*(#.*)?\r?$", re.MULTILINE)
 _NEXT_HEADER = re.compile(r"^[ \t]*\[", re.MULTILINE)
 
 
 def with_store_only(loaded: LoadedConfig, path: Path, state: Path) -> LoadedConfig:
-    """What a lenient load left over, with the store as the file has it; an error when nobody can tell which that is."""
+    """Return the lenient configuration with the store that the file names.
+
+    Raises ConfigInvalid when it is not certain which store that is.
+    """
     for problem in loaded.problems:
         if problem.key[:1] == ("store",):
             raise _refused(problem)
-    if (
-        loaded.text or not loaded.problems
-    ):  # it is TOML, and what is wrong is in other tables; or there is no file
-        return loaded
+    if loaded.text or not loaded.problems:
+        return loaded  # the problems are in other tables, or there is no file
     store = _store_of_broken_text(read_text(path) or "")
     if store is None:
         raise _refused(loaded.problems[0])
-    # A file that was cut off may have named another store: what is not there cannot be it.
-    found = embedded_path(store.url, state)
-    if found is not None and not found.exists():
+    # A truncated file may have named another store, so the store has to exist.
+    journal = embedded_path(store.url, state)
+    if journal is not None and not journal.exists():
         raise _refused(loaded.problems[0])
     return structs.replace(loaded, config=Config(store=store))
 
 
 def _store_of_broken_text(text: str) -> Store | None:
-    """[store] of a text that is not TOML as a whole; None when it has one that cannot be read by itself."""
-    places = len(_STORE.findall(text))
-    if places == 0:
+    """[store] of a text that is not TOML as a whole. None: it has one that cannot be read alone."""
+    count = len(_STORE.findall(text))
+    if count == 0:
         return Store()
     header = _HEADER.search(text)
-    if header is None or places > 1:
+    if header is None or count > 1:
         return None
-    after = text[header.end() :]
-    following = _NEXT_HEADER.search(after)
+    body = text[header.end() :]
+    next_header = _NEXT_HEADER.search(body)
+    if next_header:
+        body = body[: next_header.start()]
     try:
-        table = tomllib.loads(after[: following.start()] if following else after)
-        return msgspec.convert(table, Store)
+        return msgspec.convert(tomllib.loads(body), Store)
     except (ValueError, msgspec.ValidationError):
         return None
 
 
 def _refused(problem: Problem) -> ConfigInvalid:
-    return ConfigInvalid(str(problem), hint=problem.hint or "Run `dos lint` to see what is wrong.")
+    return ConfigInvalid(str(problem), hint=problem.hint or "`dos lint` shows what is wrong.")

@@ -1,4 +1,4 @@
-"""Every key of the configuration with its value and where that value comes from."""
+"""The settings of a workspace, each with its value and where the value comes from."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -14,40 +14,50 @@ DEFAULT = "default"
 
 
 class Setting(Struct, frozen=True, kw_only=True):
+    """One key of the configuration."""
+
     key: str  # as it is typed: supervise.target
     value: Any  # plain data; None is a key that is not set
     origin: str  # dos.toml:12, or default
 
     @property
     def text(self) -> str:
-        """The value as the file would have it."""
+        """The value as TOML."""
         return value_text(self.value)
 
 
 def list_settings(loaded: LoadedConfig) -> list[Setting]:
-    """One row a key, in the order of the tables; an entry of a table of names is a row of its own."""
+    """Return every setting in the order of the tables; an entry of a table of names is one too."""
     lines = loaded.origins
     name = loaded.path.name if loaded.path else ""
     found = []
     for key, value in _leaves((), msgspec.to_builtins(loaded.config)):
-        line = lines.get(key)
-        if key == ("morphology",) and line is None:
-            line = lines.get(("reasons", *key))
-        # The table [lanes] replaces the default as a whole: what it leaves out is empty because it is there.
-        if key[0] == "lanes" and line is None:
-            line = line_of(lines, ("lanes",)) if _says_anything(lines, "lanes") else None
         if key == ("store", "url"):
             value = mask_password(value)
-        found.append(
-            Setting(
-                key=key_text(key), value=value, origin=DEFAULT if line is None else f"{name}:{line}"
-            )
-        )
+        line = _line_of_setting(key, lines)
+        origin = DEFAULT if line is None else f"{name}:{line}"
+        found.append(Setting(key=key_text(key), value=value, origin=origin))
     return found
 
 
-def as_json(shown: list[Setting]) -> list[dict[str, Any]]:
-    return [{"key": row.key, "value": row.value, "origin": row.origin} for row in shown]
+def _line_of_setting(key: Key, lines: dict[Key, int]) -> int | None:
+    """The line that sets the key. None: it has its default."""
+    if key in lines:
+        return lines[key]
+    if key == ("morphology",):
+        return lines.get(("reasons", *key))
+    # The table [lanes] replaces the default as a whole, so it also sets what it leaves out.
+    if key[0] == "lanes" and _has_keys(lines, "lanes"):
+        return line_of(lines, ("lanes",))
+    return None
+
+
+def as_json(settings: list[Setting]) -> list[dict[str, Any]]:
+    """Return the settings as `dos config show --json` prints them."""
+    return [
+        {"key": setting.key, "value": setting.value, "origin": setting.origin}
+        for setting in settings
+    ]
 
 
 def _leaves(key: Key, value: Any) -> Iterator[tuple[Key, Any]]:
@@ -58,5 +68,5 @@ def _leaves(key: Key, value: Any) -> Iterator[tuple[Key, Any]]:
         yield key, value
 
 
-def _says_anything(lines: Mapping[Key, int], table: str) -> bool:
+def _has_keys(lines: Mapping[Key, int], table: str) -> bool:
     return any(key[0] == table and len(key) > 1 for key in lines)
