@@ -1,4 +1,4 @@
-"""Which open questions need no answer any more: nobody answered in time, or their cause is gone."""
+"""Open questions that need no answer any more: their time is over, or their cause is gone."""
 
 from typing import assert_never
 
@@ -20,56 +20,54 @@ from dos.questions.runs import HaltProposed, RunStopped, Spinning
 from dos.questions.state import OpenQuestion, PendingClose
 from dos.questions.units import Incident, LandingBlocked, LandingConflict, UnitHeld, UnitUndone
 
-# Closed with what has happened, as if a person had said it; of the others it is written that they expired, and why.
+# These are closed by what has happened, as if a person had answered. The others expire.
 _SETTLED = (BaselineFailed, LimitReached, LimitDoubted)
 
 
-def closings(seen: Observation) -> list[PendingClose]:
-    """The open questions that expire now, each with what is taken for it."""
-    due = state.expired_questions(seen.answers, seen.now_ms, started_ms=seen.state.started_ms)
-    over = {asked.raised.id for asked in due}
+def closings(observation: Observation) -> list[PendingClose]:
+    """Return the open questions that expire now, each with the choice that is taken for it."""
+    answers = observation.answers
+    expired = state.expired_questions(
+        answers, observation.now_ms, started_ms=observation.state.started_ms
+    )
+    expired_ids = {asked.raised.id for asked in expired}
     found = []
-    for asked in seen.answers.open.values():
+    for asked in answers.open.values():
         question = asked.question
-        if question.id in over or _is_unused(seen, asked):
-            found.append(
-                PendingClose(asked=asked, choice=question.choice_without_answer(seen.on_cooldown))
-            )
-        elif not isinstance(question, _SETTLED) and (why := _cause_gone(seen, asked)):
-            found.append(PendingClose(asked=asked, choice=question.settled_choice, reason=why))
+        if question.id in expired_ids or _is_unused(observation, asked):
+            choice = question.choice_without_answer(observation.on_cooldown)
+            found.append(PendingClose(asked=asked, choice=choice))
+        elif not isinstance(question, _SETTLED):
+            why = _why_moot(observation, asked)
+            if why:
+                choice = question.settled_choice
+                found.append(PendingClose(asked=asked, choice=choice, reason=why))
     return found
 
 
-def settled(seen: Observation) -> list[OpenQuestion]:
-    """The open questions that something else has answered: a test passes by now, a limit does not hold any more."""
-    standing = [
-        asked for asked in seen.answers.open.values() if isinstance(asked.question, _SETTLED)
+def settled(observation: Observation) -> list[OpenQuestion]:
+    """Return the open questions that events have answered: a test passes, a limit is lifted."""
+    return [
+        asked
+        for asked in observation.answers.open.values()
+        if isinstance(asked.question, _SETTLED) and _why_moot(observation, asked)
     ]
-    return [asked for asked in standing if _cause_gone(seen, asked)]
 
 
-def _cause_gone(seen: Observation, asked: OpenQuestion) -> str:
-    """Why nobody need answer any more; empty: the question still stands."""
+def _why_moot(observation: Observation, asked: OpenQuestion) -> str:
+    """Return why no answer is needed any more; empty while the question stands."""
     question = asked.question
     match question:
         case PlanChanged() | SettingsChanged():
-            is_current = question.id in {each.id for each in seen.changed_texts}
-            is_ours = question.where == seen.where
-            return (
-                "the file on disk is another one now, or was approved"
-                if is_ours and not is_current
-                else ""
-            )
+            return _why_text_moot(observation, question)
         case UnitsFailed():
-            return held_units.why_moot(asked, seen.state, seen.unfinished)
+            return held_units.why_moot(asked, observation.state, observation.unfinished)
         case BaselineFailed():
-            return "the test passes" if question.id in seen.baseline.passed else ""
+            return "the test passes" if question.id in observation.baseline.passed else ""
         case LimitReached() | LimitDoubted():
-            limit = seen.limits.get(question.key.path)
-            holds = limit is not None and limit.ending and limit_question(limit).id == question.id
-            return "" if holds else "the limit does not hold any more"
+            return _why_limit_moot(observation, question)
         case HaltProposed() | RunStopped():
-            return ""  # the journal's state closes them with the event that ends their cause
+            return ""  # the state of the questions closes them with the event that ends the cause
         case LandingBlocked():
             return ""  # the worker that lands the unit closes it
         case (
@@ -84,16 +82,34 @@ def _cause_gone(seen: Observation, asked: OpenQuestion) -> str:
             | Added()
             | UnknownQuestion()
         ):
-            return ""  # only an answer or its time ends them
+            return ""  # only an answer or the end of their time closes them
         case _:
             assert_never(question)
 
 
-def _is_unused(seen: Observation, asked: OpenQuestion) -> bool:
-    """It is about a limit that holds, and that no agent of these lanes would meet."""
+def _why_text_moot(observation: Observation, question: PlanChanged | SettingsChanged) -> str:
+    if question.where != observation.where:
+        return ""  # it is about another checkout
+    current = {changed.id for changed in observation.changed_texts}
+    if question.id in current:
+        return ""
+    return "the file was edited again, or approved"
+
+
+def _why_limit_moot(observation: Observation, question: LimitReached | LimitDoubted) -> str:
+    limit = observation.limits.get(question.key.path)
+    if limit is None or not limit.ending or limit_question(limit).id != question.id:
+        return "the limit does not hold any more"
+    return ""
+
+
+def _is_unused(observation: Observation, asked: OpenQuestion) -> bool:
+    """Whether it is about a limit that holds, and that no agent of these lanes uses."""
     question = asked.question
     if not isinstance(question, LimitReached | LimitDoubted):
         return False
-    limit = seen.limits.get(question.key.path)
-    used = {each.key for each in quota.limits_met_by(seen.limits, seen.agents)}
-    return limit is not None and bool(limit.ending) and question.key not in used
+    limit = observation.limits.get(question.key.path)
+    if limit is None or not limit.ending:
+        return False
+    used = {met.key for met in quota.limits_met_by(observation.limits, observation.agents)}
+    return question.key not in used

@@ -1,4 +1,4 @@
-"""What a tick of the supervisor makes of the fleet that it sees: lanes to fill, questions for people, what is left."""
+"""What a tick of the supervisor derives from an observation: lanes to fill, questions, findings."""
 
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
@@ -10,11 +10,12 @@ from dos.baseline import gate
 from dos.fleet import close_questions, lane_entries, waits
 from dos.fleet.observation import Observation
 from dos.fleet.population import reconcile
-from dos.fleet.population.reconcile import InterruptedLane as Left
+from dos.fleet.population.reconcile import InterruptedLane, StartupFindings
 from dos.fleet.population.types import LaneLiveness
 from dos.fleet.state.fleet import UnitState
 from dos.fleet.state.held_units import DeclaredUnits
 from dos.fleet.tick import FleetSnapshot, LiveRun
+from dos.journal.events.envelope import Fact
 from dos.journal.events.limits import BaselineStarted, IncidentFound
 from dos.lease import Lease
 from dos.limits import quota
@@ -27,189 +28,241 @@ from dos.times import utc_datetime
 
 SPIN_ANSWER_MS = 4 * 3_600_000
 SOON = timedelta(minutes=1)
-NOTHING_LEFT = "no unit is left"  # of a lane that waits for nothing, and gets no worker
+NOTHING_LEFT = "no unit is left"  # why a lane that waits for nothing gets no worker
 
 
 def snapshot(
-    seen: Observation,
+    observation: Observation,
     *,
     supervisor: Lease,
     first: bool,
     incidents: Sequence[IncidentFound] = (),
     begun: BaselineStarted | None = None,
 ) -> FleetSnapshot:
-    """`incidents` are those that nobody wrote down yet; `begun` is the check of the baseline that would be made."""
-    # A worker of ours finds its work in the plans: where they declare none, it would come in vain.
-    seen = structs.replace(seen, has_no_plans=False)
-    due = close_questions.closings(seen)
-    own = waits.own_waits(seen)
-    is_draining = seen.state.stop_requests(supervisor).drain
-    # A worker that died is reaped before a drained fleet ends: what its agent started is ended then.
-    is_to_reap = is_draining and any(
-        seen.is_worker(lease) and seen.is_gone(lease) for lease in seen.leases.values()
-    )
-    busy = is_to_reap or any(seen.working_on(lane) for lane in {*seen.backlogs, *seen.leases})
-    given_up = failing_lanes(seen, own)  # from now on: somebody has to be asked first
-    idle = not (
-        busy or due or given_up or any(_may_start(seen, lane, own) for lane in seen.backlogs)
-    )
-    only_check = [lane for lane, found in own.lanes.items() if _waits_for_check(found, seen, lane)]
-    is_unchecked = seen.baseline.step is gate.Step.CHECK and bool(only_check)
+    """Return what the tick of a supervisor decides by.
+
+    `supervisor` is its lease. `incidents` are not recorded yet; `begun` is the check of the
+    baseline that would be started now.
+    """
+    # A worker takes its units from the plans, so that none is started where they declare none.
+    observation = structs.replace(observation, has_no_plans=False)
+    expired = close_questions.closings(observation)
+    own = waits.own_waits(observation)
+    is_draining = observation.state.stop_requests(supervisor).drain
+    busy = _is_busy(observation, is_draining=is_draining)
+    failing = failing_lanes(observation, own)
+    can_start = any(_may_start(observation, lane, own) for lane in observation.backlogs)
+    idle = not (busy or expired or failing or can_start)
+    unfinished: dict[str, Waits] = {}
+    if idle:
+        unfinished = dict(waits.with_obstacles(observation, own, ()).units)
     return FleetSnapshot(
-        lanes=entries(seen, own),
+        lanes=entries(observation, own),
         waits=own,
-        starts_soon=any(_starts_soon(seen, found) for found in own.lanes.values()),
-        unfinished=waits.with_obstacles(seen, own, ()).units if idle else {},
-        failing_lanes=given_up,
-        baseline_to_check=begun if is_unchecked else None,
-        leases=lane_entries.leases_by_lane(seen.config, seen.holders.leases),
-        versions={name: starts.version for name, starts in seen.state.starts.items()},
+        starts_soon=any(_starts_soon(observation, lane) for lane in own.lanes.values()),
+        unfinished=unfinished,
+        failing_lanes=failing,
+        baseline_to_check=begun if _needs_check(observation, own) else None,
+        leases=lane_entries.leases_by_lane(observation.config, observation.holders.leases),
+        versions={lane: starts.version for lane, starts in observation.state.starts.items()},
         drain_requested=is_draining,
         busy=busy,
         idle=idle,
-        # Where nobody may be started, no worker comes to tell or to ask.
-        warnings=list(
-            dict.fromkeys(fact for room in seen.cannot_start.values() for fact in room.warnings)
-        ),
-        questions=list(questions(seen)),
-        expired=due,
-        settled=close_questions.settled(seen),
-        new_logins=list(seen.new_logins),
-        runs={lane: run for lane, lease in seen.leases.items() if (run := _live_run(seen, lease))},
+        warnings=_warnings(observation),
+        questions=list(questions(observation)),
+        expired=expired,
+        settled=close_questions.settled(observation),
+        new_logins=list(observation.new_logins),
+        runs=_live_runs(observation),
         incidents=list(incidents),
-        findings=startup_findings(seen) if first else None,
+        findings=startup_findings(observation) if first else None,
     )
 
 
-def _starts_soon(seen: Observation, found: Waits) -> bool:
-    """Nothing but a time that is near keeps it from being started: not worth a word."""
-    last = found[0].until if found else None
-    return last is not None and last - utc_datetime(seen.now_ms) <= SOON
+def _is_busy(observation: Observation, *, is_draining: bool) -> bool:
+    """Whether a worker is at work, or a dead one has to be reaped before a drained fleet ends.
+
+    A reap ends the processes that the dead worker's agent has started.
+    """
+    if is_draining:
+        leases = observation.leases.values()
+        if any(observation.is_worker(lease) and observation.is_gone(lease) for lease in leases):
+            return True
+    lanes = {*observation.backlogs, *observation.leases}
+    return any(observation.working_on(lane) for lane in lanes)
 
 
-def _live_run(seen: Observation, lease: Lease) -> LiveRun | None:
-    run = seen.state.runs.get(lease.run_id)
-    if run is None:
-        return None
-    ordinal = run.landed + 1
-    return LiveRun(
-        lease=lease,
-        is_flagged=run.flagged,
-        is_asked_about=seen.answers.knows(Spinning.id_of(lease.run_id, ordinal)),
-        expires_ms=seen.now_ms + SPIN_ANSWER_MS,
-        ordinal=ordinal,
+def _needs_check(observation: Observation, own: FleetWaits) -> bool:
+    """Whether a lane with work waits for nothing but the check of the baseline."""
+    if observation.baseline.step is not gate.Step.CHECK:
+        return False
+    return any(
+        len(waiting) == 1 and observation.backlogs[lane].open for lane, waiting in own.lanes.items()
     )
+
+
+def _warnings(observation: Observation) -> list[Fact]:
+    """Return the facts about lanes on which no agent may start, where no worker records them."""
+    facts: dict[Fact, None] = {}
+    for refusal in observation.cannot_start.values():
+        facts |= dict.fromkeys(refusal.warnings)
+    return list(facts)
+
+
+def _starts_soon(observation: Observation, waiting: Waits) -> bool:
+    """Whether only a time that is near keeps the lane from being started."""
+    until = waiting[0].until if waiting else None
+    return until is not None and until - utc_datetime(observation.now_ms) <= SOON
+
+
+def _live_runs(observation: Observation) -> dict[str, LiveRun]:
+    """Return the runs that hold a lane and that the journal knows, by lane."""
+    runs = {}
+    for lane, lease in observation.leases.items():
+        run = observation.state.runs.get(lease.run_id)
+        if run is None:
+            continue
+        ordinal = run.landed + 1
+        question = Spinning.id_of(lease.run_id, ordinal)
+        runs[lane] = LiveRun(
+            lease=lease,
+            is_flagged=run.flagged,
+            is_asked_about=observation.answers.knows(question),
+            expires_ms=observation.now_ms + SPIN_ANSWER_MS,
+            ordinal=ordinal,
+        )
+    return runs
 
 
 def entries(
-    seen: Observation, own: FleetWaits, *, repeats: bool = False
+    observation: Observation, own: FleetWaits, *, repeats: bool = False
 ) -> tuple[LaneLiveness, ...]:
-    """The lanes as the population plan takes them: a lane that waits for something, or has no work, gets nobody."""
-    no_workers = {lease.fence for lease in seen.holders.leases if not seen.is_worker(lease)}
-    kept = {lane: _kept_free(seen, lane, own) for lane in seen.backlogs}
+    """Return the lanes as the population plan takes them.
+
+    A lane that waits for something, or has no unit to offer, gets no worker.
+    """
+    leases = observation.holders.leases
+    no_workers = {lease.fence for lease in leases if not observation.is_worker(lease)}
+    reasons = {lane: _why_not_started(observation, lane, own) for lane in observation.backlogs}
     return lane_entries.entries(
-        seen.config, seen.holders, waits=kept, no_workers=no_workers, repeats=repeats
+        observation.config,
+        observation.holders,
+        waits=reasons,
+        no_workers=no_workers,
+        repeats=repeats,
     )
 
 
-def _kept_free(seen: Observation, lane: str, own: FleetWaits) -> str:
-    """Why nobody may be started on the lane; empty: somebody may."""
-    if found := own.lanes.get(lane):
-        return str(found[0])
-    return "" if seen.backlogs[lane].open or seen.has_no_plans else NOTHING_LEFT
+def _why_not_started(observation: Observation, lane: str, own: FleetWaits) -> str:
+    """Return why no worker may be started on the lane; empty where one may."""
+    if waiting := own.lanes.get(lane):
+        return str(waiting[0])
+    if observation.backlogs[lane].open or observation.has_no_plans:
+        return ""
+    return NOTHING_LEFT
 
 
-def _may_start(seen: Observation, lane: str, own: FleetWaits) -> bool:
-    """It has something to offer, and no person has to do anything first."""
-    return bool(seen.backlogs[lane].open) and not any(
-        each.needs_person for each in own.lanes.get(lane, ())
-    )
+def _may_start(observation: Observation, lane: str, own: FleetWaits) -> bool:
+    """Whether the lane has a unit to offer, and no person has to do anything first."""
+    if not observation.backlogs[lane].open:
+        return False
+    return not any(waiting.needs_person for waiting in own.lanes.get(lane, ()))
 
 
-def _waits_for_check(found: Sequence[object], seen: Observation, lane: str) -> bool:
-    """Only the check of the baseline keeps it from being started."""
-    return len(found) == 1 and bool(seen.backlogs[lane].open)
+def failing_lanes(observation: Observation, own: FleetWaits) -> list[LaneFailed]:
+    """Return the questions about lanes to disable, which could be started otherwise."""
+    found: list[LaneFailed] = []
+    for lane, backlog in observation.backlogs.items():
+        waiting = own.lanes.get(lane, ())
+        if not observation.why_failing(lane) or not waiting or not backlog.open:
+            continue
+        waits_only_for_deaths = all(each.on is WaitsOn.START_FAILED for each in waiting)
+        question = observation.question_about_deaths(lane)
+        if waits_only_for_deaths and question:
+            found.append(question)
+    return found
 
 
-def failing_lanes(seen: Observation, own: FleetWaits) -> list[LaneFailed]:
-    """The lanes to be given up on, which could be started otherwise; each as the question about it."""
-    lanes = [
-        lane
-        for lane in seen.backlogs
-        if seen.why_failing(lane) and _waits_only_for_deaths(seen, lane, own)
-    ]
-    return [question for lane in lanes if (question := seen.question_about_deaths(lane))]
+def waits_for_a_person(observation: Observation, lane: str) -> bool:
+    """Whether the lane waits for something that only a person can clear."""
+    waiting = waits.own_waits(observation).lanes.get(lane, ())
+    return any(each.needs_person for each in waiting)
 
 
-def _waits_only_for_deaths(seen: Observation, lane: str, own: FleetWaits) -> bool:
-    found = own.lanes.get(lane, ())
-    return bool(found and seen.backlogs[lane].open) and all(
-        each.on is WaitsOn.START_FAILED for each in found
-    )
+def questions(observation: Observation) -> Iterator[AnyQuestion]:
+    """Yield the questions that are not asked yet, but for those about lanes to disable."""
+    found: list[AnyQuestion] = []
+    for unit in observation.undone:
+        if unit in observation.state.units:
+            found.append(observation.question_about_undone(unit))
+    if observation.baseline.question:
+        found.append(observation.baseline.question)
+    for refusal in observation.cannot_start.values():
+        found += refusal.questions
+    found += [limit_question(limit) for limit in _limits_for_people(observation)]
+    found += observation.changed_texts
+    for lane in observation.backlogs:
+        if question := observation.question_about_stop(lane):
+            found.append(question)
+    knows = observation.answers.knows
+    unasked = {question.id: question for question in found if not knows(question.id)}
+    yield from unasked.values()
 
 
-def waits_for_a_person(seen: Observation, lane: str) -> bool:
-    return any(each.needs_person for each in waits.own_waits(seen).lanes.get(lane, ()))
-
-
-def questions(seen: Observation) -> Iterator[AnyQuestion]:
-    """What nobody was asked yet: why a lane stopped that has work, and units that landed and are gone."""
-    found: list[AnyQuestion] = [
-        seen.question_about_undone(unit) for unit in seen.undone if unit in seen.state.units
-    ]
-    found += [seen.baseline.question] if seen.baseline.question else []
-    found += [question for room in seen.cannot_start.values() for question in room.questions]
-    found += [limit_question(limit) for limit in _of_people(seen)]
-    found += seen.changed_texts
-    found += [question for lane in seen.backlogs if (question := seen.question_about_stop(lane))]
-    fresh = {question.id: question for question in found if not seen.answers.knows(question.id)}
-    yield from fresh.values()
-
-
-def failure_questions(seen: Observation) -> Iterator[AnyQuestion]:
-    """About the lanes that are given up on, which whoever gives one up asks."""
-    for lane in seen.backlogs:
-        question = seen.question_about_deaths(lane)
-        if question and not seen.answers.knows(question.id) and not seen.working_on(lane):
+def failure_questions(observation: Observation) -> Iterator[AnyQuestion]:
+    """Yield the questions about lanes to disable, which the supervisor asks as it does so."""
+    for lane in observation.backlogs:
+        question = observation.question_about_deaths(lane)
+        if question is None or observation.answers.knows(question.id):
+            continue
+        if not observation.working_on(lane):
             yield question
 
 
-def declared_units(seen: Observation) -> DeclaredUnits:
-    """The units that may need a person, with all that nobody was asked about yet."""
-    unasked = [*questions(seen), *failure_questions(seen)]
+def declared_units(observation: Observation) -> DeclaredUnits:
+    """Return the units that may need a person, with all questions that are not asked yet."""
+    unasked = [*questions(observation), *failure_questions(observation)]
     return DeclaredUnits(
-        unfinished=seen.unfinished, verdicts=seen.verdicts, state=seen.state, unasked=unasked
+        unfinished=observation.unfinished,
+        verdicts=observation.verdicts,
+        state=observation.state,
+        unasked=unasked,
     )
 
 
-def _of_people(seen: Observation) -> list[Limit]:
-    """The limits that a person has to clear, also while another agent takes over; none when no work is left."""
-    if not any(seen.open_units(lane) for lane in seen.backlogs):
+def _limits_for_people(observation: Observation) -> list[Limit]:
+    """Return the limits that a person has to clear, also while another agent takes over.
+
+    None when no work is left.
+    """
+    if not any(observation.open_units(lane) for lane in observation.backlogs):
         return []
-    policy = seen.config.quota
-    known = quota.limits_met_by(seen.limits, seen.agents)
+    policy = observation.config.quota
     return [
-        each for each in known if quota.is_doubted(each) or quota.opens_ms(each, policy) is None
+        limit
+        for limit in quota.limits_met_by(observation.limits, observation.agents)
+        if quota.is_doubted(limit) or quota.opens_ms(limit, policy) is None
     ]
 
 
-def startup_findings(seen: Observation) -> reconcile.StartupFindings:
-    """What was left when the journal was last written. Of the dead, those that nobody was told of."""
-    lefts = []
-    for run_id, run in seen.state.runs.items():
-        lease = next((each for each in seen.leases.values() if each.run_id == run_id), None)
+def startup_findings(observation: Observation) -> StartupFindings:
+    """Return what earlier supervisors left behind, less the deaths that were reported before."""
+    leases = {lease.run_id: lease for lease in reversed(list(observation.leases.values()))}
+    lanes = []
+    for run_id, run in observation.state.runs.items():
+        lease = leases.get(run_id)
         if lease is None and (run.stop_reason or run.reported):
             continue
-        unit = seen.state.units.get(run.unit, UnitState())
-        lefts.append(
-            Left(
+        unit = observation.state.units.get(run.unit, UnitState())
+        lanes.append(
+            InterruptedLane(
                 lane=run.lane,
                 holder=lease.holder if lease else "",
-                process_gone=lease is not None and seen.is_gone(lease),
+                process_gone=lease is not None and observation.is_gone(lease),
                 iterations=run.iterations,
                 unit=run.unit,
-                # Git says how far a landing came that was under way, and it is not done again.
+                # Git shows how far an intended landing came, so the unit is not repeated.
                 landed=bool(unit.landed or unit.intended),
             )
         )
-    return reconcile.startup_findings(lefts)
+    return reconcile.startup_findings(lanes)
