@@ -123,8 +123,8 @@ def test_coverage_without_a_number_or_anything_to_count_is_a_mistake(dos, worksp
 
 
 def test_coverage_says_what_it_is(dos, workspace):
-    assert "workers" in VERBS["coverage"].summary
-    assert "nothing to do with the coverage of tests" in dos("coverage", "--help").out
+    assert "sub-agents" in VERBS["coverage"].summary
+    assert "nothing to do with test coverage" in dos("coverage", "--help").out
 
 
 # answer-shape

@@ -10,8 +10,8 @@ from msgspec import Struct, to_builtins
 
 from dos.claims import answer_shape
 from dos.claims.answer_shape import Policy
-from dos.cli import streams as given_text
-from dos.cli.loop.numbers import values_checked as sensible
+from dos.cli.loop.numbers import values_checked
+from dos.cli.streams import read_text
 from dos.errors import BadInput
 from dos.text import quote
 from dos.verbs.args import Option
@@ -21,32 +21,34 @@ EXITS = {"ANSWER_SHAPED": 0, "NON_ANSWER": 3, "INDETERMINATE": 4, "contract_erro
 
 
 class Args(Struct, kw_only=True):
+    """The text, and what makes it an answer."""
+
     text: Annotated[
-        str | None, Option(help="the text; - reads the input", metavar="TEXT", may_be_empty=True)
+        str | None, Option(help="text to check; - reads stdin", metavar="TEXT", may_be_empty=True)
     ] = None
     file: Annotated[
-        str, Option(help="a file with it, which wins; - reads the input", metavar="FILE")
+        str, Option(help="file to check instead of --text; - reads stdin", metavar="FILE")
     ] = ""
-    min_chars: Annotated[int, Option(help="shorter is no answer", metavar="N")] = 1
-    non_answer: Annotated[str, Option(help="more patterns of what is none", metavar="RE,RE")] = ""
-    markers: Annotated[str, Option(help="patterns of which an answer has one", metavar="RE,RE")] = (
+    min_chars: Annotated[int, Option(help="shortest length of an answer", metavar="N")] = 1
+    non_answer: Annotated[str, Option(help="more patterns that no answer has", metavar="RE,RE")] = (
         ""
     )
+    markers: Annotated[
+        str, Option(help="patterns, one of which an answer has", metavar="RE,RE")
+    ] = ""
 
 
-def run(args: Args, context: Context) -> Reply:
-    if not args.file and args.text is None:
-        raise BadInput("there is no text", hint="For example: dos answer-shape --file answer.md")
-    text = (
-        given_text.read_text(args.file or "-", "--file")
-        if args.file or args.text == "-"
-        else args.text or ""
-    )
-    non_answers, markers = _patterns(args.non_answer), _patterns(args.markers)
-    with sensible("answer-shape"):
+def run(args: Args, _context: Context) -> Reply:
+    text = _text(args)
+    non_answers = _patterns(args.non_answer)
+    markers = _patterns(args.markers)
+    with values_checked("answer-shape"):
         policy = Policy(min_chars=args.min_chars, non_answers=non_answers, markers=markers)
     verdict = answer_shape.judge(text, policy)
-    skipped = answer_shape.invalid_patterns((*non_answers, *markers))
+    warnings = [
+        f"warning: {quote(pattern)} is not a valid pattern and is ignored"
+        for pattern in answer_shape.invalid_patterns((*non_answers, *markers))
+    ]
     return Reply(
         code=EXITS[verdict.answer],
         text=f"{verdict.answer}  {verdict.reason}",
@@ -55,11 +57,22 @@ def run(args: Args, context: Context) -> Reply:
             "is_shippable": verdict.is_shippable,
             "is_disqualified": verdict.is_disqualified,
         },
-        stderr="\n".join(
-            f"warning: {quote(pattern)} is not a pattern, and is passed over" for pattern in skipped
-        ),
+        stderr="\n".join(warnings),
     )
 
 
+def _text(args: Args) -> str:
+    if args.file:
+        return read_text(args.file, "--file")
+    if args.text is None:
+        raise BadInput(
+            "--text or --file is missing", hint="For example: dos answer-shape --file answer.md"
+        )
+    if args.text == "-":
+        return read_text("-", "--text")
+    return args.text
+
+
 def _patterns(text: str) -> tuple[str, ...]:
-    return tuple(each for part in text.split(",") if (each := part.strip()))
+    patterns = [part.strip() for part in text.split(",")]
+    return tuple(filter(None, patterns))

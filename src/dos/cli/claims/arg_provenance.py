@@ -10,46 +10,47 @@ from msgspec import DecodeError, Struct, json, to_builtins
 
 from dos.claims import provenance
 from dos.claims.provenance import Evidence
-from dos.cli import streams as given_text
+from dos.cli.streams import read_text
 from dos.errors import BadInput
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
 
 EXITS = {"believe": 0, "unsupported": 3, "contract_error": 2}
-LOOK_IT_UP = "Look it up with a tool that reads, and call again with what it returns."
+LOOK_IT_UP = "Read it with a tool first, and call again with the returned value."
 EXAMPLE = """For example: --args '{"user_id": "usr_42"}'"""
 
 
 class Args(Struct, kw_only=True):
-    tool: Annotated[str, Option(help="what is called", metavar="NAME")]
-    args: Annotated[str, Option(help="what it is called with, as a JSON object", metavar="JSON")]
+    """The call, and what the agent had read before it."""
+
+    tool: Annotated[str, Option(help="tool that is called", metavar="NAME")]
+    args: Annotated[str, Option(help="its arguments, as a JSON object", metavar="JSON")]
     prior: Annotated[
         list[str],
         Option(
-            help="what a tool returned before; may be repeated",
+            help="earlier tool result; can be repeated",
             metavar="TEXT",
             repeatable=True,
             may_be_empty=True,
         ),
     ] = []
     prior_file: Annotated[
-        str, Option(help="a file of such results; - reads the input", metavar="FILE")
+        str, Option(help="file of earlier results; - reads stdin", metavar="FILE")
     ] = ""
     task_text: Annotated[
-        str, Option(help="what the agent was asked to do", metavar="TEXT", may_be_empty=True)
+        str, Option(help="task that the agent was given", metavar="TEXT", may_be_empty=True)
     ] = ""
     new_key: Annotated[
         list[str],
-        Option(help="an argument that names something new", metavar="ARG", repeatable=True),
+        Option(help="argument that names something new", metavar="ARG", repeatable=True),
     ] = []
-    read: Annotated[bool, Option(help="the call only reads, whatever it is called")] = False
+    read: Annotated[bool, Option(help="the call only reads, whatever its name")] = False
 
 
-def run(args: Args, context: Context) -> Reply:
-    prior = [
-        *args.prior,
-        *([given_text.read_text(args.prior_file, "--prior-file")] if args.prior_file else []),
-    ]
+def run(args: Args, _context: Context) -> Reply:
+    prior = list(args.prior)
+    if args.prior_file:
+        prior.append(read_text(args.prior_file, "--prior-file"))
     verdict = provenance.judge(
         Evidence(
             tool=args.tool,
@@ -60,17 +61,21 @@ def run(args: Args, context: Context) -> Reply:
             reads_only=args.read,
         )
     )
-    code, token, advice = (0, "BELIEVE", "") if verdict.believe else (3, "UNSUPPORTED", LOOK_IT_UP)
+    if verdict.believe:
+        return Reply(text=f"BELIEVE  {verdict.reason}", data=to_builtins(verdict))
     return Reply(
-        code=code, text=f"{token}  {verdict.reason}", data=to_builtins(verdict), next_action=advice
+        code=EXITS["unsupported"],
+        text=f"UNSUPPORTED  {verdict.reason}",
+        data=to_builtins(verdict),
+        next_action=LOOK_IT_UP,
     )
 
 
 def _arguments(text: str) -> dict[str, Any]:
     try:
-        found = json.decode(text)
+        arguments = json.decode(text)
     except (DecodeError, UnicodeError, RecursionError) as error:
         raise BadInput(f"--args is not JSON: {error}", hint=EXAMPLE) from error
-    if not isinstance(found, dict):
-        raise BadInput("--args is JSON, and not an object", hint=EXAMPLE)
-    return found
+    if not isinstance(arguments, dict):
+        raise BadInput("--args is not a JSON object", hint=EXAMPLE)
+    return arguments

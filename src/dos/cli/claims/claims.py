@@ -11,7 +11,7 @@ from msgspec import Struct, to_builtins
 
 from dos.claims import dangling, declared
 from dos.claims.io import transcripts
-from dos.cli import streams as given_text
+from dos.cli.streams import read_text
 from dos.errors import BadInput
 from dos.text import LONGEST_PATH, plural, quote
 from dos.unknown import Unknown
@@ -23,54 +23,53 @@ EXAMPLE = "For example: dos claims --transcript agent.jsonl"
 
 
 class Args(Struct, kw_only=True):
-    transcript: Annotated[str, Option(help="a conversation, as JSON lines", metavar="FILE")] = ""
-    file: Annotated[str, Option(help="a file of text; - reads the input", metavar="FILE")] = ""
-    text: Annotated[
-        str | None, Option(help="the text itself", metavar="TEXT", may_be_empty=True)
-    ] = None
+    """The text: a conversation, a file or the text itself."""
+
+    transcript: Annotated[str, Option(help="conversation as JSON lines", metavar="FILE")] = ""
+    file: Annotated[str, Option(help="file of text; - reads stdin", metavar="FILE")] = ""
+    text: Annotated[str | None, Option(help="text itself", metavar="TEXT", may_be_empty=True)] = (
+        None
+    )
     last_turns: Annotated[
-        int, Option(help="how many messages of a conversation, from its end", metavar="N")
+        int, Option(help="how many messages to read, from the end", metavar="N")
     ] = 1
 
 
-def run(args: Args, context: Context) -> Reply:
-    seen = _said(args)
-    found = declared.extract(seen.text)
-    left = dangling.judge(seen)
-    told = f"{plural(len(found), 'unit')} said to be done, and nothing verified"
-    reason = told if found else "no unit is said to be done"
+def run(args: Args, _context: Context) -> Reply:
+    evidence = _evidence(args)
+    claims = declared.extract(evidence.text)
+    announced = dangling.judge(evidence)
+    code = EXITS["none"]
+    reason = "no unit is claimed to be done"
+    if claims:
+        code = EXITS["claims"]
+        reason = f"{plural(len(claims), 'unit')} claimed to be done, none verified"
     lines = [reason]
-    lines += [f"  {claim.plan} {claim.phase}  {claim.rung}  {quote(claim.raw)}" for claim in found]
-    lines += (
-        [f"  {left.answer}  {left.reason}"]
-        if left.answer is dangling.Answer.DANGLING_INTENT
-        else []
-    )
-    return Reply(
-        code=0 if found else 4,
-        text="\n".join(lines),
-        data={
-            "claims": [claim.to_dict() for claim in found],
-            "dangling": to_builtins(left),
-            "reason": reason,
-        },
-    )
+    for claim in claims:
+        lines.append(f"  {claim.plan} {claim.phase}  {claim.rung}  {quote(claim.raw)}")
+    if announced.answer is dangling.Answer.DANGLING_INTENT:
+        lines.append(f"  {announced.answer}  {announced.reason}")
+    data = {
+        "claims": [claim.to_dict() for claim in claims],
+        "dangling": to_builtins(announced),
+        "reason": reason,
+    }
+    return Reply(code=code, text="\n".join(lines), data=data)
 
 
-def _said(args: Args) -> dangling.Evidence:
+def _evidence(args: Args) -> dangling.Evidence:
+    """Read the one text that the options name."""
     if sum([bool(args.transcript), bool(args.file), args.text is not None]) != 1:
-        raise BadInput("one text is looked at: --transcript, --file or --text", hint=EXAMPLE)
+        raise BadInput("give one of --transcript, --file and --text", hint=EXAMPLE)
     if args.last_turns < 1:
-        raise BadInput(
-            f"--last-turns {args.last_turns} is no message at all", hint="Give 1 or more."
-        )
+        raise BadInput(f"--last-turns {args.last_turns} reads no message", hint="Give 1 or more.")
     if args.file:
-        return dangling.Evidence(text=given_text.read_text(args.file, "--file"))
+        return dangling.Evidence(text=read_text(args.file, "--file"))
     if args.text is not None:
         return dangling.Evidence(text=args.text)
-    found = transcripts.read(args.transcript, last_turns=args.last_turns)
-    if isinstance(found, Unknown):
+    messages = transcripts.read(args.transcript, last_turns=args.last_turns)
+    if isinstance(messages, Unknown):
         raise BadInput(
-            f"--transcript {quote(args.transcript, LONGEST_PATH)}: {found.why}", hint=EXAMPLE
+            f"--transcript {quote(args.transcript, LONGEST_PATH)}: {messages.why}", hint=EXAMPLE
         )
-    return dangling.Evidence(text=found.text, results_after=found.results_after)
+    return dangling.Evidence(text=messages.text, results_after=messages.results_after)

@@ -10,9 +10,8 @@ from msgspec import Struct
 
 from dos.claims import coverage, result
 from dos.claims.coverage import EXIT_CODES, Evidence, WorkerResult
-from dos.claims.io import transcripts as evidence
-from dos.claims.io.transcripts import read_outcomes
-from dos.cli.loop.numbers import values_checked as sensible
+from dos.claims.io import transcripts
+from dos.cli.loop.numbers import values_checked
 from dos.errors import BadInput
 from dos.text import quote
 from dos.verbs.args import Option
@@ -30,27 +29,36 @@ EXAMPLE = "For example: dos coverage --declared 3 --transcripts-glob 'runs/*.jso
 
 
 class Args(Struct, kw_only=True):
-    declared: Annotated[int, Option(help="how many workers were sent out", metavar="N")]
+    """How many were dispatched, and what came back."""
+
+    declared: Annotated[int, Option(help="number of dispatched sub-agents", metavar="N")]
     transcript: Annotated[
-        list[str], Option(help="the conversations of those that came back", metavar="PATH")
+        list[str], Option(help="conversations of those that returned", metavar="PATH")
     ] = []
-    transcripts_glob: Annotated[str, Option(help="the same, as a pattern", metavar="GLOB")] = ""
-    states: Annotated[str, Option(help="how they ended, by your word", metavar="STATE,STATE")] = ""
+    transcripts_glob: Annotated[str, Option(help="conversations, as a pattern", metavar="GLOB")] = (
+        ""
+    )
+    states: Annotated[
+        str, Option(help="how they ended, by your account", metavar="STATE,STATE")
+    ] = ""
     min_quorum: Annotated[
-        float | None, Option(help="the part that is enough, for quorum_met", metavar="PART")
+        float | None, Option(help="share that sets quorum_met, such as 0.8", metavar="PART")
     ] = None
 
 
-def run(args: Args, context: Context) -> Reply:
-    returned = _typed(args.states) if args.states else read_outcomes(_paths(args))
-    with sensible("coverage"):
-        seen = Evidence(
+def run(args: Args, _context: Context) -> Reply:
+    if args.states:
+        returned = _parse_states(args.states)
+    else:
+        returned = transcripts.read_outcomes(_paths(args))
+    with values_checked("coverage"):
+        evidence = Evidence(
             declared=args.declared,
             returned=returned,
             grounded=not args.states,
             min_quorum=args.min_quorum,
         )
-    verdict = coverage.judge(seen)
+    verdict = coverage.judge(evidence)
     return Reply(
         code=EXIT_CODES[verdict.answer],
         text=f"{verdict.answer} {verdict.reason}",
@@ -60,34 +68,34 @@ def run(args: Args, context: Context) -> Reply:
 
 
 def _paths(args: Args) -> list[str]:
-    found = list(args.transcript)
-    if args.transcripts_glob:
-        matched = evidence.matching_files(args.transcripts_glob)
-        if len(matched) > evidence.MOST:
+    paths = list(args.transcript)
+    pattern = args.transcripts_glob
+    if pattern:
+        matches = transcripts.matching_files(pattern)
+        if len(matches) > transcripts.MOST:
             raise BadInput(
-                f"the pattern names more than {evidence.MOST:,} files",
+                f"the pattern matches more than {transcripts.MOST:,} files",
                 hint="Give a narrower pattern.",
             )
-        found += [path for path in matched if path not in set(found)]
-    if not found:
-        named = args.transcripts_glob
-        raise BadInput(
-            f"no file is named by {quote(named)}" if named else "nothing says who came back",
-            hint=EXAMPLE,
-        )
-    return found
+        paths += [path for path in matches if path not in args.transcript]
+    if paths:
+        return paths
+    if pattern:
+        raise BadInput(f"{quote(pattern)} matches no file", hint=EXAMPLE)
+    raise BadInput("--transcript, --transcripts-glob or --states is missing", hint=EXAMPLE)
 
 
-def _typed(text: str) -> list[WorkerResult]:
-    words = [word for part in text.split(",") if (word := part.strip().upper())]
+def _parse_states(text: str) -> list[WorkerResult]:
+    """Parse STATE,STATE; raises BadInput for a word that is no state, or for none at all."""
+    words = list(filter(None, (part.strip().upper() for part in text.split(","))))
     known = [str(state) for state in result.Answer]
     for word in words:
         if word not in known:
             raise BadInput(
-                f"{quote(word)} is no end of a worker", hint=f"The states are {', '.join(known)}."
+                f"{quote(word)} is not a state", hint=f"The states are {', '.join(known)}."
             )
     if not words:
-        raise BadInput("--states names nobody", hint="For example: --states HEALTHY,EMPTY")
+        raise BadInput("--states is empty", hint="For example: --states HEALTHY,EMPTY")
     states = [result.Answer(word) for word in words]
     causes = {result.Answer.SYNTHETIC: result.FailureClass.OTHER}
     return [

@@ -24,39 +24,52 @@ LONGEST_EVENT = 64 << 20
 
 
 class Args(Struct, kw_only=True):
-    transcript: Annotated[str, Option(help="the conversation, as JSON lines", metavar="PATH")] = ""
+    """The conversation."""
+
+    transcript: Annotated[str, Option(help="conversation as JSON lines", metavar="PATH")] = ""
 
 
 class HookEvent(Struct):
+    """The one field of a hook's event that is read here."""
+
     transcript_path: str = ""
 
 
-def run(args: Args, context: Context) -> Reply:
-    path = args.transcript or _told()
+def run(args: Args, _context: Context) -> Reply:
+    path = args.transcript or _path_from_stdin()
     verdict = result.judge(transcripts.read_outcome(path))
-    unread = verdict.answer is Answer.UNREADABLE
-    parts = ["DEAD" if verdict.dead else str(verdict.answer), str(verdict.answer)]
-    parts += [] if verdict.api_status is None else [f"apiErrorStatus={verdict.api_status}"]
-    parts += [] if verdict.cause is FailureClass.NONE else [f"class={verdict.cause}"]
+    code = EXITS["healthy"]
+    parts = [str(verdict.answer), str(verdict.answer)]
+    warning = ""
+    if verdict.answer is Answer.UNREADABLE:
+        code = EXITS["unreadable"]
+        warning = f"error: {quote(path, LONGEST_PATH)}: {verdict.reason}\n  hint: {EXAMPLE}"
+    if verdict.dead:
+        code = EXITS["dead"]
+        parts[0] = "DEAD"
+    if verdict.api_status is not None:
+        parts.append(f"apiErrorStatus={verdict.api_status}")
+    if verdict.cause is not FailureClass.NONE:
+        parts.append(f"class={verdict.cause}")
     return Reply(
-        code=3 if verdict.dead else 2 if unread else 0,
+        code=code,
         text=f"{' '.join(parts)} — {verdict.reason}",
         data={**to_builtins(verdict), "envelope": verdict.envelope},
-        stderr=f"error: {quote(path, LONGEST_PATH)}: {verdict.reason}\n  hint: {EXAMPLE}"
-        if unread
-        else "",
+        stderr=warning,
     )
 
 
-def _told() -> str:
-    """The path in an event on the input, when there is an input."""
-    said = b"" if sys.stdin is None or sys.stdin.isatty() else sys.stdin.buffer.read(LONGEST_EVENT)
-    if not said.strip():
-        raise BadInput("no transcript is named, and nothing is on the input", hint=EXAMPLE)
+def _path_from_stdin() -> str:
+    """Return the path in the hook event on stdin; raises BadInput if there is none."""
+    event = b""
+    if sys.stdin is not None and not sys.stdin.isatty():
+        event = sys.stdin.buffer.read(LONGEST_EVENT)
+    if not event.strip():
+        raise BadInput("--transcript is missing, and stdin is empty", hint=EXAMPLE)
     try:
-        path = json.decode(said, type=HookEvent).transcript_path
+        path = json.decode(event, type=HookEvent).transcript_path
     except (MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise BadInput(f"the input is not an event of a hook: {error}", hint=EXAMPLE) from error
+        raise BadInput(f"stdin is not a hook event: {error}", hint=EXAMPLE) from error
     if not path:
-        raise BadInput("the event on the input has no transcript_path", hint=EXAMPLE)
+        raise BadInput("the hook event on stdin has no transcript_path", hint=EXAMPLE)
     return path

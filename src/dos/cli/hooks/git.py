@@ -25,16 +25,18 @@ ACTIONS = ("install", "status", "remove", "check")
 
 
 class Args(Struct, kw_only=True):
+    """What to do with the hooks; `check` is what an installed hook calls."""
+
     action: Annotated[
         str,
         Option(
-            help="install, status or remove; the hooks ask `check`",
+            help="install, status or remove; hooks call `check`",
             positional=True,
             choices=ACTIONS,
         ),
     ]
-    hook: Annotated[str, Option(help="which hook asks `check`", positional=True, hidden=True)] = ""
-    dry_run: Annotated[bool, Option(help="say what would be done, and do nothing")] = False
+    hook: Annotated[str, Option(help="hook that calls `check`", positional=True, hidden=True)] = ""
+    dry_run: Annotated[bool, Option(help="show what would be done, do nothing")] = False
 
 
 def run(args: Args, context: Context) -> Reply:
@@ -47,18 +49,20 @@ def run(args: Args, context: Context) -> Reply:
         raise BadInput(
             f"{quote(args.hook)} is one word too many", hint=f"dos hooks git {args.action}"
         )
-    place = install.find_directory(workspace.find(context.start_directory))
-    before = install.inspect_hooks(place.directory)
+    found = install.find_directory(workspace.find(context.start_directory))
+    before = install.inspect_hooks(found.directory)
     after = before
     if args.action == "install":
         install.check_usable(before)
-        after = before if args.dry_run else install.install(place.directory)
+        if not args.dry_run:
+            after = install.install(found.directory)
     elif args.action == "remove" and not args.dry_run:
-        after = install.remove(place.directory)
-    return _said(args, place, before, after)
+        after = install.remove(found.directory)
+    return _reply(args, found, before, after)
 
 
 def _check(hook: str) -> Reply:
+    """Answer an installed hook: exit code 5 makes git refuse the commit or the ref update."""
     from dos.hooks import check
     from dos.hooks.install import HOOKS, REFUSED
 
@@ -67,80 +71,86 @@ def _check(hook: str) -> Reply:
             f"there is no check for the hook {quote(hook)}",
             hint=f"The hooks are {', '.join(HOOKS)}.",
         )
-    said = (
-        "" if hook == "pre-commit" else sys.stdin.buffer.read().decode("utf-8", "surrogateescape")
-    )
-    refused = check.check(hook, said, os.environ)
-    return Reply(code=REFUSED, stderr=str(refused)) if refused else Reply()
+    updates = ""
+    if hook != "pre-commit":
+        updates = sys.stdin.buffer.read().decode("utf-8", "surrogateescape")
+    refusal = check.check(hook, updates, os.environ)
+    if refusal:
+        return Reply(code=REFUSED, stderr=str(refusal))
+    return Reply()
 
 
-def _said(args: Args, place: "HooksDirectory", before: "list[Hook]", after: "list[Hook]") -> Reply:
+def _reply(args: Args, found: "HooksDirectory", before: "list[Hook]", after: "list[Hook]") -> Reply:
     from dos.hooks.install import HookState
 
     ready = all(hook.state is HookState.IN_PLACE for hook in after)
-    failed = (
-        not ready
-        if args.action == "status"
-        else any(hook.state is HookState.REPLACED for hook in after)
-    )
-    lines = [f"hooks of this repository and its worktrees: {place.directory}"]
-    if place.configured:
-        lines.append(
-            "core.hooksPath leads there; other repositories that use it are not asked anything"
-        )
-    lines += [_line(args, *pair) for pair in zip(before, after, strict=True)]
-    rows = [
-        {
-            "name": hook.path.name,
-            "path": str(hook.path),
-            "state": hook.state,
-            "before": was.state,
-            "chains_to": str(hook.previous)
-            if hook.foreign and hook.state in (HookState.IN_PLACE, HookState.OUTDATED)
-            else "",
-        }
-        for was, hook in zip(before, after, strict=True)
-    ]
-    return Reply(
-        code=int(failed),
-        text="\n".join(lines),
-        data={
-            "action": args.action,
-            "dry_run": args.dry_run,
-            "directory": str(place.directory),
-            "hooks": rows,
-        },
-        next_action="dos hooks git install" if args.action == "status" and not ready else "",
-    )
+    failed = any(hook.state is HookState.REPLACED for hook in after)
+    next_action = ""
+    if args.action == "status":
+        failed = not ready
+        if not ready:
+            next_action = "dos hooks git install"
+    lines = [f"hooks of this repository and its worktrees: {found.directory}"]
+    if found.configured:
+        lines.append("core.hooksPath points there; in other repositories these hooks do nothing")
+    rows = []
+    for old, new in zip(before, after, strict=True):
+        lines.append(f"  {new.path.name}: {_describe(args, old, new)}")
+        rows.append(_row(old, new))
+    data = {
+        "action": args.action,
+        "dry_run": args.dry_run,
+        "directory": str(found.directory),
+        "hooks": rows,
+    }
+    return Reply(code=int(failed), text="\n".join(lines), data=data, next_action=next_action)
 
 
-def _line(args: Args, was: "Hook", now: "Hook") -> str:
+def _row(old: "Hook", new: "Hook") -> dict[str, str]:
     from dos.hooks.install import HookState
 
-    name, would = now.path.name, "would be " if args.dry_run else ""
-    if now.state is HookState.REPLACED:
-        return (
-            f"  {name}: another program wrote over it; what was there before it is {now.previous}"
-        )
+    chains_to = ""
+    if new.foreign and new.state in (HookState.IN_PLACE, HookState.OUTDATED):
+        chains_to = str(new.previous)
+    return {
+        "name": new.path.name,
+        "path": str(new.path),
+        "state": new.state,
+        "before": old.state,
+        "chains_to": chains_to,
+    }
+
+
+def _describe(args: Args, old: "Hook", new: "Hook") -> str:
+    """Return what was or would be done to one hook, or its state."""
+    from dos.hooks.install import HookState
+
+    if new.state is HookState.REPLACED:
+        return f"another program overwrote it; the hook before it is {new.previous}"
     if args.action == "remove":
-        back = (
-            f", and {'would give' if args.dry_run else 'gave'} back what was there"
-            if was.foreign
-            else ""
-        )
-        return (
-            f"  {name}: was not there"
-            if was.state is HookState.MISSING
-            else f"  {name}: {would}taken out{back}"
-        )
-    chained = f"; {now.previous.name}, which was there, runs with it" if now.foreign else ""
-    if args.action == "install" and was.state is not HookState.IN_PLACE:
-        kept = f"; {was.previous.name}, which was there, runs with it" if was.foreign else ""
-        return f"  {name}: {would}put in{kept}"
-    if now.state is HookState.MISSING:
-        return f"  {name}: not there"
-    return (
-        f"  {name}: in place{chained}"
-        if now.state is HookState.IN_PLACE
-        else f"  {name}: of another version or Python"
-    )
+        return _describe_removal(args, old)
+    if args.action == "install" and old.state is not HookState.IN_PLACE:
+        verb = "would be installed" if args.dry_run else "installed"
+        return verb + _chained(old)
+    if new.state is HookState.MISSING:
+        return "not installed"
+    if new.state is HookState.IN_PLACE:
+        return "installed" + _chained(new)
+    return "installed by another version or for another Python"
+
+
+def _describe_removal(args: Args, old: "Hook") -> str:
+    from dos.hooks.install import HookState
+
+    if old.state is HookState.MISSING:
+        return "was not installed"
+    verb = "would be removed" if args.dry_run else "removed"
+    if old.foreign:
+        verb += ", and the earlier hook restored"
+    return verb
+
+
+def _chained(hook: "Hook") -> str:
+    if not hook.foreign:
+        return ""
+    return f"; the earlier hook runs with it ({hook.previous.name})"

@@ -14,9 +14,9 @@ from typing import Annotated, Any
 
 from msgspec import Struct, json
 
-from dos.claims import hook_dialects as dialects
 from dos.claims import stop
-from dos.claims.io import stop as evidence
+from dos.claims.hook_dialects import REFUSALS, StopEvent, parse
+from dos.claims.io.stop import StopRequest, gather
 from dos.cli import hook_event
 from dos.errors import BadInput, DosError
 from dos.verbs.args import Option
@@ -28,71 +28,85 @@ DEFAULT = "claude-code"
 
 
 class Args(Struct, kw_only=True):
+    """What to read and check, and whose hook it is."""
+
     transcript: Annotated[
-        str, Option(help="a conversation to read instead of the event's", metavar="PATH")
+        str, Option(help="conversation to read instead of the event's", metavar="PATH")
     ] = ""
-    plan: Annotated[
-        str, Option(help="check this unit, whatever is said: its plan", metavar="PLAN")
-    ] = ""
-    phase: Annotated[
-        str, Option(help="check this unit, whatever is said: its name", metavar="PHASE")
-    ] = ""
+    plan: Annotated[str, Option(help="always check this unit: its plan", metavar="PLAN")] = ""
+    phase: Annotated[str, Option(help="always check this unit: its name", metavar="PHASE")] = ""
     last_turns: Annotated[
-        int, Option(help="how many messages are read, from the end", metavar="N")
+        int, Option(help="how many messages to read, from the end", metavar="N")
     ] = 1
-    strict: Annotated[bool, Option(help="prose refuses too")] = False
-    force: Annotated[bool, Option(help="refuse again one that was refused already")] = False
+    strict: Annotated[bool, Option(help="refuse for claims in prose, too")] = False
+    force: Annotated[bool, Option(help="refuse a stop that was refused before, too")] = False
     dialect: Annotated[
-        str, Option(help=f"whose hook it is: {', '.join(dialects.REFUSALS)}", metavar="NAME")
+        str, Option(help=f"agent program: {', '.join(REFUSALS)}", metavar="NAME")
     ] = DEFAULT
-    debug: Annotated[bool, Option(help="say on stderr why nothing was checked")] = False
+    debug: Annotated[bool, Option(help="report on stderr why nothing was checked")] = False
 
 
 def run(args: Args, context: Context) -> Reply:
-    refusal = _usable(args)
-    told = dialects.StopEvent()
+    format_refusal = _checked_dialect(args)
+    event = StopEvent()
     try:
-        told = dialects.parse(
-            hook_event.read_event(may_be_missing=bool(args.transcript or args.plan))
-        )
-        if not told.is_stop or (told.already_continued and not args.force):
-            why = "it was refused once already" if told.is_stop else "nobody wants to stop"
-            return _allowed(context, True, f"not checked: {why}", quiet=not args.debug)
-        verdict = stop.judge(_seen(args, told, context), strict=args.strict)
+        optional = bool(args.transcript or args.plan)
+        event = parse(hook_event.read_event(may_be_missing=optional))
+        skipped = _why_not_checked(args, event)
+        if skipped:
+            return _allowed(context, True, f"not checked: {skipped}", quiet=not args.debug)
+        verdict = stop.judge(_evidence(args, event, context), strict=args.strict)
     except (DosError, OSError) as error:
         if hook_event.stdin_is_terminal():
             raise
         hook_event.record_failure(
-            "stop", str(error), session=told.session, start=_place(told, context)
+            "stop", str(error), session=event.session, start=_start_directory(event, context)
         )
         return _allowed(context, None, f"the claims were not checked: {error}")
-    text = json.encode(refusal(verdict.reason)).decode() if verdict.refused else ""
-    complaint = "\n".join(f"warning: {each}" for each in verdict.warnings)
-    return Reply(text=text, data=verdict.to_dict() if context.as_json else None, stderr=complaint)
+    text = ""
+    if verdict.refused:
+        text = json.encode(format_refusal(verdict.reason)).decode()
+    data = verdict.to_dict() if context.as_json else None
+    warnings = [f"warning: {warning}" for warning in verdict.warnings]
+    return Reply(text=text, data=data, stderr="\n".join(warnings))
 
 
-def _usable(args: Args) -> Callable[[str], dict[str, str]]:
-    """What was typed is checked first: bytes in the wrong dialect would be passed over in silence."""
+def _why_not_checked(args: Args, event: StopEvent) -> str:
+    """Return why the event is let through unchecked; "" if it has to be checked."""
+    if not event.is_stop:
+        return "the event is not a stop"
+    if event.already_continued and not args.force:
+        return "this stop was refused once already"
+    return ""
+
+
+def _checked_dialect(args: Args) -> Callable[[str], dict[str, str]]:
+    """Return the function that formats a refusal for the agent program.
+
+    Options are checked first: an agent program ignores a refusal in a format that it does not know.
+    """
     hook_event.check_dialect(args.dialect)
     if bool(args.plan) != bool(args.phase):
         raise BadInput(
             "a unit is a plan and a phase", hint="Give both --plan and --phase, or neither."
         )
     if args.last_turns < 1:
-        raise BadInput(
-            f"--last-turns {args.last_turns} is no message at all", hint="Give 1 or more."
-        )
-    return dialects.REFUSALS[args.dialect]
+        raise BadInput(f"--last-turns {args.last_turns} reads no message", hint="Give 1 or more.")
+    return REFUSALS[args.dialect]
 
 
 def _allowed(context: Context, ok: bool | None, why: str, *, quiet: bool = False) -> Reply:
-    data: dict[str, Any] = {"ok": ok, "reason": why, "results": []}
-    return Reply(data=data if context.as_json else None, stderr="" if quiet else f"warning: {why}")
+    """Let the agent stop; `ok` is None where the claims could not be checked."""
+    data: dict[str, Any] | None = None
+    if context.as_json:
+        data = {"ok": ok, "reason": why, "results": []}
+    warning = "" if quiet else f"warning: {why}"
+    return Reply(data=data, stderr=warning)
 
 
-def _seen(args: Args, told: dialects.StopEvent, context: Context) -> stop.Evidence:
-    ask = evidence.StopRequest(
-        event=told,
+def _evidence(args: Args, event: StopEvent, context: Context) -> stop.Evidence:
+    request = StopRequest(
+        event=event,
         transcript=args.transcript,
         plan=args.plan,
         phase=args.phase,
@@ -100,18 +114,18 @@ def _seen(args: Args, told: dialects.StopEvent, context: Context) -> stop.Eviden
     )
 
     def verify(units: Sequence[tuple[str, str]]) -> Sequence[shipped.Verdict]:
-        from dos.verify.io import verifier as oracle  # most stops claim nothing
+        from dos.verify.io import verifier  # imported here: most stops claim nothing
         from dos.world import World
 
-        with World(_place(told, context), lenient=True) as world:
-            return oracle.verify(world, units)
+        with World(_start_directory(event, context), lenient=True) as world:
+            return verifier.verify(world, units)
 
-    return evidence.gather(ask, verify)
+    return gather(request, verify)
 
 
-def _place(told: dialects.StopEvent, context: Context) -> Path:
-    """What --workspace names; where it names nothing but `here`, what the event does: some hooks run elsewhere."""
+def _start_directory(event: StopEvent, context: Context) -> Path:
+    """Return the directory of --workspace, else the event's: some programs run hooks elsewhere."""
     is_named = context.start_directory != Path.cwd()
-    if told.cwd and not is_named and os.path.isdir(told.cwd):  # noqa: PTH112
-        return Path(told.cwd)
+    if event.cwd and not is_named and os.path.isdir(event.cwd):  # noqa: PTH112
+        return Path(event.cwd)
     return context.start_directory

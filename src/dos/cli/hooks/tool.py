@@ -18,10 +18,12 @@ EXITS = {"reported": 0, "contract_error": 2}
 
 
 class Args(Struct, kw_only=True):
-    dialect: Annotated[str, Option(help="whose hook it is, as for `hook stop`", metavar="NAME")] = (
+    """The agent program, and options that settings written by dos-kernel may contain."""
+
+    dialect: Annotated[str, Option(help="agent program, as for `hook stop`", metavar="NAME")] = (
         "claude-code"
     )
-    # What settings of dos-kernel may hold besides.
+    # Accepted and ignored.
     handler: Annotated[str, Option(hidden=True)] = ""
     session_id: Annotated[str, Option(hidden=True)] = ""
     max_markers: Annotated[str, Option(hidden=True)] = ""
@@ -33,7 +35,6 @@ class Args(Struct, kw_only=True):
 def run(args: Args, context: Context) -> Reply:
     hook_event.check_dialect(args.dialect)
     hook_event.read_event()
-    _ = (
-        context.start_directory
-    )  # settings that name a directory which is not there are wrong, whatever is asked
+    # Raises if --workspace names no directory: such settings are reported even though unused here.
+    _ = context.start_directory
     return Reply()
