@@ -28,7 +28,8 @@ def test_the_answer(seen, answer):
 def test_the_reason_says_what_was_seen():
     assert judge(Evidence(left_ms=-5000)).reason == "it lapsed 5 s ago"
     assert (
-        judge(Evidence(left_ms=60_000, process_gone=True, pid=7)).reason == "its process 7 is gone"
+        judge(Evidence(left_ms=60_000, process_gone=True, pid=7)).reason
+        == "its process 7 has exited"
     )
     assert judge(Evidence(left_ms=60_000)).reason == "it lasts 60 s more"
 

@@ -9,7 +9,7 @@ from arbiter_workspace import API, ask, roster
 from dos import regions
 from dos.errors import BadInput
 from dos.lanes import arbitrate
-from dos.lanes.arbitrate import LiveLease
+from dos.lanes.live_lease import LiveLease, live_lease, live_leases_from_json, live_leases_from_rows
 from dos.lease import Lease
 from dos.regions import Mode
 
@@ -39,7 +39,7 @@ from dos.regions import Mode
 )
 def test_leases_that_cannot_be_read_are_an_error_and_never_an_empty_world(text):
     with pytest.raises(BadInput) as caught:
-        arbitrate.live_leases_from_json(text)
+        live_leases_from_json(text)
     assert caught.value.exit_code == 2
     assert "array of objects" in caught.value.hint
 
@@ -55,15 +55,15 @@ def test_leases_are_read_from_json_with_what_else_a_caller_keeps_in_them():
             "host_id": "h",
         }
     ]
-    assert arbitrate.live_leases_from_json(json.dumps(rows)) == API
-    assert arbitrate.live_leases_from_rows(rows) == API
-    assert arbitrate.live_leases_from_json("[]") == []
+    assert live_leases_from_json(json.dumps(rows)) == API
+    assert live_leases_from_rows(rows) == API
+    assert live_leases_from_json("[]") == []
 
 
 @pytest.mark.parametrize("rows", [{}, None, [1], [{"tree": []}], "api"])
 def test_parsed_leases_of_the_wrong_shape_are_an_error(rows):
     with pytest.raises(BadInput):
-        arbitrate.live_leases_from_rows(rows)
+        live_leases_from_rows(rows)
 
 
 def test_a_lease_of_the_journal_is_held_with_all_that_decides():
@@ -84,7 +84,7 @@ def test_a_lease_of_the_journal_is_held_with_all_that_decides():
         expires_ms=1,
         version=1,
     )
-    assert arbitrate.live_lease(lease) == LiveLease(
+    assert live_lease(lease) == LiveLease(
         lane="api",
         lane_kind="keyword",
         tree=("api/**",),

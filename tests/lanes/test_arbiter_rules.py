@@ -168,7 +168,7 @@ def test_force_on_a_lane_without_a_tree_says_that_it_is_empty():
         "REGION_UNKNOWN",
     )
     assert "EMPTY tree" in decision.reason
-    assert "somebody holds this lane" in decision.reason
+    assert "another lease on this lane is live" in decision.reason
 
 
 def test_force_takes_an_exclusive_lane_as_exclusive():

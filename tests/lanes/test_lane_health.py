@@ -6,8 +6,8 @@ import msgspec
 import pytest
 
 from dos.lanes import launch_health
-from dos.lanes.arbitrate import LiveLease
 from dos.lanes.launch_health import UNANSWERED_STOP, Action, Evidence, LaneRun, Policy
+from dos.lanes.live_lease import LiveLease
 from dos.loop import released_texts
 from dos.regions import region
 

@@ -1,4 +1,8 @@
-"""Has a lease lost its holder? Only the dead are reaped: one that is slow, or whose process nobody can see, is not."""
+"""Decide whether a lease has lost its holder.
+
+Only dead holders lose a lease: one that is slow, or whose process cannot be seen from here, keeps
+it until its time is over.
+"""
 
 from enum import StrEnum
 
@@ -6,16 +10,18 @@ from msgspec import Struct
 
 
 class Answer(StrEnum):
+    """What is known of the holder of a lease."""
+
     PROCESS_GONE = "PROCESS_GONE"
-    RESTARTED = "RESTARTED"  # the machine was started again, so no process of before is left
+    RESTARTED = "RESTARTED"  # the machine restarted, so no process of before is left
     LAPSED = "LAPSED"  # its time is over: anybody may take it
     HELD = "HELD"
 
 
 class Evidence(Struct, frozen=True, kw_only=True):
-    left_ms: int  # by the store's clock; 0 or less when its time is over
+    left_ms: int  # by the store's clock; 0 or less if its time is over
     restarted: bool = False
-    process_gone: bool = False  # only when the system says so, of that very process
+    process_gone: bool = False  # only if the system says so, of that very process
     pid: int | None = None
 
 
@@ -28,15 +34,16 @@ class Verdict(Struct, frozen=True, kw_only=True):
         return self.answer is not Answer.HELD
 
 
-def judge(seen: Evidence) -> Verdict:
-    # First: of a dead process nothing more need be asked, and those who put things right free only these unasked.
-    if seen.process_gone:
-        return Verdict(answer=Answer.PROCESS_GONE, reason=f"its process {seen.pid} is gone")
-    # Before the time, because the clocks of two starts cannot be compared.
-    if seen.restarted:
-        return Verdict(
-            answer=Answer.RESTARTED, reason="the machine has restarted since it was granted"
-        )
-    if seen.left_ms <= 0:
-        return Verdict(answer=Answer.LAPSED, reason=f"it lapsed {-seen.left_ms / 1000:.0f} s ago")
-    return Verdict(answer=Answer.HELD, reason=f"it lasts {seen.left_ms / 1000:.0f} s more")
+def judge(evidence: Evidence) -> Verdict:
+    """Decide whether a lease has lost its holder, and by what that is known."""
+    # First, because `dos doctor --fix` releases only these without being asked.
+    if evidence.process_gone:
+        return Verdict(answer=Answer.PROCESS_GONE, reason=f"its process {evidence.pid} has exited")
+    # Before the time, because the clocks of two boots cannot be compared.
+    if evidence.restarted:
+        reason = "the machine has restarted since it was granted"
+        return Verdict(answer=Answer.RESTARTED, reason=reason)
+    seconds = evidence.left_ms / 1000
+    if evidence.left_ms <= 0:
+        return Verdict(answer=Answer.LAPSED, reason=f"it lapsed {-seconds:.0f} s ago")
+    return Verdict(answer=Answer.HELD, reason=f"it lasts {seconds:.0f} s more")

@@ -1,7 +1,7 @@
-"""May this be granted beside what is live?
+"""Decide whether a lane may be granted beside the live leases.
 
-One rule for every pair of claims, whoever asks: the journal before it grants a lease, the arbiter before it names a
-lane. Budgets and predicates stand on top of it and can only refuse more.
+One rule serves every caller: the journal before it grants a lease, and the arbiter before it
+names a lane. Budgets and predicates come after it and can only refuse more.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -17,7 +17,7 @@ from dos.unknown import Unknown, call_or_unknown
 
 SOFT_OVERLAP_CEILING = 1 / 3  # no setting tolerates more than this share of a request
 
-# What decides in a workspace that is itself a referee; a caller protects those of them that its workspace has.
+# The files of dos-kernel that decide; a caller protects those that its own workspace has.
 KERNEL_FILES = tuple(
     f"src/dos/{name}.py"
     for name in (
@@ -40,7 +40,7 @@ Budgets = Mapping[str, int]
 
 
 class RequestedLane(Protocol):
-    """A lane that somebody asks for; `lease.Request` is one."""
+    """A lane that is asked for; `lease.Request` is one."""
 
     @property
     def lane(self) -> str: ...
@@ -57,7 +57,7 @@ class RequestedLane(Protocol):
 
 
 class HeldLane(RequestedLane, Protocol):
-    """A lane that somebody has; `lease.Lease` is one."""
+    """A lane that is held; `lease.Lease` is one."""
 
     @property
     def holder(self) -> str: ...
@@ -68,7 +68,7 @@ class HeldLane(RequestedLane, Protocol):
 
 
 class PredicateRequest(Struct, frozen=True, kw_only=True):
-    """A claim as a predicate is shown it."""
+    """A requested lane as a predicate sees it."""
 
     lane: str
     kind: str
@@ -76,7 +76,7 @@ class PredicateRequest(Struct, frozen=True, kw_only=True):
 
 
 class AdmissionVerdict(Struct, frozen=True, kw_only=True):
-    """What a predicate answers. It can refuse or stand aside; it cannot overrule another refusal."""
+    """What a predicate answers. It can refuse or admit; it cannot overrule another refusal."""
 
     admitted: bool
     reason: str = ""
@@ -84,14 +84,16 @@ class AdmissionVerdict(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def admit(cls) -> Self:
+        """The answer of a predicate that has no objection."""
         return cls(admitted=True)
 
     @classmethod
     def refuse(cls, reason: str, reason_class: str = "") -> Self:
+        """The answer of a predicate that objects; `reason_class` is a token for machines."""
         return cls(admitted=False, reason=reason, reason_class=reason_class)
 
 
-# The claim, a live lease as JSON has it ({} in an empty world), and whatever configuration the caller hands on.
+# Called with the request, a live lease as JSON ({} if none is live) and the configuration.
 Predicate = Callable[[PredicateRequest, Mapping[str, object], object], AdmissionVerdict]
 
 
@@ -105,75 +107,82 @@ def judge(
     ratio_max: float = 0.0,
     config: object = None,
 ) -> Refusal | None:
-    """None when it may; else the first refusal: what waiting cannot change, then who is in the way, then the caps."""
+    """Decide whether a lane may be granted: None if it may, else the first refusal.
+
+    First comes what waiting cannot change, then the leases that block it, then the caps.
+    """
     if request.is_lock:
         return _judge_lock(request, live)
     lanes = [lease for lease in live if not lease.is_lock]
     if not request.region.is_known:
         return Refusal(
             reason=RefusalReason.REGION_UNKNOWN,
-            detail=f"lane {request.lane!r} has an EMPTY tree: its region is unknown, and unknown overlaps everything",
+            detail=(
+                f"lane {request.lane!r} has an EMPTY tree:"
+                " its region is unknown, and unknown overlaps everything"
+            ),
         )
     if refusal := _judge_protected(request, protected):
         return refusal
     for lease in lanes:
         if refusal := judge_pair(request, lease, ratio_max):
             return refusal
-    return judge_budget(request, lanes, budgets or {}) or run_predicates(
-        predicates, request, lanes, config
-    )
+    if refusal := judge_budget(request, lanes, budgets or {}):
+        return refusal
+    return run_predicates(predicates, request, lanes, config)
 
 
-def judge_pair(asked: RequestedLane, lease: HeldLane, ratio_max: float = 0.0) -> Refusal | None:
-    """May these two be live at once?"""
-    if comparison_key(lease.lane) == comparison_key(asked.lane) and regions.modes_conflict(
-        asked.mode, lease.mode
-    ):
-        return _refusal(
-            RefusalReason.LANE_HELD, f"lane {asked.lane!r} is already held{_by(lease)}", lease
-        )
+def judge_pair(request: RequestedLane, lease: HeldLane, ratio_max: float = 0.0) -> Refusal | None:
+    """Decide whether a requested and a held lane may be live at once; None if they may."""
+    is_same_lane = comparison_key(lease.lane) == comparison_key(request.lane)
+    if is_same_lane and regions.modes_conflict(request.mode, lease.mode):
+        detail = f"lane {request.lane!r} is already held{_by(lease)}"
+        return _refusal(RefusalReason.LANE_HELD, detail, lease)
     held = f"live lane {lease.lane!r} (held{_by(lease)})"
     if lease.exclusive:
-        return _refusal(
-            RefusalReason.LANE_EXCLUSIVE, f"{held} is exclusive: nothing runs beside it", lease
-        )
-    if asked.exclusive:
-        detail = f"lane {asked.lane!r} is exclusive and cannot run beside {held}"
+        detail = f"{held} is exclusive: nothing runs beside it"
         return _refusal(RefusalReason.LANE_EXCLUSIVE, detail, lease)
-    if regions.conflict(asked.region, asked.mode, lease.region, lease.mode):
-        score = regions.score(
-            asked.region.globs, lease.region.globs, min(ratio_max, SOFT_OVERLAP_CEILING)
-        )
-        if not score.admissible:
-            detail = (
-                f"cannot share {held}: {_collision(asked.region, lease.region)}; {score.reason}"
-            )
-            return _refusal(RefusalReason.REGION_OVERLAP, detail, lease)
-    return None
+    if request.exclusive:
+        detail = f"lane {request.lane!r} is exclusive and cannot run beside {held}"
+        return _refusal(RefusalReason.LANE_EXCLUSIVE, detail, lease)
+    if not regions.conflict(request.region, request.mode, lease.region, lease.mode):
+        return None
+    tolerated = min(ratio_max, SOFT_OVERLAP_CEILING)
+    score = regions.score(request.region.globs, lease.region.globs, tolerated)
+    if score.admissible:
+        return None
+    detail = f"cannot share {held}: {_collision(request.region, lease.region)}; {score.reason}"
+    return _refusal(RefusalReason.REGION_OVERLAP, detail, lease)
 
 
 def judge_budget(
-    asked: RequestedLane, lanes: Sequence[HeldLane], budgets: Budgets
+    request: RequestedLane, lanes: Sequence[HeldLane], budgets: Budgets
 ) -> Refusal | None:
-    """Are there already as many leases of this kind as may be?"""
-    cap = budgets.get(asked.kind, 0)
-    count = sum(lease.kind == asked.kind for lease in lanes)
+    """Refuse if as many leases of this kind are live as [concurrency] allows."""
+    cap = budgets.get(request.kind, 0)
+    count = sum(lease.kind == request.kind for lease in lanes)
     if isinstance(cap, bool) or not 0 < cap <= count:
         return None
     return Refusal(
         reason=RefusalReason.CLASS_BUDGET_EXHAUSTED,
-        detail=f"CLASS_BUDGET_EXHAUSTED: {asked.kind} ({count}/{cap}); a new plan would not change that, wait",
+        detail=(
+            f"CLASS_BUDGET_EXHAUSTED: {request.kind} ({count}/{cap});"
+            " a new plan would not change that, wait"
+        ),
     )
 
 
 def run_predicates(
     predicates: Sequence[Predicate],
-    asked: RequestedLane,
+    request: RequestedLane,
     live: Sequence[HeldLane],
     config: object = None,
 ) -> Refusal | None:
-    """The first refusal. In an empty world each predicate still runs once: what it protects may not be a lease."""
-    shown = PredicateRequest(lane=asked.lane, kind=asked.kind, tree=asked.region.globs)
+    """The first refusal of a predicate; None if all admit.
+
+    Each predicate runs once even if no lease is live: what it protects may not be a lease.
+    """
+    shown = PredicateRequest(lane=request.lane, kind=request.kind, tree=request.region.globs)
     for lease in live or (None,):
         row = {} if lease is None else _row(lease)
         for predicate in predicates:
@@ -183,16 +192,19 @@ def run_predicates(
 
 
 def _run_predicate(
-    predicate: Predicate, asked: PredicateRequest, lease: Mapping[str, object], config: object
+    predicate: Predicate, request: PredicateRequest, lease: Mapping[str, object], config: object
 ) -> Refusal | None:
-    name = str(
-        getattr(predicate, "name", "") or getattr(predicate, "__name__", type(predicate).__name__)
-    )
-    answer: object = call_or_unknown(lambda: predicate(asked, lease, config))
+    """Run a plugin's predicate. One that raises or answers something else refuses."""
+    default_name = getattr(predicate, "__name__", type(predicate).__name__)
+    name = str(getattr(predicate, "name", "") or default_name)
+    answer: object = call_or_unknown(lambda: predicate(request, lease, config))
     if isinstance(answer, Unknown):
         detail = f"predicate {name!r} raised {answer.why} (fail-closed)"
     elif not isinstance(answer, AdmissionVerdict):
-        detail = f"predicate {name!r} answered {type(answer).__name__}, which is not an AdmissionVerdict (fail-closed)"
+        detail = (
+            f"predicate {name!r} answered {type(answer).__name__},"
+            " which is not an AdmissionVerdict (fail-closed)"
+        )
     elif answer.admitted:
         return None
     else:
@@ -203,29 +215,27 @@ def _run_predicate(
     return Refusal(reason=RefusalReason.PREDICATE, detail=detail, blocked_by=blocked_by)
 
 
-def _judge_lock(asked: RequestedLane, live: Sequence[HeldLane]) -> Refusal | None:
+def _judge_lock(request: RequestedLane, live: Sequence[HeldLane]) -> Refusal | None:
+    """A lock has a name and no region: only a lock of the same name blocks it."""
     for lease in live:
-        if lease.is_lock and comparison_key(lease.lane) == comparison_key(asked.lane):
-            return _refusal(
-                RefusalReason.LANE_HELD,
-                f"lock {asked.lane!r} is already held by {lease.holder!r}",
-                lease,
-            )
+        if lease.is_lock and comparison_key(lease.lane) == comparison_key(request.lane):
+            detail = f"lock {request.lane!r} is already held by {lease.holder!r}"
+            return _refusal(RefusalReason.LANE_HELD, detail, lease)
     return None
 
 
-def _judge_protected(asked: RequestedLane, protected: Sequence[str]) -> Refusal | None:
-    if not protected:  # an empty list of globs is a region of which nothing is known
+def _judge_protected(request: RequestedLane, protected: Sequence[str]) -> Refusal | None:
+    if not protected:  # an empty list of globs would be an unknown region, which overlaps all
         return None
-    pair = regions.first_collision(asked.region, regions.region(protected))
+    pair = regions.first_collision(request.region, regions.region(protected))
     if pair is None:
         return None
-    detail = f"SELF_MODIFY: {pair[0]!r} of lane {asked.lane!r} reaches the protected {pair[1]!r}"
+    detail = f"SELF_MODIFY: {pair[0]!r} of lane {request.lane!r} reaches the protected {pair[1]!r}"
     return Refusal(reason=RefusalReason.SELF_MODIFY, detail=detail)
 
 
-def _collision(asked: Region, held: Region) -> str:
-    mine, theirs = regions.first_collision(asked, held) or ("", "")
+def _collision(request: Region, held: Region) -> str:
+    mine, theirs = regions.first_collision(request, held) or ("", "")
     if not theirs:
         return "its tree is EMPTY, so its region is unknown, and unknown overlaps everything"
     return f"{mine!r} meets {theirs!r}"
@@ -238,6 +248,7 @@ def _by(lease: HeldLane) -> str:
 
 
 def _row(lease: HeldLane) -> dict[str, object]:
+    """A lease as JSON, the way predicates of dos-kernel ≤ 0.30 expect it."""
     return {
         "lane": lease.lane,
         "lane_kind": lease.kind,

@@ -1,22 +1,17 @@
-"""Which lane may be worked on, given what is asked for and what is live?
-
-A lane that is named, free and admissible is granted. One that is not is replaced by a free one, and the decision says
-so and why; an exact request is never replaced.
-"""
+"""Decide which lane may be worked on, given what is asked for and what is live."""
 
 from collections.abc import Sequence
 from enum import StrEnum
-from typing import Annotated
 
-from msgspec import DecodeError, Meta, Struct, ValidationError, convert, json, structs
+from msgspec import Struct, structs
 
 from dos import regions
-from dos.errors import BadInput
 from dos.lanes import admission, preference
 from dos.lanes.admission import Predicate
+from dos.lanes.live_lease import LiveLease
 from dos.lanes.preference import Fit, LaneCandidate, NoFit, Preferences
 from dos.lanes.roster import GLOBAL, Roster
-from dos.lease import Lease, Refusal, RefusalReason
+from dos.lease import Refusal, RefusalReason
 from dos.regions import Mode, Region
 from dos.text import comparison_key, did_you_mean, join_some, quote, validated_name
 
@@ -25,6 +20,8 @@ KEYWORD = "keyword"
 
 
 class ArbiterRequest(Struct, frozen=True, kw_only=True):
+    """What a caller asks for. Without a lane the choice is left to the arbiter."""
+
     lane: str = ""
     kind: str = ""
     tree: tuple[str, ...] = ()  # empty: the tree that the lane is declared with
@@ -33,34 +30,21 @@ class ArbiterRequest(Struct, frozen=True, kw_only=True):
     force: bool = False
 
 
-class LiveLease(Struct, frozen=True, kw_only=True):
-    """A live lease, as a caller writes it in JSON. Keys that are not here are left alone."""
-
-    lane: Annotated[str, Meta(min_length=1)]
-    lane_kind: str = ""
-    tree: tuple[str, ...] = ()  # empty: unknown, so it is in everybody's way
-    loop_ts: str = ""
-    holder: str = ""
-    fence: int | None = None
-    mode: Mode = Mode.EXCLUSIVE
-    exclusive: bool = False
-
-
 class Answer(StrEnum):
     ACQUIRE = "acquire"
     REFUSE = "refuse"
 
 
 class Decision(Struct, frozen=True, kw_only=True):
+    """The lane that is granted, or why none is."""
+
     outcome: Answer
     lane: str = ""
     lane_kind: str = ""
     tree: tuple[str, ...] = ()
     auto_picked: bool = False
     reason: str
-    free_clusters: tuple[
-        str, ...
-    ] = ()  # with a refusal: the autopick lanes that nobody holds by name
+    free_clusters: tuple[str, ...] = ()  # with a refusal: the autopick lanes that are not held
     pick_count: int | None = None
     requested_lane: str = ""
     substituted: bool = False  # another lane than the one that was named
@@ -73,41 +57,11 @@ class Decision(Struct, frozen=True, kw_only=True):
         return 2 if self.reason_class == RefusalReason.UNKNOWN_LANE else 1
 
     def to_json(self) -> dict[str, object]:
-        """Ready to be written, its keys in order of the alphabet."""
-        return {
-            name: list(value) if isinstance(value, tuple) else value
-            for name, value in sorted(structs.asdict(self).items())
-        }
-
-
-def live_lease(lease: Lease) -> LiveLease:
-    """A lane's lease from the journal, as the arbiter sees it."""
-    return LiveLease(
-        lane=lease.lane,
-        lane_kind=lease.kind,
-        tree=lease.region.globs,
-        loop_ts=lease.loop_ts,
-        holder=lease.holder,
-        fence=lease.fence,
-        mode=lease.mode,
-        exclusive=lease.exclusive,
-    )
-
-
-def live_leases_from_json(text: str) -> list[LiveLease]:
-    """The live leases that a caller wrote down. What cannot be read is never an empty world."""
-    try:
-        return json.decode(text, type=list[LiveLease])
-    except (DecodeError, UnicodeError, RecursionError) as error:
-        raise _unusable(error) from error
-
-
-def live_leases_from_rows(rows: object) -> list[LiveLease]:
-    """The same, from JSON that is parsed already."""
-    try:
-        return convert(rows, type=list[LiveLease])
-    except (ValidationError, RecursionError) as error:
-        raise _unusable(error) from error
+        """The decision ready to be written, its keys sorted."""
+        fields = {}
+        for name, value in sorted(structs.asdict(self).items()):
+            fields[name] = list(value) if isinstance(value, tuple) else value
+        return fields
 
 
 def judge(
@@ -119,9 +73,14 @@ def judge(
     config: object = None,
     preferences: Preferences = Preferences(),
 ) -> Decision:
+    """Decide which lane may be worked on, given a request and the live leases.
+
+    A lane that is named, free and admissible is granted. Otherwise a free one is granted in its
+    place, and the decision says so and why; an exact request is never replaced.
+    """
     case = _Case(
-        asked=request,
-        live=tuple(_standing(lease, roster) for lease in live),
+        request=request,
+        live=tuple(_resolve_lease(lease, roster) for lease in live),
         roster=roster,
         predicates=tuple(predicates),
         config=config,
@@ -129,23 +88,23 @@ def judge(
     )
     if request.lane.strip() and not request.tree and roster.canonical(request.lane) is None:
         return _unknown_lane(case)
-    if alone := next((lease for lease in case.live if lease.exclusive), None):
-        return _beside_exclusive(case, alone)
-    wanted = _wanted(request, roster)
-    if wanted is None:
+    if exclusive := next((lease for lease in case.live if lease.exclusive), None):
+        return _beside_exclusive(case, exclusive)
+    requested = _requested_candidate(request, roster)
+    if requested is None:
         return _pick(case)
-    refusal = case.admit(wanted)
+    refusal = case.admit(requested)
     if request.force and request.lane.strip():
-        return _forced(case, wanted, refusal)
+        return _forced(case, requested, refusal)
     if refusal is None:
-        return case.grant(wanted, f"lane {wanted.lane!r} is free: granted as asked")
-    if request.exact or not _replaceable(wanted, refusal, case):
+        return case.grant(requested, f"lane {requested.lane!r} is free: granted as asked")
+    if request.exact or not _is_replaceable(requested, refusal, case):
         return case.refuse(refusal.reason, f"{refusal.detail}; {_free_now(case)}")
-    return _pick(case, wanted, refusal)
+    return _pick(case, requested, refusal)
 
 
-class _Standing(Struct, frozen=True, kw_only=True):
-    """A live lease, with what the roster knows of its lane."""
+class _ResolvedLease(Struct, frozen=True, kw_only=True):
+    """A live lease with what the roster declares about its lane."""
 
     lane: str
     kind: str
@@ -161,8 +120,8 @@ class _Standing(Struct, frozen=True, kw_only=True):
 class _Case(Struct, frozen=True, kw_only=True):
     """One request and all that it is judged by."""
 
-    asked: ArbiterRequest
-    live: tuple[_Standing, ...]
+    request: ArbiterRequest
+    live: tuple[_ResolvedLease, ...]
     roster: Roster
     predicates: tuple[Predicate, ...]
     config: object
@@ -180,34 +139,35 @@ class _Case(Struct, frozen=True, kw_only=True):
         )
 
     def admit_by_budget_first(self, candidate: LaneCandidate) -> Refusal | None:
-        """In a walk a full class is the cause that counts: no other lane of it would do either."""
-        return admission.judge_budget(candidate, self.live, self.roster.budgets) or self.admit(
-            candidate
-        )
+        """Judge the budget first: if it is exhausted, no other lane of the kind would do either."""
+        refusal = admission.judge_budget(candidate, self.live, self.roster.budgets)
+        return refusal or self.admit(candidate)
 
     def free_names(self) -> tuple[str, ...]:
+        """The autopick lanes that no live lease names."""
         taken = {comparison_key(lease.lane) for lease in self.live}
-        return tuple(
-            name
-            for name in self.roster.autopick
-            if comparison_key(self.roster.canonical(name) or name) not in taken
-        )
+        free = []
+        for name in self.roster.autopick:
+            lane = self.roster.canonical(name) or name
+            if comparison_key(lane) not in taken:
+                free.append(name)
+        return tuple(free)
 
     def candidate(self, name: str, kind: str, tree: Sequence[str]) -> LaneCandidate:
-        alone = self.roster.runs_alone(name)
+        runs_alone = self.roster.runs_alone(name)
         lane = self.roster.canonical(name) or name
         return LaneCandidate(
             lane=lane,
-            kind=comparison_key(lane) if alone else kind,
+            kind=comparison_key(lane) if runs_alone else kind,
             region=regions.region(tree),
-            mode=self.asked.mode,
-            exclusive=alone,
+            mode=self.request.mode,
+            exclusive=runs_alone,
         )
 
     def autopick(self) -> list[LaneCandidate]:
-        return [
-            self.candidate(name, CLUSTER, self.roster.tree(name)) for name in self.roster.autopick
-        ]
+        """The autopick lanes as candidates, in their order."""
+        names = self.roster.autopick
+        return [self.candidate(name, CLUSTER, self.roster.tree(name)) for name in names]
 
     def grant(
         self, chosen: LaneCandidate, reason: str, *, picks: int | None = None, auto: bool = False
@@ -220,7 +180,7 @@ class _Case(Struct, frozen=True, kw_only=True):
             auto_picked=auto,
             reason=reason,
             pick_count=picks,
-            requested_lane=self.asked.lane,
+            requested_lane=self.request.lane,
         )
 
     def refuse(self, cause: RefusalReason, reason: str, *, picks: int | None = None) -> Decision:
@@ -229,187 +189,187 @@ class _Case(Struct, frozen=True, kw_only=True):
             reason=reason,
             free_clusters=self.free_names(),
             pick_count=picks,
-            requested_lane=self.asked.lane,
+            requested_lane=self.request.lane,
             reason_class=cause.value,
         )
 
 
-def _standing(lease: LiveLease, roster: Roster) -> _Standing:
-    alone = lease.exclusive or roster.runs_alone(lease.lane)
-    return _Standing(
+def _resolve_lease(lease: LiveLease, roster: Roster) -> _ResolvedLease:
+    runs_alone = lease.exclusive or roster.runs_alone(lease.lane)
+    is_alone_by_kind = comparison_key(lease.lane_kind) == GLOBAL or roster.runs_alone(
+        lease.lane_kind
+    )
+    return _ResolvedLease(
         lane=roster.canonical(lease.lane) or lease.lane,
         kind=lease.lane_kind or CLUSTER,
         region=regions.region(lease.tree),
         mode=lease.mode,
-        exclusive=alone
-        or comparison_key(lease.lane_kind) == GLOBAL
-        or roster.runs_alone(lease.lane_kind),
+        exclusive=runs_alone or is_alone_by_kind,
         holder=lease.holder,
         fence=lease.fence,
         loop_ts=lease.loop_ts,
     )
 
 
-def _wanted(asked: ArbiterRequest, roster: Roster) -> LaneCandidate | None:
-    """What is asked for by name or by a kind that runs alone; None for a request that leaves the choice open."""
-    name = asked.lane.strip()
+def _requested_candidate(request: ArbiterRequest, roster: Roster) -> LaneCandidate | None:
+    """What is asked for by name, or by a kind that runs alone; None if the choice is left open."""
+    name = request.lane.strip()
     lane = roster.canonical(name) if name else None
-    alone = (
-        asked.kind == GLOBAL
-        or asked.kind in roster.exclusive
+    runs_alone = (
+        request.kind == GLOBAL
+        or request.kind in roster.exclusive
         or (lane is not None and roster.runs_alone(lane))
     )
-    if not name and not alone:
+    if not name and not runs_alone:
         return None
-    if alone:
-        named = lane or (
-            validated_name(name, "lane name") if name else _exclusive_lane(asked.kind, roster)
-        )
-        kind = comparison_key(named) if roster.runs_alone(named) else asked.kind
-    else:
+    if name:
         named = lane or validated_name(name, "lane name")
-        kind = asked.kind or (KEYWORD if lane is None else CLUSTER)
-    globs = asked.tree or roster.tree(named)
+    else:
+        named = _exclusive_lane(request.kind, roster)
+    if runs_alone:
+        kind = comparison_key(named) if roster.runs_alone(named) else request.kind
+    else:
+        kind = request.kind or (KEYWORD if lane is None else CLUSTER)
     return LaneCandidate(
-        lane=named, kind=kind, region=regions.region(globs), mode=asked.mode, exclusive=alone
+        lane=named,
+        kind=kind,
+        region=regions.region(request.tree or roster.tree(named)),
+        mode=request.mode,
+        exclusive=runs_alone,
     )
 
 
 def _exclusive_lane(kind: str, roster: Roster) -> str:
+    """The lane that a request for a kind that runs alone means."""
     if kind in roster.exclusive or roster.tree(kind) or not roster.exclusive:
         return roster.canonical(kind) or kind
     return roster.exclusive[0]
 
 
-def _replaceable(wanted: LaneCandidate, refusal: Refusal, case: _Case) -> bool:
-    """Would another lane do? Not for a tree of the caller's own, for the whole repository, or for protected files."""
-    if (
-        wanted.exclusive
-        or refusal.reason is RefusalReason.SELF_MODIFY
-        or case.roster.canonical(wanted.lane) is None
-    ):
+def _is_replaceable(requested: LaneCandidate, refusal: Refusal, case: _Case) -> bool:
+    """Whether another lane would do.
+
+    It would not for the caller's own tree, for the whole repository, or for protected files.
+    """
+    if requested.exclusive or refusal.reason is RefusalReason.SELF_MODIFY:
         return False
-    return wanted.kind != KEYWORD or refusal.reason is RefusalReason.REGION_UNKNOWN
+    if case.roster.canonical(requested.lane) is None:
+        return False
+    return requested.kind != KEYWORD or refusal.reason is RefusalReason.REGION_UNKNOWN
 
 
 def _pick(
-    case: _Case, wanted: LaneCandidate | None = None, refusal: Refusal | None = None
+    case: _Case, requested: LaneCandidate | None = None, refusal: Refusal | None = None
 ) -> Decision:
-    """Another lane than the one that was refused, or the first that fits a request that names none."""
-    wishes = case.preferences
-    open_choice = wanted is None or wanted.kind == KEYWORD
-    if open_choice and wishes.auto_pick_order is not None:
-        rows = [case.candidate(*row) for row in wishes.auto_pick_order]
-        found = preference.best_ranked(rows, case.admit_by_budget_first, wishes)
+    """Another lane than the one that was refused, or the first that fits an open request."""
+    preferences = case.preferences
+    is_open = requested is None or requested.kind == KEYWORD
+    found: Fit | NoFit
+    if is_open and preferences.auto_pick_order is not None:
+        ladder = [case.candidate(*row) for row in preferences.auto_pick_order]
+        found = preference.best_ranked(ladder, case.admit_by_budget_first, preferences)
     else:
-        order = case.autopick()
-        if wanted is not None:
-            order = [
-                each
-                for each in order
-                if not each.exclusive and comparison_key(each.lane) != comparison_key(wanted.lane)
-            ]
-        if open_choice:
-            order += [
-                case.candidate(name, "named", tree) for name, tree in wishes.named_lanes.items()
-            ]
-            order += [
-                case.candidate(name, "derived", tree) for name, tree in wishes.derived_lanes.items()
-            ]
-        found = preference.first_fit(order, case.admit_by_budget_first, wishes)
+        order = _alternatives(case, requested)
+        if is_open:
+            for name, tree in preferences.named_lanes.items():
+                order.append(case.candidate(name, "named", tree))
+            for name, tree in preferences.derived_lanes.items():
+                order.append(case.candidate(name, "derived", tree))
+        found = preference.first_fit(order, case.admit_by_budget_first, preferences)
     if isinstance(found, NoFit):
         return _nothing_fits(case, found, refusal)
-    return _picked(case, found, wanted, refusal)
+    return _picked(case, found, requested, refusal)
+
+
+def _alternatives(case: _Case, requested: LaneCandidate | None) -> list[LaneCandidate]:
+    """The autopick lanes; in place of a named one only those that are shared and another."""
+    order = case.autopick()
+    if requested is None:
+        return order
+    own = comparison_key(requested.lane)
+    return [lane for lane in order if not lane.exclusive and comparison_key(lane.lane) != own]
 
 
 def _picked(
-    case: _Case, found: Fit, wanted: LaneCandidate | None, refusal: Refusal | None
+    case: _Case, found: Fit, requested: LaneCandidate | None, refusal: Refusal | None
 ) -> Decision:
     lane = found.candidate.lane
-    if wanted is None or refusal is None:
-        unused = (
-            "; the tree is not used, because no lane was named for it" if case.asked.tree else ""
-        )
-        reason = f"bare request: auto-picked {lane!r} ({found.how}){unused}"
+    if requested is None or refusal is None:
+        reason = f"bare request: auto-picked {lane!r} ({found.how})"
+        if case.request.tree:
+            reason += "; the tree is not used, because no lane was named for it"
         return case.grant(found.candidate, reason, picks=found.picks, auto=True)
     if refusal.reason is RefusalReason.LANE_HELD:
         why = "was busy"
+    elif requested.kind == KEYWORD:
+        why = "matched no live plan"
     else:
-        why = "matched no live plan" if wanted.kind == KEYWORD else "cannot be granted"
-    reason = f"requested {case.asked.lane!r} {why}: {refusal.detail}; auto-picked {lane!r} instead ({found.how})"
+        why = "cannot be granted"
+    reason = (
+        f"requested {case.request.lane!r} {why}: {refusal.detail};"
+        f" auto-picked {lane!r} instead ({found.how})"
+    )
     granted = case.grant(found.candidate, reason, picks=found.picks, auto=True)
-    substituted = comparison_key(lane) != comparison_key(wanted.lane)
+    substituted = comparison_key(lane) != comparison_key(requested.lane)
     return structs.replace(granted, substituted=substituted, reason_class=refusal.reason.value)
 
 
 def _nothing_fits(case: _Case, found: NoFit, refusal: Refusal | None) -> Decision:
+    skips = found.describe_skips()
     picks = 0 if found.nothing_to_pick else None
     if refusal is not None:
-        return case.refuse(
-            refusal.reason,
-            f"{refusal.detail}; no other lane fits: {found.describe_skips()}",
-            picks=picks,
-        )
+        reason = f"{refusal.detail}; no other lane fits: {skips}"
+        return case.refuse(refusal.reason, reason, picks=picks)
     for cause in (RefusalReason.CLASS_BUDGET_EXHAUSTED, RefusalReason.SELF_MODIFY):
         if found.only_for(cause):
             return case.refuse(cause, found.describe_skips(cause))
     if found.nothing_to_pick:
-        return case.refuse(
-            RefusalReason.NO_FREE_LANE,
-            f"no lane has anything to pick: {found.describe_skips()}",
-            picks=0,
-        )
-    none = (
-        "no free lane" if case.preferences.auto_pick_order is None else "priority ladder exhausted"
-    )
-    return case.refuse(RefusalReason.NO_FREE_LANE, f"{none}: {found.describe_skips()}")
+        reason = f"no lane has anything to pick: {skips}"
+        return case.refuse(RefusalReason.NO_FREE_LANE, reason, picks=0)
+    if case.preferences.auto_pick_order is None:
+        none = "no free lane"
+    else:
+        none = "priority ladder exhausted"
+    return case.refuse(RefusalReason.NO_FREE_LANE, f"{none}: {skips}")
 
 
-def _forced(case: _Case, wanted: LaneCandidate, refusal: Refusal | None) -> Decision:
-    kind = wanted.kind if wanted.exclusive else case.asked.kind or KEYWORD
+def _forced(case: _Case, requested: LaneCandidate, refusal: Refusal | None) -> Decision:
+    """Grant a lane that the caller forces, and say over which objections."""
+    kind = requested.kind if requested.exclusive else case.request.kind or KEYWORD
     notes = [refusal.detail] if refusal else []
-    if any(comparison_key(lease.lane) == comparison_key(wanted.lane) for lease in case.live):
-        notes.append("somebody holds this lane beside it")
+    own = comparison_key(requested.lane)
+    if any(comparison_key(lease.lane) == own for lease in case.live):
+        notes.append("another lease on this lane is live")
     over = f" over: {'; '.join(notes)}" if notes else ", and it would have been granted anyway"
-    granted = case.grant(
-        structs.replace(wanted, kind=kind), f"FORCED: lane {wanted.lane!r} is granted{over}"
-    )
+    reason = f"FORCED: lane {requested.lane!r} is granted{over}"
+    granted = case.grant(structs.replace(requested, kind=kind), reason)
     return structs.replace(granted, reason_class=refusal.reason.value if refusal else "")
 
 
-def _beside_exclusive(case: _Case, alone: _Standing) -> Decision:
-    by = f" (held by {alone.holder!r})" if alone.holder else ""
-    reason = f"live lane {alone.lane!r}{by} is exclusive: nothing runs beside it"
-    if case.asked.force:
+def _beside_exclusive(case: _Case, exclusive: _ResolvedLease) -> Decision:
+    by = f" (held by {exclusive.holder!r})" if exclusive.holder else ""
+    reason = f"live lane {exclusive.lane!r}{by} is exclusive: nothing runs beside it"
+    if case.request.force:
         reason += ", and force cannot override that"
     return structs.replace(case.refuse(RefusalReason.LANE_EXCLUSIVE, reason), free_clusters=())
 
 
 def _unknown_lane(case: _Case) -> Decision:
-    name, roster = case.asked.lane.strip(), case.roster
-    target = next(
-        (
-            lane
-            for word, lane in roster.aliases.items()
-            if comparison_key(word) == comparison_key(name)
-        ),
-        None,
-    )
-    found = (
-        quote(name) if target is None else f"{quote(name)} is an alias of {quote(target)}, which"
-    )
+    name = case.request.lane.strip()
+    roster = case.roster
+    found = quote(name)
+    for alias, target in roster.aliases.items():
+        if comparison_key(alias) == comparison_key(name):
+            found = f"{quote(name)} is an alias of {quote(target)}, which"
+            break
     instead = did_you_mean(name, (*roster.known, *roster.aliases), "lanes")
     reason = f"UNKNOWN_LANE: {found} is not a lane in this workspace; {instead}"
     return case.refuse(RefusalReason.UNKNOWN_LANE, reason)
 
 
 def _free_now(case: _Case) -> str:
-    could = [each.lane for each in case.autopick() if case.admit_by_budget_first(each) is None]
-    return f"free now: {join_some(could)}" if could else "no other lane is free now"
-
-
-def _unusable(error: Exception) -> BadInput:
-    return BadInput(
-        f"the live leases cannot be used: {error}",
-        hint='Give a JSON array of objects, as [{"lane": "api", "tree": ["api/**"]}]; [] is an empty world.',
-    )
+    lanes = case.autopick()
+    free = [lane.lane for lane in lanes if case.admit_by_budget_first(lane) is None]
+    if not free:
+        return "no other lane is free now"
+    return f"free now: {join_some(free)}"

@@ -1,4 +1,4 @@
-"""Is a lane worth launching on: is its region free, and did its last runs get anywhere?"""
+"""Decide whether a lane is worth launching on: its region is free and its last runs got on."""
 
 from collections import Counter
 from enum import StrEnum
@@ -6,7 +6,7 @@ from enum import StrEnum
 from msgspec import Struct, field, structs
 
 from dos import regions
-from dos.lanes.arbitrate import LiveLease
+from dos.lanes.live_lease import LiveLease
 from dos.regions import Region
 from dos.text import comparison_key
 
@@ -14,10 +14,12 @@ UNANSWERED_STOP = "post_stop_respawn_no_operator_action"
 
 
 class Action(StrEnum):
+    """What to do about a launch."""
+
     PROCEED = "proceed"
-    ROUTE_UNSTICK = "route_unstick"  # what produces the blocker has to be mended first
-    ROUTE_REPLAN = "route_replan"  # the backlog has to be looked at first
-    OVERLAP_BLOCK = "overlap_block"  # somebody is at the same files
+    ROUTE_UNSTICK = "route_unstick"  # the cause of the blocker has to be fixed first
+    ROUTE_REPLAN = "route_replan"  # the plan has to be revised first
+    OVERLAP_BLOCK = "overlap_block"  # another lane works on the same files
 
 
 EXIT_CODES = {
@@ -33,16 +35,16 @@ class LaneRun(Struct, frozen=True, kw_only=True):
 
     label: str  # which one, and how it ended, for people
     shipped: bool = False
-    operator_acted: bool = (
-        False  # a person did something about the lane: what is older does not tell against it
-    )
-    needs_fix: bool = False  # it stopped, and said that the same will happen again
+    operator_acted: bool = False  # a person acted on the lane: older runs no longer count
+    needs_fix: bool = False  # it stopped for a cause that will recur
     cause: str = ""  # of a run that was blocked; empty: it was not
     replan_clears: bool = False
-    recurrence: int = 1  # how often in a row, by its own word
+    recurrence: int = 1  # how often in a row, as the run itself counted
 
 
 class Evidence(Struct, frozen=True, kw_only=True):
+    """The lane, the live leases and the runs of the lane that have ended."""
+
     lane: str
     region: Region
     live: tuple[LiveLease, ...] = ()
@@ -51,17 +53,20 @@ class Evidence(Struct, frozen=True, kw_only=True):
 
 
 class Policy(Struct, frozen=True, kw_only=True):
-    window: int = 12  # so many runs are looked at
+    window: int = 12  # how many of the last runs count
     most_recurrences: int = 3
 
     def __post_init__(self) -> None:
         if self.window < 1 or self.most_recurrences < 1:
             raise ValueError(
-                f"a window of {self.window} runs and {self.most_recurrences} recurrences must be 1 or more"
+                f"window ({self.window} runs) and most_recurrences ({self.most_recurrences})"
+                " must be 1 or more"
             )
 
 
 class Verdict(Struct, frozen=True, kw_only=True):
+    """The action, and the runs or the lease that decided it."""
+
     answer: Action = field(name="action")
     should_proceed: bool = True
     reason: str = ""
@@ -76,66 +81,66 @@ class Verdict(Struct, frozen=True, kw_only=True):
         return EXIT_CODES[self.answer]
 
 
-def judge(seen: Evidence, policy: Policy = Policy()) -> Verdict:
-    runs = seen.runs[: policy.window]
+def judge(evidence: Evidence, policy: Policy = Policy()) -> Verdict:
+    """Decide whether to launch on a lane: first by its region, then by its last runs."""
+    runs = evidence.runs[: policy.window]
     blockers = [run for run in runs if run.cause]
-    verdict = _of_region(seen) or _of_history(runs, blockers, policy)
+    verdict = _judge_region(evidence) or _judge_history(runs, blockers, policy)
     return structs.replace(verdict, runs_considered=len(runs), blocker_runs=len(blockers))
 
 
-def _of_region(seen: Evidence) -> Verdict | None:
-    taken = _in_the_way(seen)
-    if taken is None:
+def _judge_region(evidence: Evidence) -> Verdict | None:
+    blocking = _blocking_lease(evidence)
+    if blocking is None:
         return None
-    reason = f"lane {taken.lane!r} is live and has paths of {seen.lane!r}"
     return Verdict(
-        answer=Action.OVERLAP_BLOCK, should_proceed=False, reason=reason, overlap_lane=taken.lane
+        answer=Action.OVERLAP_BLOCK,
+        should_proceed=False,
+        reason=f"lane {blocking.lane!r} is live and has paths of {evidence.lane!r}",
+        overlap_lane=blocking.lane,
     )
 
 
-def _of_history(runs: tuple[LaneRun, ...], blockers: list[LaneRun], policy: Policy) -> Verdict:
-    if stopped := _unanswered(runs):
+def _judge_history(runs: tuple[LaneRun, ...], blockers: list[LaneRun], policy: Policy) -> Verdict:
+    if stopped := _unanswered_stop(runs):
         return Verdict(
             answer=Action.ROUTE_UNSTICK,
             should_proceed=False,
-            reason="its last run stopped for something that has to be mended, and nobody has done anything since",
+            reason="its last run stopped for a cause that has to be fixed, and no person has acted",
             cause_key=UNANSWERED_STOP,
             evidence=(stopped.label,),
         )
-    if again := _recurring(runs, blockers, policy):
-        times = max(len(again), *(run.recurrence for run in again))
+    if recurring := _recurring(runs, blockers, policy):
+        newest = recurring[0]
+        times = max(len(recurring), *(run.recurrence for run in recurring))
         return Verdict(
-            answer=Action.ROUTE_REPLAN if again[0].replan_clears else Action.ROUTE_UNSTICK,
+            answer=Action.ROUTE_REPLAN if newest.replan_clears else Action.ROUTE_UNSTICK,
             should_proceed=False,
-            reason=f"{again[0].cause}: {times} times, and nothing has shipped since",
-            cause_key=again[0].cause,
-            evidence=tuple(run.label for run in again),
+            reason=f"{newest.cause}: {times} times, and nothing has shipped since",
+            cause_key=newest.cause,
+            evidence=tuple(run.label for run in recurring),
         )
-    reason = (
-        f"none of its last {len(runs)} runs speaks against it" if runs else "it has not run yet"
-    )
+    if runs:
+        reason = f"none of its last {len(runs)} runs speaks against it"
+    else:
+        reason = "it has not run yet"
     return Verdict(answer=Action.PROCEED, reason=reason)
 
 
-def _in_the_way(seen: Evidence) -> LiveLease | None:
-    """Another lane's live lease that meets the region; a region of which nothing is known meets everything."""
-    others = (
-        lease
-        for lease in seen.live
-        if comparison_key(lease.lane) != comparison_key(seen.lane)
-        and (not seen.own_loop_ts or lease.loop_ts != seen.own_loop_ts)
-    )
-    return next(
-        (
-            lease
-            for lease in others
-            if lease.exclusive or regions.overlaps(seen.region, regions.region(lease.tree))
-        ),
-        None,
-    )
+def _blocking_lease(evidence: Evidence) -> LiveLease | None:
+    """The first live lease of another lane that overlaps the region; unknown overlaps all."""
+    for lease in evidence.live:
+        if comparison_key(lease.lane) == comparison_key(evidence.lane):
+            continue
+        if evidence.own_loop_ts and lease.loop_ts == evidence.own_loop_ts:
+            continue
+        if lease.exclusive or regions.overlaps(evidence.region, regions.region(lease.tree)):
+            return lease
+    return None
 
 
-def _unanswered(runs: tuple[LaneRun, ...]) -> LaneRun | None:
+def _unanswered_stop(runs: tuple[LaneRun, ...]) -> LaneRun | None:
+    """The newest run that needs a fix, if nothing shipped and no person acted since."""
     for run in runs:
         if run.shipped or run.operator_acted:
             return None
@@ -145,12 +150,18 @@ def _unanswered(runs: tuple[LaneRun, ...]) -> LaneRun | None:
 
 
 def _recurring(runs: tuple[LaneRun, ...], blockers: list[LaneRun], policy: Policy) -> list[LaneRun]:
-    """The runs that met the most frequent cause, if that is too often and nothing has shipped since; newest first."""
+    """The runs with the most frequent cause, newest first, if it is too frequent.
+
+    Empty if something has shipped since.
+    """
     newest = next((run for run in runs if run.shipped or run.cause), None)
     if not blockers or newest is None or newest.shipped:
         return []
     # Counted newest first, so that of two equally frequent causes the newer one is reported.
     cause, _ = Counter(run.cause for run in blockers).most_common(1)[0]
-    found = [run for run in blockers if run.cause == cause]
-    often = len(found) >= policy.most_recurrences
-    return found if often or any(run.recurrence >= policy.most_recurrences for run in found) else []
+    recurring = [run for run in blockers if run.cause == cause]
+    if len(recurring) >= policy.most_recurrences:
+        return recurring
+    if any(run.recurrence >= policy.most_recurrences for run in recurring):
+        return recurring
+    return []

@@ -1,4 +1,4 @@
-"""The tables that say which parts of the tree may be worked on at the same time."""
+"""The settings tables [lanes], [overlap] and [concurrency]: what may be worked on at once."""
 
 from collections.abc import Iterator
 from functools import cached_property
@@ -23,16 +23,15 @@ SOFT_OVERLAP_CEILING = 1 / 3  # no setting tolerates more than this share of a r
 
 
 class Lanes(Table, frozen=True, kw_only=True, dict=True):
-    """A lane taxonomy. What the file leaves out of it is empty: the table replaces the default as a whole."""
+    """[lanes]: the declared lanes. The table replaces the default as a whole."""
 
     concurrent: tuple[str, ...] = ()
     exclusive: tuple[str, ...] = ()
     autopick: tuple[str, ...] = ()
     trees: dict[str, tuple[str, ...]] = field(default_factory=dict)
     aliases: dict[str, str] = field(default_factory=dict)
-    agents: dict[str, str] = field(
-        default_factory=dict
-    )  # lane -> its agent, in place of [workers] agent
+    # lane -> its agent, in place of [workers] agent
+    agents: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for name, key in self._spelled():
@@ -52,7 +51,7 @@ class Lanes(Table, frozen=True, kw_only=True, dict=True):
         self._check_agents()
 
     def _check_agents(self) -> None:
-        """Each is named, and works on a lane that there is: a misspelt lane would silently keep its usual agent."""
+        """Each agent has a name and a declared lane: a misspelt lane would keep its usual agent."""
         check_one_spelling(((name, ("agents", name)) for name in self.agents), "lane name")
         for name, agent in self.agents.items():
             if self.canonical(name) is None:
@@ -63,14 +62,17 @@ class Lanes(Table, frozen=True, kw_only=True, dict=True):
             check_name(agent, ("agents", name), "agent name")
 
     def agent(self, name: str) -> str:
-        """The agent of a lane, for any spelling of its name; empty where it has none of its own."""
+        """The agent of a lane, for any spelling of its name; empty if it has none of its own."""
         lane = self.canonical(name)
-        return next(
-            (agent for each, agent in self.agents.items() if lane and self.canonical(each) == lane),
-            "",
-        )
+        if not lane:
+            return ""
+        for spelled, agent in self.agents.items():
+            if self.canonical(spelled) == lane:
+                return agent
+        return ""
 
     def _spelled(self) -> Iterator[tuple[str, Key]]:
+        """Each lane name as it is written, with the key where."""
         for role in ("concurrent", "exclusive", "autopick"):
             for place, name in enumerate(getattr(self, role)):
                 yield name, (role, place)
@@ -87,7 +89,7 @@ class Lanes(Table, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def _by_folded(self) -> dict[str, str]:
-        """Every name and word that leads to a lane, in the form in which names are compared. A name outranks a word."""
+        """Every lane by its compared name or alias; a name outranks an alias."""
         lanes = {comparison_key(lane): lane for lane in self.declared()}
         words = {
             comparison_key(word): comparison_key(lane.strip())
@@ -96,13 +98,15 @@ class Lanes(Table, frozen=True, kw_only=True, dict=True):
         return {word: lanes[lane] for word, lane in words.items() if lane in lanes} | lanes
 
     def canonical(self, name: str) -> str | None:
-        """The lane as it is declared, for a name in any case or an alias of it; None for a name nobody declared."""
+        """The lane as declared, for a name in any case or an alias; None if not declared."""
         return self._by_folded.get(comparison_key(name.strip()))
 
     def region(self, name: str) -> Region | None:
-        """The lane's region (unknown where it has no tree); None when there is no such lane."""
+        """The lane's region, unknown if it has no tree; None if there is no such lane."""
         lane = self.canonical(name)
-        return None if lane is None else regions.region(self.trees.get(lane, ()))
+        if lane is None:
+            return None
+        return regions.region(self.trees.get(lane, ()))
 
 
 DEFAULT = Lanes(
@@ -114,7 +118,7 @@ DEFAULT = Lanes(
 
 
 class Overlap(Table, frozen=True, kw_only=True):
-    """How much of a request may touch a region that is held. Nothing, unless a ratio is written here."""
+    """[overlap]: how much of a request may touch a held region; nothing by default."""
 
     ratio_max: Share = 0.0
     policy: str = "prefix"
@@ -128,7 +132,7 @@ class Overlap(Table, frozen=True, kw_only=True):
 
 
 class ConcurrencyClass(Table, frozen=True, kw_only=True):
-    """At most so many live leases of one lane kind; 0 is no cap."""
+    """[concurrency]: at most so many live leases of one lane kind; 0 is no cap."""
 
     name: str
     max_concurrent: Count

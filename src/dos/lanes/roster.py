@@ -1,4 +1,4 @@
-"""The lanes of a workspace: what they are called, which paths are theirs, and which of them run alone."""
+"""The lanes of a workspace: their names, their trees, and which of them run alone."""
 
 from collections.abc import Mapping
 from functools import cached_property
@@ -7,36 +7,38 @@ from msgspec import Struct
 
 from dos.text import comparison_key
 
-GLOBAL = "global"  # a name that is known everywhere, and a kind that always runs alone
+GLOBAL = "global"  # a lane of every workspace, and a kind that always runs alone
 
 
 class Roster(Struct, frozen=True, kw_only=True, dict=True):
-    """Names are compared folded, and an alias stands for its lane."""
+    """The declared lanes. Names are compared in any case, and an alias stands for its lane."""
 
     concurrent: tuple[str, ...] = ()
     exclusive: tuple[str, ...] = ()
     autopick: tuple[str, ...] = ()
     trees: Mapping[str, tuple[str, ...]] = {}
     aliases: Mapping[str, str] = {}
-    protected: tuple[str, ...] = ()  # globs and files that no lane may reach
+    protected: tuple[str, ...] = ()  # globs and files that no lane may contain
     budgets: Mapping[str, int] = {}  # at most so many live leases of a lane kind
     ratio_max: float = 0.0  # the share of a request that may touch a held region
 
     @property
     def known(self) -> list[str]:
-        """Every lane name that means something here, as declared, without the aliases."""
+        """Every lane name, as declared, without the aliases."""
         return list(self._spelled.values())
 
     def canonical(self, name: str) -> str | None:
-        """The lane as it is declared, for its name in any case or an alias; None when nobody declared it."""
-        wanted = comparison_key(name.strip())
-        return self._spelled.get(wanted) or self._spelled.get(self._leads_to.get(wanted, ""))
+        """The lane as declared, for its name in any case or an alias; None if not declared."""
+        key = comparison_key(name.strip())
+        target = self._alias_targets.get(key, "")
+        return self._spelled.get(key) or self._spelled.get(target)
 
     def tree(self, name: str) -> tuple[str, ...]:
-        """The declared globs; none for a lane that has no tree and for a name that is no lane."""
+        """The declared globs; none for a lane without a tree and for a name that is no lane."""
         return self._trees.get(comparison_key(self.canonical(name) or name), ())
 
     def runs_alone(self, name: str) -> bool:
+        """Whether nothing may run beside the lane."""
         return comparison_key(self.canonical(name) or name) in self._alone
 
     @cached_property
@@ -48,7 +50,7 @@ class Roster(Struct, frozen=True, kw_only=True, dict=True):
         return spelled
 
     @cached_property
-    def _leads_to(self) -> dict[str, str]:
+    def _alias_targets(self) -> dict[str, str]:
         return {
             comparison_key(word): comparison_key(lane.strip())
             for word, lane in self.aliases.items()

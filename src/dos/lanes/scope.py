@@ -1,4 +1,4 @@
-"""Do the files that were touched belong to the lane that touched them?"""
+"""Decide whether the files that were touched belong to the lane that touched them."""
 
 import posixpath
 from collections.abc import Iterable, Sequence
@@ -29,16 +29,18 @@ _EVERYWHERE = regions.region(WHOLE_REPOSITORY)
 
 
 class Answer(StrEnum):
+    """How the touched files relate to the lane."""
+
     IN_SCOPE = "IN_SCOPE"
     SCOPE_CREEP = "SCOPE_CREEP"  # its own files, and others
-    WRONG_TARGET = "WRONG_TARGET"  # none of its own files, or nobody knows which are its own
+    WRONG_TARGET = "WRONG_TARGET"  # none of its own files, or its own are unknown
 
 
 EXIT_CODES = {Answer.IN_SCOPE: 0, Answer.SCOPE_CREEP: 5, Answer.WRONG_TARGET: 6}
 
 
 class Evidence(Struct, frozen=True, kw_only=True):
-    """Make it with `evidence_from_typed_paths` of what people typed, with `evidence_from_paths` of what git names."""
+    """The touched files and the lane; `evidence_from_paths` makes it."""
 
     lane: str
     touched_files: tuple[str, ...]
@@ -46,16 +48,16 @@ class Evidence(Struct, frozen=True, kw_only=True):
 
 
 class Policy(Struct, frozen=True, kw_only=True):
-    allow_shared_infra: bool = (
-        False  # files that every lane edits, by their name, are nobody's trespass
-    )
-    creep_tolerance: int = 0  # so many files outside are let through
+    """Which files outside a lane are tolerated, and which answers refuse."""
+
+    allow_shared_infra: bool = False  # tolerate files that every lane edits, by their name
+    creep_tolerance: int = 0  # tolerate so many files outside the lane
     refuse_on: tuple[Answer, ...] = (Answer.SCOPE_CREEP, Answer.WRONG_TARGET)
 
     def __post_init__(self) -> None:
         if self.creep_tolerance < 0:
             raise BadInput(
-                f"a creep tolerance of {self.creep_tolerance} means nothing",
+                f"a creep tolerance of {self.creep_tolerance} files is below 0",
                 hint="Give 0 or more files.",
             )
         for answer in self.refuse_on:
@@ -87,27 +89,28 @@ class Verdict(Struct, frozen=True, kw_only=True):
 
 
 def evidence_from_typed_paths(lane: str, files: Sequence[str], tree: Sequence[str]) -> Evidence:
-    """Of paths as people type them; blank ones are dropped."""
+    """Evidence from paths as people type them; blank ones are dropped."""
     return evidence_from_paths(lane, [normalize_path(file) for file in files if file.strip()], tree)
 
 
 def evidence_from_paths(lane: str, names: Iterable[str], tree: Sequence[str]) -> Evidence:
-    """Of names that git gives, or that are in their one spelling."""
+    """Evidence from paths that git names, or that are normalised."""
     return Evidence(lane=lane, touched_files=tuple(dict.fromkeys(names)), lane_tree=tuple(tree))
 
 
 def normalize_path(path: str) -> str:
-    """The one spelling of a path that people typed: `./a` is `a`, `a/../b` is `b`, and a backslash parts folders."""
+    """A typed path in its one spelling: `./a` is `a`, `a/../b` is `b`, `a\\b` is `a/b`."""
     return posixpath.normpath(path.replace("\\", "/"))
 
 
 def lane_tree(lane: str, roster: Roster) -> tuple[str, ...]:
-    """A lane's globs; the whole repository when no lane is named, none for a lane that nobody declared."""
+    """A lane's globs; the whole repository if no lane is named, none if it is not declared."""
     return roster.tree(lane) if lane.strip() else WHOLE_REPOSITORY
 
 
-def judge(seen: Evidence, policy: Policy = Policy()) -> Verdict:
-    scope = _classified(seen, policy)
+def judge(evidence: Evidence, policy: Policy = Policy()) -> Verdict:
+    """Decide whether the touched files are inside the lane, and whether that is refused."""
+    scope = _classified(evidence, policy)
     allowed = scope.verdict not in policy.refuse_on
     return Verdict(
         allowed=allowed,
@@ -118,43 +121,50 @@ def judge(seen: Evidence, policy: Policy = Policy()) -> Verdict:
     )
 
 
-def _classified(seen: Evidence, policy: Policy) -> Classification:
-    def scope(
-        verdict: Answer, reason: str, inside: Sequence[str] = (), outside: Sequence[str] = ()
-    ) -> Classification:
-        return Classification(
-            verdict=verdict,
-            reason=reason,
-            in_scope_files=tuple(inside),
-            out_of_scope_files=tuple(outside),
-            evidence=seen,
-        )
-
-    files = seen.touched_files
+def _classified(evidence: Evidence, policy: Policy) -> Classification:
+    files = evidence.touched_files
     if not files:
-        return scope(Answer.IN_SCOPE, "no file was touched")
-    lane = f"lane {seen.lane!r}" if seen.lane else "the repository"
-    region = regions.region(seen.lane_tree)
+        return _classification(evidence, Answer.IN_SCOPE, "no file was touched")
+    lane = f"lane {evidence.lane!r}" if evidence.lane else "the repository"
+    region = regions.region(evidence.lane_tree)
     if not region.is_known:
-        return scope(
-            Answer.WRONG_TARGET, f"{lane} has no tree: unknown blast radius", outside=files
-        )
+        reason = f"{lane} has no tree: unknown blast radius"
+        return _classification(evidence, Answer.WRONG_TARGET, reason, outside=files)
 
     inside = [file for file in files if regions.lane_holds(region, file)]
     strays = [file for file in files if not regions.lane_holds(region, file)]
-    outside = [file for file in strays if not (policy.allow_shared_infra and _is_shared(file))]
+    outside = strays
+    if policy.allow_shared_infra:
+        outside = [file for file in strays if not _is_shared(file)]
     if len(outside) > policy.creep_tolerance:
-        verdict = Answer.SCOPE_CREEP if inside else Answer.WRONG_TARGET
+        answer = Answer.SCOPE_CREEP if inside else Answer.WRONG_TARGET
         reason = f"{len(outside)} of {len(files)} files are outside {lane}: {_listed(outside)}"
-        return scope(verdict, reason, inside, outside)
+        return _classification(evidence, answer, reason, inside, outside)
     if strays:
         reason = f"{_listed(strays)} outside {lane}: tolerated, not counted as creep"
-        return scope(Answer.IN_SCOPE, reason, inside, outside)
-    return scope(Answer.IN_SCOPE, f"all {len(files)} files are inside {lane}", inside)
+        return _classification(evidence, Answer.IN_SCOPE, reason, inside, outside)
+    reason = f"all {len(files)} files are inside {lane}"
+    return _classification(evidence, Answer.IN_SCOPE, reason, inside)
+
+
+def _classification(
+    evidence: Evidence,
+    answer: Answer,
+    reason: str,
+    inside: Sequence[str] = (),
+    outside: Sequence[str] = (),
+) -> Classification:
+    return Classification(
+        verdict=answer,
+        reason=reason,
+        in_scope_files=tuple(inside),
+        out_of_scope_files=tuple(outside),
+        evidence=evidence,
+    )
 
 
 def _is_shared(file: str) -> bool:
-    """By its name; but a path that leads out of the repository is nobody's."""
+    """Whether every lane may edit a file, by its name; never one outside the repository."""
     return posixpath.basename(file) in SHARED_BASENAMES and regions.lane_holds(_EVERYWHERE, file)
 
 

@@ -1,8 +1,9 @@
-"""Who types a verb: a person, or an agent of the fleet? Told by what an agent cannot choose, where that is possible.
+"""Find out whether a person or an agent of the fleet runs a verb.
 
-An agent carries the key of its lease, and descends from the worker that started it; on Linux also what it orphans does,
-as long as that worker lives. What cleared its environment and outlived its worker, or had a server of the user's (tmux,
-at, a service manager) start it, is not recognised.
+An agent carries the key of its lease in its environment, and descends from the worker that started
+it; on Linux its orphans do too, as long as that worker lives. A process that cleared its
+environment and outlived its worker, or was started by a server of the user's (tmux, at, a service
+manager), is not recognised.
 """
 
 import os
@@ -16,10 +17,10 @@ from dos.workspace import Workspace
 
 
 class Agent(Struct, frozen=True, kw_only=True):
-    """An agent of a fleet, and what gave it away."""
+    """An agent of a fleet, and by what it was recognised."""
 
     found_by: str
-    lane: str = ""  # empty: of which lane cannot be told
+    lane: str = ""  # empty: unknown
     run_id: str = ""
 
     def __str__(self) -> str:
@@ -29,7 +30,10 @@ class Agent(Struct, frozen=True, kw_only=True):
 
 
 def find_calling_agent(workspace: Workspace | None, leases: Sequence[Lease]) -> Agent | None:
-    """The agent that this process belongs to; None for a person. `leases` are those of the workspace."""
+    """The agent that this process belongs to; None for a person.
+
+    `leases` are the live ones of the workspace.
+    """
     workers = [lease for lease in leases if lease.key_hash]
     if agent := _by_key(os.environ, workers, f"{KEY_VARIABLE} is set"):
         return agent
@@ -45,24 +49,25 @@ def _by_key(carried: Mapping[str, str], workers: Sequence[Lease], found_by: str)
     key = carried.get(KEY_VARIABLE, "")
     if not key:
         return None
-    lease = next((each for each in workers if each.key_hash == key_hash(key)), None)
-    return (
-        _of(lease, found_by)
-        if lease
-        else Agent(lane=carried.get("DOS_LANE", ""), found_by=found_by)
-    )
+    for lease in workers:
+        if lease.key_hash == key_hash(key):
+            return _agent_of(lease, found_by)
+    return Agent(lane=carried.get("DOS_LANE", ""), found_by=found_by)
 
 
 def _by_marks(
     carried: Mapping[str, str], workspace: Workspace, workers: Sequence[Lease], whose: str
 ) -> Agent | None:
-    """By what every program of a lane carries. A person has no reason to set all three."""
-    fence, lane = carried.get("DOS_FENCE", ""), carried.get("DOS_LANE", "")
+    """By the variables that every program of a lane carries; a person would not set all three."""
+    fence = carried.get("DOS_FENCE", "")
+    lane = carried.get("DOS_LANE", "")
     if carried.get("DOS_WORKSPACE") != str(workspace.root) or not lane or not fence.isdigit():
         return None
     found_by = f"{whose} holds DOS_FENCE {fence}"
-    lease = next((each for each in workers if each.fence == int(fence)), None)
-    return _of(lease, found_by) if lease else Agent(lane=lane, found_by=found_by)
+    for lease in workers:
+        if lease.fence == int(fence):
+            return _agent_of(lease, found_by)
+    return Agent(lane=lane, found_by=found_by)
 
 
 def _by_ancestor(
@@ -71,11 +76,10 @@ def _by_ancestor(
     found_by = f"process {ancestor}, which it descends from, is its worker"
     for lease in workers:
         if lease.pid == ancestor and process.holder_is_running(lease):
-            return _of(lease, found_by)
+            return _agent_of(lease, found_by)
     words = process.dos_arguments(process.command_line(ancestor))
-    if (
-        words and process.verb_of(words) == "worker"
-    ):  # also one that has lost its lease, or is of another workspace
+    # Also a worker that has lost its lease, or one of another workspace.
+    if words and process.verb_of(words) == "worker":
         return Agent(lane=process.option_of(words, "--lane"), found_by=found_by)
     if workspace is None:
         return None
@@ -83,5 +87,5 @@ def _by_ancestor(
     return _by_marks(carried, workspace, workers, f"process {ancestor}, which it descends from,")
 
 
-def _of(lease: Lease, found_by: str) -> Agent:
+def _agent_of(lease: Lease, found_by: str) -> Agent:
     return Agent(lane=lease.lane, run_id=lease.run_id, found_by=found_by)

@@ -1,4 +1,4 @@
-"""What the arbiter needs to know: the lanes of the workspace, and who holds what."""
+"""Gather what lanes are judged by: the declared lanes, the live leases, the touched files."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -11,15 +11,17 @@ from dos import plugins
 from dos.config.schema import Config
 from dos.errors import BadInput, GitFailed
 from dos.journal.store import Admit, Store
-from dos.lanes import admission, arbitrate, scope
+from dos.lanes import admission, scope
 from dos.lanes.admission import KERNEL_FILES, Predicate
-from dos.lanes.arbitrate import LiveLease
+from dos.lanes.live_lease import LiveLease, live_lease, live_leases_from_json
 from dos.lanes.roster import Roster
 from dos.text import replace_undecodable
 from dos.world import World
 
 
 class ArbiterEvidence(Struct, frozen=True, kw_only=True):
+    """What the arbiter decides by, besides the request."""
+
     roster: Roster
     live: tuple[LiveLease, ...]
     predicates: tuple[Predicate, ...]
@@ -34,17 +36,17 @@ def arbiter_evidence(
     beside: str | None = None,
     budgets: Mapping[str, int] | None = None,
 ) -> ArbiterEvidence:
-    """The lanes, and the live leases of the journal, or of another world that the caller wrote down as JSON.
+    """The declared lanes, the live leases and the predicates.
 
-    `instead` replaces the journal's leases and `beside` adds to them; `budgets` go before the configured ones.
+    `instead` is JSON in place of the journal's leases, `beside` is JSON of further ones; `budgets`
+    override the configured ones. Raises BadInput if the JSON cannot be read.
     """
     if instead is not None:
-        live = arbitrate.live_leases_from_json(instead)
+        live = live_leases_from_json(instead)
     else:
-        live = [
-            arbitrate.live_lease(lease) for lease in (journal or world.journal).leases(lapsed=False)
-        ]
-    live += [] if beside is None else arbitrate.live_leases_from_json(beside)
+        live = [live_lease(lease) for lease in (journal or world.journal).leases(lapsed=False)]
+    if beside is not None:
+        live += live_leases_from_json(beside)
     lanes = roster(world, config)
     return ArbiterEvidence(
         roster=structs.replace(lanes, budgets={**lanes.budgets, **(budgets or {})}),
@@ -54,6 +56,7 @@ def arbiter_evidence(
 
 
 def roster(world: World, config: Config) -> Roster:
+    """The lanes that the configuration declares."""
     lanes = config.lanes
     return Roster(
         concurrent=lanes.concurrent,
@@ -68,7 +71,7 @@ def roster(world: World, config: Config) -> Roster:
 
 
 def admission_rules(root: Path, config: Config) -> Admit:
-    """What the journal asks in the transaction that grants: the same rules for a worker and for the command line."""
+    """The rules that the journal asks in the transaction that grants a lease, for every caller."""
     return partial(
         admission.judge,
         budgets=config.class_budgets(),
@@ -79,13 +82,14 @@ def admission_rules(root: Path, config: Config) -> Admit:
 
 
 def predicates() -> tuple[Predicate, ...]:
-    """What other packages add. They can only refuse more."""
+    """The predicates of installed plugins. They can only refuse more."""
     return tuple(plugin for _, plugin in plugins.load(plugins.PREDICATES))
 
 
 def protected(root: Path, config: Config) -> tuple[str, ...]:
-    """What no lane may reach: the configured paths, and the referee's own files where it is what is worked on."""
-    return (*config.protect.globs, *(file for file in KERNEL_FILES if (root / file).is_file()))
+    """What no lane may contain: the configured paths, and the files of dos-kernel if present."""
+    kernel = [file for file in KERNEL_FILES if (root / file).is_file()]
+    return (*config.protect.globs, *kernel)
 
 
 def scope_evidence(
@@ -98,56 +102,56 @@ def scope_evidence(
     base: str = "",
     head: str = "",
 ) -> scope.Evidence:
-    """The files that were named; else the staged ones; else those that differ between two commits."""
+    """The touched files: those that are named, else the staged ones, else a diff of two commits.
+
+    Raises BadInput if nothing is named, GitFailed if a commit does not exist.
+    """
     if not all(file.strip() for file in files):
         raise BadInput(
-            "one of the files has no name", hint="An empty variable? Give --file a path."
+            "one of the files has no name",
+            hint="Give --file a path; a shell variable may be empty.",
         )
     if files:
         touched = [_workspace_path(world, file) for file in files]
     elif staged:
         touched = workspace_paths(world, world.git.staged_paths())
     elif base or head:
-        touched = workspace_paths(
-            world, world.git.paths_between(_commit(world, base), _commit(world, head))
-        )
+        between = world.git.paths_between(_commit(world, base), _commit(world, head))
+        touched = workspace_paths(world, between)
     else:
         raise BadInput(
-            "there is nothing to judge: no file, no --staged and no commits were named",
+            "nothing to judge: give --file, --staged, or --base and --head",
             hint="For example: dos scope-gate --lane api --staged",
         )
     return scope.evidence_from_paths(lane, touched, scope.lane_tree(lane, roster(world, config)))
 
 
 def _commit(world: World, name: str) -> str:
-    found = world.git.commit_of(name or "HEAD")
-    if found is None:
+    commit = world.git.commit_of(name or "HEAD")
+    if commit is None:
         raise GitFailed(
             f"{name or 'HEAD'!r} names no commit in {world.workspace.tree}",
-            hint="`git log` shows them.",
+            hint="`git log` lists commits.",
         )
-    return found
+    return commit
 
 
 def _workspace_path(world: World, file: str) -> str:
-    """An absolute path inside the workspace is a file of it; anything else is what somebody typed."""
-    place, path = world.workspace, PurePath(file)
-    if path.is_relative_to(place.tree):
-        return workspace_paths(world, [str(path.relative_to(place.tree))])[0]
-    return scope.normalize_path(
-        str(path.relative_to(place.root)) if path.is_relative_to(place.root) else file
-    )
+    """A typed path from the workspace's root; an absolute one only if it is inside."""
+    workspace = world.workspace
+    path = PurePath(file)
+    if path.is_relative_to(workspace.tree):
+        return workspace_paths(world, [str(path.relative_to(workspace.tree))])[0]
+    if path.is_relative_to(workspace.root):
+        file = str(path.relative_to(workspace.root))
+    return scope.normalize_path(file)
 
 
 def workspace_paths(world: World, paths: Sequence[str]) -> list[str]:
-    """Git's paths start at the top of the work tree; lanes start where dos.toml is."""
+    """Git's paths, which start at the top of the work tree, from where dos.toml is."""
     workspace = world.workspace
-    inside = workspace.root.is_relative_to(
-        workspace.tree
-    )  # else a linked worktree, which is laid out as the main one is
-    return [
-        replace_undecodable(
-            os.path.relpath(workspace.tree / path, workspace.root) if inside else path
-        )
-        for path in paths
-    ]
+    if workspace.root.is_relative_to(workspace.tree):
+        relative = [os.path.relpath(workspace.tree / path, workspace.root) for path in paths]
+    else:
+        relative = list(paths)  # a linked worktree, which is laid out as the main one is
+    return [replace_undecodable(path) for path in relative]

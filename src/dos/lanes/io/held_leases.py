@@ -1,4 +1,4 @@
-"""The leases that this process holds, each kept alive by a thread of its own."""
+"""The leases that this process holds, each renewed by a thread of its own."""
 
 import os
 import threading
@@ -12,15 +12,21 @@ from dos.lease import Lease, Request, key_hash
 from dos.machine import process
 from dos.regions import region
 
-STOP_SECONDS = 10.0  # for a renewal that is under way when the keeper is stopped
+STOP_SECONDS = 10.0  # to wait for a renewal that is under way when the renewer is stopped
 
 
 def lease_seconds() -> float:
-    """In seconds, by the clock that leases follow: it goes on while the machine sleeps."""
+    """The clock that leases follow, in seconds; it does not stop while the machine sleeps."""
     return SystemClock().lease_ms() / 1000
 
 
 class LeaseRenewer(threading.Thread):
+    """Renews one lease until it is stopped or the lease is lost.
+
+    A lease is lost once another holder took it, or once it was not renewed in time, so that
+    another holder may take it at any moment.
+    """
+
     def __init__(
         self,
         lease: Lease,
@@ -30,42 +36,45 @@ class LeaseRenewer(threading.Thread):
         also_set: threading.Event | None = None,
         outlasts_outages: bool = False,
     ) -> None:
-        """`tell` is set, too, when the lease is lost: for whoever waits for the first of several.
+        """`also_set` is set, too, when the lease is lost: for a caller that waits for several.
 
-        With `outlasts_outages` it is lost only by the store's word, however long the store is away: for a holder that
-        does nothing meanwhile, and renews it before it does anything again.
+        With `outlasts_outages` only the store can say that the lease is lost, however long the
+        store is away. That is for a holder that does nothing meanwhile, and that renews the lease
+        before it does anything again.
         """
         super().__init__(name="lease-keeper", daemon=True)
-        self._tell = also_set
+        self._also_set = also_set
         self._outlasts_outages = outlasts_outages
         self.lost = threading.Event()
         self._lease = lease
         self._open_store = open_store
         self._done = threading.Event()
-        self._ends = (
-            lease_seconds() if requested_at is None else requested_at
-        ) + lease.ttl_ms / 1000
+        if requested_at is None:
+            requested_at = lease_seconds()
+        self._ends = requested_at + lease.ttl_ms / 1000
 
     def stop(self) -> None:
+        """Stop renewing; waits for a renewal that is under way."""
         self._done.set()
         if self.is_alive():
             self.join(STOP_SECONDS)
 
     def check(self, store: Store, *, doubtful: bool) -> None:
-        """Raise unless the lease is surely ours; where its time is over or that is doubtful, by a renewal."""
+        """Raise Fenced unless the lease is surely ours.
+
+        If it is `doubtful`, or the lease's time is over, a renewal decides.
+        """
         if self.lost.is_set():
-            raise Fenced(
-                f"the lease with fence {self._lease.fence} was taken over, or not renewed in its time"
-            )
+            fence = self._lease.fence
+            raise Fenced(f"the lease with fence {fence} was taken over, or not renewed in its time")
         if doubtful or lease_seconds() >= self._ends:
             self._renew(store)
 
     def is_lost(self) -> bool:
-        """Also when a renewal is stuck on its way, and so cannot say it."""
+        """Whether the lease is lost, also if a renewal is stuck and cannot report it."""
         return self.lost.is_set() or self._is_over(self._ends + self._pause())
 
     def run(self) -> None:
-        """Lost is lost: taken by another, or not renewed in its time, so that another may take it at any moment."""
         while not self._done.is_set():
             try:
                 with self._open_store() as store:
@@ -77,13 +86,14 @@ class LeaseRenewer(threading.Thread):
                 if self._is_over(self._ends):
                     self._lose()
                     return
-                self._done.wait(self._pause() / 4)  # then the store is opened anew
+                self._done.wait(self._pause() / 4)  # then the store is opened again
 
     def _renew(self, store: Store) -> None:
         began = lease_seconds()
         if store.renew([self._lease.fence]).lost:
             self._lose()
             raise Fenced(f"the lease with fence {self._lease.fence} was taken over")
+        # From when the renewal was sent: the store may have granted it no later than that.
         self._ends = max(self._ends, began + self._lease.ttl_ms / 1000)
 
     def _is_over(self, ends: float) -> bool:
@@ -91,60 +101,66 @@ class LeaseRenewer(threading.Thread):
 
     def _lose(self) -> None:
         self.lost.set()
-        if self._tell:
-            self._tell.set()
+        if self._also_set:
+            self._also_set.set()
 
     def _pause(self) -> float:
+        """Seconds between two renewals: a quarter of the lease's time."""
         return self._lease.ttl_ms / 4000
 
 
 class HeldLeases:
+    """All leases of this process. Each is renewed until it is released."""
+
     def __init__(self, open_store: Callable[[], Store], *, outlasts_outages: bool = False) -> None:
-        """See Keeper for `outlasts_outages`."""
+        """See LeaseRenewer for `outlasts_outages`."""
         self._open_store = open_store
         self._outlasts_outages = outlasts_outages
-        self._keepers: dict[int, LeaseRenewer] = {}
+        self._renewers: dict[int, LeaseRenewer] = {}
         self._some_lost = threading.Event()
-        self.lanes: dict[int, Lease] = {}  # by fence; locks are none
+        self.lanes: dict[int, Lease] = {}  # by fence, without locks
 
     def add(self, lease: Lease, *, requested_at: float) -> None:
-        """Also when it is said again: then its keeper is at it already."""
-        if lease.fence in self._keepers:
+        """Start to renew a lease; nothing happens if it is renewed already."""
+        if lease.fence in self._renewers:
             return
-        keeper = LeaseRenewer(
+        renewer = LeaseRenewer(
             lease,
             self._open_store,
             requested_at=requested_at,
             also_set=self._some_lost,
             outlasts_outages=self._outlasts_outages,
         )
-        keeper.start()
-        self._keepers[lease.fence] = keeper
+        renewer.start()
+        self._renewers[lease.fence] = renewer
         if not lease.is_lock:
             self.lanes[lease.fence] = lease
 
     def release(self, fence: int) -> None:
+        """Stop to renew a lease; the journal is not told."""
         self.lanes.pop(fence, None)
-        if keeper := self._keepers.pop(fence, None):
-            keeper.stop()
+        if renewer := self._renewers.pop(fence, None):
+            renewer.stop()
         self._some_lost.clear()
-        if any(keeper.lost.is_set() for keeper in self._keepers.values()):
+        if any(renewer.lost.is_set() for renewer in self._renewers.values()):
             self._some_lost.set()
 
     def check(self, store: Store, *, doubtful: bool) -> None:
-        """Raise unless all of them are surely ours."""
-        for keeper in self._keepers.values():
-            keeper.check(store, doubtful=doubtful)
+        """Raise Fenced unless all of them are surely ours."""
+        for renewer in self._renewers.values():
+            renewer.check(store, doubtful=doubtful)
 
     def is_lost(self) -> bool:
-        return any(keeper.is_lost() for keeper in self._keepers.values())
+        """Whether any of them is lost."""
+        return any(renewer.is_lost() for renewer in self._renewers.values())
 
     def pause(self, seconds: float) -> None:
-        """Shorter when any of them is lost meanwhile."""
+        """Wait so long, or until one of them is lost."""
         self._some_lost.wait(seconds)
 
     def close(self) -> None:
-        for fence in list(self._keepers):
+        """Stop to renew all of them."""
+        for fence in list(self._renewers):
             self.release(fence)
 
 
@@ -157,27 +173,30 @@ def lease_request(
     is_lock: bool = False,
     start_sha: str = "",
 ) -> Request:
-    """What a process that renews by itself asks for."""
-    me = process.identify(os.getpid())
+    """The lease that this process asks for, to renew it itself. Raises BadInput: no such lane."""
+    pid = os.getpid()
+    own_process = process.identify(pid)
     name = lane if is_lock else config.canonical_lane(lane)
     if name is None:
         raise BadInput(
             f"there is no lane {lane!r}; the lanes are {', '.join(config.known_lanes())}",
             hint="`dos man lane` lists them; [lanes] in dos.toml declares them.",
         )
+    lane_region = None if is_lock else config.lane_region(name)
+    has_key = bool(lease_key) and not is_lock
     return Request(
         lane=name,
-        holder=f"{process.host()}:{os.getpid()}",
+        holder=f"{process.host()}:{pid}",
         host=process.host(),
         ttl_ms=int(config.leases.ttl_seconds * 1000),
-        region=region([]) if is_lock else config.lane_region(name) or region([]),
+        region=lane_region or region([]),
         kind="lock" if is_lock else "cluster",
         exclusive=not is_lock and config.is_exclusive(name),
         is_lock=is_lock,
         run_id=run_id,
-        pid=os.getpid(),
-        pid_started=me.started if me else None,
+        pid=pid,
+        pid_started=own_process.started if own_process else None,
         system=process.system(),
         start_sha=start_sha,
-        key_hash=key_hash(lease_key) if lease_key and not is_lock else "",
+        key_hash=key_hash(lease_key) if has_key else "",
     )

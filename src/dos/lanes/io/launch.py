@@ -1,4 +1,4 @@
-"""What speaks for or against a launch on a lane: who is live, and how its last runs ended."""
+"""Gather what decides a launch on a lane: the live leases, and how its last runs ended."""
 
 from pathlib import Path
 
@@ -8,8 +8,9 @@ from dos.errors import BadInput
 from dos.fleet.state import fleet
 from dos.fleet.state.fleet import FleetState
 from dos.journal import fold
-from dos.lanes import arbitrate, launch_health
+from dos.lanes import launch_health
 from dos.lanes.launch_health import LaneRun
+from dos.lanes.live_lease import live_lease, live_leases_from_json
 from dos.loop import released_texts
 from dos.reasons import table
 from dos.reasons.table import ClearsBy, Needs
@@ -29,7 +30,11 @@ def launch_evidence(
     own_loop_ts: str = "",
     git_log: Path | None = None,
 ) -> launch_health.Evidence:
-    """By the journal; or by live leases that a caller wrote down, and by a log of a released host's commits."""
+    """The evidence for a launch, from the journal.
+
+    `leases` is JSON in place of the journal's live leases; `git_log` is a log of subjects that
+    dos-kernel ≤ 0.30 wrote, in place of its runs. Raises BadInput for an unknown lane.
+    """
     declared = config.canonical_lane(lane)
     if declared is None and not tree:
         raise BadInput(
@@ -38,33 +43,41 @@ def launch_evidence(
         )
     lane = declared or lane
     if leases is None:
-        live = [arbitrate.live_lease(lease) for lease in world.journal.leases(lapsed=False)]
+        live = [live_lease(lease) for lease in world.journal.leases(lapsed=False)]
     else:
-        live = arbitrate.live_leases_from_json(leases)
+        live = live_leases_from_json(leases)
     region = regions.region(tree) if tree else config.lane_region(lane)
+    if git_log:
+        runs = released_texts.lane_runs(_lines(git_log), lane)
+    else:
+        runs = _runs(world, lane)
     return launch_health.Evidence(
         lane=lane,
         region=region or regions.region(()),
         live=tuple(live),
         own_loop_ts=own_loop_ts,
-        runs=released_texts.lane_runs(_lines(git_log), lane) if git_log else _runs(world, lane),
+        runs=runs,
     )
 
 
 def _runs(world: World, lane: str) -> tuple[LaneRun, ...]:
-    """Newest first, and none from before a person last started the fleet: that is a person's word to try again."""
+    """The lane's runs that ended since a person last started the fleet, newest first.
+
+    Starting the fleet is a person's decision to try again, so older runs do not count.
+    """
     state, _ = fold.current(world.journal, FleetState)
-    ended = [
-        (run_id, run)
-        for run_id, run in state.runs.items()
-        if run.stop_reason
-        and run.stopped_ms > state.started_ms
-        and comparison_key(run.lane) == comparison_key(lane)
-    ]
-    return tuple(
-        _run(run_id, run)
-        for run_id, run in sorted(ended, key=lambda row: row[1].stopped_ms, reverse=True)
-    )
+    ended = []
+    for run_id, run in state.runs.items():
+        if not run.stop_reason or run.stopped_ms <= state.started_ms:
+            continue
+        if comparison_key(run.lane) == comparison_key(lane):
+            ended.append((run.stopped_ms, _run(run_id, run)))
+    ended.sort(key=_stopped_ms, reverse=True)
+    return tuple(run for _, run in ended)
+
+
+def _stopped_ms(entry: tuple[int, LaneRun]) -> int:
+    return entry[0]
 
 
 def _run(run_id: str, run: fleet.FleetRun) -> LaneRun:
@@ -73,7 +86,10 @@ def _run(run_id: str, run: fleet.FleetRun) -> LaneRun:
     needs = reason.needs if reason else Needs.OPERATOR
     blocked = not run.landed and needs in (Needs.OPERATOR, Needs.ENVIRONMENT)
     return LaneRun(
-        label=f"{run_id}: {run.stop_reason} after {run.iterations} iterations, {run.landed} landed: {run.stop_detail}",
+        label=(
+            f"{run_id}: {run.stop_reason} after {run.iterations} iterations,"
+            f" {run.landed} landed: {run.stop_detail}"
+        ),
         shipped=run.landed > 0,
         needs_fix=blocked and clears_by is ClearsBy.CODE_FIX,
         cause=run.stop_reason if blocked else "",

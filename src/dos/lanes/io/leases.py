@@ -1,4 +1,4 @@
-"""Leases as they are shown: in the released shape, with the fence and the time that is left."""
+"""Leases at one moment of the store's clock: their rows for people, and their holders."""
 
 from typing import Any
 
@@ -11,28 +11,33 @@ from dos.machine import process
 
 
 class LeaseRow(Struct, frozen=True, kw_only=True):
-    """A lease at one moment of the store's clock."""
+    """A lease as verbs show it, at one moment of the store's clock."""
 
     lease: Lease
     lapsed: bool
-    restarted: bool  # the machine has been started again since it was granted
-    left_ms: int  # below zero when its time is over
+    restarted: bool  # the machine has restarted since it was granted
+    left_ms: int  # below zero if its time is over
     age_ms: int  # since it was granted or last renewed
 
     @property
     def expires_in_seconds(self) -> float:
-        return max(0, 0 if self.lapsed else self.left_ms) / 1000
+        if self.lapsed:
+            return 0.0
+        return max(0, self.left_ms) / 1000
 
     @property
     def age_seconds(self) -> int:
         return max(0, self.age_ms) // 1000
 
     def to_json(self) -> dict[str, Any]:
-        from dos.journal.transfer.lane_log import lane_log_lease
+        """The row in the shape of dos-kernel ≤ 0.30, with the fence and the time that is left."""
+        from dos.journal.transfer.lane_log import lane_log_lease  # only `--json` pays for it
 
         shape = lane_log_lease(self.lease)
+        if not shape.get("run_id"):
+            shape.pop("run_id", None)
         return {
-            **{name: value for name, value in shape.items() if name != "run_id" or value},
+            **shape,
             "fence": self.lease.fence,
             "mode": self.lease.mode.value,
             "exclusive": self.lease.exclusive,
@@ -42,35 +47,43 @@ class LeaseRow(Struct, frozen=True, kw_only=True):
 
 
 def lease_rows(store: Store, *, locks: bool = False) -> list[LeaseRow]:
-    """The leases that nobody has ended, oldest first, all at the same moment."""
+    """The leases of lanes, or of named locks, that have not ended; oldest first, at one moment."""
+    rows = []
     with store.backend.read() as view:
-        now_ms, wall_ms, boot = view.lease_ms(), view.wall_ms(), view.boot()
-        return [
-            lease_row(lease, now_ms, wall_ms, boot)
-            for lease in view.leases()
-            if lease.is_lock == locks
-        ]
+        now_ms = view.lease_ms()
+        wall_ms = view.wall_ms()
+        boot = view.boot()
+        for lease in view.leases():
+            if lease.is_lock == locks:
+                rows.append(lease_row(lease, now_ms, wall_ms, boot))
+    return rows
 
 
 def lease_row(lease: Lease, now_ms: int, wall_ms: int, boot: str) -> LeaseRow:
+    """A lease at a moment that the caller has read from the store."""
     restarted = lease.boot != boot
     left_ms = lease.expires_ms - now_ms
+    if restarted:
+        # Two boots of a machine share no clock but the wall's.
+        age_ms = wall_ms - lease.beat_ms
+    else:
+        age_ms = lease.ttl_ms - left_ms
     return LeaseRow(
         lease=lease,
         lapsed=lease.has_lapsed(now_ms, boot),
         restarted=restarted,
         left_ms=left_ms,
-        # Two starts of a machine have no clock in common but the one on the wall.
-        age_ms=wall_ms - lease.beat_ms if restarted else lease.ttl_ms - left_ms,
+        age_ms=age_ms,
     )
 
 
 def leases_with_holders(journal: Store) -> list[tuple[Lease, Evidence]]:
-    """The leases that nobody has ended, of lanes and of named locks, each with what is known of its holder."""
+    """Every lease and lock that has not ended, with what is known of its holder."""
     with journal.backend.read() as view:
-        now_ms, boot = view.lease_ms(), view.boot()
-        found = view.leases()
-    return [(lease, _holder_evidence(lease, now_ms, boot)) for lease in found]
+        now_ms = view.lease_ms()
+        boot = view.boot()
+        leases = view.leases()
+    return [(lease, _holder_evidence(lease, now_ms, boot)) for lease in leases]
 
 
 def _holder_evidence(lease: Lease, now_ms: int, boot: str) -> Evidence:
