@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from dos import times
 from dos.errors import StoreUnreachable
 from dos.fleet.io import drive
-from dos.git import repository
+from dos.git import process
 from dos.times import Backoff
 
 seconds = st.floats(min_value=1e-6, max_value=1e6)
@@ -33,7 +33,7 @@ def test_nothing_doubled_stays_nothing():
 
 
 def test_git_s_waits_are_as_many_as_its_tries():
-    assert len(repository.PAUSES.delays) == repository.TRIES - 1
+    assert len(process.PAUSES.delays) == process.TRIES - 1
 
 
 @pytest.mark.parametrize("failures", [0, 1, 9])

@@ -20,7 +20,8 @@ import dos
 from dos.errors import GitFailed, GitUnanswered, MalformedObject
 from dos.git import exit_codes
 from dos.git.objects import Objects
-from dos.git.repository import TRIES, Writer
+from dos.git.process import TRIES
+from dos.git.repository import Writer
 from dos.landing import branch, worktree
 from dos.workspace import find
 

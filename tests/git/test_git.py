@@ -5,7 +5,7 @@ import subprocess
 import pytest
 
 from dos.errors import GitFailed
-from dos.git import repository as git_source
+from dos.git import process
 from dos.git.repository import Writer
 from dos.unknown import Unknown
 
@@ -65,7 +65,7 @@ def test_a_repository_without_a_commit_has_no_first_one(tmp_path):
 
 
 def test_the_version_is_numbers():
-    assert git_source.version() > (2, 0)
+    assert process.version() > (2, 0)
 
 
 def test_a_history_that_was_cut_off_has_no_first_commit(repository, tmp_path_factory):

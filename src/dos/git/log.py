@@ -1,4 +1,8 @@
-"""The history of a ref: which commits it holds, and what their messages say."""
+"""The history of a ref: its commits, their messages, and the entries of reflogs.
+
+Every read here decides a verdict, so configuration cannot change it, and a git that dies is
+started again.
+"""
 
 import re
 import subprocess
@@ -11,122 +15,118 @@ from pathlib import Path
 from msgspec import Struct
 
 from dos.errors import GitUnanswered
-from dos.git.repository import (
-    PAUSES,
-    SAFE_READING,
-    TRIES,
-    Reader,
-    reading_environment,
-    start_failure,
-)
+from dos.git.process import PAUSES, SAFE_READING, TRIES, reading_environment, start_failure
+from dos.git.repository import Reader
 from dos.run_ids import is_run_id
 
-_PIECE = 1 << 20
+_CHUNK_BYTES = 1 << 20
 _RECORDS = ("log", "-z", "--format=%H%x00%B")
 _HASH = re.compile(rb"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_NOT_COMMITS = b"it did not print the names of commits"
+MOST_ENTRIES = 1_000  # of a reflog, the newest: it is read again while the agents run
+AGENT_ACTION = (
+    "dos agent "  # begins the reflog entries of an agent's git commands; a run id follows
+)
 
 
 class LogRecord(Struct, frozen=True):
+    """A commit and its whole message."""
+
     sha: str
     message: str
 
 
 def records(git: Reader, *ranges: str) -> Iterator[LogRecord]:
-    """The commits of a range with their messages, newest first, as git hands them out."""
-    return _records(git, stream_fields(git, *_RECORDS, *ranges, "--"))
+    """Yield the commits of a range with their messages, newest first, as git prints them.
+
+    Raises GitUnanswered, possibly after some were yielded.
+    """
+    return _parse_records(git, stream_fields(git, *_RECORDS, *ranges, "--"))
 
 
 def records_at_once(git: Reader, *ranges: str) -> list[LogRecord]:
-    """The same for a range that is not long: all of them, or none."""
-    return list(_records(git, _all_fields(git, *_RECORDS, *ranges, "--")))
+    """Return the commits of a short range with their messages: all of them, or GitUnanswered."""
+    return list(_parse_records(git, _all_fields(git, *_RECORDS, *ranges, "--")))
 
 
-def _records(git: Reader, found: Iterator[bytes]) -> Iterator[LogRecord]:
-    for sha in found:
+def _parse_records(git: Reader, fields: Iterator[bytes]) -> Iterator[LogRecord]:
+    for sha in fields:
         if not _HASH.fullmatch(sha):
-            raise _failed(git, ("log",), b"it did not print the names of commits")
-        yield LogRecord(sha.decode(), next(found, b"").decode("utf-8", "replace"))
+            raise _unanswered(git, ("log",), _NOT_COMMITS)
+        yield LogRecord(sha.decode(), next(fields, b"").decode("utf-8", "replace"))
 
 
 def commit_names(git: Reader, *words: str, path: str = "") -> Iterator[str]:
-    """The commits of a range, and with a path those that touched it; a folder of that name is not meant by a glob."""
-    place = [f":(top,literal){path}"] if path else []
-    for sha in _all_fields(git, "log", "-z", "--format=%H", *words, "--", *place):
+    """Yield the commits of a range; with a path, those that touched it. The path is no glob."""
+    pathspec = [f":(top,literal){path}"] if path else []
+    for sha in _all_fields(git, "log", "-z", "--format=%H", *words, "--", *pathspec):
         yield sha.decode()
 
 
 def difference(git: Reader, old: str, new: str) -> tuple[set[str], set[str]]:
-    """The commits that only the old one holds, and those that only the new one does."""
-    said = _read(git, "rev-list", "--left-right", f"{old}...{new}", "--").split("\n")
-    gone = {line[1:] for line in said if line.startswith("<")}
-    return gone, {line[1:] for line in said if line.startswith(">")}
+    """Return the commits that only the old commit has, and those that only the new one has."""
+    lines = _read(git, "rev-list", "--left-right", f"{old}...{new}", "--").split("\n")
+    only_old = {line[1:] for line in lines if line.startswith("<")}
+    only_new = {line[1:] for line in lines if line.startswith(">")}
+    return only_old, only_new
 
 
 def touched_paths(git: Reader, commits: Iterable[str]) -> set[str]:
-    """Every path that one of the commits changed; a merge is left out."""
-    words = (
-        "diff-tree",
-        "--stdin",
-        "-r",
-        "-z",
-        "--root",
-        "--no-renames",
-        "--ignore-submodules=none",
-    )
-    said = _read(
-        git, *words, "--name-only", "--no-commit-id", feed="".join(f"{sha}\n" for sha in commits)
-    )
-    return {path for path in said.split("\0") if path}
+    """Return every path that one of the commits changed. Merges are left out."""
+    words = ("-r", "-z", "--root", "--no-renames", "--ignore-submodules=none", "--name-only")
+    feed = "".join(f"{sha}\n" for sha in commits)
+    output = _read(git, "diff-tree", "--stdin", *words, "--no-commit-id", feed=feed)
+    return {path for path in output.split("\0") if path}
 
 
 def contained_commits(git: Reader, ref: str, commits: Collection[str]) -> set[str]:
-    """Those of the commits that another one, named by its hash, holds."""
+    """Return those of the commits that the commit `ref`, given by its hash, contains."""
     if not commits:
         return set()
-    # Not `commit ^ref`: where dates lie, git stops before it has seen that the ref holds the commit.
-    held = set(_read(git, "rev-list", ref, "--").split())
-    if ref not in held:
-        raise _failed(git, ("rev-list",), b"it did not print the names of commits")
-    return held.intersection(commits)
+    # Not `commit ^ref`: with wrong commit dates git stops before it sees that ref contains it.
+    contained = set(_read(git, "rev-list", ref, "--").split())
+    if ref not in contained:
+        raise _unanswered(git, ("rev-list",), _NOT_COMMITS)
+    return contained.intersection(commits)
 
 
 def newest_first(git: Reader, commits: Mapping[str, int]) -> list[str]:
-    """Commits by their times; of those of one second a later one of the same line comes first."""
+    """Sort commits by their times; of those of one second, descendants come before ancestors."""
+    by_time = sorted(commits, key=lambda sha: (-commits[sha], sha))
     ordered: list[str] = []
-    for second, group in groupby(
-        sorted(commits, key=lambda sha: (-commits[sha], sha)), key=lambda sha: commits[sha]
-    ):
-        same = list(group)
-        if len(same) > 1:
-            found = list(commit_names(git, "--topo-order", f"--max-age={second}", *same))
-            same.sort(key=lambda sha: found.index(sha) if sha in found else len(found))
-        ordered += same
+    for second, group in groupby(by_time, key=lambda sha: commits[sha]):
+        same_second = list(group)
+        if len(same_second) > 1:
+            words = ("--topo-order", f"--max-age={second}", *same_second)
+            places = {sha: place for place, sha in enumerate(commit_names(git, *words))}
+            same_second.sort(key=lambda sha: places.get(sha, len(places)))
+        ordered += same_second
     return ordered
 
 
 def short_names(git: Reader, commits: Iterable[str]) -> dict[str, str]:
-    """Each commit as short as git makes it."""
-    wanted = "".join(f"{sha}\n" for sha in commits)
-    said = (
-        _read(git, "log", "--no-walk=unsorted", "--format=%H %h", "--stdin", feed=wanted)
-        if wanted
-        else ""
-    )
-    return dict(pair.split(" ") for pair in said.splitlines())
+    """Return each commit's name as git abbreviates it, by its whole name."""
+    feed = "".join(f"{sha}\n" for sha in commits)
+    if not feed:
+        return {}
+    output = _read(git, "log", "--no-walk=unsorted", "--format=%H %h", "--stdin", feed=feed)
+    return dict(line.split(" ") for line in output.splitlines())
 
 
 def _read(git: Reader, *words: str, feed: str = "") -> str:
-    """One read for a verdict: what git printed, or GitUnanswered after several tries."""
-    return _bytes(git, *words, feed=feed).decode("utf-8", "surrogateescape")
+    """Return what git printed, or raise GitUnanswered after several tries."""
+    return _read_bytes(git, *words, feed=feed).decode("utf-8", "surrogateescape")
 
 
 def _all_fields(git: Reader, *words: str) -> Iterator[bytes]:
-    """What git prints for a verdict, field by field, when all of it has come."""
-    *whole, rest = _bytes(git, *words).split(b"\0")
-    return iter([*whole, rest] if rest else whole)
+    """Return the NUL-separated fields that git prints, once all of them have come."""
+    fields = _read_bytes(git, *words).split(b"\0")
+    if not fields[-1]:
+        fields.pop()
+    return iter(fields)
 
 
-def _bytes(git: Reader, *words: str, feed: str = "") -> bytes:
+def _read_bytes(git: Reader, *words: str, feed: str = "") -> bytes:
     for pause in PAUSES.delays_before_attempts(TRIES):
         time.sleep(pause)
         try:
@@ -141,18 +141,19 @@ def _bytes(git: Reader, *words: str, feed: str = "") -> bytes:
             raise start_failure(git.tree, error) from error
         if done.returncode == 0:
             return done.stdout
-    raise _failed(git, words, done.stderr)
+    raise _unanswered(git, words, done.stderr)
 
 
 def stream_fields(git: Reader, *words: str) -> Iterator[bytes]:
-    """What git prints for a verdict, field by field: a long history is not held in memory.
+    """Yield the NUL-separated fields that git prints, so that a long history fits in memory.
 
-    One that dies before its first field is started again; after that, whoever asked has to ask again.
+    A git that dies before its first field is started again. After that GitUnanswered is raised,
+    and the caller has to start over.
     """
     for failures in count(1):
-        some = _fields(git, *words)
+        fields = _stream_once(git, *words)
         try:
-            first = next(some, None)
+            first = next(fields, None)
         except GitUnanswered:
             if failures == TRIES:
                 raise
@@ -160,101 +161,97 @@ def stream_fields(git: Reader, *words: str) -> Iterator[bytes]:
             continue
         if first is not None:
             yield first
-            yield from some
+            yield from fields
         return
 
 
-def _fields(git: Reader, *words: str) -> Iterator[bytes]:
+def _stream_once(git: Reader, *words: str) -> Iterator[bytes]:
     with (
-        tempfile.TemporaryFile() as complaints,  # a pipe that nobody empties would stop it
+        tempfile.TemporaryFile() as errors,  # a pipe that is not read would block git
         subprocess.Popen(
             ["git", *SAFE_READING, *words],
             cwd=git.tree,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
-            stderr=complaints,
+            stderr=errors,
             env=reading_environment(),
-        ) as process,
+        ) as running,
     ):
-        assert process.stdout
+        assert running.stdout
         rest = b""
-        while piece := process.stdout.read1(_PIECE):  # type: ignore[attr-defined]
-            *whole, rest = (rest + piece).split(b"\0")
+        while chunk := running.stdout.read1(_CHUNK_BYTES):  # type: ignore[attr-defined]
+            *whole, rest = (rest + chunk).split(b"\0")
             yield from whole
         if rest:
             yield rest
-        if process.wait() != 0:
-            complaints.seek(0)
-            raise _failed(git, words, complaints.read())
+        if running.wait() != 0:
+            errors.seek(0)
+            raise _unanswered(git, words, errors.read())
 
 
-def _failed(git: Reader, words: tuple[str, ...], said: bytes) -> GitUnanswered:
-    last = (said.decode("utf-8", "replace").strip().splitlines() or ["it said nothing"])[-1]
+def _unanswered(git: Reader, words: tuple[str, ...], output: bytes) -> GitUnanswered:
+    lines = output.decode("utf-8", "replace").strip().splitlines()
+    last = lines[-1] if lines else "it printed nothing"
     return GitUnanswered(f"git {words[0]} in {git.tree}: {last}", hint=f"git -C {git.tree} fsck")
 
 
-MOST_ENTRIES = 1_000  # of a reflog, the newest: whoever looks does so while the agents run
-AGENT_ACTION = "dos agent "  # before the run, in the entries of what an agent does with git
-
-
 class RefMove(Struct, frozen=True, kw_only=True):
-    """One entry: where an agent moved a ref."""
+    """One reflog entry: an agent moved a ref."""
 
     ref: str
-    run_id: str  # empty: what stands there is no run, for an agent can write any word
-    old: str  # empty: it is the oldest entry that there is
+    run_id: str  # empty: the entry names no run, for an agent can write any word there
+    old: str  # empty: it is the oldest entry
     new: str
 
 
 class Reflogs:
-    """Of a branch and of the checkout of the user. They are read again only when one of them has changed."""
+    """The reflogs of a branch and of the user's checkout.
+
+    Every git command of an agent writes its run id there. They are read again only when one of
+    them has changed.
+    """
 
     def __init__(self, git: Reader, branch: str) -> None:
         self._git = git
         self._refs = (f"refs/heads/{branch}", "HEAD")
-        self._paths = [
-            git.tree / git.run("rev-parse", "--git-path", f"logs/{ref}").strip()
-            for ref in self._refs
-        ]
-        self._seen: object = None
+        self._paths: list[Path] = []
+        for ref in self._refs:
+            path = git.run("rev-parse", "--git-path", f"logs/{ref}").strip()
+            self._paths.append(git.tree / path)
+        self._stamps: list[object] | None = None
         self._moves: list[RefMove] = []
 
     def agent_moves(self) -> list[RefMove]:
-        """What agents did to them, oldest first."""
-        seen = [_stamp(path) for path in self._paths]
-        if None in seen:  # kept otherwise (reftable), or not yet: where the refs are has to do
-            seen += [self._git.commit_of(ref) for ref in self._refs]
-        if seen != self._seen:
-            self._moves = [move for ref in self._refs for move in self._read(ref)]
-            self._seen = seen
+        """Return the moves that agents made, oldest first."""
+        stamps = [_stamp(path) for path in self._paths]
+        if None in stamps:  # kept in another way (reftable), or missing: compare the refs as well
+            stamps += [self._git.commit_of(ref) for ref in self._refs]
+        if stamps != self._stamps:
+            self._moves = []
+            for ref in self._refs:
+                self._moves += self._read(ref)
+            self._stamps = stamps
         return self._moves
 
     def _read(self, ref: str) -> list[RefMove]:
         if self._git.commit_of(ref) is None:
             return []  # a branch that is only on a remote, or has no commit yet
-        words = (
-            "-g",
-            "--no-show-signature",
-            f"--max-count={MOST_ENTRIES}",
-            "--format=%H%x00%gs",
-            ref,
-            "--",
-        )
-        entries = [line.partition("\0") for line in self._git.run("log", *words).splitlines()]
+        words = ("-g", "--no-show-signature", f"--max-count={MOST_ENTRIES}", "--format=%H%x00%gs")
+        output = self._git.run("log", *words, ref, "--")
+        entries = [line.partition("\0") for line in output.splitlines()]
         older = [new for new, _, _ in entries[1:]] + [""]
-        found = []
+        moves = []
         for (new, _, action), old in zip(entries, older, strict=True):
             if action.startswith(AGENT_ACTION):
-                named = action.removeprefix(AGENT_ACTION).partition(":")[0].strip()
-                found.append(
-                    RefMove(ref=ref, run_id=named if is_run_id(named) else "", old=old, new=new)
-                )
-        return found[::-1]
+                name = action.removeprefix(AGENT_ACTION).partition(":")[0].strip()
+                run_id = name if is_run_id(name) else ""
+                moves.append(RefMove(ref=ref, run_id=run_id, old=old, new=new))
+        return moves[::-1]
 
 
 def _stamp(path: Path) -> object:
     try:
-        known = path.stat()
+        status = path.stat()
     except OSError:
         return None
-    return known.st_mtime_ns, known.st_size
+    return status.st_mtime_ns, status.st_size

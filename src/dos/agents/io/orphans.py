@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dos.git import repository
+from dos.git.process import TIMEOUT_SECONDS
 from dos.lease import KEY_VARIABLE, Lease
 from dos.machine.process import dos_processes, holder_has_exited, identify, system
 
@@ -100,9 +100,7 @@ def wait_for_git(tree: Path, *, of_workers: bool = False) -> None:
         for process in psutil.process_iter(["name", "cwd", "cmdline"])
         if process.info["name"] == "git"
     )
-    psutil.wait_procs(
-        [process for process in begun if is_at_it(process)], timeout=repository.TIMEOUT_SECONDS
-    )
+    psutil.wait_procs([process for process in begun if is_at_it(process)], timeout=TIMEOUT_SECONDS)
 
 
 def _may_be_alive(lease: Lease) -> bool:

@@ -20,7 +20,8 @@ from dos.doctor.subjects.finding import (
 )
 from dos.errors import GitFailed
 from dos.git.exit_codes import ReadCommand
-from dos.git.repository import Reader, version
+from dos.git.process import version
+from dos.git.repository import Reader
 from dos.unknown import Unknown
 from dos.world import World
 

@@ -1,0 +1,194 @@
+"""How dos starts git: one hardened environment, and retries of commands that gave no answer.
+
+An agent can write grafts, replacement refs, a commit graph or hooks beside the objects of a
+repository. Nothing of that changes what git shows here. A git that died, or that met a lock or a
+full disk for a moment, is started again; after that GitUnanswered is raised, so that a missing
+answer is never taken for a "no".
+"""
+
+import errno
+import os
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dos.errors import GitFailed, GitUnanswered, MalformedObject, NotARepository
+from dos.git import exit_codes
+from dos.git.exit_codes import without_settings
+from dos.times import Backoff
+from dos.unknown import Unknown
+
+if TYPE_CHECKING:  # imported where git is started: most verbs never start it
+    import subprocess
+
+    Completed = subprocess.CompletedProcess[str]
+
+# A caller inside a hook exports its own GIT_DIR and index. Only these are passed on.
+_KEPT = {"GIT_SSH", "GIT_SSH_COMMAND", "GIT_ASKPASS", "GIT_SSL_CAINFO"}
+# The shell's idea of the directory: git and its children (ssh, filters) are to ask the system.
+_DIRECTORY = {"PWD", "OLDPWD"}
+# For every git that dos starts. Commits and packs are read themselves, not notes about them.
+SAFE = (
+    "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "core.quotePath=false",
+    "-c", "core.commitGraph=false", "-c", "core.multiPackIndex=false",
+    "-c", "protocol.ext.allow=never",  # a remote that is a command to run
+    # About the empty graft file that we name: it would be the last line that git prints.
+    "-c", "advice.graftFileDeprecated=false",
+    "-c", "submodule.recurse=false",  # a checkout would clear what is in them
+)  # fmt: skip
+# For reads that decide a verdict: no configuration may change the answer.
+SAFE_READING = (
+    *SAFE, "-c", "core.abbrev=auto", "-c", "core.attributesFile=/dev/null",
+    "-c", "log.showSignature=false", "-c", "log.decorate=no", "-c", "log.mailmap=false",
+    "-c", "color.ui=never", "-c", "diff.noprefix=false", "-c", "diff.orderFile=/dev/null",
+    "-c", "i18n.logOutputEncoding=UTF-8",
+)  # fmt: skip
+TIMEOUT_SECONDS = 120.0
+TRIES = 4  # of a command that gives no answer
+PAUSES = Backoff((0.02, 0.1, 0.4))  # in seconds
+# Errors of a system that can start no process for a moment.
+_TRANSIENT = (errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE)
+
+
+def environment() -> dict[str, str]:
+    """Return the environment of every git that dos starts.
+
+    It has nothing of the caller's git, and disables grafts, replacement refs and prompts.
+    """
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in _DIRECTORY and (not name.startswith("GIT_") or name in _KEPT)
+    }
+    return kept | {
+        "LC_ALL": "C",
+        "GIT_OPTIONAL_LOCKS": "0",
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_NO_REPLACE_OBJECTS": "1",
+        "GIT_GRAFT_FILE": "/dev/null",
+        "GIT_EDITOR": ":",
+        "GIT_SEQUENCE_EDITOR": ":",
+        "GIT_PAGER": "cat",
+    }
+
+
+def reading_environment() -> dict[str, str]:
+    """Return the environment for reads that decide a verdict: nothing is fetched to answer one."""
+    return environment() | {"GIT_NO_LAZY_FETCH": "1", "GIT_ATTR_NOSYSTEM": "1"}
+
+
+def run_once(tree: Path, words: Sequence[str], feed: str | None, index: str) -> "Completed":
+    """Run git once, whatever its exit code; `feed` is its standard input, `index` its index file.
+
+    Raises GitFailed if git cannot be started, and GitUnanswered if it takes too long.
+    """
+    import subprocess
+
+    from dos.git import drivers
+
+    variables = environment()
+    command = ["git", *SAFE, *drivers.settings(tree, variables), *split_command(words)]
+    if index:
+        variables["GIT_INDEX_FILE"] = index
+    try:
+        # Bytes, not text: Python would make a line end of a carriage return in a file's name.
+        done = subprocess.run(
+            command,
+            cwd=tree,
+            input=None if feed is None else feed.encode("utf-8", "surrogateescape"),
+            stdin=subprocess.DEVNULL if feed is None else None,
+            capture_output=True,
+            env=variables,
+            timeout=TIMEOUT_SECONDS,
+        )
+    except OSError as error:
+        raise start_failure(tree, error) from error
+    except subprocess.TimeoutExpired as error:
+        raise GitUnanswered(
+            f"git {_command_text(words)} took longer than {TIMEOUT_SECONDS:g} s in {tree}",
+            hint=f"Try it yourself: git -C {tree} {_command_text(words, longest=20)}",
+        ) from error
+    output = done.stdout.decode("utf-8", "surrogateescape")
+    errors = done.stderr.decode("utf-8", "surrogateescape")
+    return subprocess.CompletedProcess(done.args, done.returncode, output, errors)
+
+
+def run_until_answered(
+    tree: Path, words: Sequence[str], attempt: Callable[[], "Completed"]
+) -> "Completed":
+    """Call `attempt` until git ends with an exit code that is an answer, and return that run.
+
+    A command that cannot safely be repeated is run once. Raises NotARepository, MalformedObject or
+    GitFailed where a further run cannot help, and GitUnanswered after the last one.
+    """
+    rule = exit_codes.rule_for(split_command(words))
+    tries = TRIES if rule.is_repeatable else 1
+    for pause in PAUSES.delays_before_attempts(tries):
+        time.sleep(pause)
+        done = attempt()
+        if done.returncode in rule.answers:
+            return done
+        if done.returncode == exit_codes.USAGE:
+            raise failure(GitFailed, tree, words, done)
+        if exit_codes.NO_REPOSITORY in done.stderr:
+            raise failure(NotARepository, tree, words, done)
+        if any(text in done.stderr for text in exit_codes.MALFORMED):
+            raise failure(MalformedObject, tree, words, done)
+    raise failure(GitUnanswered, tree, words, done)
+
+
+def output_of(tree: Path, words: Sequence[str], done: "Completed") -> str:
+    """Return what a run printed. Raises GitFailed for any exit code but 0."""
+    if done.returncode != 0:
+        raise failure(GitFailed, tree, words, done)
+    return done.stdout
+
+
+def failure(
+    kind: type[GitFailed], tree: Path, words: Sequence[str], done: "Completed"
+) -> GitFailed:
+    """Return the error for a failed run: the last line that git printed, and how to repeat it."""
+    lines = (done.stderr or done.stdout).strip().splitlines()
+    reason = lines[-1] if lines else _describe_exit(done.returncode)
+    return kind(
+        f"git {_command_text(words)} in {tree}: {reason}",
+        hint=f"Try it yourself: git -C {tree} {_command_text(words, longest=20)}",
+    )
+
+
+def start_failure(tree: Path, error: OSError) -> GitFailed:
+    """Return the error for a git that could not be started."""
+    kind = GitUnanswered if error.errno in _TRANSIENT else GitFailed
+    return kind(f"git cannot be run in {tree}: {error.strerror}", hint="Install git 2.38+.")
+
+
+def split_command(words: Sequence[str]) -> list[str]:
+    """Return the words with the command as git takes it: `config --get` becomes two words."""
+    return [*words[0].split(" "), *words[1:]]
+
+
+def version() -> tuple[int, ...] | Unknown:
+    """Return the version of the installed git, or Unknown if it cannot be run or read."""
+    import subprocess
+
+    try:
+        done = subprocess.run(["git", "--version"], capture_output=True, text=True, timeout=10)
+    except (FileNotFoundError, subprocess.TimeoutExpired) as error:
+        return Unknown(str(error))
+    words = done.stdout.split()
+    numbers = words[2].split(".")[:3] if len(words) > 2 else []
+    found = tuple(int(number) for number in numbers if number.isdigit())
+    return found or Unknown(f"git said {done.stdout.strip()!r}")
+
+
+def _describe_exit(code: int) -> str:
+    """Say how a git ended that printed nothing."""
+    if code < 0:
+        return f"it was ended by signal {-code}"
+    return f"exit {code}"
+
+
+def _command_text(words: Sequence[str], longest: int = 2) -> str:
+    """Return the command as a person would type it, without the settings that dos adds."""
+    return " ".join(without_settings(words)[:longest])
