@@ -1,31 +1,28 @@
-"""What each lane and each unit waits for, from the fleet as it is seen now. Every surface prints what this returns."""
+"""What each lane and each unit waits for. Every surface prints the values that this returns."""
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from shlex import quote
 
-from dos.backlog import pickable
 from dos.backlog.waiting import FleetWaits, Waiting, Waits, WaitsOn, by_clearing_time, clears_first
 from dos.baseline import gate
 from dos.fleet.observation import Observation
-from dos.fleet.population import reconcile as staffing
+from dos.fleet.population import reconcile
 from dos.fleet.population.reconcile import REST_SECONDS
 from dos.fleet.population.types import Obstacle
-from dos.fleet.state import held_units
-from dos.fleet.state.fleet import LaneStarts
-from dos.fleet.state.held_units import Hold
+from dos.fleet.state.entries import LaneStarts, LastStop
+from dos.fleet.unit_waits import (
+    answer_command,
+    unapproved_waits,
+    unit_waits,
+    waiting_for_question,
+)
 from dos.loop import tokens
 from dos.questions import subject
 from dos.questions.catalog import AnyQuestion
-from dos.questions.documents import PlanChanged
 from dos.questions.resources import BaselineFailed
-from dos.questions.state import AnsweredQuestion, OpenQuestion
-from dos.text import comparison_key, plural
+from dos.text import comparison_key
 from dos.times import utc_datetime
-from dos.units.portfolio import soak_end
-from dos.units.unit import Unit
-
-NEXT_START = "dos up"  # starts what a person left, and checks again what had failed
 
 _PARKED_FOR = {
     "quota": WaitsOn.LIMIT,
@@ -36,336 +33,257 @@ _PARKED_FOR = {
     "decision": WaitsOn.PERSON,
     "back-off": WaitsOn.COOLDOWN,
 }
-_HELD_FOR = {
-    pickable.Answer.UNPARSEABLE: WaitsOn.PLAN_PROBLEM,
-    pickable.Answer.DRAFT_CLASS: WaitsOn.GATE,
-    pickable.Answer.OPERATOR_GATED: WaitsOn.GATE,
-    pickable.Answer.SOAK_OPEN: WaitsOn.SOAK,
-    pickable.Answer.DEPENDENCY_UNMET: WaitsOn.DEPENDENCY,
-}
 
 
-def own_waits(seen: Observation) -> FleetWaits:
-    """What lanes and units wait for by themselves: before anybody asks whether there is room for one more worker.
+def own_waits(observation: Observation) -> FleetWaits:
+    """Return what lanes and units wait for by themselves, before the population plan.
 
-    A lane of which no unit can be offered waits for the one that is likely to be free first. Where no plan declares
-    anything, every lane may have work, and those are told that wait.
+    A lane that can offer no unit waits for the unit that is likely to clear first. Where no plan
+    declares a unit, every lane may have work, and all lanes that wait are listed.
     """
-    units = {name: by_clearing_time(_of_unit(seen, unit)) for name, unit in seen.unfinished.items()}
-    units |= {unit.name: by_clearing_time(_of_unapproved(seen, unit)) for unit in seen.unapproved}
+    units: dict[str, Waits] = {}
+    for name, unit in observation.unfinished.items():
+        units[name] = by_clearing_time(unit_waits(observation, unit))
+    for unit in observation.unapproved:
+        units[unit.name] = by_clearing_time(unapproved_waits(observation, unit))
     lanes: dict[str, Waits] = {}
-    for lane, backlog in seen.backlogs.items():
-        left = [name for name in seen.open_units(lane) if name not in seen.claimed]
-        found = by_clearing_time(_of_lane(seen, lane))
-        is_told = bool(found) and (seen.has_no_plans or seen.is_parked(lane))
-        if not left and not is_told:
+    now = utc_datetime(observation.now_ms)
+    for lane, backlog in observation.backlogs.items():
+        open_units = [
+            name for name in observation.open_units(lane) if name not in observation.claimed
+        ]
+        waiting = by_clearing_time(_lane_waits(observation, lane))
+        is_shown = observation.has_no_plans or observation.is_parked(lane)
+        if not open_units and not (waiting and is_shown):
             continue
-        if left and not backlog.open and not seen.working_on(lane):
-            first = clears_first((units.get(name, ()) for name in left), utc_datetime(seen.now_ms))
-            found = by_clearing_time((*found, *first))
-        lanes[lane] = found
+        if open_units and not backlog.open and not observation.working_on(lane):
+            first = clears_first((units.get(name, ()) for name in open_units), now)
+            waiting = by_clearing_time((*waiting, *first))
+        lanes[lane] = waiting
     return FleetWaits(lanes=lanes, units=units)
 
 
 def with_obstacles(
-    seen: Observation, found: FleetWaits, obstacles: Sequence[Obstacle]
+    observation: Observation, own: FleetWaits, obstacles: Sequence[Obstacle]
 ) -> FleetWaits:
-    """With what the population plan says of lanes that have nothing of their own to wait for."""
-    in_the_way = {
-        each.lane: Waiting(on=each.waits_on, subject=each.lane, why=each.reason)
-        for each in obstacles
-    }
-    lanes = dict(found.lanes)
-    for lane, waits in lanes.items():
-        if not waits and lane in in_the_way and not seen.has_no_plans:
-            lanes[lane] = (in_the_way[lane],)
-    units = {
-        name: by_clearing_time((*waits, *_of_its_lane(seen, name, lanes)))
-        for name, waits in found.units.items()
-        if name not in seen.claimed
-    }
-    return FleetWaits(
-        lanes=lanes, units=units | dict.fromkeys(seen.claimed & found.units.keys(), ())
-    )
+    """Add what the population plan says of lanes that wait for nothing by themselves."""
+    lanes = dict(own.lanes)
+    for obstacle in obstacles:
+        lane = obstacle.lane
+        if lane in lanes and not own.lanes[lane] and not observation.has_no_plans:
+            waiting = Waiting(on=obstacle.waits_on, subject=lane, why=obstacle.reason)
+            lanes[lane] = (waiting,)
+    units: dict[str, Waits] = {}
+    for name, waits in own.units.items():
+        if name in observation.claimed:
+            continue
+        from_lane = _waits_of_its_lane(observation, name, lanes)
+        units[name] = by_clearing_time((*waits, *from_lane))
+    claimed = observation.claimed & own.units.keys()
+    return FleetWaits(lanes=lanes, units=units | dict.fromkeys(claimed, ()))
 
 
-def _of_its_lane(seen: Observation, unit: str, lanes: dict[str, Waits]) -> Waits:
-    """What a unit waits for because its lane does: less what the lane waits for because of its units."""
-    lane = seen.lane_of.get(unit, "")
-    if busy := seen.working_on(lane):
-        return (
-            Waiting(on=WaitsOn.REGION_HELD, subject=lane, why=f"lane {lane} is at work: {busy}"),
-        )
-    return tuple(each for each in lanes.get(lane, ()) if each.subject == lane)
+def _waits_of_its_lane(observation: Observation, unit: str, lanes: dict[str, Waits]) -> Waits:
+    """Return what a unit waits for because its lane does, less what the lane waits for its units."""
+    lane = observation.lane_of.get(unit, "")
+    if activity := observation.working_on(lane):
+        why = f"lane {lane} is at work: {activity}"
+        return (Waiting(on=WaitsOn.REGION_HELD, subject=lane, why=why),)
+    return tuple(waiting for waiting in lanes.get(lane, ()) if waiting.subject == lane)
 
 
-def _of_lane(seen: Observation, lane: str) -> Iterator[Waiting]:
-    yield from _parked(seen, lane)
-    if seen.working_on(lane):
+def _lane_waits(observation: Observation, lane: str) -> Iterator[Waiting]:
+    yield from _parked(observation, lane)
+    if observation.working_on(lane):
         return
-    yield from _pauses(seen, lane)
-    yield from _questions(seen, lane)
-    yield from _stopped(seen, lane)
-    yield from _starts(seen, lane)
-    yield from _room(seen, lane)
-    yield from _baseline(seen, lane)
-    yield from _held(seen, lane)
+    yield from _pauses(observation, lane)
+    yield from _questions(observation, lane)
+    yield from _last_stop(observation, lane)
+    yield from _failed_starts(observation, lane)
+    yield from _agent(observation, lane)
+    yield from _baseline(observation, lane)
+    yield from _other_holder(observation, lane)
 
 
-def _parked(seen: Observation, lane: str) -> Iterator[Waiting]:
-    """Of a lane whose worker waits."""
-    lease = seen.leases.get(lane)
-    if lease is None or not seen.is_parked(lane):
+def _parked(observation: Observation, lane: str) -> Iterator[Waiting]:
+    """Yield what the lane's worker waits for."""
+    lease = observation.leases.get(lane)
+    if lease is None or not observation.is_parked(lane):
         return
-    asked = [
-        each
-        for each in seen.answers.open.values()
-        if subject.RunSubject(lease.run_id) in each.question.waits
-    ]
-    if asked:
-        yield waiting_for_question(asked[0], lane)
-        return
-    parked = seen.parked[lease.run_id]
-    on = _PARKED_FOR.get(parked.why, WaitsOn.UNKNOWN)
-    until = utc_datetime(parked.until_ms) if parked.until_ms is not None else None
+    run = subject.RunSubject(lease.run_id)
+    for asked in observation.answers.open.values():
+        if run in asked.question.waits:
+            yield waiting_for_question(asked, lane)
+            return
+    parked = observation.parked[lease.run_id]
     yield Waiting(
-        on=on,
+        on=_PARKED_FOR.get(parked.why, WaitsOn.UNKNOWN),
         subject=lane,
         why=parked.detail or parked.why,
         since=utc_datetime(parked.since_ms),
-        until=until,
+        until=_datetime(parked.until_ms),
     )
 
 
-def _pauses(seen: Observation, lane: str) -> Iterator[Waiting]:
-    for name, pause in seen.pauses.items():
+def _pauses(observation: Observation, lane: str) -> Iterator[Waiting]:
+    for name, pause in observation.pauses.items():
         if name and comparison_key(name) != comparison_key(lane):
             continue
         by = f"by {pause.by}" if pause.by else ""
-        why = ": ".join(part for part in (by, pause.reason) if part)
-        command = f"dos resume {quote(name)}" if name else "dos resume"
-        since = utc_datetime(pause.since_ms)
-        yield Waiting(on=WaitsOn.PAUSE, subject=lane, why=why, since=since, clears_with=command)
+        yield Waiting(
+            on=WaitsOn.PAUSE,
+            subject=lane,
+            why=": ".join(part for part in (by, pause.reason) if part),
+            since=utc_datetime(pause.since_ms),
+            clears_with=f"dos resume {quote(name)}" if name else "dos resume",
+        )
 
 
-def _questions(seen: Observation, lane: str) -> Iterator[Waiting]:
-    for asked in seen.answers.open.values():
+def _questions(observation: Observation, lane: str) -> Iterator[Waiting]:
+    for asked in observation.answers.open.values():
         if _holds(asked.question, lane):
             yield waiting_for_question(asked, lane)
 
 
 def _holds(question: AnyQuestion, lane: str) -> bool:
+    """Whether the lane waits for the answer."""
     return not {subject.Fleet(), subject.Lane(lane)}.isdisjoint(question.waits)
 
 
-def waiting_for_question(asked: OpenQuestion, held: str) -> Waiting:
-    """`held` is the lane or the unit that waits for the answer."""
-    return _waiting_for(asked.question, held, since=utc_datetime(asked.at_ms))
+def _is_open(observation: Observation, question: AnyQuestion | None) -> bool:
+    return question is not None and question.id in observation.answers.open
 
 
-def _waiting_for(question: AnyQuestion, held: str, *, since: datetime | None) -> Waiting:
-    return Waiting(
-        on=question.waits_on,
-        subject=held,
-        why=question.text,
-        since=since,
-        until=utc_datetime(question.expires_ms) if question.expires_ms is not None else None,
-        clears_with=question.answer_command,
-        question=question.id,
-    )
-
-
-def _to_be_asked(seen: Observation, question: AnyQuestion | None) -> str:
-    """The command that answers a question that is open or was not put yet; after an answer the next start tries."""
-    if question is None or question.id in seen.answers.answered:
-        return NEXT_START
-    return question.answer_command
-
-
-def _is_open(seen: Observation, question: AnyQuestion | None) -> bool:
-    return question is not None and question.id in seen.answers.open
-
-
-def _stopped(seen: Observation, lane: str) -> Iterator[Waiting]:
-    """Its last run stopped for what only a person can clear, or found nothing that it may do a moment ago."""
-    starts = seen.starts(lane)
+def _last_stop(observation: Observation, lane: str) -> Iterator[Waiting]:
+    """Yield that only a person can clear the last run's stop, or that the lane rests after it."""
+    starts = observation.starts(lane)
     stopped = starts.stopped
     if stopped is None:
         return
-    is_stuck = staffing.is_stuck(stopped.reason, stopped.needs)
-    if is_stuck and not staffing.holds_only_units(stopped.reason, stopped.failed):
-        question = seen.question_about_stop(lane)
-        if not _is_open(seen, question):
-            needs_world = stopped.needs == "environment"
-            resumes = (
-                f"dos resume {quote(lane)}" if stopped.reason in staffing.STOPPED_BY_PERSON else ""
-            )
-            yield Waiting(
-                on=WaitsOn.ENVIRONMENT if needs_world else WaitsOn.PERSON,
-                subject=lane,
-                why=f"its last run stopped: {tokens.words(stopped.reason)}, {stopped.detail}",
-                since=utc_datetime(stopped.at_ms),
-                clears_with=resumes or _to_be_asked(seen, question),
-            )
+    is_stuck = reconcile.is_stuck(stopped.reason, stopped.needs)
+    if is_stuck and not reconcile.holds_only_units(stopped.reason, stopped.failed):
+        yield from _stuck(observation, lane, stopped)
         return
-    rested_ms = _rested_ms(starts)
-    if seen.now_ms < rested_ms:
+    rests_until_ms = _rests_until_ms(starts)
+    if observation.now_ms < rests_until_ms:
         yield Waiting(
             on=WaitsOn.COOLDOWN,
             subject=lane,
             why=f"its last run stopped: {tokens.words(stopped.reason)}",
             since=utc_datetime(stopped.at_ms),
-            until=utc_datetime(rested_ms),
+            until=utc_datetime(rests_until_ms),
         )
 
 
-def _rested_ms(starts: LaneStarts) -> int:
-    """Its last run was told to wait; or came and found nothing that it may do, so that it saw another lane than we."""
+def _stuck(observation: Observation, lane: str, stopped: LastStop) -> Iterator[Waiting]:
+    question = observation.question_about_stop(lane)
+    if _is_open(observation, question):
+        return  # listed as the question
+    if stopped.reason in reconcile.STOPPED_BY_PERSON:
+        command = f"dos resume {quote(lane)}"
+    else:
+        command = answer_command(observation, question)
+    yield Waiting(
+        on=WaitsOn.ENVIRONMENT if stopped.needs == "environment" else WaitsOn.PERSON,
+        subject=lane,
+        why=f"its last run stopped: {tokens.words(stopped.reason)}, {stopped.detail}",
+        since=utc_datetime(stopped.at_ms),
+        clears_with=command,
+    )
+
+
+def _rests_until_ms(starts: LaneStarts) -> int:
+    """Return until when a lane rests after its last run was told to wait, or found no work.
+
+    A run that found nothing to do saw the lane differently than this observation; starting it at
+    once again would not help.
+    """
     stopped = starts.stopped
     since_ms = starts.told_to_wait_ms
-    if (
-        stopped
-        and staffing.found_no_work(stopped.reason, stopped.landed)
-        and stopped.at_ms > starts.woken_ms
-    ):
+    is_last = stopped is not None and stopped.at_ms > starts.woken_ms
+    if stopped and is_last and reconcile.found_no_work(stopped.reason, stopped.landed):
         since_ms = max(since_ms, stopped.at_ms)
     return since_ms + int(REST_SECONDS * 1000)
 
 
-def _starts(seen: Observation, lane: str) -> Iterator[Waiting]:
-    """Its workers die when they start: given up on, about to be, or after a back-off."""
-    starts, question = seen.starts(lane), seen.question_about_deaths(lane)
-    if _is_open(seen, question):
-        return
-    at = utc_datetime(starts.at_ms) if starts.at_ms else None
-    on = WaitsOn.START_FAILED
-    if starts.failed:
-        command = _to_be_asked(seen, question)
-        yield Waiting(on=on, subject=lane, why=starts.failed, since=at, clears_with=command)
-    elif why := seen.why_failing(lane):
+def _failed_starts(observation: Observation, lane: str) -> Iterator[Waiting]:
+    """Yield that the lane's workers die: it is disabled, about to be, or backs off."""
+    starts = observation.starts(lane)
+    question = observation.question_about_deaths(lane)
+    if _is_open(observation, question):
+        return  # listed as the question
+    since = utc_datetime(starts.at_ms) if starts.at_ms else None
+    until_ms = observation.backoff_ends_ms(lane)
+    if why := starts.failed or observation.why_failing(lane):
         yield Waiting(
-            on=on, subject=lane, why=why, since=at, clears_with=_to_be_asked(seen, question)
-        )
-    elif seen.now_ms < (until_ms := seen.backoff_ends_ms(lane)):
-        died = "its last worker ended without a word"
-        yield Waiting(on=on, subject=lane, why=died, since=at, until=utc_datetime(until_ms))
-
-
-def _room(seen: Observation, lane: str) -> Iterator[Waiting]:
-    room = seen.cannot_start.get(lane)
-    if room is None:
-        return
-    until = utc_datetime(room.until_ms) if room.until_ms is not None else None
-    question = room.questions[0] if room.questions else None
-    command = room.clears_with or (
-        _to_be_asked(seen, question) if question or until is None else ""
-    )
-    is_listed = question is not None and _is_open(seen, question) and _holds(question, lane)
-    if not is_listed:
-        yield Waiting(
-            on=room.waits_on,
+            on=WaitsOn.START_FAILED,
             subject=lane,
-            why=room.detail or room.parked_for,
-            until=until,
-            clears_with=command,
+            why=why,
+            since=since,
+            clears_with=answer_command(observation, question),
+        )
+    elif observation.now_ms < until_ms:
+        yield Waiting(
+            on=WaitsOn.START_FAILED,
+            subject=lane,
+            why="its last worker died without recording a stop",
+            since=since,
+            until=utc_datetime(until_ms),
         )
 
 
-def _baseline(seen: Observation, lane: str) -> Iterator[Waiting]:
-    planned = seen.baseline
-    if planned.step is gate.Step.CHECK:
-        why = "the workspace's own test is checked first"
+def _agent(observation: Observation, lane: str) -> Iterator[Waiting]:
+    """Yield that no agent may start on the lane."""
+    refusal = observation.cannot_start.get(lane)
+    if refusal is None:
+        return
+    question = refusal.questions[0] if refusal.questions else None
+    if question and _is_open(observation, question) and _holds(question, lane):
+        return  # listed as the question
+    command = refusal.clears_with
+    if not command and (question or refusal.until_ms is None):
+        command = answer_command(observation, question)
+    yield Waiting(
+        on=refusal.waits_on,
+        subject=lane,
+        why=refusal.detail or refusal.parked_for,
+        until=_datetime(refusal.until_ms),
+        clears_with=command,
+    )
+
+
+def _baseline(observation: Observation, lane: str) -> Iterator[Waiting]:
+    plan = observation.baseline
+    if plan.step is gate.Step.CHECK:
+        why = "the test of the target branch has to pass first"
         yield Waiting(on=WaitsOn.ENVIRONMENT, subject=lane, why=why)
-    elif planned.step is gate.Step.WAIT:
-        is_about_it = (
-            each for each in seen.answers.open.values() if isinstance(each.question, BaselineFailed)
+    elif plan.step is gate.Step.WAIT:
+        for asked in observation.answers.open.values():
+            if isinstance(asked.question, BaselineFailed):
+                yield waiting_for_question(asked, lane)
+                return
+        yield Waiting(
+            on=WaitsOn.ENVIRONMENT,
+            subject=lane,
+            why=plan.why,
+            clears_with=answer_command(observation, plan.question),
         )
-        asked = next(is_about_it, None)
-        if asked:
-            yield waiting_for_question(asked, lane)
-        else:
-            command = _to_be_asked(seen, planned.question)
-            yield Waiting(
-                on=WaitsOn.ENVIRONMENT, subject=lane, why=planned.why, clears_with=command
-            )
 
 
-def _held(seen: Observation, lane: str) -> Iterator[Waiting]:
-    """Somebody who is no worker holds it."""
-    lease = seen.leases.get(lane)
-    if lease is None or seen.is_worker(lease):
+def _other_holder(observation: Observation, lane: str) -> Iterator[Waiting]:
+    """Yield that a person or a script holds the lane."""
+    lease = observation.leases.get(lane)
+    if lease is None or observation.is_worker(lease):
         return
-    command = f"dos lease-lane release --lane {quote(lane)} --owner {quote(lease.holder)}"
-    why = f"{lease.holder} holds it"
-    since = utc_datetime(lease.granted_ms)
-    yield Waiting(on=WaitsOn.REGION_HELD, subject=lane, why=why, since=since, clears_with=command)
+    holder = quote(lease.holder)
+    yield Waiting(
+        on=WaitsOn.REGION_HELD,
+        subject=lane,
+        why=f"{lease.holder} holds it",
+        since=utc_datetime(lease.granted_ms),
+        clears_with=f"dos lease-lane release --lane {quote(lane)} --owner {holder}",
+    )
 
 
-def _of_unit(seen: Observation, unit: Unit) -> Iterator[Waiting]:
-    name = unit.name
-    if why := seen.unstaffed.get(name):
-        yield Waiting(on=WaitsOn.NO_LANE, subject=name, why=why)
-        return
-    if hold := seen.held_units.get(name):
-        yield _of_hold(unit, hold)
-    elif question := seen.unasked_failures.get(name):
-        yield _of_possible_question(seen, question, name)
-    elif verdict := seen.verdicts.get(name):
-        yield _of_verdict(seen, unit, verdict)
-    if rest := seen.on_cooldown.get(name):
-        command = f"dos up --retry {quote(name)}"
-        until = utc_datetime(rest.until_ms)
-        why = f"{plural(rest.count, 'attempt')}, the last at {rest.last_ts}"
-        yield Waiting(on=WaitsOn.COOLDOWN, subject=name, why=why, until=until, clears_with=command)
-
-
-def _of_unapproved(seen: Observation, unit: Unit) -> Iterator[Waiting]:
-    """Of a unit that is declared only by a plan as nobody approved it."""
-    for question in seen.changed_texts:
-        if not isinstance(question, PlanChanged) or question.document != unit.document:
-            continue
-        if question.id in seen.answers.answered:
-            why = f"{unit.document} was edited on disk, and the edit is not approved"
-            yield Waiting(on=WaitsOn.PERSON, subject=unit.name, why=why, clears_with=NEXT_START)
-        else:
-            yield _of_possible_question(seen, question, unit.name)
-
-
-def _of_possible_question(seen: Observation, question: AnyQuestion, held: str) -> Waiting:
-    """Of a question that stands, or that will be put at the next tick: then nobody has waited for it yet."""
-    asked = seen.answers.open.get(question.id)
-    return _waiting_for(question, held, since=utc_datetime(asked.at_ms) if asked else None)
-
-
-def _of_hold(unit: Unit, hold: Hold) -> Waiting:
-    if isinstance(hold.asked, AnsweredQuestion):
-        command = f"dos up --retry {quote(unit.name)}"
-        since = utc_datetime(hold.asked.answered_ms)
-        return Waiting(
-            on=WaitsOn.PERSON, subject=unit.name, why=hold.why, since=since, clears_with=command
-        )
-    return waiting_for_question(hold.asked, unit.name)
-
-
-def _of_verdict(seen: Observation, unit: Unit, verdict: pickable.Verdict) -> Waiting:
-    """What its plan, or what happened to it, holds it for."""
-    reason = verdict.reason
-    assert reason is not None
-    on = _HELD_FOR.get(reason, WaitsOn.UNKNOWN)
-    if (
-        reason is pickable.Answer.OPERATOR_GATED and not unit.gated
-    ):  # runs died at it, or it is not there any more
-        on = WaitsOn.PERSON
-    until = soak_end(unit.soak_until) if reason is pickable.Answer.SOAK_OPEN else None
-    command = _clearing(seen, unit, verdict)
-    return Waiting(on=on, subject=unit.name, why=verdict.evidence, until=until, clears_with=command)
-
-
-def _clearing(seen: Observation, unit: Unit, verdict: pickable.Verdict) -> str:
-    """What to type so that a unit is offered again; empty: it clears by itself."""
-    if verdict.reason is pickable.Answer.DEPENDENCY_UNMET:
-        return ""
-    if unit.name in seen.undone and not unit.gated:
-        return _to_be_asked(seen, seen.question_about_undone(unit.name))
-    question = held_units.about_held(unit, verdict, seen.state)
-    return question.command or question.answer_command
+def _datetime(at_ms: int | None) -> datetime | None:
+    return None if at_ms is None else utc_datetime(at_ms)
