@@ -248,7 +248,7 @@ def test_a_holder_that_does_not_move_is_an_error_and_not_a_hang(repository, monk
     state.mkdir()
     with (
         worktree._alone(state / "worktrees.gate"),
-        pytest.raises(GitFailed, match="has been making a worktree"),
+        pytest.raises(GitFailed, match="has held the lock for worktrees"),
     ):
         prepare(repository)
 

@@ -153,7 +153,7 @@ def test_a_takeover_while_the_old_holders_push_is_under_way_refuses_it(remote, h
     """The server has the push and has not moved anything yet: then the fence moves."""
     here.holds("one", 5)
     late = here.work("one/late")
-    newer = remote_push._written(Writer(remote), 9, "taken")
+    newer = remote_push._write_fence_commit(Writer(remote), 9, "taken")
     hook(remote, f"unset GIT_QUARANTINE_PATH; git update-ref refs/dos/fence/one {newer}")
     before = head(remote)
     refused = here.lands(late, fence=5)
@@ -278,14 +278,14 @@ def test_a_branch_or_a_remote_that_is_not_there_is_said(remote, here):
     assert remote_fetch.fetch(here.git, "origin", "none") is None
     with pytest.raises(BadInput, match="no branch 'none'"):
         remote_fetch.base_commit(here.git, "origin", "none")
-    with pytest.raises(BadInput, match="there is no remote 'nowhere'"):
+    with pytest.raises(BadInput, match="has no remote 'nowhere'"):
         remote_fetch.check_remote_name(here.git, "nowhere")
     remote_fetch.check_remote_name(here.git, "origin")
     here.holds("one", 5)
     landing = here.work("one/a")
     git(remote, "update-ref", "-d", "refs/dos/fence/one")
     refused = here.lands(landing, fence=5)
-    assert refused and "knows no fence" in refused.reason
+    assert refused and "no longer has a fence" in refused.reason
 
 
 def test_a_branch_whose_name_ends_like_the_target_is_another(remote, here):

@@ -180,7 +180,7 @@ def test_nothing_is_written_through_a_link_that_the_lane_has(repository, tmp_pat
     made = lane(repository)
     assert list((tmp_path / "elsewhere").iterdir()) == []
     assert worktree_files.copy_included_files(Writer(repository.root), Writer(made)).left_out == [
-        "cache/a: not a folder on the way there"
+        "cache/a: a parent in the lane is not a folder"
     ]
 
 
@@ -192,7 +192,7 @@ def test_a_repository_inside_of_an_ignored_folder_is_left_out_and_named(reposito
     assert brought(repository) == {"cache/b"}
     made = Writer(lane(repository))
     assert worktree_files.copy_included_files(Writer(repository.root), made).left_out == [
-        "cache/nested/: a repository of its own"
+        "cache/nested/: a nested repository"
     ]
 
 

@@ -29,9 +29,6 @@ UNFINISHED = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "
 _PLAIN_WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
-# The fence
-
-
 def check_fence(git: Writer, lane: str, fence: int) -> NotLanded | None:
     """Return None while the fence is the newest, else the refusal of a stale worker.
 

@@ -1,4 +1,7 @@
-"""Which work was saved and did not land: git's refs, the folders beside them, and what the journal tells of each."""
+"""Work that was saved and did not land: lists it, applies it, drops it, or mends it for a landing.
+
+Saved work is a commit on a ref below `refs/dos/salvage/`, or a folder that git could not hold.
+"""
 
 import os
 import re
@@ -22,20 +25,26 @@ _EMPTY_TREES = {
     "sha256": "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
 }
 PREFIX = "refs/dos/salvage/"
-MOST_FILES = 100_000  # that are counted in a folder
+MOST_FILES = 100_000  # of a folder are counted
 SHORTEST_COMMIT = 6
 _ASIDE = re.compile(r"\d+-")
 _FIELDS = (
-    "refname", "objectname", "committerdate:unix", "contents:subject", "contents:trailers:key=Unit,valueonly",
-)  # fmt: skip
+    "refname",
+    "objectname",
+    "committerdate:unix",
+    "contents:subject",
+    "contents:trailers:key=Unit,valueonly",
+)
 _FORMAT = "".join(f"%({field})%00" for field in _FIELDS) + "%01"
 
 
 class SavedWork(Struct, frozen=True, kw_only=True):
-    number: int  # the oldest is 1: what comes later changes no number
-    ref: str  # a ref, or where a folder is that git could not hold
+    """A saved commit or folder, with what git and the journal know about it."""
+
+    number: int  # the oldest is 1, so that newer work changes no number
+    ref: str  # a ref, or the path of a folder
     commit: str = ""  # empty for a folder
-    base: str = ""  # what the commit is a change of; empty: of nothing
+    base: str = ""  # the commit that it changes; empty: none
     at_ms: int = 0
     run_id: str = ""
     lane: str = ""
@@ -46,112 +55,118 @@ class SavedWork(Struct, frozen=True, kw_only=True):
 
     @property
     def name(self) -> str:
-        """As short as it can be typed."""
+        """The shortest name that the verbs accept."""
         return self.ref.removeprefix(PREFIX)
 
 
 def read(git: Reader, state: Path, happened: Iterable[Event]) -> list[SavedWork]:
-    """Everything that is there, oldest first; what the journal tells of and is gone is gone."""
-    told = _told(happened)
-    found = [*_refs(git), *_folders(state / "salvage")]
-    known = [_completed(saved, told.get(saved.ref)) for saved in found]
-    known.sort(key=lambda saved: (saved.at_ms, saved.ref))
-    return [structs.replace(saved, number=number) for number, saved in enumerate(known, 1)]
+    """Return all saved work that exists, oldest first; events add its lane, unit and reason."""
+    recorded = _recorded(happened)
+    found = []
+    for saved in (*_refs(git), *_folders(state / "salvage")):
+        found.append(_completed(saved, recorded.get(saved.ref)))
+    found.sort(key=_age)
+    return [structs.replace(saved, number=number) for number, saved in enumerate(found, 1)]
+
+
+def _age(saved: SavedWork) -> tuple[int, str]:
+    return saved.at_ms, saved.ref
 
 
 def with_size(git: Reader, saved: SavedWork) -> SavedWork:
-    """With how many files it changes, and how much is in them."""
+    """Return the saved work with how many files its commit changes, and how large they are."""
     if not saved.commit:
         return saved
     base = base_commit(git, saved.commit)
     words = ("-r", "-z", "--no-renames", "--raw", "--no-abbrev", base, saved.commit)
-    states = [
-        record.split(" ") for record in git.run("diff-tree", *words).split("\0")[::2] if record
-    ]
+    records = git.run("diff-tree", *words).split("\0")[::2]
+    states = [record.split(" ") for record in records if record]
     blobs = [state[3] for state in states if state[1] not in ("000000", ":000000", "160000")]
-    said = (
-        git.run(
-            "cat-file", "--batch-check=%(objectsize)", feed="".join(f"{blob}\n" for blob in blobs)
-        )
-        if blobs
-        else ""
-    )
-    size = sum(int(line) for line in said.split() if line.isdigit())
-    return structs.replace(saved, base=base, files=len(states), bytes=size)
+    sizes = ""
+    if blobs:
+        feed = "".join(f"{blob}\n" for blob in blobs)
+        sizes = git.run("cat-file", "--batch-check=%(objectsize)", feed=feed)
+    total = sum(int(size) for size in sizes.split() if size.isdigit())
+    return structs.replace(saved, base=base, files=len(states), bytes=total)
 
 
 def base_commit(git: Reader, commit: str) -> str:
-    """What the saved commit is a change of: its parent where dos or a stash made it, else where it left our history."""
-    subject, _, parents = (
-        git.run("show", "--no-patch", "--format=%s%x00%P", commit).rstrip("\n").partition("\0")
-    )
+    """Return the commit, or the empty tree, that a saved commit is a change of.
+
+    That is its parent where dos or a stash made the commit, else where it left our history.
+    """
+    shown = git.run("show", "--no-patch", "--format=%s%x00%P", commit).rstrip("\n")
+    subject, _, parents = shown.partition("\0")
     first, *others = parents.split() or [""]
-    is_stash = bool(others) and git.run("show", "--no-patch", "--format=%s", others[0]).startswith(
-        "index on "
-    )
-    if subject.startswith("Salvaged by dos: ") or is_stash:
-        return first or _nothing(git)
-    shared = (
-        git.attempt("merge-base", "HEAD", commit).stdout.strip() if git.commit_of("HEAD") else ""
-    )
-    return shared or first or _nothing(git)
+    is_salvage = subject.startswith("Salvaged by dos: ")
+    if is_salvage or (others and _is_stash_index(git, others[0])):
+        return first or _empty_tree(git)
+    shared = ""
+    if git.commit_of("HEAD"):
+        shared = git.attempt("merge-base", "HEAD", commit).stdout.strip()
+    return shared or first or _empty_tree(git)
 
 
-def find(everything: list[SavedWork], asked: str) -> SavedWork:
-    """By its number, its ref, the end of it, or its commit."""
-    if asked.isascii() and asked.isdigit() and len(asked) < SHORTEST_COMMIT:
-        found = [saved for saved in everything if saved.number == int(asked)]
+def _is_stash_index(git: Reader, commit: str) -> bool:
+    subject = git.run("show", "--no-patch", "--format=%s", commit)
+    return subject.startswith("index on ")
+
+
+def find(everything: list[SavedWork], name: str) -> SavedWork:
+    """Return the saved work with this number, ref, end of a ref, or commit; else raise BadInput."""
+    if name.isascii() and name.isdigit() and len(name) < SHORTEST_COMMIT:
+        found = [saved for saved in everything if saved.number == int(name)]
     else:
-        names = {asked, f"refs/{asked}", f"{PREFIX}{asked}"}
-        found = [
-            saved
-            for saved in everything
-            if saved.ref in names or saved.ref.endswith(f"/salvage/{asked}")
-        ]
-        if not found and len(asked) >= SHORTEST_COMMIT:
-            found = [saved for saved in everything if saved.commit.startswith(asked)]
-    if not found:
-        there = join_some([f"{saved.number} ({saved.name})" for saved in reversed(everything)])
-        raise BadInput(
-            f"no saved work is called {quote(asked)}; "
-            + (f"there is {there}" if there else "there is none at all"),
-            hint="`dos salvage list` shows what there is.",
-        )
-    return found[-1]
+        refs = {name, f"refs/{name}", f"{PREFIX}{name}"}
+        ending = f"/salvage/{name}"
+        found = [saved for saved in everything if saved.ref in refs or saved.ref.endswith(ending)]
+        if not found and len(name) >= SHORTEST_COMMIT:
+            found = [saved for saved in everything if saved.commit.startswith(name)]
+    if found:
+        return found[-1]
+    names = join_some([f"{saved.number} ({saved.name})" for saved in reversed(everything)])
+    existing = f"there is {names}" if names else "there is none"
+    raise BadInput(
+        f"no saved work is called {quote(name)}; {existing}", hint="dos salvage list shows it all."
+    )
 
 
-class _Told(Struct, frozen=True):
+class _Record(Struct, frozen=True):
+    """What the journal says about saved work."""
+
     at_ms: int
     fact: fleet.WorkSalvaged
     unit: str
 
 
-def _told(happened: Iterable[Event]) -> dict[str, _Told]:
-    claimed: dict[str, str] = {}  # the unit that each run is at
-    told: dict[str, _Told] = {}
+def _recorded(happened: Iterable[Event]) -> dict[str, _Record]:
+    """Return the journal's record of saved work, by ref."""
+    claimed: dict[str, str] = {}  # the unit that each run works on
+    records: dict[str, _Record] = {}
     for event, fact in select(happened, fleet.UnitClaimed, fleet.WorkSalvaged):
         if isinstance(fact, fleet.UnitClaimed):
             claimed[fact.run_id] = fact.unit
         else:
             unit = "" if fact.earlier else claimed.get(fact.run_id, "")
-            told[fact.ref] = _Told(event.at_ms, fact, unit)
-    return told
+            records[fact.ref] = _Record(event.at_ms, fact, unit)
+    return records
 
 
-def _completed(saved: SavedWork, told: _Told | None) -> SavedWork:
-    # A number that was given out again after a drop is other work than the journal tells of.
-    if told is None or told.fact.commit != saved.commit:
+def _completed(saved: SavedWork, record: _Record | None) -> SavedWork:
+    """Add what the journal knows, unless the number was reused for other work after a drop."""
+    if record is None or record.fact.commit != saved.commit:
         return saved
-    unit = told.unit or saved.unit
+    unit = record.unit or saved.unit
     return structs.replace(
-        saved, at_ms=told.at_ms, lane=told.fact.lane, unit=unit, why=told.fact.why
+        saved, at_ms=record.at_ms, lane=record.fact.lane, unit=unit, why=record.fact.why
     )
 
 
 def _refs(git: Reader) -> list[SavedWork]:
-    said = git.run("for-each-ref", f"--format={_FORMAT}", PREFIX)
+    """Return the saved commits, as git's refs show them."""
+    listing = git.run("for-each-ref", f"--format={_FORMAT}", PREFIX)
     found = []
-    for record in said.split("\0\1\n"):
+    for record in listing.split("\0\1\n"):
         if not record:
             continue
         ref, commit, seconds, subject, unit = record.split("\0")
@@ -170,54 +185,63 @@ def _refs(git: Reader) -> list[SavedWork]:
 
 
 def _folders(place: Path) -> list[SavedWork]:
-    """What was moved as it was: below its run, or beside the runs where a person was told to put it."""
+    """Return the folders that were moved: below a run, or beside the runs where a person put one."""
+    found: list[SavedWork] = []
     if not place.is_dir():
-        return []
-    runs = [path for path in place.iterdir() if path.is_dir() and not _ASIDE.match(path.name)]
-    found = [("", path) for path in place.iterdir() if _ASIDE.match(path.name)]
-    found += [(run.name, path) for run in runs for path in run.iterdir()]
-    return [_folder(run_id, path) for run_id, path in found]
+        return found
+    for path in place.iterdir():
+        if _ASIDE.match(path.name):
+            found.append(_folder("", path))
+        elif path.is_dir():
+            found += [_folder(path.name, aside) for aside in path.iterdir()]
+    return found
 
 
 def _folder(run_id: str, path: Path) -> SavedWork:
-    files = size = 0
+    files = 0
+    size = 0
     for folder, _, names in os.walk(path):
         for name in names[: MOST_FILES - files]:
-            files, size = files + 1, size + (Path(folder) / name).lstat().st_size
+            files += 1
+            size += (Path(folder) / name).lstat().st_size
     at_ms = path.lstat().st_ctime_ns // 1_000_000
     return SavedWork(
         number=0, ref=str(path), at_ms=at_ms, run_id=run_id, why="a folder", files=files, bytes=size
     )
 
 
-def _nothing(git: Reader) -> str:
-    """The empty tree, which git knows without its being stored."""
+def _empty_tree(git: Reader) -> str:
+    """Return the empty tree, which git knows without storing it."""
     return _EMPTY_TREES[git.run("rev-parse", "--show-object-format").strip()]
 
 
 class ApplyResult(Struct, frozen=True, kw_only=True):
-    files: list[str]  # that are changed by it, or would be
-    conflicts: list[str]  # where both sides changed the same: then nothing was done
-    in_the_way: str = ""  # of the user's; then nothing was done either
+    """What applying saved work changed, or what kept it from changing anything."""
+
+    files: list[str]  # that it changes, or would change
+    conflicts: list[str]  # where both sides changed the same lines
+    in_the_way: str = ""  # the user's own files or operation
 
     @property
     def fits(self) -> bool:
+        """Whether nothing keeps it from being applied."""
         return not self.conflicts and not self.in_the_way
 
 
 def apply(tree: Path, saved: SavedWork, *, dry_run: bool = False) -> ApplyResult:
-    """Bring the change into the work tree, staged and uncommitted: all of it, or none."""
+    """Apply the saved change to the work tree, staged and uncommitted: all of it, or nothing.
+
+    Raises BadInput for a folder, and where the tree has no commit.
+    """
     if not saved.commit:
         raise BadInput(
-            f"{saved.ref} is a folder that git could not hold, so it cannot be applied as a change",
-            hint=f"Look what is in it, and copy what you want: ls -A {saved.ref}",
+            f"{saved.ref} is a folder, and only saved commits can be applied",
+            hint=f"Copy what you need from it: ls -A {saved.ref}",
         )
     top = Writer(Path(Reader(tree).run("rev-parse", "--show-toplevel").removesuffix("\n")))
     head = top.commit_of("HEAD")
     if head is None:
-        raise BadInput(
-            f"{top.tree} has no commit to apply anything to", hint="Commit something first."
-        )
+        raise BadInput(f"{top.tree} has no commit to apply it to", hint="Commit something first.")
     merged, conflicts = _merged(top, base_commit(top, saved.commit), head, saved.commit)
     files = top.paths_between(head, merged)
     if conflicts:
@@ -232,64 +256,77 @@ def apply(tree: Path, saved: SavedWork, *, dry_run: bool = False) -> ApplyResult
 
 
 def _merged(git: Writer, base: str, ours: str, theirs: str) -> tuple[str, list[str]]:
-    """The tree of both changes, and the paths at which they meet. Nothing but objects is written."""
-    from_base = git.run(*AS_DOS, "commit-tree", f"{base}^{{tree}}", "-m", "base").strip()
-    sides = [
-        git.run(*AS_DOS, "commit-tree", f"{side}^{{tree}}", "-p", from_base, "-m", "side").strip()
-        for side in (ours, theirs)
-    ]
+    """Return the tree of both changes, and the paths in conflict. Only objects are written."""
+    root = git.run(*AS_DOS, "commit-tree", f"{base}^{{tree}}", "-m", "base").strip()
+    sides = []
+    for side in (ours, theirs):
+        words = ("commit-tree", f"{side}^{{tree}}", "-p", root, "-m", "side")
+        sides.append(git.run(*AS_DOS, *words).strip())
     done = git.attempt("merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", *sides)
-    tree, *names = [each for each in done.stdout.split("\0") if each]
-    return tree, [printable_path(name) for name in names] or (
-        ["somewhere"] if done.returncode else []
-    )
+    tree, *names = [field for field in done.stdout.split("\0") if field]
+    conflicts = [printable_path(name) for name in names]
+    if done.returncode and not conflicts:
+        conflicts = ["somewhere"]
+    return tree, conflicts
 
 
 def _in_the_way(tree: Writer, head: str, files: list[str]) -> str:
-    if begun := branch.unfinished_operation(tree):
-        return f"{tree.tree} is in the middle of something ({begun})"
-    if edited := sorted(set(files) & set(tree.dirty_paths())):
-        return f"it changes {join_some([printable_path(path) for path in edited])}, which nobody has committed yet"
-    hidden = branch.untracked_obstacles(tree, head, files)
-    return (
-        f"{join_some([printable_path(path) for path in hidden])} is there already, in no commit"
-        if hidden
-        else ""
-    )
+    """Return what of the user's the files would overwrite, or an empty text."""
+    operation = branch.unfinished_operation(tree)
+    if operation:
+        return f"{tree.tree} has an unfinished operation ({operation})"
+    edited = sorted(set(files) & set(tree.dirty_paths()))
+    if edited:
+        paths = join_some([printable_path(path) for path in edited])
+        return f"it changes {paths}, which has uncommitted changes"
+    untracked = branch.untracked_obstacles(tree, head, files)
+    if untracked:
+        paths = join_some([printable_path(path) for path in untracked])
+        return f"{paths} exists and is in no commit"
+    return ""
 
 
 def drop(tree: Path, saved: SavedWork) -> str:
-    """Let go of it; how it can be had back."""
+    """Delete the saved work, and return the command that restores it; empty for a folder."""
     if saved.commit:
-        if refused := Writer(tree).swap_ref(saved.ref, None, saved.commit):
+        refused = Writer(tree).swap_ref(saved.ref, None, saved.commit)
+        if refused:
             raise GitFailed(refused)
-        return f"git update-ref {saved.ref} {saved.commit} ''"  # unless other work has that name by now
+        # The empty old value: unless other work has that name by now.
+        return f"git update-ref {saved.ref} {saved.commit} ''"
     path = Path(saved.ref)
-    shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink()
     return ""
 
 
 def describe_size(saved: SavedWork) -> str:
-    """How much it is, for people."""
-    size, unit = float(saved.bytes), "bytes"
+    """Return the number of files and their size, for people."""
+    size = float(saved.bytes)
+    unit = "bytes"
     for larger in ("kB", "MB", "GB"):
         if size >= 1000:
-            size, unit = size / 1000, larger
+            size /= 1000
+            unit = larger
     return f"{plural(saved.files, 'file')}, {size:.0f} {unit}"
 
+
+# Saved or unnamed work of an agent, made ready for a landing
 
 _MESSAGE = """Work on {name}
 
 {title}
 
-Its agent ended without a commit. dos committed what it had left, which the acceptance command was then run on.
+The agent ended without a commit. dos committed what it left; the acceptance command ran on that.
 
 Unit: {name}
 Committed-by: dos
 """
 _NAMED = """{said}
 
-Its agent did not name the unit. dos added the name, once the acceptance command had passed.
+The agent did not name the unit. dos added the name after the acceptance command had passed.
 
 Unit: {name}
 Named-by: dos
@@ -297,33 +334,39 @@ Named-by: dos
 
 
 def commit_saved(inside: Writer, saved: str, unit: Unit, identity: Mapping[str, str]) -> str:
-    """Commit the files of a saved commit on top of the head, with the unit's trailer; the new commit.
+    """Commit the files of a saved commit on top of the head, and return the new commit.
 
-    The author is whoever the agents commit as; the committer is dos. It can be repeated.
+    The message has the unit's trailer, the author is the identity that agents commit with, the
+    committer is dos. It can be repeated.
     """
     if inside.object_of("HEAD^{tree}") == inside.object_of(f"{saved}^{{tree}}"):
-        return inside.run("rev-parse", "HEAD").strip()  # git made it, and died before it said so
+        # Git made the commit before, and died before it answered.
+        return inside.run("rev-parse", "HEAD").strip()
     inside.run("read-tree", "--reset", "-u", saved)
-    message = _MESSAGE.format(name=unit.name, title=" ".join(unit.title.split()) or unit.name)
-    name, email = identity.get("GIT_AUTHOR_NAME"), identity.get("GIT_AUTHOR_EMAIL")
-    author = (f"--author={name} <{email}>",) if name and email else ()
-    inside.run(
-        *AS_DOS, "commit", "--quiet", "--no-verify", "--cleanup=verbatim", *author, "-m", message
-    )
+    title = " ".join(unit.title.split()) or unit.name
+    message = _MESSAGE.format(name=unit.name, title=title)
+    words = ["commit", "--quiet", "--no-verify", "--cleanup=verbatim", "-m", message]
+    author = identity.get("GIT_AUTHOR_NAME")
+    email = identity.get("GIT_AUTHOR_EMAIL")
+    if author and email:
+        words.append(f"--author={author} <{email}>")
+    inside.run(*AS_DOS, *words)
     return inside.run("rev-parse", "HEAD").strip()
 
 
 def add_unit_trailer(inside: Writer, head: str, unit: Unit) -> str:
-    """The commit `head` with the unit's trailer added: same files, parents and author; the committer is dos.
+    """Return a copy of the commit `head` with the unit's trailer, committed by dos.
 
-    It is made of the commit alone: what lies in the index, or on top of it by now, nobody has measured. MalformedObject
-    where git takes a header of that commit from nobody any more.
+    Files, parents and author are the commit's own. It is made from the commit alone, since nobody
+    has measured what is in the index or on top by now. Raises MalformedObject where git no longer
+    accepts a header of that commit.
     """
-    header, _, said = inside.run("cat-file", "commit", head).partition("\n\n")
-    kept = [line for line in header.split("\n") if line.startswith(("tree ", "parent ", "author "))]
-    encoding = [line for line in header.split("\n") if line.startswith("encoding ")]
+    header, _, body = inside.run("cat-file", "commit", head).partition("\n\n")
+    lines = header.split("\n")
+    kept = [line for line in lines if line.startswith(("tree ", "parent ", "author "))]
+    encoding = [line for line in lines if line.startswith("encoding ")]
     committer = f"committer {inside.run(*AS_DOS, 'var', 'GIT_COMMITTER_IDENT').strip()}"
-    message = _NAMED.format(said=said.strip() or unit.name, name=unit.name)
+    message = _NAMED.format(said=body.strip() or unit.name, name=unit.name)
     feed = "\n".join([*kept, committer, *encoding, "", message])
     return inside.run("hash-object", "-t", "commit", "-w", "--stdin", feed=feed).strip()
 
@@ -331,24 +374,22 @@ def add_unit_trailer(inside: Writer, head: str, unit: Unit) -> str:
 def lay_out_saved(
     inside: Writer, saved: str, *, base: str, is_inside: Callable[[str], bool]
 ) -> bool:
-    """Put the changes of a saved commit into a clean tree, uncommitted; False, and nothing done, where they do not fit.
+    """Put the changes of a saved commit into a clean tree, uncommitted.
 
-    Only paths that `is_inside` admits: what was left outside of the lane would make the next work stray too. They fit
-    where nobody has changed those paths since.
+    Only paths that `is_inside` admits are written: a path outside the lane would make the next
+    work stray too. Returns False, and changes nothing, where the target has changed those paths
+    since.
     """
     parent = inside.commit_of(f"{saved}^1")
     if parent is None:
         return False
     changed = [path for path in inside.paths_between(parent, saved) if is_inside(path)]
-    moved = set() if parent == base else set(inside.paths_between(parent, base))
-    if not changed or moved & set(changed):
+    changed_since: set[str] = set()
+    if parent != base:
+        changed_since = set(inside.paths_between(parent, base))
+    if not changed or changed_since & set(changed):
         return False
-    words = (
-        "--literal-pathspecs",
-        "restore",
-        f"--source={saved}",
-        "--worktree",
-        "--pathspec-from-file=-",
-    )
-    inside.run(*words, "--pathspec-file-nul", feed="".join(f"{path}\0" for path in changed))
+    words = ("--literal-pathspecs", "restore", f"--source={saved}", "--worktree")
+    paths = "".join(f"{path}\0" for path in changed)
+    inside.run(*words, "--pathspec-from-file=-", "--pathspec-file-nul", feed=paths)
     return True

@@ -1,4 +1,4 @@
-"""Works all lanes in the user's own work tree, on the target branch; nothing there is ever reset."""
+"""Works all lanes in the user's work tree, on the target branch; nothing there is ever reset."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -229,10 +229,10 @@ class SharedTreeLanding(IsolatedLanding):
         found = find_unit_commits(tree, base, head, effect.unit.name, effect.lease, prefix)
         return found.mine
 
-    def save_changes(self, effect: effects.SaveChanges) -> list[effects.Salvage]:
+    def save_changes(self, _effect: effects.SaveChanges) -> list[effects.Salvage]:
         return []
 
-    def save_commits(self, effect: effects.SaveCommits) -> list[effects.Salvage]:
+    def save_commits(self, _effect: effects.SaveCommits) -> list[effects.Salvage]:
         return []
 
     def prepare_landing(self, effect: effects.PrepareLanding) -> Landing | effects.NotLanded:

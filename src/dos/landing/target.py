@@ -61,6 +61,7 @@ class LastFetchedTarget:
         return target.ref(branch, self._git, remote=self._remote)
 
     def newest(self, branch: str, *, at_most_seconds: float = 0.0) -> str | None:
+        del at_most_seconds  # a local ref is read anew each time
         return self._git.commit_of(self.ref(branch))
 
 
@@ -76,6 +77,7 @@ class LocalTarget:
         return f"refs/heads/{branch}"
 
     def newest(self, branch: str, *, at_most_seconds: float = 0.0) -> str | None:
+        del at_most_seconds  # a local ref is read anew each time
         return self._git.commit_of(self.ref(branch))
 
     def raise_fence(self, lane: str, fence: int) -> None:

@@ -1,4 +1,4 @@
-"""Each lane works in a worktree of its own. Nothing in one is removed before it is saved."""
+"""Makes, clears and saves the worktrees of lanes; nothing is removed before it is saved."""
 
 import os
 import shutil
@@ -17,42 +17,55 @@ from dos.landing import worktree_files
 from dos.machine import filesystem
 from dos.text import join_some, slug
 
-GATE = "worktrees.gate"  # in the state directory
-BUSY_SECONDS = 120.0  # without a checkout it takes a few hundredths of one
+GATE = "worktrees.gate"  # lock file in the state directory, held while git adds a worktree
+BUSY_SECONDS = 120.0  # to wait for the gate; without a checkout, adding takes some 20 ms
+READY = "dos-ready"  # beside the worktree's HEAD: the setup has run; holds what it made
+LOCKS = ("index.lock", "HEAD.lock")
+LONGEST_POINTER = 65_536  # bytes of a file in which git keeps a path
+EARLIER = "left by an earlier run"
+UNFINISHED = ("rebase-merge", "rebase-apply", "sequencer")  # what `git reset` leaves in progress
+_ADD = ("worktree", "add", "--quiet", "--force", "--force", "--no-checkout", "--detach")
+_UNTRACKED = ("ls-files", "-z", "--others", "--exclude-standard", "--directory")
+_UPDATE_SUBMODULES = (
+    "submodule", "--quiet", "update", "--force", "--checkout", "--recursive", "--",
+)  # fmt: skip
 
 
 def add(git: Writer, state: Path, path: Path, commit: str) -> None:
-    """Known to git, at a commit, on no branch, with no file in it yet: those are written with nobody waiting."""
+    """Register a worktree with git at a commit, on no branch, without checking out any file.
+
+    Files are written afterwards, so that nobody waits for the gate meanwhile.
+    """
     for folder in (path.parent, state):
         folder.mkdir(parents=True, exist_ok=True)
     with _alone(state / GATE):
-        # Twice: also where an entry of ours for this place was left, and locked. Others' entries are none of ours.
-        words = ("worktree", "add", "--quiet", "--force", "--force", "--no-checkout", "--detach")
+        # --force twice: also over an entry of ours that was left for this path, and locked.
         try:
-            git.run(*words, str(path), commit)
+            git.run(*_ADD, str(path), commit)
         except GitUnanswered:
-            if not (
-                path / ".git"
-            ).exists():  # else it came far enough: whoever uses it checks it out anyway
+            # With a .git file it came far enough: whoever uses it checks it out anyway.
+            if not (path / ".git").exists():
                 raise
 
 
 def list_worktrees(git: Writer) -> list[list[str]]:
-    """The worktrees that git knows, each as the lines that it has for it; the first is `worktree PATH`."""
+    """Return git's lines for each worktree it knows; the first line is `worktree PATH`."""
     with _among_readers(workspace.find(git.tree).state / GATE):
-        said = git.run("worktree", "list", "--porcelain", "-z")
-    return [entry.strip("\0").split("\0") for entry in said.split("\0\0") if entry.strip("\0")]
+        listing = git.run("worktree", "list", "--porcelain", "-z")
+    entries = [entry.strip("\0") for entry in listing.split("\0\0")]
+    return [entry.split("\0") for entry in entries if entry]
 
 
 @contextmanager
 def _alone(gate: Path) -> Iterator[None]:
+    """Hold the gate alone."""
     with _locked(os.open(gate, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644), gate):
         yield
 
 
 @contextmanager
 def _among_readers(gate: Path) -> Iterator[None]:
-    """Beside other readers. Where there is no gate, no worktree was made yet."""
+    """Hold the gate beside other readers; without a gate, no worktree was made yet."""
     try:
         opened = os.open(gate, os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:
@@ -69,22 +82,12 @@ def _locked(opened: int, gate: Path, *, shared: bool = False) -> Iterator[None]:
             opened, gives_up=filesystem.gives_up_after(BUSY_SECONDS), shared=shared
         ):
             raise GitFailed(
-                f"another process has been making a worktree for {BUSY_SECONDS:g} s ({gate})",
-                hint="Look for a stopped `dos` process; `dos doctor` lists them.",
+                f"another process has held the lock for worktrees for {BUSY_SECONDS:g} s ({gate})",
+                hint="Look for a stopped dos process: dos doctor",
             )
         yield
     finally:
         os.close(opened)
-
-
-READY = (
-    "dos-ready"  # beside the worktree's HEAD: the setup command has run here; holds what it made
-)
-LOCKS = ("index.lock", "HEAD.lock")
-LONGEST_POINTER = 65_536  # bytes of a file in which git keeps a path
-_UNTRACKED = ("ls-files", "-z", "--others", "--exclude-standard", "--directory")
-EARLIER = "left by an earlier run"
-UNFINISHED = ("rebase-merge", "rebase-apply", "sequencer")  # what `git reset` leaves in progress
 
 
 def prepare(
@@ -97,9 +100,15 @@ def prepare(
     worktrees: Path | None = None,
     base: str | None = "",
 ) -> Worktree:
-    """A clean worktree at the target branch's head, on no branch: no ref of the user's can be moved from it."""
+    """Return a clean worktree of the lane at the target's head, on no branch.
+
+    Without a branch, no ref of the user's can be moved from it. Work of an earlier run in it is
+    saved first; a folder that git cannot make sense of is moved to the salvage folder. `base` is
+    the target's commit where the target is a remote branch, None if that branch is missing.
+    """
     path = (worktrees or state / "worktrees") / slug(lane)
-    base = git.commit_of(f"refs/heads/{target}") if base == "" else base
+    if base == "":
+        base = git.commit_of(f"refs/heads/{target}")
     if base is None:
         raise GitFailed(
             f"the target branch {target!r} has no commit",
@@ -112,44 +121,48 @@ def prepare(
         try:
             if not _is_unused(inside):
                 # Commits first: a ref can be made also where the files cannot be read.
-                salvaged += _of_earlier_run(
-                    save_commits(inside, run_id=run_id, why=EARLIER, base=base)
-                )
-                salvaged += _of_earlier_run(
-                    save_changes(inside, state, run_id=run_id, why=EARLIER, base=base)
-                )
+                commits = save_commits(inside, run_id=run_id, why=EARLIER, base=base)
+                salvaged += _of_earlier_run(commits)
+                changes = save_changes(inside, state, run_id=run_id, why=EARLIER, base=base)
+                salvaged += _of_earlier_run(changes)
             clear(inside, base)
         except GitFailed as error:
-            salvaged += _give_way(path, state, run_id, f"could not be cleaned: {error}")
+            salvaged += _set_aside_folder(path, state, run_id, f"could not be cleaned: {error}")
     if not (path / ".git").exists():
-        salvaged += _of_earlier_run(_save_head(git, _known_head(git, path), run_id, EARLIER, base))
+        earlier_head = _known_head(git, path)
+        salvaged += _of_earlier_run(_save_head(git, earlier_head, run_id, EARLIER, base))
         add(git, state, path, base)
         clear(inside, base)
     left_out = worktree_files.copy_included_files(git, inside).left_out
-    ready = _is_ready(inside)
-    said = f"not copied: {join_some(left_out)}" if left_out else ""
+    missing = f"not copied: {join_some(left_out)}" if left_out else ""
     return Worktree(
-        path=str(path), target=target, base=base, salvaged=salvaged, ready=ready, missing_files=said
+        path=str(path),
+        target=target,
+        base=base,
+        salvaged=salvaged,
+        ready=_is_ready(inside),
+        missing_files=missing,
     )
 
 
 def _of_earlier_run(saved: list[Salvage]) -> list[Salvage]:
-    return [structs.replace(each, earlier=True) for each in saved]
+    return [structs.replace(work, earlier=True) for work in saved]
 
 
 def _is_unused(inside: Writer) -> bool:
-    """It was never checked out to the end, so that nobody can have worked in it."""
+    """Whether its checkout was never finished, so that nobody can have worked in it."""
     directory = _directory(inside)
     unused = not (directory / READY).exists() and not (directory / "index").exists()
     if unused:
-        (directory / "locked").unlink(missing_ok=True)  # by git, while it was made
+        (directory / "locked").unlink(missing_ok=True)  # git locks a worktree while adding it
     return unused
 
 
 def mark_ready(inside: Writer) -> list[str]:
-    """Record that the setup has run, and return the files that it left for git to see.
+    """Record that the setup has run, and return the files it made that git would commit.
 
-    Folders that it made and git does not ignore are hidden: an agent's `git add --all` would commit `node_modules`.
+    Folders that it made and git does not ignore are hidden by a .gitignore in them: an agent's
+    `git add --all` would commit `node_modules`.
     """
     made = [path for path in inside.run(*_UNTRACKED).split("\0") if path]
     for path in made:
@@ -161,7 +174,7 @@ def mark_ready(inside: Writer) -> list[str]:
 
 
 def _is_ready(inside: Writer) -> bool:
-    """The setup has run, and what it made is still here: an agent may have committed it, and then it was cleared."""
+    """Whether the setup has run and what it made is here: an agent may have committed it."""
     mark = _directory(inside) / READY
     if not mark.exists():
         return False
@@ -170,43 +183,49 @@ def _is_ready(inside: Writer) -> bool:
 
 
 def save_changes(inside: Writer, state: Path, *, run_id: str, why: str, base: str) -> list[Salvage]:
-    """Put what nobody committed on a ref, and leave the tree as its head is, on no branch."""
+    """Save uncommitted changes to refs, and leave the tree clean at its head, on no branch.
+
+    Nested repositories and edited submodules, of which git would keep only a commit, are moved to
+    the salvage folder. Ignored files stay.
+    """
     directory = _unlocked(inside)
-    found = inside.commit_of("HEAD")  # none on a branch without a commit
-    head = found or base
-    inside.run(
-        "update-ref", "--no-deref", "HEAD", head
-    )  # unlike a checkout, also in the middle of a merge
-    stashes = [stash for name in UNFINISHED if (stash := directory / name / "autostash").exists()]
-    saved = [
-        _keep(inside, run_id, stash.read_text().strip(), f"{why}: stashed by a rebase")
-        for stash in stashes
-    ]
-    # A repository inside of the repository: git would keep only its name, and of a submodule only its commit.
+    own_head = inside.commit_of("HEAD")  # None on a branch without a commit
+    head = own_head or base
+    # Unlike a checkout, this works in the middle of a merge too.
+    inside.run("update-ref", "--no-deref", "HEAD", head)
+    saved: list[Salvage] = []
+    for name in UNFINISHED:
+        stash = directory / name / "autostash"
+        if stash.exists():
+            commit = stash.read_text().strip()
+            saved.append(_keep(inside, run_id, commit, f"{why}: stashed by a rebase"))
     dirty = inside.dirty_paths()
-    nested = [path for path in dirty if path.endswith("/")]
-    saved += [
-        _set_aside(inside.tree / path, state, run_id, f"{why}: a nested repository")
-        for path in nested
-    ]
-    for path, edited in (inside.changed_submodules() if dirty else {}).items():
+    for path in dirty:
+        if path.endswith("/"):
+            nested = inside.tree / path
+            saved.append(_set_aside(nested, state, run_id, f"{why}: a nested repository"))
+    submodules = inside.changed_submodules() if dirty else {}
+    for path, edited in submodules.items():
         saved += _save_submodule(inside.tree / path, state, run_id, why, edited=edited)
     if inside.dirty_paths():
-        # A commit of everything that is not ignored, on no branch.
-        inside.run("add", "--all")
-        tree = inside.run("write-tree").strip()
-        parents = ("-p", found) if found else ()
-        commit = inside.run(
-            *AS_DOS, "commit-tree", tree, *parents, "-m", f"Salvaged by dos: {why}"
-        ).strip()
+        commit = _commit_everything(inside, own_head, why)
         kept = _keep(inside, run_id, commit, f"{why}: uncommitted changes")
         saved.append(structs.replace(kept, onto=head))
     clear(inside, head)
     return saved
 
 
+def _commit_everything(inside: Writer, parent: str | None, why: str) -> str:
+    """Commit all files that are not ignored, on no branch, and return the commit."""
+    inside.run("add", "--all")
+    tree = inside.run("write-tree").strip()
+    parents = ("-p", parent) if parent else ()
+    words = ("commit-tree", tree, *parents, "-m", f"Salvaged by dos: {why}")
+    return inside.run(*AS_DOS, *words).strip()
+
+
 def save_commits(inside: Writer, *, run_id: str, why: str, base: str) -> list[Salvage]:
-    """Put the head on a ref when neither the target nor another such ref holds it."""
+    """Save the head to a ref, unless the base or another salvage ref holds it already."""
     _directory(inside)
     return _save_head(inside, inside.commit_of("HEAD"), run_id, why, base)
 
@@ -220,22 +239,25 @@ def _save_head(git: Writer, head: str | None, run_id: str, why: str, base: str) 
 
 
 def clear(inside: Writer, commit: str) -> None:
-    """To a commit. Only after `save_changes`. Ignored files stay: they are caches, and a build without them is slow."""
+    """Reset the tree to a commit, on no branch; only after `save_changes`.
+
+    Ignored files stay: they are caches, and a build without them is slow.
+    """
     directory = _unlocked(inside)
-    for left in (directory / name for name in UNFINISHED if (directory / name).exists()):
-        shutil.rmtree(left)
+    for name in UNFINISHED:
+        if (directory / name).exists():
+            shutil.rmtree(directory / name)
     inside.run("checkout", "--quiet", "--force", "--detach", commit)
     inside.run("reset", "--quiet", "--hard")
-    inside.run("clean", "-fdq")  # with one f: never a repository
-    if submodules := _checked_out(inside, directory):
-        words = ("submodule", "--quiet", "update", "--force", "--checkout", "--recursive", "--")
-        inside.attempt(
-            *words, *submodules
-        )  # one that cannot be had is for the setup and the tests to miss
+    inside.run("clean", "-fdq")  # one f: never removes a nested repository
+    submodules = _checked_out(inside, directory)
+    if submodules:
+        # One that cannot be had is for the setup and the tests to miss.
+        inside.attempt(*_UPDATE_SUBMODULES, *submodules)
 
 
 def unpublished_submodule(inside: Writer, old: str, new: str) -> str | None:
-    """A submodule that would land at a commit which nobody else could fetch."""
+    """Return a submodule that would land at a commit which no remote has, or None."""
     for path, commit in inside.submodules_between(old, new).items():
         inner = Writer(inside.tree / path)
         if (inner.tree / ".git").exists() and not _is_on_a_ref(inner, commit, "refs/remotes/"):
@@ -244,19 +266,21 @@ def unpublished_submodule(inside: Writer, old: str, new: str) -> str | None:
 
 
 def _checked_out(inside: Writer, directory: Path) -> list[str]:
-    """The submodules that somebody has checked out here, also when their files were set aside."""
+    """Return the submodules that were checked out here, also when their files were moved away."""
     if not (inside.tree / ".gitmodules").exists():
         return []
-    found = inside.submodules().items()
-    return [
-        path
-        for name, path in found
-        if (inside.tree / path / ".git").exists() or (directory / "modules" / name).exists()
-    ]
+    paths = []
+    for name, path in inside.submodules().items():
+        if (inside.tree / path / ".git").exists() or (directory / "modules" / name).exists():
+            paths.append(path)
+    return paths
 
 
 def _unlocked(inside: Writer) -> Path:
-    """Its directory. A lock there is of a git that was ended, with the agent or the worker that had started it."""
+    """Return git's directory of the worktree, without locks.
+
+    A lock belongs to a git process that was ended with the agent or worker that started it.
+    """
     directory = _directory(inside)
     left = [directory / name for name in LOCKS if (directory / name).exists()]
     if left:
@@ -267,21 +291,22 @@ def _unlocked(inside: Writer) -> Path:
 
 
 def _directory(inside: Writer) -> Path:
-    """Where git keeps what concerns this worktree alone. Anywhere else, the user's own files would be at stake.
+    """Return the folder in which git keeps this worktree's own state, or raise GitFailed.
 
-    Read from the two files that lead there and back: it is asked before every step, and git would take a process.
+    Anywhere else the user's own files would be at stake. It is read from the two files that lead
+    there and back: this is asked before every step, and git would cost a process.
     """
     link = inside.tree / ".git"
-    if link.is_file():  # else git would look for one in the folders above
+    if link.is_file():  # otherwise git would search the folders above
         found = _leads_to(link)
         back = f"{found}/gitdir"
         if os.path.isfile(back) and _leads_to(Path(back)) == os.path.realpath(link):  # noqa: PTH113 - a name too long is no file
             return Path(found)
-    raise GitFailed(f"{inside.tree} is not a worktree any more")
+    raise GitFailed(f"{inside.tree} is no longer a worktree")
 
 
 def _leads_to(pointer: Path) -> str:
-    """The path that a file of git's holds, as git reads it; an agent may have written anything there."""
+    """Return the path in a pointer file as git reads it; an agent may have written anything."""
     with pointer.open("rb") as file:
         text = os.fsdecode(file.read(LONGEST_POINTER))
     path = text.removeprefix("gitdir: ").partition("\0")[0].rstrip("\n")
@@ -295,10 +320,13 @@ def _is_on_a_ref(inside: Writer, commit: str, *prefixes: str) -> bool:
 
 
 def _keep(inside: Writer, run_id: str, commit: str, why: str) -> Salvage:
+    """Save a commit to the next free salvage ref of the run."""
     prefix = f"refs/dos/salvage/{run_id}/"
     taken = inside.run("for-each-ref", "--format=%(refname)", prefix).split()
-    ref = f"{prefix}{1 + max((int(name.removeprefix(prefix)) for name in taken), default=0)}"
-    if refused := inside.swap_ref(ref, commit, None, message="dos: salvage"):
+    last = max((int(name.removeprefix(prefix)) for name in taken), default=0)
+    ref = f"{prefix}{last + 1}"
+    refused = inside.swap_ref(ref, commit, None, message="dos: salvage")
+    if refused:
         raise GitUnanswered(
             f"{commit[:9]} could not be saved as {ref}: {refused}", hint=f"git show {commit[:9]}"
         )
@@ -306,7 +334,7 @@ def _keep(inside: Writer, run_id: str, commit: str, why: str) -> Salvage:
 
 
 def _set_aside(path: Path, state: Path, run_id: str, why: str) -> Salvage:
-    """What git cannot save is moved as it is."""
+    """Move what git cannot save to the salvage folder of the run."""
     place = state / "salvage" / run_id
     place.mkdir(parents=True, exist_ok=True)
     taken = (name.name.partition("-")[0] for name in place.iterdir())
@@ -317,15 +345,15 @@ def _set_aside(path: Path, state: Path, run_id: str, why: str) -> Salvage:
 
 
 def _known_head(git: Writer, path: Path) -> str | None:
-    """Where a worktree was when git last knew it, also if nothing there leads back to git any more."""
-    for place, *about in list_worktrees(git):
-        if place == f"worktree {path.resolve()}":
-            return git.commit_of(about[0].removeprefix("HEAD ")) if about else None
+    """Return the head that git remembers for a worktree whose folder no longer leads to git."""
+    for first, *lines in list_worktrees(git):
+        if first == f"worktree {path.resolve()}" and lines:
+            return git.commit_of(lines[0].removeprefix("HEAD "))
     return None
 
 
-def _give_way(path: Path, state: Path, run_id: str, why: str) -> list[Salvage]:
-    """What git cannot make out is moved as it is, unless there is not a single file in it."""
+def _set_aside_folder(path: Path, state: Path, run_id: str, why: str) -> list[Salvage]:
+    """Move a folder that git cannot make sense of, unless there is no file in it."""
     if [name.name for name in path.iterdir()] in ([], [".git"]) and not (path / ".git").is_dir():
         (path / ".git").unlink(missing_ok=True)
         return []
@@ -335,16 +363,16 @@ def _give_way(path: Path, state: Path, run_id: str, why: str) -> list[Salvage]:
 def _save_submodule(
     path: Path, state: Path, run_id: str, why: str, *, edited: bool
 ) -> list[Salvage]:
-    """Its commits stay where they are, on a ref of its own repository; its files, if they were edited, are moved."""
+    """Save a submodule: its head to a ref of its own repository, edited files to the folder."""
     inner = Writer(path)
-    if (head := inner.commit_of("HEAD")) and not _is_on_a_ref(
-        inner, head, "refs/remotes/", "refs/dos/salvage/"
-    ):
+    head = inner.commit_of("HEAD")
+    if head and not _is_on_a_ref(inner, head, "refs/remotes/", "refs/dos/salvage/"):
         _keep(inner, run_id, head, why)
     if not edited:
         return []
     saved = _set_aside(path, state, run_id, f"{why}: a submodule with uncommitted changes")
-    if (link := Path(saved.ref) / ".git").is_file():
-        link.unlink()  # it names a repository that has its work tree elsewhere
-    path.mkdir()  # as a submodule that was not fetched; or it would count as deleted
+    link = Path(saved.ref) / ".git"
+    if link.is_file():
+        link.unlink()  # it names a repository whose work tree is elsewhere
+    path.mkdir()  # like a submodule that was not fetched; without it, it would count as deleted
     return [saved]
