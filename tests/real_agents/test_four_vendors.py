@@ -14,7 +14,7 @@ pytestmark = [
     pytest.mark.programs,
     pytest.mark.timeout(3600),
 ]  # the first run on a machine installs the programs
-AGAIN = "It was tried before"
+AGAIN = "Earlier attempts did not land"
 LANES = {
     "site": ["SITE/SITE1", "SITE/SITE2"],
     "guide": ["DOCS/DOCS1", "DOCS/DOCS2"],

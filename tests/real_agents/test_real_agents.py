@@ -10,7 +10,7 @@ from programs import ALL, OPENCODE, Program
 LANES = {"api": ["GREET/GREET1"], "guide": ["DOCS/DOCS1"], "site": ["SITE/SITE1"]}
 HONEST, LYING, STRAYING = ("GREET/GREET1", "DOCS/DOCS1", "SITE/SITE1")
 STRAYED = "api/not_mine.py"
-AGAIN = "It was tried before"
+AGAIN = "Earlier attempts did not land"
 pytestmark = pytest.mark.timeout(900)  # the first run on a machine installs the programs
 
 

@@ -1,4 +1,7 @@
-"""What every agent program must tell us: how to start it, what its lines mean, and how it ended."""
+"""What dos needs to know of an agent program: how to start it, read its lines, and tell its end.
+
+The vocabulary (`Ending`, `AgentOutcome`, `Usage`) is the same for every program.
+"""
 
 from datetime import datetime
 from enum import StrEnum
@@ -8,32 +11,34 @@ from msgspec import Struct
 
 
 class Ending(StrEnum):
-    OK = "ok"  # it ended as it should; whether it did anything, git says
+    """How one start of an agent ended, in one vocabulary for every program."""
+
+    OK = "ok"  # it ended normally; whether it did the work, git tells
     TRANSIENT = "transient"  # the provider failed for a moment
     OVERLOADED = "overloaded"
-    USAGE_WINDOW = "usage_window"  # the account's or the model's window is used up until it resets
-    SPEND_STOP = "spend_stop"  # no credit: a person has to do something
+    USAGE_WINDOW = "usage_window"  # the usage of the account or model is exhausted until a reset
+    SPEND_STOP = "spend_stop"  # no credit: a person has to act
     AUTH = "auth"
     MODEL_UNAVAILABLE = "model_unavailable"
-    CONTEXT = "context"  # the work did not fit into its window
+    CONTEXT = "context"  # the work did not fit into the context window
     TURN_CAP = "turn_cap"
     BUDGET_CAP = "budget_cap"
-    PERMISSION = "permission"  # it asked for leave that nobody was there to give
+    PERMISSION = "permission"  # it asked for permission while no person was there
     LAUNCH_FAILED = "launch_failed"
     HANG = "hang"
-    KILLED = "killed"  # by a signal from outside, ours among them
+    KILLED = "killed"  # by a signal, also by one that dos sent
     CRASH = "crash"
     UNKNOWN = "unknown"
 
 
 class Scope(StrEnum):
-    """What a usage window covers: others of the same account may go on with another model, or may not."""
+    """What a usage window covers: the whole account, or one model of it."""
 
     ACCOUNT = "account"
     MODEL = "model"
 
 
-# The ends that say something about the provider and nothing about the work.
+# Endings that tell about the provider and nothing about the work.
 LIMITS = frozenset(
     {
         Ending.TRANSIENT,
@@ -44,55 +49,61 @@ LIMITS = frozenset(
         Ending.MODEL_UNAVAILABLE,
     }
 )
-# Of these, the ones that no waiting clears.
+# Of these, the ones that a person has to clear: waiting does not help.
 PERSONAL = frozenset({Ending.SPEND_STOP, Ending.AUTH, Ending.MODEL_UNAVAILABLE})
 
 
 class EndingEvidence(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What an ending was told by: the field or the words, as they stood there."""
+    """What an ending was read from: the field or text, as the program printed it."""
 
     field: str = ""
     raw: str = ""
 
 
 class Usage(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What one model was used for, all tokens counted once: `input_tokens` holds neither kind of cached ones."""
+    """What one model used. Each token counts once: `input_tokens` holds no cached ones."""
 
     model: str = ""
     input_tokens: int = 0
     cached_tokens: int = 0
     cache_write_tokens: int = 0
-    output_tokens: int = 0  # reasoning included
-    cost_usd: float | None = None  # as the program told it; None: it did not
+    output_tokens: int = 0  # with reasoning
+    cost_usd: float | None = None  # as the program reported it; None: it reported none
 
     @property
     def tokens(self) -> int:
+        """All tokens, of every kind."""
         return self.input_tokens + self.cached_tokens + self.cache_write_tokens + self.output_tokens
 
     @property
     def is_empty(self) -> bool:
+        """Whether it reports neither tokens nor a cost."""
         return not self.tokens and self.cost_usd is None
 
     def plus(self, other: "Usage | None") -> "Usage":
-        """Of the same model; a cost is known as far as either tells one."""
+        """The sum with earlier usage of the same model. A cost that only one has is kept."""
         if other is None:
             return self
-        costs = [each for each in (other.cost_usd, self.cost_usd) if each is not None]
+        cost_usd = self.cost_usd
+        if cost_usd is None:
+            cost_usd = other.cost_usd
+        elif other.cost_usd is not None:
+            cost_usd = other.cost_usd + cost_usd
         return Usage(
             model=self.model,
             input_tokens=other.input_tokens + self.input_tokens,
             cached_tokens=other.cached_tokens + self.cached_tokens,
             cache_write_tokens=other.cache_write_tokens + self.cache_write_tokens,
             output_tokens=other.output_tokens + self.output_tokens,
-            cost_usd=sum(costs) if costs else None,
+            cost_usd=cost_usd,
         )
 
 
 class AgentOutcome(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """How one start of an agent ended, as its adapter read it from what the program printed."""
+    """How one start of an agent ended, as its adapter read it from the program's output."""
 
     ending: Ending
-    claim: str = ""  # what it said, kept and never believed
+    claim: str = ""  # what the agent said it did; recorded, never believed
     found: EndingEvidence = EndingEvidence()
     resets_at: datetime | None = None
     retry_after_seconds: float | None = None
@@ -100,7 +111,7 @@ class AgentOutcome(Struct, frozen=True, kw_only=True, omit_defaults=True):
     window: str = ""  # the window's name, where the provider has several
     signal: int | None = None
     model: str = ""
-    session: str = ""  # the program's own name for the conversation
+    session: str = ""  # the program's name for the conversation
     usage: tuple[Usage, ...] = ()
 
 
@@ -109,52 +120,54 @@ Outcome = AgentOutcome
 Found = EndingEvidence
 
 
-LAUNCH_FAILED = 120  # what the runner's leash exits with when there is no such program
+LAUNCH_FAILED = 120  # the exit code of dos's launcher when the program does not exist
 
 
 class Settings(Struct, frozen=True, kw_only=True):
-    """An agent as dos.toml has it: `[agents.NAME]`, and what the worker asks of this one start."""
+    """The settings of one start: `[agents.NAME]` of dos.toml, and what the worker adds."""
 
-    command: tuple[str, ...] = ()  # the program and its first words; empty: the adapter's own
+    command: tuple[str, ...] = ()  # the program and its first arguments; empty: the adapter's own
     arguments: tuple[str, ...] = ()  # added to the adapter's own
     model: str = ""
     max_turns: int | None = None
     max_usd: float | None = None
-    directory: str = ""  # where it is to work, for programs that have to be told; empty: not known
-    session: str = (
-        ""  # a UUID that no other start has, for programs that let us name the conversation
-    )
+    directory: str = ""  # where to work, for programs that need it as an argument
+    # A UUID of this start, for programs that let the caller name the conversation.
+    session: str = ""
 
 
 class Launch(Struct, frozen=True, kw_only=True):
+    """A command to start, with its standard input."""
+
     argv: list[str]
     stdin: str = ""
-    environment: dict[str, str] = {}  # added to the user's
+    environment: dict[str, str] = {}  # added to the user's environment
 
 
 class Clocks(Struct, frozen=True, kw_only=True):
-    """How the time went, by our own watch."""
+    """When a program ended, and which limit of dos ended it."""
 
     ended_at: datetime
-    silent: bool = False  # ended by us: no line for too long
-    overtime: bool = False  # ended by us: the whole took too long
-    idle: bool = False  # ended by us: lines, and no change in git for too long
-    stopped: bool = False  # ended by us: the lease was lost, or a person said so
-    overspent: str = ""  # ended by us: what it had used, and how much it was given
+    silent: bool = False  # dos ended it: it printed no line for too long
+    overtime: bool = False  # dos ended it: it ran for too long
+    idle: bool = False  # dos ended it: it printed lines, but git did not change for too long
+    stopped: bool = False  # dos ended it: the lease was lost, or a person halted the run
+    overspent: str = ""  # dos ended it: what it used of how much
 
     @property
     def hung(self) -> bool:
+        """Whether one of the time limits ended it."""
         return self.silent or self.overtime or self.idle
 
 
 class Activity(Struct, frozen=True, kw_only=True):
-    """It is doing something: for whoever watches."""
+    """Something that the agent does, for people who watch."""
 
     text: str
 
 
 class Waiting(Struct, frozen=True, kw_only=True):
-    """It waits for its provider and tries again by itself: neither working nor hung."""
+    """The agent waits for its provider and retries by itself: it neither works nor hangs."""
 
     ending: Ending  # what it would end with
     seconds: float | None = None
@@ -162,11 +175,11 @@ class Waiting(Struct, frozen=True, kw_only=True):
 
 
 class UsageReport(Struct, frozen=True, kw_only=True):
-    """One more step, unless it says otherwise. For adapters of the first form (`by_lines`)."""
+    """The usage of one more step, for line adapters (`registry.LineAdapter`)."""
 
     usage: Usage
-    part: str = ""  # a message that is told of in several lines: the last of them counts
-    whole: bool = False  # all that was used of this model up to now
+    part: str = ""  # the id of a message that several lines report: the last line counts
+    whole: bool = False  # the total of this model so far, not one more step
 
 
 Used = UsageReport  # the name by which adapters of other packages import it
@@ -174,51 +187,54 @@ StreamEvent = Activity | Waiting | UsageReport
 
 
 class StreamState(Struct, frozen=True, kw_only=True):
-    """What a program has told of itself up to now. Adapters whose ends need more of it have a class of their own."""
+    """What a program has reported so far. An adapter that needs more has a subclass."""
 
-    began: bool = False  # it got as far as to speak for itself
+    began: bool = False  # it started its work: a crash after this is no failed launch
     session: str = ""
     model: str = ""
     claim: str = ""
     last_words: str = ""  # the newest line that is not blank
-    heard: tuple[Activity | Waiting, ...] = ()  # in the newest line
+    heard: tuple[Activity | Waiting, ...] = ()  # what the newest line reports
     waiting: Waiting | None = None  # for its provider, now
-    counted: dict[str, Usage] = {}  # what it used, by model
-    parts: dict[
-        str, Usage
-    ] = {}  # and besides, by message: each is told of in several lines, of which the last counts
+    counted: dict[str, Usage] = {}  # usage by model
+    # Usage by message, besides `counted`: several lines report each, and the last of them counts.
+    parts: dict[str, Usage] = {}
 
     @property
     def usage(self) -> tuple[Usage, ...]:
-        """All that it used up to now, by model."""
-        found: dict[str, Usage] = {}
-        for used in (*self.counted.values(), *self.parts.values()):
-            found[used.model] = used.plus(found.get(used.model))
-        return tuple(found.values())
+        """All usage so far, by model."""
+        by_model: dict[str, Usage] = {}
+        for usage in (*self.counted.values(), *self.parts.values()):
+            by_model[usage.model] = usage.plus(by_model.get(usage.model))
+        return tuple(by_model.values())
 
 
 class Adapter(Protocol):
-    """An agent program as one fold over the lines that it prints; all that is known of it is read from the state."""
+    """An agent program as one fold over the lines that it prints.
+
+    All that dos knows of a running program is read from the state of this fold.
+    """
 
     name: str
-    vendor: str  # whose limits it has: two programs of one vendor and account share them
-    program: str  # what is looked for on PATH; empty: there is no program of its own
-    tested: tuple[str, str]  # the oldest and the newest version that the tests have run; empty: any
+    vendor: str  # whose limits apply: two programs of one vendor and account share them
+    program: str  # looked up on PATH; empty: the adapter has no program of its own
+    tested: tuple[str, str]  # the oldest and newest version that the tests ran; empty: any
 
-    def launch(self, prompt: str, settings: Settings) -> Launch: ...
+    def launch(self, prompt: str, settings: Settings) -> Launch:
+        """The command that starts the program on a prompt."""
 
     def begin(self) -> StreamState:
         """The state of a program that has printed nothing."""
 
     def on_line(self, state: Any, line: str) -> StreamState:
-        """The state after one more line. It leaves the one that it was given as it is."""
+        """The state after one more line. It does not change the given state."""
 
     def outcome(self, state: Any, exit_code: int | None, clocks: Clocks) -> AgentOutcome:
-        """How a program ended that has printed what the state holds."""
+        """How a program ended whose output led to this state."""
 
 
 def ending_by_exit_code(exit_code: int | None, clocks: Clocks) -> Ending:
-    """All that can be said of a program that prints nothing we can read."""
+    """The ending of a program whose output tells nothing."""
     if clocks.stopped:
         return Ending.KILLED
     if clocks.overspent:
@@ -229,4 +245,6 @@ def ending_by_exit_code(exit_code: int | None, clocks: Clocks) -> Ending:
         return Ending.LAUNCH_FAILED
     if exit_code == 0:
         return Ending.OK
-    return Ending.KILLED if exit_code < 0 else Ending.CRASH
+    if exit_code < 0:
+        return Ending.KILLED
+    return Ending.CRASH

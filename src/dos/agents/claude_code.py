@@ -1,4 +1,7 @@
-"""Claude Code: `claude -p`, one JSON object on each line, a `result` at the end that is not to be believed alone."""
+"""Claude Code: `claude -p`, with one JSON object a line and a `result` at the end.
+
+The `result` alone is not enough: it may call an error a success, so earlier lines count too.
+"""
 
 from datetime import datetime
 from typing import Any
@@ -11,6 +14,7 @@ from dos.agents.adapter import (
     AgentOutcome,
     Clocks,
     Ending,
+    EndingEvidence,
     Launch,
     Scope,
     Settings,
@@ -23,120 +27,129 @@ from dos.agents.stream import as_list, as_mapping, as_text, nested
 name = "claude_code"
 vendor = "anthropic"
 program = "claude"
-tested = ("2.1.110", "2.1")  # from the version that tells api_error_status on
+tested = ("2.1.110", "2.1")  # since 2.1.110 the result has api_error_status
 
-# Nobody is there to be asked: what is not allowed here is denied.
+# No person can answer a permission prompt: every tool that is not listed here is denied.
 _TOOLS = "Bash,Edit,Write,NotebookEdit,Read,Glob,Grep,Task,TodoWrite,WebFetch,WebSearch,Skill"
 _ARGUMENTS = ("-p", "--allowedTools", _TOOLS, "--permission-mode", "acceptEdits")
-_SPEAKING = ("--output-format", "stream-json", "--verbose")
-_TOLD_OF_TOOLS = ("command", "file_path", "pattern", "description", "prompt", "url")
-_OF_ONE_MODEL = ("seven_day_opus", "seven_day_sonnet")
-_OF_SESSIONS = (
-    "--session-id",
-    "--resume",
-    "--continue",
-    "-r",
-    "-c",
-)  # the user's own choice of a conversation
-_MADE_UP = "<synthetic>"  # the model of what it says itself
-_LESS_THAN_REJECTED = (Ending.TRANSIENT, Ending.USAGE_WINDOW, Ending.UNKNOWN)
+_OUTPUT_FORMAT = ("--output-format", "stream-json", "--verbose")
+_DESCRIBING_INPUTS = ("command", "file_path", "pattern", "description", "prompt", "url")
+_MODEL_WINDOWS = ("seven_day_opus", "seven_day_sonnet")
+# With any of these the user chooses the conversation.
+_SESSION_OPTIONS = ("--session-id", "--resume", "--continue", "-r", "-c")
+_SYNTHETIC = "<synthetic>"  # the model of answers that the program itself writes
+_WEAKER_THAN_REJECTED = (Ending.TRANSIENT, Ending.USAGE_WINDOW, Ending.UNKNOWN)
 
 
 def launch(prompt: str, settings: Settings) -> Launch:
-    argv = [*(settings.command or (program,)), *_ARGUMENTS, *_SPEAKING]
+    """`claude -p` with the limits of the settings; the prompt is its standard input."""
+    argv = [*(settings.command or (program,)), *_ARGUMENTS, *_OUTPUT_FORMAT]
     if settings.model:
         argv += ["--model", settings.model]
     if settings.max_turns is not None:
         argv += ["--max-turns", str(settings.max_turns)]
     if settings.max_usd is not None:
         argv += ["--max-budget-usd", f"{settings.max_usd:.6f}"]
-    if settings.session and not any(word.startswith(_OF_SESSIONS) for word in settings.arguments):
+    names_session = any(word.startswith(_SESSION_OPTIONS) for word in settings.arguments)
+    if settings.session and not names_session:
         argv += ["--session-id", settings.session]
     return Launch(argv=[*argv, *settings.arguments], stdin=prompt)
 
 
 class Result(Struct, frozen=True, kw_only=True):
-    """Its last word, with what it had told before."""
+    """The `result` record, with the error and the rejected window that came before it."""
 
-    said: dict[str, Any]
+    record: dict[str, Any]
     last_error: str
     rejected: dict[str, Any] | None
 
 
 class State(StreamState, frozen=True, kw_only=True):
-    rejected: dict[str, Any] | None = None  # the newest word about its window, if that is closed
+    """What Claude Code has reported so far."""
+
+    rejected: dict[str, Any] | None = None  # the newest rate_limit_event, if it closes the window
     last_error: str = ""
-    stuck: dict[str, Any] | None = (
-        None  # told of a retry, a closed window, or in an answer that it made up itself
-    )
+    # The newest record that may stop it: a retry, a closed window, or an answer.
+    stuck: dict[str, Any] | None = None
     result: Result | None = None
 
 
 def begin() -> State:
+    """The state of a program that has printed nothing."""
     return State()
 
 
 def on_line(state: State, line: str) -> State:
-    state, said = stream.next_line(state, line), stream.parse_record(line)
-    state = structs.replace(state, session=as_text(said.get("session_id")) or state.session)
-    match said.get("type"), said.get("subtype"):
+    """The state after one more line."""
+    state = stream.next_line(state, line)
+    record = stream.parse_record(line)
+    state = structs.replace(state, session=as_text(record.get("session_id")) or state.session)
+    match record.get("type"), record.get("subtype"):
         case "system", "init":
-            return structs.replace(state, began=True, model=as_text(said.get("model")))
+            return structs.replace(state, began=True, model=as_text(record.get("model")))
         case "system", "api_retry":
-            return structs.replace(stream.with_waiting(state, _retry(said)), stuck=said)
-        case "rate_limit_event", _ if _is_rejected(said):
-            window = as_text(nested(said, "rate_limit_info", "rateLimitType"))
-            state = stream.with_waiting(state, Waiting(ending=Ending.USAGE_WINDOW, text=window))
-            return structs.replace(state, rejected=said, stuck=said)
+            return structs.replace(stream.with_waiting(state, _retry(record)), stuck=record)
         case "rate_limit_event", _:
-            return structs.replace(state, rejected=None, stuck=None, waiting=None)
+            return _on_rate_limit(state, record)
         case "assistant", _:
-            return _on_answer(state, said)
+            return _on_answer(state, record)
         case "user", _:
             return structs.replace(state, stuck=None, waiting=None)
         case "result", _:
-            return _on_result(state, said)
+            return _on_result(state, record)
     return state
 
 
-def _on_answer(state: State, said: dict[str, Any]) -> State:
-    """Each block of a message is a line that repeats the usage of the whole message."""
-    error = as_text(said.get("error"))
-    state = structs.replace(state, last_error=error, stuck=said, claim=_said(said) or state.claim)
-    state = stream.add_usage(
+def _on_rate_limit(state: State, record: dict[str, Any]) -> State:
+    info = as_mapping(record.get("rate_limit_info"))
+    if as_text(info.get("status")) != "rejected":
+        return structs.replace(state, rejected=None, stuck=None, waiting=None)
+    waiting = Waiting(ending=Ending.USAGE_WINDOW, text=as_text(info.get("rateLimitType")))
+    return structs.replace(stream.with_waiting(state, waiting), rejected=record, stuck=record)
+
+
+def _on_answer(state: State, record: dict[str, Any]) -> State:
+    """Each block of a message is a line, and each line repeats the usage of the whole message."""
+    state = structs.replace(
         state,
-        _own_usage(as_mapping(said.get("message"))),
-        part=as_text(nested(said, "message", "id")),
+        last_error=as_text(record.get("error")),
+        stuck=record,
+        claim=_answer_text(record) or state.claim,
     )
-    if said.get("error"):
-        return state  # giving up is not going on
-    return structs.replace(state, heard=_activities(said), waiting=None)
+    usage = _own_usage(as_mapping(record.get("message")))
+    state = stream.add_usage(state, usage, part=as_text(nested(record, "message", "id")))
+    if record.get("error"):
+        return state  # an answer that reports an error is no activity
+    return structs.replace(state, heard=_activities(record), waiting=None)
 
 
-def _on_result(state: State, said: dict[str, Any]) -> State:
-    return stream.set_usage(
-        structs.replace(
-            state,
-            began=True,
-            stuck=None,
-            claim=as_text(said.get("result")) or state.claim,
-            result=Result(said=said, last_error=state.last_error, rejected=state.rejected),
-        ),
-        _usage(said),
+def _on_result(state: State, record: dict[str, Any]) -> State:
+    result = Result(record=record, last_error=state.last_error, rejected=state.rejected)
+    state = structs.replace(
+        state,
+        began=True,
+        stuck=None,
+        claim=as_text(record.get("result")) or state.claim,
+        result=result,
     )
+    return stream.set_usage(state, _usage(record))
 
 
 def outcome(state: State, exit_code: int | None, clocks: Clocks) -> AgentOutcome:
-    now, final = clocks.ended_at, None
+    """How it ended, by its result; without one, by what stopped it last."""
+    now = clocks.ended_at
     pending = _pending(state, now)
-    if (last := state.result) is not None:
-        final = _judge(last.said, last.last_error, _rejection(last.rejected, now), now)
+    final = None
+    if state.result is not None:
+        rejected = _rejection(state.result.rejected, now)
+        final = _judge(state.result.record, state.result.last_error, rejected, now)
     elif exit_code == 0:
-        final = pending  # the last thing that it told is why it could not go on
+        final = pending  # it gave up politely: the last problem is why
     return stream.conclude(state, exit_code, clocks, final=final, pending=pending)
 
 
 def _pending(state: State, now: datetime) -> AgentOutcome | None:
+    """What it would end with if it died now; None while nothing stops it."""
     if state.stuck is None:
         return None
     rejected = _rejection(state.rejected, now)
@@ -149,111 +162,127 @@ def _pending(state: State, now: datetime) -> AgentOutcome | None:
 
 
 def _failure(
-    said: dict[str, Any], error: str, rejected: AgentOutcome | None, now: datetime
+    record: dict[str, Any], error: str, rejected: AgentOutcome | None, now: datetime
 ) -> AgentOutcome | None:
-    """What an answer that it made up itself would end it with; None: it goes on."""
-    if not error and nested(said, "message", "model") != _MADE_UP:
+    """What an answer that the program wrote itself would end it with; None: it continues."""
+    if not error and nested(record, "message", "model") != _SYNTHETIC:
         return None
-    judged = provider_errors.classify_failure(_said(said), now, kinds=[error])
-    if rejected and judged.ending in _LESS_THAN_REJECTED:
+    judged = provider_errors.classify_failure(_answer_text(record), now, kinds=[error])
+    if rejected and judged.ending in _WEAKER_THAN_REJECTED:
         return structs.replace(rejected, resets_at=rejected.resets_at or judged.resets_at)
-    return judged if judged.ending is not Ending.UNKNOWN else None
+    if judged.ending is Ending.UNKNOWN:
+        return None
+    return judged
 
 
 def _judge(
     result: dict[str, Any], last_error: str, rejected: AgentOutcome | None, now: datetime
 ) -> AgentOutcome:
-    denied = [
-        as_text(as_mapping(each).get("tool_name"))
-        for each in as_list(result.get("permission_denials"))
-    ]
-    denials = stream.evidence("permission_denials", ", ".join(denied)) if denied else None
+    denials = _denials(result)
     if result.get("subtype") == "success" and result.get("is_error") is False:
-        return AgentOutcome(
-            ending=Ending.OK, found=denials or stream.evidence("subtype", "success")
-        )
-    errors = [as_text(each) for each in as_list(result.get("errors"))]
+        proof = denials or stream.evidence("subtype", "success")
+        return AgentOutcome(ending=Ending.OK, found=proof)
+    errors = [as_text(error) for error in as_list(result.get("errors"))]
     judged = provider_errors.classify_failure(
         "\n".join([as_text(result.get("result")), *errors]),
         now,
         status=_status(result.get("api_error_status")),
         kinds=[as_text(result.get("subtype")), as_text(result.get("terminal_reason")), last_error],
     )
-    if rejected and judged.ending in _LESS_THAN_REJECTED:
+    if rejected and judged.ending in _WEAKER_THAN_REJECTED:
         return structs.replace(rejected, resets_at=rejected.resets_at or judged.resets_at)
     if denials and judged.ending is Ending.UNKNOWN:
         return AgentOutcome(ending=Ending.PERMISSION, found=denials)
     return judged
 
 
+def _denials(result: dict[str, Any]) -> EndingEvidence | None:
+    """The tools that it was not allowed to use; None when there are none."""
+    denials = as_list(result.get("permission_denials"))
+    if not denials:
+        return None
+    tools = [as_text(as_mapping(denial).get("tool_name")) for denial in denials]
+    return stream.evidence("permission_denials", ", ".join(tools))
+
+
 def _status(value: object) -> int | None:
-    told = stream.as_number(value)
-    return int(told) if told is not None else None
+    number = stream.as_number(value)
+    if number is None:
+        return None
+    return int(number)
 
 
-def _retry(said: dict[str, Any]) -> Waiting:
-    delay = stream.as_amount(said.get("retry_delay_ms"))
+def _retry(record: dict[str, Any]) -> Waiting:
+    error = as_text(record.get("error"))
+    seconds = stream.as_amount(record.get("retry_delay_ms"))
+    if seconds is not None:
+        seconds /= 1000
     return provider_errors.classify_retry(
-        as_text(said.get("error")),
-        status=_status(said.get("error_status")),
-        kinds=[as_text(said.get("error"))],
-        seconds=delay / 1000 if delay is not None else None,
+        error, status=_status(record.get("error_status")), kinds=[error], seconds=seconds
     )
 
 
-def _is_rejected(said: dict[str, Any]) -> bool:
-    return as_text(nested(said, "rate_limit_info", "status")) == "rejected"
-
-
-def _rejection(said: dict[str, Any] | None, now: datetime) -> AgentOutcome | None:
-    if said is None:
+def _rejection(record: dict[str, Any] | None, now: datetime) -> AgentOutcome | None:
+    """The outcome of a rate_limit_event that closes the window."""
+    if record is None:
         return None
-    info = as_mapping(said.get("rate_limit_info"))
+    info = as_mapping(record.get("rate_limit_info"))
     window = as_text(info.get("rateLimitType"))
-    needs_credit = info.get("errorCode") == "credits_required"
-    resets = (info.get("overageResetsAt") if window == "overage" else None) or info.get("resetsAt")
-    return AgentOutcome(
-        ending=Ending.SPEND_STOP if needs_credit else Ending.USAGE_WINDOW,
+    scope = Scope.ACCOUNT
+    if window in _MODEL_WINDOWS:
+        scope = Scope.MODEL
+    rejection = AgentOutcome(
+        ending=Ending.SPEND_STOP,
         found=stream.evidence("rate_limit_info.status", "rejected"),
-        resets_at=None
-        if needs_credit
-        else reset_times.moment_of_epoch(stream.as_number(resets), now),
-        scope=Scope.MODEL if window in _OF_ONE_MODEL else Scope.ACCOUNT,
+        scope=scope,
         window=window,
     )
+    if info.get("errorCode") == "credits_required":
+        return rejection
+    resets = info.get("resetsAt")
+    if window == "overage":
+        resets = info.get("overageResetsAt") or resets
+    resets_at = reset_times.moment_of_epoch(stream.as_number(resets), now)
+    return structs.replace(rejection, ending=Ending.USAGE_WINDOW, resets_at=resets_at)
 
 
-def _blocks(said: dict[str, Any]) -> list[dict[str, Any]]:
-    return [as_mapping(block) for block in as_list(nested(said, "message", "content"))]
+def _blocks(record: dict[str, Any]) -> list[dict[str, Any]]:
+    return [as_mapping(block) for block in as_list(nested(record, "message", "content"))]
 
 
-def _said(said: dict[str, Any]) -> str:
-    return "\n".join(
-        as_text(block.get("text")) for block in _blocks(said) if block.get("type") == "text"
-    )
+def _answer_text(record: dict[str, Any]) -> str:
+    texts = [block for block in _blocks(record) if block.get("type") == "text"]
+    return "\n".join(as_text(block.get("text")) for block in texts)
 
 
-def _activities(said: dict[str, Any]) -> tuple[Activity, ...]:
-    heard: tuple[Activity, ...] = ()
-    for block in _blocks(said):
-        if block.get("type") == "text":
-            heard += stream.activity(as_text(block.get("text")))
-        elif block.get("type") == "thinking":
-            heard += stream.activity("thinking")
-        elif block.get("type") == "tool_use":
-            given = as_mapping(block.get("input"))
-            about = next(
-                (value for key in _TOLD_OF_TOOLS if (value := as_text(given.get(key)))), ""
-            )
-            heard += stream.activity(as_text(block.get("name")), about)
-    return heard
+def _activities(record: dict[str, Any]) -> tuple[Activity, ...]:
+    activities: tuple[Activity, ...] = ()
+    for block in _blocks(record):
+        match block.get("type"):
+            case "text":
+                activities += stream.activity(as_text(block.get("text")))
+            case "thinking":
+                activities += stream.activity("thinking")
+            case "tool_use":
+                subject = _tool_subject(as_mapping(block.get("input")))
+                activities += stream.activity(as_text(block.get("name")), subject)
+    return activities
 
 
-def _own_usage(told: dict[str, Any]) -> Usage:
-    """Of a message; or of a result, for the main conversation alone."""
-    usage = as_mapping(told.get("usage"))
+def _tool_subject(tool_input: dict[str, Any]) -> str:
+    """The input that best tells what a tool is used on."""
+    for key in _DESCRIBING_INPUTS:
+        value = as_text(tool_input.get(key))
+        if value:
+            return value
+    return ""
+
+
+def _own_usage(record: dict[str, Any]) -> Usage:
+    """The usage of a message; of a result, that of the main conversation alone."""
+    usage = as_mapping(record.get("usage"))
     return Usage(
-        model=as_text(told.get("model")),
+        model=as_text(record.get("model")),
         input_tokens=stream.as_count(usage.get("input_tokens")),
         cached_tokens=stream.as_count(usage.get("cache_read_input_tokens")),
         cache_write_tokens=stream.as_count(usage.get("cache_creation_input_tokens")),
@@ -262,18 +291,20 @@ def _own_usage(told: dict[str, Any]) -> Usage:
 
 
 def _usage(result: dict[str, Any]) -> list[Usage]:
-    """Of the latest result: it holds the whole process, helpers and other models included."""
+    """The usage of the whole process, with subagents and other models."""
     by_model = as_mapping(result.get("modelUsage"))
-    if not by_model and (cost := stream.as_amount(result.get("total_cost_usd"))):
-        return [structs.replace(_own_usage(result), cost_usd=cost)]
-    return [
-        Usage(
-            model=model,
-            input_tokens=stream.as_count(as_mapping(used).get("inputTokens")),
-            cached_tokens=stream.as_count(as_mapping(used).get("cacheReadInputTokens")),
-            cache_write_tokens=stream.as_count(as_mapping(used).get("cacheCreationInputTokens")),
-            output_tokens=stream.as_count(as_mapping(used).get("outputTokens")),
-            cost_usd=stream.as_amount(as_mapping(used).get("costUSD")),
-        )
-        for model, used in by_model.items()
-    ]
+    cost_usd = stream.as_amount(result.get("total_cost_usd"))
+    if not by_model and cost_usd:
+        return [structs.replace(_own_usage(result), cost_usd=cost_usd)]
+    return [_model_usage(model, as_mapping(used)) for model, used in by_model.items()]
+
+
+def _model_usage(model: str, used: dict[str, Any]) -> Usage:
+    return Usage(
+        model=model,
+        input_tokens=stream.as_count(used.get("inputTokens")),
+        cached_tokens=stream.as_count(used.get("cacheReadInputTokens")),
+        cache_write_tokens=stream.as_count(used.get("cacheCreationInputTokens")),
+        output_tokens=stream.as_count(used.get("outputTokens")),
+        cost_usd=stream.as_amount(used.get("costUSD")),
+    )

@@ -1,4 +1,4 @@
-"""Codex: `codex exec --json`. Its limits are told in words alone; only `turn.failed` is final."""
+"""Codex: `codex exec --json`. It reports limits in words only, and only `turn.failed` is final."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ vendor = "openai"
 program = "codex"
 tested = ("0.166", "0.166")
 
-# Its own sandbox would keep `git commit` from the repository's directory, which lies outside of the worktree.
+# Its own sandbox denies `git commit` the repository's directory, which is outside the worktree.
 _ARGUMENTS = (
     "exec",
     "--json",
@@ -32,51 +32,61 @@ _ARGUMENTS = (
 
 
 def launch(prompt: str, settings: Settings) -> Launch:
-    model = ("--model", settings.model) if settings.model else ()
-    argv = [*(settings.command or (program,)), *_ARGUMENTS, *model, *settings.arguments]
-    return Launch(argv=[*argv, "-"], stdin=prompt)
+    """`codex exec --json -`; the prompt is its standard input."""
+    argv = [*(settings.command or (program,)), *_ARGUMENTS]
+    if settings.model:
+        argv += ["--model", settings.model]
+    return Launch(argv=[*argv, *settings.arguments, "-"], stdin=prompt)
 
 
 class State(StreamState, frozen=True, kw_only=True):
-    trouble: str | None = None  # told of an error that it tries to get over
+    """What Codex has reported so far."""
+
+    trouble: str | None = None  # the error that it tries to recover from
     completed: bool = False
     failure: str | None = None  # why its turn failed
 
 
 def begin() -> State:
+    """The state of a program that has printed nothing."""
     return State()
 
 
 def on_line(state: State, line: str) -> State:
-    state, said = stream.next_line(state, line), stream.parse_record(line)
-    match said.get("type"):
+    """The state after one more line."""
+    state = stream.next_line(state, line)
+    record = stream.parse_record(line)
+    match record.get("type"):
         case "thread.started":
-            return structs.replace(state, began=True, session=as_text(said.get("thread_id")))
-        case "error":  # also told of what is tried again
-            words = as_text(said.get("message"))
-            return structs.replace(
-                stream.with_waiting(state, provider_errors.classify_retry(words)), trouble=words
-            )
+            return structs.replace(state, began=True, session=as_text(record.get("thread_id")))
+        case "error":  # also reported for what Codex tries again
+            message = as_text(record.get("message"))
+            waiting = provider_errors.classify_retry(message)
+            return structs.replace(stream.with_waiting(state, waiting), trouble=message)
         case "item.started" | "item.updated" | "item.completed" as stage:
-            item = as_mapping(said.get("item"))
-            is_message = item.get("type") == "agent_message"
-            claim = as_text(item.get("text")) if is_message else state.claim
-            heard = _activity(stage, item)
-            return structs.replace(state, trouble=None, waiting=None, claim=claim, heard=heard)
+            return _on_item(state, stage, as_mapping(record.get("item")))
         case "turn.started":
             return structs.replace(state, trouble=None, waiting=None, completed=False, failure=None)
         case "turn.completed":
             state = structs.replace(state, trouble=None, waiting=None, completed=True, failure=None)
-            return stream.set_usage(state, [_usage(said)])  # the whole thread's, not the turn's
+            return stream.set_usage(state, [_usage(record)])  # of the whole thread, not the turn
         case "turn.failed":
-            return structs.replace(
-                state, completed=False, failure=as_text(nested(said, "error", "message"))
-            )
+            failure = as_text(nested(record, "error", "message"))
+            return structs.replace(state, completed=False, failure=failure)
+    return state
+
+
+def _on_item(state: State, stage: str, item: dict[str, Any]) -> State:
+    state = structs.replace(state, trouble=None, waiting=None, heard=_activity(stage, item))
+    if item.get("type") == "agent_message":
+        return structs.replace(state, claim=as_text(item.get("text")))
     return state
 
 
 def outcome(state: State, exit_code: int | None, clocks: Clocks) -> AgentOutcome:
-    final, pending = None, None
+    """How it ended, by its last turn; without one, by the error it could not recover from."""
+    final = None
+    pending = None
     if state.failure is not None:
         final = provider_errors.classify_failure(state.failure, clocks.ended_at)
     elif state.completed:
@@ -95,18 +105,16 @@ def _activity(stage: str, item: dict[str, Any]) -> tuple[Activity, ...]:
         case "item.started", "command_execution":
             return stream.activity(as_text(item.get("command")))
         case "item.completed", "file_change":
-            changed = [
-                as_text(as_mapping(change).get("path")) for change in as_list(item.get("changes"))
-            ]
-            return stream.activity("edit", *changed)
+            changes = [as_mapping(change) for change in as_list(item.get("changes"))]
+            return stream.activity("edit", *(as_text(change.get("path")) for change in changes))
         case "item.started", "mcp_tool_call" | "web_search" as kind:
             return stream.activity(kind, as_text(item.get("tool")), as_text(item.get("query")))
     return ()
 
 
-def _usage(said: dict[str, Any]) -> Usage:
-    """It counts what was cached among the input."""
-    used = as_mapping(said.get("usage"))
+def _usage(record: dict[str, Any]) -> Usage:
+    """Codex counts cached tokens as input too, so they are taken off."""
+    used = as_mapping(record.get("usage"))
     cached = stream.as_count(used.get("cached_input_tokens"))
     written = stream.as_count(used.get("cache_write_input_tokens"))
     return Usage(

@@ -1,4 +1,4 @@
-"""Any program: the prompt on its standard input, its exit code and git for the rest."""
+"""Any program: the prompt is its standard input; only its exit code and git tell how it went."""
 
 from msgspec import structs
 
@@ -12,17 +12,21 @@ tested: tuple[str, str] = ("", "")
 
 
 def launch(prompt: str, settings: Settings) -> Launch:
+    """The configured command, unchanged."""
     return Launch(argv=[*settings.command, *settings.arguments], stdin=prompt)
 
 
 def begin() -> StreamState:
+    """Such a program has begun at once: it prints nothing that would tell when."""
     return StreamState(began=True)
 
 
 def on_line(state: StreamState, line: str) -> StreamState:
+    """The newest line is its claim."""
     state = stream.next_line(state, line)
     return structs.replace(state, claim=state.last_words)
 
 
 def outcome(state: StreamState, exit_code: int | None, clocks: Clocks) -> AgentOutcome:
+    """The ending that the exit code tells."""
     return stream.conclude(state, exit_code, clocks)

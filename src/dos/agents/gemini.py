@@ -1,4 +1,4 @@
-"""Gemini CLI: JSON lines, and its retries as plain text among them, from its standard error."""
+"""Gemini CLI: JSON lines, and between them its retries as plain text from standard error."""
 
 import re
 from datetime import timedelta
@@ -25,12 +25,11 @@ program = "gemini"
 tested = ("0.61", "0.61")
 
 _ARGUMENTS = ("--output-format", "stream-json", "--yolo")
-# Not --skip-trust: that comes after the settings were read, and silently turns the hooks of the project off.
+# Not --skip-trust: it takes effect after the settings are read and silently disables project hooks.
 _ENVIRONMENT = {"GEMINI_CLI_TRUST_WORKSPACE": "true"}
 _RETRY = re.compile(r"^Attempt \d+ failed(?: with status (\d{3}))?\b.{0,80}?Retrying")
-_SHORT_QUOTA = timedelta(
-    minutes=5
-)  # what is back sooner is no window: the program itself waits that long
+# A quota that is back sooner is no usage window: the program itself waits that long.
+_SHORT_QUOTA = timedelta(minutes=5)
 _NO_CREDIT = "INSUFFICIENT_G1_CREDITS_BALANCE"
 _EXITS = {
     41: Ending.AUTH,
@@ -40,141 +39,162 @@ _EXITS = {
     53: Ending.TURN_CAP,
     55: Ending.PERMISSION,  # an untrusted folder
 }
-# An answer's status that it could do nothing about is what it exits with, as far as that fits.
-_PASSED_ON = {status % 256: status for status in (401, 403, 404, 429, 500, 503, 529)}
+# It exits with the HTTP status that stopped it, modulo 256.
+_STATUS_EXITS = {status % 256: status for status in (401, 403, 404, 429, 500, 503, 529)}
 
 
 def launch(prompt: str, settings: Settings) -> Launch:
-    model = ("--model", settings.model) if settings.model else ()
-    argv = [*(settings.command or (program,)), *_ARGUMENTS, *model, *settings.arguments]
-    return Launch(argv=argv, stdin=prompt, environment=_ENVIRONMENT)
+    """`gemini` with JSON output; the prompt is its standard input."""
+    argv = [*(settings.command or (program,)), *_ARGUMENTS]
+    if settings.model:
+        argv += ["--model", settings.model]
+    return Launch(argv=[*argv, *settings.arguments], stdin=prompt, environment=_ENVIRONMENT)
 
 
 class State(StreamState, frozen=True, kw_only=True):
+    """What Gemini has reported so far."""
+
     retry: str = ""  # the line that tells what it waits for
-    complaint: str = ""
+    complaint: str = ""  # the message of its newest error record
     result: dict[str, Any] | None = None
 
 
 def begin() -> State:
+    """The state of a program that has printed nothing."""
     return State()
 
 
 def on_line(state: State, line: str) -> State:
+    """The state after one more line."""
     state = stream.next_line(state, line)
-    if waiting := _retry(line):
+    waiting = _retry(line)
+    if waiting:
         return structs.replace(stream.with_waiting(state, waiting), retry=line)
-    if not (said := stream.parse_record(line)):
+    record = stream.parse_record(line)
+    if not record:
         return state
     state = structs.replace(state, retry="")
-    match said.get("type"):
+    match record.get("type"):
         case "error":
-            return structs.replace(state, complaint=as_text(said.get("message")))
+            return structs.replace(state, complaint=as_text(record.get("message")))
         case "result":
-            return stream.set_usage(structs.replace(state, result=said), _usage(said))
-    state = structs.replace(state, waiting=None)
-    match said.get("type"):
+            return stream.set_usage(structs.replace(state, result=record), _usage(record))
+    return _on_progress(structs.replace(state, waiting=None), record)
+
+
+def _on_progress(state: State, record: dict[str, Any]) -> State:
+    match record.get("type"):
         case "init":
-            session, model = as_text(said.get("session_id")), as_text(said.get("model"))
-            return structs.replace(state, began=True, session=session, model=model)
-        case "message" if said.get("role") == "assistant":
-            piece = as_text(said.get("content"))
-            claim = state.claim + piece if said.get("delta") else piece
-            return structs.replace(state, claim=claim, heard=stream.activity(piece))
-        case "tool_use":
-            given = as_mapping(said.get("parameters"))
-            about = as_text(given.get("command")) or as_text(given.get("file_path"))
-            heard = stream.activity(as_text(said.get("tool_name")), about)
             return structs.replace(
-                state, claim="", heard=heard
-            )  # what is said after the last tool is the claim
+                state,
+                began=True,
+                session=as_text(record.get("session_id")),
+                model=as_text(record.get("model")),
+            )
+        case "message" if record.get("role") == "assistant":
+            content = as_text(record.get("content"))
+            claim = content
+            if record.get("delta"):
+                claim = state.claim + content
+            return structs.replace(state, claim=claim, heard=stream.activity(content))
+        case "tool_use":
+            parameters = as_mapping(record.get("parameters"))
+            subject = as_text(parameters.get("command")) or as_text(parameters.get("file_path"))
+            heard = stream.activity(as_text(record.get("tool_name")), subject)
+            # The claim is what it says after the last tool.
+            return structs.replace(state, claim="", heard=heard)
     return state
 
 
 def outcome(state: State, exit_code: int | None, clocks: Clocks) -> AgentOutcome:
+    """How it ended, by its result; without one, by its exit code and what it waited for."""
     pending = None
-    if waiting := _retry(state.retry):
-        pending = _bounded(
-            provider_errors.classify_failure(
-                state.retry, clocks.ended_at, otherwise=waiting.ending
-            ),
-            clocks,
+    waiting = _retry(state.retry)
+    if waiting:
+        judged = provider_errors.classify_failure(
+            state.retry, clocks.ended_at, otherwise=waiting.ending
         )
+        pending = _without_short_quota(judged, clocks)
     if state.result is not None:
         final: AgentOutcome | None = _judge(state.result, exit_code, clocks)
     else:
-        final = _by_exit(exit_code, state.complaint, pending, clocks)
+        final = _judge_exit(exit_code, state.complaint, pending, clocks)
     return stream.conclude(state, exit_code, clocks, final=final, pending=pending)
 
 
-def _by_exit(
+def _judge_exit(
     exit_code: int | None, complaint: str, pending: AgentOutcome | None, clocks: Clocks
 ) -> AgentOutcome | None:
-    """Of one that ended without a result. What it last waited for says more than a status that it passed on."""
+    """The outcome of a program that ended without a result.
+
+    What it last waited for tells more than a status in the exit code.
+    """
+    now = clocks.ended_at
     if exit_code in _EXITS and not clocks.hung:
         return AgentOutcome(ending=_EXITS[exit_code], found=stream.evidence("exit", exit_code))
-    if exit_code in _PASSED_ON and not clocks.hung and not pending:
-        return _bounded(
-            provider_errors.classify_failure(
-                complaint, clocks.ended_at, status=_PASSED_ON[exit_code]
-            ),
-            clocks,
-        )
-    return (
-        provider_errors.classify_failure(complaint, clocks.ended_at)
-        if complaint and exit_code
-        else None
-    )
+    if exit_code in _STATUS_EXITS and not clocks.hung and not pending:
+        status = _STATUS_EXITS[exit_code]
+        judged = provider_errors.classify_failure(complaint, now, status=status)
+        return _without_short_quota(judged, clocks)
+    if complaint and exit_code:
+        return provider_errors.classify_failure(complaint, now)
+    return None
 
 
-def _judge(said: dict[str, Any], exit_code: int | None, clocks: Clocks) -> AgentOutcome:
-    if said.get("status") == "success":
+def _judge(result: dict[str, Any], exit_code: int | None, clocks: Clocks) -> AgentOutcome:
+    if result.get("status") == "success":
         return AgentOutcome(ending=Ending.OK, found=stream.evidence("status", "success"))
-    words, now = as_text(nested(said, "error", "message")), clocks.ended_at
-    # Every quota that is used up has the same type, also one that only money brings back.
-    kinds = [*([_NO_CREDIT] if _NO_CREDIT in words else []), as_text(nested(said, "error", "type"))]
-    judged = provider_errors.classify_failure(words, now, kinds=kinds)
-    if judged.ending is Ending.UNKNOWN and exit_code in _PASSED_ON:
-        judged = provider_errors.classify_failure(words, now, status=_PASSED_ON[exit_code])
-    return _bounded(judged, clocks)
-
-
-def _bounded(judged: AgentOutcome, clocks: Clocks) -> AgentOutcome:
+    message = as_text(nested(result, "error", "message"))
     now = clocks.ended_at
-    if (
-        judged.ending is Ending.USAGE_WINDOW
-        and judged.resets_at
-        and judged.resets_at - now <= _SHORT_QUOTA
-    ):
-        seconds = max(0.0, (judged.resets_at - now).total_seconds())
-        return structs.replace(
-            judged, ending=Ending.TRANSIENT, resets_at=None, retry_after_seconds=seconds
-        )
-    return judged
+    kinds = [as_text(nested(result, "error", "type"))]
+    if _NO_CREDIT in message:
+        # Every exhausted quota has the same type, also one that only money brings back.
+        kinds.insert(0, _NO_CREDIT)
+    judged = provider_errors.classify_failure(message, now, kinds=kinds)
+    if judged.ending is Ending.UNKNOWN and exit_code in _STATUS_EXITS:
+        status = _STATUS_EXITS[exit_code]
+        judged = provider_errors.classify_failure(message, now, status=status)
+    return _without_short_quota(judged, clocks)
+
+
+def _without_short_quota(judged: AgentOutcome, clocks: Clocks) -> AgentOutcome:
+    """The outcome, with a quota that is back within minutes as a transient failure."""
+    if judged.ending is not Ending.USAGE_WINDOW or not judged.resets_at:
+        return judged
+    wait = judged.resets_at - clocks.ended_at
+    if wait > _SHORT_QUOTA:
+        return judged
+    seconds = max(0.0, wait.total_seconds())
+    return structs.replace(
+        judged, ending=Ending.TRANSIENT, resets_at=None, retry_after_seconds=seconds
+    )
 
 
 def _retry(line: str) -> Waiting | None:
-    told = _RETRY.match(line)
-    return (
-        provider_errors.classify_retry(line, status=int(told[1]) if told[1] else None)
-        if told
-        else None
-    )
+    match = _RETRY.match(line)
+    if match is None:
+        return None
+    status = None
+    if match[1]:
+        status = int(match[1])
+    return provider_errors.classify_retry(line, status=status)
 
 
-def _usage(said: dict[str, Any]) -> list[Usage]:
-    """Its input holds what was cached; what it thought is only in the total."""
-    found = []
-    for model, told in as_mapping(nested(said, "stats", "models")).items():
-        counted = {key: stream.as_count(value) for key, value in as_mapping(told).items()}
-        whole, cached = counted.get("input_tokens", 0), counted.get("cached", 0)
-        output = max(counted.get("output_tokens", 0), counted.get("total_tokens", 0) - whole)
-        found.append(
+def _usage(record: dict[str, Any]) -> list[Usage]:
+    """The usage by model. Input includes cached tokens; thinking is only in the total."""
+    usages = []
+    for model, stats in as_mapping(nested(record, "stats", "models")).items():
+        counts = {key: stream.as_count(value) for key, value in as_mapping(stats).items()}
+        all_input = counts.get("input_tokens", 0)
+        cached = counts.get("cached", 0)
+        usages.append(
             Usage(
                 model=model,
-                input_tokens=max(0, whole - cached),
+                input_tokens=max(0, all_input - cached),
                 cached_tokens=cached,
-                output_tokens=output,
+                output_tokens=max(
+                    counts.get("output_tokens", 0), counts.get("total_tokens", 0) - all_input
+                ),
             )
         )
-    return found
+    return usages

@@ -1,17 +1,17 @@
-"""How each vendor's program is logged in: the command to type, and the files that a login changes."""
+"""How to log in to each vendor's program: the command, and the files that a login changes."""
 
 from msgspec import Struct
 
 
 class Credentials(Struct, frozen=True, kw_only=True):
-    """How the credentials of an agent's program looked, and on which host; without a digest, nobody knows."""
+    """A fingerprint of an agent's credentials on one host; without a digest it is not known."""
 
     host: str = ""
     digest: str = ""
 
 
 class Login(Struct, frozen=True, kw_only=True):
-    """One program. Its files lie in the folder that `home_variable` names, else in `home`, below the user's own."""
+    """One program. Its files are in the folder that `home_variable` names, else in `~/home`."""
 
     program: str
     command: str
@@ -35,7 +35,7 @@ LOGINS = {
         home=".codex",
         files=("auth.json",),
     ),
-    # It has no command for it: it asks when it is started on a terminal, and stores the answer.
+    # It has no login command: started on a terminal, it asks and stores the answer.
     "google": Login(
         program="gemini",
         command="gemini",
@@ -57,18 +57,26 @@ LOGINS = {
 
 
 def not_logged_in(vendor: str, agent: str = "") -> str:
-    """That nobody is logged in, named by the program where it is a known one."""
+    """The sentence that the program is not logged in, with the best name known for it."""
     login = LOGINS.get(vendor)
-    return f"{login.program if login else agent or vendor or 'the agent'} is not logged in"
+    if login:
+        name = login.program
+    else:
+        name = agent or vendor or "the agent"
+    return f"{name} is not logged in"
 
 
 def program_name(vendor: str) -> str:
-    """What people call it; the vendor where nobody here knows the program."""
+    """The name of the vendor's program; the vendor where it is not known."""
     login = LOGINS.get(vendor)
-    return login.program if login else vendor
+    if login is None:
+        return vendor
+    return login.program
 
 
 def login_command(vendor: str) -> str:
-    """What logs in; empty for a program that nobody here knows."""
+    """The command that logs in; empty for a vendor that is not known."""
     login = LOGINS.get(vendor)
-    return login.command if login else ""
+    if login is None:
+        return ""
+    return login.command

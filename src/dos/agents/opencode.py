@@ -1,9 +1,9 @@
-"""opencode: JSON lines and no last word; when its provider has no room it is silent, and only its log tells."""
+"""opencode: JSON lines without a result; only its log tells when its provider is limited."""
 
 import re
 from typing import Any
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from dos.agents import provider_errors, reset_times, stream
 from dos.agents.adapter import (
@@ -14,7 +14,6 @@ from dos.agents.adapter import (
     Settings,
     StreamState,
     Usage,
-    Waiting,
 )
 from dos.agents.stream import as_mapping, as_text, nested
 
@@ -23,7 +22,7 @@ vendor = "opencode"
 program = "opencode"
 tested = ("1.18", "1.18")
 
-# --auto: what the user's own settings deny stays denied, and nothing is asked of nobody.
+# --auto: what the user's settings deny stays denied, and no permission prompt waits for an answer.
 _ARGUMENTS = ("run", "--format", "json", "--print-logs", "--log-level", "ERROR", "--auto")
 _LOGGED = re.compile(
     r'^timestamp=\S+ level=ERROR (?!.*\bsmall=true\b).*?\bmessage="?(stream error|process|failed)\b'
@@ -33,8 +32,9 @@ _REJECTED = "permission requested:"
 
 
 def launch(prompt: str, settings: Settings) -> Launch:
+    """`opencode run` with JSON output and its error log; the prompt is its standard input."""
     argv = [*(settings.command or (program,)), *_ARGUMENTS]
-    if settings.directory:  # it does not ask the system where it is: it believes PWD
+    if settings.directory:  # it trusts PWD instead of asking the system where it runs
         argv += ["--dir", settings.directory]
     if settings.model:
         argv += ["--model", settings.model]
@@ -42,62 +42,76 @@ def launch(prompt: str, settings: Settings) -> Launch:
 
 
 class State(StreamState, frozen=True, kw_only=True):
-    stuck: str | None = None  # told of an error after which it tries again
-    logged: str = ""
-    denied: str = ""
+    """What opencode has reported so far."""
+
+    stuck: str | None = None  # the error after which it tries again
+    logged: str = ""  # the reason of the newest error in its log
+    denied: str = ""  # the line that reports a denied permission
     error: dict[str, Any] | None = None
 
 
+class LogError(Struct, frozen=True, kw_only=True):
+    """An error line of its log."""
+
+    kind: str
+    reason: str
+
+
 def begin() -> State:
+    """The state of a program that has printed nothing."""
     return State()
 
 
 def on_line(state: State, line: str) -> State:
+    """The state after one more line."""
     state = stream.next_line(state, line)
-    if logged := _logged(line):
-        state = structs.replace(state, logged=logged[1])
-        waiting = _retry(line)
-        return (
-            structs.replace(stream.with_waiting(state, waiting), stuck=logged[1])
-            if waiting
-            else state
-        )
-    said = stream.parse_record(line)
-    if not said:
-        return structs.replace(state, denied=line.strip()) if _REJECTED in line else state
-    session = as_text(said.get("sessionID")) or state.session
+    logged = _log_error(line)
+    if logged:
+        state = structs.replace(state, logged=logged.reason)
+        if logged.kind != "stream error":
+            return state
+        waiting = provider_errors.classify_retry(logged.reason)
+        return structs.replace(stream.with_waiting(state, waiting), stuck=logged.reason)
+    record = stream.parse_record(line)
+    if not record:
+        if _REJECTED in line:
+            return structs.replace(state, denied=line.strip())
+        return state
+    session = as_text(record.get("sessionID")) or state.session
     state = structs.replace(state, began=True, stuck=None, session=session)
-    if said.get("type") == "error":
-        return structs.replace(state, error=as_mapping(said.get("error")))
-    return _on_part(structs.replace(state, waiting=None), said)
+    if record.get("type") == "error":
+        return structs.replace(state, error=as_mapping(record.get("error")))
+    return _on_part(structs.replace(state, waiting=None), record)
 
 
-def _on_part(state: State, said: dict[str, Any]) -> State:
-    match said.get("type"):
-        case "step_start":  # a tool is only told of when it is done
-            return structs.replace(
-                state, error=None, logged="", denied="", heard=stream.activity("thinking")
-            )
+def _on_part(state: State, record: dict[str, Any]) -> State:
+    match record.get("type"):
+        case "step_start":  # a tool is reported only when it has finished
+            heard = stream.activity("thinking")
+            return structs.replace(state, error=None, logged="", denied="", heard=heard)
         case "text":
-            words = as_text(nested(said, "part", "text"))
-            return structs.replace(state, claim=words, heard=stream.activity(words))
+            text = as_text(nested(record, "part", "text"))
+            return structs.replace(state, claim=text, heard=stream.activity(text))
         case "tool_use":
-            given = as_mapping(nested(said, "part", "state", "input"))
-            about = as_text(given.get("command")) or as_text(given.get("filePath"))
-            return structs.replace(
-                state, heard=stream.activity(as_text(nested(said, "part", "tool")), about)
-            )
+            tool_input = as_mapping(nested(record, "part", "state", "input"))
+            subject = as_text(tool_input.get("command")) or as_text(tool_input.get("filePath"))
+            heard = stream.activity(as_text(nested(record, "part", "tool")), subject)
+            return structs.replace(state, heard=heard)
         case "step_finish":
-            return stream.add_usage(state, _usage(said))
+            return stream.add_usage(state, _usage(record))
     return state
 
 
 def outcome(state: State, exit_code: int | None, clocks: Clocks) -> AgentOutcome:
-    final = _judge(state.error, clocks) if state.error is not None else None
+    """How it ended, by its error record, its log, or a permission that it was denied."""
+    final = None
+    if state.error is not None:
+        final = _judge(state.error, clocks)
     if final and final.ending is Ending.UNKNOWN and state.logged:
         final = provider_errors.classify_failure(state.logged, clocks.ended_at)
     elif state.denied and not final and exit_code == 0:
-        final = AgentOutcome(ending=Ending.PERMISSION, found=stream.evidence("text", state.denied))
+        proof = stream.evidence("text", state.denied)
+        final = AgentOutcome(ending=Ending.PERMISSION, found=proof)
     pending = None
     if state.stuck is not None:
         pending = provider_errors.classify_failure(
@@ -107,57 +121,50 @@ def outcome(state: State, exit_code: int | None, clocks: Clocks) -> AgentOutcome
 
 
 def _judge(error: dict[str, Any], clocks: Clocks) -> AgentOutcome:
-    data, now = as_mapping(error.get("data")), clocks.ended_at
-    status = stream.as_number(data.get("statusCode"))
+    data = as_mapping(error.get("data"))
+    now = clocks.ended_at
+    status = None
+    status_code = stream.as_number(data.get("statusCode"))
+    if status_code is not None:
+        status = int(status_code)
     judged = provider_errors.classify_failure(
-        as_text(data.get("message")),
-        now,
-        status=int(status) if status is not None else None,
-        kinds=[as_text(error.get("name"))],
+        as_text(data.get("message")), now, status=status, kinds=[as_text(error.get("name"))]
     )
     headers = as_mapping(data.get("responseHeaders"))
     try:
         seconds = float(as_text(headers.get("retry-after")))
     except ValueError:
         return judged
-    return (
-        judged
-        if judged.resets_at
-        else reset_times.with_reset_time(judged, reset_times.moment_after(seconds, now), now)
-    )
+    if judged.resets_at:
+        return judged
+    return reset_times.with_reset_time(judged, reset_times.moment_after(seconds, now), now)
 
 
-def _logged(line: str) -> tuple[str, str] | None:
-    """What kind of an error its log tells, and what was said: behind the name of its class, which tells nothing."""
-    kind, reason = _LOGGED.match(line), _REASON.search(line)
-    return (kind[1], reason[1].removeprefix("AI_APICallError: ")) if kind and reason else None
+def _log_error(line: str) -> LogError | None:
+    """The error on a line of its log; None where the line is none."""
+    kind = _LOGGED.match(line)
+    reason = _REASON.search(line)
+    if not kind or not reason:
+        return None
+    # The name of the class before the reason tells nothing, and hides its first words.
+    return LogError(kind=kind[1], reason=reason[1].removeprefix("AI_APICallError: "))
 
 
-def _retry(line: str) -> Waiting | None:
-    logged = _logged(line)
-    return (
-        provider_errors.classify_retry(logged[1])
-        if logged and logged[0] == "stream error"
-        else None
-    )
-
-
-def _usage(said: dict[str, Any]) -> Usage:
-    """Of one step. Without a price for the model it tells a cost of 0, which is none."""
-    tokens = as_mapping(nested(said, "part", "tokens"))
-    fresh, cached = (
-        stream.as_count(tokens.get("input")),
-        stream.as_count(nested(tokens, "cache", "read")),
-    )
+def _usage(record: dict[str, Any]) -> Usage:
+    """The usage of one step. A cost of 0 means that it has no price for the model."""
+    tokens = as_mapping(nested(record, "part", "tokens"))
+    fresh = stream.as_count(tokens.get("input"))
+    cached = stream.as_count(nested(tokens, "cache", "read"))
     written = stream.as_count(nested(tokens, "cache", "write"))
-    spoken = stream.as_count(tokens.get("output"))
-    rest = stream.as_count(tokens.get("total")) - fresh - cached - written
+    output = stream.as_count(tokens.get("output"))
+    if "total" in tokens:
+        with_reasoning = stream.as_count(tokens.get("total")) - fresh - cached - written
+    else:
+        with_reasoning = output + stream.as_count(tokens.get("reasoning"))
     return Usage(
         input_tokens=fresh,
         cached_tokens=cached,
         cache_write_tokens=written,
-        output_tokens=max(
-            spoken, rest if "total" in tokens else spoken + stream.as_count(tokens.get("reasoning"))
-        ),
-        cost_usd=stream.as_amount(nested(said, "part", "cost")) or None,
+        output_tokens=max(output, with_reasoning),
+        cost_usd=stream.as_amount(nested(record, "part", "cost")) or None,
     )

@@ -1,4 +1,4 @@
-"""[agents]: the agent programs that a workspace knows by names of its own."""
+"""The settings `[agents.NAME]`: agent programs under names that the workspace chooses."""
 
 from msgspec import field
 
@@ -6,16 +6,16 @@ from dos.fields import Amount, BadValue, Positive, Table, check_name, check_text
 
 
 class Agent(Table, frozen=True, kw_only=True):
-    """An agent program under a name of its own: two accounts of one vendor are two agents."""
+    """One agent program. Two accounts of one vendor are two agents."""
 
-    adapter: str = ""  # empty: the table's own name
-    command: tuple[str, ...] = ()  # the program and its first words; empty: as the adapter knows it
+    adapter: str = ""  # empty: the name of the table
+    command: tuple[str, ...] = ()  # the program and its first arguments; empty: the adapter's
     arguments: tuple[str, ...] = ()  # added to what the adapter passes
     model: str = ""
-    account: str = ""  # whose limits it shares; empty: one account for each vendor
+    account: str = ""  # agents of one account share limits; empty: one per vendor
     environment: dict[str, str] = field(default_factory=dict)
     max_turns: Positive | None = None
-    max_usd: Amount | None = None  # for one start, where the program can keep to it
+    max_usd: Amount | None = None  # for one start, where the program supports it
 
     def __post_init__(self) -> None:
         for name in ("adapter", "model", "account"):

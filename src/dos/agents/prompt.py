@@ -1,4 +1,7 @@
-"""What an agent is told: the unit, where it may work, how it will be judged, what was tried before."""
+"""The prompts: what an agent is told about a unit, or about a plan that it should groom.
+
+A prompt names the unit, the paths it may change, how its work is judged, and earlier attempts.
+"""
 
 from collections.abc import Sequence
 
@@ -8,52 +11,58 @@ _COMMITTING = """Commit your work. The last paragraph of the commit message must
 
     {trailer}
 
-Name no other unit in such a line or at the start of the subject: a commit is for one unit alone. Uncommitted changes do
-not count; saying that it is done does not count either."""
+Name no other unit in such a line or at the start of the subject: one commit is for one unit.
+Uncommitted changes do not count. Saying that the work is done does not count either."""
 
-_GROOMING = """Nothing in the plan can be started. Make these documents such that something can:
+_GROOMING = """No unit of the plan can be started. Edit these documents so that one can:
 
 {documents}
 
-- Turn what is vague into units. Each has a name, a lane, the paths that it may change, what is to be done, and an
-  acceptance command that exits with 0 once it is done.
-- Remove nothing that is not done. Look into the repository before you call anything done.
+- Turn vague items into units. Each unit has a name, a lane, the paths that it may change, a
+  description of the work, and an acceptance command that exits with 0 once the work is done.
+- Remove nothing that is not done. Check the repository before you call anything done.
 - Do none of the work itself."""
 
 
 def unit_prompt(
     unit: Unit, *, globs: Sequence[str], acceptance: str, history: Sequence[str]
 ) -> str:
-    parts = [
-        f"# Unit {unit.name}: {unit.title}",
-        unit.text,
-        f"You may change only: {', '.join(globs)}. Work that touches anything else is not taken.",
-        f"The work is to be in: {', '.join(unit.paths)}." if unit.paths else "",
-        _COMMITTING.format(trailer=f"Unit: {unit.name}"),
-    ]
+    """The prompt for one unit.
+
+    `globs` are the paths of its lane, `history` says why each earlier attempt did not land.
+    """
+    parts = [f"# Unit {unit.name}: {unit.title}", unit.text, _allowed_paths(globs)]
+    if unit.paths:
+        parts.append(f"The work belongs in: {', '.join(unit.paths)}.")
+    parts.append(_COMMITTING.format(trailer=f"Unit: {unit.name}"))
     if acceptance:
         parts.append(
-            f"It is accepted when this command exits with 0 on your commit:\n\n    {acceptance}"
+            "The work is accepted when this command exits with 0 on your commit:\n\n"
+            f"    {acceptance}"
         )
     if history:
-        parts.append(f"It was tried before and did not land:\n\n{_list(history)}")
+        parts.append(f"Earlier attempts did not land:\n\n{_list(history)}")
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
 def replan_prompt(
     documents: Sequence[str], *, lanes: Sequence[str], held: Sequence[str], globs: Sequence[str]
 ) -> str:
-    """What an agent is told when nothing can be started: make the plan such that something can."""
+    """The prompt for grooming the plan documents when no unit can be started."""
     parts = [
         "# Groom the plan",
         _GROOMING.format(documents=_list(documents)),
         f"The lanes are: {', '.join(lanes)}.",
-        f"You may change only: {', '.join(globs or documents)}. Work that touches anything else is not taken.",
+        _allowed_paths(globs or documents),
         _COMMITTING.format(trailer="Plan: replan"),
     ]
     if held:
-        parts.append(f"These units are held, and why:\n\n{_list(held)}")
+        parts.append(f"These units are held, with the reason:\n\n{_list(held)}")
     return "\n\n".join(parts) + "\n"
+
+
+def _allowed_paths(globs: Sequence[str]) -> str:
+    return f"You may change only: {', '.join(globs)}. Work that touches other paths is rejected."
 
 
 def _list(items: Sequence[str]) -> str:

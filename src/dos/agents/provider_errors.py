@@ -1,4 +1,7 @@
-"""What providers and programs write when they cannot go on, in one table. Never ask it about a tool's output."""
+"""Classify what providers and agent programs print when they cannot continue.
+
+Only for messages of the program itself: the output of a tool may quote any of these phrases.
+"""
 
 import re
 from collections.abc import Sequence
@@ -54,7 +57,8 @@ _STATUSES = {
     529: Ending.OVERLOADED,
 }
 
-# The first that is in the words, in small letters, wins: what is said of money and of windows stands before the rest.
+# The first phrase in the message (in lower case) wins. Money and usage windows come first, because
+# such messages often mention rate limits too.
 _PHRASES = (
     ("not your usage limit", Ending.TRANSIENT),
     ("credit balance", Ending.SPEND_STOP),
@@ -114,77 +118,94 @@ _WINDOW = re.compile(r"(?:hit|reached) your ([a-z0-9-]{1,40}) limit", re.ASCII |
 
 
 def classify_failure(
-    words: str,
+    message: str,
     now: datetime,
     *,
     status: int | None = None,
     kinds: Sequence[str] = (),
     otherwise: Ending = Ending.UNKNOWN,
 ) -> AgentOutcome:
-    """What stopped it, and until when."""
-    ending, evidence = _strongest_evidence(words, status, kinds, otherwise)
-    moment = reset_times.parse_reset_time(words, now)
+    """The outcome that an error message tells, with the reset time that it names.
+
+    `status` is an HTTP status and `kinds` are error types that came with the message; `otherwise`
+    is the ending when nothing is recognised.
+    """
+    ending, proof = _strongest_evidence(message, status, kinds, otherwise)
+    moment = reset_times.parse_reset_time(message, now)
     if ending is Ending.SPEND_STOP and moment:
-        ending = Ending.USAGE_WINDOW  # what comes back by itself needs nobody
-    outcome = reset_times.with_reset_time(AgentOutcome(ending=ending, found=evidence), moment, now)
+        ending = Ending.USAGE_WINDOW  # credit that comes back by itself needs no person
+    outcome = AgentOutcome(ending=ending, found=proof)
+    outcome = reset_times.with_reset_time(outcome, moment, now)
     if ending is not Ending.USAGE_WINDOW:
         return outcome
-    window = _WINDOW.search(words)
-    return structs.replace(
-        outcome,
-        scope=Scope.MODEL if _ONE_MODEL.search(words) else Scope.ACCOUNT,
-        window=window[1].lower() if window else "",
-    )
+    if _ONE_MODEL.search(message):
+        outcome = structs.replace(outcome, scope=Scope.MODEL)
+    window = _WINDOW.search(message)
+    if window:
+        outcome = structs.replace(outcome, window=window[1].lower())
+    return outcome
 
 
 def classify_retry(
-    words: str,
+    message: str,
     *,
     status: int | None = None,
     kinds: Sequence[str] = (),
     seconds: float | None = None,
 ) -> Waiting:
-    """The same of something that is tried again, and so has seen nothing worse than a moment's failure."""
-    return Waiting(
-        ending=_strongest_evidence(words, status, kinds, Ending.TRANSIENT)[0],
-        seconds=reset_times.parse_duration(words) if seconds is None else seconds,
-        text=truncated(words, ACTIVITY_CHARACTERS),
-    )
+    """What a program waits for that retries by itself.
+
+    A program retries only failures that may pass, so an unrecognised message is TRANSIENT.
+    """
+    ending, _ = _strongest_evidence(message, status, kinds, Ending.TRANSIENT)
+    if seconds is None:
+        seconds = reset_times.parse_duration(message)
+    return Waiting(ending=ending, seconds=seconds, text=truncated(message, ACTIVITY_CHARACTERS))
 
 
 def _strongest_evidence(
-    words: str, status: int | None, kinds: Sequence[str], otherwise: Ending
+    message: str, status: int | None, kinds: Sequence[str], otherwise: Ending
 ) -> tuple[Ending, EndingEvidence]:
-    """What is typed goes before words, and what is definite before what only says `not now`."""
-    words = words.replace("’", "'")
-    by_status = _by_status(status if status is not None else _status_in(words))
+    """Typed evidence beats words, and a definite ending beats one that only means "not now".
+
+    A status of 403 is not definite: providers use it for limits as well as for logins.
+    """
+    message = message.replace("’", "'")
+    if status is None:
+        status = _status_in(message)
+    by_status = _by_status(status)
     by_kinds = [(_KINDS[kind], evidence("kind", kind)) for kind in kinds if kind in _KINDS]
-    definite = [
-        each
-        for each in (*by_kinds, *by_status)
-        if each[0] is not Ending.TRANSIENT and each[1].raw != "403"
-    ]
-    return [
-        *definite,
-        *_by_words(words),
-        *by_status,
-        *by_kinds,
-        (otherwise, evidence("text", words)),
-    ][0]
+    definite = []
+    for ending, proof in (*by_kinds, *by_status):
+        if ending is not Ending.TRANSIENT and proof.raw != "403":
+            definite.append((ending, proof))
+    unrecognised = (otherwise, evidence("text", message))
+    ranked = [*definite, *_by_words(message), *by_status, *by_kinds, unrecognised]
+    return ranked[0]
 
 
 def _by_status(status: int | None) -> list[tuple[Ending, EndingEvidence]]:
     if status is None:
         return []
-    ending = _STATUSES.get(status) or (Ending.TRANSIENT if 500 <= status <= 599 else None)
-    return [(ending, evidence("status", status))] if ending else []
+    ending = _STATUSES.get(status)
+    if ending is None and 500 <= status <= 599:
+        ending = Ending.TRANSIENT
+    if ending is None:
+        return []
+    return [(ending, evidence("status", status))]
 
 
-def _by_words(words: str) -> list[tuple[Ending, EndingEvidence]]:
-    small = words.lower()
-    return [(ending, evidence("text", words)) for phrase, ending in _PHRASES if phrase in small][:1]
+def _by_words(message: str) -> list[tuple[Ending, EndingEvidence]]:
+    lower = message.lower()
+    for phrase, ending in _PHRASES:
+        if phrase in lower:
+            return [(ending, evidence("text", message))]
+    return []
 
 
-def _status_in(words: str) -> int | None:
-    told = _STATUS.search(words)
-    return int(told[1] or told[2]) if told else None
+def _status_in(message: str) -> int | None:
+    """The HTTP status that a message mentions."""
+    match = _STATUS.search(message)
+    if match is None:
+        return None
+    return int(match[1] or match[2])

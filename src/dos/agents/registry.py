@@ -1,4 +1,4 @@
-"""The agents by name, our own and those of other packages. Each is imported when it is used."""
+"""The agents by name, built in and from other packages. An adapter is imported when it is used."""
 
 import re
 from collections import deque
@@ -31,9 +31,20 @@ from dos.errors import BadInput
 from dos.unknown import Unknown, call_or_unknown
 
 LINES_KEPT = 20_000
+NAMES = ("claude_code", "codex", "gemini", "opencode", "command", "scripted")
+CONFIGURED = ("command", "scripted")  # the agents that run [workers] command
+_TEXTS = ("name", "vendor", "program")
+_METHODS = ("launch", "begin", "on_line", "outcome")
+_LINE_METHODS = ("launch", "parse", "outcome")
+_NUMBER = re.compile(r"(?<![\d.])(\d{1,6}(?:\.\d{1,6}){1,3})(?![\d.]*\d)")
 
 
 class LineAdapter(Protocol):
+    """The older form of an adapter, which other packages may still provide.
+
+    It explains each line by itself, and the outcome from all lines at the end.
+    """
+
     name: str
     vendor: str
     program: str
@@ -49,21 +60,25 @@ class LineAdapter(Protocol):
 
 
 class LineState(StreamState, frozen=True, kw_only=True):
-    """Unlike those of our own it is kept in one place: a copy of so many lines for each line would be dear."""
+    """The state of a line adapter, with the lines that its `outcome` needs.
+
+    All states of one program share the same deque: copying 20,000 lines for every line would be
+    too slow.
+    """
 
     lines: deque[str] = field(default_factory=lambda: deque(maxlen=LINES_KEPT))
-    count: int = 0  # of all lines, also of those that are not kept
-    wholes: dict[str, Usage] = field(
-        default_factory=dict
-    )  # the newest word about all that was used, by model
+    count: int = 0  # of all lines, also of those no longer kept
+    wholes: dict[str, Usage] = field(default_factory=dict)  # the newest total, by model
 
 
 class FoldedLineAdapter:
-    """Such an adapter as a fold."""
+    """A line adapter in the form of `Adapter`."""
 
     def __init__(self, adapter: LineAdapter) -> None:
         self._adapter = adapter
-        self.name, self.vendor, self.program = adapter.name, adapter.vendor, adapter.program
+        self.name = adapter.name
+        self.vendor = adapter.vendor
+        self.program = adapter.program
         self.tested = adapter.tested
 
     def launch(self, prompt: str, settings: Settings) -> Launch:
@@ -73,106 +88,110 @@ class FoldedLineAdapter:
         return LineState()
 
     def on_line(self, state: LineState, line: str) -> LineState:
+        """The state after one more line. Unlike other adapters it adds the line to both states."""
         state.lines.append(line)
         state = structs.replace(stream.next_line(state, line), count=state.count + 1)
-        heard = self._adapter.parse(line)
-        for each in heard:
-            state = _with(state, each)
-        return structs.replace(
-            state, heard=tuple(each for each in heard if isinstance(each, Activity | Waiting))
-        )
+        events = self._adapter.parse(line)
+        for event in events:
+            state = _after_event(state, event)
+        heard = tuple(event for event in events if isinstance(event, Activity | Waiting))
+        return structs.replace(state, heard=heard)
 
     def outcome(self, state: LineState, exit_code: int | None, clocks: Clocks) -> AgentOutcome:
-        """Its last lines may not tell of all that it used: then what was heard as it went does."""
-        ended = self._adapter.outcome(list(state.lines), exit_code, clocks)
+        """The adapter's outcome. When lines were dropped, the usage is the one counted so far."""
+        outcome = self._adapter.outcome(list(state.lines), exit_code, clocks)
         if state.count <= LINES_KEPT or not state.usage:
-            return ended
-        return structs.replace(ended, usage=state.usage)
+            return outcome
+        return structs.replace(outcome, usage=state.usage)
 
 
-def _with(state: LineState, heard: StreamEvent) -> LineState:
-    if isinstance(heard, Waiting):
-        return structs.replace(state, waiting=heard)
+def _after_event(state: LineState, event: StreamEvent) -> LineState:
+    if isinstance(event, Waiting):
+        return structs.replace(state, waiting=event)
     state = structs.replace(state, waiting=None)
-    if not isinstance(heard, UsageReport):
+    if not isinstance(event, UsageReport):
         return state
-    if heard.whole:
-        wholes = {**state.wholes, heard.usage.model: heard.usage}
-        return structs.replace(
-            state, wholes=wholes, counted=wholes, parts={}
-        )  # whatever was counted is in it
-    return stream.add_usage(state, heard.usage, part=heard.part or None)
+    if event.whole:
+        # The total includes every step that was counted before it.
+        wholes = {**state.wholes, event.usage.model: event.usage}
+        return structs.replace(state, wholes=wholes, counted=wholes, parts={})
+    return stream.add_usage(state, event.usage, part=event.part or None)
 
 
 class SafeAdapter:
+    """An adapter whose exceptions do not reach the worker.
+
+    An adapter may come from another package and meets lines that nobody has seen before. A line
+    that it cannot read is skipped; an end that it cannot explain is told by the exit code.
+    """
+
     def __init__(self, adapter: Adapter) -> None:
         self._adapter = adapter
-        self.name, self.vendor, self.program = adapter.name, adapter.vendor, adapter.program
+        self.name = adapter.name
+        self.vendor = adapter.vendor
+        self.program = adapter.program
         self.tested = adapter.tested
 
     def launch(self, prompt: str, settings: Settings) -> Launch:
-        made = call_or_unknown(partial(self._adapter.launch, prompt, settings))
-        if isinstance(made, Launch):
-            return made
-        why = (
-            made.why
-            if isinstance(made, Unknown)
-            else f"it answered {type(made).__name__} and no Launch"
-        )
+        """The adapter's command. Raises BadInput when the adapter gives none."""
+        launch = call_or_unknown(partial(self._adapter.launch, prompt, settings))
+        if isinstance(launch, Launch):
+            return launch
         raise BadInput(
-            f"the agent {self.name!r} cannot be launched: {why}",
-            hint="Repair the package it came with.",
+            f"agent {self.name!r} cannot be launched: {_why_unusable(launch, 'Launch')}",
+            hint="Repair or update the package that provides this agent.",
         )
 
     def begin(self) -> StreamState:
-        begun = call_or_unknown(self._adapter.begin)
-        return begun if isinstance(begun, StreamState) else StreamState()
+        state = call_or_unknown(self._adapter.begin)
+        if isinstance(state, StreamState):
+            return state
+        return StreamState()
 
     def on_line(self, state: StreamState, line: str) -> StreamState:
-        """Nothing is heard in a line that it cannot read: somebody has to go on reading the rest."""
+        """The adapter's state; a line that it cannot read changes nothing."""
         after = call_or_unknown(partial(self._adapter.on_line, state, line))
-        return after if isinstance(after, StreamState) else structs.replace(state, heard=())
+        if isinstance(after, StreamState):
+            return after
+        return structs.replace(state, heard=())
 
     def outcome(self, state: StreamState, exit_code: int | None, clocks: Clocks) -> AgentOutcome:
-        ended = call_or_unknown(partial(self._adapter.outcome, state, exit_code, clocks))
-        if isinstance(ended, AgentOutcome):
-            return ended
-        why = (
-            ended.why
-            if isinstance(ended, Unknown)
-            else f"{type(ended).__name__} is no AgentOutcome"
-        )
+        """The adapter's outcome; where it gives none, the one that the exit code tells."""
+        outcome = call_or_unknown(partial(self._adapter.outcome, state, exit_code, clocks))
+        if isinstance(outcome, AgentOutcome):
+            return outcome
+        why = _why_unusable(outcome, "AgentOutcome")
         return AgentOutcome(
             ending=ending_by_exit_code(exit_code, clocks),
             found=EndingEvidence(field="outcome", raw=why),
         )
 
 
-NAMES = ("claude_code", "codex", "gemini", "opencode", "command", "scripted")
-CONFIGURED = ("command", "scripted")  # what [workers] command is for
-_TEXTS = ("name", "vendor", "program")
-_METHODS = ("launch", "begin", "on_line", "outcome")
-_LINE_METHODS = ("launch", "parse", "outcome")
+def _why_unusable(answer: object, expected: str) -> str:
+    if isinstance(answer, Unknown):
+        return answer.why
+    return f"it returned {type(answer).__name__} instead of {expected}"
 
 
 def names() -> list[str]:
-    """What there is, without loading it."""
-    return [
-        *NAMES,
-        *(name for name in plugins.installed_names(plugins.AGENTS) if name not in NAMES),
-    ]
+    """The names of all agents, built in and installed. Loads none of them."""
+    installed = plugins.installed_names(plugins.AGENTS)
+    return [*NAMES, *(name for name in installed if name not in NAMES)]
 
 
 def is_known(name: str) -> bool:
+    """Whether there is an agent of this name. Loads none."""
     return name in NAMES or name in plugins.installed_names(plugins.AGENTS)
 
 
 def find(name: str) -> Adapter:
-    """The agent of that name, as it is used; BadInput when there is none, or when it is of no use."""
+    """The adapter of this name, safe to use. Raises BadInput when it is missing or unusable."""
     if name in NAMES:
         return SafeAdapter(cast(Adapter, import_module(f"dos.agents.{name}")))
-    for _, found in plugins.load(plugins.AGENTS, only=name, flaw=_flaw):
-        return SafeAdapter(found if _is_fold(found) else FoldedLineAdapter(found))
+    for _, adapter in plugins.load(plugins.AGENTS, only=name, flaw=_flaw):
+        if not _is_fold(adapter):
+            adapter = FoldedLineAdapter(adapter)
+        return SafeAdapter(adapter)
     raise BadInput(
         f"there is no agent named {name!r}; the agents are {', '.join(names())}",
         hint="For any program: dos config set workers.command '[\"my-agent\"]', then "
@@ -185,24 +204,28 @@ def _is_fold(loaded: object) -> bool:
 
 
 def _flaw(loaded: object) -> str:
-    """What is missing of an adapter; empty when it can be used."""
+    """What an adapter lacks; empty when it can be used."""
+    methods: tuple[str, ...] = _LINE_METHODS
+    if _is_fold(loaded):
+        methods = _METHODS
     wrong = [member for member in _TEXTS if not isinstance(getattr(loaded, member, None), str)]
-    called = _METHODS if _is_fold(loaded) else _LINE_METHODS
-    wrong += [member for member in called if not callable(getattr(loaded, member, None))]
-    tested = getattr(loaded, "tested", None)
-    if not (
-        isinstance(tested, tuple)
-        and len(tested) == 2
-        and all(isinstance(each, str) for each in tested)
-    ):
+    wrong += [member for member in methods if not callable(getattr(loaded, member, None))]
+    if not _is_version_range(getattr(loaded, "tested", None)):
         wrong.append("tested")
-    return f"has no usable {', '.join(wrong)}" if wrong else ""
+    if not wrong:
+        return ""
+    return f"has no usable {', '.join(wrong)}"
 
 
-_NUMBER = re.compile(r"(?<![\d.])(\d{1,6}(?:\.\d{1,6}){1,3})(?![\d.]*\d)")
+def _is_version_range(value: object) -> bool:
+    if not isinstance(value, tuple) or len(value) != 2:
+        return False
+    return all(isinstance(bound, str) for bound in value)
 
 
 class VersionVerdict(StrEnum):
+    """Whether the tests ran this version of an agent program."""
+
     TESTED = "tested"
     NEWER = "newer"
     OLDER = "older"
@@ -210,17 +233,24 @@ class VersionVerdict(StrEnum):
 
 
 def judge_version(printed: str, tested: tuple[str, str]) -> VersionVerdict:
-    """By what `PROGRAM --version` printed. A bound counts as far as it is written: up to 2.1 holds every 2.1.x."""
+    """Compare the output of `PROGRAM --version` with the range of tested versions.
+
+    A bound counts as far as it is written: the newest version "2.1" includes every 2.1.x.
+    """
     if tested == ("", ""):
         return VersionVerdict.TESTED
     number = _NUMBER.search(printed)
     if not number:
         return VersionVerdict.UNREADABLE
-    told, oldest, newest = (_parts(each) for each in (number[1], *tested))
-    if told[: len(oldest)] < oldest:
+    installed = _version_parts(number[1])
+    oldest = _version_parts(tested[0])
+    newest = _version_parts(tested[1])
+    if installed[: len(oldest)] < oldest:
         return VersionVerdict.OLDER
-    return VersionVerdict.NEWER if told[: len(newest)] > newest else VersionVerdict.TESTED
+    if installed[: len(newest)] > newest:
+        return VersionVerdict.NEWER
+    return VersionVerdict.TESTED
 
 
-def _parts(version: str) -> tuple[int, ...]:
+def _version_parts(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in version.split(".") if part)

@@ -1,4 +1,4 @@
-"""Our own agent, which does what a script says: for the demonstration, for tests, for trying a configuration."""
+"""The scripted agent, which does what a script tells it: for the demo, tests and trials."""
 
 import sys
 from datetime import datetime
@@ -24,115 +24,133 @@ vendor = "scripted"
 program = ""
 tested: tuple[str, str] = ("", "")
 
-_END_WORDS = {
+# Records that name their ending by their type; `ending` records have it as a field.
+_END_TYPES = {
     "limit": Ending.USAGE_WINDOW,
     "overloaded": Ending.OVERLOADED,
-}  # beside `ending`, which names one
+}
 
 
 def launch(prompt: str, settings: Settings) -> Launch:
+    """This Python, running the script that the command names."""
     start = [sys.executable, "-P", "-m", "dos.testing.scripted_agent"]
     return Launch(argv=[*start, *settings.command, *settings.arguments], stdin=prompt)
 
 
 class State(StreamState, frozen=True, kw_only=True):
+    """What the script has reported so far."""
+
     stuck: Waiting | None = None  # what it would end with
-    ends: tuple[dict[str, Any], ...] = ()  # its words for how it ends
+    ends: tuple[dict[str, Any], ...] = ()  # the records that tell how it ends
 
 
 def begin() -> State:
+    """The state of a script that has printed nothing."""
     return State(began=True)
 
 
 def on_line(state: State, line: str) -> State:
+    """The state after one more line."""
     state = stream.next_line(state, line)
-    if not (said := stream.parse_record(line)):
+    record = stream.parse_record(line)
+    if not record:
         return state
     state = structs.replace(state, stuck=None)
-    match said.get("type"):
+    match record.get("type"):
         case "limit" | "overloaded" | "ending":
-            return structs.replace(state, ends=(*state.ends, said))
+            return structs.replace(state, ends=(*state.ends, record))
         case "waiting":
-            return structs.replace(stream.with_waiting(state, _waiting(said)), stuck=_waiting(said))
-    state = structs.replace(state, waiting=None)
-    match said.get("type"):
+            waiting = _waiting(record)
+            return structs.replace(stream.with_waiting(state, waiting), stuck=waiting)
+    return _on_progress(structs.replace(state, waiting=None), record)
+
+
+def _on_progress(state: State, record: dict[str, Any]) -> State:
+    match record.get("type"):
         case "say":
-            words = stream.as_text(said.get("text"))
-            return structs.replace(state, claim=words, heard=stream.activity(words))
+            text = stream.as_text(record.get("text"))
+            return structs.replace(state, claim=text, heard=stream.activity(text))
         case "write" | "commit" as kind:
-            heard = stream.activity(
-                kind, stream.as_text(said.get("path")), stream.as_text(said.get("subject"))
-            )
-            return structs.replace(state, heard=heard)
+            path = stream.as_text(record.get("path"))
+            subject = stream.as_text(record.get("subject"))
+            return structs.replace(state, heard=stream.activity(kind, path, subject))
         case "usage":
-            return stream.add_usage(state, _usage(said))
+            return stream.add_usage(state, _usage(record))
     return state
 
 
 def outcome(state: State, exit_code: int | None, clocks: Clocks) -> AgentOutcome:
+    """How it ended, by the last of its end records that fits the exit code."""
     final = None
-    for said in state.ends:
-        ending = _END_WORDS.get(stream.as_text(said.get("type")), _ending(said))
-        counts = (
-            exit_code == 0
-            if ending is Ending.OK
-            else exit_code != 0 or said.get("type") == "ending"
-        )
-        if counts:
-            final = _limit(said, ending, clocks)
-    pending = stream.outcome_of_waiting(state.stuck) if state.stuck else None
+    for record in state.ends:
+        ending = _END_TYPES.get(stream.as_text(record.get("type")), _ending(record))
+        if _fits(record, ending, exit_code):
+            final = _limit(record, ending, clocks)
+    pending = None
+    if state.stuck:
+        pending = stream.outcome_of_waiting(state.stuck)
     return stream.conclude(state, exit_code, clocks, final=final, pending=pending)
 
 
-def _limit(said: dict[str, Any], ending: Ending, clocks: Clocks) -> AgentOutcome:
-    scope = Scope.MODEL if said.get("scope") == Scope.MODEL else Scope.ACCOUNT
+def _fits(record: dict[str, Any], ending: Ending, exit_code: int | None) -> bool:
+    """A failed script is never OK; a limit counts only when the script then failed."""
+    if ending is Ending.OK:
+        return exit_code == 0
+    return exit_code != 0 or record.get("type") == "ending"
+
+
+def _limit(record: dict[str, Any], ending: Ending, clocks: Clocks) -> AgentOutcome:
+    now = clocks.ended_at
+    scope = Scope.ACCOUNT
+    if record.get("scope") == Scope.MODEL:
+        scope = Scope.MODEL
     outcome = AgentOutcome(
         ending=ending,
-        found=stream.evidence("type", said.get("type")),
+        found=stream.evidence("type", record.get("type")),
         scope=scope,
-        window=stream.as_text(said.get("window")),
+        window=stream.as_text(record.get("window")),
     )
-    seconds = stream.as_number(said.get("retry_after"))
-    outcome = reset_times.with_reset_time(
-        outcome, reset_times.moment_after(seconds, clocks.ended_at), clocks.ended_at
-    )
-    return structs.replace(
-        outcome, resets_at=_moment(said.get("resets_at"), clocks.ended_at) or outcome.resets_at
-    )
+    seconds = stream.as_number(record.get("retry_after"))
+    outcome = reset_times.with_reset_time(outcome, reset_times.moment_after(seconds, now), now)
+    resets_at = _moment(record.get("resets_at"), now)
+    return structs.replace(outcome, resets_at=resets_at or outcome.resets_at)
 
 
 def _moment(value: object, now: datetime) -> datetime | None:
-    if (seconds := stream.as_number(value)) is not None:
+    """A time as seconds since 1970 or as ISO text; None where it is neither."""
+    seconds = stream.as_number(value)
+    if seconds is not None:
         return reset_times.moment_of_epoch(seconds, now)
     try:
-        found = datetime.fromisoformat(stream.as_text(value))
+        moment = datetime.fromisoformat(stream.as_text(value))
     except ValueError:
         return None
-    return found if found.tzinfo else found.replace(tzinfo=now.tzinfo)
+    if moment.tzinfo is None:
+        return moment.replace(tzinfo=now.tzinfo)
+    return moment
 
 
-def _waiting(said: dict[str, Any]) -> Waiting:
-    seconds = stream.as_amount(said.get("seconds"))
+def _waiting(record: dict[str, Any]) -> Waiting:
     return Waiting(
-        ending=_ending(said, Ending.OVERLOADED),
-        seconds=seconds,
-        text=stream.as_text(said.get("text")),
+        ending=_ending(record, Ending.OVERLOADED),
+        seconds=stream.as_amount(record.get("seconds")),
+        text=stream.as_text(record.get("text")),
     )
 
 
-def _ending(said: dict[str, Any], otherwise: Ending = Ending.UNKNOWN) -> Ending:
+def _ending(record: dict[str, Any], otherwise: Ending = Ending.UNKNOWN) -> Ending:
     try:
-        return Ending(stream.as_text(said.get("ending")))
+        return Ending(stream.as_text(record.get("ending")))
     except ValueError:
         return otherwise
 
 
-def _usage(said: dict[str, Any]) -> Usage:
+def _usage(record: dict[str, Any]) -> Usage:
     return Usage(
-        model=stream.as_text(said.get("model")),
-        input_tokens=stream.as_count(said.get("input_tokens")),
-        cached_tokens=stream.as_count(said.get("cached_tokens")),
-        cache_write_tokens=stream.as_count(said.get("cache_write_tokens")),
-        output_tokens=stream.as_count(said.get("output_tokens")),
-        cost_usd=stream.as_amount(said.get("cost_usd")),
+        model=stream.as_text(record.get("model")),
+        input_tokens=stream.as_count(record.get("input_tokens")),
+        cached_tokens=stream.as_count(record.get("cached_tokens")),
+        cache_write_tokens=stream.as_count(record.get("cache_write_tokens")),
+        output_tokens=stream.as_count(record.get("output_tokens")),
+        cost_usd=stream.as_amount(record.get("cost_usd")),
     )

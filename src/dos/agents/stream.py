@@ -1,4 +1,7 @@
-"""What the lines of every program have in common: JSON of which nothing may be taken for granted."""
+"""What the adapters share: reading JSON that may hold anything, and building the state and outcome.
+
+Every reader here returns an empty value instead of raising: a program may print any line.
+"""
 
 import math
 from collections.abc import Sequence
@@ -21,8 +24,8 @@ from dos.agents.adapter import (
 CLAIM_CHARACTERS = 2000
 EVIDENCE_CHARACTERS = 500
 ACTIVITY_CHARACTERS = 200
-KILLED_EXITS = (129, 130, 137, 143)  # as a shell tells of SIGHUP, SIGINT, SIGKILL and SIGTERM
-MOST_TOKENS = 10**15  # what a program counts beyond this is no count
+KILLED_EXITS = (129, 130, 137, 143)  # how a shell reports SIGHUP, SIGINT, SIGKILL and SIGTERM
+MOST_TOKENS = 10**15  # a larger number is not a count of tokens
 State = TypeVar("State", bound=StreamState)
 
 
@@ -37,73 +40,92 @@ def parse_record(line: str) -> dict[str, Any]:
 
 
 def as_mapping(value: object) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
+    """The value if it is an object, else an empty one."""
+    if isinstance(value, dict):
+        return value
+    return {}
 
 
 def as_list(value: object) -> list[Any]:
-    return value if isinstance(value, list) else []
+    """The value if it is a list, else an empty one."""
+    if isinstance(value, list):
+        return value
+    return []
 
 
 def as_text(value: object) -> str:
-    return value if isinstance(value, str) else ""
+    """The value if it is a string, else an empty one."""
+    if isinstance(value, str):
+        return value
+    return ""
 
 
 def as_number(value: object) -> float | None:
-    """A finite one; true and false are none."""
-    if (
-        isinstance(value, bool)
-        or not isinstance(value, int | float)
-        or abs(value) > MOST_TOKENS * 1000
-    ):
+    """The value if it is a finite number of plausible size. Booleans are not numbers."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    return float(value) if math.isfinite(value) else None
+    if abs(value) > MOST_TOKENS * 1000 or not math.isfinite(value):
+        return None
+    return float(value)
 
 
 def as_count(value: object) -> int:
-    found = as_number(value)
-    return int(found) if found is not None and 0 <= found <= MOST_TOKENS else 0
+    """The value as a count of tokens; 0 where it cannot be one."""
+    number = as_number(value)
+    if number is None or not 0 <= number <= MOST_TOKENS:
+        return 0
+    return int(number)
 
 
 def as_amount(value: object) -> float | None:
-    """Of money or of time: nothing below 0."""
-    found = as_number(value)
-    return found if found is not None and found >= 0 else None
+    """The value as an amount of money or time; None below 0."""
+    number = as_number(value)
+    if number is None or number < 0:
+        return None
+    return number
 
 
 def nested(value: dict[str, Any], *keys: str) -> Any:
-    """What lies below the keys; None where one of them is missing."""
-    found: Any = value
+    """The value below a chain of keys; None where one of them is missing."""
+    inner: Any = value
     for key in keys:
-        found = as_mapping(found).get(key)
-    return found
+        inner = as_mapping(inner).get(key)
+    return inner
 
 
-def truncated(words: str, limit: int = CLAIM_CHARACTERS) -> str:
-    """The beginning; the end of a long claim says no more than that."""
-    return words.strip()[:limit]
+def truncated(text: str, limit: int = CLAIM_CHARACTERS) -> str:
+    """The beginning of a text, without blanks around it."""
+    return text.strip()[:limit]
 
 
 def activity(*words: str) -> tuple[Activity, ...]:
-    """One line for whoever watches; nothing where there are no words."""
-    shown = " ".join(" ".join(words).split())
-    return (Activity(text=truncated(shown, ACTIVITY_CHARACTERS)),) if shown else ()
+    """One line of activity made of these words; nothing where all of them are empty."""
+    line = " ".join(" ".join(words).split())
+    if not line:
+        return ()
+    return (Activity(text=truncated(line, ACTIVITY_CHARACTERS)),)
 
 
 def evidence(field: str, raw: object) -> EndingEvidence:
+    """The evidence for an ending, cut to a length that fits an event."""
     return EndingEvidence(field=field, raw=truncated(str(raw), EVIDENCE_CHARACTERS))
 
 
 def next_line(state: State, line: str) -> State:
-    """The state with a line that says nothing yet: what every adapter begins with."""
+    """The state after a line that reports nothing: what every adapter starts from."""
     return structs.replace(state, heard=(), last_words=line.strip() or state.last_words)
 
 
 def with_waiting(state: State, waiting: Waiting) -> State:
+    """The state of a program that now waits for its provider."""
     return structs.replace(state, waiting=waiting, heard=(waiting,))
 
 
 def add_usage(state: State, usage: Usage, *, part: str | None = None) -> State:
-    """With one more step; or with a message that is told of in several lines, the last of which counts."""
+    """The state with the usage of one more step.
+
+    `part` is the id of a message that several lines report: the last of them replaces the others.
+    """
     if usage.is_empty:
         return state
     if part is not None:
@@ -113,7 +135,7 @@ def add_usage(state: State, usage: Usage, *, part: str | None = None) -> State:
 
 
 def set_usage(state: State, usages: Sequence[Usage]) -> State:
-    """With all that was used up to now, by model, in place of what was counted; nothing told changes nothing."""
+    """The state with these totals by model in place of what was counted; none change nothing."""
     if not usages:
         return state
     return structs.replace(state, counted={usage.model: usage for usage in usages}, parts={})
@@ -127,34 +149,14 @@ def conclude(
     final: AgentOutcome | None = None,
     pending: AgentOutcome | None = None,
 ) -> AgentOutcome:
-    """Our own hand first, then the program's last word, then what it waited for, then its exit code.
+    """The outcome of a program that has ended.
 
-    `final` is that last word; `pending` what it would end with that waits for its provider.
+    `final` is the outcome that the program itself reported; `pending` what it would have ended
+    with while it waited for its provider. What dos did to it comes first, then `final`, then
+    `pending`, then the exit code.
     """
-    ending, signal, words = (
-        ending_by_exit_code(exit_code, clocks),
-        _signal_number(exit_code),
-        state.last_words,
-    )
-    outcome = AgentOutcome(ending=ending, found=evidence("exit", exit_code), signal=signal)
-    if clocks.stopped:
-        pass
-    elif final:
-        outcome = final
-    elif pending and ending in (Ending.HANG, Ending.CRASH):
-        outcome = pending
-    elif ending is Ending.BUDGET_CAP:
-        outcome = AgentOutcome(ending=ending, found=evidence("budget", clocks.overspent))
-    elif ending is Ending.HANG:
-        outcome = AgentOutcome(ending=ending, found=evidence("clock", _expired_clock(clocks)))
-    elif ending is Ending.LAUNCH_FAILED and words:
-        outcome = AgentOutcome(ending=ending, found=evidence("text", words))
-    elif ending is Ending.CRASH and signal:
-        outcome = structs.replace(outcome, ending=Ending.KILLED)
-    elif ending is Ending.CRASH and not state.began:
-        outcome = AgentOutcome(ending=Ending.LAUNCH_FAILED, found=evidence("text", words))
     return structs.replace(
-        outcome,
+        _ending(state, exit_code, clocks, final, pending),
         claim=truncated(state.claim),
         session=state.session,
         model=state.model,
@@ -162,18 +164,61 @@ def conclude(
     )
 
 
+def _ending(
+    state: StreamState,
+    exit_code: int | None,
+    clocks: Clocks,
+    final: AgentOutcome | None,
+    pending: AgentOutcome | None,
+) -> AgentOutcome:
+    """The first of these that applies decides."""
+    ending = ending_by_exit_code(exit_code, clocks)
+    signal = _signal_number(exit_code)
+    by_exit = AgentOutcome(ending=ending, found=evidence("exit", exit_code), signal=signal)
+    if clocks.stopped:
+        return by_exit
+    if final:
+        return final
+    if pending and ending in (Ending.HANG, Ending.CRASH):
+        return pending
+    match ending:
+        case Ending.BUDGET_CAP:
+            return AgentOutcome(ending=ending, found=evidence("budget", clocks.overspent))
+        case Ending.HANG:
+            return AgentOutcome(ending=ending, found=evidence("clock", _expired_clock(clocks)))
+        case Ending.CRASH if signal:
+            return structs.replace(by_exit, ending=Ending.KILLED)
+    never_began = ending is Ending.CRASH and not state.began
+    if never_began or (ending is Ending.LAUNCH_FAILED and state.last_words):
+        last_words = evidence("text", state.last_words)
+        return AgentOutcome(ending=Ending.LAUNCH_FAILED, found=last_words)
+    return by_exit
+
+
 def _expired_clock(clocks: Clocks) -> str:
-    return "silent" if clocks.silent else "overtime" if clocks.overtime else "idle"
+    if clocks.silent:
+        return "silent"
+    if clocks.overtime:
+        return "overtime"
+    return "idle"
 
 
 def _signal_number(exit_code: int | None) -> int | None:
-    """A shell, and a program that cleans up first, tell a signal by 128 and its number."""
-    if exit_code is None or (exit_code >= 0 and exit_code not in KILLED_EXITS):
+    """The signal that ended a program; None where none did.
+
+    A shell, and a program that cleans up first, exit with 128 plus the signal's number.
+    """
+    if exit_code is None:
         return None
-    return -exit_code if exit_code < 0 else exit_code - 128
+    if exit_code < 0:
+        return -exit_code
+    if exit_code in KILLED_EXITS:
+        return exit_code - 128
+    return None
 
 
 def outcome_of_waiting(waiting: Waiting) -> AgentOutcome:
+    """What a program ends with that dies while it waits for its provider."""
     return AgentOutcome(
         ending=waiting.ending,
         retry_after_seconds=waiting.seconds,

@@ -1,1 +1,1 @@
-"""Agents as processes: who may be started, in which environment, what they print, and what they leave behind."""
+"""Agents as processes: who may be started, with which environment, and what they leave behind."""

@@ -1,4 +1,4 @@
-"""The agents of dos.toml, in the order in which they are asked."""
+"""The agents that dos.toml configures, in the order in which they are tried."""
 
 import os
 from collections.abc import Iterable, Mapping
@@ -22,107 +22,125 @@ from dos.units.io import sources
 from dos.units.unit import Unit
 
 
-def credentials_fingerprint(vendor: str, environment: Mapping[str, str]) -> Credentials:
-    """Changes when somebody logs in on this host; empty for a program whose credentials nobody here knows.
-
-    It tells of each file whether it is there, when it was changed and how large it is: never contents.
-    """
-    login = logins.LOGINS.get(vendor)
-    if login is None:
-        return Credentials()
-    home = environment.get("HOME") or os.path.expanduser("~")  # noqa: PTH111 - there may be no home
-    folder = environment.get(login.home_variable) or os.path.join(home, login.home)  # noqa: PTH118
-    looks = "\n".join(_file_stamp(Path(folder, name)) for name in login.files)
-    return Credentials(host=process.host(), digest=sha256(looks.encode()).hexdigest()[:16])
-
-
-def credentials_renewed(recorded: Credentials, now: Credentials) -> bool:
-    """What another host recorded cannot be compared with what lies here."""
-    is_known = bool(recorded.digest and now.digest)
-    return is_known and recorded.host == now.host and recorded.digest != now.digest
-
-
-def _file_stamp(path: Path) -> str:
-    try:
-        found = path.stat()
-    except OSError as error:
-        return f"{path.name}: {type(error).__name__}"
-    return f"{path.name}: {found.st_mtime_ns} {found.st_size} {found.st_ino}"
-
-
 class ConfiguredAgent(Struct, frozen=True, kw_only=True):
+    """One agent of dos.toml with its adapter, ready to be started."""
+
     candidate: AgentCandidate
     adapter: Adapter
     agent: Agent
     settings: Settings
 
     def credentials(self) -> Credentials:
-        """How the credentials that it would be started with look now."""
-        return credentials_fingerprint(
-            self.candidate.vendor, {**os.environ, **self.agent.environment}
-        )
+        """The fingerprint of the credentials that a start would use now."""
+        environment = {**os.environ, **self.agent.environment}
+        return credentials_fingerprint(self.candidate.vendor, environment)
+
+
+def credentials_fingerprint(vendor: str, environment: Mapping[str, str]) -> Credentials:
+    """A digest that changes with every login on this host; empty for an unknown vendor.
+
+    It covers whether each credential file exists, its time and its size, never its content. So a
+    new login is noticed without starting the program.
+    """
+    login = logins.LOGINS.get(vendor)
+    if login is None:
+        return Credentials()
+    home = environment.get("HOME") or os.path.expanduser("~")  # noqa: PTH111 - there may be no home
+    folder = environment.get(login.home_variable) or os.path.join(home, login.home)  # noqa: PTH118
+    stamps = "\n".join(_file_stamp(Path(folder, name)) for name in login.files)
+    return Credentials(host=process.host(), digest=sha256(stamps.encode()).hexdigest()[:16])
+
+
+def credentials_renewed(recorded: Credentials, now: Credentials) -> bool:
+    """Whether a login happened since. Fingerprints of different hosts cannot be compared."""
+    if not recorded.digest or not now.digest:
+        return False
+    return recorded.host == now.host and recorded.digest != now.digest
+
+
+def _file_stamp(path: Path) -> str:
+    try:
+        stat = path.stat()
+    except OSError as error:
+        return f"{path.name}: {type(error).__name__}"
+    return f"{path.name}: {stat.st_mtime_ns} {stat.st_size} {stat.st_ino}"
 
 
 def check_agents(config: Config, lines: dict[Key, int]) -> None:
-    """Raise unless every agent that the file names is known, and every lane has one.
+    """Raise BadInput unless every agent that the file names is known and every lane has one.
 
-    `lines` are those of the keys that the file sets, for the place in the message.
+    `lines` are the line numbers of the keys that the file sets, for the message.
     """
-    if unknown := next(
-        (name for name in config.named_agents() if sources.agent_trouble(name, config)), ""
-    ):
-        key = _setting_that_names(config, unknown)
-        line = line_of(lines, key)
-        place = f"{FILE_NAME}:{line}: " if line else ""
-        raise BadInput(
-            f"{place}{key_text(key)} is {unknown!r}, and {sources.agent_trouble(unknown, config)}",
-            hint=f"dos config set {key_text(key)} NAME",
-        )
+    for name in config.named_agents():
+        trouble = sources.agent_trouble(name, config)
+        if trouble:
+            raise _unknown_agent_error(config, lines, name, trouble)
     for lane in config.roster() or [""]:
         configured_agents(config, lane)
 
 
+def _unknown_agent_error(
+    config: Config, lines: dict[Key, int], name: str, trouble: str
+) -> BadInput:
+    key = _setting_that_names(config, name)
+    location = ""
+    line = line_of(lines, key)
+    if line:
+        location = f"{FILE_NAME}:{line}: "
+    return BadInput(
+        f"{location}{key_text(key)} is {name!r}, and {trouble}",
+        hint=f"dos config set {key_text(key)} NAME",
+    )
+
+
 def _setting_that_names(config: Config, name: str) -> tuple[str, ...]:
     """The first key that names an agent."""
-    lanes = (
-        ("lanes", "agents", lane) for lane, agent in config.lanes.agents.items() if agent == name
-    )
     if name == config.workers.agent:
         return ("workers", "agent")
-    return ("workers", "fallback") if name in config.workers.fallback else next(lanes)
+    if name in config.workers.fallback:
+        return ("workers", "fallback")
+    lanes = (lane for lane, agent in config.lanes.agents.items() if agent == name)
+    return ("lanes", "agents", next(lanes))
 
 
 def configured_agents(config: Config, lane: str, unit_agent: str = "") -> list[ConfiguredAgent]:
-    """Who may work on a lane, in the order in which they are asked; each is known, or this says which is not."""
-    if names := config.agent_names(lane, unit_agent):
-        return [configured_agent(config, name) for name in names]
-    raise _no_agent_error()
+    """The agents that may work on a lane, in the order in which they are tried.
+
+    Raises BadInput when none is configured, or when one is not known.
+    """
+    names = config.agent_names(lane, unit_agent)
+    if not names:
+        raise _no_agent_error()
+    return [configured_agent(config, name) for name in names]
 
 
 def agents_in_use(config: Config, units: Iterable[Unit] = ()) -> list[ConfiguredAgent]:
-    """Everybody who may be started here: whom dos.toml names, and whom these units ask for."""
-    if not (
-        names := dict.fromkeys(
-            (*config.named_agents(), *(unit.agent for unit in units if unit.agent))
-        )
-    ):
+    """Every agent that may be started: those that dos.toml names and those that units request.
+
+    Unknown agents are left out. Raises BadInput when none is named at all.
+    """
+    requested = [unit.agent for unit in units if unit.agent]
+    names = dict.fromkeys((*config.named_agents(), *requested))
+    if not names:
         raise _no_agent_error()
-    return [
-        configured_agent(config, name) for name in names if not sources.agent_trouble(name, config)
-    ]
+    known = [name for name in names if not sources.agent_trouble(name, config)]
+    return [configured_agent(config, name) for name in known]
 
 
 def _no_agent_error() -> BadInput:
     return BadInput(
-        "no agent is configured, so there is nobody to do the work",
+        "no agent is configured, so no work can be done",
         hint=f"One of {', '.join(registry.names())}: dos config set workers.agent claude_code",
     )
 
 
 def configured_agent(config: Config, name: str) -> ConfiguredAgent:
+    """The agent of this name. Raises BadInput when its adapter is not known."""
     agent = config.agents.get(name, Agent())
     adapter = registry.find(agent.adapter or name)
-    ours = adapter.name in registry.CONFIGURED and not agent.command
+    command = agent.command
+    if adapter.name in registry.CONFIGURED and not command:
+        command = config.workers.command
     return ConfiguredAgent(
         candidate=AgentCandidate(
             name=name,
@@ -134,7 +152,7 @@ def configured_agent(config: Config, name: str) -> ConfiguredAgent:
         adapter=adapter,
         agent=agent,
         settings=Settings(
-            command=config.workers.command if ours else agent.command,
+            command=command,
             arguments=agent.arguments,
             model=agent.model,
             max_turns=agent.max_turns,

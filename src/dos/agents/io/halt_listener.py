@@ -1,4 +1,4 @@
-"""Beside whatever a run has started: listens for a person who halts that run, and for the loss of its lease."""
+"""Watch, beside a program that a run started, for a person's halt and for the loss of the lease."""
 
 import threading
 from collections.abc import Callable
@@ -11,14 +11,14 @@ from dos.journal.events.reader import select
 from dos.journal.store import Store
 
 POLL_SECONDS = 1.0
-JOIN_SECONDS = 2.0  # for a look that is under way
+JOIN_SECONDS = 2.0  # for a poll in progress
 
 
 class HaltListener(threading.Thread):
-    """A context manager: it listens while its block runs, and `must_stop` says when that has to end.
+    """A context manager that polls the journal while its block runs.
 
-    With a journal of its own: when that is away, nobody may wait for it who has to see that a lease is lost. What is
-    over before the first look costs no look at all.
+    It opens a journal of its own in a thread: a journal that does not answer must not delay the
+    check for a lost lease. A block that ends before the first poll costs nothing.
     """
 
     def __init__(
@@ -29,9 +29,9 @@ class HaltListener(threading.Thread):
         is_lost: Callable[[], bool],
         last_version: int = 0,
     ) -> None:
-        """Events of the run up to `heeded` were heard already."""
+        """`last_version` is the version of the run's stream that was already read."""
         super().__init__(name="halt-listener", daemon=True)
-        self.halted = ""  # why, once a person has said so
+        self.halted = ""  # the reason, once a person has halted the run
         self.last_version = last_version
         self._stream = run_state.stream(run_id)
         self._open_store = open_store
@@ -39,11 +39,11 @@ class HaltListener(threading.Thread):
         self._done = threading.Event()
 
     def must_stop(self) -> bool:
-        """Also by the loss of the lease, which needs no journal to be seen."""
+        """Whether the block has to end: the run was halted, or its lease was lost."""
         return bool(self.halted) or self._is_lost()
 
     def raise_if_halted(self) -> None:
-        """Raise Halted with the reason that was given. The loss of a lease is for the next proof of it to say."""
+        """Raise Halted with the reason. A lost lease is reported by the next use of the lease."""
         if self.halted:
             raise Halted(self.halted)
 
@@ -56,20 +56,23 @@ class HaltListener(threading.Thread):
         self.join(JOIN_SECONDS)
 
     def run(self) -> None:
+        """Poll until the block ends. A journal that fails is opened again at the next poll."""
         while not self._done.wait(POLL_SECONDS):
             try:
                 with self._open_store() as store:
                     self.poll(store)
                     while not self._done.wait(POLL_SECONDS):
                         self.poll(store)
-                    self.poll(store)  # at what has happened since the last
+                    self.poll(store)  # for what happened since the last poll
             except Fenced:
-                return  # who lost the lane has nothing to say about it any more
+                return  # the lane is lost: halting its run is pointless now
             except StoreFailed:
-                pass  # it is opened anew at the next look
+                continue
 
     def poll(self, store: Store) -> None:
-        happened = store.load(self._stream, after=self.last_version)
-        for _, fact in select(happened, HaltRequested):
+        """Read the new events of the run."""
+        events = store.load(self._stream, after=self.last_version)
+        for _, fact in select(events, HaltRequested):
             self.halted = fact.why
-        self.last_version = max((event.ver for event in happened), default=self.last_version)
+        for event in events:
+            self.last_version = max(self.last_version, event.ver)

@@ -1,4 +1,4 @@
-"""The logs of workers and agents: a folder for each lane, and in it no more runs than are to be kept."""
+"""The logs of workers and agents: one folder a lane, with a limited number of runs."""
 
 import re
 from pathlib import Path
@@ -11,23 +11,24 @@ from dos.machine.execute import OLDER
 from dos.text import slug
 
 RUN_ID_LENGTH = 19
-STARTS_KEPT = 100  # of one run: a worker may live for weeks
+STARTS_KEPT = 100  # of one run, which may live for weeks
 LARGEST_SUPERVISOR_LOG = 10_000_000
+_NAME = re.compile(r"(RID-[0-9A-Z]{15})-(\d{1,9})\.(\d{1,9})\.log")
 
 
 def agent_log(state: Path, started: RunAgent) -> Path:
-    return (
-        _folder(state, started.run_lease.lane)
-        / f"{started.run_id}-{started.iteration}.{started.attempt}.log"
-    )
+    """The log of one start of an agent. Creates the folder."""
+    name = f"{started.run_id}-{started.iteration}.{started.attempt}.log"
+    return _folder(state, started.run_lease.lane) / name
 
 
 def worker_log(state: Path, lane: str, run_id: str) -> Path:
+    """The log of a worker. Creates the folder."""
     return _folder(state, lane) / f"{run_id}.worker.log"
 
 
 def supervisor_log(state: Path) -> Path:
-    """One for all of them; when it has grown large, it is put aside and another is begun."""
+    """The one log of all supervisors. A large one is moved aside, and a new one is begun."""
     log = state / "logs" / "supervisor.log"
     log.parent.mkdir(parents=True, exist_ok=True)
     if log.exists() and log.stat().st_size > LARGEST_SUPERVISOR_LOG:
@@ -36,26 +37,36 @@ def supervisor_log(state: Path) -> Path:
 
 
 def prune_lane(state: Path, lease: Lease, keep: float | None) -> None:
-    """Remove the logs of the lane's oldest runs; never those of the run that lives, nor of the one before it."""
+    """Delete the logs of the lane's oldest runs, so that `keep` runs are left; None: delete none.
+
+    The logs of the live run, and of the one before it, always stay.
+    """
     if keep is None:
         return
     runs: dict[str, list[Path]] = {}
     for log in _folder(state, lease.lane).glob("RID-*.log"):
         runs.setdefault(log.name[:RUN_ID_LENGTH], []).append(log)
     runs.pop(lease.run_id, None)
-    newest = sorted(runs.values(), key=lambda files: max(map(_modified_at, files)), reverse=True)
-    for log in (log for files in newest[max(1, int(keep) - 1) :] for log in files):
-        log.unlink(missing_ok=True)
+    _delete_oldest(runs, max(1, int(keep) - 1))
 
 
 def prune_run(state: Path, lane: str, run_id: str) -> None:
-    """Remove the logs of a run's oldest agents."""
+    """Delete the logs of a run's oldest agents, so that `STARTS_KEPT` are left."""
     starts: dict[str, list[Path]] = {}
     for log in _folder(state, lane).glob(f"{run_id}-*.log"):
-        starts.setdefault(log.name.removesuffix(".log").removesuffix(OLDER), []).append(log)
-    newest = sorted(starts.values(), key=lambda files: max(map(_modified_at, files)), reverse=True)
-    for log in (log for files in newest[STARTS_KEPT:] for log in files):
-        log.unlink(missing_ok=True)
+        start = log.name.removesuffix(".log").removesuffix(OLDER)
+        starts.setdefault(start, []).append(log)
+    _delete_oldest(starts, STARTS_KEPT)
+
+
+def _delete_oldest(groups: dict[str, list[Path]], keep: int) -> None:
+    def newest_change(logs: list[Path]) -> float:
+        return max(log.stat().st_mtime for log in logs)
+
+    newest_first = sorted(groups.values(), key=newest_change, reverse=True)
+    for logs in newest_first[keep:]:
+        for log in logs:
+            log.unlink(missing_ok=True)
 
 
 def _folder(state: Path, lane: str) -> Path:
@@ -64,15 +75,8 @@ def _folder(state: Path, lane: str) -> Path:
     return folder
 
 
-def _modified_at(log: Path) -> float:
-    return log.stat().st_mtime
-
-
-_NAME = re.compile(r"(RID-[0-9A-Z]{15})-(\d{1,9})\.(\d{1,9})\.log")
-
-
 class Log(Struct, frozen=True, order=True):
-    """In the order in which they were begun: run ids sort by time."""
+    """The log of one start. Logs sort by the time they were begun, because run ids do."""
 
     run_id: str
     iteration: int
@@ -81,18 +85,18 @@ class Log(Struct, frozen=True, order=True):
 
 
 def lane_logs(state: Path, lane: str, run_id: str = "") -> list[Log]:
-    """The lane's logs, oldest first; with a run id, only that run's."""
+    """The agent logs of a lane, oldest first; with a run id, only that run's."""
     return _logs_in(state / "logs" / slug(lane), run_id)
 
 
 def lanes_with_logs(state: Path) -> list[str]:
-    """The folders that hold any, each named by the slug of its lane."""
+    """The lanes that have agent logs, each by the slug of its name."""
     folders = sorted((state / "logs").glob("*/"))
     return [folder.name for folder in folders if _logs_in(folder, "")]
 
 
 def modified_ms(log: Log) -> int | None:
-    """When something was last said in it; None when it is gone."""
+    """When the log was last written; None when it is gone."""
     try:
         return log.path.stat().st_mtime_ns // 1_000_000
     except FileNotFoundError:
@@ -100,7 +104,9 @@ def modified_ms(log: Log) -> int | None:
 
 
 def _logs_in(folder: Path, run_id: str) -> list[Log]:
-    found = (_NAME.fullmatch(path.name) for path in folder.glob(f"{run_id or 'RID-'}*.log"))
-    return sorted(
-        Log(name[1], int(name[2]), int(name[3]), folder / name[0]) for name in found if name
-    )
+    logs = []
+    for path in folder.glob(f"{run_id or 'RID-'}*.log"):
+        name = _NAME.fullmatch(path.name)
+        if name:
+            logs.append(Log(name[1], int(name[2]), int(name[3]), path))
+    return sorted(logs)

@@ -1,6 +1,7 @@
-"""Processes that a program of ours left behind, found by the environment they inherited, however they detached.
+"""Find and end processes that programs of a lane left behind.
 
-On Linux a worker is also the heir of all that its programs start: so it finds those that cleared their environment.
+They are found by the variables they inherited, however they detached. On Linux a worker is also
+the subreaper of its programs, so it finds processes that cleared their environment too.
 """
 
 import os
@@ -17,20 +18,25 @@ if TYPE_CHECKING:
     import psutil
 
 WAIT_SECONDS = 5.0
-_PR_SET_CHILD_SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER
-_WORKER_GIT_OPTION = "core.hooksPath=/dev/null"  # among the words of every git that we start
-ROUNDS = 5  # one that is about to be ended may start another
-_subreapers: set[int] = set()  # this process, once it is the heir of its programs
+ROUNDS = 5  # a process may start another one before it is killed
+_PR_SET_CHILD_SUBREAPER = 36
+_WORKER_GIT_OPTION = "core.hooksPath=/dev/null"  # an argument of every git that dos starts
+_subreapers: set[int] = set()  # this process, once it is a subreaper
 
 
 def mark_variables(workspace: str, lease: Lease, key: str = "") -> dict[str, str]:
-    """What every program that we start carries, and hands on to all that it starts."""
-    named = {"DOS_WORKSPACE": workspace, "DOS_LANE": lease.lane, "DOS_FENCE": str(lease.fence)}
-    return named | ({KEY_VARIABLE: key} if key else {})
+    """The variables that mark every program of a lease, and all that it starts."""
+    marks = {"DOS_WORKSPACE": workspace, "DOS_LANE": lease.lane, "DOS_FENCE": str(lease.fence)}
+    if key:
+        marks[KEY_VARIABLE] = key
+    return marks
 
 
 def become_subreaper() -> None:
-    """From now on whatever our programs orphan becomes our child. For a process all of whose children may be ended."""
+    """Adopt every process that programs of this process orphan from now on.
+
+    Only for a process all of whose descendants may be killed.
+    """
     if sys.platform == "linux":
         import ctypes
 
@@ -39,68 +45,78 @@ def become_subreaper() -> None:
 
 
 def end_processes(workspace: str, lease: Lease) -> int:
-    """End whatever runs on this lane under this lease or an older one; how many there were."""
+    """Kill every process of this lane with this lease or an older one, and return how many."""
     import psutil
 
     ended = 0
-    denied: set[psutil.Process] = set()  # another user's: only that user can end them
+    denied: set[psutil.Process] = set()  # of another user: only that user can end them
     for _ in range(ROUNDS):
-        found = [each for each in _leftover_processes(workspace, lease) if each not in denied]
-        for process in found:
+        leftovers = [
+            process for process in _leftover_processes(workspace, lease) if process not in denied
+        ]
+        for process in leftovers:
             try:
-                process.kill()  # which looks again whether the pid is still the same process
+                process.kill()  # psutil checks first that the pid is still this process
             except psutil.NoSuchProcess:
                 pass  # it has ended by itself
             except psutil.AccessDenied:
                 denied.add(process)
-        killed = [each for each in found if each not in denied]
+        killed = [process for process in leftovers if process not in denied]
         psutil.wait_procs(killed, timeout=WAIT_SECONDS)
         ended += len(killed)
-        if not found:
+        if not leftovers:
             break
     return ended
 
 
 def end_previous_worker(state: Path, before: Sequence[Lease], mine: Lease) -> None:
-    """End the worker whose lease ran out or was revoked: if it woke in the middle of a git command, it would clear the
-    worktree that is its successor's now."""
-    held = {
-        (lease.pid, lease.pid_started)
-        for lease in before
-        if lease.fence != mine.fence and _may_be_alive(lease)
-    }
+    """Kill workers that held this lane before, by an expired or revoked lease.
+
+    One that was suspended in the middle of a git command could wake up and clear the worktree
+    that now belongs to its successor.
+    """
     import psutil
 
-    for found in dos_processes(state):
-        was_here = found.option("--lane") == mine.lane and found.identity.pid != mine.pid
-        if found.verb == "worker" and (
-            was_here or (found.identity.pid, found.identity.started) in held
-        ):
-            try:
-                process = psutil.Process(found.identity.pid)
-                if identify(process.pid) != found.identity:
-                    continue  # the pid is another's now
-                process.kill()
-            except (psutil.NoSuchProcess, psutil.AccessDenied):
-                continue  # it has ended by itself, or is another user's
-            psutil.wait_procs([process], timeout=WAIT_SECONDS)
+    previous = set()
+    for lease in before:
+        if lease.fence != mine.fence and _may_be_alive(lease):
+            previous.add((lease.pid, lease.pid_started))
+    for worker in dos_processes(state):
+        identity = worker.identity
+        if worker.verb != "worker":
+            continue
+        is_on_lane = worker.option("--lane") == mine.lane and identity.pid != mine.pid
+        if not is_on_lane and (identity.pid, identity.started) not in previous:
+            continue
+        try:
+            process = psutil.Process(identity.pid)
+            if identify(process.pid) != identity:
+                continue  # another process has this pid now
+            process.kill()
+        except (psutil.NoSuchProcess, psutil.AccessDenied):
+            continue  # it has ended by itself, or is another user's
+        psutil.wait_procs([process], timeout=WAIT_SECONDS)
 
 
 def wait_for_git(tree: Path, *, of_workers: bool = False) -> None:
-    """Until no git works in a tree any more, or makes it: one that a dead worker began is let finish."""
+    """Wait until no git process works in a tree or creates it.
+
+    A git command that a dead worker began is allowed to finish, within git's own time limit.
+    """
     import psutil
 
-    def is_at_it(process: "psutil.Process") -> bool:
-        words, cwd = process.info["cmdline"] or [], process.info["cwd"]
-        there = cwd == str(tree.resolve()) or ("worktree" in words and str(tree) in words)
-        return there and (not of_workers or _WORKER_GIT_OPTION in words)
+    def works_in_tree(process: "psutil.Process") -> bool:
+        if process.info["name"] != "git":
+            return False
+        argv = process.info["cmdline"] or []
+        creates_tree = "worktree" in argv and str(tree) in argv
+        if process.info["cwd"] != str(tree.resolve()) and not creates_tree:
+            return False
+        return not of_workers or _WORKER_GIT_OPTION in argv
 
-    begun = (
-        process
-        for process in psutil.process_iter(["name", "cwd", "cmdline"])
-        if process.info["name"] == "git"
-    )
-    psutil.wait_procs([process for process in begun if is_at_it(process)], timeout=TIMEOUT_SECONDS)
+    running = psutil.process_iter(["name", "cwd", "cmdline"])
+    working = [process for process in running if works_in_tree(process)]
+    psutil.wait_procs(working, timeout=TIMEOUT_SECONDS)
 
 
 def _may_be_alive(lease: Lease) -> bool:
@@ -110,29 +126,25 @@ def _may_be_alive(lease: Lease) -> bool:
 def _leftover_processes(workspace: str, lease: Lease) -> "Iterator[psutil.Process]":
     import psutil
 
-    inherited = (
-        set(psutil.Process().children(recursive=True)) if os.getpid() in _subreapers else set()
-    )
-    yield from inherited
-    yield from (
-        each
-        for each in psutil.process_iter()
-        if each not in inherited and _is_leftover(each, workspace, lease)
-    )
+    adopted = set()
+    if os.getpid() in _subreapers:
+        adopted = set(psutil.Process().children(recursive=True))
+    yield from adopted
+    for process in psutil.process_iter():
+        if process not in adopted and _is_leftover(process, workspace, lease):
+            yield process
 
 
 def _is_leftover(process: "psutil.Process", workspace: str, lease: Lease) -> bool:
     import psutil
 
     try:
-        carried = process.environ()
+        variables = process.environ()
     except (psutil.NoSuchProcess, psutil.AccessDenied, psutil.ZombieProcess):
-        return False  # not ours, or gone
-    if (
-        process.pid == os.getpid()
-        or carried.get("DOS_WORKSPACE") != workspace
-        or carried.get("DOS_LANE") != lease.lane
-    ):
+        return False  # another user's, or gone
+    if process.pid == os.getpid():
         return False
-    fence = carried.get("DOS_FENCE", "")
+    if (variables.get("DOS_WORKSPACE"), variables.get("DOS_LANE")) != (workspace, lease.lane):
+        return False
+    fence = variables.get("DOS_FENCE", "")
     return fence.isdigit() and int(fence) <= lease.fence

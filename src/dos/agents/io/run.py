@@ -1,4 +1,4 @@
-"""Runs an agent on a unit, listens to it, and says how it ended."""
+"""Run an agent on a unit, watch its output and budget, and return how it ended."""
 
 import uuid
 from collections.abc import Callable, Sequence
@@ -23,6 +23,8 @@ from dos.machine.execute import EndedBy, Limits, ProcessResult
 
 
 class AgentMonitor(HaltListener):
+    """Watches one agent: folds its lines, checks its budget, and records when it has to wait."""
+
     def __init__(
         self,
         adapter: Adapter,
@@ -33,7 +35,7 @@ class AgentMonitor(HaltListener):
         is_lost: Callable[[], bool],
         last_version: int = 0,
     ) -> None:
-        """`judge` says of what was used why it is too much."""
+        """`judge` returns why the usage so far is too much; empty: it is not."""
         super().__init__(
             effect.run_id, open_store=open_store, is_lost=is_lost, last_version=last_version
         )
@@ -50,13 +52,14 @@ class AgentMonitor(HaltListener):
         self._reported_waiting: Waiting | None = None
 
     def on_line(self, line: str) -> None:
-        """From the thread that reads what the agent prints."""
+        """Fold one line. Called from the thread that reads the agent's output."""
         before = self.state
         self.state = self._adapter.on_line(before, line)
         if self.state.counted is not before.counted or self.state.parts is not before.parts:
             self.overspent = self._judge(self.state.usage)
 
     def poll(self, store: Store) -> None:
+        """Read the run's events, and record when the agent starts or stops to wait."""
         super().poll(store)
         waiting = self.state.waiting
         if waiting and self._reported_waiting is None:
@@ -68,7 +71,7 @@ class AgentMonitor(HaltListener):
 
 
 class Launcher:
-    """Of the agents of one run, one after the other."""
+    """Starts the agents of one run, one after the other."""
 
     def __init__(
         self, config: Config, *, is_lost: Callable[[], bool], open_store: Callable[[], Store]
@@ -77,52 +80,67 @@ class Launcher:
         self._prices = config.prices
         self._is_lost = is_lost
         self._open_store = open_store
-        self._last_version = 0  # of the run's stream, by the attendants of those before
+        self._last_version = 0  # of the run's stream, as read by the monitors of earlier agents
 
     def run(
         self,
         effect: RunAgent,
-        employed: ConfiguredAgent,
+        configured: ConfiguredAgent,
         *,
         prompt: str,
         environment: dict[str, str],
         log: Path,
     ) -> AgentResult:
-        adapter, model = employed.adapter, employed.settings.model
-        launch = adapter.launch(prompt, _start_settings(employed, effect))
-        attendant = AgentMonitor(
+        """Run the agent until it ends or has to be ended, and return how it ended.
+
+        It is ended when a time limit passes, its allowance is used up, its run is halted, or the
+        lease is lost.
+        """
+        adapter = configured.adapter
+        model = configured.settings.model
+        launch = adapter.launch(prompt, _start_settings(configured, effect))
+        tree = Reader(Path(effect.worktree.path))
+
+        def overspent(usage: Sequence[Usage]) -> str:
+            return budget.overspent(effect.allowance, _with_model(usage, model), self._prices)
+
+        def should_stop() -> bool:
+            return monitor.must_stop() or bool(monitor.overspent)
+
+        def git_state() -> object:
+            return tree.commit_of("HEAD"), tuple(tree.dirty_paths())
+
+        monitor = AgentMonitor(
             adapter,
             effect,
-            lambda usage: budget.overspent(
-                effect.allowance, _with_model(usage, model), self._prices
-            ),
+            overspent,
             open_store=self._open_store,
             is_lost=self._is_lost,
             last_version=self._last_version,
         )
-        tree = Reader(Path(effect.worktree.path))
-        with attendant:
-            ran = execute.run(
+        with monitor:
+            result = execute.run(
                 launch.argv,
                 cwd=tree.tree,
-                environment={**environment, **launch.environment, **employed.agent.environment},
+                environment={**environment, **launch.environment, **configured.agent.environment},
                 limits=self._limits(effect),
                 stdin_text=launch.stdin,
                 log=log,
-                should_stop=lambda: attendant.must_stop() or bool(attendant.overspent),
-                on_line=attendant.on_line,
-                snapshot=lambda: (tree.commit_of("HEAD"), tuple(tree.dirty_paths())),
+                should_stop=should_stop,
+                on_line=monitor.on_line,
+                snapshot=git_state,
             )
-        self._last_version = attendant.last_version
-        outcome = adapter.outcome(attendant.state, ran.exit_code, self._clocks(ran, attendant))
+        self._last_version = monitor.last_version
+        outcome = adapter.outcome(monitor.state, result.exit_code, _clocks(result, monitor))
         outcome = structs.replace(outcome, usage=_with_model(outcome.usage, model))
-        cost = budget.price(outcome.usage, self._prices)
-        login = employed.credentials() if outcome.ending is Ending.AUTH else Credentials()
+        login = Credentials()
+        if outcome.ending is Ending.AUTH:
+            login = configured.credentials()
         return AgentResult(
             outcome=outcome,
-            exit_code=ran.exit_code,
-            seconds=ran.seconds,
-            cost_usd=cost,
+            exit_code=result.exit_code,
+            seconds=result.seconds,
+            cost_usd=budget.price(outcome.usage, self._prices),
             login=login,
         )
 
@@ -134,36 +152,36 @@ class Launcher:
             idle_seconds=workers.idle_seconds or inf,
         )
 
-    def _clocks(self, ran: ProcessResult, attendant: AgentMonitor) -> Clocks:
-        overspent = (
-            attendant.overspent
-            if ran.ended_by is EndedBy.STOPPED and not attendant.must_stop()
-            else ""
-        )
-        return Clocks(
-            ended_at=datetime.now().astimezone(),
-            silent=ran.ended_by is EndedBy.SILENT,
-            overtime=ran.ended_by is EndedBy.OVERTIME,
-            idle=ran.ended_by is EndedBy.IDLE,
-            stopped=ran.ended_by is EndedBy.STOPPED and not overspent,
-            overspent=overspent,
-        )
+
+def _clocks(result: ProcessResult, monitor: AgentMonitor) -> Clocks:
+    """Which limit ended the agent. A halt or a lost lease counts before the budget."""
+    was_stopped = result.ended_by is EndedBy.STOPPED
+    overspent = ""
+    if was_stopped and not monitor.must_stop():
+        overspent = monitor.overspent
+    return Clocks(
+        ended_at=datetime.now().astimezone(),
+        silent=result.ended_by is EndedBy.SILENT,
+        overtime=result.ended_by is EndedBy.OVERTIME,
+        idle=result.ended_by is EndedBy.IDLE,
+        stopped=was_stopped and not overspent,
+        overspent=overspent,
+    )
 
 
-def _with_model(usage: Sequence[Usage], model: str) -> tuple[Usage, ...]:
-    """With the model that was asked for, where a program does not say which it was."""
-    return tuple(structs.replace(each, model=each.model or model) for each in usage)
+def _with_model(usages: Sequence[Usage], model: str) -> tuple[Usage, ...]:
+    """The usages, with the requested model where the program does not name one."""
+    return tuple(structs.replace(usage, model=usage.model or model) for usage in usages)
 
 
-def _start_settings(employed: ConfiguredAgent, effect: RunAgent) -> Settings:
-    given = employed.settings
+def _start_settings(configured: ConfiguredAgent, effect: RunAgent) -> Settings:
+    """The agent's settings with what is special to this start."""
+    settings = configured.settings
     start = f"{effect.run_id}/{effect.iteration}.{effect.attempt}"
+    caps = [usd for usd in (settings.max_usd, effect.allowance.usd) if usd is not None]
     return structs.replace(
-        given,
-        max_usd=min(
-            (each for each in (given.max_usd, effect.allowance.usd) if each is not None),
-            default=None,
-        ),
+        settings,
+        max_usd=min(caps, default=None),
         directory=effect.worktree.path,
         session=str(uuid.uuid5(uuid.NAMESPACE_OID, start)),
     )
