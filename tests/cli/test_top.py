@@ -83,7 +83,7 @@ def test_on_a_terminal_it_follows_what_happens_and_q_leaves(workspace, tmp_path,
         lines = screen.shows("P/U1")
         assert any(line.startswith("api ") and "working" in line for line in lines)
         fleet.record(streams.run(RUN), LANDED)
-        screen.shows("landed last:")
+        screen.shows("last landed:")
         screen.resize(61, 8)
         screen.shows("STATE")
         assert all(len(line) <= 61 for line in screen.lines())

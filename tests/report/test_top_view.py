@@ -27,13 +27,14 @@ from dos.lanes.policy import Lanes
 from dos.lease import Lease, Request
 from dos.machine import process
 from dos.regions import region
-from dos.report import top
+from dos.report import top, top_view
 from dos.report.io.snapshot import SnapshotReader
 from dos.report.snapshot import HeldLease
 from dos.report.snapshot import Snapshot as Looked
 from dos.report.top import LaneState
 from dos.testing.simulator.supervisor_effects import NOTHING
 from dos.text import escape_invisible, slug
+from dos.times import utc_datetime
 
 CONFIG = Config(lanes=Lanes(concurrent=("api",), trees={"api": ("api/**",)}))
 RUN = "RID-0MC0FFEE00000AB"
@@ -104,7 +105,7 @@ class Place:
 
     def view(self) -> top.TopView:
         looked = self.watcher.read()
-        return top.build_view(looked, self.waits(looked))
+        return top_view.build_view(looked, self.waits(looked))
 
     def waits(self, looked: Looked) -> dict[str, Waits]:
         """No plan declares anything, so the lane may have work."""
@@ -189,7 +190,7 @@ def test_a_lane_that_a_worker_has(place, facts, state, waits_for):
     row = place.row()
     assert (row.state, row.waits_for, row.run_id) == (state, waits_for, RUN)
     if row.waits_for == "because":
-        assert row.until == top.utc_datetime(FAR_MS)
+        assert row.until == utc_datetime(FAR_MS)
 
 
 def test_a_worker_that_waits_for_its_turn_to_land_says_so(place):
@@ -208,7 +209,7 @@ def test_a_worker_that_died_on_its_way_is_not_awaited(place):
         lane="api", run_id=RUN, host="h", pid=2**22 + 1, pid_started=1.0, system=here
     )
     place.write(spawned, came)
-    assert top.build_view(place.watcher.read()).rows[0].state is not LaneState.STARTING
+    assert top_view.build_view(place.watcher.read()).rows[0].state is not LaneState.STARTING
 
 
 def stopped(needs: str, why: str = "drain") -> events.RunStopped:
@@ -290,7 +291,7 @@ def test_a_silent_agent_is_told_from_a_busy_one_by_its_log(place):
     def state(age_seconds: float) -> LaneState:
         place.log(age_seconds)
         seen = structs.replace(place.watcher.read(), now_ms=old)
-        return top.build_view(seen).rows[0].state
+        return top_view.build_view(seen).rows[0].state
 
     assert state(-180) is LaneState.WORKING
     assert state(-130) is LaneState.SILENT
@@ -312,7 +313,7 @@ def test_a_worker_that_is_gone_or_late_is_silent(place):
     [held] = seen.held
     for changed, why in ((HeldLease(lease=held.lease, lapsed=False, gone=True), "its process is gone"),
                          (HeldLease(lease=held.lease, lapsed=True, gone=False), "its lease ran out")):  # fmt: skip
-        row = top.build_view(structs.replace(seen, held=[changed])).rows[0]
+        row = top_view.build_view(structs.replace(seen, held=[changed])).rows[0]
         assert (row.state, row.waits_for, row.unit) == (LaneState.SILENT, why, "P/U1")
 
 
@@ -364,7 +365,10 @@ def test_what_is_older_than_a_day_is_not_counted(place):
     place.write(*AT_WORK, LANDED)
     seen = place.watcher.read()
     later = structs.replace(seen, now_ms=seen.now_ms + 24 * HOUR_MS)
-    assert (top.build_view(seen).totals.landed, top.build_view(later).totals.landed) == (1, 0)
+    assert (top_view.build_view(seen).totals.landed, top_view.build_view(later).totals.landed) == (
+        1,
+        0,
+    )
 
 
 def test_the_whole_fleet(place):
@@ -380,9 +384,7 @@ def test_the_whole_fleet(place):
     seen = place.view()
     assert [each.state for each in seen.supervisors] == ["running"]
     assert (seen.decisions.open, seen.decisions.first_question) == (1, "Again?")
-    assert [(each.vendor, each.resets_at) for each in seen.limits] == [
-        ("v", top.utc_datetime(FAR_MS))
-    ]
+    assert [(each.vendor, each.resets_at) for each in seen.limits] == [("v", utc_datetime(FAR_MS))]
     (landing,) = top.to_json(seen)["landings"]
     assert landing == {"unit": "P/U1", "lane": "api", "commit": "c" * 40, "at": landing["at"]}
     assert seen.paused == "by me: lunch"
@@ -441,7 +443,9 @@ def test_a_page_fits_any_terminal_and_holds_nothing_that_acts_on_one(history, la
     store = Store(MemoryBackend())
     for fact in history:
         store.record("s", fact)
-    seen = top.build_view(SnapshotReader(store, Path("nowhere"), roster=["api", *lanes]).read())
+    seen = top_view.build_view(
+        SnapshotReader(store, Path("nowhere"), roster=["api", *lanes]).read()
+    )
     whole, cut = render_page(seen, width), render_page(seen, width, height)
     assert len(cut) <= height
     for line in [*whole, *cut]:

@@ -1,4 +1,4 @@
-"""The fleet on one page: lines that fit a width, as many as fit a height; nothing ever wraps."""
+"""The fleet as lines that fit the width and height of a terminal; no line ever wraps."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -14,7 +14,8 @@ from dos.times import format_local_time
 from dos.verbs.context import stdout_is_utf8
 
 NARROWEST = 60
-GAP = 2
+GAP = 2  # blanks between columns
+FEWEST_LANES = 3  # that a small terminal shows before anything else
 TONES = {
     LaneState.WORKING: "green",
     LaneState.STARTING: "green",
@@ -29,7 +30,7 @@ TONES = {
     LaneState.READY: "dim",
     LaneState.IDLE: "dim",
 }
-# Where not all lanes fit, those come first that somebody has to look at.
+# Where not all lanes fit, those that need attention are kept.
 URGENCY = [
     LaneState.FATAL,
     LaneState.PERSON,
@@ -45,148 +46,164 @@ URGENCY = [
     LaneState.PAUSED,
     LaneState.IDLE,
 ]
-SHORT = {LaneState.PERSON: "on a person", LaneState.QUOTA: "on quota"}
+SHORT_STATES = {LaneState.PERSON: "on a person", LaneState.QUOTA: "on quota"}
+SUPERVISOR_STATES = {
+    "running": "is running",
+    "draining": "is draining: workers finish, then it stops",
+    "silent": "has not renewed its lease",
+    "gone": "has exited; `dos up` starts another",
+}
 
 
 class Column(Struct, frozen=True, kw_only=True):
+    """A column of the table, and the widths of the terminal at which it is shown."""
+
     title: str
     cell: Callable[[LaneRow, TopView], str]
-    from_width: int = 0  # of the terminal
+    from_width: int = 0
     to_width: int = 1_000_000
-    most: int = 10
+    most: int = 10  # cells
     right: bool = False
 
 
 def render_page(
     view: TopView, width: int, height: int | None = None, *, name: str = ""
 ) -> list[Text]:
-    """With a height, never more lines than that."""
+    """Return the page; with a height, at most so many lines."""
     width = max(width, NARROWEST)
     head = [_line(text, width, style) for text, style in _head(view, name)]
     landings = [_line(text, width, "") for text in _landings(view)]
     if height is None:
-        body = _table(view, view.rows, width)
-        return [*head, *body, *([_line("", width, ""), *landings] if landings else [])]
-    # On a small terminal the lanes come first: three of them, below their titles, above how many more there are.
-    head = head[: max(1, height - 2 - min(3, len(view.rows)))]
-    room = max(2, height - len(head) - 1)
-    rows = view.rows
-    if len(rows) > room:
-        kept = sorted(rows, key=lambda row: URGENCY.index(row.state))[: room - 1]
-        rows = [row for row in rows if any(row is each for each in kept)]
+        lines = [*head, *_table(view, view.rows, width)]
+        if landings:
+            lines += [_line("", width, ""), *landings]
+        return lines
+    # A small terminal shows lanes first: below their titles, above the number of the others.
+    shown_first = min(FEWEST_LANES, len(view.rows))
+    head = head[: max(1, height - 2 - shown_first)]
+    rows = _most_urgent(view.rows, max(2, height - len(head) - 1))
     lines = [*head, *_table(view, rows, width)]
-    if left := len(view.rows) - len(rows):
-        lines.append(_line(f"and {plural(left, 'more lane')}", width, "dim"))
-    if height - len(lines) > 2:
-        lines += [_line("", width, ""), *landings[: height - len(lines) - 1]]
+    left_out = len(view.rows) - len(rows)
+    if left_out:
+        lines.append(_line(f"and {plural(left_out, 'more lane')}", width, "dim"))
+    room = height - len(lines)
+    if room > 2:
+        lines += [_line("", width, ""), *landings[: room - 1]]
     return lines[:height]
 
 
 def plain_text(lines: list[Text]) -> str:
+    """Return the lines without styles."""
     return "\n".join(line.plain.rstrip() for line in lines)
 
 
+def problem_line(problem: str) -> Text:
+    """Return the line for a view that cannot be read now."""
+    return Text(f"cannot read the journal: {problem}", style="red", no_wrap=True)
+
+
+def _most_urgent(rows: list[LaneRow], room: int) -> list[LaneRow]:
+    """Return the rows that fit, in their order; one line is left for the number of the others."""
+    if len(rows) <= room:
+        return rows
+    by_urgency = sorted(range(len(rows)), key=lambda number: URGENCY.index(rows[number].state))
+    kept = set(by_urgency[: room - 1])
+    return [row for number, row in enumerate(rows) if number in kept]
+
+
 def _head(view: TopView, name: str) -> list[tuple[str, str]]:
+    """Return the lines above the table, each with its style."""
     clock = view.at.astimezone().strftime("%H:%M:%S")
-    states = ", ".join(f"{count} {state}" for state, count in view.totals.states.items())
-    lines = [
-        (
-            f"{name or 'fleet'}  {clock}  {plural(view.totals.lanes, 'lane')}: {states or 'none'}",
-            "bold",
-        )
-    ]
-    lines += [
-        (_supervisor(each), "" if each.state in ("running", "draining") else "red")
-        for each in view.supervisors
-    ]
-    if not view.supervisors:
-        lines.append(("no supervisor runs; `dos up` starts one", "dim"))
-    if view.paused is not None:
-        why = f": {view.paused}" if view.paused else ""
-        lines.append((f"the fleet is paused{why}; `dos resume` lets it go on", "yellow"))
     totals = view.totals
-    lines.append(
-        (
-            f"last 24 hours: {totals.landed} landed, {totals.rejected} rejected, {_spent(totals.spend)}",
-            "",
-        )
-    )
-    if decisions := view.decisions.open:
-        lines.append(
-            (f"{plural(decisions, 'decision')} open: {view.decisions.first_question}", "bold red")
-        )
-    lines += [(_limit(limit, view.at), "yellow") for limit in view.limits]
+    states = ", ".join(f"{count} {state}" for state, count in totals.states.items())
+    lanes = plural(totals.lanes, "lane")
+    lines = [(f"{name or 'fleet'}  {clock}  {lanes}: {states or 'none'}", "bold")]
+    for supervisor in view.supervisors:
+        is_alive = supervisor.state in ("running", "draining")
+        lines.append((_describe_supervisor(supervisor), "" if is_alive else "red"))
+    if not view.supervisors:
+        lines.append(("no supervisor is running; `dos up` starts one", "dim"))
+    if view.paused is not None:
+        why = f" ({view.paused})" if view.paused else ""
+        lines.append((f"the fleet is paused{why}; `dos resume` ends the pause", "yellow"))
+    landed = f"{totals.landed} landed, {totals.rejected} rejected"
+    lines.append((f"last 24 hours: {landed}, {_describe_spend(totals.spend)}", ""))
+    if view.decisions.open:
+        count = plural(view.decisions.open, "open decision")
+        lines.append((f"{count}: {view.decisions.first_question}", "bold red"))
+    for limit in view.limits:
+        lines.append((_describe_limit(limit, view.at), "yellow"))
     return [*lines, ("", "")]
 
 
-def _supervisor(row: Supervisor) -> str:
-    said = {
-        "running": "runs",
-        "draining": "lets its workers finish and stops",
-        "silent": "has not been heard of in its time",
-        "gone": "is gone; `dos up` goes on",
-    }
-    return f"supervisor on {row.host} (process {row.pid}) {said[row.state]}"
+def _describe_supervisor(supervisor: Supervisor) -> str:
+    state = SUPERVISOR_STATES[supervisor.state]
+    return f"supervisor on {supervisor.host} (process {supervisor.pid}) {state}"
 
 
-def _limit(limit: LimitRow, now: datetime) -> str:
+def _describe_limit(limit: LimitRow, now: datetime) -> str:
     if limit.ending in PERSONAL:
-        return f"limit: {limit.said}; `dos limits` shows what clears it"
-    until = (
-        f"until {format_local_time(limit.resets_at, now)}"
-        if limit.resets_at
-        else "until it answers again"
-    )
-    doubt = ", by its own word; `dos limits lift` ends it" if limit.is_doubted else ""
-    return f"limit: {limit.said} {until}{doubt}"
+        return f"limit: {limit.said}; `dos limits` shows how to clear it"
+    until = "until it accepts requests again"
+    if limit.resets_at:
+        until = f"until {format_local_time(limit.resets_at, now)}"
+    if limit.is_doubted:
+        until += " (says the provider); `dos limits lift` ends it"
+    return f"limit: {limit.said} {until}"
 
 
-def _spent(spend: Spend) -> str:
-    unknown = f"the cost of {plural(spend.unpriced, 'start')} is unknown" if spend.unpriced else ""
-    money = f"${spend.usd:.2f}" if spend.usd or not unknown else ""
-    return ", ".join(part for part in (money, unknown, f"{_count(spend.tokens)} tokens") if part)
+def _describe_spend(spend: Spend) -> str:
+    parts = []
+    if spend.usd or not spend.unpriced:
+        parts.append(f"${spend.usd:.2f}")
+    if spend.unpriced:
+        parts.append(f"unknown cost of {plural(spend.unpriced, 'start')}")
+    parts.append(f"{_short_number(spend.tokens)} tokens")
+    return ", ".join(parts)
 
 
 def _landings(view: TopView) -> list[str]:
-    rows = [
-        f"{format_local_time(each.at, view.at):>6}  {each.landing.commit[:9]}  {each.landing.unit}  ({each.lane})"
-        for each in view.landings
-    ]
-    return ["landed last:", *rows] if rows else []
+    if not view.landings:
+        return []
+    lines = ["last landed:"]
+    for entry in view.landings:
+        time = format_local_time(entry.at, view.at)
+        landing = entry.landing
+        lines.append(f"{time:>6}  {landing.commit[:9]}  {landing.unit}  ({entry.lane})")
+    return lines
 
 
 def _table(view: TopView, rows: list[LaneRow], width: int) -> list[Text]:
     if not rows:
-        return [_line("no lanes are known here; `dos init` finds some", width, "dim")]
+        return [_line("no lanes; `dos init` finds some", width, "dim")]
     columns = [column for column in COLUMNS if column.from_width <= width < column.to_width]
+    titles = [column.title for column in columns]
     cells = [[_safe(column.cell(row, view)) for column in columns] for row in rows]
-    widths = [
-        min(
-            column.most,
-            max(cell_len(line[at]) for line in [[each.title for each in columns], *cells]),
-        )
-        for at, column in enumerate(columns)
-    ]
-    widths[-1] = max(
-        0, width - sum(widths[:-1]) - GAP * (len(widths) - 1)
-    )  # the last one takes what is left
-    lines = [_row([column.title for column in columns], columns, widths, "bold")]
+    widths = []
+    for number, column in enumerate(columns):
+        widest = max(cell_len(line[number]) for line in [titles, *cells])
+        widths.append(min(column.most, widest))
+    # The last column takes the rest of the line.
+    used = sum(widths[:-1]) + GAP * (len(widths) - 1)
+    widths[-1] = max(0, width - used)
+    lines = [_table_line(titles, columns, widths, "bold")]
     for row, line in zip(rows, cells, strict=True):
-        lines.append(_row(line, columns, widths, TONES.get(row.state, "")))
+        lines.append(_table_line(line, columns, widths, TONES.get(row.state, "")))
     return lines
 
 
-def _row(cells: list[str], columns: list[Column], widths: list[int], style: str) -> Text:
-    made = Text(no_wrap=True, overflow="crop")
+def _table_line(cells: list[str], columns: list[Column], widths: list[int], style: str) -> Text:
+    line = Text(no_wrap=True, overflow="crop")
     for number, (cell, column, width) in enumerate(zip(cells, columns, widths, strict=True)):
-        cut = _cut(cell, width)
+        text = _cut(cell, width)
         if column.right:
-            cut = cut.rstrip(" ").rjust(width)
-        # Only the state is coloured: the rest is read, not glanced at. A title is one as a whole.
-        made.append(cut, style if column.title == "STATE" or style == "bold" else "")
+            text = text.rstrip(" ").rjust(width)
+        # Only the state is coloured, and the line of titles as a whole.
+        is_styled = column.title == "STATE" or style == "bold"
+        line.append(text, style if is_styled else "")
         if number < len(widths) - 1:
-            made.append(" " * GAP)
-    return made
+            line.append(" " * GAP)
+    return line
 
 
 def _line(text: str, width: int, style: str) -> Text:
@@ -194,50 +211,97 @@ def _line(text: str, width: int, style: str) -> Text:
 
 
 def _cut(text: str, width: int) -> str:
-    """Exactly so many cells; what was too long ends with a mark."""
+    """Return the text with exactly so many cells; one that is too long ends with a mark."""
     if cell_len(text) <= width:
         return set_cell_size(text, width)
+    if width == 0:
+        return ""
     mark = "…" if stdout_is_utf8() else "~"
-    return set_cell_size(text, max(0, width - 1)) + mark if width else ""
+    return set_cell_size(text, width - 1) + mark
 
 
 def _safe(text: str) -> str:
-    """On one line, with nothing in it that a terminal would act on."""
-    shown = escape_invisible(text).replace("\n", "\\n").replace("\t", " ")
-    return shown if stdout_is_utf8() else shown.encode("ascii", "backslashreplace").decode()
+    """Return the text on one line, without anything that a terminal would act on."""
+    line = escape_invisible(text).replace("\n", "\\n").replace("\t", " ")
+    if stdout_is_utf8():
+        return line
+    return line.encode("ascii", "backslashreplace").decode()
 
 
-def _state(row: LaneRow, view: TopView) -> str:
+def _lane(row: LaneRow, _view: TopView) -> str:
+    return row.lane
+
+
+def _state(row: LaneRow, _view: TopView) -> str:
     return row.state.value
 
 
-def _short_state(row: LaneRow, view: TopView) -> str:
-    return SHORT.get(row.state, row.state.value)
+def _short_state(row: LaneRow, _view: TopView) -> str:
+    return SHORT_STATES.get(row.state, row.state.value)
 
 
-def _since(row: LaneRow, view: TopView) -> str:
-    return short_span((view.at - row.since).total_seconds()) if row.since else ""
+def _state_duration(row: LaneRow, view: TopView) -> str:
+    return _age(row.since, view)
 
 
-def _heard(row: LaneRow, view: TopView) -> str:
-    return short_span((view.at - row.last_activity).total_seconds()) if row.last_activity else ""
+def _activity_age(row: LaneRow, view: TopView) -> str:
+    return _age(row.last_activity, view)
 
 
-def _money(row: LaneRow, view: TopView) -> str:
-    if not row.spend.usd and row.spend.unpriced:
-        return "unknown"
-    more = "+?" if row.spend.unpriced else ""
-    return f"${row.spend.usd:.2f}{more}" if row.spend.usd else ""
+def _age(at: datetime | None, view: TopView) -> str:
+    if at is None:
+        return ""
+    return short_span((view.at - at).total_seconds())
 
 
-def _waits(row: LaneRow, view: TopView) -> str:
-    until = f"until {format_local_time(row.until, view.at)}" if row.until else ""
-    more = f" (and {len(row.waiting) - 1} more)" if len(row.waiting) > 1 else ""
-    waits = ": ".join(part for part in (until, f"{row.waits_for}{more}") if part)
-    return ", ".join(part for part in (row.unit, waits) if part)
+def _landed(row: LaneRow, _view: TopView) -> str:
+    return str(row.landed or "")
 
 
-def _count(number: int) -> str:
+def _rejected(row: LaneRow, _view: TopView) -> str:
+    return str(row.rejected or "")
+
+
+def _cost(row: LaneRow, _view: TopView) -> str:
+    spend = row.spend
+    if not spend.usd:
+        return "unknown" if spend.unpriced else ""
+    partly_unknown = "+?" if spend.unpriced else ""
+    return f"${spend.usd:.2f}{partly_unknown}"
+
+
+def _tokens(row: LaneRow, _view: TopView) -> str:
+    return _short_number(row.spend.tokens) if row.spend.tokens else ""
+
+
+def _agent(row: LaneRow, _view: TopView) -> str:
+    return row.agent
+
+
+def _run(row: LaneRow, _view: TopView) -> str:
+    return row.run_id
+
+
+def _host(row: LaneRow, _view: TopView) -> str:
+    return row.host
+
+
+def _unit_or_wait(row: LaneRow, view: TopView) -> str:
+    parts = []
+    if row.unit:
+        parts.append(row.unit)
+    wait = row.waits_for
+    if len(row.waiting) > 1:
+        wait += f" (and {len(row.waiting) - 1} more)"
+    if row.until:
+        until = f"until {format_local_time(row.until, view.at)}"
+        wait = f"{until}: {wait}" if wait else until
+    if wait:
+        parts.append(wait)
+    return ", ".join(parts)
+
+
+def _short_number(number: int) -> str:
     for size, letter in ((1_000_000_000, "G"), (1_000_000, "M"), (1_000, "k")):
         if number >= size:
             return f"{number / size:.1f}{letter}"
@@ -245,47 +309,34 @@ def _count(number: int) -> str:
 
 
 def short_span(seconds: float) -> str:
-    """A length of time in at most five characters."""
+    """Return a length of time in at most five characters."""
     whole = max(0, int(seconds))
     if whole < 100:
         return f"{whole}s"
     if whole < 6_000:
         return f"{whole // 60}m"
-    hours, days = whole // 3_600, whole // 86_400
-    return f"{hours}h" if hours < 100 else f"{days}d" if days < 10_000 else "long"
+    hours = whole // 3_600
+    if hours < 100:
+        return f"{hours}h"
+    days = whole // 86_400
+    if days < 10_000:
+        return f"{days}d"
+    return "long"
 
 
 _MIDDLE, _WIDE, _WIDER, _WIDEST = 80, 90, 120, 150
 COLUMNS = [
-    Column(title="LANE", cell=lambda row, view: row.lane, most=16),
+    Column(title="LANE", cell=_lane, most=16),
     Column(title="STATE", cell=_short_state, most=11, to_width=_MIDDLE),
     Column(title="STATE", cell=_state, most=19, from_width=_MIDDLE),
-    Column(title="FOR", cell=_since, most=5, right=True),
-    Column(title="HEARD", cell=_heard, most=5, right=True, from_width=_WIDE),
-    Column(
-        title="LANDED",
-        cell=lambda row, view: str(row.landed or ""),
-        most=6,
-        right=True,
-        from_width=_MIDDLE,
-    ),
-    Column(
-        title="REJECTED",
-        cell=lambda row, view: str(row.rejected or ""),
-        most=8,
-        right=True,
-        from_width=100,
-    ),
-    Column(title="COST", cell=_money, most=10, right=True, from_width=_WIDE),
-    Column(
-        title="TOKENS",
-        cell=lambda row, view: _count(row.spend.tokens) if row.spend.tokens else "",
-        most=7,
-        right=True,
-        from_width=_WIDER,
-    ),
-    Column(title="AGENT", cell=lambda row, view: row.agent, most=12, from_width=_WIDER),
-    Column(title="RUN", cell=lambda row, view: row.run_id, most=19, from_width=_WIDEST),
-    Column(title="HOST", cell=lambda row, view: row.host, most=12, from_width=_WIDEST),
-    Column(title="UNIT, OR WHAT IT WAITS FOR", cell=_waits, most=1_000),
+    Column(title="FOR", cell=_state_duration, most=5, right=True),
+    Column(title="HEARD", cell=_activity_age, most=5, right=True, from_width=_WIDE),
+    Column(title="LANDED", cell=_landed, most=6, right=True, from_width=_MIDDLE),
+    Column(title="REJECTED", cell=_rejected, most=8, right=True, from_width=100),
+    Column(title="COST", cell=_cost, most=10, right=True, from_width=_WIDE),
+    Column(title="TOKENS", cell=_tokens, most=7, right=True, from_width=_WIDER),
+    Column(title="AGENT", cell=_agent, most=12, from_width=_WIDER),
+    Column(title="RUN", cell=_run, most=19, from_width=_WIDEST),
+    Column(title="HOST", cell=_host, most=12, from_width=_WIDEST),
+    Column(title="UNIT, OR WAITING FOR", cell=_unit_or_wait, most=1_000),
 ]

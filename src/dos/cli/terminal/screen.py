@@ -1,4 +1,4 @@
-"""The whole terminal as a page that is drawn anew: when something happens, and each second."""
+"""`dos top` on a whole terminal, drawn again at every event and every second."""
 
 import os
 import select
@@ -14,72 +14,70 @@ from rich.console import Console, Group
 from rich.live import Live
 from rich.text import Text
 
-from dos.cli.terminal.page import render_page
+from dos.cli.terminal.page import problem_line, render_page
 from dos.cli.terminal.refresh import LiveView, fit_console
 from dos.verbs.context import Context, colour_wanted
 
-LOOK_SECONDS = 0.25
+POLL_SECONDS = 0.25
 REDRAW_SECONDS = 1.0
-LEAVE = (b"q", b"Q", b"\x03", b"\x04")
+QUIT_KEYS = (b"q", b"Q", b"\x03", b"\x04")
+ESCAPE = b"\x1b"
 
 
 def show(context: Context) -> None:
-    """Until q, or Ctrl-C."""
+    """Show the fleet until q or Ctrl-C is pressed."""
     console = Console(no_color=not colour_wanted(), highlight=False)
-    name = (
-        context.journal_world.workspace.root.name
-    )  # an error is said at once, and not on the page
-    looking = LiveView(context)
-    with _each_key() as keys:
+    name = context.journal_world.workspace.root.name  # an error ends the verb before it draws
+    fleet = LiveView(context)
+    with _unbuffered_keys() as keys:
         try:
             with Live(
                 console=console, screen=True, auto_refresh=False, redirect_stdout=False
             ) as live:
                 drawn = float("-inf")
-                while not _wants_to_leave(keys):
-                    if looking.has_changed() or time.monotonic() - drawn >= REDRAW_SECONDS:
-                        looking.refresh()
-                        live.update(_page(looking, console, name), refresh=True)
+                while not _quit_pressed(keys):
+                    if fleet.has_changed() or time.monotonic() - drawn >= REDRAW_SECONDS:
+                        fleet.refresh()
+                        live.update(_draw(fleet, console, name), refresh=True)
                         drawn = time.monotonic()
         except KeyboardInterrupt:
             return
 
 
-def _page(looking: LiveView, console: Console, name: str) -> Group:
+def _draw(fleet: LiveView, console: Console, name: str) -> Group:
     width, height = fit_console(console)
-    lines = render_page(looking.view, width, height - 1, name=name) if looking.view else []
-    if looking.problem:
-        lines = [
-            Text(f"the journal cannot be read: {looking.problem}", style="red", no_wrap=True),
-            *lines,
-        ]
-    leave = Text("q leaves; the fleet goes on", style="dim", no_wrap=True)
-    return Group(*lines[: height - 1], leave)
+    lines = []
+    if fleet.problem:
+        lines.append(problem_line(fleet.problem))
+    if fleet.view:
+        lines += render_page(fleet.view, width, height - 1, name=name)
+    footer = Text("q quits; the fleet keeps running", style="dim", no_wrap=True)
+    return Group(*lines[: height - 1], footer)
 
 
 @contextmanager
-def _each_key() -> Iterator[int]:
-    """Keys as they are pressed, unseen; and the terminal as it was afterwards, also when we are ended."""
+def _unbuffered_keys() -> Iterator[int]:
+    """Read keys as they are pressed, without echo; restore the terminal, also after SIGTERM."""
     keys = sys.stdin.fileno()
-    before = termios.tcgetattr(keys)
-    ended = signal.signal(signal.SIGTERM, _leave)
+    settings = termios.tcgetattr(keys)
+    previous_handler = signal.signal(signal.SIGTERM, _interrupt)
     try:
         tty.setcbreak(keys)
         yield keys
     finally:
-        termios.tcsetattr(keys, termios.TCSADRAIN, before)
-        signal.signal(signal.SIGTERM, ended)
+        termios.tcsetattr(keys, termios.TCSADRAIN, settings)
+        signal.signal(signal.SIGTERM, previous_handler)
 
 
-def _leave(number: int, frame: object) -> None:
+def _interrupt(_number: int, _frame: object) -> None:
     raise KeyboardInterrupt
 
 
-def _wants_to_leave(keys: int) -> bool:
-    ready, _, _ = select.select([keys], [], [], LOOK_SECONDS)
+def _quit_pressed(keys: int) -> bool:
+    """Wait a moment for a key, and return whether it is one that quits."""
+    ready, _, _ = select.select([keys], [], [], POLL_SECONDS)
     if not ready:
         return False
     pressed = os.read(keys, 1024)
-    return (
-        not pressed or pressed.startswith(LEAVE) or pressed == b"\x1b"
-    )  # an arrow begins with it as well
+    # An arrow key begins with the escape character, but does not end there.
+    return not pressed or pressed.startswith(QUIT_KEYS) or pressed == ESCAPE

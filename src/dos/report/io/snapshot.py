@@ -1,9 +1,9 @@
-"""What is to be seen of a fleet at one moment, by somebody who looks again and again: each look reads what is new."""
+"""Reads snapshots of a fleet, again and again; each read folds only the new events."""
 
 from collections.abc import Sequence
 from pathlib import Path
 
-from dos.agents.io import logs as agent_logs
+from dos.agents.io import logs
 from dos.fleet.io import launches
 from dos.fleet.state.fleet import FleetState
 from dos.fleet.state.live import LiveState
@@ -17,6 +17,8 @@ from dos.report.snapshot import HeldLease, Snapshot
 
 
 class SnapshotReader:
+    """Reads snapshots from one journal and the logs in its state directory."""
+
     def __init__(
         self,
         store: Store,
@@ -35,31 +37,35 @@ class SnapshotReader:
 
     @property
     def pos(self) -> int:
-        """Of the newest event that was seen."""
+        """The position of the newest event that was read."""
         return self._watch.pos
 
     def read(self) -> Snapshot:
-        """Everything as of one moment: between two looks at the store a worker could end."""
+        """Return the fleet at one moment.
+
+        Events and leases are of one transaction: between two a worker could end.
+        """
         while True:
             self._watch.refresh()
             with self._store.backend.read() as view:
                 if view.last() == self.pos:
-                    leases, moment, boot, now_ms = (
-                        view.leases(),
-                        view.lease_ms(),
-                        view.boot(),
-                        view.wall_ms(),
-                    )
+                    leases = view.leases()
+                    lease_ms = view.lease_ms()
+                    boot = view.boot()
+                    now_ms = view.wall_ms()
                     break
-        held = [
-            HeldLease(
-                lease=each,
-                lapsed=each.has_lapsed(moment, boot),
-                gone=process.holder_has_exited(each),
+        lanes = []
+        supervisors = []
+        for lease in leases:
+            held = HeldLease(
+                lease=lease,
+                lapsed=lease.has_lapsed(lease_ms, boot),
+                gone=process.holder_has_exited(lease),
             )
-            for each in leases
-        ]
-        lanes = [each for each in held if not each.lease.is_lock]
+            if not lease.is_lock:
+                lanes.append(held)
+            elif lease.lane in streams.supervisor:
+                supervisors.append(held)
         fleet = self._watch.state(FleetState)
         return Snapshot(
             now_ms=now_ms,
@@ -68,11 +74,7 @@ class SnapshotReader:
             decisions=self._watch.state(Decisions),
             quota=self._watch.state(ProviderLimits),
             held=lanes,
-            supervisors=[
-                each
-                for each in held
-                if each.lease.is_lock and each.lease.lane in streams.supervisor
-            ],
+            supervisors=supervisors,
             launched=launches.lanes_awaiting_worker(fleet, self._state, now_ms),
             last_output_ms=self._last_output_ms(lanes),
             roster=self._roster,
@@ -80,13 +82,17 @@ class SnapshotReader:
             agents=self._agents,
         )
 
-    def _last_output_ms(self, held: Sequence[HeldLease]) -> dict[str, int]:
-        """From the logs of this machine; what another host's agents say, only that host can read."""
-        found: dict[str, int] = {}
-        for lease in (
-            each.lease for each in held if each.lease.run_id and process.is_local(each.lease)
-        ):
-            logs = agent_logs.lane_logs(self._state, lease.lane, lease.run_id)
-            if logs and (at_ms := agent_logs.modified_ms(logs[-1])) is not None:
-                found[lease.run_id] = at_ms
-        return found
+    def _last_output_ms(self, lanes: Sequence[HeldLease]) -> dict[str, int]:
+        """Return when the agent of each run last printed something, by its log on this host."""
+        times: dict[str, int] = {}
+        for held in lanes:
+            lease = held.lease
+            if not lease.run_id or not process.is_local(lease):
+                continue
+            lane_logs = logs.lane_logs(self._state, lease.lane, lease.run_id)
+            if not lane_logs:
+                continue
+            modified_ms = logs.modified_ms(lane_logs[-1])
+            if modified_ms is not None:
+                times[lease.run_id] = modified_ms
+        return times

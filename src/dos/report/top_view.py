@@ -1,0 +1,320 @@
+"""Builds the view of `dos top` from a snapshot of the fleet."""
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+
+from msgspec import Struct, structs
+
+from dos.backlog.waiting import Waits
+from dos.fleet.state.fleet import LaneStarts
+from dos.fleet.state.live import HOUR_MS, HOURS_KEPT, Tally, WatchedRun
+from dos.limits import quota
+from dos.loop import tokens
+from dos.questions.state import urgent_first
+from dos.report.snapshot import HeldLease, Snapshot
+from dos.report.top import (
+    LaneRow,
+    LaneState,
+    LimitRow,
+    OpenDecisions,
+    Spend,
+    Supervisor,
+    TopView,
+    Totals,
+    waiting_state,
+)
+from dos.text import comparison_key
+from dos.times import utc_datetime
+
+LANDINGS_SHOWN = 10
+
+
+def build_view(snapshot: Snapshot, waits: Mapping[str, Waits] = {}) -> TopView:
+    """Return what `dos top` shows of a snapshot.
+
+    `waits` has an entry for each lane with work: what it waits for, empty if nothing.
+    """
+    lanes = _Lanes(snapshot, waits)
+    rows = [lanes.row(name) for name in lanes.names()]
+    paused = None
+    pause = snapshot.watching.pauses.get("")
+    if pause:
+        paused = _pause_text(pause.by, pause.reason)
+    return TopView(
+        at=utc_datetime(snapshot.now_ms),
+        rows=rows,
+        totals=_totals(rows),
+        supervisors=[_supervisor(held, snapshot.fleet.drain) for held in snapshot.supervisors],
+        paused=paused,
+        decisions=_open_decisions(snapshot),
+        limits=[_limit_row(limit) for limit in _limits(snapshot)],
+        landings=snapshot.watching.landings[-LANDINGS_SHOWN:][::-1],
+    )
+
+
+def _totals(rows: list[LaneRow]) -> Totals:
+    states = {}
+    for state in LaneState:
+        count = sum(row.state is state for row in rows)
+        if count:
+            states[state.value] = count
+    return Totals(
+        lanes=len(rows),
+        workers=sum(bool(row.run_id) for row in rows),
+        states=states,
+        landed=sum(row.landed for row in rows),
+        rejected=sum(row.rejected for row in rows),
+        spend=_total_spend([row.spend for row in rows]),
+    )
+
+
+def _open_decisions(snapshot: Snapshot) -> OpenDecisions:
+    questions = urgent_first(snapshot.decisions)
+    if not questions:
+        return OpenDecisions()
+    first = questions[0].raised
+    return OpenDecisions(open=len(questions), first_id=first.id, first_question=first.question)
+
+
+class _LaneStatus(Struct, frozen=True):
+    """The state of a lane that a worker has, since when, what it waits for, and until when."""
+
+    state: LaneState
+    since_ms: int
+    waits_for: str = ""
+    until_ms: int | None = None
+
+
+class _Lanes:
+    """Makes the row of each lane of a snapshot."""
+
+    def __init__(self, snapshot: Snapshot, waits: Mapping[str, Waits]) -> None:
+        self._snapshot = snapshot
+        self._waits = waits
+        self._held = {comparison_key(held.lease.lane): held for held in snapshot.held}
+
+    def names(self) -> list[str]:
+        """Return the lanes of the roster in its order, then others that are held, failed or paused."""
+        snapshot = self._snapshot
+        names = list(snapshot.roster)
+        names += [held.lease.lane for held in snapshot.held]
+        for lane, starts in snapshot.fleet.starts.items():
+            if starts.failed or starts.pending:
+                names.append(lane)
+        names += [lane for lane in snapshot.watching.tallies if self._tallies(lane)]
+        names += snapshot.watching.pauses
+        by_key: dict[str, str] = {}
+        for name in names:
+            if name:  # the pause of the whole fleet has no lane
+                by_key.setdefault(comparison_key(name), name)
+        return list(by_key.values())
+
+    def row(self, lane: str) -> LaneRow:
+        """Return the row of a lane, with what it delivered and cost within 24 hours."""
+        held = self._held.get(comparison_key(lane))
+        if held is None:
+            row = self._free_row(lane)
+        elif held.lease.run_id:
+            row = self._worker_row(lane, held)
+        else:
+            row = self._held_row(lane, held)
+        tallies = self._tallies(lane)
+        return structs.replace(
+            row,
+            landed=sum(tally.landed for tally in tallies),
+            rejected=sum(tally.rejected for tally in tallies),
+            spend=_total_spend(tallies),
+        )
+
+    def _held_row(self, lane: str, held: HeldLease) -> LaneRow:
+        """Return the row of a lane whose holder is no worker of the fleet."""
+        lease = held.lease
+        lost = _describe_loss(held)
+        return LaneRow(
+            lane=lane,
+            state=LaneState.SILENT if lost else LaneState.HELD,
+            since=utc_datetime(lease.granted_ms),
+            host=lease.host,
+            waits_for=lost or f"{lease.holder} holds it",
+            waiting=list(self._waits.get(lane, ())),
+        )
+
+    def _worker_row(self, lane: str, held: HeldLease) -> LaneRow:
+        lease = held.lease
+        run = self._snapshot.watching.runs.get(lease.run_id)
+        output_ms = self._snapshot.last_output_ms.get(lease.run_id)
+        status = self._status(lane, held, run, output_ms)
+        row = LaneRow(
+            lane=lane,
+            state=status.state,
+            since=utc_datetime(status.since_ms),
+            run_id=lease.run_id,
+            host=lease.host,
+            last_activity=_optional_datetime(output_ms or None),
+            waits_for=status.waits_for,
+            until=_optional_datetime(status.until_ms),
+            waiting=list(self._waits.get(lane, ())),
+        )
+        if run is None:
+            return row
+        return structs.replace(
+            row,
+            unit=run.unit,
+            agent=run.agent if run.agent_since_ms else "",
+            iteration=run.iteration,
+            last_activity=_optional_datetime(max(output_ms or 0, run.last_ms) or None),
+        )
+
+    def _status(
+        self, lane: str, held: HeldLease, run: WatchedRun | None, output_ms: int | None
+    ) -> _LaneStatus:
+        lost = _describe_loss(held)
+        if lost:
+            return _LaneStatus(LaneState.SILENT, held.lease.beat_ms, lost)
+        if run is None:
+            return _LaneStatus(LaneState.STARTING, held.lease.granted_ms)
+        parked = run.parked or run.provider
+        if parked:
+            waits = self._waits.get(lane)
+            state = waiting_state(waits[0], lane) if waits else LaneState.RESTING
+            why = parked.detail or parked.why
+            return _LaneStatus(state, parked.since_ms, why, parked.until_ms)
+        since_ms = run.unit_since_ms if run.unit else run.last_ms
+        if run.spinning:
+            return _LaneStatus(LaneState.SPINNING, since_ms, run.spinning)
+        soon = ""
+        if run.halting:
+            soon = "halts now"
+        elif self._is_paused(lane):
+            soon = "pauses after this"
+        silent_since_ms = self._silent_since_ms(run, output_ms)
+        if silent_since_ms is not None:
+            return _LaneStatus(LaneState.SILENT, silent_since_ms, soon or "its agent says nothing")
+        return _LaneStatus(LaneState.WORKING, since_ms, soon)
+
+    def _silent_since_ms(self, run: WatchedRun, output_ms: int | None) -> int | None:
+        """Return since when the agent prints nothing, if that is longer than it should be."""
+        longest_ms = self._snapshot.silent_after_ms
+        if not run.agent_since_ms or output_ms is None or longest_ms is None:
+            return None
+        # The log may be of an agent that was started before this one.
+        since_ms = max(output_ms, run.agent_since_ms)
+        if self._snapshot.now_ms - since_ms <= longest_ms:
+            return None
+        return since_ms
+
+    def _free_row(self, lane: str) -> LaneRow:
+        """Return the row of a lane without a holder: what it waits for, or that nothing is to do."""
+        waits = self._waits.get(lane)
+        if waits:
+            first = waits[0]
+            return LaneRow(
+                lane=lane,
+                state=waiting_state(first, lane),
+                since=first.since,
+                waits_for=first.why or str(first),
+                until=first.until,
+                waiting=list(waits),
+            )
+        starts = self._snapshot.fleet.starts.get(lane, LaneStarts())
+        if lane in self._snapshot.launched:
+            return LaneRow(
+                lane=lane,
+                state=LaneState.STARTING,
+                since=utc_datetime(starts.at_ms),
+                run_id=starts.run_id,
+                host=starts.host,
+            )
+        state = LaneState.READY if lane in self._waits else LaneState.IDLE
+        stopped = starts.stopped
+        if stopped is None:
+            return LaneRow(lane=lane, state=state)
+        return LaneRow(
+            lane=lane,
+            state=state,
+            since=utc_datetime(stopped.at_ms),
+            waits_for=f"{tokens.words(stopped.reason)}: {stopped.detail}",
+        )
+
+    def _is_paused(self, lane: str) -> bool:
+        """Whether the lane or the whole fleet is paused."""
+        pauses = self._snapshot.watching.pauses
+        keys = [comparison_key(name) for name in pauses if name]
+        return "" in pauses or comparison_key(lane) in keys
+
+    def _tallies(self, lane: str) -> list[Tally]:
+        """Return the tallies of a lane within 24 hours, one an hour."""
+        before_first = self._snapshot.now_ms // HOUR_MS - HOURS_KEPT
+        tallies = self._snapshot.watching.tallies.get(lane, {})
+        return [tally for hour, tally in tallies.items() if hour > before_first]
+
+
+def _total_spend(entries: Iterable[Spend | Tally]) -> Spend:
+    usd = 0.0
+    unpriced = 0
+    tokens_used = 0
+    for entry in entries:
+        usd += entry.usd
+        unpriced += entry.unpriced
+        tokens_used += entry.tokens
+    return Spend(usd=usd, unpriced=unpriced, tokens=tokens_used)
+
+
+def _supervisor(held: HeldLease, drain: int) -> Supervisor:
+    """Return a supervisor; `drain` is the position of the newest drain request."""
+    lease = held.lease
+    if held.gone:
+        state = "gone"
+    elif held.lapsed:
+        state = "silent"
+    elif drain > lease.fence:
+        state = "draining"
+    else:
+        state = "running"
+    return Supervisor(host=lease.host, pid=lease.pid, state=state)
+
+
+def _limits(snapshot: Snapshot) -> list[quota.Limit]:
+    """Return the limits that hold for the agents in use; all of them where those are unknown."""
+    limits = snapshot.quota.limits
+    if snapshot.agents is None:
+        return [limit for limit in limits.values() if limit.ending]
+    return quota.limits_met_by(limits, snapshot.agents)
+
+
+def _limit_row(limit: quota.Limit) -> LimitRow:
+    resets_at_ms = limit.resets_at_ms
+    if resets_at_ms is None and limit.retry_after_seconds is not None:
+        resets_at_ms = limit.hit_ms + int(limit.retry_after_seconds * 1000)
+    return LimitRow(
+        vendor=limit.key.vendor,
+        account=limit.key.account,
+        model=limit.key.model,
+        ending=limit.ending,
+        since=utc_datetime(limit.hit_ms),
+        resets_at=_optional_datetime(resets_at_ms),
+        said=quota.describe(limit),
+        is_doubted=quota.is_doubted(limit),
+    )
+
+
+def _describe_loss(held: HeldLease) -> str:
+    """Return why the holder of a lease is lost; "" if it is alive."""
+    if held.gone:
+        return "its process is gone"
+    if held.lapsed:
+        return "its lease ran out"
+    return ""
+
+
+def _pause_text(by: str, reason: str) -> str:
+    parts = []
+    if by:
+        parts.append(f"by {by}")
+    if reason:
+        parts.append(reason)
+    return ": ".join(parts)
+
+
+def _optional_datetime(at_ms: int | None) -> datetime | None:
+    return None if at_ms is None else utc_datetime(at_ms)
