@@ -45,7 +45,10 @@ def test_the_posture_that_nobody_reads_is_an_error_with_its_fix():
         if each.kind is Kind.POLICY_UNREAD
     ]
     assert (found.severity, found.subject) == (Severity.ERROR, "enforcement.posture")
-    assert "decides nothing" in found.detail and found.fix == "dos config unset enforcement.posture"
+    assert (
+        "this version of dos does not read it" in found.detail
+        and found.fix == "dos config unset enforcement.posture"
+    )
 
 
 def test_what_is_read_is_no_error_and_lists_are_named_once():

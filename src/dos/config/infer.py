@@ -1,4 +1,4 @@
-"""The first `dos.toml` of a repository: lanes from its folders, and the text that `dos init` writes."""
+"""The first `dos.toml` of a repository: lanes from its folders, and the text of `dos init`."""
 
 import os
 import shutil
@@ -23,61 +23,70 @@ NOISE = frozenset(
 
 
 def infer_lanes_from_directory(root: Path, cap: int = 12) -> Lanes:
-    """One concurrent lane for each folder at the top, and one exclusive lane for the whole tree."""
-    trees: dict[str, list[str]] = {}
-    lane_of: dict[str, str] = {}
+    """Return a concurrent lane for each folder at the top, and an exclusive one for everything.
+
+    Without a usable folder there is one exclusive lane. At most `cap` folders become lanes.
+    """
+    trees: dict[str, tuple[str, ...]] = {}
+    lanes_by_region: dict[str, str] = {}
     for name in _folders(root):
         glob = f"{name}/**"
-        prefix = _prefix(name, glob)
-        # Two spellings of one folder are one lane: on another machine they are one place.
-        if prefix in lane_of:
-            trees[lane_of[prefix]].append(glob)
-        elif prefix and len(trees) < cap:
-            lane_of[prefix] = name
-            trees[name] = [glob]
+        region = _region_prefix(name, glob)
+        # Two spellings of one folder are one lane, because on some file systems they are one.
+        if region in lanes_by_region:
+            trees[lanes_by_region[region]] += (glob,)
+        elif region and len(trees) < cap:
+            lanes_by_region[region] = name
+            trees[name] = (glob,)
     if not trees:
         return Lanes(exclusive=("main",), trees={"main": (EVERYTHING,)})
-    taken = {text.comparison_key(name) for name in trees}
-    whole = next(
-        name
-        for name in ("global", *(f"global-{n}" for n in range(2, cap + 3)))
-        if name not in taken
-    )
-    listed = tuple(trees)
+    names = tuple(trees)
+    taken = set(map(text.comparison_key, names))
+    whole = "global"
+    number = 1
+    while whole in taken:
+        number += 1
+        whole = f"global-{number}"
     return Lanes(
-        concurrent=listed,
+        concurrent=names,
         exclusive=(whole,),
-        autopick=listed,
-        trees={name: tuple(globs) for name, globs in trees.items()} | {whole: (EVERYTHING,)},
+        autopick=names,
+        trees=trees | {whole: (EVERYTHING,)},
     )
 
 
 def trees_by_name(root: Path) -> dict[str, str]:
-    """The tree that a lane would have which is named after a folder at the top, by the folder's folded name."""
-    globs = {name: f"{name}/**" for name in _folders(root)}
-    return {text.comparison_key(name): glob for name, glob in globs.items() if _prefix(name, glob)}
+    """Return the tree of a lane that is named after a folder at the top, by its comparison key."""
+    trees = {}
+    for name in _folders(root):
+        glob = f"{name}/**"
+        if _region_prefix(name, glob):
+            trees[text.comparison_key(name)] = glob
+    return trees
 
 
 def _folders(root: Path) -> list[str]:
     try:
         with os.scandir(root) as entries:
-            # To git a linked folder is a file: nothing can be changed under it.
-            found = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
-    except OSError:  # a root that cannot be listed has no folders to offer
+            # To git a linked folder is a file, and nothing below it can be changed.
+            names = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
+    except OSError:
         return []
-    return sorted(name for name in found if not name.startswith(".") and name not in NOISE)
+    return sorted(name for name in names if not name.startswith(".") and name not in NOISE)
 
 
 def is_usable_lane_name(name: str) -> bool:
-    """It can be the name of a lane, and stands for itself in a glob."""
-    return bool(_prefix(name, name))
+    """Whether it can be the name of a lane, and matches only itself in a glob."""
+    return bool(_region_prefix(name, name))
 
 
-def _prefix(name: str, glob: str) -> str:
-    """The region of a folder; empty when its name cannot be a lane or would read as a pattern."""
+def _region_prefix(name: str, glob: str) -> str:
+    """The region of a folder. Empty: its name cannot be a lane, or would be read as a pattern."""
     try:
         text.validated_name(name, "lane name", longest=LONGEST_LANE_NAME)
-        return regions.prefix(glob) if name == name.strip() and "\\" not in name else ""
+        if name != name.strip() or "\\" in name:
+            return ""
+        return regions.prefix(glob)
     except (NameInvalid, RegionInvalid):
         return ""
 
@@ -94,8 +103,9 @@ def scaffold(
     test: str = "",
     plans_glob: str = Paths().plans_glob,
 ) -> str:
-    """The text of a new `dos.toml`."""
-    taxonomy = infer_lanes_from_directory(root) if lanes is None else lanes
+    """Return the text of a new `dos.toml`. Without `lanes`, they are inferred from the folders."""
+    if lanes is None:
+        lanes = infer_lanes_from_directory(root)
     workers: dict[str, str | list[str]] = {
         "agent": agent,
         "command": list(command),
@@ -105,16 +115,18 @@ def scaffold(
     }
     return "\n".join(
         [
-            "# The configuration of dos. `dos config show --origin` lists every key, `dos lint` checks this file.",
+            "# The configuration of dos.",
+            "# `dos config show --origin` lists every key, and `dos lint` checks this file.",
             "",
-            "# Lanes: parts of the tree that one worker may change at a time. Exclusive lanes run alone.",
-            *_lane_lines(taxonomy),
+            "# Lanes: parts of the tree that one worker may change at a time.",
+            "# An exclusive lane runs alone.",
+            *_lane_lines(lanes),
             "",
-            "# How many workers `dos up` keeps alive.",
+            "# How many workers `dos up` keeps running.",
             "[supervise]",
             f"target = {target}",
             "",
-            "# What a worker starts, and what its work has to pass before it lands.",
+            "# The agent that a worker starts, and the checks that its work has to pass.",
             "[workers]",
             *_worker_lines(workers),
             "",
@@ -152,20 +164,21 @@ def _lane_lines(lanes: Lanes) -> list[str]:
 
 
 _WORKER_NOTES = {
-    "agent": '"command" for any program, or the name of a built-in one',
-    "command": "what the agents `command` and `scripted` start: program and arguments",
-    "setup": "run once in every new work tree",
-    "acceptance": "has to exit 0 on the finished work of a unit, unless its plan says otherwise",
-    "test": "has to exit 0 on the result before it lands",
+    "agent": 'a built-in agent, or "command" for any program',
+    "command": "program and arguments of the agents `command` and `scripted`",
+    "setup": "runs once in every new worktree",
+    "acceptance": "must exit 0 on the work of a unit, unless its plan sets another command",
+    "test": "must exit 0 on the result before it lands",
 }
 
 
 def _worker_lines(values: Mapping[str, str | list[str]]) -> list[str]:
-    """A key that nothing was found for is there as a comment, to be filled in."""
-    return [
-        f"{'' if value else '# '}{name} = {value_text(value)}  # {_WORKER_NOTES[name]}"
-        for name, value in values.items()
-    ]
+    """A line for each key of [workers]. A key without a value is a comment, to be filled in."""
+    lines = []
+    for name, value in values.items():
+        line = f"{name} = {value_text(value)}  # {_WORKER_NOTES[name]}"
+        lines.append(line if value else f"# {line}")
+    return lines
 
 
 AGENT_PROGRAMS = {
@@ -177,16 +190,22 @@ AGENT_PROGRAMS = {
 
 
 def agent_programs() -> dict[str, str]:
-    """The agent programs on the path: program name -> where it is."""
-    found = {program: shutil.which(program) for program in AGENT_PROGRAMS}
-    return {program: where for program, where in found.items() if where}
+    """Return the agent programs on the path, each with its location."""
+    found = {}
+    for program in AGENT_PROGRAMS:
+        path = shutil.which(program)
+        if path:
+            found[program] = path
+    return found
 
 
 def plans_glob(root: Path) -> str | None:
-    """Where plan documents lie already; None when there are none."""
+    """Return a glob that matches the existing plan documents. None: there are none."""
     for glob in ("docs/**/*-plan.md", "plans/**/*.md", "planning/**/*.md"):
         if next(root.glob(glob), None):
             return glob
-    # Deeper than that lie the packages of others, and nobody waits for a walk through all of them.
-    near = ("PLAN.md", "*/PLAN.md", "*/*/PLAN.md")
-    return "**/PLAN.md" if any(next(root.glob(glob), None) for glob in near) else None
+    # Only near the top: deeper are the packages of others, and walking them all takes long.
+    for glob in ("PLAN.md", "*/PLAN.md", "*/*/PLAN.md"):
+        if next(root.glob(glob), None):
+            return "**/PLAN.md"
+    return None

@@ -1,4 +1,4 @@
-"""What in a configuration is a mistake although it can be read, each with the command that clears it."""
+"""Mistakes in a configuration that loads, each with the command that clears it."""
 
 import re
 from collections import Counter
@@ -21,12 +21,12 @@ from dos.regions import Region, first_collision, is_within, overlapping_pairs, r
 from dos.text import comparison_key
 
 NO_TREES: Mapping[str, str] = {}
-MOST_OVERLAPS = 10_000  # pairs grow with the square of the lanes, and nobody reads so many
+MOST_OVERLAPS = 10_000  # the number of pairs grows with the square of the lanes
 
 
-# The settings that dos.toml may hold and that nothing in this version reads: each is an error. They are accepted, so
-# that a dos.toml that dos-kernel wrote still loads. Whoever reads one takes it out of this list.
-# A table stands for all of its keys.
+# The settings that dos.toml may hold and that nothing in this version reads. They load, so that a
+# dos.toml that dos-kernel wrote still loads, and each is reported as an error. Remove a setting from
+# this list when code reads it. A table stands for all of its keys.
 NOT_YET_READ: frozenset[Key] = frozenset(
     tuple(key.split("."))
     for key in (
@@ -62,12 +62,16 @@ NOT_YET_READ: frozenset[Key] = frozenset(
 
 
 class Severity(StrEnum):
+    """How serious a finding is, the most serious first."""
+
     ERROR = "error"
     WARN = "warn"
     INFO = "info"
 
 
 class Kind(StrEnum):
+    """What a finding is about."""
+
     CONFIG_INVALID = "CONFIG_INVALID"
     LANE_WITHOUT_TREE = "LANE_WITHOUT_TREE"
     LANE_BOTH_CONCURRENT_AND_EXCLUSIVE = "LANE_BOTH_CONCURRENT_AND_EXCLUSIVE"
@@ -93,6 +97,8 @@ SEVERITIES = {
 
 
 class Finding(Struct, frozen=True, kw_only=True):
+    """One mistake in the configuration."""
+
     kind: Kind
     severity: Severity
     subject: str
@@ -108,13 +114,13 @@ def lint(
     folder_trees: Mapping[str, str] = NO_TREES,
     set_keys: Iterable[Key] = (),
 ) -> list[Finding]:
-    """Every finding: errors first, then by kind and subject.
+    """Return every finding: errors first, then by kind and subject.
 
-    `problems` are those of a lenient load; `likely` are the trees of folders that a lane may be named after; `written`
-    are the keys that the file sets.
+    `problems` are those of a lenient load. `folder_trees` are the trees of lanes that are named
+    after a folder. `set_keys` are the keys that the file sets.
     """
     commands = commands or EditCommands(LoadedConfig(config=config, path=None), Path(FILE_NAME))
-    found = [
+    findings = [
         *_unreadable(problems, commands),
         *_lanes_without_tree(config, commands, folder_trees),
         *_lanes_in_two_roles(config),
@@ -125,11 +131,13 @@ def lint(
     ]
     order = list(Severity)
     return sorted(
-        found, key=lambda finding: (order.index(finding.severity), finding.kind, finding.subject)
+        findings,
+        key=lambda finding: (order.index(finding.severity), finding.kind, finding.subject),
     )
 
 
 def as_json(findings: list[Finding]) -> dict[str, Any]:
+    """Return the document that `dos lint --json` prints."""
     counts = Counter(finding.severity for finding in findings)
     return {
         "findings": msgspec.to_builtins(findings),
@@ -138,7 +146,7 @@ def as_json(findings: list[Finding]) -> dict[str, Any]:
 
 
 def should_fail(findings: list[Finding], *, strict: bool = False) -> bool:
-    """Whether the verb exits 1: for an error or a warning, or with `strict` for errors alone."""
+    """Whether `dos lint` exits 1: for an error or a warning; with `strict`, for errors alone."""
     gating = {Severity.ERROR} if strict else {Severity.ERROR, Severity.WARN}
     return any(finding.severity in gating for finding in findings)
 
@@ -147,51 +155,59 @@ def _finding(kind: Kind, subject: str, detail: str, fix: str) -> Finding:
     return Finding(kind=kind, severity=SEVERITIES[kind], subject=subject, detail=detail, fix=fix)
 
 
-def _unreadable(problems: Iterable[Problem], editing: EditCommands) -> Iterator[Finding]:
+def _unreadable(problems: Iterable[Problem], commands: EditCommands) -> Iterator[Finding]:
+    """The problems that keep tables from loading."""
     for problem in problems:
-        detail = f"{problem}. {problem.hint}" if problem.hint else str(problem)
+        detail = str(problem)
+        if problem.hint:
+            detail = f"{detail}. {problem.hint}"
         yield _finding(
             Kind.CONFIG_INVALID,
             key_text(problem.key) or "dos.toml",
             detail,
-            editing.for_problem(problem),
+            commands.for_problem(problem),
         )
 
 
 def _lanes_without_tree(
-    config: Config, editing: EditCommands, likely: Mapping[str, str]
+    config: Config, commands: EditCommands, folder_trees: Mapping[str, str]
 ) -> Iterator[Finding]:
+    """The lanes without a tree. A lane that has a folder's name probably means that folder."""
     lanes = config.lanes
     lists = {"concurrent": set(lanes.concurrent), "autopick": set(lanes.autopick)}
     for name in dict.fromkeys((*lanes.concurrent, *lanes.autopick)):
         if lanes.trees.get(name):
             continue
         roles = [role for role, names in lists.items() if name in names]
-        tree = likely.get(comparison_key(name))
+        tree = folder_trees.get(comparison_key(name))
+        fix = commands.for_key("lanes", "trees")
+        if tree:
+            fix = fix_commands.set_command(("lanes", "trees", name), [tree])
         yield _finding(
             Kind.LANE_WITHOUT_TREE,
             name,
             f"lane {name!r} ({', '.join(roles)}) has no tree, so nothing can run beside it;"
             f" add {key_text((name,))} and its globs to [lanes.trees]",
-            fix_commands.set_command(("lanes", "trees", name), [tree])
-            if tree
-            else editing.for_key("lanes", "trees"),
+            fix,
         )
 
 
 def _lanes_in_two_roles(config: Config) -> Iterator[Finding]:
+    """The lanes that are both concurrent and exclusive."""
     exclusive = set(config.lanes.exclusive)
     for name in dict.fromkeys(config.lanes.concurrent):
         if name in exclusive:
             yield _finding(
                 Kind.LANE_BOTH_CONCURRENT_AND_EXCLUSIVE,
                 name,
-                f"lane {name!r} is listed as concurrent and as exclusive: it cannot run beside others and alone",
+                f"lane {name!r} is listed as concurrent and as exclusive;"
+                " it cannot run beside others and also alone",
                 fix_commands.unset_command(("lanes", "exclusive"), name),
             )
 
 
 def _undeclared(config: Config) -> Iterator[Finding]:
+    """The names in autopick and in aliases that no lane has."""
     lanes = config.lanes
     declared = {comparison_key(name) for name in lanes.roster()}
     for name in dict.fromkeys(lanes.autopick):
@@ -212,45 +228,57 @@ def _undeclared(config: Config) -> Iterator[Finding]:
             )
 
 
-def _overlapping(config: Config, editing: EditCommands) -> Iterator[Finding]:
-    lanes = {
-        name: region(config.lanes.trees.get(name, ()))
-        for name in sorted(set(config.lanes.concurrent))
-    }
-    known = [(name, tree) for name, tree in lanes.items() if tree.is_known]
-    pairs = overlapping_pairs([tree for _, tree in known])
-    for one, other in islice(pairs, MOST_OVERLAPS):
-        yield _pair(*known[one], *known[other], editing)
+def _overlapping(config: Config, commands: EditCommands) -> Iterator[Finding]:
+    """The pairs of concurrent lanes whose trees overlap."""
+    lanes: list[tuple[str, Region]] = []
+    for name in sorted(set(config.lanes.concurrent)):
+        tree = region(config.lanes.trees.get(name, ()))
+        if tree.is_known:
+            lanes.append((name, tree))
+    pairs = overlapping_pairs([tree for _, tree in lanes])
+    for first, second in islice(pairs, MOST_OVERLAPS):
+        yield _overlap(lanes[first], lanes[second], commands)
     if next(pairs, None):
-        detail = f"more than {MOST_OVERLAPS:,} pairs of lanes collide; the others are not listed"
-        yield _finding(Kind.CONCURRENT_LANES_OVERLAP, "", detail, editing.for_key("lanes", "trees"))
+        detail = f"more than {MOST_OVERLAPS:,} pairs of lanes overlap; the others are not listed"
+        yield _finding(
+            Kind.CONCURRENT_LANES_OVERLAP, "", detail, commands.for_key("lanes", "trees")
+        )
 
 
-def _pair(first: str, one: Region, second: str, other: Region, editing: EditCommands) -> Finding:
-    first_inside, second_inside = is_within(one, other), is_within(other, one)
-    if first_inside == second_inside:
-        mine, theirs = first_collision(one, other) or ("", "")
+def _overlap(
+    first: tuple[str, Region], second: tuple[str, Region], commands: EditCommands
+) -> Finding:
+    """The finding on two overlapping lanes: one is inside the other, or they share a part."""
+    first_name, first_tree = first
+    second_name, second_tree = second
+    first_inside = is_within(first_tree, second_tree)
+    if first_inside == is_within(second_tree, first_tree):
+        first_glob, second_glob = first_collision(first_tree, second_tree) or ("", "")
         return _finding(
             Kind.CONCURRENT_LANES_OVERLAP,
-            f"{first}+{second}",
-            f"lanes {first!r} and {second!r} collide on {mine!r} and {theirs!r}, so they never run side by side;"
-            " make their trees disjoint",
-            editing.for_key("lanes", "trees", first),
+            f"{first_name}+{second_name}",
+            f"lanes {first_name!r} and {second_name!r} overlap in {first_glob!r} and"
+            f" {second_glob!r}, so they never run at the same time; make their trees disjoint",
+            commands.for_key("lanes", "trees", first_name),
         )
-    inner, outer = (first, second) if first_inside else (second, first)
+    if first_inside:
+        inner, outer = first_name, second_name
+    else:
+        inner, outer = second_name, first_name
     return _finding(
         Kind.LANE_REGION_SHADOWED,
         inner,
-        f"every path of lane {inner!r} lies inside lane {outer!r}, so they never run side by side;"
-        f" take it out of the tree of {outer!r}, or make {outer!r} exclusive",
-        editing.for_key("lanes", "trees", outer),
+        f"every path of lane {inner!r} is inside lane {outer!r}, so they never run at the same"
+        f" time; remove it from the tree of {outer!r}, or make {outer!r} exclusive",
+        commands.for_key("lanes", "trees", outer),
     )
 
 
-def _unread(written: Iterable[Key]) -> Iterator[Finding]:
-    for key in unread_keys(written):
+def _unread(set_keys: Iterable[Key]) -> Iterator[Finding]:
+    """The settings that no code reads."""
+    for key in unread_keys(set_keys):
         name = key_text(key)
-        detail = f"{name} is set, and nothing in this version of dos reads it: it decides nothing"
+        detail = f"{name} is set, but this version of dos does not read it"
         yield _finding(
             Kind.POLICY_UNREAD,
             name,
@@ -259,7 +287,8 @@ def _unread(written: Iterable[Key]) -> Iterator[Finding]:
         )
 
 
-def _dangling_references(config: Config, editing: EditCommands) -> Iterator[Finding]:
+def _dangling_references(config: Config, commands: EditCommands) -> Iterator[Finding]:
+    """The reasons whose `see_also` names a lane that is not declared."""
     declared = {comparison_key(name) for name in config.roster()}
     for token, reason in config.reasons.items():
         for reference in reason.see_also:
@@ -270,23 +299,28 @@ def _dangling_references(config: Config, editing: EditCommands) -> Iterator[Find
                 Kind.REASON_SEE_ALSO_DANGLES,
                 token,
                 f"reason {token} refers to lane {named[1]!r}, which is not declared",
-                editing.for_key("reasons", token, "see_also"),
+                commands.for_key("reasons", token, "see_also"),
             )
 
 
 def is_unread(key: Key) -> bool:
+    """Whether no code of this version reads the setting."""
     return any(key[:end] in NOT_YET_READ for end in range(1, len(key) + 1))
 
 
-def unread_keys(written: Iterable[Key]) -> list[Key]:
-    """Of the keys that a file sets, those that decide nothing; without the tables and lists around them."""
-    found = [key for key in written if is_unread(key)]
-    around = {key[:end] for key in found for end in range(1, len(key))}
-    leaves = dict.fromkeys(_without_places(key) for key in found if key not in around)
+def unread_keys(set_keys: Iterable[Key]) -> list[Key]:
+    """Return the keys that a file sets in vain, without the tables and lists around them."""
+    unread = [key for key in set_keys if is_unread(key)]
+    tables: set[Key] = set()
+    for key in unread:
+        tables.update(key[:end] for end in range(1, len(key)))
+    leaves = {_without_indexes(key) for key in unread if key not in tables}
     return sorted(leaves, key=str)
 
 
-def _without_places(key: Key) -> Key:
-    """The key of the list that an entry stands in: one entry of it cannot be unset by name."""
-    end = next((place for place, part in enumerate(key) if isinstance(part, int)), len(key))
-    return key[:end]
+def _without_indexes(key: Key) -> Key:
+    """The key of the list around an entry, because an entry cannot be unset by its index."""
+    for number, part in enumerate(key):
+        if isinstance(part, int):
+            return key[:number]
+    return key

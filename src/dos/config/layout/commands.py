@@ -1,4 +1,4 @@
-"""How a repository is set up and tested in a fresh work tree, from what its own files declare."""
+"""The commands that set up and test a repository in a fresh work tree, from its own files."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -10,11 +10,14 @@ from msgspec import Struct
 from dos.config.layout.packages import read_json, read_lines, read_toml, table
 
 _SUBMODULES = "git submodule update --init --recursive"
-# A work tree has no environment of its own: it is made there, and git does not see it.
+# A work tree has no environment, so one is made in it, and git ignores it.
 _VENV = "python3 -m venv .venv && echo '*' > .venv/.gitignore"
 _PIP = ".venv/bin/python -m pip install --quiet --disable-pip-version-check"
-# What setuptools leaves beside the sources, where the repository does not ignore it: git would take it for work.
-_HIDE_METADATA = """for made in *.egg-info src/*.egg-info; do [ ! -d "$made" ] || echo '*' > "$made/.gitignore"; done"""
+# Setuptools writes metadata beside the sources; git would count it as work of the agent.
+_HIDE_METADATA = (
+    "for made in *.egg-info src/*.egg-info; do"
+    """ [ ! -d "$made" ] || echo '*' > "$made/.gitignore"; done"""
+)
 _MAKEFILES = ("GNUmakefile", "makefile", "Makefile")
 _REQUIREMENTS = frozenset(
     ("requirements", "base", "main", "dev", "develop", "test", "tests", "testing", "ci", "all")
@@ -37,33 +40,40 @@ _PYTHON_LOCKS = {
 
 
 class Commands(Struct, frozen=True, kw_only=True):
+    """Shell commands; empty where the repository declares none."""
+
     setup: str = ""
     test: str = ""
 
 
 def infer_commands(root: Path) -> Commands:
-    """Empty where the files say nothing. What the test needs, the setup makes."""
+    """Return the commands that the files of a repository imply.
+
+    The setup installs what the test needs.
+    """
     parts = [_javascript(root), _python(root), *_compiled(root)]
     setups = [_SUBMODULES] if (root / ".gitmodules").is_file() else []
     setups += [part.setup for part in parts if part.setup]
     tests = [part.test for part in parts if part.test]
     if _has_target(root, "test"):
-        tests = ["make test"]  # the project's own front door
+        tests = ["make test"]  # the project's own way to run all tests
     return Commands(setup=" && ".join(setups), test=" && ".join(tests))
 
 
 def _has_target(root: Path, name: str) -> bool:
-    makefile = next((root / each for each in _MAKEFILES if (root / each).is_file()), None)
-    rules = (
-        (line.partition(":") for line in read_lines(makefile) if not line[:1].isspace())
-        if makefile
-        else ()
-    )
-    return any(
-        name in targets.split() and "=" not in targets + rest[:2]
-        for targets, colon, rest in rules
-        if colon
-    )
+    """Whether the makefile has a rule for this target."""
+    for makefile in _MAKEFILES:
+        if (root / makefile).is_file():
+            return any(_is_rule_for(name, line) for line in read_lines(root / makefile))
+    return False
+
+
+def _is_rule_for(name: str, line: str) -> bool:
+    targets, colon, rest = line.partition(":")
+    if not colon or line[:1].isspace():
+        return False
+    is_assignment = "=" in targets + rest[:2]
+    return name in targets.split() and not is_assignment
 
 
 def _javascript(root: Path) -> Commands:
@@ -77,10 +87,9 @@ def _javascript(root: Path) -> Commands:
     if not lock and any(table(package, key) for key in ("dependencies", "devDependencies")):
         setup = "npm install --no-package-lock --no-audit --no-fund"
     script = table(package, "scripts").get("test")
-    is_declared = (
-        isinstance(script, str) and bool(script.strip()) and "no test specified" not in script
-    )
-    return Commands(setup=setup, test=test if is_declared else "")
+    if not isinstance(script, str) or not script.strip() or "no test specified" in script:
+        test = ""
+    return Commands(setup=setup, test=test)
 
 
 def _python(root: Path) -> Commands:
@@ -89,40 +98,43 @@ def _python(root: Path) -> Commands:
     for lock, (setup, run) in _PYTHON_LOCKS.items():
         if (root / lock).is_file():
             return Commands(setup=setup, test=f"{run}{runner}" if runner else "")
-    wanted = _wanted(root, project)
-    tool = _tool(runner)
-    if not runner or (not wanted and not tool):
-        return Commands(
-            setup=_installed(root, wanted), test=f"python3 {runner[7:]}" if runner else ""
-        )
-    return Commands(setup=_installed(root, [*wanted, *tool]), test=f".venv/bin/{runner}")
+    requirements = _pip_arguments(root, project)
+    if not runner:
+        return Commands(setup=_install_command(root, requirements))
+    runner_package = _runner_package(runner)
+    if not requirements and not runner_package:
+        return Commands(test=runner.replace("python", "python3", 1))
+    setup = _install_command(root, [*requirements, *runner_package])
+    return Commands(setup=setup, test=f".venv/bin/{runner}")
 
 
-def _installed(root: Path, wanted: Sequence[str]) -> str:
-    if not wanted:
+def _install_command(root: Path, requirements: Sequence[str]) -> str:
+    """A command that installs these pip arguments into a new environment; empty without any."""
+    if not requirements:
         return ""
-    steps = [_VENV, f"{_PIP} {join(wanted)}"]
-    if "-e" in wanted and not any("egg-info" in line for line in read_lines(root / ".gitignore")):
+    steps = [_VENV, f"{_PIP} {join(requirements)}"]
+    ignored = read_lines(root / ".gitignore")
+    if "-e" in requirements and not any("egg-info" in line for line in ignored):
         steps.append(_HIDE_METADATA)
     return " && ".join(steps)
 
 
-def _tool(runner: str) -> list[str]:
-    """What runs the tests, where nothing else may install it."""
-    module = runner.split()[2] if runner else ""
-    return [] if module in ("", "unittest") else [module]
+def _runner_package(runner: str) -> list[str]:
+    """The package of the test runner, which the requirements may not list."""
+    module = runner.split()[2]
+    if module == "unittest":
+        return []
+    return [module]
 
 
 def _runner(root: Path, project: dict[str, object]) -> str:
-    """What runs the tests, as a command of Python; empty: nothing is declared, and there are no tests."""
+    """The Python command that runs the tests. Empty: nothing is declared, and there are no tests."""
     tools = table(project, "tool")
-    if (
-        "pytest" in tools
-        or _mentions(root, "pytest")
-        or "pytest" in str(project.get("dependency-groups", ""))
-    ):
+    groups = str(project.get("dependency-groups", ""))
+    extras = str(table(project, "project").get("optional-dependencies", ""))
+    if "pytest" in tools or "pytest" in groups or "pytest" in extras:
         return "python -m pytest -q"
-    if "pytest" in str(table(project, "project").get("optional-dependencies", "")):
+    if _mentions(root, "pytest"):
         return "python -m pytest -q"
     if "tox" in tools or (root / "tox.ini").is_file():
         return "python -m tox -q"
@@ -130,7 +142,7 @@ def _runner(root: Path, project: dict[str, object]) -> str:
         return "python -m nox"
     if table(project, "tool", "hatch", "envs"):
         return "python -m hatch test"
-    return _by_files(root)
+    return _runner_by_files(root)
 
 
 def _mentions(root: Path, word: str) -> bool:
@@ -143,60 +155,69 @@ def _mentions(root: Path, word: str) -> bool:
         "Pipfile",
         "setup.py",
     )
-    files = [*(root / name for name in named), *_requirements(root)]
     if (root / "pytest.ini").is_file():
         return True
-    return any(word in line for path in files for line in read_lines(path))
+    files = [*(root / name for name in named), *_requirements(root)]
+    return any(_contains(path, word) for path in files)
 
 
-def _by_files(root: Path) -> str:
+def _contains(path: Path, word: str) -> bool:
+    return any(word in line for line in read_lines(path))
+
+
+def _runner_by_files(root: Path) -> str:
+    """The test command that the names and the content of the test files suggest."""
     for folder in ("tests", "test"):
-        found = sorted((root / folder).glob("test*.py")) if (root / folder).is_dir() else []
-        if found:
-            return (
-                f"python -m unittest discover -s {folder}"
-                if _is_plain(found)
-                else "python -m pytest -q"
-            )
-    if beside := sorted(root.glob("test_*.py")):
-        return "python -m unittest" if _is_plain(beside) else "python -m pytest -q"
-    packages = (
-        path.parent
-        for pattern in ("*/__init__.py", "src/*/__init__.py")
-        for path in root.glob(pattern)
-    )
-    return (
-        "python -m pytest -q" if any(any(each.glob("test*/test*.py")) for each in packages) else ""
-    )
+        tests = sorted((root / folder).glob("test*.py"))
+        if tests and _use_unittest(tests):
+            return f"python -m unittest discover -s {folder}"
+        if tests:
+            return "python -m pytest -q"
+    tests = sorted(root.glob("test_*.py"))
+    if tests and _use_unittest(tests):
+        return "python -m unittest"
+    if tests or _has_tests_inside(root):
+        return "python -m pytest -q"
+    return ""
 
 
-def _is_plain(tests: Sequence[Path]) -> bool:
-    return any("unittest" in line for path in tests[:20] for line in read_lines(path))
+def _has_tests_inside(root: Path) -> bool:
+    """Whether a package of the repository has a folder of tests inside."""
+    for pattern in ("*/__init__.py", "src/*/__init__.py"):
+        for path in root.glob(pattern):
+            if any(path.parent.glob("test*/test*.py")):
+                return True
+    return False
+
+
+def _use_unittest(tests: Sequence[Path]) -> bool:
+    return any(_contains(path, "unittest") for path in tests[:20])
 
 
 def _requirements(root: Path) -> list[Path]:
-    """The requirement files that running the tests can need, by their names: not those for types, docs or releases."""
+    """The requirement files that the tests may need: not those for types, docs or releases."""
     found = [*sorted(root.glob("*requirements*.txt")), *sorted(root.glob("requirements/*.txt"))]
     return [path for path in found if set(re.split(r"[-_.]", path.stem)) <= _REQUIREMENTS]
 
 
-def _wanted(root: Path, project: dict[str, object]) -> list[str]:
-    """What pip installs: requirement files, the project itself with what its tests need, its groups."""
-    words = [
-        word for path in _requirements(root) for word in ("-r", path.relative_to(root).as_posix())
-    ]
+def _pip_arguments(root: Path, project: dict[str, object]) -> list[str]:
+    """What pip installs: requirement files, the project with its test extras, and its groups."""
+    words = []
+    for path in _requirements(root):
+        words += ["-r", path.relative_to(root).as_posix()]
     if "project" in project or "build-system" in project or (root / "setup.py").is_file():
         extras = table(project, "project", "optional-dependencies")
         named = ",".join(name for name in _EXTRAS if name in extras)
         words += ["-e", f".[{named}]" if named else "."]
-    return [*words, *_grouped(project)]
+    return [*words, *_group_requirements(project)]
 
 
-def _grouped(project: dict[str, object]) -> Iterator[str]:
+def _group_requirements(project: dict[str, object]) -> Iterator[str]:
     groups = table(project, "dependency-groups")
     for name in _EXTRAS:
-        entries = groups.get(name, [])
-        yield from (each for each in entries if isinstance(each, str))
+        for entry in groups.get(name, []):
+            if isinstance(entry, str):
+                yield entry
 
 
 def _compiled(root: Path) -> Iterator[Commands]:

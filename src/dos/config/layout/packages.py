@@ -1,74 +1,87 @@
-"""The packages of a workspace, as npm, pnpm, Cargo, uv and Go declare them."""
+"""The packages that a repository declares as a workspace, and readers of manifest files."""
 
 import json
 import re
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-_QUOTED = re.compile(r"^\s*-\s*[\"']?([^\"'#]+?)[\"']?\s*(?:#.*)?$")
+_YAML_ITEM = re.compile(r"^\s*-\s*[\"']?([^\"'#]+?)[\"']?\s*(?:#.*)?$")
+
+
+class _Workspace(NamedTuple):
+    """Which folders are packages: those with the manifest that match, without the excluded."""
+
+    manifest: str
+    patterns: list[str]
+    excluded: list[str]
 
 
 def members(root: Path, files: Sequence[str]) -> list[str]:
-    """The folders of the packages, none inside of another; none where the repository is no workspace."""
+    """Return the folders of the declared packages, none inside another.
+
+    Empty when the repository declares no workspace.
+    """
     found: set[str] = set()
-    for manifest, patterns, excluded in _declared(root):
-        folders = {
-            path.removesuffix(f"/{manifest}") for path in files if path.endswith(f"/{manifest}")
-        }
-        found |= {
-            each for each in folders if _matches(each, patterns) and not _matches(each, excluded)
-        }
-    ordered = sorted(found)
-    return [each for each in ordered if not any(each.startswith(f"{other}/") for other in ordered)]
+    for workspace in _declared(root):
+        ending = f"/{workspace.manifest}"
+        for path in files:
+            folder = path.removesuffix(ending)
+            if folder == path or _matches(folder, workspace.excluded):
+                continue
+            if _matches(folder, workspace.patterns):
+                found.add(folder)
+    outermost: list[str] = []
+    for folder in sorted(found):
+        if not any(folder.startswith(f"{other}/") for other in found):
+            outermost.append(folder)
+    return outermost
 
 
-def _declared(root: Path) -> Iterable[tuple[str, list[str], list[str]]]:
-    """The manifest of a package, and which folders are packages."""
+def _declared(root: Path) -> Iterator[_Workspace]:
     npm = read_json(root / "package.json").get("workspaces", [])
-    patterns = _words(npm.get("packages") if isinstance(npm, dict) else npm) + _pnpm(
-        root / "pnpm-workspace.yaml"
-    )
-    yield "package.json", *_negated(patterns)
+    if isinstance(npm, dict):
+        npm = npm.get("packages")
+    patterns = [*_strings(npm), *_pnpm(root / "pnpm-workspace.yaml")]
+    included = [pattern for pattern in patterns if not pattern.startswith("!")]
+    excluded = [pattern[1:] for pattern in patterns if pattern.startswith("!")]
+    yield _Workspace("package.json", included, excluded)
     cargo = table(read_toml(root / "Cargo.toml"), "workspace")
-    yield "Cargo.toml", _words(cargo.get("members")), _words(cargo.get("exclude"))
+    yield _Workspace("Cargo.toml", _strings(cargo.get("members")), _strings(cargo.get("exclude")))
     uv = table(read_toml(root / "pyproject.toml"), "tool", "uv", "workspace")
-    yield "pyproject.toml", _words(uv.get("members")), _words(uv.get("exclude"))
-    yield "go.mod", _go(root / "go.work"), []
-
-
-def _negated(patterns: Sequence[str]) -> tuple[list[str], list[str]]:
-    wanted = [each for each in patterns if not each.startswith("!")]
-    return wanted, [each[1:] for each in patterns if each.startswith("!")]
+    yield _Workspace("pyproject.toml", _strings(uv.get("members")), _strings(uv.get("exclude")))
+    yield _Workspace("go.mod", _go(root / "go.work"), [])
 
 
 def _pnpm(path: Path) -> list[str]:
     """The list below `packages:`."""
     lines = iter(read_lines(path))
-    found: list[str] = []
     for line in lines:
         if line.startswith("packages:"):
             break
+    items: list[str] = []
     for line in lines:
-        entry = _QUOTED.match(line)
-        if not entry and line.strip() and not line.lstrip().startswith("#"):
+        item = _YAML_ITEM.match(line)
+        if item:
+            items.append(item[1])
+        elif line.strip() and not line.lstrip().startswith("#"):
             break
-        found += [entry[1]] if entry else []
-    return found
+    return items
 
 
 def _go(path: Path) -> list[str]:
-    """What `use` names, alone or in brackets."""
+    """The folders that `use` names, alone or in brackets."""
     text = "\n".join(line.partition("//")[0] for line in read_lines(path))
-    blocks = re.findall(r"^use\s*\(([^)]*)\)", text, re.MULTILINE)
-    single = re.findall(r"^use\s+([^\s(]+)", text, re.MULTILINE)
-    return [*single, *(word for block in blocks for word in block.split())]
+    folders = re.findall(r"^use\s+([^\s(]+)", text, re.MULTILINE)
+    for block in re.findall(r"^use\s*\(([^)]*)\)", text, re.MULTILINE):
+        folders += block.split()
+    return folders
 
 
 def _matches(folder: str, patterns: Iterable[str]) -> bool:
-    """Folder by folder: `*` is one name, `**` any number of them."""
+    """Whether a pattern matches: `*` is one folder, `**` any number of them."""
     parts = folder.split("/")
     return any(_fits(parts, _clean(pattern).split("/")) for pattern in patterns)
 
@@ -85,12 +98,18 @@ def _clean(pattern: str) -> str:
     return pattern.strip().removeprefix("./").rstrip("/")
 
 
-def _words(value: object) -> list[str]:
-    return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
+def _strings(value: object) -> list[str]:
+    if not isinstance(value, list):
+        return []
+    return [item for item in value if isinstance(item, str)]
+
+
+# Readers of manifest files. A file that is missing or broken reads as empty: guessing a layout must
+# not fail because of it.
 
 
 def table(document: dict[str, Any], *keys: str) -> dict[str, Any]:
-    """A table inside of others; an empty one where there is none."""
+    """Return the table below these keys; an empty one where there is none."""
     found: Any = document
     for key in keys:
         found = found.get(key) if isinstance(found, dict) else None
@@ -98,17 +117,17 @@ def table(document: dict[str, Any], *keys: str) -> dict[str, Any]:
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """Empty when it is not there or is not what it should be: a guess does not fail for it."""
+    """Return the object in a JSON file; an empty one where it cannot be read."""
     try:
-        found = json.loads(
-            path.read_text(encoding="utf-8-sig")
-        )  # npm, too, skips the mark that Windows editors write
+        # As npm, skip the byte-order mark that Windows editors write.
+        found = json.loads(path.read_text(encoding="utf-8-sig"))
     except (OSError, ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
 
 
 def read_toml(path: Path) -> dict[str, Any]:
+    """Return the tables of a TOML file; none where it cannot be read."""
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
@@ -116,6 +135,7 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 
 def read_lines(path: Path) -> list[str]:
+    """Return the lines of a text file; none where it cannot be read."""
     try:
         return path.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
