@@ -1,4 +1,4 @@
-"""What a commit is made of: its message, and each file as it was and as it is."""
+"""What changed between two trees or in a commit, file by file."""
 
 import re
 from collections import Counter
@@ -13,15 +13,16 @@ from dos.git.repository import Reader
 from dos.verify import content
 from dos.verify.message import Message
 
+ALIKE = 0.5  # share of common lines from which a deleted and an added file are one that moved
+MOST_PAIRS = 2_500  # of deleted and added files whose lines are compared
+
 
 class FileChange(Struct, frozen=True, kw_only=True):
-    """One file between two trees; an empty blob is a file that is not there."""
+    """One file between two trees; an empty blob stands for a missing file."""
 
     path: str
-    old_path: str = ""  # where it was, when it moved; else empty
-    status: str = (
-        "M"  # git's letter: A added, D deleted, M changed, R moved, C copied, T became another type
-    )
+    old_path: str = ""  # its path before it was moved; else empty
+    status: str = "M"  # git's letter: Added, Deleted, Modified, Renamed, Copied, Type changed
     old_blob: str = ""
     new_blob: str = ""
     old_mode: str = ""
@@ -29,7 +30,7 @@ class FileChange(Struct, frozen=True, kw_only=True):
 
 
 class CommitFacts(Struct, frozen=True, kw_only=True):
-    """A commit and what it changed against its first parent; a first commit made all that is in it."""
+    """A commit and what it changed against its first parent; a root commit added all its files."""
 
     sha: str
     parents: tuple[str, ...]
@@ -40,102 +41,131 @@ class CommitFacts(Struct, frozen=True, kw_only=True):
 
 _FORMAT = "--format=%H%x00%P%x00%B%x00"
 _RAW = (
-    "-z", "--raw", "--no-abbrev", "--no-renames", "--root", "--diff-merges=first-parent", "--no-relative",
-    "--ignore-submodules=none", "--no-ext-diff", "--no-textconv", "--no-color", "--no-notes", "--no-show-signature",
-    "--no-mailmap", "--encoding=UTF-8",
+    "-z", "--raw", "--no-abbrev", "--no-renames", "--root", "--diff-merges=first-parent",
+    "--no-relative", "--ignore-submodules=none", "--no-ext-diff", "--no-textconv", "--no-color",
+    "--no-notes", "--no-show-signature", "--no-mailmap", "--encoding=UTF-8",
 )  # fmt: skip
 _ABSENT = re.compile(r"0+")
 _RANGE = re.compile(r"(?P<old>.*?)(?P<dots>\.{2,3})(?P<new>.*)", re.DOTALL)
 
 
 class CommitRange(Struct, frozen=True, kw_only=True):
-    """Which commits are meant, by their whole names."""
+    """One commit or a range of them, as arguments of `git log` with whole names."""
 
     words: tuple[str, ...]
     is_range: bool
-    short: int  # how long git's short names are here
+    short: int  # how long git's abbreviated names are in this repository
 
 
 def parse_range(git: Reader, text: str) -> CommitRange:
-    """One commit, or a range `A..B` or `A...B`; a side that is left out is HEAD."""
-    found = _RANGE.fullmatch(text)
-    if found is None:
-        one = resolve_commit(git, text)
-        return CommitRange(words=("--no-walk", one), is_range=False, short=_short(git, one))
-    old, new = (resolve_commit(git, found[side] or "HEAD") for side in ("old", "new"))
-    return CommitRange(words=(f"{old}{found['dots']}{new}",), is_range=True, short=_short(git, new))
+    """Parse one commit, or a range `A..B` or `A...B`; a side that is left out is HEAD.
+
+    Raises BadInput when a side names no commit.
+    """
+    parts = _RANGE.fullmatch(text)
+    if parts is None:
+        commit = resolve_commit(git, text)
+        return CommitRange(words=("--no-walk", commit), is_range=False, short=_short(git, commit))
+    old = resolve_commit(git, parts["old"] or "HEAD")
+    new = resolve_commit(git, parts["new"] or "HEAD")
+    return CommitRange(words=(f"{old}{parts['dots']}{new}",), is_range=True, short=_short(git, new))
 
 
-def read_commits(git: Reader, wanted: CommitRange) -> Iterator[CommitFacts]:
-    """Newest first. What they changed is against the first parent; a first commit made all that is in it."""
-    fields = log.stream_fields(git, "log", _FORMAT, *_RAW, *wanted.words, "--")
+def read_commits(git: Reader, commits: CommitRange) -> Iterator[CommitFacts]:
+    """Yield the commits of a range with what they changed, newest first."""
+    fields = log.stream_fields(git, "log", _FORMAT, *_RAW, *commits.words, "--")
     sha = next(fields, b"")
     while sha:
-        parents, message, _ = (
-            next(fields, b"") for _ in range(3)
-        )  # the format ends with an empty field
-        files, following = _files(fields)
-        said = Message.parse(message.decode("utf-8", "replace"))
+        parents = next(fields, b"")
+        message = Message.parse(next(fields, b"").decode("utf-8", "replace"))
+        next(fields, b"")  # the format ends with an empty field
+        files, following = _parse_files(fields)
         yield CommitFacts(
             sha=sha.decode(),
             parents=tuple(parents.decode().split()),
-            subject=said.subject,
-            body=said.body,
+            subject=message.subject,
+            body=message.body,
             files=files,
         )
         sha = following
 
 
-def _files(fields: Iterator[bytes]) -> tuple[tuple[FileChange, ...], bytes]:
-    """`:modes blobs status`, then the path, again and again; and the field after them, which begins a commit."""
-    found: list[FileChange] = []
+def _parse_files(fields: Iterator[bytes]) -> tuple[tuple[FileChange, ...], bytes]:
+    """Parse the changes of one commit: `:modes blobs status`, then the path, for each file.
+
+    Also returns the field after them, which begins the next commit.
+    """
+    files: list[FileChange] = []
     for head in fields:
         if not head.startswith((b":", b"\n:")):
-            return tuple(found), head
+            return tuple(files), head
         old_mode, new_mode, old, new, status = head.lstrip(b"\n:").decode().split(" ")
-        found.append(
-            FileChange(
-                path=next(fields).decode("utf-8", "surrogateescape"),
-                status=status,
-                old_blob=_blob(old),
-                new_blob=_blob(new),
-                old_mode=old_mode,
-                new_mode=new_mode,
-            )
+        change = FileChange(
+            path=next(fields).decode("utf-8", "surrogateescape"),
+            status=status,
+            old_blob=_blob(old),
+            new_blob=_blob(new),
+            old_mode=old_mode,
+            new_mode=new_mode,
         )
-    return tuple(found), b""
+        files.append(change)
+    return tuple(files), b""
 
 
 def _blob(name: str) -> str:
-    return "" if _ABSENT.fullmatch(name) else name
+    if _ABSENT.fullmatch(name):
+        return ""
+    return name
 
 
 def _short(git: Reader, sha: str) -> int:
     return len(log.short_names(git, [sha])[sha])
 
 
-ALIKE = 0.5  # of the lines: a file that was taken away and one that came are one that moved
-MOST_PAIRS = 2_500
+class _Difference(Struct, frozen=True):
+    """A path at which two trees differ; None where one of them has no file."""
+
+    path: str
+    before: TreeEntry | None
+    after: TreeEntry | None
 
 
 def tree_changes(objects: Objects, old: str, new: str) -> list[FileChange]:
-    """From one tree to another; an empty name is a tree with nothing in it."""
-    found = list(_differing(objects, old, new, ""))
-    gone = {path: entry for path, entry, after in found if entry is not None and after is None}
-    come = {path: after for path, entry, after in found if entry is None and after is not None}
-    moved = _moved(objects, gone, come)
+    """Return what differs between two trees, with moved files; "" stands for an empty tree.
+
+    Subtrees that are the same are not read.
+    """
+    differences = list(_differences(objects, old, new))
+    deleted: dict[str, TreeEntry] = {}
+    added: dict[str, TreeEntry] = {}
+    for difference in differences:
+        if difference.before is None and difference.after is not None:
+            added[difference.path] = difference.after
+        elif difference.before is not None and difference.after is None:
+            deleted[difference.path] = difference.before
+    moved = _moved_files(objects, deleted, added)
     sources = set(moved.values())
-    return [
-        _change(path, entry or gone.get(moved.get(path, "")), after, moved.get(path, ""))
-        for path, entry, after in found
-        if not (after is None and path in sources)
-    ]
+    changes = []
+    for difference in differences:
+        if difference.after is None and difference.path in sources:
+            continue
+        old_path = moved.get(difference.path, "")
+        before = difference.before or deleted.get(old_path)
+        changes.append(_file_change(difference.path, before, difference.after, old_path))
+    return changes
 
 
-def _change(
+def _file_change(
     path: str, before: TreeEntry | None, after: TreeEntry | None, old_path: str
 ) -> FileChange:
-    status = "R" if old_path else "A" if before is None else "D" if after is None else "M"
+    if old_path:
+        status = "R"
+    elif before is None:
+        status = "A"
+    elif after is None:
+        status = "D"
+    else:
+        status = "M"
     return FileChange(
         path=path,
         old_path=old_path,
@@ -147,60 +177,73 @@ def _change(
     )
 
 
-def _differing(
-    objects: Objects, old: str, new: str, folder: str
-) -> Iterator[tuple[str, TreeEntry | None, TreeEntry | None]]:
-    waiting = [(old, new, folder)]
+def _differences(objects: Objects, old: str, new: str) -> Iterator[_Difference]:
+    waiting = [(old, new, "")]
     while waiting:
         old, new, folder = waiting.pop()
-        before = objects.tree(old) if old else {}
-        after = objects.tree(new) if new else {}
-        for name in sorted(before.keys() | after.keys()):
-            mine, theirs = before.get(name), after.get(name)
-            if mine == theirs:
+        old_entries = objects.tree(old) if old else {}
+        new_entries = objects.tree(new) if new else {}
+        for name in sorted(old_entries.keys() | new_entries.keys()):
+            before, after = old_entries.get(name), new_entries.get(name)
+            if before == after:
                 continue
-            old_tree = mine.sha if mine and mine.is_tree else ""
-            new_tree = theirs.sha if theirs and theirs.is_tree else ""
+            old_tree, new_tree = _tree_name(before), _tree_name(after)
             if old_tree or new_tree:
                 waiting.append((old_tree, new_tree, f"{folder}{name}/"))
-            file, became = (None if each and each.is_tree else each for each in (mine, theirs))
-            if file is not None or became is not None:
-                yield folder + name, file, became
+            old_file = None if old_tree else before
+            new_file = None if new_tree else after
+            if old_file is not None or new_file is not None:
+                yield _Difference(folder + name, old_file, new_file)
 
 
-def _moved(
-    objects: Objects, gone: dict[str, TreeEntry], come: dict[str, TreeEntry]
+def _tree_name(entry: TreeEntry | None) -> str:
+    if entry is None or not entry.is_tree:
+        return ""
+    return entry.sha
+
+
+def _moved_files(
+    objects: Objects, deleted: dict[str, TreeEntry], added: dict[str, TreeEntry]
 ) -> dict[str, str]:
-    """New path -> old path. The same content first, then what is alike; each file once."""
+    """Return old paths by new paths: files of the same content first, then alike ones."""
     moved: dict[str, str] = {}
-    left = dict(gone)
-    for path, entry in come.items():
+    left = dict(deleted)
+    for path, entry in added.items():
         same = next((old for old, before in left.items() if before.sha == entry.sha), None)
         if same is not None and entry.mode != SUBMODULE:
             moved[path] = same
             del left[same]
-    rest = [path for path in come if path not in moved]
-    if not left or not rest or len(left) * len(rest) > MOST_PAIRS:
-        return moved
-    old_lines = {path: _lines(objects, entry) for path, entry in left.items()}
-    new_lines = {path: _lines(objects, come[path]) for path in rest}
-    pairs = sorted(
-        ((_likeness(old_lines[old], new_lines[new]), new, old) for old in left for new in rest),
-        key=lambda pair: (-pair[0], pair[1:]),
-    )
-    for likeness, new, old in pairs:
-        if likeness >= ALIKE and new not in moved and old not in moved.values():
+    rest = {path: entry for path, entry in added.items() if path not in moved}
+    if left and rest and len(left) * len(rest) <= MOST_PAIRS:
+        moved |= _alike_files(objects, left, rest)
+    return moved
+
+
+def _alike_files(
+    objects: Objects, deleted: dict[str, TreeEntry], added: dict[str, TreeEntry]
+) -> dict[str, str]:
+    """Return old paths by new paths of files that share most lines, the most alike first."""
+    old_lines = {path: _line_counts(objects, entry) for path, entry in deleted.items()}
+    new_lines = {path: _line_counts(objects, entry) for path, entry in added.items()}
+    pairs: list[tuple[float, str, str]] = []
+    for old in deleted:
+        for new in added:
+            likeness = _likeness(old_lines[old], new_lines[new])
+            if likeness >= ALIKE:
+                pairs.append((likeness, new, old))
+    pairs.sort(key=lambda pair: (-pair[0], pair[1:]))
+    moved: dict[str, str] = {}
+    for _, new, old in pairs:
+        if new not in moved and old not in moved.values():
             moved[new] = old
     return moved
 
 
-def _lines(objects: Objects, entry: TreeEntry) -> Counter[str]:
+def _line_counts(objects: Objects, entry: TreeEntry) -> Counter[str]:
     raw = objects.blob(entry.sha) or b""
-    return (
-        Counter()
-        if content.is_binary(raw)
-        else Counter(filter(str.strip, content.decode(raw).split("\n")))
-    )
+    if content.is_binary(raw):
+        return Counter()
+    return Counter(filter(str.strip, content.decode(raw).split("\n")))
 
 
 def _likeness(old: Counter[str], new: Counter[str]) -> float:

@@ -1,8 +1,10 @@
-"""The commit that is checked out, read from git's own files: starting git would take as long as the rest of a verb."""
+"""What git's own files say, read without starting git, which would take as long as a whole verb.
+
+Also where dos keeps its index of commit messages.
+"""
 
 import os
 import stat
-from hashlib import sha256
 from pathlib import Path
 
 from dos.git.repository import Reader
@@ -12,51 +14,55 @@ _DIGITS = frozenset("0123456789abcdef")
 _HASH_LENGTHS = (40, 64)
 MOST_STEPS = 5  # a ref may name a ref
 LONGEST_REF = 4096
+LARGEST_BYTES = 4_000_000
 
 
 def head_commit(workspace: Workspace) -> str:
-    """The full name of the commit at HEAD; empty where there is none. What is not plain is left to git itself."""
-    if workspace.common is None:
+    """Return the full name of the commit at HEAD; "" without a repository or a commit.
+
+    Git itself is asked where its files do not say it plainly.
+    """
+    common = workspace.common
+    if common is None:
         return ""
-    return (
-        _read(workspace.common, _own_directory(workspace, workspace.common))
-        or Reader(workspace.tree).commit_of("HEAD")
-        or ""
-    )
+    commit = _read_head(common, _git_directory(workspace, common))
+    return commit or Reader(workspace.tree).commit_of("HEAD") or ""
 
 
-def _own_directory(workspace: Workspace, common: Path) -> Path:
-    """Where this work tree keeps its HEAD: a linked one has a directory of its own."""
+def _git_directory(workspace: Workspace, common: Path) -> Path:
+    """Return the directory with this worktree's HEAD: a linked worktree has one of its own."""
     marker = workspace.tree / ".git"
     if marker.is_dir():
         return common
-    return marker.parent / (_text(marker) or "").removeprefix("gitdir:").strip()
+    return marker.parent / (_ref_text(marker) or "").removeprefix("gitdir:").strip()
 
 
-def _read(common: Path, own: Path) -> str | None:
-    """None when the files do not say it, as with another way to keep refs."""
-    text = _text(own / "HEAD")
+def _read_head(common: Path, directory: Path) -> str | None:
+    """Follow HEAD to a commit; None when the files do not show it, as with reftable."""
+    text = _ref_text(directory / "HEAD")
     for _ in range(MOST_STEPS):
         if text is None or (len(text) in _HASH_LENGTHS and _DIGITS.issuperset(text)):
             return text
         name = text.removeprefix("ref: ")
         if name == text or not name.startswith("refs/heads/") or ".." in name:
             return None
-        text = _text(common / name) or _packed(common, name)
+        text = _ref_text(common / name) or _packed_ref(common, name)
     return None
 
 
-def _packed(common: Path, name: str) -> str | None:
+def _packed_ref(common: Path, name: str) -> str | None:
+    ending = f" {name}\n"
     try:
         with (common / "packed-refs").open(encoding="utf-8") as file:
-            return next(
-                (line[: -len(name) - 2] for line in file if line.endswith(f" {name}\n")), None
-            )
+            for line in file:
+                if line.endswith(ending):
+                    return line.removesuffix(ending)
     except (OSError, UnicodeDecodeError):
         return None
+    return None
 
 
-def _text(path: Path) -> str | None:
+def _ref_text(path: Path) -> str | None:
     try:
         with path.open(encoding="utf-8") as file:
             return file.read(LONGEST_REF).strip()
@@ -64,46 +70,59 @@ def _text(path: Path) -> str | None:
         return None
 
 
-LARGEST_BYTES = 4_000_000
-
-
 def message_index_path(workspace: Workspace) -> Path | None:
-    """In the state directory. For a repository that nobody set up it is outside of it: a question leaves no trace."""
+    """Return the file of the message index; None where none can be kept.
+
+    It is in the state directory. For a repository that was not set up for dos it is in the user's
+    cache, so that a question leaves no trace in the repository.
+    """
+    common = workspace.common
     if workspace.state.is_dir() or workspace.config.exists():
-        return (
-            workspace.state / "history.sqlite"
-            if workspace.common and os.access(workspace.common, os.W_OK)
-            else None
-        )
-    cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")  # noqa: PTH111 - there may be no home
-    if not os.path.isabs(cache) or workspace.common is None:  # noqa: PTH117
+        if common is None or not os.access(common, os.W_OK):
+            return None
+        return workspace.state / "history.sqlite"
+    if common is None:
         return None
-    if not Path(cache).parent.is_dir():
-        return None  # whoever has no home does not get one from us
+    folder = _cache_folder()
+    if folder is None:
+        return None
+    from hashlib import sha256  # few verbs come here
+
+    return folder / f"{sha256(os.fsencode(common)).hexdigest()[:24]}.sqlite"
+
+
+def _cache_folder() -> Path | None:
+    """Create and return the folder for indexes in the user's cache; None where there is no home."""
+    cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")  # noqa: PTH111 - there may be no home
+    if not os.path.isabs(cache) or not Path(cache).parent.is_dir():  # noqa: PTH117
+        return None
     folder = Path(cache) / "dos" / "history"
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError:
-        return None  # the history itself answers
-    return folder / f"{sha256(os.fsencode(workspace.common)).hexdigest()[:24]}.sqlite"
+        return None  # the history is read without an index
+    return folder
 
 
 def is_shallow(workspace: Workspace) -> bool:
+    """Whether this is a shallow clone, whose history is cut off."""
     return bool(shallow_boundary(workspace))
 
 
 def shallow_boundary(workspace: Workspace) -> str:
-    """The commits whose parents a shallow clone does not have, as git notes them."""
-    return read_small_file(workspace.common / "shallow") if workspace.common else ""
+    """Return git's list of the commits whose parents a shallow clone does not have."""
+    if workspace.common is None:
+        return ""
+    return read_small_file(workspace.common / "shallow")
 
 
 def has_replacements(workspace: Workspace) -> bool:
-    """Whether git was told to show other objects in the place of some."""
+    """Whether replacement refs tell git to show other objects in the place of some."""
     return has_refs(workspace, "refs/replace")
 
 
 def has_refs(workspace: Workspace, name: str) -> bool:
-    """Whether there is a ref of that name, or one under it. Read by hand: git would take as long as the rest."""
+    """Whether there is a ref of that name, or one below it."""
     if workspace.common is None:
         return False
     loose = workspace.common / name
@@ -114,11 +133,12 @@ def has_refs(workspace: Workspace, name: str) -> bool:
 
 
 def read_small_file(path: Path) -> str:
-    """The text of a file of a sensible size; empty when there is none."""
+    """Return the beginning of a regular file as text, up to `LARGEST_BYTES`; "" without one."""
     try:
+        # Non-blocking: a pipe in its place would block until something is written to it.
         with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                return ""  # a pipe that nobody writes to would hold us up
+                return ""
             return file.read(LARGEST_BYTES).decode("utf-8", "replace")
     except OSError:
         return ""

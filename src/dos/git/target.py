@@ -1,20 +1,25 @@
-"""The branch that work lands on, and the ref of this repository that shows where it is. Nothing is fetched."""
+"""The branch that work lands on, and the ref of this repository that shows it. Nothing is fetched."""
 
 from dos.config.schema import Config
 from dos.git.repository import Reader
 
 
 def branch(config: Config, git: Reader) -> str:
-    """The configured one, else what the work tree is on; empty: neither."""
+    """Return the configured target branch, else the one that is checked out; "" without either."""
     return config.workers.target_branch or git.branch() or ""
 
 
 def shared_ref(branch: str) -> str:
-    """Where a branch that many hosts share was when it was last heard of."""
+    """Return the ref that records where a remote's branch was when it was last fetched or pushed."""
     return f"refs/dos/shared/heads/{branch}"
 
 
 def ref(branch: str, git: Reader, *, remote: str) -> str:
-    """Of a branch that many hosts share, what was last heard of it; else the branch of this clone."""
+    """Return the ref that shows a target branch.
+
+    With a remote that is its recorded state, once there is one; else the branch of this clone.
+    """
     shared = shared_ref(branch)
-    return shared if remote and git.commit_of(shared) else f"refs/heads/{branch}"
+    if remote and git.commit_of(shared):
+        return shared
+    return f"refs/heads/{branch}"
