@@ -16,7 +16,7 @@ def test_only_a_receipt_is_written_over(tmp_path):
     files.write_receipt(str(out), made)
     other = tmp_path / "notes.txt"
     other.write_text("mine")
-    with pytest.raises(BadInput, match="is no receipt"):
+    with pytest.raises(BadInput, match="is not a receipt"):
         files.write_receipt(str(other), made)
     assert other.read_text() == "mine"
 

@@ -11,12 +11,12 @@ from typing import Annotated
 
 from msgspec import Struct, convert, to_builtins
 
-from dos.cli.receipts.files import write_receipt as write
+from dos.cli.receipts.files import write_receipt
 from dos.errors import BadInput
-from dos.receipts import receipt as receipts
 from dos.receipts.io import keys
 from dos.receipts.io.attest import AttestRequest, attest_claim
 from dos.receipts.io.signatures import load_signer
+from dos.receipts.receipt import canonical_bytes, parse_timestamp
 from dos.text import quote, validated_name
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
@@ -25,41 +25,41 @@ from dos.witness.belief import Answer
 EXITS = {"CONFIRMED": 0, "REFUTED": 1, "UNWITNESSED": 3, "NO_CLAIM": 3, "contract_error": 2}
 LONGEST_DAYS = 36_500
 NEXT = {
-    Answer.CONFIRMED: "Give it to whoever asks: `dos verify-receipt` checks it with the public key and a clone.",
-    Answer.REFUTED: "The claim does not hold: do not believe it.",
-    Answer.UNWITNESSED: "Nothing is known of the claim: it is neither proven nor refuted.",
-    Answer.NO_CLAIM: "Say with --claim what is claimed.",
+    Answer.CONFIRMED: "`dos verify-receipt` checks it, given the public key and a clone.",
+    Answer.REFUTED: "The claim is false: do not rely on it.",
+    Answer.UNWITNESSED: "The claim is neither proven nor refuted.",
+    Answer.NO_CLAIM: "State the claim with --claim.",
 }
 
 
 class Args(Struct, kw_only=True):
+    """The claim, its one witness, and how to sign the receipt."""
+
     claim: Annotated[
-        str, Option(help="what is claimed; of snapshots, the key", metavar="KEY", may_be_empty=True)
+        str, Option(help="claim; of snapshots, the key", metavar="KEY", may_be_empty=True)
     ]
-    unit: Annotated[str, Option(help="the unit that the claim is about", metavar="PLAN/UNIT")] = ""
-    commit: Annotated[str, Option(help="the commit that it is said of", metavar="REF")] = "HEAD"
+    unit: Annotated[str, Option(help="unit that the claim is about", metavar="PLAN/UNIT")] = ""
+    commit: Annotated[str, Option(help="commit that the claim is about", metavar="REF")] = "HEAD"
     narrated: Annotated[
-        str, Option(help="what the claimant says; kept, never read", metavar="TEXT")
+        str, Option(help="the claimant's account; kept, not checked", metavar="TEXT")
     ] = ""
-    accept_cmd: Annotated[
-        str, Option(help="the command whose exit code decides", metavar="CMD")
-    ] = ""
-    before: Annotated[str, Option(help="a JSON object: the state before", metavar="FILE")] = ""
-    after: Annotated[str, Option(help="a JSON object: the state after", metavar="FILE")] = ""
-    third_party: Annotated[bool, Option(help="somebody else wrote the snapshots")] = False
+    accept_cmd: Annotated[str, Option(help="command whose exit code decides", metavar="CMD")] = ""
+    before: Annotated[str, Option(help="JSON object: the state before", metavar="FILE")] = ""
+    after: Annotated[str, Option(help="JSON object: the state after", metavar="FILE")] = ""
+    third_party: Annotated[bool, Option(help="a third party wrote the snapshots")] = False
     key_file: Annotated[
         str,
         Option(
-            help="the private key; or a public one, whose other half an agent of ssh has",
+            help="private key; or a public one, if ssh-agent has the private half",
             metavar="FILE",
         ),
     ] = ""
-    ssh_sign: Annotated[bool, Option(help="let ssh-keygen sign")] = False
+    ssh_sign: Annotated[bool, Option(help="sign with ssh-keygen")] = False
     timestamp: Annotated[
-        str, Option(help="when it is said; now when not given", metavar="RFC3339")
+        str, Option(help="time of the receipt (default: now)", metavar="RFC3339")
     ] = ""
     expires_days: Annotated[
-        float | None, Option(help="for how long it counts; else for ever", metavar="N")
+        float | None, Option(help="days until it expires (default: never)", metavar="N")
     ] = None
     out: Annotated[str, Option(help="write the receipt to a file", metavar="FILE")] = ""
 
@@ -68,43 +68,47 @@ def run(args: Args, context: Context) -> Reply:
     _check(args)
     world = context.policy_world
     key = Path(args.key_file) if args.key_file else keys.own_key()
-    who = load_signer(key, world.workspace, through_ssh=args.ssh_sign)  # before anything is run
+    # The key is loaded first: a missing one is reported before the command runs.
+    signer = load_signer(key, world.workspace, through_ssh=args.ssh_sign)
     receipt, verdict = attest_claim(world, convert(args, AttestRequest, from_attributes=True))
-    signed = who.sign(receipt)
+    signed = signer.sign(receipt)
     if args.out:
-        write(args.out, signed)
-    tied = "bound to its unit" if signed.bound else "not bound to a unit"
-    line = f"{verdict.answer}  {quote(args.claim)} at {signed.commit[:9]}, {tied}: {verdict.reason}"
+        write_receipt(args.out, signed)
+        document = f"written to {args.out}"
+    else:
+        document = canonical_bytes(signed).decode()
+    bound = "bound to its unit" if signed.bound else "not bound to a unit"
+    line = f"{verdict.answer}  {quote(args.claim)} at {signed.commit[:9]}, {bound}"
+    # Not in JSON: there it would become a field of the receipt.
+    next_action = "" if context.as_json else NEXT[verdict.answer]
     return Reply(
         code=EXITS[verdict.answer],
-        text=f"{line}\n"
-        + (f"written to {args.out}" if args.out else receipts.canonical_bytes(signed).decode()),
+        text=f"{line}: {verdict.reason}\n{document}",
         data=to_builtins(signed),
-        next_action=""
-        if context.as_json
-        else NEXT[verdict.answer],  # in JSON it would be a field of the receipt
+        next_action=next_action,
     )
 
 
 def _check(args: Args) -> None:
+    """Raise BadInput for options that do not fit together."""
     if args.unit:
         validated_name(args.unit, "unit")
     if bool(args.before) != bool(args.after):
-        raise BadInput("a state has to be seen twice", hint="Give --before and --after together.")
+        raise BadInput("two snapshots are needed", hint="Give --before and --after together.")
     if bool(args.accept_cmd) == bool(args.before):
         raise BadInput(
-            "exactly one witness is wanted: a command, or two snapshots",
+            "give either a command or two snapshots",
             hint="dos attest --claim KEY --accept-cmd CMD; or --before FILE --after FILE",
         )
     if args.third_party and not args.before:
-        raise BadInput("--third-party is said of snapshots", hint="Leave it out with --accept-cmd.")
-    if args.timestamp and receipts.parse_timestamp(args.timestamp) is None:
+        raise BadInput("--third-party needs snapshots", hint="Leave it out with --accept-cmd.")
+    if args.timestamp and parse_timestamp(args.timestamp) is None:
         raise BadInput(
-            f"{quote(args.timestamp)} is no moment",
+            f"--timestamp {quote(args.timestamp)} is not an RFC 3339 time",
             hint="For example: --timestamp 2031-01-31T09:30:00Z",
         )
     if args.expires_days is not None and not 0 < args.expires_days <= LONGEST_DAYS:
         raise BadInput(
-            f"--expires-days is {args.expires_days:g}",
-            hint=f"Give days, above 0 and up to {LONGEST_DAYS:,}.",
+            f"--expires-days {args.expires_days:g} is not between 0 and {LONGEST_DAYS:,}",
+            hint="For example: --expires-days 90",
         )

@@ -3,10 +3,9 @@
 import secrets
 from pathlib import Path
 
-from dos.cli import streams as given_text
+from dos.cli.streams import read_stdin
 from dos.errors import BadInput
-from dos.receipts import receipt as receipts
-from dos.receipts.receipt import LARGEST_BYTES, SCHEMA, Receipt
+from dos.receipts.receipt import LARGEST_BYTES, SCHEMA, Receipt, canonical_bytes
 from dos.text import LONGEST_PATH, quote
 from dos.unknown import Unknown
 from dos.witness.io import writable
@@ -15,44 +14,47 @@ EXAMPLE = "For example: dos verify-receipt --receipt receipt.json --key-file run
 
 
 def write_receipt(name: str, receipt: Receipt) -> None:
+    """Write the receipt to a temporary file and rename it; raises BadInput if that fails."""
     path = Path(name)
     _check_replaceable(path)
     try:
-        half = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+        part = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
         try:
-            half.write_bytes(receipts.canonical_bytes(receipt) + b"\n")
-            half.replace(path)
+            part.write_bytes(canonical_bytes(receipt) + b"\n")
+            part.replace(path)
         finally:
-            half.unlink(missing_ok=True)
+            part.unlink(missing_ok=True)
     except (OSError, ValueError) as error:
-        why = error.strerror if isinstance(error, OSError) else "that is no path"
+        why = error.strerror if isinstance(error, OSError) else "it is not a path"
         raise BadInput(
             f"{quote(name, LONGEST_PATH)} cannot be written: {why}", hint="Name another --out."
         ) from error
 
 
 def _check_replaceable(path: Path) -> None:
-    """Only another receipt is written over: not a device, and not whatever else is there."""
+    """Raise BadInput if the path exists and is not a receipt: nothing else is overwritten."""
     try:
-        there = path.exists() or path.is_symlink()
+        exists = path.exists() or path.is_symlink()
     except (OSError, ValueError):
-        return  # what is wrong with it is said when it is written
-    old = writable.read_bounded(path) if there else b""
-    if there and (isinstance(old, Unknown) or SCHEMA.encode() not in old):
+        return  # writing to it reports what is wrong
+    if not exists:
+        return
+    old = writable.read_bounded(path)
+    if isinstance(old, Unknown) or SCHEMA.encode() not in old:
         raise BadInput(
-            f"{quote(str(path), LONGEST_PATH)} is there, and is no receipt",
+            f"{quote(str(path), LONGEST_PATH)} exists and is not a receipt",
             hint="Name another --out.",
         )
 
 
 def read_receipt(name: str) -> bytes:
-    """What is in the file that was named, or on the input."""
+    """Return the bytes of the named file, or of stdin; raises BadInput if there are none."""
     if name and name != "-":
         data = writable.read_bounded(Path(name))
         if isinstance(data, Unknown):
             raise BadInput(data.why, hint=EXAMPLE)
         return data
-    said = given_text.read_stdin(LARGEST_BYTES)
-    if not said.strip():
-        raise BadInput("no receipt is named, and nothing is on the input", hint=EXAMPLE)
-    return said
+    data = read_stdin(LARGEST_BYTES)
+    if not data.strip():
+        raise BadInput("no receipt is named, and stdin is empty", hint=EXAMPLE)
+    return data

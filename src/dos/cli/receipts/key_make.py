@@ -18,22 +18,24 @@ EXITS = {"made": 0, "contract_error": 2}
 
 
 class Args(Struct, kw_only=True):
+    """Where to write the key."""
+
     out: Annotated[
-        str, Option(help="where to, if not where receipts look for it", metavar="FILE")
+        str, Option(help="path of the key (default: where `dos attest` looks)", metavar="FILE")
     ] = ""
 
 
-def run(args: Args, context: Context) -> Reply:
+def run(args: Args, _context: Context) -> Reply:
     path = Path(args.out) if args.out else keys.own_key()
     made = keys.make_key(path)
     public = keys.public_path(path)
     return Reply(
-        text=f"made {path}\npublic half: {public}\n{made.key_id}",
+        text=f"created {path}\npublic half: {public}\n{made.key_id}",
         data={
             "key_file": str(path),
             "public_file": str(public),
             "key_id": made.key_id,
             "public_key": made.line,
         },
-        next_action=f"Give {public} to whoever is to check receipts.",
+        next_action=f"Give {public} to the people who check receipts.",
     )

@@ -3,6 +3,8 @@
 No secret is shown.
 """
 
+from typing import Any
+
 from msgspec import Struct
 
 from dos.errors import BadInput
@@ -13,30 +15,34 @@ EXITS = {"shown": 0, "none": 1, "contract_error": 2}
 
 
 class Args(Struct, kw_only=True):
-    pass
+    """No arguments."""
 
 
-def run(args: Args, context: Context) -> Reply:
+def run(_args: Args, _context: Context) -> Reply:
     path = keys.own_key()
     public = keys.public_path(path)
-    listed = keys.config_folder() / "trusted-keys"
-    own = keys.read_public_keys(public)[0] if public.exists() else None
-    if own is None and path.exists():
-        raise BadInput(f"{public} is not there", hint=f"ssh-keygen -y -f {path} > {public}")
-    trusted = keys.trusted_keys() if own or listed.exists() else []
-    lines = [f"key          {path}" + ("" if own else "  (not there: dos receipt-key make)")]
-    lines += (
-        [f"public half  {public}", f"key id       {own.key_id}", f"             {own.line}"]
-        if own
-        else []
-    )
-    lines += [f"trusted      {listed}" + ("" if listed.exists() else "  (not there)")]
+    data: dict[str, Any] = {"key_file": str(path), "key_id": None, "public_key": None}
+    code = EXITS["none"]
+    lines = [f"key          {path}  (missing: dos receipt-key make)"]
+    if public.exists():
+        own = keys.read_public_keys(public)[0]
+        code = EXITS["shown"]
+        data |= {"key_id": own.key_id, "public_key": own.line}
+        lines = [
+            f"key          {path}",
+            f"public half  {public}",
+            f"key id       {own.key_id}",
+            f"             {own.line}",
+        ]
+    elif path.exists():
+        raise BadInput(f"{public} is missing", hint=f"ssh-keygen -y -f {path} > {public}")
+    trusted_file = keys.config_folder() / "trusted-keys"
+    trusted = []
+    if public.exists() or trusted_file.exists():
+        trusted = keys.trusted_keys()
+    note = "" if trusted_file.exists() else "  (missing)"
+    lines.append(f"trusted      {trusted_file}{note}")
     lines += [f"             {key.key_id}" for key in trusted]
-    data = {
-        "key_file": str(path),
-        "key_id": own.key_id if own else None,
-        "public_key": own.line if own else None,
-        "trusted_file": str(listed),
-        "trusted": [{"key_id": key.key_id, "public_key": key.line} for key in trusted],
-    }
-    return Reply(code=EXITS["shown" if own else "none"], text="\n".join(lines), data=data)
+    data["trusted_file"] = str(trusted_file)
+    data["trusted"] = [{"key_id": key.key_id, "public_key": key.line} for key in trusted]
+    return Reply(code=code, text="\n".join(lines), data=data)

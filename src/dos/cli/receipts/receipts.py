@@ -14,34 +14,34 @@ from dos.verbs.context import Context, Reply
 EXITS = {"listed": 0, "contract_error": 2}
 
 
+SHOWN_FIELDS = (
+    "unit",
+    "commit",
+    "target",
+    "verdict",
+    "bound",
+    "survives",
+    "timestamp",
+    "algorithm",
+    "key_id",
+)
+
+
 class Args(Struct, kw_only=True):
-    pass
+    """No arguments."""
 
 
-def run(args: Args, context: Context) -> Reply:
-    rows = [_row(each) for each in find.issued_receipts(context.journal_world)]
+def run(_args: Args, context: Context) -> Reply:
+    rows = [_row(receipt) for receipt in find.issued_receipts(context.journal_world)]
     width = max((len(row["unit"]) for row in rows), default=0)
-    lines = [
-        f"{row['unit']:<{width}}  {row['commit'][:9]}  {row['verdict']:<11}  {row['key_id'] or 'not signed'}"
-        for row in rows
-    ]
-    return Reply(
-        text="\n".join(lines) or "no unit has landed with a receipt yet", data={"receipts": rows}
-    )
+    lines = []
+    for row in rows:
+        key_id = row["key_id"] or "not signed"
+        lines.append(f"{row['unit']:<{width}}  {row['commit'][:9]}  {row['verdict']:<11}  {key_id}")
+    text = "\n".join(lines) or "no unit has landed with a receipt yet"
+    return Reply(text=text, data={"receipts": rows})
 
 
-def _row(found: Receipt) -> dict[str, Any]:
-    kept = (
-        "unit",
-        "commit",
-        "target",
-        "verdict",
-        "bound",
-        "survives",
-        "timestamp",
-        "algorithm",
-        "key_id",
-    )
-    return {name: getattr(found, name) for name in kept} | {
-        "signed": found.algorithm != Algorithm.NONE
-    }
+def _row(receipt: Receipt) -> dict[str, Any]:
+    row = {name: getattr(receipt, name) for name in SHOWN_FIELDS}
+    return row | {"signed": receipt.algorithm != Algorithm.NONE}

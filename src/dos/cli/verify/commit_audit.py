@@ -6,7 +6,7 @@ right.
 """
 
 from collections.abc import Iterator
-from typing import Annotated
+from typing import Annotated, Any
 
 from msgspec import Struct, to_builtins
 
@@ -15,7 +15,7 @@ from dos.audit.audit import Answer, Limit, Policy, Sweep, Verdict
 from dos.audit.io.gather import Auditor
 from dos.errors import WorkspaceMissing
 from dos.git import changes, files
-from dos.git.changes import CommitRange as Asked
+from dos.git.changes import CommitRange
 from dos.git.objects import Objects
 from dos.loop import tokens
 from dos.verbs.args import Option
@@ -31,12 +31,14 @@ _MARKS = {
 
 
 class Args(Struct, kw_only=True):
+    """The commits, and how to report them."""
+
     ref: Annotated[
-        str, Option(help="a commit, or a range A..B or A...B", metavar="REF", positional=True)
+        str, Option(help="commit, or range A..B or A...B", metavar="REF", positional=True)
     ] = "HEAD"
     sweep: Annotated[bool, Option(help="count instead of listing")] = False
-    warn_only: Annotated[bool, Option(help="say what is found, and exit 0")] = False
-    docs_ok: Annotated[bool, Option(help="let documents stand behind a claim about code")] = False
+    warn_only: Annotated[bool, Option(help="report findings, and exit 0")] = False
+    docs_ok: Annotated[bool, Option(help="let documents back a claim about code")] = False
 
 
 def run(args: Args, context: Context) -> Reply:
@@ -46,74 +48,94 @@ def run(args: Args, context: Context) -> Reply:
             f"{workspace.tree} is not in a git repository",
             hint="Give --workspace a repository, or cd into one.",
         )
-    wanted = changes.parse_range(context.lenient_world.git, args.ref)
-    counts, listed = Sweep(), list[Verdict]()
-    for verdict in _verdicts(context, wanted, Policy(docs_ok=args.docs_ok)):
+    commit_range = changes.parse_range(context.lenient_world.git, args.ref)
+    counts = Sweep()
+    verdicts: list[Verdict] = []
+    for verdict in _verdicts(context, commit_range, Policy(docs_ok=args.docs_ok)):
         counts.add(verdict)
         if args.sweep:
             continue
         if context.as_json:
-            listed.append(verdict)
+            verdicts.append(verdict)
         else:
             context.print_line(_line(verdict))
+    data: Any = None
+    if args.sweep:
+        data = counts.as_data()
+    elif context.as_json:
+        data = to_builtins(verdicts)
+    code = 0
+    if counts.findings and not args.warn_only:
+        code = EXITS[Answer.CLAIM_UNWITNESSED]
+    is_shallow = commit_range.is_range and files.is_shallow(workspace)
     return Reply(
-        code=EXITS[Answer.CLAIM_UNWITNESSED] if counts.findings and not args.warn_only else 0,
+        code=code,
         text=_text(args, counts),
-        data=counts.as_data() if args.sweep else to_builtins(listed) if context.as_json else None,
-        stderr=_complaint(args, counts, is_shallow=wanted.is_range and files.is_shallow(workspace)),
+        data=data,
+        stderr=_warnings(args, counts, is_shallow=is_shallow),
         indented=True,
     )
 
 
-def _verdicts(context: Context, wanted: Asked, policy: Policy) -> Iterator[Verdict]:
-    workspace, git = context.lenient_world.workspace, context.lenient_world.git
+def _verdicts(context: Context, commit_range: CommitRange, policy: Policy) -> Iterator[Verdict]:
+    workspace = context.lenient_world.workspace
+    git = context.lenient_world.git
     assert workspace.common is not None
     cut_off = frozenset(files.read_small_file(workspace.common / "shallow").split())
     with Objects(git) as objects:
-        auditor = Auditor(git, objects, short=wanted.short, cut_off=cut_off)
-        for seen in auditor.gather_all(changes.read_commits(git, wanted)):
-            yield audit.judge(seen, policy)
+        auditor = Auditor(git, objects, short=commit_range.short, cut_off=cut_off)
+        for evidence in auditor.gather_all(changes.read_commits(git, commit_range)):
+            yield audit.judge(evidence, policy)
 
 
 def _line(verdict: Verdict) -> str:
-    sign, plain, word, tone = _MARKS[verdict.verdict]
-    mark = f"{sign if stdout_is_utf8() else plain} {word}"
-    line = f"{mark}  {verdict.sha}  [{tokens.words(verdict.witness)}]  {verdict.reason}"
-    return f"\x1b[{tone}m{line}\x1b[0m" if colour_wanted() else line
+    sign, ascii_sign, word, colour = _MARKS[verdict.verdict]
+    if not stdout_is_utf8():
+        sign = ascii_sign
+    witness = tokens.words(verdict.witness)
+    line = f"{sign} {word}  {verdict.sha}  [{witness}]  {verdict.reason}"
+    if not colour_wanted():
+        return line
+    return f"\x1b[{colour}m{line}\x1b[0m"
 
 
 def _text(args: Args, counts: Sweep) -> str:
     if not counts.commits:
         return f"no commits in {args.ref}"
     if not args.sweep:
-        return ""  # said line by line
+        return ""  # printed line by line
     data = counts.as_data()
-    kinds = [
-        f"  {kind}: " + ", ".join(f"{n} {name}" for name, n in row.items())
-        for kind, row in data["by_kind"].items()
+    lines = [
+        (
+            f"{data['commits']} commits, {data['checkable']} checkable: {data['witnessed']} witnessed, "
+            f"{data['unwitnessed']} unwitnessed, {data['tests_weakened']} weaken tests; "
+            f"drift {data['drift_rate']:.1%}"
+        )
     ]
-    head = (
-        f"{data['commits']} commits, {data['checkable']} checkable: {data['witnessed']} witnessed, "
-        f"{data['unwitnessed']} unwitnessed, {data['tests_weakened']} weaken tests; drift {data['drift_rate']:.1%}"
-    )
-    return "\n".join([head, *kinds])
+    for kind, row in data["by_kind"].items():
+        counted = ", ".join(f"{count} {name}" for name, count in row.items())
+        lines.append(f"  {kind}: {counted}")
+    return "\n".join(lines)
 
 
-def _complaint(args: Args, counts: Sweep, *, is_shallow: bool) -> str:
-    data, said = counts.as_data(), []
+def _warnings(args: Args, counts: Sweep, *, is_shallow: bool) -> str:
+    """Return what stderr shows: the findings, and which commits could not be judged."""
+    data = counts.as_data()
+    lines = []
     if counts.findings and not args.warn_only:
-        said.append(
+        lines.append(
             f"{counts.findings} of {counts.commits} commits: {data['unwitnessed']} unwitnessed, "
             f"{data['tests_weakened']} weaken tests"
         )
-    if cut := data["limits"].get(Limit.SHALLOW):
-        said.append(
-            f"warning: {cut} of them cannot be judged: their parents are not in this shallow clone"
+    cut_off = data["limits"].get(Limit.SHALLOW)
+    if cut_off:
+        lines.append(
+            f"warning: {cut_off} of them cannot be judged: "
+            "their parents are not in this shallow clone"
         )
     elif is_shallow:
-        said.append(
-            "warning: this clone is shallow: commits that it does not have were not looked at"
-        )
-    if unread := data["limits"].get(Limit.UNREAD):
-        said.append(f"warning: {unread} of them changed files that are not in this clone")
-    return "\n".join(said)
+        lines.append("warning: this clone is shallow: commits that it lacks were not checked")
+    unread = data["limits"].get(Limit.UNREAD)
+    if unread:
+        lines.append(f"warning: {unread} of them changed files that are not in this clone")
+    return "\n".join(lines)

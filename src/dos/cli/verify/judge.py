@@ -18,13 +18,15 @@ EXITS = {"AGREE": 0, "DISAGREE": 3, "ABSTAIN": 4, "contract_error": 2}
 
 
 class Args(Struct, kw_only=True):
-    claim: Annotated[str, Option(help="what is claimed", positional=True)]
-    judge: Annotated[str, Option(help="who is asked", metavar="NAME")]
+    """The claim, the judge, and what the judge is told."""
+
+    claim: Annotated[str, Option(help="claim to judge", positional=True)]
+    judge: Annotated[str, Option(help="name of the judge", metavar="NAME")]
     evidence: Annotated[
-        list[str], Option(help="what it is to go by; repeat it", metavar="TEXT", repeatable=True)
+        list[str], Option(help="evidence; can be repeated", metavar="TEXT", repeatable=True)
     ] = []
-    stated_reason: Annotated[str, Option(help="why the claimant says so", metavar="TEXT")] = ""
-    subject: Annotated[str, Option(help="what it is about", metavar="S")] = ""
+    stated_reason: Annotated[str, Option(help="the claimant's reason", metavar="TEXT")] = ""
+    subject: Annotated[str, Option(help="subject of the claim", metavar="S")] = ""
 
 
 def run(args: Args, context: Context) -> Reply:
@@ -40,6 +42,6 @@ def run(args: Args, context: Context) -> Reply:
         code=EXITS[opinion.stance],
         text=f"{opinion.stance}  {opinion.why}",
         data={**to_builtins(opinion), "judge": args.judge, "reason": opinion.why},
-        next_action="An opinion proves nothing: ask a witness, as in `dos witness`.",
+        next_action="An opinion proves nothing: ask a witness with `dos witness`.",
         indented=True,
     )

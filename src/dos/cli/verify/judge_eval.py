@@ -20,16 +20,21 @@ from dos.witness.io.writable import read_bounded
 from dos.witness.judges import Claim, Evaluation, JudgedClaim, evaluate
 
 EXITS = {"no_false_clear": 0, "false_clear": 1, "contract_error": 2}
-EXAMPLE = 'A line is, for example: {"claim_text": "login shipped", "truth": false, "evidence": ["it did not"]}'
+EXAMPLE = (
+    "A line is, for example: "
+    '{"claim_text": "login shipped", "truth": false, "evidence": ["it did not"]}'
+)
 
 
 class Args(Struct, kw_only=True):
-    cases: Annotated[str, Option(help="the claims, as JSON lines", metavar="F.jsonl")]
-    judge: Annotated[str, Option(help="who is asked", metavar="NAME")] = "abstain"
+    """The claims with their truth, and the judge."""
+
+    cases: Annotated[str, Option(help="claims with their truth, as JSON lines", metavar="F.jsonl")]
+    judge: Annotated[str, Option(help="name of the judge", metavar="NAME")] = "abstain"
 
 
 class Truth(Struct, frozen=True, kw_only=True):
-    """What stands beside a claim, and is not told to the judge."""
+    """The truth of a claim, which the judge is not told."""
 
     truth: bool
 
@@ -38,7 +43,9 @@ def run(args: Args, context: Context) -> Reply:
     ask = judges.open_judge(context.world, args.judge, context.warn)
     cases = _read(args.cases)
     report = evaluate(JudgedClaim(verdict=ask(claim), truth=truth) for claim, truth in cases)
-    code = EXITS["false_clear" if report.grid.false_clear else "no_false_clear"]
+    code = EXITS["no_false_clear"]
+    if report.grid.false_clear:
+        code = EXITS["false_clear"]
     data = {
         "judge": args.judge,
         "n": report.n,
@@ -54,6 +61,7 @@ def run(args: Args, context: Context) -> Reply:
 
 
 def _read(name: str) -> list[tuple[Claim, bool]]:
+    """Read each claim with its truth; raises BadInput for a line that is neither."""
     data = read_bounded(Path(name))
     if isinstance(data, Unknown):
         raise BadInput(f"the cases: {data.why}", hint=EXAMPLE)
@@ -68,12 +76,12 @@ def _read(name: str) -> list[tuple[Claim, bool]]:
                 f"{quote(name, LONGEST_PATH)}:{number}: not a case: {error}", hint=EXAMPLE
             ) from error
     if not cases:
-        raise BadInput(f"{quote(name, LONGEST_PATH)} holds no case", hint=EXAMPLE)
+        raise BadInput(f"{quote(name, LONGEST_PATH)} has no case", hint=EXAMPLE)
     return cases
 
 
 def _reason(report: Evaluation) -> str:
-    return f"{report.grid.false_clear} of {report.n} claims are false and were agreed to"
+    return f"{report.grid.false_clear} of {report.n} claims are false and were accepted"
 
 
 def _text(judge: str, report: Evaluation) -> str:

@@ -21,42 +21,46 @@ from dos.verify.reconcile import Answer, Evidence
 EXITS = {"VERIFIED": 0, "QUIET_INCOMPLETE": 3, "HONEST_OPEN": 4, "contract_error": 2, "unknown": 5}
 NEXT = {
     Answer.VERIFIED: "It is done: take it off the list.",
-    Answer.QUIET_INCOMPLETE: "Keep it on the list, and do not believe the claim.",
+    Answer.QUIET_INCOMPLETE: "Keep it on the list: the claim is false.",
     Answer.HONEST_OPEN: "Keep it on the list.",
-    Answer.UNKNOWN: "Keep it on the list; `dos doctor` says what is wrong with the repository.",
+    Answer.UNKNOWN: "Keep it on the list; `dos doctor` shows what is wrong with the repository.",
 }
 
 
 class Args(Struct, kw_only=True):
-    unit: Annotated[str, Option(help="the unit, as it is called", metavar="UNIT", positional=True)]
-    claimed_done: Annotated[bool, Option(help="somebody says that it is done")] = False
-    oracle_shipped: Annotated[bool, Option(help="it shipped: the caller knows")] = False
-    no_oracle_shipped: Annotated[bool, Option(help="it did not ship: the caller knows")] = False
-    plan: Annotated[str, Option(help="look it up: the plan", metavar="PLAN")] = ""
-    phase: Annotated[str, Option(help="look it up: the unit of that plan", metavar="PHASE")] = ""
+    """The unit, the claim, and whether it shipped or how to look that up."""
+
+    unit: Annotated[str, Option(help="name of the unit", metavar="UNIT", positional=True)]
+    claimed_done: Annotated[bool, Option(help="it is claimed to be done")] = False
+    oracle_shipped: Annotated[bool, Option(help="it shipped, by your account")] = False
+    no_oracle_shipped: Annotated[bool, Option(help="it did not ship, by your account")] = False
+    plan: Annotated[str, Option(help="look it up: its plan", metavar="PLAN")] = ""
+    phase: Annotated[str, Option(help="look it up: its phase in that plan", metavar="PHASE")] = ""
 
 
 def run(args: Args, context: Context) -> Reply:
     unit = validated_name(args.unit, "unit")
     if args.oracle_shipped and args.no_oracle_shipped:
         raise BadInput(
-            "--oracle-shipped and --no-oracle-shipped say opposite things", hint="Give one of them."
+            "--oracle-shipped and --no-oracle-shipped contradict each other",
+            hint="Give one of them.",
         )
     if args.oracle_shipped or args.no_oracle_shipped:
-        seen = Evidence(
+        evidence = Evidence(
             unit=unit,
             claimed=args.claimed_done,
             oracle_shipped=args.oracle_shipped,
-            why="by your word",
+            why="by your account",
         )
     elif args.plan and args.phase:
-        seen = _looked_up(args, context)
+        evidence = _evidence_of_landings(args, context)
     else:
         raise BadInput(
-            "nothing says whether the unit shipped",
-            hint=f"Look it up: dos reconcile {unit} --plan PLAN --phase {unit}; or say it: --no-oracle-shipped",
+            "it is not known whether the unit shipped",
+            hint=f"Look it up: dos reconcile {unit} --plan PLAN --phase {unit}; "
+            "or state it: --no-oracle-shipped",
         )
-    verdict = reconcile.judge(seen)
+    verdict = reconcile.judge(evidence)
     return Reply(
         code=verdict.exit_code,
         text=f"{verdict.answer}  {verdict.reason}",
@@ -65,7 +69,8 @@ def run(args: Args, context: Context) -> Reply:
     )
 
 
-def _looked_up(args: Args, context: Context) -> Evidence:
+def _evidence_of_landings(args: Args, context: Context) -> Evidence:
+    """Check the unit's landing in the journal against git."""
     name = f"{validated_name(args.plan, 'plan')}/{validated_name(args.phase, 'phase')}"
     truth = landed.gather(context.world, [name])[name]
     why = ""

@@ -27,45 +27,46 @@ EXITS = {
     "unknown": 6,
 }
 TYPED = "--witness"
-SAY = {"confirm": attest, "refute": refute, "none": no_signal}
+STANCES = {"confirm": attest, "refute": refute, "none": no_signal}
 
 
 class Args(Struct, kw_only=True):
-    claim: Annotated[bool, Option(help="something is claimed; so it is when nothing is said")] = (
-        False
-    )
+    """Whether something is claimed, and the witnesses."""
+
+    claim: Annotated[bool, Option(help="something is claimed (default)")] = False
     no_claim: Annotated[bool, Option(help="nothing is claimed")] = False
     source: Annotated[
         list[str],
-        Option(help="a witness to ask; repeat it", metavar="NAME[=SUBJECT]", repeatable=True),
+        Option(help="witness to ask; can be repeated", metavar="NAME[=SUBJECT]", repeatable=True),
     ] = []
-    subject: Annotated[str, Option(help="what it is asked about", metavar="S")] = ""
+    subject: Annotated[str, Option(help="what witnesses are asked about", metavar="S")] = ""
     witness: Annotated[
-        str, Option(help="what somebody says that a witness says", choices=tuple(SAY))
+        str, Option(help="stance of a witness, by your account", choices=tuple(STANCES))
     ] = ""
-    forgeable: Annotated[bool, Option(help="--witness could be made up; so it is taken anyway")] = (
-        False
-    )
+    forgeable: Annotated[bool, Option(help="--witness could be made up (always assumed)")] = False
     narrated: Annotated[
-        str, Option(help="what the claimant says", metavar="TEXT", may_be_empty=True)
+        str, Option(help="the claimant's account", metavar="TEXT", may_be_empty=True)
     ] = ""
 
 
 def run(args: Args, context: Context) -> Reply:
     if args.claim and args.no_claim:
-        raise BadInput(
-            "--claim and --no-claim say the opposite of each other", hint="Give one of them."
-        )
-    claim = (
-        None if args.no_claim else EffectClaim(key=args.subject or "claim", narrated=args.narrated)
-    )
-    asked = witness.wanted(args.source, args.subject)
-    if aimless := [name for name, subject in asked if not subject]:
-        raise BadInput(
-            f"{aimless[0]!r} is asked about nothing", hint=f"Write --source {aimless[0]}=SUBJECT."
-        )
-    facts = sources.gather(context.world, claim, asked, context.warn) if claim and asked else []
-    typed = [SAY[args.witness](TYPED, Accountability.AGENT_AUTHORED)] if args.witness else []
+        raise BadInput("--claim and --no-claim contradict each other", hint="Give one of them.")
+    claim: EffectClaim | None = None
+    if not args.no_claim:
+        claim = EffectClaim(key=args.subject or "claim", narrated=args.narrated)
+    questions = witness.parse_sources(args.source, args.subject)
+    for name, subject in questions:
+        if not subject:
+            raise BadInput(
+                f"--source {name!r} has no subject", hint=f"Write --source {name}=SUBJECT."
+            )
+    facts = []
+    if claim and questions:
+        facts = sources.gather(context.world, claim, questions, context.warn)
+    typed = []
+    if args.witness:
+        typed = [STANCES[args.witness](TYPED, Accountability.AGENT_AUTHORED)]
     verdict = reward.judge(claim, [*facts, *typed])
     return Reply(
         code=EXITS[verdict.answer],

@@ -8,8 +8,7 @@ from typing import Annotated
 
 from msgspec import Struct, to_builtins
 
-from dos.testwitness import verdict as tested
-from dos.testwitness.verdict import SPELLINGS, Answer, Evidence, SuiteOutcome
+from dos.testwitness.verdict import SPELLINGS, Answer, Evidence, SuiteOutcome, judge
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
 
@@ -26,29 +25,31 @@ _OUTCOMES = "pass, fail, error or not-run"
 _CHOICES = tuple(SPELLINGS)
 NEXT = {
     Answer.DISCRIMINATES: "",
-    Answer.VACUOUS: "Do not take this test for proof: it says nothing about the change.",
-    Answer.UNSATISFIED: "The change does not do yet what its test asks.",
+    Answer.VACUOUS: "This test proves nothing about the change: write one that fails without it.",
+    Answer.UNSATISFIED: "The change does not yet do what its test asks.",
     Answer.REGRESSIVE: "The change breaks what worked.",
-    Answer.ABSTAIN: "Nothing is known yet: `dos test-witness run --commit REF` measures it.",
-    Answer.FLAKY: "Find out why the same tests on the same code come out differently.",
+    Answer.ABSTAIN: "Not measured yet: run `dos test-witness run --commit REF`.",
+    Answer.FLAKY: "Find out why the same tests on the same code give different results.",
 }
 
 
 class Args(Struct, kw_only=True):
+    """The outcomes without and with the change."""
+
     baseline: Annotated[
         str, Option(help=f"without the change: {_OUTCOMES}", metavar="OUTCOME", choices=_CHOICES)
     ] = SuiteOutcome.NOT_RUN.value
     candidate: Annotated[
         str, Option(help=f"with the change: {_OUTCOMES}", metavar="OUTCOME", choices=_CHOICES)
     ] = SuiteOutcome.NOT_RUN.value
-    forgeable: Annotated[
-        bool, Option(help="whoever is judged could have made them up: then nothing is said")
-    ] = False
+    forgeable: Annotated[bool, Option(help="the judged agent could have made them up: abstain")] = (
+        False
+    )
 
 
-def run(args: Args, context: Context) -> Reply:
-    seen = Evidence(baseline=SPELLINGS[args.baseline], candidate=SPELLINGS[args.candidate])
-    verdict = tested.judge(seen, disowned=args.forgeable)
+def run(args: Args, _context: Context) -> Reply:
+    evidence = Evidence(baseline=SPELLINGS[args.baseline], candidate=SPELLINGS[args.candidate])
+    verdict = judge(evidence, disowned=args.forgeable)
     return Reply(
         code=EXITS[verdict.answer],
         text=f"{verdict.answer}  {verdict.reason}",

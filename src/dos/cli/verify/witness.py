@@ -16,40 +16,42 @@ from dos.verbs.context import Context, Reply
 from dos.witness import belief
 from dos.witness.belief import Answer, EffectClaim
 from dos.witness.fact import EvidenceFacts
-from dos.witness.io import sources as witnesses
+from dos.witness.io import sources
 
 EXITS = {"CONFIRMED": 0, "REFUTED": 1, "UNWITNESSED": 3, "NO_CLAIM": 3, "contract_error": 2}
 NEXT = {
-    Answer.CONFIRMED: "It can be built on, as far as its witness looks.",
-    Answer.REFUTED: "Do not build on it: somebody who can know says otherwise.",
-    Answer.UNWITNESSED: "Nobody who can know was reached; it is neither true nor false yet.",
+    Answer.CONFIRMED: "You can build on it, as far as the witness looked.",
+    Answer.REFUTED: "Do not build on it: a witness contradicts the claim.",
+    Answer.UNWITNESSED: "No witness could be reached: the claim is neither proven nor refuted.",
 }
 
 
 class Args(Struct, kw_only=True):
-    key: Annotated[
-        str, Option(help="the effect that is claimed", positional=True, may_be_empty=True)
-    ]
+    """The claimed effect, and the witnesses to ask."""
+
+    key: Annotated[str, Option(help="claimed effect", positional=True, may_be_empty=True)]
     source: Annotated[
-        list[str], Option(help="a witness; repeat it", metavar="NAME[=SUBJECT]", repeatable=True)
+        list[str],
+        Option(help="witness to ask; can be repeated", metavar="NAME[=SUBJECT]", repeatable=True),
     ] = []
     subject: Annotated[
-        str, Option(help="what witnesses are asked about, if not KEY", metavar="S")
+        str, Option(help="what witnesses are asked about (default: KEY)", metavar="S")
     ] = ""
     narrated: Annotated[
-        str, Option(help="what the claimant says", metavar="TEXT", may_be_empty=True)
+        str, Option(help="the claimant's account", metavar="TEXT", may_be_empty=True)
     ] = ""
 
 
 def run(args: Args, context: Context) -> Reply:
     if not args.source:
-        names = ", ".join(witnesses.source_names(context.warn))
+        names = ", ".join(sources.source_names(context.warn))
         raise BadInput(
-            "no witness is named, so nobody can be asked",
+            "--source is missing: there is no witness to ask",
             hint=f"Add --source with one of: {names}.",
         )
     claim = EffectClaim(key=args.key, subject=args.subject, narrated=args.narrated)
-    facts = witnesses.gather(context.world, claim, wanted(args.source, args.subject), context.warn)
+    questions = parse_sources(args.source, args.subject)
+    facts = sources.gather(context.world, claim, questions, context.warn)
     verdict = belief.judge(claim, facts)
     return Reply(
         code=EXITS[verdict.answer],
@@ -59,17 +61,21 @@ def run(args: Args, context: Context) -> Reply:
     )
 
 
-def wanted(sources: Sequence[str], subject: str) -> list[tuple[str, str]]:
-    """Whom to ask, and about what."""
-    parts = (source.partition("=") for source in sources)
-    return [(name.strip(), own or subject) for name, _, own in parts]
+def parse_sources(options: Sequence[str], subject: str) -> list[tuple[str, str]]:
+    """Parse NAME[=SUBJECT] options into names and subjects; `subject` is the default."""
+    questions = []
+    for option in options:
+        name, _, own_subject = option.partition("=")
+        questions.append((name.strip(), own_subject or subject))
+    return questions
 
 
 def lines(facts: Sequence[EvidenceFacts]) -> list[str]:
-    """What each says; of one alone the reason says it already."""
+    """Return a line for each witness; none for a single one, which the reason already quotes."""
     if len(facts) == 1:
         return []
-    return [
-        f"  {fact.stance:<9}  {fact.source_name} ({fact.accountability})  {' '.join(fact.detail.split())}"
-        for fact in facts
-    ]
+    rows = []
+    for fact in facts:
+        detail = " ".join(fact.detail.split())
+        rows.append(f"  {fact.stance:<9}  {fact.source_name} ({fact.accountability})  {detail}")
+    return rows
