@@ -1,6 +1,6 @@
-"""Who works on which lane: the journal's leases and launches, git's commits in each region, the system's processes.
+"""Who holds which lane, as the population plan takes it, and which lane a unit belongs to.
 
-A journal that cannot be read frees nobody's lane: then every lane is held, by whom is not known.
+A journal that cannot be read frees no lane: every lane then counts as held.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -17,60 +17,65 @@ from dos.loop.verdicts.liveness import Answer
 from dos.text import comparison_key, join_some
 from dos.units.unit import Unit
 
-HANDLE = (
-    "auto"  # a name for "any lane that is free", under which workers are launched up to the budget
-)
+HANDLE = "auto"  # stands for any free lane: workers are launched under it up to the budget
 
 
 class LaneHolders(Struct, frozen=True, kw_only=True):
-    """Who holds a lane, or was launched and is on the way to one."""
+    """The leases on lanes with the health of each, and the workers that were launched."""
 
     leases: Sequence[Lease] = ()
     health: Mapping[int, LeaseHealth] = {}  # by the fence of each lease
-    launched: Mapping[str, int] = {}  # lane -> how many workers are on their way to it
+    launched: Mapping[str, int] = {}  # lane -> how many workers have no lease yet
+
+    def is_dead(self, lease: Lease) -> bool:
+        return self.health[lease.fence].answer is Answer.STALLED
 
     def dead_leases(self) -> dict[str, Lease]:
-        """The leases whose holder is gone, by lane."""
-        return {
-            lease.lane: lease
-            for lease in self.leases
-            if self.health[lease.fence].answer is Answer.STALLED
-        }
+        """Return the leases whose holder is dead, by lane."""
+        return {lease.lane: lease for lease in self.leases if self.is_dead(lease)}
 
 
 def leases_by_lane(config: Config, leases: Iterable[Lease]) -> dict[str, Lease]:
-    """Each lease under its lane as the roster spells it now: dos.toml may have changed since it was granted."""
-    spelled = {comparison_key(name): name for name in config.roster()}
-    return {spelled.get(comparison_key(lease.lane), lease.lane): lease for lease in leases}
+    """Return the leases by the names that the roster has now.
+
+    The spelling in dos.toml may have changed since a lease was granted.
+    """
+    names = {comparison_key(name): name for name in config.roster()}
+    return {names.get(comparison_key(lease.lane), lease.lane): lease for lease in leases}
 
 
 def entries(
     config: Config,
-    staff: LaneHolders,
+    holders: LaneHolders,
     *,
     waits: Mapping[str, str] = {},
     no_workers: Collection[int] = (),
     repeats: bool = False,
 ) -> tuple[LaneLiveness, ...]:
-    """The lanes as a plan sees them. `waits` says of a lane why nobody may be started on it; `no_workers` are the
-    fences of leases that fill no place; with `repeats`, lanes of autopick are launched under one name several times."""
-    return tuple(_Lanes(config, repeats=repeats, waits=waits, no_workers=no_workers).entries(staff))
+    """Return the lanes as the population plan takes them.
+
+    `waits` says of a lane why no worker may be started on it. `no_workers` are the fences of
+    leases that do not count as workers. With `repeats`, lanes of autopick may be listed under one
+    name several times.
+    """
+    lanes = _Lanes(config, repeats=repeats, waits=waits, no_workers=no_workers)
+    return tuple(lanes.entries(holders))
 
 
 def repeatable_lanes(config: Config) -> set[str]:
-    """The names under which several workers may be launched, where there is a budget for it."""
+    """Return the names under which several workers may be launched, where a budget allows it."""
     return _Lanes(config, repeats=True).repeatable
 
 
 def unreadable_entries(config: Config, error: DosError) -> tuple[LaneLiveness, ...]:
-    """What cannot be read is held, never free."""
+    """Return all lanes as held, because their holders could not be read."""
     lanes = _Lanes(config, repeats=False)
-    why = LeaseHealth(answer=Answer.UNKNOWN, why=error.message)
-    return tuple(lanes.entry(name, why) for name in config.roster())
+    health = LeaseHealth(answer=Answer.UNKNOWN, why=error.message)
+    return tuple(lanes.entry(name, health) for name in config.roster())
 
 
 class _Lanes:
-    """The roster as `dos.toml` has it, and what is added to it for a budget."""
+    """The roster of `dos.toml`, and the name that is added to it for a budget."""
 
     def __init__(
         self,
@@ -88,74 +93,84 @@ class _Lanes:
         self.handle = HANDLE
         while config.canonical_lane(self.handle):
             self.handle += "*"
-        self.names = [*config.roster(), *([self.handle] if repeats else [])]
-        picked = (
-            {comparison_key(lane) for lane in (*lanes.autopick, self.handle)} if repeats else set()
-        )
-        self.repeatable = {
-            name
-            for name in self.names
-            if comparison_key(name) in picked and name not in self.exclusive
-        }
+        self.names = list(config.roster())
+        self.repeatable: set[str] = set()
+        if repeats:
+            self.names.append(self.handle)
+            picked = {comparison_key(lane) for lane in (*lanes.autopick, self.handle)}
+            self.repeatable = {
+                name
+                for name in self.names
+                if comparison_key(name) in picked and name not in self.exclusive
+            }
 
-    def entries(self, staff: LaneHolders) -> Iterator[LaneLiveness]:
-        """The roster, a lane once for each of its leases and launches; then the leases that belong to no lane of it."""
-        held: dict[str, list[Lease]] = {}
-        for lease in staff.leases:
-            held.setdefault(comparison_key(lease.lane), []).append(lease)
+    def entries(self, holders: LaneHolders) -> Iterator[LaneLiveness]:
+        """Yield the roster's lanes, then the leases that belong to no lane of it.
+
+        A lane is listed once for each of its leases and launches.
+        """
+        leases_by_key: dict[str, list[Lease]] = {}
+        for lease in holders.leases:
+            leases_by_key.setdefault(comparison_key(lease.lane), []).append(lease)
         for name in self.names:
-            yield from self._of_lane(
-                name, held.pop(comparison_key(name), []), staff.health, staff.launched.get(name, 0)
-            )
-        for others in held.values():
-            for lease in others:
-                yield self.entry(lease.lane, staff.health[lease.fence], lease, off_roster=True)
+            leases = leases_by_key.pop(comparison_key(name), [])
+            yield from self._lane_entries(name, leases, holders)
+        for leases in leases_by_key.values():
+            for lease in leases:
+                health = holders.health[lease.fence]
+                yield self.entry(lease.lane, health, lease, off_roster=True)
 
-    def _of_lane(
-        self, name: str, leases: Sequence[Lease], stands: Mapping[int, LeaseHealth], launched: int
+    def _lane_entries(
+        self, name: str, leases: Sequence[Lease], holders: LaneHolders
     ) -> Iterator[LaneLiveness]:
-        several = name in self.repeatable
+        launched = holders.launched.get(name, 0)
+        is_repeatable = name in self.repeatable
+        has_launch = launched > 0 and not is_repeatable
         for lease in leases:
-            dead = stands[lease.fence].answer is Answer.STALLED
-            # Whoever was launched to follow a dead holder is waited for.
-            yield self.entry(
-                name, stands[lease.fence], lease, pending=dead and launched > 0 and not several
-            )
-        if several:
-            yield from (self.entry(name, pending=True) for _ in range(launched))
-        if not leases and (not launched or not several or name == self.handle):
-            yield self.entry(name, pending=launched > 0 and not several)
+            # A worker that was launched in place of a dead holder is waited for.
+            pending = has_launch and holders.is_dead(lease)
+            yield self.entry(name, holders.health[lease.fence], lease, pending=pending)
+        if is_repeatable:
+            for _ in range(launched):
+                yield self.entry(name, pending=True)
+        if not leases and (not launched or not is_repeatable or name == self.handle):
+            yield self.entry(name, pending=has_launch)
 
     def entry(
         self,
         name: str,
-        found: LeaseHealth | None = None,
+        health: LeaseHealth | None = None,
         lease: Lease | None = None,
         *,
         pending: bool = False,
         off_roster: bool = False,
     ) -> LaneLiveness:
-        exclusive = name in self.exclusive or (lease is not None and lease.exclusive)
+        """Return one entry of the plan's evidence; fields that say nothing are left unset."""
+        health = health or LeaseHealth(answer=None)
         tree = self.trees.get(name, ())
+        is_exclusive = name in self.exclusive
+        is_person = False
         if lease is not None:  # it may have been granted before dos.toml was changed
             tree = tuple(dict.fromkeys((*tree, *lease.region.globs)))
+            is_exclusive = is_exclusive or lease.exclusive
+            is_person = lease.fence in self.no_workers
         return LaneLiveness(
             lane=name,
-            liveness=found.answer if found else None,
+            liveness=health.answer,
             tree=tree,
-            is_exclusive=exclusive,
+            is_exclusive=is_exclusive,
             pending=pending,
-            spinning_age_ms=found.spinning_age_ms if found else None,
-            repeatable=name in self.repeatable and not exclusive,
+            spinning_age_ms=health.spinning_age_ms,
+            repeatable=name in self.repeatable and not is_exclusive,
             off_roster=off_roster or UNSET,
-            why=(found.why if found else "") or UNSET,
+            why=health.why or UNSET,
             waits=self.waits.get(name, "") or UNSET,
-            is_person=(lease is not None and lease.fence in self.no_workers) or UNSET,
+            is_person=is_person or UNSET,
         )
 
 
 def why_unstaffed(unit: Unit, config: Config) -> str:
-    """Why no worker is ever placed on the unit's lane; empty: one is."""
+    """Return why the unit's lane never gets a worker; empty where it does."""
     lane = lane_of(unit, config)
     if lane is None and unit.lane:
         return f"its lane {unit.lane!r} is not declared"
@@ -169,16 +184,20 @@ def why_unstaffed(unit: Unit, config: Config) -> str:
 
 
 def how_to_staff(unit: Unit, config: Config) -> str:
-    """What to do so that a worker takes a unit that none would take."""
+    """Return what to do so that a worker takes a unit whose lane never gets one."""
     lane = lane_of(unit, config)
     if lane is None:
-        return f"write `- lane: LANE` with one of {join_some(config.roster())} below {unit.document}:{unit.line}"
-    lanes = json.encode([*config.lanes.concurrent, lane]).decode()
-    return f"`dos config set lanes.concurrent {quote(lanes)}` places one"
+        lanes = join_some(config.roster())
+        where = f"{unit.document}:{unit.line}"
+        return f"write `- lane: LANE` with one of {lanes} below {where}"
+    concurrent = json.encode([*config.lanes.concurrent, lane]).decode()
+    return f"`dos config set lanes.concurrent {quote(concurrent)}` places one"
 
 
 def lane_of(unit: Unit, config: Config) -> str | None:
-    """The unit's own lane; a unit that names none goes to the first lane that is picked by itself."""
+    """Return the unit's lane; a unit that names none goes to the first lane of autopick."""
     if unit.lane:
         return config.canonical_lane(unit.lane)
-    return config.lanes.autopick[0] if config.lanes.autopick else None
+    if config.lanes.autopick:
+        return config.lanes.autopick[0]
+    return None
