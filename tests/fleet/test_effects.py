@@ -53,7 +53,7 @@ def asked_for(*modules) -> set[type]:
 def test_every_effect_is_performed_by_a_fleet_and_by_the_simulator(world, simulation):
     assert len(EFFECTS) > 20
     assert performed(SupervisorEffects, world) == EFFECTS
-    assert set(simulation.fleets.table()) == EFFECTS
+    assert set(simulation.supervisors.table()) == EFFECTS
 
 
 def test_what_a_worker_asks_for_is_performed_by_workers_that_are_real_and_simulated(
@@ -70,7 +70,7 @@ from typing import assert_type
 
 from dos.fleet.effect import performs
 from dos.fleet.effect import Effect, Steps, do
-from dos.testing.simulator.world.scheduler import Later, Process, Suspended, simulates
+from dos.testing.simulator.world.scheduler import Later, Process, Suspended, simulated_by
 
 
 class Count(Effect[int], frozen=True, kw_only=True):
@@ -109,9 +109,9 @@ def other(process: Process, effect: Count) -> Suspended[str]:
 performs(Count, count)
 performs(Count, word)  # refused
 performs(Name, count)  # refused
-simulates(Count, later)
-simulates(Count, other)  # refused
-simulates(Name, later)  # refused
+simulated_by(Count, later)
+simulated_by(Count, other)  # refused
+simulated_by(Name, later)  # refused
 """
 
 

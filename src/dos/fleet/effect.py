@@ -1,4 +1,4 @@
-"""How a generator asks for something to be done, so that the type of every answer is known.
+"""How a generator asks for an effect, so that type checkers know the type of every answer.
 
 class TakeLease(Effect[Lease | Refusal], frozen=True, kw_only=True): ...
 
@@ -11,8 +11,9 @@ from typing import Any, Generic, Protocol, Self, TypeVar, cast
 from msgspec import Struct
 
 A = TypeVar("A")
-Asked = TypeVar("Asked", covariant=True)
-Answer = TypeVar("Answer", contravariant=True)
+E = TypeVar("E")
+EffectT = TypeVar("EffectT", covariant=True)
+AnswerT = TypeVar("AnswerT", contravariant=True)
 
 
 class Effect(Struct, Generic[A], frozen=True, kw_only=True):
@@ -20,32 +21,33 @@ class Effect(Struct, Generic[A], frozen=True, kw_only=True):
 
     @classmethod
     def performed_by(cls, perform: Callable[[Self], A], /) -> Callable[[Self], A]:
-        """The performer, unchanged: type checkers read from here which effect it takes and what it has to return."""
+        """Return the performer unchanged.
+
+        Its signature tells type checkers which effect a performer takes and what it returns.
+        """
         return perform
 
 
-class Kind(Protocol[Asked, Answer]):
-    """A class of effects, for functions that register its performer: both of its types are known."""
+class Kind(Protocol[EffectT, AnswerT]):
+    """A class of effects, whose effect and answer types are both known."""
 
-    def performed_by(self, perform: Callable[[Asked], Answer], /) -> object: ...
+    def performed_by(self, perform: Callable[[EffectT], AnswerT], /) -> object: ...
 
 
 Steps = Generator[Effect[Any], Any, A]
+Performers = Mapping[Kind[Any, Any], Callable[[Any], Any]]
 
 
 def do(effect: Effect[A]) -> Steps[A]:
-    """Yield an effect to whoever drives the generator, and return its answer."""
+    """Yield an effect to the driver of the generator, and return its answer."""
     return cast(A, (yield effect))
-
-
-E = TypeVar("E")
-
-
-Performers = Mapping[Kind[Any, Any], Callable[[Any], Any]]
 
 
 def performs(
     kind: Kind[E, A], perform: Callable[[E], A]
 ) -> tuple[Kind[Any, Any], Callable[[Any], Any]]:
-    """A row of the table of performers; mypy refuses a performer of another effect, and one with another answer."""
+    """Return a row of the table of performers.
+
+    mypy refuses a performer that takes another effect or returns another answer.
+    """
     return kind, perform

@@ -1,4 +1,4 @@
-"""Notices commits of agents on the target branch, or in the checkout of the user, that no landing brought there."""
+"""Incidents: commits of agents on the target branch or the user's HEAD that no landing made."""
 
 from collections.abc import Collection, Mapping
 
@@ -11,45 +11,47 @@ from dos.journal.events.limits import IncidentFound
 from dos.questions.catalog import AnyQuestion
 from dos.questions.units import Incident
 
-MOST_COMMITS = 100  # of one incident that are written down
+MOST_COMMITS = 100  # of one incident that are recorded
 
 
 class ClaimWatch:
-    """Finds incidents by what commits say and who is at which unit: what a model of git can tell as well."""
+    """Finds incidents by the units that commits name and the runs that work on them.
+
+    It needs no repository, so that the simulator can use it with its model of git.
+    """
 
     def __init__(self, branch: str) -> None:
         self._branch = branch
         self._is_first_look = True
-        self._older: set[tuple[str, str]] = (
-            set()
-        )  # units with commits that were there while nobody was at them
-        self._suspects: dict[
-            str, tuple[str, str]
-        ] = {}  # unit -> the run that was at it, the commit that names it
+        # Units with the commits that named them while no run worked on them.
+        self._older: set[tuple[str, str]] = set()
+        # Unit -> the run that worked on it, and the commit that names it.
+        self._suspects: dict[str, tuple[str, str]] = {}
 
     def suspect(self, named: Mapping[str, str], fleet: FleetState, live: Collection[str]) -> None:
-        """Remember units that a new commit names while a live run is at them, and whose landing nobody has begun.
+        """Remember units that a new commit names while a live run works on them.
 
-        `named` are the units that the branch shows, each with its commit. What was there before the run took the unit
-        is no work of its agent. A worker may have begun to land one after the journal was read, so it takes a second
-        look at the journal to be sure.
+        `named` are the units that the branch shows, each with its commit. A commit that was there
+        before the run claimed the unit is not its agent's. A worker may have begun to land the
+        unit after the journal was read, so `find_by_claims` decides by a later state.
         """
         for name, commit in named.items():
-            seen = fleet.units.get(name, UnitState())
-            if self._is_first_look or seen.claimed_by not in live:
+            unit = fleet.units.get(name, UnitState())
+            if self._is_first_look or unit.claimed_by not in live:
                 self._older.add((name, commit))
-            elif not seen.landed and seen.intended is None and (name, commit) not in self._older:
-                self._suspects[name] = (seen.claimed_by, commit)
+            elif not _is_landing(unit) and (name, commit) not in self._older:
+                self._suspects[name] = (unit.claimed_by, commit)
         self._is_first_look = False
 
     def find_by_claims(self, fleet: FleetState) -> list[IncidentFound]:
-        """The suspects of the looks before, as far as no worker has landed them or is about to."""
+        """Return the suspects that no worker has landed or is about to land, and forget them."""
         found = []
         for name, (run_id, commit) in self._suspects.items():
-            seen = fleet.units.get(name, UnitState())
-            if seen.landed or seen.intended is not None or commit in fleet.incidents.disputed:
+            unit = fleet.units.get(name, UnitState())
+            if _is_landing(unit) or commit in fleet.incidents.disputed:
                 continue
             run = fleet.runs.get(run_id)
+            what = f"{commit[:9]} names {name}, which the run was at, and no worker landed it"
             found.append(
                 IncidentFound(
                     id=f"{run_id}-{commit[:9]}",
@@ -58,7 +60,7 @@ class ClaimWatch:
                     lane=run.lane if run else "",
                     units=[name],
                     commits=[commit],
-                    found=f"{commit[:9]} names {name}, which the run was at, and no worker landed it",
+                    found=what,
                 )
             )
         self._suspects = {}
@@ -66,11 +68,12 @@ class ClaimWatch:
 
     @property
     def suspects(self) -> Collection[str]:
+        """The units that `find_by_claims` has to look at."""
         return self._suspects
 
 
 class IncidentWatch(ClaimWatch):
-    """Of one target branch. What the journal knows already is not found again."""
+    """Finds the incidents of one target branch; those in the journal are not found again."""
 
     def __init__(self, git: Reader, branch: str) -> None:
         super().__init__(branch)
@@ -78,52 +81,70 @@ class IncidentWatch(ClaimWatch):
         self._reflogs = Reflogs(git, branch)
 
     def find_by_reflogs(self, fleet: FleetState) -> list[IncidentFound]:
-        """One for each run whose agents moved the branch, or the HEAD of the user, since the last that was noted."""
-        known = {
-            (each.run_id, new) for each in fleet.incidents.found.values() for new in each.moved_to
+        """Return an incident for each run whose agents moved the branch or the user's HEAD."""
+        recorded = {
+            (incident.run_id, commit)
+            for incident in fleet.incidents.found.values()
+            for commit in incident.moved_to
         }
-        fresh: dict[str, list[RefMove]] = {}
+        moves: dict[str, list[RefMove]] = {}
         for move in self._reflogs.agent_moves():
-            if (move.run_id, move.new) not in known:
-                fresh.setdefault(move.run_id, []).append(move)
-        return [self._of_moves(run_id, moves, fleet) for run_id, moves in fresh.items()]
+            if (move.run_id, move.new) not in recorded:
+                moves.setdefault(move.run_id, []).append(move)
+        return [self._incident(run_id, of_run, fleet) for run_id, of_run in moves.items()]
 
-    def _of_moves(self, run_id: str, moves: list[RefMove], fleet: FleetState) -> IncidentFound:
-        commits: dict[str, None] = {}
-        for move in moves:
-            if move.old:
-                commits |= dict.fromkeys(
-                    self._git.attempt(
-                        "rev-list", "--reverse", f"{move.old}..{move.new}"
-                    ).stdout.split()
-                )
-        landed = {each.landed for each in fleet.units.values()}
+    def _incident(self, run_id: str, moves: list[RefMove], fleet: FleetState) -> IncidentFound:
+        landed = {unit.landed for unit in fleet.units.values()}
+        commits = [commit for commit in self._commits(moves) if commit not in landed]
         run = fleet.runs.get(run_id)
-        unit = run.unit if run else ""
-        on_branch = any(move.ref != "HEAD" for move in moves)
-        where = f"the branch {self._branch}" if on_branch else "the HEAD of your checkout"
+        units: list[str] = []
+        if run and run.unit and not fleet.units.get(run.unit, UnitState()).landed:
+            units = [run.unit]
+        branch = "HEAD"
+        where = "the HEAD of your checkout"
+        if any(move.ref != "HEAD" for move in moves):
+            branch = self._branch
+            where = f"the branch {self._branch}"
         return IncidentFound(
             id=f"{run_id or 'unknown'}-{moves[-1].new[:9]}",
-            branch=self._branch if on_branch else "HEAD",
+            branch=branch,
             run_id=run_id,
             lane=run.lane if run else "",
-            units=[unit] if unit and not fleet.units.get(unit, UnitState()).landed else [],
-            commits=[commit for commit in commits if commit not in landed][:MOST_COMMITS],
+            units=units,
+            commits=commits[:MOST_COMMITS],
             moved_to=list(dict.fromkeys(move.new for move in moves)),
             found=f"the reflog says that its agent moved {where}",
         )
 
+    def _commits(self, moves: list[RefMove]) -> list[str]:
+        """Return the commits that the moves added, oldest first, each once."""
+        commits: dict[str, None] = {}
+        for move in moves:
+            if move.old:
+                listed = self._git.attempt("rev-list", "--reverse", f"{move.old}..{move.new}")
+                commits |= dict.fromkeys(listed.stdout.split())
+        return list(commits)
+
+
+def _is_landing(unit: UnitState) -> bool:
+    """Whether the unit has landed, or a worker intends to land it."""
+    return bool(unit.landed) or unit.intended is not None
+
 
 def record(found: IncidentFound) -> effects.Record:
-    """One record, however many find it: in the stream of the run, where `dos why` tells of it."""
+    """Return the record of an incident; its key makes it one, however many find it.
+
+    It is in the stream of the run, where `dos why` shows it.
+    """
     stream = streams.run(found.run_id) if found.run_id else streams.FLEET
     return effects.Record(stream=stream, fact=found, key=f"incident/{found.id}")
 
 
 def ask_about(found: IncidentFound) -> AnyQuestion:
+    """Return the question whether the commits of an incident are to be kept."""
     return Incident.ask(
         found.id,
-        what=_moved(found) if found.moved_to else _named(found),
+        what=_describe_move(found) if found.moved_to else _describe_claim(found),
         units=found.units,
         commits=found.commits,
         run_id=found.run_id,
@@ -131,24 +152,28 @@ def ask_about(found: IncidentFound) -> AnyQuestion:
     )
 
 
-def _moved(found: IncidentFound) -> str:
+def _describe_move(found: IncidentFound) -> str:
+    where = f"the branch {found.branch}"
+    if found.branch == "HEAD":
+        where = "the HEAD of your checkout"
     count = len(found.commits)
-    what = f"put {count} commit{'' if count == 1 else 's'} on" if count else "moved"
-    where = "the HEAD of your checkout" if found.branch == "HEAD" else f"the branch {found.branch}"
-    named = (
-        f" ({', '.join(commit[:9] for commit in found.commits[:3])}{', …' if count > 3 else ''})"
-        if count
-        else ""
-    )
-    return f"An agent of {_run(found)} {what} {where}{named}"
+    if not count:
+        return f"An agent of {_describe_run(found)} moved {where}"
+    commits = ", ".join(commit[:9] for commit in found.commits[:3])
+    if count > 3:
+        commits = f"{commits}, …"
+    what = "1 commit" if count == 1 else f"{count} commits"
+    return f"An agent of {_describe_run(found)} put {what} on {where} ({commits})"
 
 
-def _named(found: IncidentFound) -> str:
+def _describe_claim(found: IncidentFound) -> str:
     """Who made the commit is not known: it may be the person who is asked."""
     commits = " and ".join(commit[:9] for commit in found.commits)
-    return f"{commits} on the branch {found.branch} names {' and '.join(found.units)}, which {_run(found)} is at"
+    units = " and ".join(found.units)
+    run = _describe_run(found)
+    return f"{commits} on the branch {found.branch} names {units}, which {run} works on"
 
 
-def _run(found: IncidentFound) -> str:
-    named = f"run {found.run_id}" if found.run_id else "an unknown run"
-    return f"{named} on lane {found.lane}" if found.lane else named
+def _describe_run(found: IncidentFound) -> str:
+    run = f"run {found.run_id}" if found.run_id else "an unknown run"
+    return f"{run} on lane {found.lane}" if found.lane else run

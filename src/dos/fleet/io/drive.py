@@ -1,4 +1,4 @@
-"""Performs the effects of a generator, one by one, and sends back the answers; over a store that may be away."""
+"""The driver: performs the effects of a generator one by one, and retries while the store is away."""
 
 import sys
 import time
@@ -14,14 +14,18 @@ from dos.fleet.effect import Performers, Steps
 
 R = TypeVar("R")
 
-# It may be back in a moment, unlike a disk that is full or damaged.
+# The store, the remote or git may answer again in a moment, unlike a full or damaged disk.
 AWAY = (StoreUnreachable, StoreBusy, RemoteAway, GitUnanswered)
-GIT_SECONDS = 60.0  # a repository that git cannot read for so long is damaged, and nobody comes back to mend it
+GIT_SECONDS = 60.0  # a repository that git cannot read for so long is damaged
 PAUSES = times.exponential_backoff(0.1, cap=2.0)  # in seconds
 
 
 def drive(process: Steps[R], performers: Performers) -> R:
-    """An effect that fails with one of our errors is raised where it was yielded; the process decides what it means."""
+    """Perform the effects that the process yields, and return what it returns.
+
+    A DosError of a performer is raised in the process, where the effect was yielded; an OSError
+    likewise, as a DosError. Raises Internal for an effect without a performer.
+    """
     answer: Any = None
     failure: DosError | None = None
     while True:
@@ -31,23 +35,22 @@ def drive(process: Steps[R], performers: Performers) -> R:
             return done.value  # type: ignore[no-any-return]
         perform = performers.get(type(effect))
         if perform is None:
-            raise Internal(f"nothing here can perform {type(effect).__name__}")
+            raise Internal(f"no performer is registered for {type(effect).__name__}")
+        answer = None
+        failure = None
         try:
-            answer, failure = perform(effect), None
+            answer = perform(effect)
         except DosError as error:
-            answer, failure = None, error
+            failure = error
         except OSError as error:
-            answer, failure = (
-                None,
-                DosError(f"{type(effect).__name__}: {error}", hint="Run `dos doctor`."),
-            )
+            failure = DosError(f"{type(effect).__name__}: {error}", hint="Run `dos doctor`.")
 
 
 class StoreRetry:
-    """Tries an effect again while the store is away, for so long at most; then the lease is proven before it goes on.
+    """Repeats an effect while the store is away, and checks the lease before each attempt.
 
-    An effect can be repeated as a whole: what it writes carries a key, so that what was written without our hearing of
-    it is found, and what it did to a lease can be seen. Without a limit it waits for as long as it takes.
+    An effect can be repeated as a whole: what it writes carries a key, so that a record whose
+    confirmation was lost is found, and what it did to a lease can be seen.
     """
 
     def __init__(
@@ -57,54 +60,62 @@ class StoreRetry:
         prove: Callable[[bool], None],
         pause: Callable[[float], object],
     ) -> None:
+        """`seconds` is how long to retry; None: until the store is back.
+
+        `prove` raises unless the lease is still held; it is called with True when that is
+        doubtful.
+        """
         self._seconds = seconds
-        self._prove = prove  # raises unless the lease is surely ours; with True, it is doubtful
+        self._prove = prove
         self._pause = pause
 
     def wrap(self, performers: Performers) -> Performers:
+        """Return the same performers, each of them with retries."""
         return {kind: partial(self._perform, perform) for kind, perform in performers.items()}
 
     def retry_until(self, act: Callable[[], R]) -> R:
+        """Call `act` until it succeeds, or raise its last error when the time is over."""
         away_since: float | None = None
-        missed = "journal"
+        what = "journal"
         failures = 0
         while True:
             try:
                 self._prove(away_since is not None)
                 answer = act()
             except AWAY as error:
+                limit = self._limit(error)
                 if away_since is None:
                     away_since = time.monotonic()
-                    missed = _missed(error)
-                    warn(f"{_clock()} {error}; {_until(self._limit(error))}")
-                limit = self._limit(error)
+                    what = _what_is_away(error)
+                    warn(f"{_clock()} {error}; {_describe_limit(limit)}")
                 if limit is not None and time.monotonic() - away_since >= limit:
                     raise
                 failures += 1
                 self._pause(PAUSES.delay(failures))
-            else:
-                if away_since is not None:
-                    warn(
-                        f"{_clock()} the {missed} is back after {time.monotonic() - away_since:.0f} s"
-                    )
-                return answer
+                continue
+            if away_since is not None:
+                seconds = time.monotonic() - away_since
+                warn(f"{_clock()} the {what} is back after {seconds:.0f} s")
+            return answer
 
     def _limit(self, error: DosError) -> float | None:
         if not isinstance(error, GitUnanswered):
             return self._seconds
-        return GIT_SECONDS if self._seconds is None else min(GIT_SECONDS, self._seconds)
+        if self._seconds is None:
+            return GIT_SECONDS
+        return min(GIT_SECONDS, self._seconds)
 
     def _perform(self, perform: Callable[[Any], Any], effect: Any) -> Any:
         return self.retry_until(partial(perform, effect))
 
 
-def _missed(error: DosError) -> str:
+def _what_is_away(error: DosError) -> str:
     if isinstance(error, GitUnanswered):
         return "answer of git"
     return "remote" if isinstance(error, RemoteAway) else "journal"
 
 
-def _until(seconds: float | None) -> str:
+def _describe_limit(seconds: float | None) -> str:
     if seconds is None:
         return "waiting until it is back (Ctrl-C twice ends this command, workers keep running)"
     return f"trying again for {seconds:g} s"
@@ -115,7 +126,7 @@ def _clock() -> str:
 
 
 def warn(line: str) -> None:
-    """On stderr. A terminal that is closed, or a disk that is full, ends nothing but the message."""
+    """Print a line on stderr; a closed terminal or a full disk loses only the line."""
     with suppress(OSError):
         sys.stderr.write(line + "\n")
         sys.stderr.flush()

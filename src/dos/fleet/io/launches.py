@@ -1,4 +1,4 @@
-"""Which workers were launched a moment ago and have not shown up yet, by the journal and the system."""
+"""Workers that were launched a moment ago and have no lease yet, by the journal and the system."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -42,47 +42,53 @@ _reader: FactReader[SpawnIntended | WorkerSpawned | WorkerReaped] = FactReader(
 
 
 def lanes_awaiting_worker(state: FleetState, directory: Path, now_ms: int) -> dict[str, int]:
-    """The lanes to which a worker is on its way, by the folded journal and the system; each with one.
+    """Return the lanes for which one worker was launched that has no lease yet, each with 1.
 
     `directory` is the workspace's state directory, by which its processes are known.
     """
-    waiting = {lane: starts for lane, starts in state.starts.items() if starts.pending}
-    return {
-        lane: 1
-        for lane, starts in waiting.items()
-        if now_ms - starts.at_ms <= LAUNCH_MS and not has_failed_to_start(starts, directory)
-    }
+    lanes = {}
+    for lane, starts in state.starts.items():
+        is_recent = now_ms - starts.at_ms <= LAUNCH_MS
+        if starts.pending and is_recent and not has_failed_to_start(starts, directory):
+            lanes[lane] = 1
+    return lanes
 
 
 def has_failed_to_start(starts: LaneStarts, directory: Path) -> bool:
-    """Of a process elsewhere this system cannot say that it is gone.
+    """Whether the newest worker of a lane is known to be gone.
 
-    Without a pid whoever started it died, or could not start it: then the run itself is looked for.
+    Of a process on another system that cannot be known. Without a pid the supervisor died, or
+    could not start the worker; then the run is looked for among the processes.
     """
     if starts.system != process.system():
         return False
     if starts.pid:
         return process.has_exited(starts.pid, starts.pid_started)
     running = process.dos_processes(directory)
-    return not any(found.option("--run-id") == starts.run_id for found in running)
+    return not any(worker.option("--run-id") == starts.run_id for worker in running)
 
 
 def count_launches(
     view: ReadTransaction, lanes: Iterable[str], leases: Sequence[Lease], now_ms: int
 ) -> dict[str, int]:
-    """How many are on their way to each of these names, under which several may be launched; others are left out."""
-    here = {lease.run_id for lease in leases if lease.run_id}
-    found = {
-        lane: sum(1 for _ in _expected(view, lane, here, now_ms - LAUNCH_MS)) for lane in lanes
-    }
-    return {lane: count for lane, count in found.items() if count}
+    """Return how many workers without a lease were launched under each of these names.
+
+    Several may be launched under one name. Names without a launch are left out.
+    """
+    held = {lease.run_id for lease in leases if lease.run_id}
+    counts: dict[str, int] = {}
+    for lane in lanes:
+        launches = list(_open_launches(view, lane, held, now_ms - LAUNCH_MS))
+        if launches:
+            counts[lane] = len(launches)
+    return counts
 
 
-def _expected(
-    view: ReadTransaction, lane: str, here: set[str], since_ms: int
+def _open_launches(
+    view: ReadTransaction, lane: str, held: set[str], since_ms: int
 ) -> Iterator[SpawnIntended]:
     launched: list[tuple[Event, SpawnIntended]] = []
-    for event in _recent(view, streams.spawn(lane), since_ms):
+    for event in _recent_events(view, streams.spawn(lane), since_ms):
         match fact := _reader.decode(event):
             case None:
                 pass
@@ -96,35 +102,47 @@ def _expected(
             case never:
                 assert_never(never)
     for event, intended in launched:
-        if intended.run_id not in here and not _came(view, lane, event, intended.run_id):
+        if intended.run_id not in held and not _has_come(view, lane, event, intended.run_id):
             yield intended
 
 
 def _without(
     launched: list[tuple[Event, SpawnIntended]], run_id: str
 ) -> list[tuple[Event, SpawnIntended]]:
-    return [each for each in launched if each[1].run_id != run_id]
+    return [(event, intended) for event, intended in launched if intended.run_id != run_id]
 
 
 def _is_gone(worker: WorkerSpawned) -> bool:
-    return worker.system == process.system() and process.has_exited(worker.pid, worker.pid_started)
+    if worker.system != process.system():
+        return False
+    return process.has_exited(worker.pid, worker.pid_started)
 
 
-def _came(view: ReadTransaction, lane: str, intended: Event, run_id: str) -> bool:
-    """It has had the lane since, or its run has ended without: neither is still on its way."""
-    recent = select(_recent(view, streams.lease(lane), intended.at_ms), LeaseGranted, LeaseAdopted)
-    granted = (fact.asked.run_id for event, fact in recent if event.pos > intended.pos)
-    if any(not run_id or not whose or whose == run_id for whose in granted):
-        return True
-    began = view.load(streams.run(run_id), 0, PAGE) if run_id else []
-    return any(select(map(require_known_schema, began), RunBegun, RunStopped))
+def _has_come(view: ReadTransaction, lane: str, intended: Event, run_id: str) -> bool:
+    """Whether the worker has had the lane since, or its run has begun or stopped."""
+    events = _recent_events(view, streams.lease(lane), intended.at_ms)
+    for event, fact in select(events, LeaseGranted, LeaseAdopted):
+        holder = fact.asked.run_id
+        is_its_own = not run_id or not holder or holder == run_id
+        if event.pos > intended.pos and is_its_own:
+            return True
+    if not run_id:
+        return False
+    events_of_run = map(require_known_schema, view.load(streams.run(run_id), 0, PAGE))
+    return any(select(events_of_run, RunBegun, RunStopped))
 
 
-def _recent(view: ReadTransaction, stream: str, since_ms: int) -> Iterator[Event]:
-    """A stream's newest events, oldest first. Versions have gaps: the look back widens until it has gone far enough."""
-    head, width = view.head(stream), PAGE
-    found = view.load(stream, max(0, head - width), None) if head else []
-    while found and found[0].at_ms >= since_ms and width < head:
+def _recent_events(view: ReadTransaction, stream: str, since_ms: int) -> Iterator[Event]:
+    """Return a stream's newest events, oldest first.
+
+    Versions have gaps, so the range that is read widens until it reaches back far enough.
+    """
+    head = view.head(stream)
+    if not head:
+        return iter(())
+    width = PAGE
+    events = view.load(stream, max(0, head - width), None)
+    while events and events[0].at_ms >= since_ms and width < head:
         width *= 4
-        found = view.load(stream, max(0, head - width), None)
-    return (require_known_schema(event) for event in found if event.at_ms >= since_ms)
+        events = view.load(stream, max(0, head - width), None)
+    return (require_known_schema(event) for event in events if event.at_ms >= since_ms)

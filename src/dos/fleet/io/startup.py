@@ -1,7 +1,7 @@
-"""What a worker or a supervisor does before it takes a lease: check its settings, import its modules.
+"""What a worker or a supervisor does before it takes a lease: check settings, import modules.
 
-An upgrade replaces the files of the package under a running fleet. A process that began with one version finishes with
-it; a module imported at use would be of another version, or be gone.
+An upgrade replaces the files of the package under a running fleet. A process that began with one
+version finishes with it; a module that is imported later would be of the other version, or gone.
 """
 
 from importlib import import_module
@@ -18,7 +18,6 @@ MODULES = (
     "dos.journal.backends.memory",
     "dos.journal.backends.sqlite",
     "dos.journal.events.catalog",
-    "dos.journal.events.catalog",
     "dos.reasons.table",
     "dos.units.io.beads",
     "dos.units.io.command",
@@ -28,19 +27,27 @@ MODULES = (
 
 
 def load() -> None:
-    """Import them all. PostgreSQL's backend is imported as the journal is opened: before a lease is taken, too."""
+    """Import all modules that may be needed later.
+
+    The PostgreSQL backend is imported as the journal is opened, which is before a lease, too.
+    """
     for name in MODULES:
         import_module(name)
 
 
 def check_settings(config: Config) -> None:
-    """What each for itself is right, and together is not."""
+    """Raise BadInput for settings of [workers] that contradict one another."""
     workers = config.workers
-    if workers.isolation == "shared" and (workers.landing == "branch" or workers.remote):
-        other = (
-            'landing = "branch"' if workers.landing == "branch" else f"remote = {workers.remote!r}"
-        )
-        raise BadInput(
-            f'[workers] isolation = "shared" works on the target branch of the one tree, and {other} lands elsewhere',
-            hint="dos config unset workers.isolation",
-        )
+    if workers.isolation != "shared":
+        return
+    if workers.landing == "branch":
+        other = 'landing = "branch"'
+    elif workers.remote:
+        other = f"remote = {workers.remote!r}"
+    else:
+        return
+    raise BadInput(
+        f'[workers] isolation = "shared" works in the one tree of the target branch,'
+        f" and {other} lands elsewhere",
+        hint="dos config unset workers.isolation",
+    )
