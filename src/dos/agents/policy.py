@@ -8,14 +8,22 @@ from dos.fields import Amount, BadValue, Positive, Table, check_name, check_text
 class Agent(Table, frozen=True, kw_only=True):
     """One agent program. Two accounts of one vendor are two agents."""
 
-    adapter: str = ""  # empty: the name of the table
-    command: tuple[str, ...] = ()  # the program and its first arguments; empty: the adapter's
-    arguments: tuple[str, ...] = ()  # added to what the adapter passes
+    adapter: str = ""
+    """Adapter that starts the program and reads its output; empty: the name of the table."""
+    command: tuple[str, ...] = ()
+    """Program and first arguments; empty: those of the adapter."""
+    arguments: tuple[str, ...] = ()
+    """Arguments added to those of the adapter."""
     model: str = ""
-    account: str = ""  # agents of one account share limits; empty: one per vendor
+    """Model that the agent is started with; empty: the program's default."""
+    account: str = ""
+    """Agents of one account share its limits; empty: one account per vendor."""
     environment: dict[str, str] = field(default_factory=dict)
+    """Variables that the program is started with."""
     max_turns: Positive | None = None
-    max_usd: Amount | None = None  # for one start, where the program supports it
+    """Most turns of one start, where the program supports it."""
+    max_usd: Amount | None = None
+    """Most dollars of one start, where the program supports it."""
 
     def __post_init__(self) -> None:
         for name in ("adapter", "model", "account"):

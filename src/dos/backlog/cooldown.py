@@ -57,11 +57,13 @@ class Policy(Table, frozen=True, kw_only=True):
     """[cooldown]: how long a unit rests after an attempt that did not land. Where both units are written, ms wins."""
 
     window_ms: Milliseconds | None = None
+    """How long a unit is not offered again after an attempt that did not land."""
     window_hours: Hours = 6.0
-    error_window_ms: Milliseconds | None = (
-        None  # after an error, which may have had nothing to do with the unit
-    )
+    """The same as `window_ms`, in hours; `window_ms` wins."""
+    error_window_ms: Milliseconds | None = None
+    """How long a unit is not offered again after an attempt that ended in an error."""
     error_window_minutes: Minutes = 30.0
+    """The same as `error_window_ms`, in minutes; `error_window_ms` wins."""
 
     def __post_init__(self) -> None:
         shortest = min(self.window, self.error_window)

@@ -34,8 +34,11 @@ class DeclaredUnit(Table, frozen=True, kw_only=True):
     """`[units.AUTH1]`, or `[units."AUTH/AUTH1"]` where two plans have one of that id."""
 
     paths: tuple[str, ...] = ()
+    """Globs of the files that the unit should change."""
     accept: str = ""
+    """Command that must exit 0 on the finished work of the unit."""
     kind: Literal["code", "docs", "config"] = "code"
+    """What the unit delivers; documentation and configuration count as work too."""
 
     def __post_init__(self) -> None:
         for place, glob in enumerate(self.paths):
@@ -98,20 +101,35 @@ class Paths(Table, frozen=True, kw_only=True):
     """Where the workspace keeps its documents; relative to its root."""
 
     plans_glob: str = "docs/**/*-plan.md"
+    """Glob of the plan documents."""
     execution_state: str = "dos.state.yaml"
+    """Run registry of dos-kernel, which `dos verify` reads."""
     findings_queue: str = "dos.findings.md"
+    """Not read by this version; accepted because dos-kernel files may set it."""
     fanout_runs: str = ".dos/runs"
+    """Not read by this version; accepted because dos-kernel files may set it."""
     dispatch_loops: str = ".dos/runs"
+    """Not read by this version; accepted because dos-kernel files may set it."""
     chained_runs: str = ".dos/runs"
+    """Not read by this version; accepted because dos-kernel files may set it."""
     next_packets: str = ".dos/verdicts"
+    """Folder of the packets that `dos packet` writes and reads."""
     replan_dir: str = ".dos/replan"
+    """Not read by this version; accepted because dos-kernel files may set it."""
     soaks_index: str = ".dos/soaks/index.yaml"
+    """Index of the soaks that hold units until a date."""
     picker_audits: str = ".dos/picker_audits"
+    """Not read by this version; accepted because dos-kernel files may set it."""
     archive_lock: str = ".dos/leases/.archive.lock"
+    """Not read by this version; accepted because dos-kernel files may set it."""
     lane_journal: str = ".dos/lane-journal.jsonl"
+    """Not read by this version; accepted because dos-kernel files may set it."""
     verdict_journal: str = ".dos/verdict-journal.jsonl"
+    """Not read by this version; accepted because dos-kernel files may set it."""
     leases_dir: str = ".dos/leases"
+    """Not read by this version; accepted because dos-kernel files may set it."""
     project_card: str = ".dos/project.json"
+    """Not read by this version; accepted because dos-kernel files may set it."""
 
     def __post_init__(self) -> None:
         for name in self.__struct_fields__:
@@ -128,21 +146,32 @@ class DataClass(Table, frozen=True, kw_only=True):
         ".dos/dispatch_loops",
         ".dos/verdicts",
     )
+    """Not read by this version; accepted because dos-kernel files may set it."""
     audit_patterns: Words = (".dos/audits", ".dos/picker_audits", ".dos/**/*.verdict-*.json")
+    """Not read by this version; accepted because dos-kernel files may set it."""
     baseline_patterns: Words = (".dos/baselines",)
+    """Not read by this version; accepted because dos-kernel files may set it."""
     product_patterns: Words = ()
+    """Not read by this version; accepted because dos-kernel files may set it."""
     default_class: Literal["TRAJECTORY", "AUDIT", "BASELINE", "PRODUCT"] = "PRODUCT"
+    """Not read by this version; accepted because dos-kernel files may set it."""
 
 
 class Rung(Table, frozen=True, kw_only=True):
     """One more rung on the ladder of interventions."""
 
     rank: Count
+    """Not read by this version; accepted because dos-kernel files may set it."""
     summary: str = ""
+    """Not read by this version; accepted because dos-kernel files may set it."""
     actuation: str = ""
+    """Not read by this version; accepted because dos-kernel files may set it."""
     dispatches: bool = True
+    """Not read by this version; accepted because dos-kernel files may set it."""
     returns_synthetic: bool = False
+    """Not read by this version; accepted because dos-kernel files may set it."""
     see_also: Words = ()
+    """Not read by this version; accepted because dos-kernel files may set it."""
 
     def __post_init__(self) -> None:
         if self.returns_synthetic and self.dispatches:
@@ -157,8 +186,11 @@ class ToolStream(Table, frozen=True, kw_only=True):
     """After how many identical tool calls an agent repeats itself, and after how many it is stuck."""
 
     repeat_n: Positive = 3
+    """Not read by this version; accepted because dos-kernel files may set it."""
     stall_n: Positive = 5
+    """Not read by this version; accepted because dos-kernel files may set it."""
     ignore_tools: Words = ()
+    """Not read by this version; accepted because dos-kernel files may set it."""
 
     def __post_init__(self) -> None:
         if self.stall_n < self.repeat_n:
@@ -173,21 +205,27 @@ class Marker(Table, frozen=True, kw_only=True):
     """How often a turn is held open to wait."""
 
     max_streak: Count = 4
+    """Not read by this version; accepted because dos-kernel files may set it."""
     arm_on_env: tuple[str, ...] = ("DOS_LOOP", "CID_RUN_ID")
+    """Not read by this version; accepted because dos-kernel files may set it."""
     respect_stop_hook_active: bool = True
+    """Not read by this version; accepted because dos-kernel files may set it."""
 
 
 class Precursor(Table, frozen=True, kw_only=True):
     """Which tools have to look before which tools may change."""
 
     requires: dict[str, Words] = field(default_factory=dict)
+    """Not read by this version; accepted because dos-kernel files may set it."""
     aliases: dict[str, Words] = field(default_factory=dict)
+    """Not read by this version; accepted because dos-kernel files may set it."""
 
 
 class Enforcement(Table, frozen=True, kw_only=True):
     """What hooks do with a refusal."""
 
     posture: Literal["observe", "block", "gate", "assist"] = "block"
+    """Not read by this version; accepted because dos-kernel files may set it."""
 
 
 BUILT_IN_RUNGS = {"OBSERVE": 0, "WARN": 10, "BLOCK": 20, "DEFER": 30}
@@ -197,16 +235,20 @@ class Config(Table, frozen=True, kw_only=True):
     """The whole of `dos.toml`."""
 
     workspace: str = "."
+    """Not read by this version; accepted because dos-kernel files may set it."""
     lanes: Lanes = DEFAULT_LANES
     paths: Paths = Paths()
     overlap: Overlap = Overlap()
     concurrency_class: tuple[ConcurrencyClass, ...] = ()
+    """Caps on the number of live leases of one kind of lane."""
     supervise: Supervise = Supervise()
     workers: Workers = Workers()
     agents: dict[str, Agent] = field(default_factory=dict)
+    """Agent programs by the name that [workers] agent and plans use."""
     quota: Quota = Quota()
     budgets: Budgets = Budgets()
-    prices: dict[str, TokenPrice] = field(default_factory=dict)  # by model
+    prices: dict[str, TokenPrice] = field(default_factory=dict)
+    """Prices of models, by model name, for agents that do not report their cost."""
     loop: Loop = Loop()
     liveness: Liveness = Liveness()
     productivity: Productivity = Productivity()
@@ -224,14 +266,18 @@ class Config(Table, frozen=True, kw_only=True):
     cooldown: Cooldown = Cooldown()
     lifecycle: Lifecycle = Lifecycle()
     reasons: dict[str, Reason] = field(default_factory=dict)
-    morphology: tuple[MorphologyRule, ...] = MORPHOLOGY  # also written as [[reasons.morphology]]
+    """Refusal reasons of this workspace, by token."""
+    morphology: tuple[MorphologyRule, ...] = MORPHOLOGY
+    """How undeclared reason tokens are classified. Also written as [[reasons.morphology]]."""
     intervention: dict[str, Rung] = field(default_factory=dict)
+    """Not read by this version; accepted because dos-kernel files may set it."""
     tool_stream: ToolStream = ToolStream()
     marker: Marker = Marker()
     noop_streak: NoopStreak = NoopStreak()
     precursor: Precursor = Precursor()
     verify: Verify = Verify()
     units: dict[str, DeclaredUnit] = field(default_factory=dict)
+    """Paths, acceptance and kind of single units, by unit name."""
     ci: Ci = Ci()
     evidence: Evidence = Evidence()
     judges: Judges = Judges()

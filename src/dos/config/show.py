@@ -1,6 +1,7 @@
 """The settings of a workspace, each with its value and where the value comes from."""
 
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
 from typing import Any
 
 import msgspec
@@ -50,6 +51,28 @@ def _line_of_setting(key: Key, lines: dict[Key, int]) -> int | None:
     if key[0] == "lanes" and _has_keys(lines, "lanes"):
         return line_of(lines, ("lanes",))
     return None
+
+
+def descriptions(table: type[Struct]) -> dict[str, str]:
+    """Return what each setting of a table means, by its field.
+
+    The text is the string below the field, where the table is declared. It is read from the source,
+    so that starting a verb costs nothing for it.
+    """
+    import ast
+    import inspect
+    import textwrap
+
+    (node,) = ast.parse(textwrap.dedent(inspect.getsource(table))).body
+    assert isinstance(node, ast.ClassDef)
+    found: dict[str, str] = {}
+    for statement, below in pairwise(node.body):
+        match statement, below:
+            case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(
+                value=ast.Constant(value=str(text))
+            ):
+                found[name] = text
+    return found
 
 
 def as_json(settings: list[Setting]) -> list[dict[str, Any]]:

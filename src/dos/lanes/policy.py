@@ -26,12 +26,18 @@ class Lanes(Table, frozen=True, kw_only=True, dict=True):
     """[lanes]: the declared lanes. The table replaces the default as a whole."""
 
     concurrent: tuple[str, ...] = ()
+    """Lanes that may run at the same time."""
     exclusive: tuple[str, ...] = ()
+    """Lanes that run alone: no other lane may be held meanwhile."""
     autopick: tuple[str, ...] = ()
+    """Lanes that units without a lane may be placed on, in this order."""
     trees: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """Globs of the paths that each lane may change."""
     aliases: dict[str, str] = field(default_factory=dict)
+    """Other names of lanes."""
     # lane -> its agent, in place of [workers] agent
     agents: dict[str, str] = field(default_factory=dict)
+    """Agents of single lanes; they override [workers] agent."""
 
     def __post_init__(self) -> None:
         for name, key in self._spelled():
@@ -121,7 +127,9 @@ class Overlap(Table, frozen=True, kw_only=True):
     """[overlap]: how much of a request may touch a held region; nothing by default."""
 
     ratio_max: Share = 0.0
+    """Share of the requested entries that may touch a held region."""
     policy: str = "prefix"
+    """How two regions are compared; only `prefix` exists."""
 
     def __post_init__(self) -> None:
         check_name(self.policy, ("policy",), "policy name")
@@ -135,7 +143,9 @@ class ConcurrencyClass(Table, frozen=True, kw_only=True):
     """[concurrency]: at most so many live leases of one lane kind; 0 is no cap."""
 
     name: str
+    """Kind of lane."""
     max_concurrent: Count
+    """Most live leases of this kind; 0 is no cap."""
 
     def __post_init__(self) -> None:
         check_name(self.name, ("name",), "lane kind")

@@ -13,24 +13,30 @@ class TokenPrice(Table, frozen=True, kw_only=True):
     """What a million tokens of a model cost, in dollars, where the program does not tell its own cost."""
 
     input: Ratio
+    """Dollars for a million input tokens."""
     output: Ratio
+    """Dollars for a million output tokens."""
     cached: Ratio = 0.0
-    cache_write: Ratio | None = None  # None: as input
+    """Dollars for a million tokens read from the cache."""
+    cache_write: Ratio | None = None
+    """Dollars for a million tokens written to the cache; unset: as input."""
 
 
 class Quota(Table, frozen=True, kw_only=True):
     """What is done when a provider has no room."""
 
-    failover: bool = True  # go on with the next of [workers] fallback
+    failover: bool = True
+    """Continue with the next agent of [workers] fallback while one is limited."""
     backoff_seconds: tuple[Delay, ...] = (
         60.0,
         270.0,
         1200.0,
-    )  # where no time of reset is known, one after the other
-    jitter_seconds: Delay = 30.0  # the rest wake within this after the one that went first
-    probe_seconds: Annotated[float, Meta(ge=1, le=86_400)] = (
-        900.0  # a probe that is not back by then went astray
     )
+    """Pauses between probes of a limit without a known end, one after the other."""
+    jitter_seconds: Delay = 30.0
+    """After a limit ends, the waiting workers start again spread over this time."""
+    probe_seconds: Annotated[float, Meta(ge=1, le=86_400)] = 900.0
+    """After this time a probe without an answer counts as lost."""
 
     def __post_init__(self) -> None:
         if not self.backoff_seconds:
@@ -43,19 +49,27 @@ class Budget(Table, frozen=True, kw_only=True):
     """How much; a key that is not there is not limited."""
 
     usd: Amount | None = None
+    """Dollars."""
     tokens: Positive | None = None
+    """Tokens."""
     wall_minutes: Amount | None = None
+    """Minutes that agents run."""
     iterations: Positive | None = None
+    """Iterations."""
 
 
 class Budgets(Table, frozen=True, kw_only=True):
     """At `warn_at` of one people are warned, at the whole of it work pauses and a person is asked."""
 
     iteration: Budget = Budget()
+    """Budget of one iteration."""
     run: Budget = Budget()
-    lane: Budget = Budget()  # of one lane, in one day
-    day: Budget = Budget()  # of the whole fleet
+    """Budget of one run."""
+    lane: Budget = Budget()
+    """Budget of one lane in one day."""
+    day: Budget = Budget()
+    """Budget of the whole fleet in one day."""
     warn_at: Share = 0.8
-    unknown_price: Literal["allow", "refuse"] = (
-        "allow"  # where money is limited, of an agent whose cost nobody knows
-    )
+    """Share of a budget at which a warning is written."""
+    unknown_price: Literal["allow", "refuse"] = "allow"
+    """Whether a model without a known price may run under a budget in dollars."""

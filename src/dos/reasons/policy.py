@@ -17,17 +17,24 @@ class Reason(Table, frozen=True, kw_only=True):
     """A refusal reason of the workspace's own."""
 
     category: Category
+    """Category that the reason belongs to."""
     refusal: bool = True
+    """Whether the reason refuses a launch."""
     fix: str = ""
+    """What clears it."""
     summary: str = ""
+    """What it means."""
     see_also: tuple[str, ...] = ()
+    """Related pages of `dos man`."""
 
 
 class MorphologyRule(Table, frozen=True, kw_only=True):
     """A token that nobody declared and that has these words in it belongs to this category."""
 
     substring: Annotated[str, Meta(min_length=1)]
+    """Words that a token contains."""
     category: Category
+    """Category of such a token."""
 
 
 def _rules(category: Category, *substrings: str) -> tuple[MorphologyRule, ...]:

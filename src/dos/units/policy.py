@@ -24,9 +24,13 @@ class Plans(Table, frozen=True, kw_only=True):
     """Where units come from: plan documents, the files of an issue tracker, or what a program prints."""
 
     source: Literal["documents", "beads", "command"] = "documents"
+    """Where units come from: plan documents, an issue tracker's files, or a command."""
     command: Words = ()
+    """Command that prints the units, for the source `command`."""
     beads: str = ".beads"
+    """Folder of the issue tracker, for the source `beads`."""
     timeout_seconds: Seconds = 60.0
+    """Time limit of the command."""
 
     def __post_init__(self) -> None:
         check_not_blank(self.beads, ("beads",))
@@ -50,9 +54,13 @@ class Transition(Table, frozen=True, kw_only=True):
     """A plan may move from one class to another."""
 
     from_class: str = field(name="from")
+    """Not read by this version; accepted because dos-kernel files may set it."""
     to_class: str = field(name="to")
+    """Not read by this version; accepted because dos-kernel files may set it."""
     trigger: str
+    """Not read by this version; accepted because dos-kernel files may set it."""
     auto: bool = False
+    """Not read by this version; accepted because dos-kernel files may set it."""
 
 
 ALL_SHIPPED = (
@@ -64,10 +72,15 @@ class Lifecycle(Table, frozen=True, kw_only=True):
     """The classes a plan goes through; the first is where it starts."""
 
     classes: Words = ("active", "done")
+    """Classes that a plan goes through; it starts in the first."""
     transitions: tuple[Transition, ...] = ALL_SHIPPED
+    """Not read by this version; accepted because dos-kernel files may set it."""
     veto_class: str = ""
+    """Not read by this version; accepted because dos-kernel files may set it."""
     max_transitions_per_cycle: Count = 5
+    """Not read by this version; accepted because dos-kernel files may set it."""
     per_plan_cooldown_hours: Hours = 72.0
+    """Not read by this version; accepted because dos-kernel files may set it."""
 
     def __post_init__(self) -> None:
         if not self.classes:
@@ -106,8 +119,14 @@ class Grammar(Table, frozen=True, kw_only=True):
     """[enumerate]: how the units of a plan document are found."""
 
     heading_levels: tuple[Annotated[int, Meta(ge=1, le=6)], ...] = (2, 3, 4, 5, 6)
+    """Levels of the headings that may declare units."""
     scan_tables: bool = True
+    """Also find units in tables."""
     generic_numeric_table: bool = False
+    """Also find units in tables that number their rows."""
     bare_phase_fallback: bool = True
+    """Take `Phase N` headings as units where no heading has an id."""
     rollup_parents: bool = False
+    """Count a unit with sub-units as done when they are."""
     style: str = "generic"
+    """Not read by this version; accepted because dos-kernel files may set it."""

@@ -11,11 +11,16 @@ _REPOSITORY = re.compile(r"(?:[\w.-]+/)?[\w.-]+/[\w.-]+")
 class Ci(Table, frozen=True, kw_only=True):
     """Where the checks of a commit are read: from GitHub by `gh`, from what a command prints, or from a file."""
 
-    repo: str = ""  # owner/name, or host/owner/name; the remote `origin` when it is empty
-    required: Words = ()  # the checks that decide; all of them when none is named
-    command: Words = ()  # {sha} in it is the commit
+    repo: str = ""
+    """Repository on GitHub, as owner/name or host/owner/name; empty: that of `origin`."""
+    required: Words = ()
+    """Checks that decide; empty: all."""
+    command: Words = ()
+    """Command that prints the checks of a commit; `{sha}` is the commit."""
     file: str = ""
+    """File that holds the checks of commits."""
     timeout_seconds: Seconds = 20.0
+    """Time limit of reading the checks."""
 
     def __post_init__(self) -> None:
         if self.repo and not _REPOSITORY.fullmatch(self.repo):
@@ -37,9 +42,12 @@ class Ci(Table, frozen=True, kw_only=True):
 class Evidence(Table, frozen=True, kw_only=True):
     """What besides git and commands is more than the word of whoever claims something."""
 
-    places: Words = ()  # folders outside of the work tree that no agent can write to
-    citations: str = ""  # a file of works: JSON lines, CSL-JSON or BibTeX
-    citation_command: Words = ()  # prints the works under a citation; {cite} in it is the citation
+    places: Words = ()
+    """Folders outside of the work tree that no agent can write to."""
+    citations: str = ""
+    """File of works: JSON lines, CSL-JSON or BibTeX."""
+    citation_command: Words = ()
+    """Command that prints the works under a citation; `{cite}` is the citation."""
 
     def __post_init__(self) -> None:
         for place, folder in enumerate(self.places):
@@ -60,7 +68,9 @@ class Judges(Table, frozen=True, kw_only=True):
     """The program that gives an opinion; the prompt goes to its input."""
 
     command: Words = ()
+    """Program that gives an opinion; the prompt goes to its stdin."""
     timeout_seconds: Seconds = 120.0
+    """Time limit of the program."""
 
     def __post_init__(self) -> None:
         check_command(self.command, ("command",))

@@ -19,11 +19,17 @@ class Retention(Table, frozen=True, kw_only=True):
     """How much is kept: a number, or -1 or "none" for everything."""
 
     journal_max_entries: Keep = 5000
+    """Events that the journal keeps when it is compacted."""
     journal_max_age_days: Days = 30.0
+    """Age up to which the journal keeps superseded events."""
     runs_keep_last: Keep = 200
+    """Runs of each lane whose logs are kept."""
     verdicts_keep_last: Keep = 500
+    """Not read by this version; accepted because dos-kernel files may set it."""
     audits_keep_last: Keep = 200
+    """Not read by this version; accepted because dos-kernel files may set it."""
     projections_compact: bool = True
+    """Not read by this version; accepted because dos-kernel files may set it."""
 
     def __post_init__(self) -> None:
         if isinstance(self.journal_max_age_days, float) and -1 < self.journal_max_age_days < 0:
@@ -43,6 +49,7 @@ class Store(Table, frozen=True, kw_only=True):
     """Where the journal is. Empty: SQLite under the git common directory."""
 
     url: str = ""
+    """URL of the journal; empty: SQLite below the git common directory."""
 
     def __post_init__(self) -> None:
         check_text(self.url, ("url",))
@@ -59,7 +66,9 @@ class Leases(Table, frozen=True, kw_only=True):
     """How long a lease lasts unless it is renewed: by a worker, and by a person or a script."""
 
     ttl_seconds: LeaseSeconds = 120.0
+    """How long a worker's lease lasts unless it is renewed."""
     manual_ttl_minutes: LeaseMinutes = 50.0
+    """How long a lease that a person or a script takes lasts."""
 
     @property
     def ttl(self) -> timedelta:
@@ -74,32 +83,43 @@ class Workers(Table, frozen=True, kw_only=True):
     """What a worker starts, where, for how long, and how its work lands."""
 
     isolation: Literal["worktree", "shared"] = "worktree"
+    """Where agents work: in a worktree of the lane, or in the shared checkout."""
     agent: str = ""
-    fallback: tuple[
-        str, ...
-    ] = ()  # the agents that take over, in this order, while that one has no room
+    """Agent that works on lanes and units that name no other."""
+    fallback: tuple[str, ...] = ()
+    """Agents that take over, in this order, while the first one is limited."""
     command: tuple[str, ...] = ()
-    pass_environment: tuple[
-        str, ...
-    ] = ()  # variables that are handed on although they are ours or open a remote
+    """Program and arguments of the agents `command` and `scripted`."""
+    pass_environment: tuple[str, ...] = ()
+    """Variables that agents inherit although dos withholds them by default."""
     setup: str = ""
+    """Command that prepares a new worktree."""
     setup_seconds: Seconds = 600.0
-    ports: Ports = 10  # how many are offered to each lane, in DOS_PORT_BASE and DOS_PORT_COUNT
-    port_base: PortNumber = 21_000  # the first lane's first one
+    """Time limit of the setup command."""
+    ports: Ports = 10
+    """Number of ports for each lane, in DOS_PORT_BASE and DOS_PORT_COUNT."""
+    port_base: PortNumber = 21_000
+    """First port of the first lane."""
     acceptance: str = ""
+    """Command that must exit 0 on the finished work, unless the plan names another."""
     test: str = ""
-    baseline: Literal["auto", "off"] = (
-        "auto"  # auto: setup and test have to pass on the target before agents start
-    )
+    """Command that must exit 0 on the result before it lands."""
+    baseline: Literal["auto", "off"] = "auto"
+    """`auto`: setup and test must pass on the target branch before agents start."""
     landing: Literal["merge", "branch"] = "merge"
-    target_branch: str = ""  # empty: the branch that the main work tree is on
-    remote: str = (
-        ""  # what every host of the fleet fetches from and lands on; empty: this repository alone
-    )
+    """`merge` lands on the target branch; `branch` leaves a branch for each unit."""
+    target_branch: str = ""
+    """Branch that work lands on; empty: the branch of the main checkout."""
+    remote: str = ""
+    """Repository that all hosts fetch from and land on; empty: this repository alone."""
     silence_seconds: Seconds = 600.0
+    """How long an agent may print nothing before it is ended."""
     idle_seconds: Seconds | None = None
+    """How long an agent may change nothing before it is ended; unset: no limit."""
     wall_seconds: Seconds = 3600.0
+    """How long one iteration of an agent may take."""
     max_iterations: Positive = 10
+    """Iterations of one run."""
 
     def __post_init__(self) -> None:
         for name in ("setup", "acceptance", "test", "target_branch", "remote"):
@@ -152,6 +172,7 @@ class Protect(Table, frozen=True, kw_only=True):
     """Paths that no worker may change."""
 
     globs: tuple[str, ...] = ()
+    """Globs of paths that no worker may change."""
 
     def __post_init__(self) -> None:
         check_globs(self.globs, ("globs",))

@@ -131,23 +131,25 @@ class Supervise(Table, frozen=True, kw_only=True):
     """[supervise]: how many workers to keep alive, and what counts as one."""
 
     target: Count = 1
-    count_spinning_as_alive: bool = (
-        True  # else another lane gets a worker beside one that lands nothing
-    )
-    reap_stalled: bool = True  # else the lease of a dead worker is left until its time is over
-    spin_halt_after_ms: Milliseconds | None = (
-        None  # when a halt is proposed; `dos up` does at once when it is not set
-    )
+    """Number of workers that `dos up` keeps running."""
+    count_spinning_as_alive: bool = True
+    """Count a worker that lands nothing as running; false starts another lane beside it."""
+    reap_stalled: bool = True
+    """Revoke the lease of a dead worker at once; false leaves it until it expires."""
+    spin_halt_after_ms: Milliseconds | None = None
+    """How long a worker may land nothing before its halt is proposed; unset: at once."""
     spin_halt_after_minutes: Minutes | None = None
-    worker_launch_template: str = (
-        "/dos-dispatch-loop --lane {lane}"  # for `dos loop`, which starts nobody itself
-    )
-    max_concurrency: Positive | None = None  # for `dos loop`: `dos up` has one worker on a lane
-    restart_intensity: Positive = (
-        3  # so many workers of one lane may die within the period; then a person is asked
-    )
+    """The same as `spin_halt_after_ms`, in minutes."""
+    worker_launch_template: str = "/dos-dispatch-loop --lane {lane}"
+    """Command that `dos loop` prints for a lane; `dos up` does not use it."""
+    max_concurrency: Positive | None = None
+    """Most workers on one lane in the plan of `dos loop`; `dos up` starts one."""
+    restart_intensity: Positive = 3
+    """Workers of one lane that may die within the period before a person is asked."""
     restart_period_seconds: Seconds = 60.0
-    restart_backoff_seconds: Seconds = 1.0  # before the second start, then twice as long each time
+    """Period in which dying workers are counted."""
+    restart_backoff_seconds: Seconds = 1.0
+    """Pause before the second start of a dying worker; it doubles each time."""
 
     def __post_init__(self) -> None:
         if self.spin_halt_after_ms is not None and self.spin_halt_after_minutes is not None:

@@ -25,8 +25,10 @@ class Evidence(Struct, frozen=True, kw_only=True):
 class Policy(Table, frozen=True, kw_only=True):
     """[efficiency]: how much work a token has to buy, once enough of them are spent to tell."""
 
-    min_tokens: Count = 1000  # below this nobody counts
-    floor: Ratio = 0.0  # work for a token
+    min_tokens: Count = 1000
+    """Tokens before efficiency is judged."""
+    floor: Ratio = 0.0
+    """Work per token below which a run is inefficient."""
 
     def __post_init__(self) -> None:
         check_counts(min_tokens=self.min_tokens)

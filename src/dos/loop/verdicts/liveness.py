@@ -47,9 +47,12 @@ class Evidence(Struct, frozen=True, kw_only=True):
 class Policy(Table, frozen=True, kw_only=True):
     """[liveness]: when a run that lands nothing is called spinning, and a silent one stalled."""
 
-    grace_minutes: Minutes = 30.0  # a run younger than this is not accused
-    spin_minutes: Minutes = 15.0  # a beat older than this is no sign of life
-    window_minutes: Minutes = 30.0  # what landed longer ago is not progress any more
+    grace_minutes: Minutes = 30.0
+    """A run younger than this is never called spinning or stalled."""
+    spin_minutes: Minutes = 15.0
+    """A heartbeat older than this does not count as a sign of life."""
+    window_minutes: Minutes = 30.0
+    """Progress older than this does not count."""
 
     def __post_init__(self) -> None:
         check_amounts(

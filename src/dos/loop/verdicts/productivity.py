@@ -25,8 +25,10 @@ class Evidence(Struct, frozen=True, kw_only=True):
 class Policy(Table, frozen=True, kw_only=True):
     """[productivity]: how little a step may do before its work counts as fading."""
 
-    min_steps: Count = 3  # fewer say nothing
+    min_steps: Count = 3
+    """Steps before a run is judged."""
     floor: Count = 500
+    """Work of a step below which it counts as fading."""
 
     def __post_init__(self) -> None:
         check_counts(min_steps=self.min_steps, floor=self.floor)
