@@ -93,7 +93,7 @@ def test_who_carries_a_key_is_refused_and_nothing_is_changed(workspace, monkeypa
         f"dos {name} is for people" in answer.err
         and "the agent on lane worker (run R1)" in answer.err
     )
-    assert "Ask a person to type it" in answer.err
+    assert "Ask a person to run it" in answer.err
     monkeypatch.delenv(KEY_VARIABLE)
     assert sorted(path for path in workspace.rglob("*") if ".git/dos" not in str(path)) == before
     with open_journal(find(workspace), "") as journal:

@@ -255,7 +255,7 @@ def test_a_directory_that_was_removed_under_the_caller_is_said(words, workspace,
         text=True,
         timeout=PATIENCE,
     )
-    assert done.returncode == 2 and "not there any more" in done.stderr and "hint: " in done.stderr
+    assert done.returncode == 2 and "no longer exists" in done.stderr and "hint: " in done.stderr
 
 
 def test_the_global_flags_stand_anywhere(workspace, dos, monkeypatch, tmp_path):

@@ -66,7 +66,7 @@ def test_a_closed_terminal_does_not_end_it_and_its_log_takes_over(waiting, words
     waiting.worker_at("one")
     os.close(master)
     wait_for(
-        lambda: "the terminal was closed; the supervisor goes on" in log_of(waiting),
+        lambda: "terminal closed; the supervisor keeps running" in log_of(waiting),
         "the log takes over",
     )
     waiting.repository.let_go()

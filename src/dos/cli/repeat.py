@@ -1,4 +1,4 @@
-"""Does something again and again, until it was done often enough or somebody presses Ctrl-C."""
+"""Repeats an action at an interval, for verbs with --watch."""
 
 import time
 from collections.abc import Callable
@@ -6,13 +6,16 @@ from collections.abc import Callable
 from dos import times
 from dos.errors import BadInput
 
-LONGEST_SECONDS = 31_536_000.0
+LONGEST_SECONDS = 31_536_000.0  # a year
 
 
 def repeat(
     action: Callable[[int], None], *, interval_seconds: float, max_ticks: int | None
 ) -> None:
-    """With the number of each tick, from 0; nobody waits after the last one."""
+    """Call the action with 0, 1, 2, ... until Ctrl-C, or `max_ticks` times.
+
+    There is no wait after the last call.
+    """
     number = 0
     try:
         while True:
@@ -26,19 +29,23 @@ def repeat(
 
 
 def check_options(interval_seconds: float, max_ticks: int | None, now_ms: int | None) -> None:
+    """Raise BadInput for an interval, a number of ticks or a time that cannot be used."""
     times.now_ms(now_ms)
     if not 0 <= interval_seconds <= LONGEST_SECONDS:
         raise BadInput(
-            f"--interval {interval_seconds:g} is no time to wait",
-            hint="Give seconds, for example 30.",
+            f"--interval is {interval_seconds:g}; it must be from 0 to {LONGEST_SECONDS:.0f}"
+            " seconds",
+            hint="For example: --interval 30",
         )
     if max_ticks is not None and max_ticks < 1:
         raise BadInput(
-            f"--max-ticks is {max_ticks}; there is at least one",
-            hint="Leave it out to go on until Ctrl-C.",
+            f"--max-ticks is {max_ticks}; it must be at least 1",
+            hint="Leave it out to continue until Ctrl-C.",
         )
 
 
-def tick_time_ms(given: int | None, tick: int, interval_seconds: float) -> int | None:
-    """The time of a tick where the caller says what time it is: it goes on as it would have."""
-    return None if given is None else given + round(tick * interval_seconds * 1000)
+def tick_time_ms(given_ms: int | None, tick: int, interval_seconds: float) -> int | None:
+    """Return the time of a tick where the caller gives the time of the first one; else None."""
+    if given_ms is None:
+        return None
+    return given_ms + round(tick * interval_seconds * 1000)

@@ -1,4 +1,4 @@
-"""What a verb is handed, and what it gives back."""
+"""What a verb is given, and what it returns: `Context` and `Reply`."""
 
 import os
 import sys
@@ -13,7 +13,7 @@ from dos.errors import BadInput, ConfigInvalid, StoreBusy, WorkspaceMissing
 from dos.text import LONGEST_PATH, escape_invisible, quote
 from dos.verbs.output import print_stderr
 
-if TYPE_CHECKING:  # imported at use: a verb that asks nothing of the workspace does not pay for it
+if TYPE_CHECKING:  # imported at use: a verb that needs no workspace does not pay for it
     from dos.config.schema import Config
     from dos.journal.store import Store
     from dos.world import World
@@ -22,20 +22,23 @@ OUTPUTS = ("text", "json", "plain")
 
 
 class Reply(Struct, frozen=True, kw_only=True):
-    """A verb's answer: the text for people, the data for programs, and the exit code, which is the verdict."""
+    """The answer of a verb: text for people, data for programs, and the exit code."""
 
     code: int = 0
     text: str = ""
     data: Any = None
-    plain: str = ""  # a sentence for people who do not program; the text when there is none
-    stderr: str = ""  # said on stderr, beside the answer
-    next_action: str = ""  # said with --explain; in JSON it is `interpretation`
+    plain: str = ""  # one sentence for people who do not program; default: the text
+    stderr: str = ""  # printed to stderr beside the answer
+    next_action: str = ""  # printed with --explain; in JSON it is `interpretation`
     indented: bool = False
     always_json: bool = False
 
 
 class Context:
-    """The workspace as the command line was told to see it."""
+    """The workspace of a call and its global options.
+
+    What a verb reads is opened when it is first used, and closed with the context.
+    """
 
     busy_seconds = 5.0  # how long a verb waits for the write lock
 
@@ -49,9 +52,10 @@ class Context:
         explain: bool = False,
         lenient: bool = False,
     ) -> None:
+        """`workspace` defaults to $DISPATCH_WORKSPACE, then to the current directory."""
         if output and output not in OUTPUTS:
             raise BadInput(
-                f"there is no output {quote(output)}", hint=f"Use one of: {', '.join(OUTPUTS)}."
+                f"unknown output format {quote(output)}", hint=f"Use one of: {', '.join(OUTPUTS)}."
             )
         self.as_json = output == "json" or (as_json and not output)
         self.plain = output == "plain"
@@ -59,143 +63,158 @@ class Context:
         self.explain = explain
         self._workspace = workspace or os.environ.get("DISPATCH_WORKSPACE") or "."
         self._lenient = lenient
-        self._said: set[str] = set()
+        self._printed_warnings: set[str] = set()
 
     @cached_property
     def start_directory(self) -> Path:
-        """Where the look for the workspace begins."""
-        if not os.path.isdir(self._workspace):  # noqa: PTH112 - pathlib raises for a name that no system can have
+        """Where the search for the workspace begins; raises WorkspaceMissing if it is no directory."""
+        # Not pathlib: it raises for a name that no file system can have.
+        if not os.path.isdir(self._workspace):  # noqa: PTH112
             raise WorkspaceMissing(
                 f"{quote(self._workspace, LONGEST_PATH)} is not a directory",
                 hint="Give --workspace a repository, or cd into one.",
             )
         try:
-            return Path(os.path.abspath(self._workspace))  # noqa: PTH100 - what is a link stays one
+            return Path(os.path.abspath(self._workspace))  # noqa: PTH100 - links are not resolved
         except FileNotFoundError:
             raise WorkspaceMissing(
-                "the directory that you are in is not there any more",
+                "the current directory no longer exists",
                 hint="cd into a repository, or give --workspace.",
             ) from None
 
     @cached_property
     def world(self) -> "World":
-        """For verbs that need the policy: a dos.toml with errors stops them, unless --lenient lets them read on."""
+        """For verbs that read settings. Raises ConfigInvalid for errors, except with --lenient."""
         from dos.world import World
 
         return World(self.start_directory, lenient=self._lenient)
 
     @cached_property
     def lenient_world(self) -> "World":
-        """For verbs whose task is to say what is wrong: a dos.toml with errors does not stop them."""
+        """For verbs that report errors of dos.toml: they are read past."""
         from dos.world import World
 
         return World(self.start_directory, lenient=True)
 
     @cached_property
     def journal_world(self) -> "World":
-        """For verbs that need the journal and no policy: of dos.toml only [store] has to be readable."""
+        """For verbs that need the journal and no settings: only [store] must be valid."""
         try:
             if not self.world.loaded_config.problems:
                 return self.world
         except ConfigInvalid:
-            pass  # said below, as a warning
+            pass  # a warning is printed below
         from dos.config.past_errors import with_store_only
 
-        found, place = self.lenient_world, self.lenient_world.workspace
-        found.loaded_config = with_store_only(found.loaded_config, place.config, place.state)
-        self.warn_of_config_errors(found)
-        return found
+        world = self.lenient_world
+        workspace = world.workspace
+        world.loaded_config = with_store_only(
+            world.loaded_config, workspace.config, workspace.state
+        )
+        self.warn_of_config_errors(world)
+        return world
 
     @property
     def policy_world(self) -> "World":
-        """For a verb that admits or acts: it never goes by a file that has errors in it, --lenient or not."""
-        if problems := self.world.loaded_config.problems:
-            raise ConfigInvalid(
-                str(problems[0]), hint=problems[0].hint or "Run `dos lint` to see what is wrong."
-            )
+        """For verbs that admit or act. Raises ConfigInvalid for errors, also with --lenient."""
+        problems = self.world.loaded_config.problems
+        if problems:
+            first = problems[0]
+            raise ConfigInvalid(str(first), hint=first.hint or "Run `dos lint` to see all errors.")
         return self.world
 
     @property
     def policy(self) -> "Config":
+        """The settings, for verbs that admit or act."""
         return self.policy_world.config
 
     @cached_property
     def journal(self) -> "Store":
-        """The journal for writing; made when it is not there."""
+        """The journal for writing; it is created where there is none."""
         from dos.world import open_journal
 
-        found = self.journal_world
+        world = self.journal_world
         return open_journal(
-            found.workspace, found.config.store.url, actor=actor(), busy_seconds=self.busy_seconds
+            world.workspace, world.config.store.url, actor=actor(), busy_seconds=self.busy_seconds
         )
 
     def reload(self) -> None:
-        """Forget what was read: a journal may have appeared since."""
+        """Close everything and read it again at next use: a journal may exist by then."""
         self.close()
         for name in ("journal", "world", "journal_world", "lenient_world"):
             self.__dict__.pop(name, None)
 
     def open_reader(self) -> "Store":
-        """A second view of the journal, for a thread of its own."""
+        """Open the journal a second time, for use in another thread."""
         from dos.world import open_journal
 
         return open_journal(self.world.workspace, self.world.config.store.url)
 
     def print_line(self, line: str) -> None:
-        """One line of a long story, at once."""
+        """Print one line of a long output to stdout at once."""
         sys.stdout.write(escape_control_characters(line.replace("\n", "\\n")) + "\n")
         sys.stdout.flush()
 
     def warn(self, text: str) -> None:
-        """Lines beside the answer, each of them once."""
+        """Print lines to stderr; a line that was printed before is not repeated."""
         for line in text.rstrip("\n").split("\n"):
-            if line not in self._said:
-                self._said.add(line)
+            if line not in self._printed_warnings:
+                self._printed_warnings.add(line)
                 print_stderr(line)
 
     def warn_of_config_errors(self, world: "World | None" = None) -> None:
-        """Once, and only where a dos.toml with errors was read past."""
-        read = world or (self.__dict__.get("world") if self._lenient else None)
-        if read and (problems := read.loaded_config.problems):
-            more = f" (`dos lint` shows {len(problems) - 1} more)" if len(problems) > 1 else ""
-            self.warn(f"warning: {problems[0]}{more}")
+        """Warn where a dos.toml with errors was read: by this world, or because of --lenient."""
+        if world is None and self._lenient:
+            world = self.__dict__.get("world")
+        if world is None:
+            return
+        problems = world.loaded_config.problems
+        if not problems:
+            return
+        more = ""
+        if len(problems) > 1:
+            more = f" (`dos lint` shows {len(problems) - 1} more)"
+        self.warn(f"warning: {problems[0]}{more}")
 
     def close(self) -> None:
+        """Close what was opened."""
         for name in ("journal", "world", "lenient_world"):
             if name in self.__dict__:
-                # Only the tidying at the end found no room: everything that was written is written.
+                # Only the clean-up at the end found the store busy: all that was written is kept.
                 with suppress(StoreBusy):
                     getattr(self, name).close()
 
 
 def actor() -> str:
-    return (
-        os.environ.get("DOS_RUN_ID") or os.environ.get("CID_RUN_ID") or os.environ.get("USER") or ""
-    )
+    """Return who acts, for the journal: the run that calls, else the user."""
+    environment = os.environ
+    run_id = environment.get("DOS_RUN_ID") or environment.get("CID_RUN_ID")
+    return run_id or environment.get("USER") or ""
 
 
 def colour_wanted() -> bool:
-    """Colour only for a person who looks and did not say no."""
+    """Whether to print colours: $NO_COLOR, then $DOS_COLOR, then whether stdout is a terminal."""
     if "NO_COLOR" in os.environ:
         return False
-    wish = os.environ.get("DOS_COLOR", "").lower()
-    if wish:
-        return wish not in ("never", "0", "false")
+    setting = os.environ.get("DOS_COLOR", "").lower()
+    if setting:
+        return setting not in ("never", "0", "false")
     return sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
 
 
 def escape_control_characters(text: str) -> str:
-    """What may be printed: whatever is in a name, a terminal shows it. Of escape sequences our own colours are left."""
+    """Escape what a terminal would act on, wherever it comes from; colours of dos itself are kept."""
     if "\x1b[" not in text or not colour_wanted():
         return escape_invisible(text)
     import re
 
+    # A split by a group has the text at even positions and the colours at odd ones.
     parts = re.split(r"(\x1b\[(?:0|2|31|32|33)m)", text)
-    return "".join(
-        part if number % 2 else escape_invisible(part) for number, part in enumerate(parts)
-    )
+    parts[::2] = [escape_invisible(part) for part in parts[::2]]
+    return "".join(parts)
 
 
 def stdout_is_utf8() -> bool:
-    """Whether what is printed may hold more than ASCII and still be read."""
-    return (sys.stdout.encoding or "").lower().replace("-", "").replace("_", "") == "utf8"
+    """Whether stdout can show more than ASCII."""
+    encoding = (sys.stdout.encoding or "").lower()
+    return encoding.replace("-", "").replace("_", "") == "utf8"

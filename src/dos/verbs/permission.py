@@ -1,4 +1,4 @@
-"""Verbs that only a person may use are refused to the agents of a fleet. The table of verbs says which they are."""
+"""Refuses verbs for people to the agents of a fleet; the table of verbs says which they are."""
 
 from msgspec import Struct
 
@@ -14,25 +14,28 @@ from dos.world import World
 
 
 def check_permission(verb: Verb, arguments: Struct, context: Context, flag: str = "") -> None:
-    """Raise where an agent of the fleet has typed the verb; some it may type for its own lane.
+    """Raise NotPermitted where an agent of the fleet calls the verb.
 
-    `flag` is the one that makes a verb for anybody one for people.
+    Some verbs an agent may call for its own lane. `flag` is the option that makes a verb for anyone
+    one for people.
     """
-    place, leases = _workspace_and_leases(context)
-    agent = caller.find_calling_agent(place, leases)
-    if agent is None or (verb.allowed == PERSON_OR_HOLDER and _is_own(arguments, agent, leases)):
+    workspace, leases = _workspace_and_leases(context)
+    agent = caller.find_calling_agent(workspace, leases)
+    if agent is None:
         return
-    typed = f"dos {verb.name} {flag}".rstrip()
+    if verb.allowed == PERSON_OR_HOLDER and _is_own_lane(arguments, agent, leases):
+        return
+    command = f"dos {verb.name} {flag}".rstrip()
     raise NotPermitted(
-        f"{typed} is for people, and this was typed by {agent}: {agent.found_by}",
-        hint=f"Ask a person to type it in their own shell: {typed}",
+        f"{command} is for people, and {agent} called it: {agent.found_by}",
+        hint=f"Ask a person to run it in their own shell: {command}",
     )
 
 
 def _workspace_and_leases(context: Context) -> tuple[Workspace | None, list[Lease]]:
-    """The workspace, and its leases: none where its journal cannot be read, and then an agent is told by its processes.
+    """Return the workspace and its leases, as far as they can be read.
 
-    What is wrong with either is for the verb to say.
+    Without them an agent is recognised by its processes alone. The verb reports what is wrong.
     """
     workspace = None
     try:
@@ -46,11 +49,16 @@ def _workspace_and_leases(context: Context) -> tuple[Workspace | None, list[Leas
         return workspace, []
 
 
-def _is_own(arguments: Struct, agent: caller.Agent, leases: list[Lease]) -> bool:
-    """Whether the lease that is named is one of the agent's own lane."""
-    lane, fence = getattr(arguments, "lane", None), getattr(arguments, "fence", None)
-    if not agent.lane or not (lane or fence):
+def _is_own_lane(arguments: Struct, agent: caller.Agent, leases: list[Lease]) -> bool:
+    """Whether all that the arguments name, by lane or by fence, is the lane of the agent."""
+    if not agent.lane:
         return False
-    named = [each for each in leases if each.fence == fence] if fence else []
-    lanes = [*([lane] if lane else []), *(each.lane for each in named)]
-    return bool(lanes) and all(comparison_key(each) == comparison_key(agent.lane) for each in lanes)
+    lanes = []
+    lane = getattr(arguments, "lane", None)
+    if lane:
+        lanes.append(lane)
+    fence = getattr(arguments, "fence", None)
+    if fence:
+        lanes += [lease.lane for lease in leases if lease.fence == fence]
+    own = comparison_key(agent.lane)
+    return bool(lanes) and all(comparison_key(name) == own for name in lanes)

@@ -1,4 +1,4 @@
-"""The fleet at the foot of the terminal, while what is printed goes by above it."""
+"""The live table at the foot of the terminal of `dos up`, below the lines that are printed."""
 
 import os
 import signal
@@ -16,34 +16,36 @@ from rich.console import Console, Group
 from rich.live import Live
 from rich.text import Text
 
-from dos.cli.terminal.page import render_page
+from dos.cli.terminal.page import problem_line, render_page
 from dos.cli.terminal.refresh import LiveView, fit_console
 from dos.verbs.context import Context, colour_wanted
 
-LOOK_SECONDS = 0.25
-REDRAW_SECONDS = 1.0  # also when nothing happens: the times go on
-SHARE_OF_THE_TERMINAL = 2  # a half
+POLL_SECONDS = 0.25
+REDRAW_SECONDS = 1.0  # also without events: the table shows ages
+SHARE_OF_TERMINAL = 2  # the table takes at most one half
+LEAST_HEIGHT = 3
+CLOSED = (
+    "{clock} terminal closed; the supervisor keeps running as process {pid}. `dos down` stops it.\n"
+)
 
 
 def footer_wanted(context: Context) -> bool:
-    """Only by a person who looks at a terminal that can be drawn on."""
-    return (
-        not context.as_json
-        and sys.stdout.isatty()
-        and os.environ.get("TERM") not in (None, "", "dumb")
-    )
+    """Whether stdout is a terminal that can be drawn on, and the output is for people."""
+    if context.as_json or not sys.stdout.isatty():
+        return False
+    return os.environ.get("TERM") not in (None, "", "dumb")
 
 
 class Footer:
-    """Whatever is written to stdout or stderr meanwhile stands above it, line by line.
+    """A context manager that draws the table while the supervisor runs.
 
-    One thread draws and prints: of two, one would now and then write over what the other has just written.
+    Lines written to stdout or stderr meanwhile appear above the table. One thread draws and prints:
+    two would overwrite one another.
     """
 
     def __init__(self, context: Context) -> None:
-        self._context = Context(
-            workspace=str(context.start_directory)
-        )  # of its own: it is used by the other thread
+        # A context of its own, since the drawing thread uses it.
+        self._context = Context(workspace=str(context.start_directory))
         self._fleet = LiveView(self._context)
         self._streams = (sys.stdout, sys.stderr)
         self._console = Console(file=sys.stdout, no_color=not colour_wanted(), highlight=False)
@@ -54,21 +56,20 @@ class Footer:
             redirect_stderr=False,
             vertical_overflow="crop",
         )
-        self._lines: SimpleQueue[str | None] = (
-            SimpleQueue()
-        )  # None: it is over. A signal may put something in
-        self._thread = threading.Thread(target=self._follow, daemon=True)
+        # None ends the drawing. A SimpleQueue, because a signal handler may put something in.
+        self._lines: SimpleQueue[str | None] = SimpleQueue()
+        self._thread = threading.Thread(target=self._run, daemon=True)
 
     def __enter__(self) -> Self:
-        sys.stdout, sys.stderr = (
-            cast(TextIO, _Lines(stream, self._lines)) for stream in self._streams
-        )
+        stdout, stderr = self._streams
+        sys.stdout = cast(TextIO, _LineQueue(stdout, self._lines))
+        sys.stderr = cast(TextIO, _LineQueue(stderr, self._lines))
         self._thread.start()
         return self
 
     def stop(self) -> None:
-        """Draw no more, because the terminal is gone. What is written from now on goes where it went before."""
-        self._console.file = _Nowhere()
+        """Stop drawing because the terminal is closed; later output goes to the real streams."""
+        self._console.file = _Discarded()
         sys.stdout, sys.stderr = self._streams
         self._lines.put(None)
 
@@ -82,73 +83,65 @@ class Footer:
         self._lines.put(None)
         self._thread.join()
         self._context.close()
-        while not self._lines.empty():  # only if the drawing broke down
-            if (line := self._lines.get()) is not None:
+        while not self._lines.empty():  # only where drawing failed
+            line = self._lines.get()
+            if line is not None:
                 sys.stdout.write(f"{line}\n")
 
-    def _follow(self) -> None:
+    def _run(self) -> None:
         try:
             with self._live:
-                self._draw_until_it_is_over()
+                self._draw_until_stopped()
         except OSError:
-            pass  # nobody is left to look; what is still said goes nowhere
+            pass  # the terminal is closed
 
-    def _draw_until_it_is_over(self) -> None:
+    def _draw_until_stopped(self) -> None:
         drawn = float("-inf")
         while True:
             if time.monotonic() - drawn >= REDRAW_SECONDS or self._fleet.has_changed():
-                self._fleet.refresh()
-                self._live.update(self._drawn(), refresh=True)
+                self._redraw()
                 drawn = time.monotonic()
             try:
-                line = self._lines.get(timeout=LOOK_SECONDS)
+                line = self._lines.get(timeout=POLL_SECONDS)
             except Empty:
                 continue
             if line is None:
-                self._fleet.refresh()
-                self._live.update(self._drawn(), refresh=True)
+                self._redraw()
                 return
             self._console.print(Text.from_ansi(line))
 
-    def _drawn(self) -> Group:
+    def _redraw(self) -> None:
+        self._fleet.refresh()
         width, height = fit_console(self._console)
-        lines = (
-            render_page(self._fleet.view, width, max(3, height // SHARE_OF_THE_TERMINAL))
-            if self._fleet.view
-            else []
-        )
+        lines = [Text("")]
         if self._fleet.problem:
-            lines = [
-                Text(
-                    f"the journal cannot be read: {self._fleet.problem}",
-                    style="red",
-                    no_wrap=True,
-                ),
-                *lines,
-            ]
-        return Group(Text(""), *lines)
+            lines.append(problem_line(self._fleet.problem))
+        if self._fleet.view:
+            table_height = max(LEAST_HEIGHT, height // SHARE_OF_TERMINAL)
+            lines += render_page(self._fleet.view, width, table_height)
+        self._live.update(Group(*lines), refresh=True)
 
 
-class _Nowhere(StringIO):
-    """Takes what is still drawn on a terminal that is gone."""
+class _Discarded(StringIO):
+    """Takes what is still drawn after the terminal was closed."""
 
     def write(self, text: str) -> int:
         return len(text)
 
 
-class _Lines:
-    """Stands for a stream: each whole line that is written to it is handed on."""
+class _LineQueue:
+    """Stands for a stream and puts each whole line that is written to it into a queue."""
 
     def __init__(self, stream: TextIO, lines: "SimpleQueue[str | None]") -> None:
         self._stream = stream
         self._lines = lines
-        self._open = ""
+        self._partial_line = ""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
 
     def write(self, text: str) -> int:
-        *lines, self._open = (self._open + text).split("\n")
+        *lines, self._partial_line = (self._partial_line + text).split("\n")
         for line in lines:
             self._lines.put(line)
         return len(text)
@@ -157,31 +150,29 @@ class _Lines:
         pass
 
 
-CLOSED = "{clock} the terminal was closed; the supervisor goes on as process {pid}. `dos down` stops it.\n"
-
-
 class Terminal:
+    """The terminal of a command that runs for hours: when it is closed, output goes to a log."""
+
     def __init__(self, log: Path, *, on_close: Callable[[], None] | None = None) -> None:
-        """`on_close` stops whatever draws on the terminal. It is called by a signal, so it must not wait."""
+        """`on_close` stops what draws on the terminal. A signal handler calls it: it must not wait."""
         self._log = log
         self._on_close = on_close
-        self._streams = [
-            stream for stream in (1, 2) if os.isatty(stream)
-        ]  # what is in a file stays there
+        # A stream that is redirected to a file stays there.
+        self._streams = [stream for stream in (1, 2) if os.isatty(stream)]
 
     def survive_hangup(self) -> None:
-        """Go on after a hangup. Where hangups are ignored already, as by `nohup`, they stay ignored."""
+        """Continue after a hangup. Where hangups are ignored already, as by nohup, they stay so."""
         if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
-            signal.signal(signal.SIGHUP, self._hang_up)
+            signal.signal(signal.SIGHUP, self._on_hangup)
 
-    def _hang_up(self, number: int, frame: object) -> None:
+    def _on_hangup(self, _number: int, _frame: object) -> None:
         if self._on_close:
             self._on_close()
         log = os.open(self._log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
         for stream in self._streams:
             os.dup2(log, stream)
         os.close(log)
-        # Not through sys.stderr: the signal may have interrupted somebody who is writing to it.
+        # Not by sys.stderr: the signal may have interrupted a write to it.
         os.write(2, CLOSED.format(clock=_clock(), pid=os.getpid()).encode())
 
 

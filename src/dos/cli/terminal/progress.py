@@ -1,4 +1,4 @@
-"""One line that says what is still awaited: on a terminal, and gone when it is over."""
+"""One line on a terminal that shows what a verb waits for, and disappears when it is over."""
 
 import os
 import sys
@@ -13,18 +13,22 @@ ShowProgress = Callable[[str], None]
 
 @contextmanager
 def progress(context: Context) -> Iterator[ShowProgress]:
-    """What is said to it replaces what was said before; where nobody looks, nothing is printed."""
-    if context.as_json or not sys.stdout.isatty() or os.environ.get("TERM") in (None, "", "dumb"):
-        yield lambda line: None
+    """Yield a function that replaces the line; it does nothing where no person looks."""
+    is_watched = sys.stdout.isatty() and os.environ.get("TERM") not in (None, "", "dumb")
+    if context.as_json or not is_watched:
+        yield _ignore
         return
     from rich.console import Console
     from rich.status import Status
     from rich.text import Text
 
-    def say(line: str) -> None:
-        status.update(
-            Text(escape_invisible(line).replace("\n", "\\n"), no_wrap=True, overflow="ellipsis")
-        )
+    def show(line: str) -> None:
+        text = escape_invisible(line).replace("\n", "\\n")
+        status.update(Text(text, no_wrap=True, overflow="ellipsis"))
 
     with Status("", console=Console(stderr=True)) as status:
-        yield say
+        yield show
+
+
+def _ignore(_line: str) -> None:
+    """Show nothing."""
