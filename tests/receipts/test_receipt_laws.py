@@ -128,8 +128,8 @@ NOW = datetime(2031, 2, 1, tzinfo=UTC)
         ({"algorithm": "none"}, {}, "without a signature"),
         ({"algorithm": "HMAC-SHA256"}, {}, "HMAC-SHA256"),
         ({"signature": ""}, {}, "no signature"),
-        ({}, {"key_trusted": False}, "not one that is trusted"),
-        ({}, {"signed": False}, "not of this receipt"),
+        ({}, {"key_trusted": False}, "is not trusted"),
+        ({}, {"signed": False}, "the signature does not match"),
         ({"expires": "2031-01-31T00:00:00Z"}, {}, "expired"),
         ({"expires": "2031-02-01T00:00:01Z"}, {}, ""),
         ({"expires": "2031-02-01T02:00:01+02:00"}, {}, ""),
@@ -156,7 +156,7 @@ NOW = datetime(2031, 2, 1, tzinfo=UTC)
                     repo=Unknown("shallow"), tree="b" * 40, on_target=True, base_holds=True
                 )
             },
-            "not known",
+            "cannot tell whether",
         ),
         (
             {},
@@ -192,7 +192,7 @@ NOW = datetime(2031, 2, 1, tzinfo=UTC)
                     repo="r", tree="b" * 40, on_target=Unknown("gone"), base_holds=True
                 )
             },
-            "not known",
+            "cannot tell whether",
         ),
         (
             {"paths_in_region": True},

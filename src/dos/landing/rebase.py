@@ -5,7 +5,7 @@ from pathlib import Path
 from dos.errors import GitUnanswered
 from dos.fleet.effects import NotLanded, Worktree
 from dos.git.repository import AS_DOS, Writer
-from dos.landing import worktree as worktrees
+from dos.landing.worktree import clear
 from dos.text import join_some, plural, printable_path, replace_undecodable
 from dos.units.unit import Landing
 
@@ -42,7 +42,7 @@ def prepare_landing(
         target = inside.commit_of(f"refs/heads/{worktree.target}")
     if target is None:
         return NotLanded(reason=f"the target branch {worktree.target!r} no longer exists")
-    worktrees.clear(inside, head)
+    clear(inside, head)
     if target != worktree.base:
         refused = _rebase(inside, worktree, target, head)
         if refused:
@@ -61,7 +61,7 @@ def _rebase(inside: Writer, worktree: Worktree, target: str, head: str) -> NotLa
             break
         except GitUnanswered as error:
             # It is unknown how far the rebase came, so start over from the measured head.
-            worktrees.clear(inside, head)
+            clear(inside, head)
             if not tries_left:
                 return NotLanded(reason=error.message, retryable=True)
     if done.returncode == 0:

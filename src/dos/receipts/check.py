@@ -1,18 +1,17 @@
-"""Is a receipt to be believed here?"""
+"""Decides whether a receipt is valid in this clone, from its signature and the repository."""
 
 from collections.abc import Iterator
 from datetime import datetime
 
 from msgspec import Struct
 
-from dos.receipts import receipt as receipts
-from dos.receipts.receipt import Algorithm, Receipt
+from dos.receipts.receipt import Algorithm, Receipt, parse_timestamp
 from dos.unknown import Unknown
 from dos.witness.belief import Answer
 
 
 class RepositoryState(Struct, frozen=True, kw_only=True):
-    """The receipt's commit, as the clone has it in which somebody asks."""
+    """What the clone in which somebody asks knows of the receipt's commit."""
 
     repo: str | Unknown
     tree: str | None  # None: the commit is not here
@@ -22,16 +21,20 @@ class RepositoryState(Struct, frozen=True, kw_only=True):
 
 
 class Evidence(Struct, frozen=True, kw_only=True):
+    """A receipt with all that its verdict depends on."""
+
     receipt: Receipt
     now: datetime
     key_trusted: bool
-    signed: bool = False  # by that key, and just as it is
-    repository: RepositoryState | None = None  # None: nobody looked into a repository
+    signed: bool = False  # by that key, and unchanged since
+    repository: RepositoryState | None = None  # None: no repository was read
     wanted_commit: str = ""
     wanted_unit: str = ""
 
 
 class Verdict(Struct, frozen=True, kw_only=True):
+    """Whether a receipt counts, why, and which checks it passed."""
+
     valid: bool
     reason: str
     checked: tuple[str, ...] = ()
@@ -41,61 +44,56 @@ class Verdict(Struct, frozen=True, kw_only=True):
 
 
 def judge(seen: Evidence) -> Verdict:
-    receipt, checked = seen.receipt, list[str]()
-    for name, wrong in _checks(seen):
-        if isinstance(wrong, Unknown):
-            return Verdict(valid=False, unknown=True, reason=wrong.why, checked=tuple(checked))
-        if wrong:
-            return Verdict(valid=False, reason=wrong, checked=tuple(checked))
-        checked.append(name)
-    only = "" if seen.repository else "; only the signature was checked, and no repository"
+    """Run the checks in order; the first that fails or cannot be made decides."""
+    receipt = seen.receipt
+    passed: list[str] = []
+    for name, problem in _checks(seen):
+        if isinstance(problem, Unknown):
+            return Verdict(valid=False, unknown=True, reason=problem.why, checked=tuple(passed))
+        if problem:
+            return Verdict(valid=False, reason=problem, checked=tuple(passed))
+        passed.append(name)
+    only = "" if seen.repository else "; only the signature was checked, no repository"
     return Verdict(
         valid=True,
         reason=f"{receipt.verdict}: {receipt.claim}, signed by {receipt.key_id}{only}",
-        checked=tuple(checked),
+        checked=tuple(passed),
         adverse=receipt.verdict == Answer.REFUTED,
         bound=receipt.bound,
     )
 
 
 def _checks(seen: Evidence) -> Iterator[tuple[str, str | Unknown]]:
-    """Each thing that there is to look at, with what is wrong with it."""
-    receipt, here, commit = seen.receipt, seen.repository, seen.receipt.commit[:9]
+    """Yield each check with its problem, which is empty for a check that passed."""
     yield "signature", _signature_problem(seen)
-    if receipt.expires:
-        until = receipts.parse_timestamp(receipt.expires)
-        yield "expiry", "" if until and seen.now < until else f"it expired at {receipt.expires}"
-    for what, found, wanted in (
-        ("commit", receipt.commit, seen.wanted_commit),
-        ("unit", receipt.unit, seen.wanted_unit),
+    if seen.receipt.expires:
+        yield "expiry", _expiry_problem(seen)
+    for name, actual, wanted in (
+        ("commit", seen.receipt.commit, seen.wanted_commit),
+        ("unit", seen.receipt.unit, seen.wanted_unit),
     ):
         if wanted:
-            yield (
-                what,
-                ""
-                if found == wanted
-                else f"it is of the {what} {found!r}, and {wanted!r} was asked for",
-            )
-    if here is None:
-        return
-    yield "repository", _repository_problem(receipt, here)
-    yield "tree", "" if here.tree == receipt.tree else f"its tree is not that of {commit}"
+            matches = actual == wanted
+            yield name, "" if matches else f"its {name} is {actual!r}, but you asked for {wanted!r}"
+    if seen.repository is not None:
+        yield from _repository_checks(seen.receipt, seen.repository)
+
+
+def _repository_checks(
+    receipt: Receipt, repository: RepositoryState
+) -> Iterator[tuple[str, str | Unknown]]:
+    commit = receipt.commit[:9]
+    yield "repository", _repository_problem(receipt, repository)
+    same_tree = repository.tree == receipt.tree
+    yield "tree", "" if same_tree else f"its tree is not the tree of {commit}"
     if receipt.base:
-        yield (
-            "base",
-            ""
-            if here.base_holds
-            else f"its commits do not follow its base {receipt.base[:9]} here",
-        )
-    if receipt.target and isinstance(here.on_target, Unknown):
-        yield "ancestry", Unknown(f"whether its branch holds it is not known: {here.on_target.why}")
-    elif receipt.target:
-        yield "ancestry", "" if here.on_target else f"{receipt.target} does not hold {commit}"
+        holds = repository.base_holds
+        yield "base", "" if holds else f"its commits do not follow its base {receipt.base[:9]} here"
+    if receipt.target:
+        yield "ancestry", _ancestry_problem(receipt, repository)
     if receipt.paths_in_region:
-        yield (
-            "region",
-            f"it changes {here.strays[0]!r}, outside of its region" if here.strays else "",
-        )
+        strays = repository.strays
+        yield "region", f"it changes {strays[0]!r}, outside its region" if strays else ""
 
 
 def _signature_problem(seen: Evidence) -> str:
@@ -103,21 +101,40 @@ def _signature_problem(seen: Evidence) -> str:
     if receipt.algorithm == Algorithm.NONE:
         return "it was recorded without a signature"
     if receipt.algorithm not in (Algorithm.ED25519, Algorithm.SSHSIG):
-        return f"its algorithm is {receipt.algorithm!r}, and signatures are {Algorithm.ED25519} or {Algorithm.SSHSIG}"
+        return (
+            f"its algorithm is {receipt.algorithm!r}; "
+            f"signatures are {Algorithm.ED25519} or {Algorithm.SSHSIG}"
+        )
     if not receipt.signature:
         return "it has no signature"
     if not seen.key_trusted:
-        return f"its key {receipt.key_id!r} is not one that is trusted"
-    return (
-        ""
-        if seen.signed
-        else "the signature is not of this receipt: it was changed, or another key made it"
-    )
+        return f"its key {receipt.key_id!r} is not trusted"
+    if not seen.signed:
+        return "the signature does not match: the receipt was changed, or another key signed it"
+    return ""
 
 
-def _repository_problem(receipt: Receipt, here: RepositoryState) -> str | Unknown:
-    if here.tree is None:
+def _expiry_problem(seen: Evidence) -> str:
+    until = parse_timestamp(seen.receipt.expires)
+    if until and seen.now < until:
+        return ""
+    return f"it expired at {seen.receipt.expires}"
+
+
+def _repository_problem(receipt: Receipt, repository: RepositoryState) -> str | Unknown:
+    if repository.tree is None:
         return f"its commit {receipt.commit[:9]} is not in this repository"
-    if isinstance(here.repo, Unknown):
-        return Unknown(f"whether it is of this repository is not known: {here.repo.why}")
-    return "" if here.repo == receipt.repo else "it is of another repository"
+    if isinstance(repository.repo, Unknown):
+        return Unknown(f"cannot tell whether it is of this repository: {repository.repo.why}")
+    if repository.repo != receipt.repo:
+        return "it is of another repository"
+    return ""
+
+
+def _ancestry_problem(receipt: Receipt, repository: RepositoryState) -> str | Unknown:
+    on_target = repository.on_target
+    if isinstance(on_target, Unknown):
+        return Unknown(f"cannot tell whether its branch holds it: {on_target.why}")
+    if not on_target:
+        return f"{receipt.target} does not hold {receipt.commit[:9]}"
+    return ""

@@ -1,7 +1,8 @@
 """A receipt: what was checked, on which tree of which repository, by whom; signed as a whole.
 
-What is signed is the receipt without its signature, as JSON with sorted keys and without spaces, after a prefix that
-nothing else begins with. Every field is in it, so bytes cannot wander from one into another.
+The signed bytes are a prefix that nothing else starts with, and the receipt without its signature
+as JSON with sorted keys and no spaces. Every field is in it, so that no bytes can move from one
+field to another.
 """
 
 import json
@@ -13,8 +14,8 @@ from enum import StrEnum
 from hashlib import sha256
 from typing import Any
 
+import msgspec
 from msgspec import Struct, ValidationError, convert, structs, to_builtins
-from msgspec import json as compact
 
 from dos.errors import BadInput
 from dos.text import quote
@@ -47,12 +48,12 @@ class Source(StrEnum):
 
 
 class Receipt(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """No field has a default: one that is missing is a receipt that was changed."""
+    """A signed record of one check. No field has a default: a missing one means it was changed."""
 
     schema: str
     claim: str
     unit: str
-    narrated: str  # what the claimant said; nobody reads it
+    narrated: str  # what the claimant said; it decides nothing
     repo: str  # digest of the first commits of the history
     commit: str
     tree: str
@@ -64,9 +65,8 @@ class Receipt(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     region: tuple[str, ...]
     region_root: str  # the folder that the globs start in, as git's paths begin
     paths_in_region: bool
-    command: tuple[
-        str, ...
-    ]  # empty where it holds what a receipt may not: then its digest stands for it
+    # Empty where it holds what a receipt may not: then its digest stands for it.
+    command: tuple[str, ...]
     command_digest: str
     command_source: str
     bound: bool  # the command was declared for this unit before its commit was made
@@ -74,7 +74,7 @@ class Receipt(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     output_digest: str
     started: str
     ended: str
-    runner: str  # the host; with the key it is who ran it
+    runner: str  # the host that ran the check
     nonce: str
     expires: str  # empty: never
     witness_surface: str
@@ -90,62 +90,71 @@ class Receipt(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class CommandRun(Struct, frozen=True, kw_only=True):
-    """A command that a runner saw end."""
+    """A command that ended under the eyes of the runner."""
 
     script: str  # for the shell
-    exit_code: int | None  # None: it was ended by us, or never began
+    exit_code: int | None  # None: dos ended it, or it never started
     output_digest: str
     started: str
     ended: str
 
 
 class NotAReceipt(Struct, frozen=True, kw_only=True):
-    """Why what was given is not a receipt."""
+    """Why some data is not a receipt."""
 
     why: str
-    malformed: bool = False  # it is not even the kind of thing that could be one
+    malformed: bool = False  # not even data of the right kind
 
 
 class _OddNumber(Struct, frozen=True):
-    """A number that no receipt has: a fraction, -0, one without end."""
+    """A number that no receipt has: a fraction, -0, a number of too many digits."""
 
     text: str
 
 
 def unsigned_receipt(**known: Any) -> Receipt:
-    """A receipt that says nothing but what is given, and is not signed."""
+    """Return an unsigned receipt with the given fields; all others are empty."""
     empty = {field.name: _EMPTY[field.type] for field in structs.fields(Receipt)}
     fixed = {"schema": SCHEMA, "verdict": "UNWITNESSED", "algorithm": Algorithm.NONE}
     return Receipt(**(empty | fixed | known))
 
 
 def validated(receipt: Receipt) -> Receipt:
-    """The receipt itself, or an error: nothing in it is ever cleaned."""
-    if why := _problem(receipt):
+    """Return the receipt, or raise BadInput for one that no reader would accept.
+
+    Nothing in it is ever cleaned, since a signature would no longer match.
+    """
+    problem = _problem(receipt)
+    if problem:
         raise BadInput(
-            f"this cannot stand in a receipt: {why}",
+            f"a receipt cannot hold this: {problem}",
             hint="Leave it out, or write it in plain text.",
         )
     return receipt
 
 
 def canonical_bytes(receipt: Receipt) -> bytes:
-    return compact.encode(to_builtins(receipt), order="sorted")
+    """Return the receipt as JSON with sorted keys and no spaces."""
+    return msgspec.json.encode(to_builtins(receipt), order="sorted")
 
 
 def signed_payload(receipt: Receipt) -> bytes:
-    """The bytes that are signed."""
+    """Return the bytes that are signed."""
     fields = to_builtins(receipt)
     del fields["signature"]
-    return _PREFIX + compact.encode(fields, order="sorted")
+    return _PREFIX + msgspec.json.encode(fields, order="sorted")
 
 
 def parse_receipt(data: bytes) -> Receipt | NotAReceipt:
-    """The receipt in a file. What was written twice, retyped, added or left out makes it none."""
+    """Return the receipt in a file's bytes, or why it is none.
+
+    A key that is written twice, retyped, added or left out makes it none: what is read must be
+    exactly what was signed.
+    """
     if len(data) > LARGEST_BYTES:
         return NotAReceipt(why=f"it is larger than {LARGEST_BYTES:,} bytes", malformed=True)
     try:
-        found = json.loads(
+        value = json.loads(
             data.decode(),
             object_pairs_hook=_without_duplicates,
             parse_float=_OddNumber,
@@ -153,104 +162,117 @@ def parse_receipt(data: bytes) -> Receipt | NotAReceipt:
             parse_constant=_constant,
         )
     except UnicodeDecodeError as error:
-        return NotAReceipt(
-            why=f"it is not UTF-8 text: byte {error.start + 1} is none", malformed=True
-        )
+        return NotAReceipt(why=f"it is not UTF-8 text at byte {error.start + 1}", malformed=True)
     except RecursionError:
         return NotAReceipt(why="it is nested too deeply to be read", malformed=True)
     except ValueError as error:
-        return NotAReceipt(
-            why=f"it is not JSON: {str(error)[:1].lower()}{str(error)[1:]}", malformed=True
-        )
-    return decode_receipt(found)
+        message = str(error)
+        lowered = message[:1].lower() + message[1:]
+        return NotAReceipt(why=f"it is not JSON: {lowered}", malformed=True)
+    return decode_receipt(value)
 
 
-def decode_receipt(found: Any) -> Receipt | NotAReceipt:
-    """The receipt in a JSON value."""
-    if not isinstance(found, dict):
-        return NotAReceipt(
-            why=f"a receipt is a JSON object, and this is a {_type_name(found)}", malformed=True
-        )
-    if found.get("schema") == RELEASED_SCHEMA:
-        return NotAReceipt(
-            why="it is of the released kind, whose fields can be forged without the key"
-        )
-    if found.get("schema") != SCHEMA:
-        named = found.get("schema")
-        what = f"its schema is {quote(named)}" if isinstance(named, str) else "it names no schema"
-        return NotAReceipt(why=f"{what}, and {SCHEMA!r} is read here", malformed=True)
-    if odd := next((value for value in found.values() if isinstance(value, _OddNumber)), None):
-        return NotAReceipt(why=f"it holds the number {quote(odd.text, 20)}, which no receipt has")
+def decode_receipt(value: Any) -> Receipt | NotAReceipt:
+    """Return the receipt in a JSON value, or why it is none."""
+    wrong_kind = _schema_problem(value)
+    if wrong_kind:
+        return wrong_kind
+    for field in value.values():
+        if isinstance(field, _OddNumber):
+            return NotAReceipt(
+                why=f"it holds the number {quote(field.text, 20)}, which no receipt has"
+            )
     try:
-        receipt = convert(found, Receipt)
-        same = canonical_bytes(receipt) == compact.encode(found, order="sorted")
+        receipt = convert(value, Receipt)
+        same = canonical_bytes(receipt) == msgspec.json.encode(value, order="sorted")
     except ValidationError as error:
         return NotAReceipt(
             why=f"it does not have the fields of a receipt: {quote(str(error), 120)}"
         )
     except (UnicodeEncodeError, TypeError, RecursionError):
-        return NotAReceipt(why="a field holds what no receipt can hold")
+        return NotAReceipt(why="a field holds a value that no receipt can hold")
     if not same:
         return NotAReceipt(why="a field is not of the type that it was signed with")
-    why = _problem(receipt)
-    return NotAReceipt(why=why) if why else receipt
+    problem = _problem(receipt)
+    if problem:
+        return NotAReceipt(why=problem)
+    return receipt
+
+
+def _schema_problem(value: Any) -> NotAReceipt | None:
+    """Refuse what is no JSON object, and objects of another schema."""
+    if not isinstance(value, dict):
+        kind = _type_name(value)
+        return NotAReceipt(why=f"a receipt is a JSON object, and this is a {kind}", malformed=True)
+    schema = value.get("schema")
+    if schema == SCHEMA:
+        return None
+    if schema == RELEASED_SCHEMA:
+        return NotAReceipt(
+            why="it is of the released kind, whose fields can be forged without the key"
+        )
+    what = f"its schema is {quote(schema)}" if isinstance(schema, str) else "it names no schema"
+    return NotAReceipt(why=f"{what}; this version reads {SCHEMA!r}", malformed=True)
 
 
 def parse_timestamp(text: str) -> datetime | None:
-    """The time that an RFC 3339 stamp names; None when it names none."""
+    """Return the time of an RFC 3339 timestamp with a zone, or None for any other text."""
     try:
-        found = datetime.fromisoformat(text)
+        moment = datetime.fromisoformat(text)
     except ValueError:
         return None
-    return found if found.tzinfo is not None and text[10:11] == "T" else None
+    if moment.tzinfo is None or text[10:11] != "T":
+        return None
+    return moment
 
 
 def repository_digest(roots: Iterable[str]) -> str:
-    """What all full clones of one repository share."""
+    """Return the digest of the first commits, which all full clones of a repository share."""
     return sha256("\n".join(sorted(roots)).encode()).hexdigest()
 
 
 def command_digest(argv: tuple[str, ...]) -> str:
+    """Return the digest of a command's words."""
     return sha256(b"\0".join(word.encode("utf-8", "surrogatepass") for word in argv)).hexdigest()
 
 
 def combined_digest(digests: Sequence[str]) -> str:
-    """Of one thing its own; of several, the digest of their digests, each on a line."""
-    return (
-        digests[0]
-        if len(digests) == 1
-        else sha256("".join(f"{each}\n" for each in digests).encode()).hexdigest()
-    )
+    """Return the only digest, or the digest of several digests, one a line."""
+    if len(digests) == 1:
+        return digests[0]
+    return sha256("".join(f"{digest}\n" for digest in digests).encode()).hexdigest()
 
 
 def is_plain_text(text: str) -> bool:
-    """No control characters, line separators or halves of characters: it looks like what it is."""
-    return text.isprintable() or not any(
-        unicodedata.category(character) in _CONTROLS for character in text
-    )
+    """Whether a text shows what it is: no control characters, line separators or surrogates."""
+    if text.isprintable():
+        return True
+    return not any(unicodedata.category(character) in _CONTROLS for character in text)
 
 
 def _problem(receipt: Receipt) -> str:
+    """Return why a receipt of the right fields is unfit to be signed, or an empty text."""
     for name, text in _texts(receipt):
         if not is_plain_text(text):
             return f"{name} holds a control character: {quote(text)}"
     for name in ("started", "ended", "timestamp", "expires"):
         stamp = getattr(receipt, name)
         if stamp and parse_timestamp(stamp) is None:
-            return f"{name} is no moment: {quote(stamp)}"
-    named = (
-        receipt.commit,
-        receipt.tree,
-        *receipt.commits,
-        *([receipt.base] if receipt.base else []),
-    )
-    strange = next((sha for sha in named if not _DIGEST.fullmatch(sha)), None)
-    return "" if strange is None else f"{quote(strange)} is no object of git"
+            return f"{name} is not a timestamp: {quote(stamp)}"
+    objects = [receipt.commit, receipt.tree, *receipt.commits]
+    if receipt.base:
+        objects.append(receipt.base)
+    for name in objects:
+        if not _DIGEST.fullmatch(name):
+            return f"{quote(name)} is not the name of a git object"
+    return ""
 
 
 def _texts(receipt: Receipt) -> Iterator[tuple[str, str]]:
+    """Yield every text of the receipt with the name of its field."""
     for name, value in structs.asdict(receipt).items():
-        for text in value if isinstance(value, tuple) else (value,):
+        values = value if isinstance(value, tuple) else (value,)
+        for text in values:
             if isinstance(text, str):
                 yield name, text
 
@@ -258,24 +280,35 @@ def _texts(receipt: Receipt) -> Iterator[tuple[str, str]]:
 def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        raise ValueError("a key stands in it twice")
+        raise ValueError("a key is in it twice")
     return found
 
 
 def _number(text: str) -> int | _OddNumber:
-    return _OddNumber(text) if len(text) > _LONGEST_NUMBER or text == "-0" else int(text)
+    if len(text) > _LONGEST_NUMBER or text == "-0":
+        return _OddNumber(text)
+    return int(text)
 
 
 def _constant(text: str) -> Any:
     raise ValueError(f"{text} is not JSON")
 
 
-def _type_name(found: Any) -> str:
-    return {list: "list", str: "text", bool: "truth value", int: "number", type(None): "null"}.get(
-        type(found), "value"
-    )
+_TYPE_NAMES: dict[type, str] = {
+    list: "list",
+    str: "text",
+    bool: "truth value",
+    int: "number",
+    type(None): "null",
+}
+
+
+def _type_name(value: Any) -> str:
+    return _TYPE_NAMES.get(type(value), "value")
 
 
 class IssuedReceipt(Struct, frozen=True, kw_only=True):
+    """The result of issuing a receipt for a landing."""
+
     receipt: dict[str, Any] | None  # None: it could not be made
-    message: str = ""
+    message: str = ""  # what the receipt lacks, or that a key was made

@@ -1,4 +1,4 @@
-"""Sees for itself whether a claim holds, by a command or by two snapshots, and writes down what it saw."""
+"""Attests a claim: runs a command or compares two snapshots, and drafts a receipt of the result."""
 
 import os
 import secrets
@@ -10,15 +10,22 @@ from typing import Any
 
 from msgspec import Struct, structs
 
-from dos.agents.io import environment as surroundings
+from dos.agents.io import environment
 from dos.config.load import FILE_NAME
 from dos.errors import BadInput, WorkspaceMissing
 from dos.git import commits
 from dos.git.repository import Writer
 from dos.machine import process
-from dos.receipts import receipt as receipts
 from dos.receipts.io import acceptance, draft, repository
-from dos.receipts.receipt import Receipt, Source
+from dos.receipts.receipt import (
+    Receipt,
+    Source,
+    combined_digest,
+    is_plain_text,
+    parse_timestamp,
+    unsigned_receipt,
+    validated,
+)
 from dos.text import quote
 from dos.times import now_stamp, utc_stamp
 from dos.units.io import sources
@@ -31,7 +38,9 @@ from dos.witness.io import writable
 from dos.witness.io.files import parse_state
 from dos.world import World
 
-COMMAND, SNAPSHOTS = draft.COMMAND, "state_diff"
+SNAPSHOTS = "state_diff"
+# The exit codes with which a shell says that a command cannot be run.
+_CANNOT_RUN = (126, 127)
 _STATUS = (
     "status",
     "--porcelain=v1",
@@ -43,6 +52,8 @@ _STATUS = (
 
 
 class AttestRequest(Struct, frozen=True, kw_only=True):
+    """A claim, the commit it is about, and the witness to ask: a command or two snapshots."""
+
     claim: str
     unit: str = ""
     commit: str = "HEAD"
@@ -55,33 +66,39 @@ class AttestRequest(Struct, frozen=True, kw_only=True):
     expires_days: float | None = None
 
 
-# A witness's word, and what the receipt says of how it came about.
+# What the witness says, and the fields of the receipt about how it was found out.
 Observation = tuple[EvidenceFacts, dict[str, Any]]
 
 
 def attest_claim(world: World, asked: AttestRequest) -> tuple[Receipt, Verdict]:
-    """The receipt, not signed yet, for every answer: also for those that nobody likes."""
-    receipt = receipts.validated(_for_commit(world, asked))  # before anything is run
+    """Return the unsigned receipt and the verdict; adverse answers get a receipt too.
+
+    Raises BadInput before anything is run, where the receipt could not be made.
+    """
+    receipt = validated(_for_commit(world, asked))
     claim = EffectClaim(key=asked.claim, narrated=asked.narrated)
     if not asked.claim.strip():
         return structs.replace(receipt, verdict=belief.Answer.NO_CLAIM), belief.judge(claim, ())
-    facts, fields = _command(world, asked, receipt) if asked.accept_cmd else _snapshots(asked)
+    if asked.accept_cmd:
+        facts, fields = _command(world, asked, receipt)
+    else:
+        facts, fields = _snapshots(asked)
     verdict = belief.judge(claim, [facts])
-    said = {
+    answer = {
         "accountability_tier": verdict.accountability or "",
         "verdict": verdict.answer,
         "believe": verdict.believe,
         "refuted": verdict.refuted,
         "timestamp": asked.timestamp or now_stamp(),
     }
-    return structs.replace(receipt, **fields, **said), verdict
+    return structs.replace(receipt, **fields, **answer), verdict
 
 
 def _for_commit(world: World, asked: AttestRequest) -> Receipt:
-    """What it is about: a commit and its tree, in this repository."""
+    """Return the part of the receipt that names the commit, its tree and this repository."""
     if world.workspace.common is None:
         raise WorkspaceMissing(
-            f"{world.workspace.root} is not in a git repository, and a receipt is of a commit",
+            f"{world.workspace.root} is not in a git repository, but a receipt is about a commit",
             hint="cd into one, or give --workspace.",
         )
     git = world.git
@@ -89,14 +106,15 @@ def _for_commit(world: World, asked: AttestRequest) -> Receipt:
     repo = repository.repository_id(git, commit)
     if isinstance(repo, Unknown):
         raise BadInput(
-            f"a receipt names its repository, and {repo.why}",
+            f"a receipt needs the id of the repository, but {repo.why}",
             hint=f"git -C {git.tree} fetch --unshallow",
         )
-    base, branch = git.commit_of(f"{commit}^1") or "", git.branch()
-    target = (
-        f"refs/heads/{branch}" if branch and git.is_ancestor(commit, f"refs/heads/{branch}") else ""
-    )
-    return receipts.unsigned_receipt(
+    base = git.commit_of(f"{commit}^1") or ""
+    branch = git.branch()
+    target = ""
+    if branch and git.is_ancestor(commit, f"refs/heads/{branch}"):
+        target = f"refs/heads/{branch}"
+    return unsigned_receipt(
         claim=asked.claim,
         unit=sources.resolve_unit_name(world, asked.unit) if asked.unit else "",
         narrated=asked.narrated,
@@ -115,68 +133,77 @@ def _for_commit(world: World, asked: AttestRequest) -> Receipt:
 
 
 def _command(world: World, asked: AttestRequest, receipt: Receipt) -> Observation:
-    script, git = asked.accept_cmd, world.git
-    if not receipts.is_plain_text(script):
+    """Run the acceptance command on a tree that is exactly the commit's."""
+    script = asked.accept_cmd
+    git = world.git
+    if not is_plain_text(script):
         raise BadInput(
             f"the command holds a control character: {quote(script)}", hint="Put it into a script."
         )
-    if dirty := _difference(git.tree, receipt.commit):
+    commit = receipt.commit[:9]
+    difference = _difference(git.tree, receipt.commit)
+    if difference:
         raise BadInput(
-            f"{git.tree} is not as {receipt.commit[:9]}: {dirty}; what is run there would be said of another tree",
-            hint=f"git stash --include-untracked; or: git worktree add --detach ../clean {receipt.commit[:9]}",
+            f"{git.tree} is not as {commit}: {difference}; a command there would judge another tree",
+            hint=f"git stash --include-untracked; or: git worktree add --detach ../clean {commit}",
         )
-    environment = surroundings.inherited_environment(os.environ, world.config)
-    answer = acceptance.run_acceptance(
-        git.tree, script, environment, world.config.workers.wall_seconds
-    )
-    run = answer.run
+    variables = environment.inherited_environment(os.environ, world.config)
+    seconds = world.config.workers.wall_seconds
+    result = acceptance.run_acceptance(git.tree, script, variables, seconds)
+    run = result.run
     assert run is not None
-    rung, said = Accountability.OS_RECORDED, f"{quote(script)}: {answer.detail}"
-    if run.exit_code is None or run.exit_code in (
-        126,
-        127,
-    ):  # the shell's word for what cannot be run
-        facts = no_signal(COMMAND, rung, asked.claim, said)
-    elif moved := _difference(git.tree, receipt.commit, untracked=False):
-        facts = no_signal(
-            COMMAND, rung, asked.claim, f"the tree changed while it was looked at: {moved}"
-        )
+    rung = Accountability.OS_RECORDED
+    detail = f"{quote(script)}: {result.detail}"
+    changed = ""
+    say = attest if run.exit_code == 0 else refute
+    if run.exit_code is None or run.exit_code in _CANNOT_RUN:
+        say = no_signal
     else:
-        facts = (attest if run.exit_code == 0 else refute)(COMMAND, rung, asked.claim, said)
-    source, declared = _declared(world, receipt, script)
-    bound = declared and acceptance.can_fail([script])
-    return facts, acceptance.describe_runs([run]) | {
+        changed = _difference(git.tree, receipt.commit, untracked=False)
+    if changed:
+        say = no_signal
+        detail = f"the tree changed while the command ran: {changed}"
+    source, was_declared = _declared(world, receipt, script)
+    fields = acceptance.describe_runs([run]) | {
         "command_source": source,
-        "bound": bound,
-        "witness_author": COMMAND,
+        "bound": was_declared and acceptance.can_fail([script]),
+        "witness_author": draft.COMMAND,
     }
+    return say(draft.COMMAND, rung, asked.claim, detail), fields
 
 
 def _difference(tree: Path, commit: str, *, untracked: bool = True) -> str:
-    """In what the files differ from a commit: by their contents, whatever git's own index was told to overlook."""
-    git = Writer(tree)  # of an index of its own
+    """Return how the files differ from a commit, or an empty text.
+
+    They are compared by content with an index of its own, whatever git's index was told to skip.
+    """
+    git = Writer(tree)
     head = git.commit_of("HEAD")
     if head != commit:
         return f"it is at {(head or 'no commit')[:9]}"
-    with TemporaryDirectory(prefix="dos-attest-") as place:
-        index = str(Path(place) / "index")
+    with TemporaryDirectory(prefix="dos-attest-") as folder:
+        index = str(Path(folder) / "index")
         whole = ("-c", "core.sparseCheckout=false")
         git.run(*whole, "read-tree", commit, index=index)
-        found = git.run(*whole, *_STATUS, index=index).split("\0")
-    changed = [entry for entry in found if entry and (untracked or not entry.startswith("??"))]
-    return f"{quote(changed[0][3:])} differs" if changed else ""
+        entries = git.run(*whole, *_STATUS, index=index).split("\0")
+    for entry in entries:
+        if entry and (untracked or not entry.startswith("??")):
+            return f"{quote(entry[3:])} differs"
+    return ""
 
 
 def _declared(world: World, receipt: Receipt, script: str) -> tuple[Source, bool]:
-    """Who declared the command, and whether that stood there before the commit was made."""
+    """Return who declared the command, and whether that was declared before the commit."""
     if not receipt.unit:
         return Source.CALLER, False
     config, root = world.config, world.workspace.root
     unit = sources.find_unit(sources.read(world.workspace, config).units, receipt.unit)
     if unit and unit.acceptance == script:
-        source, document = Source.UNIT, unit.document
+        source = Source.UNIT
+        document = unit.document
     elif unit and script in (config.workers.acceptance, config.workers.test):
-        source, document = Source.WORKSPACE, FILE_NAME
+        source = Source.WORKSPACE
+        document = FILE_NAME
     else:
         return Source.CALLER, False
     home = Writer(root)
@@ -187,23 +214,25 @@ def _declared(world: World, receipt: Receipt, script: str) -> tuple[Source, bool
 
 
 def _snapshots(asked: AttestRequest) -> Observation:
-    files = [Path(asked.before), Path(asked.after)]
+    """Compare two snapshots that the caller names, and so vouches for."""
     started = now_stamp()
     rung = Accountability.THIRD_PARTY if asked.third_party else Accountability.OS_RECORDED
+    files = [Path(asked.before), Path(asked.after)]
     contents = [writable.read_bounded(file) for file in files]
-    one, other = map(parse_state, contents, files)
-    if isinstance(one, Unknown):
-        facts = no_signal(SNAPSHOTS, rung, asked.claim, one.why)
-    elif isinstance(other, Unknown):
-        facts = no_signal(SNAPSHOTS, rung, asked.claim, other.why)
+    before, after = map(parse_state, contents, files)
+    if isinstance(before, Unknown):
+        facts = no_signal(SNAPSHOTS, rung, asked.claim, before.why)
+    elif isinstance(after, Unknown):
+        facts = no_signal(SNAPSHOTS, rung, asked.claim, after.why)
     else:
-        deleted = asked.claim.startswith("-")
-        facts = state_diff.judge(one, other, asked.claim.removeprefix("-"), rung, deleted=deleted)
+        key = asked.claim.removeprefix("-")
+        is_deletion = asked.claim.startswith("-")
+        facts = state_diff.judge(before, after, key, rung, deleted=is_deletion)
     digests = ["" if isinstance(data, Unknown) else sha256(data).hexdigest() for data in contents]
     return facts, {
         "witness_surface": f"{asked.before}→{asked.after}",
         "witness_author": SNAPSHOTS,
-        "output_digest": receipts.combined_digest(digests),
+        "output_digest": combined_digest(digests),
         "started": started,
         "ended": now_stamp(),
     }
@@ -212,6 +241,8 @@ def _snapshots(asked: AttestRequest) -> Observation:
 def _expires(asked: AttestRequest) -> str:
     if asked.expires_days is None:
         return ""
-    said = receipts.parse_timestamp(asked.timestamp) if asked.timestamp else None
-    until = (said or datetime.now(UTC)) + timedelta(days=asked.expires_days)
+    start = None
+    if asked.timestamp:
+        start = parse_timestamp(asked.timestamp)
+    until = (start or datetime.now(UTC)) + timedelta(days=asked.expires_days)
     return utc_stamp(int(until.timestamp() * 1000))

@@ -1,4 +1,4 @@
-"""The receipts that name a commit, each checked against trusted keys and git as it is now."""
+"""Finds the receipts of a commit or a unit, and checks each against trusted keys and git."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -11,27 +11,15 @@ from dos.journal import streams
 from dos.journal.events.proofs import ReceiptIssued
 from dos.journal.events.reader import select
 from dos.journal.store import Store
-from dos.receipts import check as verdict
-from dos.receipts import receipt
-from dos.receipts import receipt as receipts
-from dos.receipts.check import Evidence, Verdict
+from dos.receipts.check import Evidence, Verdict, judge
 from dos.receipts.io import keys, notes, repository, signatures
 from dos.receipts.io.keys import PublicKey
-from dos.receipts.receipt import NotAReceipt, Receipt
+from dos.receipts.receipt import NotAReceipt, Receipt, canonical_bytes, parse_receipt
 from dos.world import World
 
 
-def issued_in_journal(store: Store, unit: str, commit: str = "") -> list[bytes]:
-    """The receipts of a unit, oldest first; of one commit, where one is named."""
-    return [
-        json.encode(fact.receipt, order="sorted")
-        for _, fact in select(store.load(streams.unit(unit)), ReceiptIssued)
-        if fact.receipt and commit in ("", fact.commit)
-    ]
-
-
 class CheckedReceipt(Struct, frozen=True, kw_only=True):
-    """One receipt, and whether it counts. Only a bound one can raise a unit."""
+    """One receipt, and whether it counts. Only a bound one can raise a unit's tier."""
 
     valid: bool
     bound: bool
@@ -40,8 +28,21 @@ class CheckedReceipt(Struct, frozen=True, kw_only=True):
     receipt: Receipt | None = None
 
 
+def issued_in_journal(store: Store, unit: str, commit: str = "") -> list[bytes]:
+    """Return the receipts of a unit in the journal, oldest first; of one commit, if named."""
+    found = []
+    for _, fact in select(store.load(streams.unit(unit)), ReceiptIssued):
+        if fact.receipt and commit in ("", fact.commit):
+            found.append(json.encode(fact.receipt, order="sorted"))
+    return found
+
+
 def receipts_for_commit(world: World, sha: str, unit: str = "") -> list[CheckedReceipt]:
-    """What the notes at the commit hold, and what the journal holds of the unit; each once, and of no other unit."""
+    """Return the receipts in the notes of a commit, and those of a unit in the journal, checked.
+
+    Each is returned once, and none of another unit counts as valid. Keys that cannot be read make
+    one invalid entry that says why.
+    """
     if world.workspace.common is None:
         return []
     found = notes.notes_on_commit(world.git, sha)
@@ -64,15 +65,21 @@ def gather_evidence(
     commit: str = "",
     unit: str = "",
 ) -> Evidence:
-    """Git is asked only about a receipt whose signature holds."""
+    """Return what the verdict on a receipt needs.
+
+    Git is asked only about a receipt whose signature holds: nothing of a forged one reaches it.
+    """
     key = next((key for key in trusted if key.key_id == receipt.key_id), None)
-    signed = key is not None and signatures.is_signed_by(receipt, key)
+    is_signed = key is not None and signatures.is_signed_by(receipt, key)
+    state = None
+    if git and is_signed:
+        state = repository.read_repository_state(git, receipt)
     return Evidence(
         receipt=receipt,
         now=datetime.now(UTC),
         key_trusted=key is not None,
-        signed=signed,
-        repository=repository.read_repository_state(git, receipt) if git and signed else None,
+        signed=is_signed,
+        repository=state,
         wanted_commit=commit,
         wanted_unit=unit,
     )
@@ -81,40 +88,42 @@ def gather_evidence(
 def _check(
     data: bytes, trusted: Sequence[PublicKey], git: Reader, sha: str, unit: str
 ) -> CheckedReceipt:
-    found = receipts.parse_receipt(data)
-    if isinstance(found, NotAReceipt):
-        return CheckedReceipt(valid=False, bound=False, verdict="", why=found.why)
+    receipt = parse_receipt(data)
+    if isinstance(receipt, NotAReceipt):
+        return CheckedReceipt(valid=False, bound=False, verdict="", why=receipt.why)
     try:
-        answer = verdict.judge(gather_evidence(found, trusted, git, commit=sha, unit=unit))
-    except (
-        DosError
-    ) as error:  # git cannot be read, or what is needed to check a signature is not installed
-        answer = Verdict(valid=False, reason=error.message)
+        verdict = judge(gather_evidence(receipt, trusted, git, commit=sha, unit=unit))
+    except DosError as error:
+        # Git cannot be read, or the package that checks signatures is not installed.
+        verdict = Verdict(valid=False, reason=error.message)
     return CheckedReceipt(
-        valid=answer.valid,
-        bound=answer.bound,
-        verdict=found.verdict,
-        why=answer.reason,
-        receipt=found,
+        valid=verdict.valid,
+        bound=verdict.bound,
+        verdict=receipt.verdict,
+        why=verdict.reason,
+        receipt=receipt,
     )
 
 
 def issued_receipts(world: World, unit: str = "") -> list[Receipt]:
-    """Oldest first; of one unit, where one is named. What is no receipt is passed over."""
+    """Return the receipts in the journal and in git's notes, oldest first; of one unit, if named.
+
+    What is no receipt is skipped, and none is checked.
+    """
     store = world.journal
-    with store.backend.read(once=True) as view:
-        names = (
-            [unit]
-            if unit
-            else sorted(streams.unit.subject(name) for name in view.streams(streams.unit.prefix))
-        )
-    found = [data for name in names for data in issued_in_journal(store, name)]
+    found: list[bytes] = []
+    for name in [unit] if unit else _units_with_streams(store):
+        found += issued_in_journal(store, name)
     if world.workspace.common is not None:
         found += notes.all_notes(world.git)
-    read = [
-        each
-        for each in map(receipt.parse_receipt, found)
-        if isinstance(each, Receipt) and each.unit
-    ]
-    unique = {receipt.canonical_bytes(each): each for each in read if unit in ("", each.unit)}
+    unique: dict[bytes, Receipt] = {}
+    for receipt in map(parse_receipt, found):
+        if isinstance(receipt, Receipt) and receipt.unit and unit in ("", receipt.unit):
+            unique[canonical_bytes(receipt)] = receipt
     return list(unique.values())
+
+
+def _units_with_streams(store: Store) -> list[str]:
+    with store.backend.read(once=True) as view:
+        names = list(view.streams(streams.unit.prefix))
+    return sorted(streams.unit.subject(name) for name in names)

@@ -1,4 +1,8 @@
-"""Makes the runner's key: outside of every work tree, for its owner's eyes only, and never over another one."""
+"""The runner's signing key and the public keys that are trusted.
+
+The private key lies outside every work tree, readable by its owner alone, and is never
+overwritten. No key is read from a tree that is judged: whoever is judged can write there.
+"""
 
 import binascii
 import os
@@ -25,21 +29,25 @@ IN_A_TOKEN = "sk-ssh-ed25519@openssh.com"  # the private half never leaves the d
 KINDS = (PLAIN, IN_A_TOKEN)
 OTHER_KINDS = ("ssh-rsa", "ssh-dss", "ecdsa-sha2-", "sk-ecdsa-", "rsa-sha2-")
 MAKE_ONE = "Make one: dos receipt-key make"
+ELSEWHERE = "Name another place with --out; `dos receipt-key show` says what is there."
 LARGEST_BYTES = 1_000_000
 INSTALL = "pip install 'dispatch-os[receipts]'"
-_SHARED = 0o077  # what may be done by others than the owner
+_SHARED = 0o077  # permissions of others than the owner
 _WORD = re.compile(r'(?:[^\s"]|"[^"]*")+')
 _NAMESPACES = re.compile(r'namespaces="([^"]*)"', re.IGNORECASE)
 
 
 class PublicKey(Struct, frozen=True, kw_only=True):
+    """An Ed25519 public key, as ssh writes it."""
+
     kind: str
     blob: str  # base64, as in the files of ssh
 
     @property
     def key_id(self) -> str:
         """The fingerprint that `ssh-keygen -l` shows."""
-        return "SHA256:" + b64encode(sha256(b64decode(self.blob)).digest()).decode().rstrip("=")
+        digest = sha256(b64decode(self.blob)).digest()
+        return "SHA256:" + b64encode(digest).decode().rstrip("=")
 
     @property
     def raw(self) -> bytes:
@@ -48,24 +56,26 @@ class PublicKey(Struct, frozen=True, kw_only=True):
 
     @property
     def line(self) -> str:
+        """The key as a line of a `.pub` file."""
         return f"{self.kind} {self.blob}"
 
 
 def cryptography_installed() -> bool:
-    """Without loading it, which takes a while."""
+    """Whether `cryptography` is installed, without loading it, which takes a while."""
     from importlib.util import find_spec
 
     return find_spec("cryptography") is not None
 
 
 def cryptography_missing() -> BadInput:
+    """Return the error for signing or checking without `cryptography`."""
     return BadInput(
         "Ed25519 signatures need the package `cryptography`, which is not installed", hint=INSTALL
     )
 
 
 def config_folder() -> Path:
-    """The user's own, in no repository."""
+    """Return the user's configuration folder of dos, which is in no repository."""
     try:
         home = os.environ.get("XDG_CONFIG_HOME") or str(Path("~/.config").expanduser())
     except RuntimeError as error:
@@ -76,14 +86,14 @@ def config_folder() -> Path:
 
 
 def own_key() -> Path:
-    """The file of the key that this runner signs with, whether it is there or not."""
+    """Return the path of the key that this runner signs with; it need not exist."""
     if named := os.environ.get("DOS_RECEIPT_KEY"):
         return Path(named)
     if named := os.environ.get("DOS_ATTEST_KEY"):
-        # It may be a secret of the released kind: what is in it is shown to nobody.
+        # It may be a secret of dos-kernel 0.30 or older, so its value is never shown.
         if "\0" in named or not os.path.lexists(named):
             raise BadInput(
-                "$DOS_ATTEST_KEY is not the path of a key file; a secret that is shared signs no receipt any more",
+                "$DOS_ATTEST_KEY is not the path of a key file; shared secrets no longer sign receipts",
                 hint="unset DOS_ATTEST_KEY; dos receipt-key make",
             )
         return Path(named)
@@ -91,26 +101,28 @@ def own_key() -> Path:
 
 
 def public_path(private: Path) -> Path:
-    """Where the public half of a key lies."""
-    return private if private.suffix == ".pub" else Path(f"{private}.pub")
+    """Return the path of the public half of a key."""
+    if private.suffix == ".pub":
+        return private
+    return Path(f"{private}.pub")
 
 
 def check_private_key(path: Path, workspace: Workspace) -> None:
-    """An error unless the key is there, its owner's alone, and out of the reach of those who are judged."""
+    """Raise BadInput for a key that others could have used, so that it would prove nothing."""
     try:
-        found, mode = path.resolve(strict=True), path.stat().st_mode
+        resolved = path.resolve(strict=True)
+        mode = path.stat().st_mode
     except (OSError, ValueError) as error:
-        why = error.strerror if isinstance(error, OSError) else "that is no path"
         raise BadInput(
-            f"there is no key at {quote(str(path), LONGEST_PATH)}: {why}", hint=MAKE_ONE
+            f"there is no key at {_quoted(path)}: {_why(error)}", hint=MAKE_ONE
         ) from error
     if not stat.S_ISREG(mode):
-        raise BadInput(f"the key {quote(str(path), LONGEST_PATH)} is not a file", hint=MAKE_ONE)
-    for tree in (workspace.root, workspace.tree, *([workspace.common] if workspace.common else [])):
-        if found.is_relative_to(tree.resolve()):
+        raise BadInput(f"the key {_quoted(path)} is not a file", hint=MAKE_ONE)
+    for tree in (workspace.root, workspace.tree, workspace.common):
+        if tree is not None and resolved.is_relative_to(tree.resolve()):
             home = shlex.quote(str(config_folder()))
             raise BadInput(
-                f"the key {path} lies in {tree}, where those who are judged can read it",
+                f"the key {path} lies in {tree}, where the agents that are judged can read it",
                 hint=f"mkdir -p {home} && mv -n {shlex.quote(str(path))} {home}/receipt-key",
             )
     if path.suffix != ".pub" and mode & _SHARED:
@@ -121,17 +133,22 @@ def check_private_key(path: Path, workspace: Workspace) -> None:
 
 
 def trusted_keys(key_file: str = "") -> list[PublicKey]:
-    """The keys of a file that the caller names; else the user's trusted ones, and this runner's own."""
+    """Return the keys of a named file; by default the user's trusted keys and this runner's own."""
     if key_file:
         return read_public_keys(Path(key_file))
-    listed = config_folder() / "trusted-keys"
-    found = read_public_keys(listed) if listed.exists() else []
-    own = public_path(own_key())
-    return list(dict.fromkeys([*found, *(read_public_keys(own) if own.exists() else [])]))
+    found: list[PublicKey] = []
+    for path in (config_folder() / "trusted-keys", public_path(own_key())):
+        if path.exists():
+            found += read_public_keys(path)
+    return list(dict.fromkeys(found))
 
 
 def read_public_keys(path: Path) -> list[PublicKey]:
-    """The keys of a file: lines as in `id_ed25519.pub`, or as in a file of allowed signers."""
+    """Return the keys of a file, with lines like `id_ed25519.pub` or like allowed signers.
+
+    For a private key, the public half beside it is read. Raises BadInput for a file without keys,
+    and for a line that is not understood.
+    """
     text = _text(path)
     if "PRIVATE KEY-----" in text:
         public = public_path(path)
@@ -143,7 +160,7 @@ def read_public_keys(path: Path) -> list[PublicKey]:
         text = _text(public)
     found = list(_keys(text, path))
     if not found:
-        raise BadInput(f"there is no public key in {quote(str(path), LONGEST_PATH)}", hint=MAKE_ONE)
+        raise BadInput(f"there is no public key in {_quoted(path)}", hint=MAKE_ONE)
     return found
 
 
@@ -152,38 +169,50 @@ def _text(path: Path) -> str:
         with path.open("rb") as file:
             data = file.read(LARGEST_BYTES)
     except (OSError, ValueError) as error:
-        why = error.strerror if isinstance(error, OSError) else "that is no path"
         raise BadInput(
-            f"the key file {quote(str(path), LONGEST_PATH)} cannot be read: {why}",
+            f"the key file {_quoted(path)} cannot be read: {_why(error)}",
             hint=f"{MAKE_ONE}, or name another.",
         ) from error
     return data.decode("utf-8", "replace")
 
 
+def _why(error: OSError | ValueError) -> str | None:
+    """Return the reason of a failed file operation; ValueError means a NUL in the path."""
+    if isinstance(error, OSError):
+        return error.strerror
+    return "that is not a path"
+
+
 def _keys(text: str, path: Path) -> Iterator[PublicKey]:
+    """Yield the keys of a file's lines that may sign receipts."""
     for number, line in enumerate(text.splitlines(), 1):
         words = _WORD.findall(line)
         if not words or words[0].startswith("#"):
             continue
         where = f"{path}:{number}"
-        at = next((place for place, word in enumerate(words[:3]) if word in KINDS), None)
-        if at is None or at + 1 >= len(words):
-            if any(word.startswith(OTHER_KINDS) for word in words[:3]):
-                raise BadInput(
-                    f"{where}: only Ed25519 keys are used for receipts",
-                    hint="ssh-keygen -t ed25519",
-                )
-            raise BadInput(
-                f"{where}: this is no line with a public key: {quote(line)}",
-                hint=f"A line is `{PLAIN} AAAA… comment`, or the same with a name before it. {MAKE_ONE}",
-            )
-        if at < 2 or _is_for_receipts(words[1], where):
-            yield parse_public_key(words[at], words[at + 1], where)
+        kind_at = next((index for index, word in enumerate(words[:3]) if word in KINDS), None)
+        if kind_at is None or kind_at + 1 >= len(words):
+            raise _not_a_key(line, words, where)
+        # A third word before the kind holds the options of an allowed signer.
+        if kind_at < 2 or _is_for_receipts(words[1], where):
+            yield parse_public_key(words[kind_at], words[kind_at + 1], where)
+
+
+def _not_a_key(line: str, words: list[str], where: str) -> BadInput:
+    if any(word.startswith(OTHER_KINDS) for word in words[:3]):
+        return BadInput(
+            f"{where}: only Ed25519 keys are used for receipts", hint="ssh-keygen -t ed25519"
+        )
+    return BadInput(
+        f"{where}: this line holds no public key: {quote(line)}",
+        hint=f"A line is `{PLAIN} AAAA… comment`, or the same after a name. {MAKE_ONE}",
+    )
 
 
 def _is_for_receipts(options: str, where: str) -> bool:
-    """A limit that is not understood is not overlooked."""
-    if found := _NAMESPACES.fullmatch(options):
+    """Whether the options of an allowed signer permit receipts; unknown options are an error."""
+    found = _NAMESPACES.fullmatch(options)
+    if found:
         return NAMESPACE in found[1].split(",")
     raise BadInput(
         f"{where}: the options {quote(options)} are not understood",
@@ -192,63 +221,58 @@ def _is_for_receipts(options: str, where: str) -> bool:
 
 
 def parse_public_key(kind: str, blob: str, where: str) -> PublicKey:
+    """Return the key, or raise BadInput for a blob that is not whole or not of its kind."""
     try:
         raw = b64decode(blob, validate=True)
     except binascii.Error:
         raw = b""
-    named = len(kind).to_bytes(4, "big") + kind.encode()
-    whole = len(raw) == len(named) + 36 if kind == PLAIN else len(raw) > len(named) + 36
-    if (
-        not raw.startswith(named + (32).to_bytes(4, "big"))
-        or not whole
-        or b64encode(raw).decode() != blob
-    ):
+    name = len(kind).to_bytes(4, "big") + kind.encode()
+    key_length = (32).to_bytes(4, "big")
+    least = len(name) + 36
+    # A key in a token is followed by the name of its application.
+    is_whole = len(raw) == least if kind == PLAIN else len(raw) > least
+    is_exact = b64encode(raw).decode() == blob
+    if not (raw.startswith(name + key_length) and is_whole and is_exact):
         raise BadInput(
-            f"{where}: the key is damaged: {quote(blob)}", hint="Copy the line again, whole."
+            f"{where}: the key is damaged: {quote(blob)}", hint="Copy the whole line again."
         )
     return PublicKey(kind=kind, blob=blob)
 
 
-ELSEWHERE = "Name another place with --out; `dos receipt-key show` says what is there."
-
-
 def make_key(path: Path) -> PublicKey:
-    """A new key and, beside it, its public half; an error where there is one already."""
+    """Write a new key and its public half beside it; raises BadInput where one exists."""
     private, line = _generate()
     public = public_path(path)
     try:
         if public == path or (public.exists() and not path.exists()):
-            raise BadInput(
-                f"{_quoted(public)} is there, and belongs to another key", hint=ELSEWHERE
-            )
-        if path.parent in (
-            config_folder(),
-            own_key().parent,
-        ):  # another place is its owner's to make
+            raise BadInput(f"{_quoted(public)} exists and belongs to another key", hint=ELSEWHERE)
+        # Any other folder is for its owner to make.
+        if path.parent in (config_folder(), own_key().parent):
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         _place(path, private, 0o600)
     except FileExistsError as error:
         raise BadInput(
-            f"{_quoted(path)} is there already, and is not overwritten", hint=ELSEWHERE
+            f"{_quoted(path)} exists already and is not overwritten", hint=ELSEWHERE
         ) from error
     except (OSError, ValueError) as error:
-        why = error.strerror if isinstance(error, OSError) else "that is no path"
         raise BadInput(
-            f"no key can be written to {_quoted(path)}: {why}", hint=ELSEWHERE
+            f"no key can be written to {_quoted(path)}: {_why(error)}", hint=ELSEWHERE
         ) from error
     write_public_key(path, line)
     return read_public_keys(public)[0]
 
 
 def write_public_key(path: Path, line: str) -> None:
-    """Lay the public half beside a key that has none."""
-    public = public_path(path)
-    with suppress(FileExistsError):  # somebody else did
-        _place(public, f"{line} dos@{process.host()}\n".encode(), 0o644)
+    """Write the public half beside a key that has none."""
+    with suppress(FileExistsError):  # another process has written it
+        _place(public_path(path), f"{line} dos@{process.host()}\n".encode(), 0o644)
 
 
 def ensure_key(path: Path) -> bool:
-    """Whether the key had to be made: of several that need one at once, one makes it."""
+    """Make the key if there is none, and return whether this process made it.
+
+    Of several processes that need a key at once, one makes it.
+    """
     if path.exists():
         return False
     try:
@@ -265,6 +289,7 @@ def _quoted(path: Path) -> str:
 
 
 def _generate() -> tuple[bytes, str]:
+    """Return a new private key and the line of its public half."""
     try:
         from cryptography.hazmat.primitives import serialization
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -283,7 +308,7 @@ def _generate() -> tuple[bytes, str]:
 
 
 def _place(path: Path, data: bytes, mode: int) -> None:
-    """Whole or not at all, and only where nothing is."""
+    """Write a file whole or not at all; raises FileExistsError where there is one."""
     half = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     handle = os.open(half, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
     try:

@@ -1,4 +1,8 @@
-"""Did this key sign this receipt?"""
+"""Signs receipts and checks their signatures.
+
+A key in a file signs in this process; a key that an ssh agent or a token keeps, through
+ssh-keygen.
+"""
 
 import binascii
 import re
@@ -11,18 +15,18 @@ from tempfile import TemporaryDirectory
 from msgspec import Struct, structs
 
 from dos.errors import BadInput
-from dos.receipts import receipt as receipts
 from dos.receipts.io import keys
 from dos.receipts.io.keys import MAKE_ONE, PLAIN, PublicKey, cryptography_missing
-from dos.receipts.receipt import NAMESPACE, Algorithm, Receipt
+from dos.receipts.receipt import NAMESPACE, Algorithm, Receipt, signed_payload, validated
 from dos.workspace import Workspace
 
-SECONDS = 60  # somebody may have to touch a token
+SECONDS = 60  # a person may have to touch a token
 _HEX = re.compile(r"[0-9a-f]{128}")
 _LINE = 70
 
 
 def is_signed_by(receipt: Receipt, key: PublicKey) -> bool:
+    """Whether the key signed the receipt as it is now."""
     match receipt.algorithm:
         case Algorithm.ED25519:
             return key.kind == PLAIN and _ed25519(receipt, key)
@@ -41,7 +45,7 @@ def _ed25519(receipt: Receipt, key: PublicKey) -> bool:
         return False
     try:
         Ed25519PublicKey.from_public_bytes(key.raw).verify(
-            bytes.fromhex(receipt.signature), receipts.signed_payload(receipt)
+            bytes.fromhex(receipt.signature), signed_payload(receipt)
         )
     except InvalidSignature:
         return False
@@ -49,44 +53,37 @@ def _ed25519(receipt: Receipt, key: PublicKey) -> bool:
 
 
 def _sshsig(receipt: Receipt, key: PublicKey) -> bool:
-    """By ssh-keygen itself, which is told of this one key and no other."""
+    """Let ssh-keygen check the signature, with this key as the only allowed signer."""
     try:
         raw = b64decode(receipt.signature, validate=True)
     except (binascii.Error, ValueError):
         return False
     if not raw or b64encode(raw).decode() != receipt.signature:
         return False
-    with TemporaryDirectory(prefix="dos-receipt-") as place:
-        signers, signature = Path(place) / "signers", Path(place) / "signature"
+    with TemporaryDirectory(prefix="dos-receipt-") as folder:
+        signers = Path(folder) / "signers"
         signers.write_text(f'runner namespaces="{NAMESPACE}" {key.line}\n', encoding="utf-8")
+        signature = Path(folder) / "signature"
         signature.write_text(armour(receipt.signature), encoding="utf-8")
-        words = (
-            "-Y",
-            "verify",
-            "-n",
-            NAMESPACE,
-            "-I",
-            "runner",
-            "-f",
-            str(signers),
-            "-s",
-            str(signature),
-        )
-        return ssh_keygen(*words, feed=receipts.signed_payload(receipt))[0] == 0
+        files = ("-f", str(signers), "-s", str(signature))
+        words = ("-Y", "verify", "-n", NAMESPACE, "-I", "runner", *files)
+        code, _, _ = ssh_keygen(*words, feed=signed_payload(receipt))
+        return code == 0
 
 
 def armour(signature: str) -> str:
-    lines = [signature[at : at + _LINE] for at in range(0, len(signature), _LINE)]
+    """Return a bare signature in the lines that ssh-keygen reads."""
+    lines = [signature[start : start + _LINE] for start in range(0, len(signature), _LINE)]
     return "\n".join(["-----BEGIN SSH SIGNATURE-----", *lines, "-----END SSH SIGNATURE-----", ""])
 
 
 def strip_armour(armour: str) -> str:
-    """The signature itself: a receipt has no lines in it."""
+    """Return the signature on one line: a receipt holds no line breaks."""
     return "".join(armour.strip().splitlines()[1:-1])
 
 
 def ssh_keygen(*words: str, feed: bytes) -> tuple[int, str, str]:
-    """Its exit code, its answer, its complaint. Nobody is asked for a passphrase."""
+    """Run ssh-keygen and return its exit code, output and errors; it cannot ask a person."""
     import os
     import subprocess
 
@@ -98,11 +95,11 @@ def ssh_keygen(*words: str, feed: bytes) -> tuple[int, str, str]:
             capture_output=True,
             env=environment,
             timeout=SECONDS,
-            start_new_session=True,  # so that it finds no terminal to ask on
+            start_new_session=True,  # without a terminal to ask on
         )
     except FileNotFoundError as error:
         raise BadInput(
-            "signatures of ssh need `ssh-keygen`, which is not here", hint="Install OpenSSH."
+            "ssh signatures need `ssh-keygen`, which is not installed", hint="Install OpenSSH."
         ) from error
     except subprocess.TimeoutExpired as error:
         raise BadInput(
@@ -116,21 +113,26 @@ def ssh_keygen(*words: str, feed: bytes) -> tuple[int, str, str]:
 
 
 class Signer(Struct, frozen=True, kw_only=True):
+    """Signs receipts with one key."""
+
     key: PublicKey
     algorithm: Algorithm
     make: Callable[[bytes], str]
 
     def sign(self, receipt: Receipt) -> Receipt:
-        named = structs.replace(
+        """Return the receipt with the key's id and signature; BadInput for one that is unfit."""
+        unsigned = structs.replace(
             receipt, algorithm=self.algorithm, key_id=self.key.key_id, signature=""
         )
-        return structs.replace(
-            named, signature=self.make(receipts.signed_payload(receipts.validated(named)))
-        )
+        signature = self.make(signed_payload(validated(unsigned)))
+        return structs.replace(unsigned, signature=signature)
 
 
 def load_signer(path: Path, workspace: Workspace, *, through_ssh: bool = False) -> Signer:
-    """Whoever signs with the key in a file. A public key means that ssh's agent has the other half."""
+    """Return the signer for the key in a file; for a public key, ssh's agent has the other half.
+
+    Raises BadInput for a key that others can read, or that lies in a tree that is judged.
+    """
     keys.check_private_key(path, workspace)
     if through_ssh or path.suffix == ".pub":
         return _through_ssh(path)
@@ -165,24 +167,25 @@ def _in_process(path: Path) -> Signer:
     kind, blob = public.decode().split()
     if not keys.public_path(path).exists():
         keys.write_public_key(path, public.decode())
-    return Signer(
-        key=keys.parse_public_key(kind, blob, str(path)),
-        algorithm=Algorithm.ED25519,
-        make=lambda payload: secret.sign(payload).hex(),
-    )
+
+    def make(payload: bytes) -> str:
+        return secret.sign(payload).hex()
+
+    key = keys.parse_public_key(kind, blob, str(path))
+    return Signer(key=key, algorithm=Algorithm.ED25519, make=make)
 
 
 def _through_ssh(path: Path) -> Signer:
+    words = ("-Y", "sign", "-q", "-n", NAMESPACE, "-f", str(path))
+
     def make(payload: bytes) -> str:
-        code, said, complaint = ssh_keygen(
-            "-Y", "sign", "-q", "-n", NAMESPACE, "-f", str(path), feed=payload
+        code, output, errors = ssh_keygen(*words, feed=payload)
+        if code == 0 and "SSH SIGNATURE" in output:
+            return strip_armour(output)
+        lines = errors.strip().splitlines() or ["it gave no reason"]
+        raise BadInput(
+            f"ssh-keygen cannot sign with {path}: {lines[-1]}",
+            hint="ssh-add -L lists the keys that the agent has.",
         )
-        if code != 0 or "SSH SIGNATURE" not in said:
-            why = (complaint.strip().splitlines() or ["it gave no reason"])[-1]
-            raise BadInput(
-                f"ssh-keygen does not sign with {path}: {why}",
-                hint="ssh-add -L lists what the agent has.",
-            )
-        return strip_armour(said)
 
     return Signer(key=keys.read_public_keys(path)[0], algorithm=Algorithm.SSHSIG, make=make)
