@@ -263,7 +263,7 @@ def test_an_attempt_makes_a_unit_rest_and_go_last(dos, plan, state):
     held = dos("pickable", "AUTH1")
     until = utc_stamp(rests.json["until_ms"])
     assert held.code == 23 and held.out.startswith(
-        f"HELD(COOLDOWN)  it was just tried; it rests until {until}\n"
+        f"HELD(COOLDOWN)  on cooldown until {until} after an attempt\n"
     )
     assert (
         f"waiting: on cooldown until {until}: 1 attempt" in held.out

@@ -1,4 +1,4 @@
-"""Where is every unit that was declared: landed, under way, to be taken up again, held, resting, or free?"""
+"""Account for every declared unit: landed, in progress, interrupted, held, on cooldown or free."""
 
 from collections.abc import Collection, Mapping
 from enum import StrEnum
@@ -10,26 +10,30 @@ from dos.unknown import Unknown
 
 
 class Answer(StrEnum):
+    """How far the declared work is."""
+
     SETTLED = "SETTLED"  # everything that was declared has landed
     EMPTY = "EMPTY"  # nothing was declared, so nothing is done either
-    OPEN = "OPEN"  # somebody is at what is left, or can be
-    STUCK = "STUCK"  # nobody is at what is left, and nobody may take any of it now
+    OPEN = "OPEN"  # a run works on what is left, or can
+    STUCK = "STUCK"  # no run works on what is left, and none may take any of it now
     UNKNOWN = "UNKNOWN"
 
 
 class Evidence(Struct, frozen=True, kw_only=True):
+    """The declared units, and what git and the journal hold about each."""
+
     declared: tuple[str, ...]
     landed: Collection[str] | Unknown
-    in_flight: Mapping[str, str] = {}  # unit -> the run that is at it
-    interrupted: Mapping[str, str] = {}  # unit -> the run that died at it
+    in_flight: Mapping[str, str] = {}  # unit -> the run that works on it
+    interrupted: Mapping[str, str] = {}  # unit -> the run that died while it worked on it
     held: Mapping[str, str] = {}  # unit -> why
-    resting: Collection[str] = ()
-    waiting: Collection[str] = ()  # those that nobody may take now, for whatever reason
+    resting: Collection[str] = ()  # on cooldown
+    waiting: Collection[str] = ()  # units that no run may take now, for whatever reason
     undeclared: tuple[str, ...] = ()  # landed or claimed, and in no plan any more
 
 
 class Verdict(Struct, frozen=True, kw_only=True):
-    """Every declared unit stands in exactly one of the lists."""
+    """Every declared unit is in exactly one of the lists."""
 
     answer: Answer = field(name="verdict")
     reason: str = ""
@@ -43,53 +47,64 @@ class Verdict(Struct, frozen=True, kw_only=True):
     undeclared: list[str] = []
 
 
-def judge(seen: Evidence) -> Verdict:
-    if isinstance(seen.landed, Unknown):
-        return Verdict(
-            answer=Answer.UNKNOWN, reason=f"what has landed could not be read: {seen.landed.why}"
-        )
+def judge(evidence: Evidence) -> Verdict:
+    """Put every declared unit into one list, and decide how far the work is."""
+    if isinstance(evidence.landed, Unknown):
+        reason = f"what has landed could not be read: {evidence.landed.why}"
+        return Verdict(answer=Answer.UNKNOWN, reason=reason)
     landed: list[str] = []
-    left: list[str] = []
-    for unit in seen.declared:
-        (landed if unit in seen.landed else left).append(unit)
-    in_flight = {unit: seen.in_flight[unit] for unit in left if unit in seen.in_flight}
-    idle = [unit for unit in left if unit not in in_flight]
-    held = {unit: seen.held[unit] for unit in idle if unit in seen.held}
-    interrupted = {
-        unit: seen.interrupted[unit]
-        for unit in idle
-        if unit in seen.interrupted and unit not in held
+    in_flight: dict[str, str] = {}
+    held: dict[str, str] = {}
+    interrupted: dict[str, str] = {}
+    resting: list[str] = []
+    free: list[str] = []
+    for unit in evidence.declared:
+        if unit in evidence.landed:
+            landed.append(unit)
+        elif unit in evidence.in_flight:
+            in_flight[unit] = evidence.in_flight[unit]
+        elif unit in evidence.held:
+            held[unit] = evidence.held[unit]
+        elif unit in evidence.interrupted:
+            interrupted[unit] = evidence.interrupted[unit]
+        elif unit in evidence.resting:
+            resting.append(unit)
+        else:
+            free.append(unit)
+    can_move = any(unit not in evidence.waiting for unit in (*interrupted, *free))
+    is_left = len(landed) < len(evidence.declared)
+    counts = {
+        "landed": len(landed),
+        "in progress": len(in_flight),
+        "interrupted": len(interrupted),
+        "held": len(held),
+        "on cooldown": len(resting),
+        "free": len(free),
     }
-    waiting = [unit for unit in idle if unit not in held and unit not in interrupted]
-    resting = [unit for unit in waiting if unit in seen.resting]
-    free = [unit for unit in waiting if unit not in seen.resting]
-    takeable = [*interrupted, *free]
-    parts = {
-        "landed": landed, "under way": in_flight, "to be taken up again": interrupted, "held": held,
-        "resting": resting, "free": free,
-    }  # fmt: skip
-    told = ", ".join(f"{len(units)} {name}" for name, units in parts.items() if units)
     return Verdict(
-        answer=_answer(
-            seen, left, moving=bool(in_flight) or any(unit not in seen.waiting for unit in takeable)
-        ),
-        reason=f"{plural(len(seen.declared), 'unit')}: {told}"
-        if seen.declared
-        else "no plan declares a unit",
-        declared=len(seen.declared),
+        answer=_answer(evidence, is_left=is_left, is_moving=bool(in_flight) or can_move),
+        reason=_reason(evidence, counts),
+        declared=len(evidence.declared),
         landed=landed,
         in_flight=in_flight,
         interrupted=interrupted,
         held=held,
         resting=resting,
         open=free,
-        undeclared=list(seen.undeclared),
+        undeclared=list(evidence.undeclared),
     )
 
 
-def _answer(seen: Evidence, left: list[str], *, moving: bool) -> Answer:
-    if not seen.declared:
+def _answer(evidence: Evidence, *, is_left: bool, is_moving: bool) -> Answer:
+    if not evidence.declared:
         return Answer.EMPTY
-    if not left:
+    if not is_left:
         return Answer.SETTLED
-    return Answer.OPEN if moving else Answer.STUCK
+    return Answer.OPEN if is_moving else Answer.STUCK
+
+
+def _reason(evidence: Evidence, counts: Mapping[str, int]) -> str:
+    if not evidence.declared:
+        return "no plan declares a unit"
+    parts = [f"{count} {name}" for name, count in counts.items() if count]
+    return f"{plural(len(evidence.declared), 'unit')}: {', '.join(parts)}"

@@ -1,4 +1,4 @@
-"""Was this unit tried a short while ago, without moving?"""
+"""Attempts at a unit, and whether it is on cooldown after one that did not land."""
 
 from datetime import timedelta
 from enum import StrEnum
@@ -10,29 +10,33 @@ from dos.times import utc_stamp
 
 
 class AttemptOutcome(StrEnum):
-    """How a try at a unit ended."""
+    """How an attempt at a unit ended."""
 
     SHIPPED = "shipped"
-    DRAINED = "drained"  # it was offered, and nothing came of it
+    DRAINED = "drained"  # it was dispatched, and no commit came of it
     BLOCKED = "blocked"
     ERROR = "error"
     UNKNOWN = "unknown"
 
     @classmethod
     def read(cls, text: object) -> "AttemptOutcome":
-        """The outcome of that name; a name that nobody knows is one that is unknown."""
+        """The outcome of that name; UNKNOWN for any other value."""
         return next((outcome for outcome in cls if outcome == text), cls.UNKNOWN)
 
 
 class Attempt(Struct, frozen=True, kw_only=True):
+    """One attempt at a unit."""
+
     unit: str
     outcome: AttemptOutcome
     at_ms: int
     ts: str = ""  # the same moment, for people
-    text: str = ""  # the fingerprint of the unit as it was tried; empty: nobody wrote it down
+    text: str = ""  # the fingerprint of the unit as it was tried; empty: not recorded
 
 
 class Answer(StrEnum):
+    """Whether a unit is on cooldown."""
+
     CLEAR = "CLEAR"
     RECENTLY_ATTEMPTED = "RECENTLY_ATTEMPTED"
 
@@ -41,20 +45,23 @@ EXIT_CODES = {Answer.CLEAR: 0, Answer.RECENTLY_ATTEMPTED: 3}
 
 
 class Evidence(Struct, frozen=True, kw_only=True):
+    """The attempts at a unit, and the moment that decides."""
+
     unit_id: str
     attempts: tuple[Attempt, ...]  # in any order; those at other units do not count
     now_ms: int
-    unlisted: int = (
-        0  # attempts at the unit that are not listed, because a newer one of the same outcome is
-    )
-    text: str = (
-        ""  # the unit's fingerprint now; an attempt at another text says nothing about this one
-    )
-    run_active: bool = False  # a run that tried it has not stopped: it counts its own tries
+    # Attempts at the unit that are not listed, because a newer one of the same outcome is.
+    unlisted: int = 0
+    # The unit's fingerprint now; an attempt at another text does not count for this one.
+    text: str = ""
+    run_active: bool = False  # a run that tried it has not stopped: it counts its own attempts
 
 
 class Policy(Table, frozen=True, kw_only=True):
-    """[cooldown]: how long a unit rests after an attempt that did not land. Where both units are written, ms wins."""
+    """[cooldown]: how long a unit is not offered after an attempt that did not land.
+
+    The key in milliseconds wins over the one in hours or minutes.
+    """
 
     window_ms: Milliseconds | None = None
     """How long a unit is not offered again after an attempt that did not land."""
@@ -74,25 +81,25 @@ class Policy(Table, frozen=True, kw_only=True):
 
     @property
     def window(self) -> timedelta:
-        written = self.window_ms
-        return timedelta(
-            milliseconds=round(self.window_hours * 3_600_000 if written is None else written)
-        )
+        if self.window_ms is None:
+            return timedelta(milliseconds=round(self.window_hours * 3_600_000))
+        return timedelta(milliseconds=round(self.window_ms))
 
     @property
     def error_window(self) -> timedelta:
-        written = self.error_window_ms
-        return timedelta(
-            milliseconds=round(self.error_window_minutes * 60_000 if written is None else written)
-        )
+        if self.error_window_ms is None:
+            return timedelta(milliseconds=round(self.error_window_minutes * 60_000))
+        return timedelta(milliseconds=round(self.error_window_ms))
 
     def window_after(self, outcome: AttemptOutcome) -> int:
-        """In milliseconds."""
+        """The cooldown after an attempt of this outcome, in milliseconds."""
         window = self.error_window if outcome is AttemptOutcome.ERROR else self.window
         return round(window.total_seconds() * 1000)
 
 
 class Verdict(Struct, frozen=True, kw_only=True):
+    """Whether a unit is on cooldown, as `dos cooldown --json` prints it."""
+
     answer: Answer = field(name="state")
     unit_id: str = ""
     last_ts: str = ""
@@ -105,53 +112,57 @@ class Verdict(Struct, frozen=True, kw_only=True):
         return self.answer is Answer.RECENTLY_ATTEMPTED
 
 
-def judge(seen: Evidence, policy: Policy = Policy()) -> Verdict:
-    listed = [attempt for attempt in seen.attempts if attempt.unit == seen.unit_id]
-    tried = [attempt for attempt in listed if not _rewritten(attempt, seen)]
-    count = len(listed) + seen.unlisted
-    if seen.run_active:
-        reason = "a run that tried it goes on, and counts its own tries"
-        return Verdict(answer=Answer.CLEAR, unit_id=seen.unit_id, count=count, reason=reason)
-    if not tried:
-        return Verdict(
-            answer=Answer.CLEAR, unit_id=seen.unit_id, count=count, reason=_untried(listed, count)
-        )
+def judge(evidence: Evidence, policy: Policy = Policy()) -> Verdict:
+    """Decide whether a unit is on cooldown, by its newest attempt at its present text."""
+    listed = [attempt for attempt in evidence.attempts if attempt.unit == evidence.unit_id]
+    current = [attempt for attempt in listed if not _is_at_other_text(attempt, evidence)]
+    count = len(listed) + evidence.unlisted
+    if evidence.run_active:
+        return _clear(evidence, count, "a run that tried it is active, and counts its attempts")
+    if not current:
+        return _clear(evidence, count, _why_clear(listed, count))
 
-    def newest_first(attempt: Attempt) -> tuple[int, bool, int, str, str]:
-        # Of two at the same moment the one that did not ship counts, then the one that rests longer.
-        shipped = attempt.outcome is AttemptOutcome.SHIPPED
+    def recency(attempt: Attempt) -> tuple[int, bool, int, str, str]:
+        # Of two at the same moment the one that did not ship decides, then the longer cooldown.
         return (
             attempt.at_ms,
-            not shipped,
+            attempt.outcome is not AttemptOutcome.SHIPPED,
             policy.window_after(attempt.outcome),
             attempt.ts,
             attempt.outcome,
         )
 
-    last = max(tried, key=newest_first)
-    wall = last.at_ms + policy.window_after(last.outcome)
-    resting = last.outcome is not AttemptOutcome.SHIPPED and seen.now_ms < wall
-    rests = (
-        f"rests for another {(wall - seen.now_ms) / 60_000:.0f} minutes"
-        if resting
-        else "may be tried"
-    )
+    last = max(current, key=recency)
+    until_ms = last.at_ms + policy.window_after(last.outcome)
+    is_cooling = last.outcome is not AttemptOutcome.SHIPPED and evidence.now_ms < until_ms
+    attempted = f"last tried {last.ts or utc_stamp(last.at_ms)}: {last.outcome}"
+    if is_cooling:
+        minutes = (until_ms - evidence.now_ms) / 60_000
+        reason = f"{attempted}; on cooldown for another {minutes:.0f} minutes"
+    else:
+        reason = f"{attempted}; it may be tried again"
     return Verdict(
-        answer=Answer.RECENTLY_ATTEMPTED if resting else Answer.CLEAR,
-        unit_id=seen.unit_id,
+        answer=Answer.RECENTLY_ATTEMPTED if is_cooling else Answer.CLEAR,
+        unit_id=evidence.unit_id,
         last_ts=last.ts,
         count=count,
-        until_ms=wall if resting else 0,
-        reason=f"last tried {last.ts or utc_stamp(last.at_ms)}: {last.outcome}; it {rests}",
+        until_ms=until_ms if is_cooling else 0,
+        reason=reason,
     )
 
 
-def _rewritten(attempt: Attempt, seen: Evidence) -> bool:
-    """The unit's text has changed since; where either text is not known, it has not."""
-    return bool(attempt.text and seen.text) and attempt.text != seen.text
+def _clear(evidence: Evidence, count: int, reason: str) -> Verdict:
+    return Verdict(answer=Answer.CLEAR, unit_id=evidence.unit_id, count=count, reason=reason)
 
 
-def _untried(listed: list[Attempt], count: int) -> str:
+def _is_at_other_text(attempt: Attempt, evidence: Evidence) -> bool:
+    """Whether the unit was rewritten since; not if either text is unknown."""
+    if not attempt.text or not evidence.text:
+        return False
+    return attempt.text != evidence.text
+
+
+def _why_clear(listed: list[Attempt], count: int) -> str:
     if listed:
         return "its text has changed since it was tried"
     if count:

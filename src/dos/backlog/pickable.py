@@ -1,4 +1,4 @@
-"""May a worker take this unit now, and if not, for which one reason?"""
+"""Decide whether a worker may take a unit now and, if not, the one reason that counts."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -10,12 +10,12 @@ from msgspec.structs import force_setattr
 from dos.text import quote
 from dos.times import utc_stamp
 
-MOST_DEATHS = 2  # of runs at one unit, in a row: then a person has to look
+MOST_DEATHS = 2  # of runs at one unit, in a row; then a person has to decide
 _LATEST_MS = 1 << 62
 
 
 class Answer(StrEnum):
-    """What holds it, in the order of precedence."""
+    """What holds a unit, in the order of precedence."""
 
     SHIPPED = "SHIPPED"
     UNPARSEABLE = "UNPARSEABLE"
@@ -42,15 +42,17 @@ EXIT_CODES = {
     Answer.UNPARSEABLE: 24,
     Answer.SHIPPED: 25,
 }
-# Dispatching the unit again cannot change it.
+# Dispatching the unit again cannot change these.
 INVARIANT = frozenset(
     {Answer.DRAFT_CLASS, Answer.OPERATOR_GATED, Answer.SOAK_OPEN, Answer.DEPENDENCY_UNMET}
 )
 
-Flag = bool | str  # a text says what exactly
+Flag = bool | str  # a text is True, and says what exactly
 
 
 class Evidence(Struct, frozen=True, kw_only=True):
+    """What is known of a unit; each flag that is set holds it."""
+
     unit: str = ""
     shipped: Flag = False
     unparseable: Flag = False
@@ -66,16 +68,19 @@ class Evidence(Struct, frozen=True, kw_only=True):
 
 
 class Verdict(Struct, frozen=True, kw_only=True):
+    """Whether a unit is held, and why. Raises ValueError for a hold without a reason."""
+
     held: bool
     reason: Answer | None = None
     evidence: str = ""
-    redispatch_invariant: bool = False  # follows from the reason, whatever is written
+    redispatch_invariant: bool = False  # follows from the reason, whatever the caller passes
     unit: str = ""
 
     def __post_init__(self) -> None:
         if self.held != (self.reason is not None):
             raise ValueError(
-                f"a unit is held for a reason or not at all; held is {self.held}, reason {self.reason}"
+                f"held is {self.held} and reason is {self.reason}: a held unit needs a reason,"
+                " and no other unit has one"
             )
         force_setattr(self, "redispatch_invariant", self.reason in INVARIANT)
 
@@ -88,38 +93,37 @@ class Verdict(Struct, frozen=True, kw_only=True):
         return 0 if self.reason is None else EXIT_CODES[self.reason]
 
 
-def judge(seen: Evidence) -> Verdict:
-    draft = seen.plan_class.strip().upper() == "DRAFT"
-    cooling = seen.cooldown_until_ms > 0 and seen.now_ms < seen.cooldown_until_ms
-    holds: tuple[tuple[Answer, Flag, str], ...] = (
-        (Answer.SHIPPED, seen.shipped, "it has shipped"),
-        (Answer.UNPARSEABLE, seen.unparseable, "what is written about it cannot be read"),
-        (Answer.IN_FLIGHT, seen.in_flight, "somebody is at it"),
-        (
-            Answer.SOFT_CLAIMED_ELSEWHERE,
-            seen.soft_claimed_elsewhere,
-            "another packet has claimed it",
-        ),
-        (Answer.STALE_CLAIM, seen.stale_claim, "it is claimed by somebody who is gone"),
-        (Answer.DRAFT_CLASS, draft, "its plan is a draft"),
-        (Answer.OPERATOR_GATED, seen.operator_gated, "a person has to decide first"),
-        (Answer.SOAK_OPEN, seen.soak_open, "its soak has not ended"),
-        (Answer.DEPENDENCY_UNMET, seen.dependency_unmet, "what it builds on has not shipped"),
-        (
-            Answer.COOLDOWN,
-            cooling,
-            f"it was just tried; it rests until {utc_stamp(seen.cooldown_until_ms)}",
-        ),
-    )
-    for reason, held, because in holds:
+def judge(evidence: Evidence) -> Verdict:
+    """Decide whether a unit may be taken; of several holds the first in precedence counts."""
+    for reason, held, because in _holds(evidence):
         if held:
             detail = f"{because}: {held}" if isinstance(held, str) else because
-            return Verdict(held=True, reason=reason, evidence=detail, unit=seen.unit)
-    return Verdict(held=False, unit=seen.unit)
+            return Verdict(held=True, reason=reason, evidence=detail, unit=evidence.unit)
+    return Verdict(held=False, unit=evidence.unit)
+
+
+def _holds(evidence: Evidence) -> tuple[tuple[Answer, Flag, str], ...]:
+    """Each possible hold with whether it applies, and its sentence for people."""
+    is_draft = evidence.plan_class.strip().upper() == "DRAFT"
+    until_ms = evidence.cooldown_until_ms
+    is_cooling = until_ms > 0 and evidence.now_ms < until_ms
+    claimed = evidence.soft_claimed_elsewhere
+    return (
+        (Answer.SHIPPED, evidence.shipped, "it has shipped"),
+        (Answer.UNPARSEABLE, evidence.unparseable, "its text in the plan cannot be read"),
+        (Answer.IN_FLIGHT, evidence.in_flight, "a run works on it"),
+        (Answer.SOFT_CLAIMED_ELSEWHERE, claimed, "another packet has claimed it"),
+        (Answer.STALE_CLAIM, evidence.stale_claim, "it is claimed by a run that has ended"),
+        (Answer.DRAFT_CLASS, is_draft, "its plan is a draft"),
+        (Answer.OPERATOR_GATED, evidence.operator_gated, "a person has to decide first"),
+        (Answer.SOAK_OPEN, evidence.soak_open, "its soak has not ended"),
+        (Answer.DEPENDENCY_UNMET, evidence.dependency_unmet, "a dependency has not shipped"),
+        (Answer.COOLDOWN, is_cooling, f"on cooldown until {utc_stamp(until_ms)} after an attempt"),
+    )
 
 
 def evidence(state: Mapping[str, Any] | None, *, unit: str = "", now_ms: int = 0) -> Evidence:
-    """What a caller wrote down. A key that is missing is false, one that nobody knows is left alone; it never fails."""
+    """Evidence from a caller's JSON. A missing key is false, an unknown one is ignored."""
     given = state or {}
     plan_class = given.get("plan_class")
     return Evidence(

@@ -1,4 +1,4 @@
-"""Why nobody works on a lane or a unit right now: one value that every surface prints."""
+"""Why no worker is on a lane or a unit right now: one value that every surface prints."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
@@ -10,31 +10,31 @@ from dos.text import join_some, plural
 from dos.times import utc_stamp
 
 SOON = timedelta(days=1)
-MOST_TOLD = 3  # units of those that wait for the same
+MOST_SHOWN = 3  # units of those that wait for the same
 
 
 class WaitsOn(StrEnum):
-    """What has to change. The order is that in which reasons without a known end are told."""
+    """What has to change. Reasons without a known end are shown in this order."""
 
     PERSON = "person"  # an answer
-    LOGIN = "login"  # an agent program that nobody is logged in to
+    LOGIN = "login"  # no user is logged in to the agent program
     START_FAILED = "start_failed"  # workers of the lane die when they start
     ENVIRONMENT = "environment"  # the workspace's own setup or test
     BUDGET = "budget"
     LIMIT = "limit"  # of a provider
     PAUSE = "pause"
     PLAN_PROBLEM = "plan_problem"  # a plan cannot be read
-    NO_LANE = "no_lane"  # no worker is ever placed where the unit belongs
+    NO_LANE = "no_lane"  # no worker is ever placed on the unit's lane
     GATE = "gate"  # a draft, or gated in its plan
     SOAK = "soak"
     DEPENDENCY = "dependency"  # another unit has to land first
     COOLDOWN = "cooldown"
     LANDING = "landing"  # the work is done, and waits to land
-    REGION_HELD = "region_held"  # somebody else holds the lane, or one that overlaps it
+    REGION_HELD = "region_held"  # the lane is held, or one that overlaps it is
     EXCLUSIVE = "exclusive"  # it runs alone, or another lane does
     HOST_FULL = "host_full"  # as many workers as wanted are at work
     JOURNAL_AWAY = "journal_away"
-    UNKNOWN = "unknown"  # what is needed to tell could not be read
+    UNKNOWN = "unknown"  # what would show it could not be read
 
 
 _TITLES = {
@@ -58,8 +58,8 @@ _TITLES = {
     WaitsOn.JOURNAL_AWAY: "journal unavailable",
     WaitsOn.UNKNOWN: "unknown",
 }
-# Of what only a person clears a lane where nobody works has come to its end: nothing else will change.
-_OF_PEOPLE = frozenset(
+# Only a person clears these: a lane that waits for one of them waits until then.
+_CLEARED_BY_PEOPLE = frozenset(
     {
         WaitsOn.PERSON,
         WaitsOn.LOGIN,
@@ -73,7 +73,7 @@ _ORDER = {on: number for number, on in enumerate(WaitsOn)}
 
 
 class Waiting(Struct, frozen=True, kw_only=True):
-    """One reason why nobody works on a lane or a unit right now."""
+    """One reason why no worker is on a lane or a unit right now."""
 
     on: WaitsOn
     subject: str  # the lane or the unit that it is about
@@ -85,13 +85,13 @@ class Waiting(Struct, frozen=True, kw_only=True):
 
     @property
     def needs_person(self) -> bool:
-        """Nothing but a person's word or hands clears it."""
+        """Whether only a person can clear it."""
         return bool(self.question) or (
-            self.on in _OF_PEOPLE and self.until is None and bool(self.clears_with)
+            self.on in _CLEARED_BY_PEOPLE and self.until is None and bool(self.clears_with)
         )
 
     def __str__(self) -> str:
-        """As people read it: what it is, until when, why."""
+        """The wait for people: what it is, until when, why."""
         until = f" until {utc_stamp(int(self.until.timestamp() * 1000))}" if self.until else ""
         why = f": {self.why}" if self.why else ""
         return f"{_TITLES[self.on]}{until}{why}"
@@ -101,7 +101,7 @@ Waits = tuple[Waiting, ...]
 
 
 def by_clearing_time(found: Iterable[Waiting]) -> Waits:
-    """The one that clears last comes first; what has no known end clears last of all."""
+    """Each wait once, the one that clears last first; one without a known end clears last of all."""
     return tuple(sorted(dict.fromkeys(found), key=_clearing))
 
 
@@ -111,25 +111,25 @@ def _clearing(waiting: Waiting) -> tuple[bool, float, int]:
 
 
 def clears_first(found: Iterable[Waits], now: datetime) -> Waits:
-    """Of several subjects any of which would do, the waits of the one that is likely to be free first.
+    """The waits of that subject, of several of which any would do, that is likely free first.
 
     What a person can clear comes before what takes longer than a day.
     """
 
-    def likely(waits: Waits) -> tuple[int, float]:
+    def likelihood(waits: Waits) -> tuple[int, float]:
         if not waits:
             return 0, 0.0
         last = waits[0]
-        if last.until is not None:
-            is_soon = last.until - now <= SOON
-            return 1 if is_soon else 3, last.until.timestamp()
-        return 2 if last.clears_with else 4, 0.0
+        if last.until is None:
+            return 2 if last.clears_with else 4, 0.0
+        is_soon = last.until - now <= SOON
+        return 1 if is_soon else 3, last.until.timestamp()
 
-    return min(found, key=likely, default=())
+    return min(found, key=likelihood, default=())
 
 
 def describe_waits(waits: Sequence[Waiting]) -> str:
-    """The first of them, how many more there are, and what to type."""
+    """The first wait, how many more there are, and what to type."""
     first = waits[0]
     more = f" (and {len(waits) - 1} more)" if len(waits) > 1 else ""
     command = f"; {first.clears_with}" if first.clears_with else ""
@@ -142,22 +142,26 @@ def _detail(waiting: Waiting) -> str:
 
 
 def describe_remaining_units(units: Mapping[str, Waits]) -> str:
-    """How many units are left when nobody works any more, and what they wait for."""
+    """How many units are left when no worker runs any more, and what they wait for."""
+    by_cause: dict[WaitsOn, list[str]] = {}
+    free = []
+    for name, waits in units.items():
+        if waits:
+            by_cause.setdefault(waits[0].on, []).append(f"{name}: {_detail(waits[0])}")
+        else:
+            free.append(name)
     parts = []
     for on in WaitsOn:
-        waiting = {name: waits[0] for name, waits in units.items() if waits and waits[0].on is on}
-        if waiting:
-            named = join_some(
-                [f"{name}: {_detail(each)}" for name, each in waiting.items()], MOST_TOLD
-            )
-            parts.append(f"{len(waiting)} {_TITLES[on]} ({named})")
-    free = [name for name, waits in units.items() if not waits]
-    parts += [f"{len(free)} can be started ({join_some(free, MOST_TOLD)})"] if free else []
+        if on in by_cause:
+            details = by_cause[on]
+            parts.append(f"{len(details)} {_TITLES[on]} ({join_some(details, MOST_SHOWN)})")
+    if free:
+        parts.append(f"{len(free)} can be started ({join_some(free, MOST_SHOWN)})")
     return f"{plural(len(units), 'unit')} left: {'; '.join(parts)}"
 
 
 class FleetWaits(Struct, frozen=True, kw_only=True):
-    """Of each lane that has work, and of each unit that has not landed: what it waits for. Empty: for nothing."""
+    """What each lane with work and each unit that has not landed waits for; empty: for nothing."""
 
     lanes: dict[str, Waits] = {}
     units: dict[str, Waits] = {}
@@ -166,18 +170,16 @@ class FleetWaits(Struct, frozen=True, kw_only=True):
         self, question: str, *, lanes: Iterable[str] = (), units: Iterable[str] = ()
     ) -> Waits:
         """What these lanes and units wait for besides the answer to a question."""
-        found = [
-            *(self.lanes.get(lane, ()) for lane in lanes),
-            *(self.units.get(unit, ()) for unit in units),
-        ]
-        return by_clearing_time(
-            each for waits in found for each in waits if each.question != question
-        )
+        waits: list[Waiting] = []
+        for lane in lanes:
+            waits += self.lanes.get(lane, ())
+        for unit in units:
+            waits += self.units.get(unit, ())
+        return by_clearing_time(wait for wait in waits if wait.question != question)
 
     def all_waits(self) -> list[Waiting]:
-        """Each once, those that clear last first."""
-        return list(
-            by_clearing_time(
-                each for waits in (*self.lanes.values(), *self.units.values()) for each in waits
-            )
-        )
+        """Every wait once, those that clear last first."""
+        waits: list[Waiting] = []
+        for subject_waits in (*self.lanes.values(), *self.units.values()):
+            waits += subject_waits
+        return list(by_clearing_time(waits))

@@ -1,4 +1,4 @@
-"""The tries at a unit: those of the journal, or those that a caller wrote down."""
+"""Attempts at units: read them, gather what cooldowns are judged by, and clear units."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -29,12 +29,16 @@ from dos.world import World
 
 
 def recorded_attempts(world: World) -> Attempts:
+    """The attempts that the journal records."""
     state, _ = fold.current(world.journal, Attempts)
     return state
 
 
 def attempts_from_json(text: str) -> list[Mapping[str, Any]]:
-    """The rows of a list in JSON. What is no row is passed over: an attempt that cannot be read was none."""
+    """The rows of a JSON list. What is no row is skipped: an unreadable attempt was none.
+
+    Raises BadInput if the text is no JSON list.
+    """
     try:
         rows = json.decode(text)
     except (DecodeError, UnicodeError, RecursionError) as error:
@@ -49,75 +53,92 @@ def attempts_from_json(text: str) -> list[Mapping[str, Any]]:
 def cooldown_evidence(
     world: World, unit: str, *, now_ms: int, instead: str | None = None
 ) -> Evidence:
-    """By the journal and the plan, or by the attempts that a caller wrote down `instead`."""
-    if instead is None:
-        declared = sources.find_unit(sources.read(world.workspace, world.config).units, unit)
-        name = declared.name if declared else unit
-        state, _ = fold.current(world.journal, FleetState)
-        return unit_evidence(name, declared, state, recorded_attempts(world), now_ms=now_ms)
-    rows = (released_attempt(row) for row in attempts_from_json(instead))
-    return Evidence(unit_id=unit, attempts=tuple(row for row in rows if row), now_ms=now_ms)
+    """What the cooldown of a unit is judged by.
+
+    `instead` is JSON of attempts in place of the journal and the plan.
+    """
+    if instead is not None:
+        listed = []
+        for row in attempts_from_json(instead):
+            if attempt := released_attempt(row):
+                listed.append(attempt)
+        return Evidence(unit_id=unit, attempts=tuple(listed), now_ms=now_ms)
+    declared = sources.find_unit(sources.read(world.workspace, world.config).units, unit)
+    name = declared.name if declared else unit
+    state, _ = fold.current(world.journal, FleetState)
+    return unit_evidence(name, declared, state, recorded_attempts(world), now_ms=now_ms)
 
 
 def unit_cooldown(
-    unit: Unit, state: FleetState, tried: Attempts, config: Config, *, now_ms: int
+    unit: Unit, state: FleetState, attempts: Attempts, config: Config, *, now_ms: int
 ) -> Verdict:
-    """Whether a declared unit is on cooldown; not while a run goes on that has tried it, and counts its own tries."""
-    return judge(unit_evidence(unit.name, unit, state, tried, now_ms=now_ms), config.cooldown)
+    """Whether a declared unit is on cooldown; never while a run that tried it is active."""
+    evidence = unit_evidence(unit.name, unit, state, attempts, now_ms=now_ms)
+    return judge(evidence, config.cooldown)
 
 
 def unit_evidence(
-    name: str, unit: Unit | None, state: FleetState, tried: Attempts, *, now_ms: int
+    name: str, unit: Unit | None, state: FleetState, attempts: Attempts, *, now_ms: int
 ) -> Evidence:
-    """`unit` is what the plan says of it now, where it is declared."""
-    listed = tried.newest(name)
+    """What the cooldown is judged by; `unit` is what the plan declares now, if it does."""
+    listed = attempts.newest(name)
     return Evidence(
         unit_id=name,
         attempts=listed,
         now_ms=now_ms,
-        unlisted=tried.count(name) - len(listed),
+        unlisted=attempts.count(name) - len(listed),
         text=unit.fingerprint if unit else "",
         run_active=state.has_open_attempt(name),
     )
 
 
 def freshness_evidence(world: World, unit: str, *, instead: str | None = None) -> FreshnessEvidence:
-    """By the journal, or by the attempts that a caller wrote down `instead`."""
+    """Whether a unit was ever tried, and when last.
+
+    `instead` is JSON of attempts in place of the journal.
+    """
     if instead is None:
-        tried = recorded_attempts(world)
-        moments = [attempt.at_ms for attempt in tried.newest(unit)]
-        return FreshnessEvidence(
-            unit_id=unit, attempted=bool(moments), last_attempt_ms=max(moments, default=None)
-        )
-    rows = [row for row in attempts_from_json(instead) if released_unit(row) == unit]
-    stamps = [at_ms for row in rows if (at_ms := released_moment(row)) is not None]
+        moments = [attempt.at_ms for attempt in recorded_attempts(world).newest(unit)]
+        is_attempted = bool(moments)
+    else:
+        rows = [row for row in attempts_from_json(instead) if released_unit(row) == unit]
+        readable = [released_moment(row) for row in rows]
+        moments = [moment for moment in readable if moment is not None]
+        is_attempted = bool(rows)
     return FreshnessEvidence(
-        unit_id=unit, attempted=bool(rows), last_attempt_ms=max(stamps, default=None)
+        unit_id=unit, attempted=is_attempted, last_attempt_ms=max(moments, default=None)
     )
 
 
 def units_to_clear(declared: Sequence[Unit], words: Sequence[str], store: Store) -> list[Unit]:
-    """The units that are named; without a name, every one that failed and has not landed."""
+    """The named units; without a name, every unit that failed and has not landed.
+
+    Raises BadInput for a name that no plan has.
+    """
     if words:
-        return [_named(declared, word) for word in dict.fromkeys(words)]
+        return [_find_unit(declared, word) for word in dict.fromkeys(words)]
     state, _ = fold.current(store, FleetState)
     answers, _ = fold.current(store, Decisions)
-    asked_about = {
-        unit for asked in answers.open.values() for unit in held_units.units_behind(asked)
-    }
+    asked_about: set[str] = set()
+    for question in answers.open.values():
+        asked_about.update(held_units.units_behind(question))
     return [unit for unit in declared if unit.name in asked_about or _has_failed(state, unit)]
 
 
 def clear_units(store: Store, units: Sequence[tuple[Unit, str]], *, by: str) -> None:
-    """In one transaction: all of them, each with its lane, or none."""
-    facts = [UnitCleared(unit=unit.name, lane=lane, by=by) for unit, lane in units]
-    if facts:
-        store.append_all(
-            [Entry(stream=streams.unit(fact.unit), kind=fact.kind, body=fact) for fact in facts]
-        )
+    """Record that units may be tried now, each with its lane: all in one transaction.
+
+    Their cooldown is over, and no question holds them back.
+    """
+    entries = []
+    for unit, lane in units:
+        fact = UnitCleared(unit=unit.name, lane=lane, by=by)
+        entries.append(Entry(stream=streams.unit(fact.unit), kind=fact.kind, body=fact))
+    if entries:
+        store.append_all(entries)
 
 
-def _named(declared: Sequence[Unit], word: str) -> Unit:
+def _find_unit(declared: Sequence[Unit], word: str) -> Unit:
     unit = sources.find_unit(declared, word)
     if unit is None:
         raise BadInput(f"no plan has the unit {quote(word)}", hint="`dos status` lists the units.")
@@ -125,9 +146,7 @@ def _named(declared: Sequence[Unit], word: str) -> Unit:
 
 
 def _has_failed(state: FleetState, unit: Unit) -> bool:
-    seen = state.units.get(unit.name, fleet.UnitState())
-    return (
-        not seen.landed
-        and seen.last_attempt is not None
-        and seen.last_attempt.outcome != AttemptOutcome.SHIPPED
-    )
+    known = state.units.get(unit.name, fleet.UnitState())
+    if known.landed or known.last_attempt is None:
+        return False
+    return known.last_attempt.outcome != AttemptOutcome.SHIPPED

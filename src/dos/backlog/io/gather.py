@@ -1,4 +1,4 @@
-"""What is known of a unit before it is offered: what its plan says, the journal, the live leases."""
+"""Gather what is known of units: from their plans, the journal and the live leases."""
 
 from collections.abc import Collection, Sequence
 
@@ -20,10 +20,9 @@ from dos.units.unit import ProblemKind, Unit
 from dos.unknown import Unknown
 from dos.world import World
 
-UNREAD = (
-    ProblemKind.UNREADABLE,
-    ProblemKind.NOT_CLOSED,
-)  # a document may declare more than can be seen
+# A document with one of these may declare more than can be read.
+UNREAD = (ProblemKind.UNREADABLE, ProblemKind.NOT_CLOSED)
+# A unit with one of these does not say clearly what it asks for.
 UNCLEAR = (
     ProblemKind.LANE_UNKNOWN,
     ProblemKind.AGENT_UNKNOWN,
@@ -42,88 +41,101 @@ def pickable_evidence(
     answers: Decisions,
     now_ms: int,
 ) -> Evidence:
-    """Of the declared unit that is named so; `state` is the fleet's as git shows it."""
+    """What decides whether the unit that `word` names may be taken now.
+
+    `state` is the fleet's as git shows it; `live` are the runs that hold a lane. Raises BadInput
+    if no plan has the unit.
+    """
     portfolio = sources.read(world.workspace, world.config)
     unit = sources.find_unit(declared, word)
     if unit is None:
-        raise _nowhere(word, portfolio)
+        raise _no_such_unit(word, portfolio)
     (unit,) = held_units.close_gates([unit], state, answers)
-    seen = with_cooldown(
-        unit,
-        evidence_without_cooldown(unit, state, live, now_ms=now_ms),
-        state,
-        attempts.recorded_attempts(world),
-        world.config,
-    )
-    return structs.replace(seen, unparseable=seen.unparseable or _unclear(unit, portfolio))
+    tried = attempts.recorded_attempts(world)
+    evidence = evidence_without_cooldown(unit, state, live, now_ms=now_ms)
+    evidence = with_cooldown(unit, evidence, state, tried, world.config)
+    if evidence.unparseable:
+        return evidence
+    return structs.replace(evidence, unparseable=_unclear(unit, portfolio))
 
 
 def evidence_without_cooldown(
     unit: Unit, state: FleetState, live: Collection[str], *, now_ms: int
 ) -> Evidence:
-    """How a unit stands by the word of its plan and of the journal; `live` are the runs that hold a lane."""
-    seen = state.units.get(unit.name, fleet.UnitState())
+    """What the plan and the journal say of a unit; `live` are the runs that hold a lane."""
+    known = state.units.get(unit.name, fleet.UnitState())
+    unmet = []
+    for name in unit.depends:
+        if not state.units.get(name, fleet.UnitState()).landed:
+            unmet.append(name)
     return Evidence(
         unit=unit.name,
-        shipped=seen.landed[:12],
+        shipped=known.landed[:12],
         unparseable=unit.unparseable,
-        in_flight=f"run {seen.claimed_by}" if seen.claimed_by in live else False,
+        in_flight=f"run {known.claimed_by}" if known.claimed_by in live else False,
         plan_class=unit.plan_class,
-        operator_gated=_gate(unit, seen),
+        operator_gated=_gate(unit, known),
         soak_open=_soak(unit, now_ms),
-        dependency_unmet=", ".join(
-            name for name in unit.depends if not state.units.get(name, fleet.UnitState()).landed
-        ),
+        dependency_unmet=", ".join(unmet),
         now_ms=now_ms,
     )
 
 
 def with_cooldown(
-    unit: Unit, seen: Evidence, state: FleetState, tried: Attempts, config: Config
+    unit: Unit, evidence: Evidence, state: FleetState, tried: Attempts, config: Config
 ) -> Evidence:
-    """`seen`, with the end of the unit's cooldown after a try in vain."""
-    rest = attempts.unit_cooldown(unit, state, tried, config, now_ms=seen.now_ms)
-    return structs.replace(seen, cooldown_until_ms=rest.until_ms)
+    """The evidence with the end of the unit's cooldown after a failed attempt."""
+    cooldown = attempts.unit_cooldown(unit, state, tried, config, now_ms=evidence.now_ms)
+    return structs.replace(evidence, cooldown_until_ms=cooldown.until_ms)
 
 
 def placement_problem(unit: Unit, lane: str) -> Flag:
-    return unit.unparseable if lane else f"it names no lane that is declared: {quote(unit.lane)}"
+    """Why a unit cannot be placed on a lane, or read at all; empty if it can."""
+    if not lane:
+        return f"its lane is not declared: {quote(unit.lane)}"
+    return unit.unparseable
 
 
-def _nowhere(word: str, portfolio: Portfolio) -> BadInput:
-    unread = next((f"; {problem}" for problem in portfolio.problems if problem.kind in UNREAD), "")
+def _no_such_unit(word: str, portfolio: Portfolio) -> BadInput:
+    unread = ""
+    for problem in portfolio.problems:
+        if problem.kind in UNREAD:
+            unread = f"; {problem}"
+            break
     return BadInput(
         f"no plan has the unit {quote(word)}{unread}",
-        hint="`dos status` lists the units; say with --state what is known of one of your own.",
+        hint="`dos status` lists the units; --state describes one that no plan has.",
     )
 
 
 def _unclear(unit: Unit, portfolio: Portfolio) -> Flag:
-    """What is wrong where it stands on disk; nothing, where another text of it counts than is on disk."""
-    on_disk = {each.name: each.fingerprint for each in portfolio.units}
+    """What is wrong with a unit on disk; empty if another text of it counts than that on disk."""
+    on_disk = {other.name: other.fingerprint for other in portfolio.units}
     if on_disk.get(unit.name) != unit.fingerprint:
         return ""
-    place = (unit.document, unit.line)
-    problems = (problem for problem in portfolio.problems if problem.kind in UNCLEAR)
-    return next(
-        (problem.what for problem in problems if (problem.document, problem.line) == place), ""
-    )
+    for problem in portfolio.problems:
+        is_here = problem.document == unit.document and problem.line == unit.line
+        if is_here and problem.kind in UNCLEAR:
+            return problem.what
+    return ""
 
 
-def _gate(unit: Unit, seen: fleet.UnitState) -> Flag:
-    if seen.deaths >= MOST_DEATHS:
-        return f"{seen.deaths} runs in a row died at it"
-    return seen.undone or unit.gated
+def _gate(unit: Unit, known: fleet.UnitState) -> Flag:
+    if known.deaths >= MOST_DEATHS:
+        return f"{known.deaths} runs in a row died at it"
+    return known.undone or unit.gated
 
 
 def _soak(unit: Unit, now_ms: int) -> Flag:
-    """An end that nobody can read has not come."""
+    """Until when a unit soaks; an end that cannot be read has not come."""
     if not unit.soak_until:
         return False
     end = soak_end(unit.soak_until)
     if end is None:
         return f"until {unit.soak_until}, which is no date"
-    return f"until {unit.soak_until}" if now_ms < end.timestamp() * 1000 else False
+    if now_ms < end.timestamp() * 1000:
+        return f"until {unit.soak_until}"
+    return False
 
 
 def account_evidence(
@@ -138,31 +150,42 @@ def account_evidence(
     now_ms: int,
     waiting: Collection[str],
 ) -> account.Evidence:
-    """`state` is the fleet's as git shows it; `unread`, why it could not be seen. `live` are the runs that hold a lane,
-    `waiting` the units that nobody may take now, for whatever reason."""
+    """What accounts for every declared unit.
+
+    `state` is the fleet's as git shows it; `unread` says why that could not be read. `live` are
+    the runs that hold a lane, `waiting` the units that no run may take now.
+    """
     known = state.units
     names = tuple(unit.name for unit in units)
     landed = {name for name in names if name in known and known[name].landed}
-    claims = {
-        name: seen.claimed_by for name, seen in known.items() if seen.claimed_by and not seen.landed
-    }
+    in_flight = {}
+    interrupted = {}
+    for name, unit_state in known.items():
+        run = unit_state.claimed_by
+        if not run or unit_state.landed:
+            continue
+        if run in live:
+            in_flight[name] = run
+        else:
+            interrupted[name] = run
+    held: dict[str, str] = {}
+    cooling = []
     units = held_units.close_gates(units, state, answers)
-    stands = {
-        unit.name: evidence_without_cooldown(unit, state, live, now_ms=now_ms) for unit in units
-    }
-    holds = {name: pickable.judge(seen) for name, seen in stands.items()}
+    for unit in units:
+        evidence = evidence_without_cooldown(unit, state, live, now_ms=now_ms)
+        if reason := pickable.judge(evidence).reason:
+            held[unit.name] = reason
+        evidence = with_cooldown(unit, evidence, state, tried, config)
+        if evidence.cooldown_until_ms > now_ms:
+            cooling.append(unit.name)
+    declared = {unit.name for unit in units}
     return account.Evidence(
         declared=names,
         landed=Unknown(unread) if unread else landed,
-        in_flight={name: run for name, run in claims.items() if run in live},
-        interrupted={name: run for name, run in claims.items() if run not in live},
-        held={name: hold.reason for name, hold in holds.items() if hold.held and hold.reason},
-        resting=[
-            unit.name
-            for unit in units
-            if with_cooldown(unit, stands[unit.name], state, tried, config).cooldown_until_ms
-            > now_ms
-        ],
+        in_flight=in_flight,
+        interrupted=interrupted,
+        held=held,
+        resting=cooling,
         waiting=waiting,
-        undeclared=tuple(name for name in known if name not in holds),
+        undeclared=tuple(name for name in known if name not in declared),
     )

@@ -1,8 +1,9 @@
-"""What a lane still has to do: its units, less what the target branch holds, screened for what may be offered now."""
+"""The backlog of a lane: its units without the landed ones, and which may be offered now."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple
 
-from dos.backlog import pickable
+from dos.backlog import cooldown, pickable
 from dos.backlog.attempts import Attempts
 from dos.backlog.io import attempts
 from dos.backlog.io.gather import evidence_without_cooldown
@@ -14,8 +15,7 @@ from dos.fleet.lane_entries import lane_of, why_unstaffed
 from dos.fleet.state import held_units
 from dos.fleet.state.fleet import FleetState, UnitState
 from dos.journal.events.fleet import LandingIntended
-from dos.questions.catalog import AnyQuestion
-from dos.questions.state import Decisions
+from dos.questions.state import AnsweredQuestion, Decisions, OpenQuestion
 from dos.questions.units import LandingBlocked
 from dos.runs import complete
 from dos.units.io import sources
@@ -36,44 +36,29 @@ def survey(
     answers: Decisions | None = None,
     tried: Attempts | None = None,
 ) -> Backlog:
-    """`others` are the runs that live on other lanes: what one is at is not ours, whatever the plan says now."""
+    """What a lane still has to do.
+
+    `others` are the live runs on other lanes: a unit that one of them claims is not this lane's,
+    whatever the plan says now.
+    """
     answers = answers or Decisions()
     units = held_units.close_gates(units, fleet, answers)
-    theirs = {name for name, unit in fleet.units.items() if unit.claimed_by in others}
-    mine = [unit for unit in units if lane_of(unit, config) == lane and unit.name not in theirs]
-    known = {unit.name: fleet.units[unit.name] for unit in mine if unit.name in fleet.units}
-    landed = {
-        name: None for name, unit in known.items() if unit.landed
-    }  # in order, and quick to look up
-    left = [unit for unit in mine if unit.name not in landed]
-    judged = [
-        (unit, pickable.judge(evidence_without_cooldown(unit, fleet, (), now_ms=now_ms)))
-        for unit in left
-    ]
-    tried = Attempts() if tried is None else tried
-    rests = {
-        unit.name: attempts.unit_cooldown(unit, fleet, tried, config, now_ms=now_ms)
-        for unit in left
-    }
-    resting = {name: rest for name, rest in rests.items() if rest.held}
+    claimed = {name for name, unit in fleet.units.items() if unit.claimed_by in others}
+    own = [unit for unit in units if lane_of(unit, config) == lane and unit.name not in claimed]
+    known = {unit.name: fleet.units[unit.name] for unit in own if unit.name in fleet.units}
+    landed = dict.fromkeys(name for name, unit in known.items() if unit.landed)
+    left = [unit for unit in own if unit.name not in landed]
+    screened = _screened(left, fleet, config, tried or Attempts(), now_ms)
     return Backlog(
-        open=[unit for unit, answer in judged if not answer.held and unit.name not in resting],
-        held=[answer for _, answer in judged if answer.held],
-        on_cooldown=list(resting.values()),
+        open=screened.open,
+        held=screened.held,
+        on_cooldown=screened.on_cooldown,
         landed=list(landed),
-        completion=_completion(mine, landed),
-        interrupted=[
-            name
-            for name, unit in known.items()
-            if unit.is_interrupted and unit.claimed_by != run_id and not unit.landed
-        ],
-        pending_landings=_unsettled(mine, fleet, lane, answers),
+        completion=_completion(own, landed),
+        interrupted=_interrupted(known, run_id),
+        pending_landings=_pending_landings(own, fleet, lane, answers),
         history={name: _history(unit) for name, unit in known.items()},
-        refusals={
-            name: Refusals(count=unit.refused, reasons=unit.refusals)
-            for name, unit in known.items()
-            if unit.refused
-        },
+        refusals=_refusals(known),
         saved_commits={
             name: unit.saved_commit for name, unit in known.items() if unit.saved_commit
         },
@@ -82,8 +67,49 @@ def survey(
     )
 
 
+class _Screened(NamedTuple):
+    """The units that have not landed, by whether they may be offered."""
+
+    open: list[Unit]
+    held: list[pickable.Verdict]
+    on_cooldown: list[cooldown.Verdict]
+
+
+def _screened(
+    units: Sequence[Unit], fleet: FleetState, config: Config, tried: Attempts, now_ms: int
+) -> _Screened:
+    screened = _Screened([], [], [])
+    for unit in units:
+        hold = pickable.judge(evidence_without_cooldown(unit, fleet, (), now_ms=now_ms))
+        rest = attempts.unit_cooldown(unit, fleet, tried, config, now_ms=now_ms)
+        if hold.held:
+            screened.held.append(hold)
+        if rest.held:
+            screened.on_cooldown.append(rest)
+        if not hold.held and not rest.held:
+            screened.open.append(unit)
+    return screened
+
+
+def _interrupted(known: Mapping[str, UnitState], run_id: str) -> list[str]:
+    """The units at which another run died."""
+    interrupted = []
+    for name, unit in known.items():
+        if unit.is_interrupted and unit.claimed_by != run_id and not unit.landed:
+            interrupted.append(name)
+    return interrupted
+
+
+def _refusals(known: Mapping[str, UnitState]) -> dict[str, Refusals]:
+    refusals = {}
+    for name, unit in known.items():
+        if unit.refused:
+            refusals[name] = Refusals(count=unit.refused, reasons=unit.refusals)
+    return refusals
+
+
 def check_claim(fleet: FleetState, unit: str, others: Collection[str]) -> None:
-    """Raise when one of the other runs that live is at the unit."""
+    """Raise Conflict if one of the other live runs works on the unit."""
     by = fleet.units.get(unit, UnitState()).claimed_by
     if by in others:
         raise Conflict(f"{unit} is claimed by {by}")
@@ -95,59 +121,74 @@ def _history(unit: UnitState) -> list[str]:
     return [*unit.tries, f"it was cut off; its work is on {', '.join(unit.saved)}"]
 
 
-def _unsettled(
-    mine: Sequence[Unit], fleet: FleetState, lane: str, answers: Decisions
+def _pending_landings(
+    own: Sequence[Unit], fleet: FleetState, lane: str, answers: Decisions
 ) -> list[PendingLanding]:
-    """Of the lane's units, and of what its runs were at that no plan declares: a replan, a unit that was taken out."""
-    declared = {unit.name: unit for unit in mine}
-    found = []
-    for name, seen in fleet.units.items():
-        to = seen.intended
-        if to is None or not (name in declared or to.lane == lane):
+    """The landings that were intended and not finished, of the lane's units and of its runs.
+
+    A run may have worked on what no plan declares: a replan, or a unit that was removed.
+    """
+    declared = {unit.name: unit for unit in own}
+    pending = []
+    for name, unit in fleet.units.items():
+        intended = unit.intended
+        if intended is None or not (name in declared or intended.lane == lane):
             continue
-        asked = [name for name, each in answers.open.items() if _is_blocked(each.question, to)]
-        told = [each.choice for each in answers.answered.values() if _is_blocked(each.question, to)]
-        if ChoiceName.DROP in told:
+        open_questions = _questions_about(answers.open, intended)
+        answered = _questions_about(answers.answered, intended)
+        if any(answers.answered[question].choice == ChoiceName.DROP for question in answered):
             continue
-        found.append(
+        pending.append(
             PendingLanding(
                 unit=declared.get(name),
-                landing=to.landing,
-                iteration=to.iteration,
-                untested=to.untested,
-                question=asked[0] if asked else "",
-                answered=len(told),
+                landing=intended.landing,
+                iteration=intended.iteration,
+                untested=intended.untested,
+                question=open_questions[0] if open_questions else "",
+                answered=len(answered),
             )
         )
-    return found
+    return pending
 
 
-def _is_blocked(question: AnyQuestion, to: LandingIntended) -> bool:
-    return isinstance(question, LandingBlocked) and question.unit == to.unit
+def _questions_about(
+    questions: Mapping[str, OpenQuestion] | Mapping[str, AnsweredQuestion],
+    intended: LandingIntended,
+) -> list[str]:
+    """The ids of the questions that ask about a blocked landing of the same unit."""
+    ids = []
+    for question_id, asked in questions.items():
+        question = asked.question
+        if isinstance(question, LandingBlocked) and question.unit == intended.unit:
+            ids.append(question_id)
+    return ids
 
 
-def _completion(mine: Sequence[Unit], landed: Collection[str]) -> complete.Verdict | None:
-    """None where nothing is declared: an empty plan is not a job that is done."""
-    if not mine:
+def _completion(own: Sequence[Unit], landed: Collection[str]) -> complete.Verdict | None:
+    """Whether all of them have landed; None if there are none: an empty plan is not done."""
+    if not own:
         return None
-    left = tuple(unit.name for unit in mine if unit.name not in landed)
+    left = tuple(unit.name for unit in own if unit.name not in landed)
     answer = complete.Answer.INCOMPLETE if left else complete.Answer.COMPLETE
     return complete.Verdict(
         answer=answer,
         residual=left,
         verified=tuple(landed),
-        declared=tuple(unit.name for unit in mine),
+        declared=tuple(unit.name for unit in own),
         is_done=not left,
     )
 
 
 def read_units(workspace: Workspace, config: Config) -> list[Unit]:
-    """Every unit that can be offered, by the plans that are on disk."""
+    """Every unit of the plans on disk. Raises BadInput if a plan cannot be read."""
     return units_or_raise(sources.read(workspace, config))
 
 
 def units_or_raise(found: Portfolio) -> list[Unit]:
-    """The units. A plan that cannot be read is no empty one: that would mean that all is done."""
+    """The units of a portfolio. Raises BadInput if a plan cannot be read.
+
+    An unreadable plan must not count as an empty one: that would mean that all is done.
+    """
     for problem in found.problems:
         if problem.kind is ProblemKind.UNREADABLE:
             raise BadInput(f"{problem}", hint=f"Try: cat {problem.document}")
@@ -155,13 +196,13 @@ def units_or_raise(found: Portfolio) -> list[Unit]:
 
 
 def unofferable_units(workspace: Workspace, config: Config) -> list[str]:
-    """The units that no worker will ever take, each with where it stands and why."""
+    """The problems of the plans, and the units that no worker will ever take, each with why."""
     found = sources.read(workspace, config)
     troubles = [str(problem) for problem in found.problems]
     for unit in found.units:
-        is_told = bool(unit.lane) and lane_of(unit, config) is None  # as a problem of the plan
+        is_problem = bool(unit.lane) and lane_of(unit, config) is None  # listed already
         why = why_unstaffed(unit, config)
-        if why and not is_told:
+        if why and not is_problem:
             troubles.append(
                 f"{unit.document}:{unit.line}: unit {unit.name} is never offered: {why}"
             )
@@ -169,7 +210,7 @@ def unofferable_units(workspace: Workspace, config: Config) -> list[str]:
 
 
 def no_units_message(workspace: Workspace, config: Config) -> str:
-    """That there is no unit to work on, and where one was looked for; empty: there is one."""
+    """A message that no unit is declared, and where it was looked for; empty if there is one."""
     found = sources.read(workspace, config)
     if found.units or found.problems:
         return ""

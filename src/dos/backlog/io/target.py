@@ -1,4 +1,7 @@
-"""What the target branch itself shows: units that a person committed, landed before, or took out again."""
+"""The fleet's state as the target branch shows it.
+
+The branch shows units that a person committed, that landed before, or that were removed again.
+"""
 
 import time
 from collections.abc import Collection, Sequence
@@ -21,49 +24,53 @@ from dos.verify.io.verdict_cache import VerdictCache
 from dos.workspace import Workspace
 from dos.world import World
 
-ShownUnits = dict[
-    str, tuple[str, UnitState]
-]  # units as git shows them, each beside what the journal called landed then
+# Units as git shows them, each with the commit that the journal called landed at that time.
+ShownUnits = dict[str, tuple[str, UnitState]]
 
 
 def apply_shown_units(fleet: FleetState, shown: ShownUnits, answers: Decisions) -> FleetState:
-    """The fleet's state with what git shows. What a person wants again is as if it had never landed."""
-    wanted = [
-        asked.question for asked in answers.answered.values() if asked.choice == ChoiceName.AGAIN
-    ]
-    again = {
-        (question.unit, question.commit) for question in wanted if isinstance(question, UnitUndone)
-    }
+    """The fleet's state with what git shows.
+
+    A unit that a person wants done again is as if it had never landed.
+    """
+    wanted_again = set()
+    for answered in answers.answered.values():
+        question = answered.question
+        if answered.choice == ChoiceName.AGAIN and isinstance(question, UnitUndone):
+            wanted_again.add((question.unit, question.commit))
     units = {}
-    for name, (landed_then, seen) in shown.items():
+    for name, (landed_then, unit) in shown.items():
         before = fleet.units.get(name, UnitState())
         if before.landed != landed_then:
             continue  # it landed since
-        undone = "" if (name, before.landed) in again else seen.undone
-        # What was tried or claimed since then is the journal's to tell.
-        units[name] = structs.replace(before, landed=seen.landed, undone=undone)
-    return structs.replace(fleet, units={**fleet.units, **units}) if units else fleet
+        undone = "" if (name, before.landed) in wanted_again else unit.undone
+        # What was tried or claimed since then is in the journal's state.
+        units[name] = structs.replace(before, landed=unit.landed, undone=undone)
+    if not units:
+        return fleet
+    return structs.replace(fleet, units={**fleet.units, **units})
 
 
 class TargetState:
-    """Asked at every survey; history is looked at only when the branch, the plans or the landings have changed.
+    """Corrects the fleet's state by the target branch, at every survey.
 
-    With a `share`, looking takes no more than that of the time: what a worker landed is in the journal anyway.
+    History is read only if the branch, the plans or the landings have changed. With a `share`,
+    reading takes at most that share of the time: what workers land is in the journal anyway.
     """
 
     def __init__(
         self, workspace: Workspace, config: Config, *, share: float = 1.0, is_watched: bool = True
     ) -> None:
-        """`is_watched`: agents have no business on the target branch, nor in the checkout of the user."""
+        """With `is_watched`, commits of agents on the target branch count as incidents."""
         self._workspace = workspace
         self._config = config
         self._share = share
         self._is_watched = is_watched
         self._watch: IncidentWatch | None = None
-        self.incidents: list[IncidentFound] = []  # of the last look, and not in the journal then
-        self.read_error = ""  # why the branch could not be read at the last look
+        self.incidents: list[IncidentFound] = []  # of the last read that the journal lacked then
+        self.read_error = ""  # why the branch could not be read the last time
         self._not_before = 0.0
-        self._asked: object = None
+        self._inputs: object = None
         self._names: list[str] = []
         self._shown: ShownUnits = {}
         self._memory = VerdictCache()
@@ -79,70 +86,80 @@ class TargetState:
     ) -> FleetState:
         """The fleet's state as git shows it.
 
-        `live` are the runs that hold a lane. What an agent brought to the branch by itself counts as no landing.
+        `live` are the runs that hold a lane. What an agent brought to the branch outside a
+        landing counts as no landing.
         """
         if self._workspace.common is None:
             self.read_error = f"{self._workspace.root} is not in a git repository"
             return fleet
-        names = [name for unit in units for name in (unit.name, *unit.depends)]
-        terms = [
-            (unit.lane, unit.acceptance) for unit in units
-        ]  # by which a person's commit counts
-        ref, landings = (
-            target.ref(branch),
-            [(seen.landed, bool(seen.intended)) for seen in fleet.units.values()],
-        )
+        names: list[str] = []
+        for unit in units:
+            names += (unit.name, *unit.depends)
+        terms = [(unit.lane, unit.acceptance) for unit in units]  # by which people's commits count
+        ref = target.ref(branch)
+        landings = [(unit.landed, bool(unit.intended)) for unit in fleet.units.values()]
         disputed = self._disputed(fleet, branch)
-        asked = Reader(self._workspace.root).commit_of(ref), names, landings, terms, disputed
-        if asked != self._asked and (names != self._names or time.monotonic() >= self._not_before):
+        tip = Reader(self._workspace.root).commit_of(ref)
+        is_changed = (tip, names, landings, terms, disputed) != self._inputs
+        is_due = names != self._names or time.monotonic() >= self._not_before
+        if is_changed and is_due:
             began = time.monotonic()
-            # After the journal was read: whatever that calls landed is there to see, whichever host landed it.
-            asked = target.newest(branch), names, landings, terms, disputed
-            with World(self._workspace.root, config=self._config) as world:
-                world.workspace = self._workspace
-                truths, state = landed.inspect_target(
-                    world,
-                    names,
-                    fleet,
-                    ref=ref,
-                    memory=self._memory,
-                    declared=units,
-                    disputed=disputed,
-                )
-            self.read_error = next(
-                (truth.why for truth in truths.values() if isinstance(truth, Unknown)), ""
-            )
-            shown = {
-                name: seen
-                for name, seen in state.units.items()
-                if seen is not fleet.units.get(name)
-            }
-            suspects = self._suspects(fleet, live)
-            self._shown = {
-                name: (fleet.units.get(name, UnitState()).landed, seen)
-                for name, seen in shown.items()
-                if name not in suspects
-            }
-            self._asked, self._names = asked, names
+            # After the journal was read, so that whatever it calls landed can be seen here,
+            # whichever host landed it.
+            newest = target.newest(branch)
+            self._read(fleet, names, units, ref, disputed, live)
+            self._inputs = newest, names, landings, terms, disputed
+            self._names = names
             now = time.monotonic()
             self._not_before = now + (now - began) * (1 / self._share - 1)
         return apply_shown_units(fleet, self._shown, answers)
 
+    def _read(
+        self,
+        fleet: FleetState,
+        names: Sequence[str],
+        units: Sequence[Unit],
+        ref: str,
+        disputed: Collection[str],
+        live: Collection[str],
+    ) -> None:
+        """Read the branch, and keep the units about which it says something else."""
+        with World(self._workspace.root, config=self._config) as world:
+            world.workspace = self._workspace
+            truths, state = landed.inspect_target(
+                world,
+                names,
+                fleet,
+                ref=ref,
+                memory=self._memory,
+                declared=units,
+                disputed=disputed,
+            )
+        self.read_error = ""
+        for truth in truths.values():
+            if isinstance(truth, Unknown):
+                self.read_error = truth.why
+                break
+        suspects = self._suspects(fleet, live)
+        self._shown = {}
+        for name, unit in state.units.items():
+            before = fleet.units.get(name)
+            if unit is not before and name not in suspects:
+                self._shown[name] = (before.landed if before else "", unit)
+
     @property
     def has_suspects(self) -> bool:
-        """Whether the journal has to be read once more before it can be said how a unit came to the branch."""
+        """Whether the journal has to be read again before a unit's way to the branch is known."""
         return self._watch is not None and bool(self._watch.suspects)
 
     def _disputed(self, fleet: FleetState, branch: str) -> frozenset[str]:
-        """The commits of incidents; those that the journal does not know yet are kept for whoever writes it."""
+        """The commits of incidents. Those that the journal lacks are kept in `incidents`."""
         if not self._is_watched:
             return frozenset()
         if self._watch is None:
             self._watch = IncidentWatch(Reader(self._workspace.root), branch)
         self.incidents = [*self._watch.find_by_reflogs(fleet), *self._watch.find_by_claims(fleet)]
-        return fleet.incidents.disputed.union(
-            commit for each in self.incidents for commit in each.commits
-        )
+        return fleet.incidents.disputed.union(*(incident.commits for incident in self.incidents))
 
     def _suspects(self, fleet: FleetState, live: Collection[str]) -> Collection[str]:
         if self._watch is None:
