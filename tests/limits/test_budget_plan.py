@@ -15,7 +15,8 @@ from dos.limits import budget
 from dos.limits.accounts import Iteration, RunAccount
 from dos.limits.budget import Answer, Spent
 from dos.limits.policy import Budget, Budgets, TokenPrice
-from dos.limits.state.spend import DAYS_KEPT, LANDED, REJECTED, REPLAN, RUNS_KEPT, Spend
+from dos.limits.state.ledger import LANDED, REJECTED, REPLAN
+from dos.limits.state.spend import DAYS_KEPT, RUNS_KEPT, Spend
 from dos.questions import resources, state
 from dos.questions.state import Decisions
 from dos.questions.subject import Fleet

@@ -91,9 +91,8 @@ def folded(*facts):
 
 def ask(limits, second, *, lane="web", model="large", account="work", policy=POLICY):
     now_ms = T + round(second * 1000)
-    return quota.availability(
-        limits, vendor="acme", account=account, model=model, lane=lane, now_ms=now_ms, policy=policy
-    )
+    agent = AgentCandidate(name="agent", vendor="acme", account=account, model=model)
+    return quota.availability(limits, agent, lane=lane, now_ms=now_ms, policy=policy)
 
 
 def shape(room):
@@ -433,9 +432,8 @@ def test_of_many_who_ask_after_the_reset_exactly_one_goes_first(look_again):
     for number, again in enumerate(look_again):
         seen = fold.current(store, ProviderLimits)[0].limits if again else early
         lane, now_ms = f"L{number}", store.now_ms()
-        room = quota.availability(
-            seen, vendor="acme", account="work", model="", lane=lane, now_ms=now_ms, policy=policy
-        )
+        agent = AgentCandidate(name="agent", vendor="acme", account="work")
+        room = quota.availability(seen, agent, lane=lane, now_ms=now_ms, policy=policy)
         if isinstance(room, Probe):
             try:
                 store.record(

@@ -1,7 +1,7 @@
-"""Whose budget it is: the fleet's of one day, a lane's of one day, a run's, or that of one of its iterations.
+"""Whose budget it is: the fleet's or a lane's of one day, a run's, or one of its iterations.
 
-Events and JSON hold it as a scope and a word, such as `lane` and `2027-01-15/api`. Only this module writes and reads
-that word.
+Events and JSON hold an account as a scope and a word, such as `lane` and `2027-01-15/api`. Only
+this module writes and reads that word.
 """
 
 from enum import StrEnum
@@ -11,6 +11,8 @@ from msgspec import Struct
 
 
 class Scope(StrEnum):
+    """The kinds of accounts, as events and settings name them."""
+
     ITERATION = "iteration"
     RUN = "run"
     LANE = "lane"  # of one day
@@ -18,6 +20,8 @@ class Scope(StrEnum):
 
 
 class Iteration(Struct, frozen=True, kw_only=True, tag="iteration"):
+    """One iteration of a run."""
+
     scope: ClassVar[Scope] = Scope.ITERATION
     run_id: str
     number: int
@@ -31,6 +35,8 @@ class Iteration(Struct, frozen=True, kw_only=True, tag="iteration"):
 
 
 class RunAccount(Struct, frozen=True, kw_only=True, tag="run"):
+    """A whole run."""
+
     scope: ClassVar[Scope] = Scope.RUN
     run_id: str
 
@@ -43,6 +49,8 @@ class RunAccount(Struct, frozen=True, kw_only=True, tag="run"):
 
 
 class LaneDay(Struct, frozen=True, kw_only=True, tag="lane"):
+    """One lane, on one day in UTC."""
+
     scope: ClassVar[Scope] = Scope.LANE
     day: str
     lane: str
@@ -56,6 +64,8 @@ class LaneDay(Struct, frozen=True, kw_only=True, tag="lane"):
 
 
 class Day(Struct, frozen=True, kw_only=True, tag="day"):
+    """The whole fleet, on one day in UTC."""
+
     scope: ClassVar[Scope] = Scope.DAY
     day: str
 
@@ -71,7 +81,7 @@ Account = Iteration | RunAccount | LaneDay | Day
 
 
 def parse(scope: str, word: str) -> Account:
-    """The account that `str` made the word of. Raises ValueError for a scope or a word that no account has."""
+    """The account of a scope and a word, the inverse of `str`. Raises ValueError for no account."""
     owner, _, part = word.partition("/")
     match Scope(scope):
         case Scope.ITERATION:

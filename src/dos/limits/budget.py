@@ -1,9 +1,12 @@
-"""May another agent be paid for, and with how much? Money, tokens, time and iterations all count."""
+"""Decide whether the budgets allow another agent, and how much it may use.
 
+A budget limits dollars, tokens, minutes or iterations, of an iteration, a run, a lane or a day.
+"""
+
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
-from re import compile as pattern
 from typing import Protocol
 
 from msgspec import Struct, structs
@@ -14,30 +17,35 @@ from dos.limits.accounts import Account, Day, Iteration, LaneDay, RunAccount, Sc
 from dos.limits.policy import Budget, Budgets, TokenPrice
 
 MILLION = 1_000_000
-# How providers date a model's name: `large-1-20260101` costs what `large-1` does; `large-1-mini` does not.
-_DATED = pattern(r"(?:[-@]\d{8}|-\d{4}-\d{2}-\d{2}|-latest)\Z")
+# Providers add dates to model names: `large-1-20260101` costs what `large-1` does, but
+# `large-1-mini` does not.
+_DATED = re.compile(r"(?:[-@]\d{8}|-\d{4}-\d{2}-\d{2}|-latest)\Z")
 
 
 class Measure(StrEnum):
+    """What a budget counts."""
+
     USD = "usd"
     TOKENS = "tokens"
     WALL_MINUTES = "wall_minutes"
     ITERATIONS = "iterations"
 
 
-SHARED = (Scope.LANE, Scope.DAY)  # by several agents at a time
+SHARED = (Scope.LANE, Scope.DAY)  # several agents use such a budget at a time
 
 
 class Answer(StrEnum):
+    """Whether an agent may start by the budgets."""
+
     WITHIN = "WITHIN"
-    WARN = "WARN"  # go on; somebody should know
-    UNPRICED = "UNPRICED"  # money is limited, and what an agent cost is not known; start nothing
-    SPENT = "SPENT"  # start nothing; a person is asked
-    REFUSED = "REFUSED"  # spent, and the person who was asked said no: stop
+    WARN = "WARN"  # start, and warn people
+    UNPRICED = "UNPRICED"  # dollars are limited and a cost is unknown: start nothing
+    SPENT = "SPENT"  # start nothing and ask a person
+    REFUSED = "REFUSED"  # spent, and a person answered `stop`
 
 
 class Spent(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What went away. Dollars and tokens are those that are known; the counts say how many agents' are not."""
+    """What agents used. `unpriced` and `unmetered` count agents whose cost or tokens are unknown."""
 
     usd: float = 0.0
     unpriced: int = 0
@@ -59,6 +67,7 @@ class Spent(Struct, frozen=True, kw_only=True, omit_defaults=True):
         )
 
     def amount(self, measure: Measure) -> float:
+        """What was used of one measure."""
         match measure:
             case Measure.USD:
                 return self.usd
@@ -71,32 +80,37 @@ class Spent(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class BudgetHistory(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What people were told of one budget, and what they said."""
+    """What people were told about one budget, and what they answered."""
 
-    raised: float = 0.0  # by how much, in all
+    raised: float = 0.0  # by how much, in total
     said: str = ""  # the newest answer: raise | wait | stop
     asked: int = 0  # how many questions were answered
     warned_at: float = 0.0  # the limit that people were warned of
-    spent_at: float = 0.0  # the limit that was written down as spent
+    spent_at: float = 0.0  # the limit that was recorded as spent
 
 
 class SpendRecord(Protocol):
     """What was spent, folded from the journal."""
 
-    def spent(self, account: Account) -> Spent: ...
-    def promised(self, account: Account, *, besides: str, now_ms: int) -> Spent: ...
-    def history(self, account: Account, measure: str) -> BudgetHistory: ...
+    def spent(self, account: Account) -> Spent:
+        """What was used of an account."""
+
+    def promised(self, account: Account, *, besides: str, now_ms: int) -> Spent:
+        """What agents of other runs than `besides` may still use of an account."""
+
+    def history(self, account: Account, measure: str) -> BudgetHistory:
+        """What people were told about a budget of an account."""
 
 
 class BudgetLine(Struct, frozen=True, kw_only=True):
-    """One limit."""
+    """One limit of one account, and how much of it is used."""
 
     account: Account
     measure: Measure
     spent: float
     limit: float
     unpriced: int = 0  # agents whose cost is not in `spent`
-    promised: float = 0.0  # of what is left, to agents of other runs
+    promised: float = 0.0  # to agents of other runs that are at work
     history: BudgetHistory = BudgetHistory()
 
     @property
@@ -113,26 +127,34 @@ class BudgetLine(Struct, frozen=True, kw_only=True):
 
     @property
     def rest(self) -> float:
+        """What is neither used nor promised."""
         return max(0.0, self.limit - self.spent - self.promised)
 
     @property
     def ends_ms(self) -> int | None:
-        """When the budget is another one, because the day is."""
-        return day_end_ms(self.account.day) if isinstance(self.account, LaneDay | Day) else None
+        """When the day of the budget ends; None for a budget that is not of a day."""
+        if isinstance(self.account, LaneDay | Day):
+            return day_end_ms(self.account.day)
+        return None
 
     def __str__(self) -> str:
-        known = f" and {self.unpriced} of unknown cost" if self.unpriced else ""
-        promised = f", {self.promised:g} promised to agents at work" if self.promised else ""
-        return f"{self.scope} {self.account}: {self.spent:g} of {self.limit:g} {self.measure}{known}{promised}"
+        text = f"{self.scope} {self.account}: {self.spent:g} of {self.limit:g} {self.measure}"
+        if self.unpriced:
+            text += f" and {self.unpriced} of unknown cost"
+        if self.promised:
+            text += f", {self.promised:g} promised to agents at work"
+        return text
 
 
 class Verdict(Struct, frozen=True, kw_only=True):
+    """Whether an agent may start, and what to tell people."""
+
     answer: Answer
     reason: str
     lines: tuple[BudgetLine, ...] = ()
-    to_warn: tuple[BudgetLine, ...] = ()  # near their end, and nobody was told
-    to_ask: tuple[BudgetLine, ...] = ()  # spent, and no answer yet
-    until_ms: int | None = None  # when waiting is over, where a person said to wait
+    to_warn: tuple[BudgetLine, ...] = ()  # near their end, and people were not warned yet
+    to_ask: tuple[BudgetLine, ...] = ()  # spent, and not answered yet
+    until_ms: int | None = None  # when the wait ends that a person asked for
 
     @property
     def may_start(self) -> bool:
@@ -148,7 +170,7 @@ class Allowance(Struct, frozen=True, kw_only=True):
 
 
 def judge(
-    ledger: SpendRecord,
+    record: SpendRecord,
     budgets: Budgets,
     *,
     run_id: str,
@@ -156,105 +178,128 @@ def judge(
     now_ms: int,
     iteration: int = 0,
 ) -> Verdict:
-    """Asked before an agent is started."""
-    rows = tuple(
-        _lines(ledger, budgets, _accounts(run_id, lane, day_of(now_ms), iteration), run_id, now_ms)
-    )
-    spent = [row for row in rows if row.is_spent]
-    to_ask = tuple(row for row in spent if row.history.said in ("", ChoiceName.RAISE))
-    near = [row for row in rows if not row.is_spent and row.share >= budgets.warn_at]
-    to_warn = tuple(row for row in near if row.history.warned_at < row.limit)
-    if refused := [row for row in spent if row.history.said == ChoiceName.STOP]:
-        answer, why = Answer.REFUSED, refused
+    """Decide whether an agent of a run may start now. A spent budget outranks a near one."""
+    accounts = _accounts(run_id, lane, day_of(now_ms), iteration)
+    lines = tuple(_lines(record, budgets, accounts, run_id, now_ms))
+    spent = [line for line in lines if line.is_spent]
+    near = [line for line in lines if not line.is_spent and line.share >= budgets.warn_at]
+    refused = [line for line in spent if line.history.said == ChoiceName.STOP]
+    unpriced = _unpriced_lines(lines, budgets)
+    if refused:
+        answer, causes = Answer.REFUSED, refused
     elif spent:
-        answer, why = Answer.SPENT, spent
-    elif blind := _unpriced_lines(rows, budgets):
-        answer, why = Answer.UNPRICED, blind
+        answer, causes = Answer.SPENT, spent
+    elif unpriced:
+        answer, causes = Answer.UNPRICED, unpriced
     elif near:
-        answer, why = Answer.WARN, near
+        answer, causes = Answer.WARN, near
     else:
-        answer, why = Answer.WITHIN, []
-    ends = [row.ends_ms for row in spent if row.history.said == ChoiceName.WAIT]
-    waiting = answer is Answer.SPENT and not to_ask
+        answer, causes = Answer.WITHIN, []
+    to_ask = tuple(line for line in spent if line.history.said in ("", ChoiceName.RAISE))
+    until_ms = None
+    if answer is Answer.SPENT and not to_ask:
+        until_ms = _wait_end_ms(spent)
     return Verdict(
         answer=answer,
-        reason="; ".join(map(str, why)) or "within every budget",
-        lines=rows,
-        to_warn=to_warn,
+        reason="; ".join(map(str, causes)) or "within every budget",
+        lines=lines,
+        to_warn=tuple(line for line in near if line.history.warned_at < line.limit),
         to_ask=to_ask,
-        until_ms=max((end for end in ends if end is not None), default=None) if waiting else None,
+        until_ms=until_ms,
     )
+
+
+def _wait_end_ms(spent: Sequence[BudgetLine]) -> int | None:
+    """When the last of the budgets ends that a person answered with `wait`."""
+    ends = [line.ends_ms for line in spent if line.history.said == ChoiceName.WAIT]
+    return max((end for end in ends if end is not None), default=None)
 
 
 def allowance(verdict: Verdict) -> Allowance:
-    """The least that any of the limits leaves."""
+    """What one agent may use: the least that any budget leaves."""
     rest: dict[Measure, float] = {}
-    for row in verdict.lines:
-        rest[row.measure] = min(rest.get(row.measure, row.limit), row.rest)
-    minutes = rest.get(Measure.WALL_MINUTES)
+    for line in verdict.lines:
+        rest[line.measure] = min(rest.get(line.measure, line.limit), line.rest)
+    wall_seconds = None
+    if Measure.WALL_MINUTES in rest:
+        wall_seconds = rest[Measure.WALL_MINUTES] * 60
     return Allowance(
-        usd=rest.get(Measure.USD),
-        tokens=rest.get(Measure.TOKENS),
-        wall_seconds=None if minutes is None else minutes * 60,
+        usd=rest.get(Measure.USD), tokens=rest.get(Measure.TOKENS), wall_seconds=wall_seconds
     )
 
 
-def overspent(left: Allowance, usage: Sequence[Usage], prices: Mapping[str, TokenPrice]) -> str:
-    """What an agent has used, as far as it told, once that is all that it may; empty while there is something left."""
-    used: dict[str, float | None] = {
-        "usd": price(usage, prices),
-        "tokens": sum(each.tokens for each in usage),
-    }
-    given = {"usd": left.usd, "tokens": left.tokens}
-    over = [
-        f"{amount:g} of {most:g} {measure}"
-        for measure, most in given.items()
-        if most is not None and (amount := used[measure]) is not None and amount >= most
-    ]
+def overspent(allowed: Allowance, usages: Sequence[Usage], prices: Mapping[str, TokenPrice]) -> str:
+    """What an agent used of its allowance, once it is used up; empty while something is left."""
+    tokens = sum(usage.tokens for usage in usages)
+    measured = (
+        ("usd", price(usages, prices), allowed.usd),
+        ("tokens", tokens, allowed.tokens),
+    )
+    over = []
+    for measure, used, most in measured:
+        if used is not None and most is not None and used >= most:
+            over.append(f"{used:g} of {most:g} {measure}")
     return ", ".join(over)
 
 
-def used_up(rows: Sequence[BudgetLine], spent: Spent) -> list[BudgetLine]:
-    """The budgets of one iteration that an agent's end has used up, and nobody was told."""
-    after = (structs.replace(row, spent=row.spent + spent.amount(row.measure)) for row in rows)
-    own = (row for row in after if row.scope is Scope.ITERATION and row.is_spent)
-    return [row for row in own if row.history.spent_at < row.limit]
+def used_up(lines: Sequence[BudgetLine], spent: Spent) -> list[BudgetLine]:
+    """The budgets of one iteration that an agent's end has used up, and that are not recorded."""
+    spent_lines = []
+    for line in lines:
+        after = structs.replace(line, spent=line.spent + spent.amount(line.measure))
+        is_new = after.history.spent_at < after.limit
+        if after.scope is Scope.ITERATION and after.is_spent and is_new:
+            spent_lines.append(after)
+    return spent_lines
 
 
 def most_usd(verdict: Verdict, max_usd: float | None) -> float:
-    """The most that one start can cost, by what its program keeps to and by the budgets of its own; 0: nobody knows."""
-    own = [
-        row.rest for row in verdict.lines if row.measure is Measure.USD and row.scope not in SHARED
-    ]
-    return min((*own, *([max_usd] if max_usd else [])), default=0.0)
+    """The most that one start can cost; 0: not known.
+
+    It is bounded by the cap that its program enforces, and by the budgets of its own run.
+    """
+    bounds = []
+    for line in verdict.lines:
+        if line.measure is Measure.USD and line.scope not in SHARED:
+            bounds.append(line.rest)
+    if max_usd:
+        bounds.append(max_usd)
+    return min(bounds, default=0.0)
 
 
 def short_budgets(verdict: Verdict, usd: float) -> list[BudgetLine]:
-    """The budgets whose rest the agents at work may need, so that one more that costs up to `usd` has to wait."""
-    return [row for row in verdict.lines if row.promised and _is_short(row, usd)]
+    """The budgets that agents at work may use up, so that an agent costing `usd` has to wait."""
+    return [line for line in verdict.lines if line.promised and _is_short(line, usd)]
 
 
-def _is_short(row: BudgetLine, usd: float) -> bool:
-    need = usd if row.measure is Measure.USD else 1.0
-    return row.rest <= 0 or row.rest < min(need, row.limit - row.spent)
+def _is_short(line: BudgetLine, usd: float) -> bool:
+    need = 1.0
+    if line.measure is Measure.USD:
+        need = usd
+    return line.rest <= 0 or line.rest < min(need, line.limit - line.spent)
 
 
-def price(usage: Sequence[Usage], prices: Mapping[str, TokenPrice]) -> float | None:
-    """In dollars; what the program told wins. None: nobody knows, and nothing at all is not known to be free."""
-    costs = [_price(used, prices) for used in usage]
+def price(usages: Sequence[Usage], prices: Mapping[str, TokenPrice]) -> float | None:
+    """The cost in dollars; None when it is not known, also when no usage was reported at all.
+
+    A cost that the program reported wins over one computed from `prices`.
+    """
+    costs = [_price(usage, prices) for usage in usages]
     known = [cost for cost in costs if cost is not None]
-    return sum(known) if costs and len(known) == len(costs) else None
+    if not costs or len(known) < len(costs):
+        return None
+    return sum(known)
 
 
 def day_of(at_ms: int) -> str:
-    """In UTC, so that a budget does not depend on the host."""
+    """The day in UTC, so that a budget does not depend on the host."""
     return f"{datetime.fromtimestamp(at_ms / 1000, UTC):%Y-%m-%d}"
 
 
 def day_end_ms(day: str) -> int:
-    return int(
-        (datetime.fromisoformat(day).replace(tzinfo=UTC) + timedelta(days=1)).timestamp() * 1000
-    )
+    """When a day in UTC ends."""
+    start = datetime.fromisoformat(day).replace(tzinfo=UTC)
+    return int((start + timedelta(days=1)).timestamp() * 1000)
 
 
 def _accounts(run_id: str, lane: str, day: str, iteration: int) -> list[Account]:
@@ -267,45 +312,50 @@ def _accounts(run_id: str, lane: str, day: str, iteration: int) -> list[Account]
 
 
 def _lines(
-    ledger: SpendRecord, budgets: Budgets, accounts: Sequence[Account], run_id: str, now_ms: int
+    record: SpendRecord, budgets: Budgets, accounts: Sequence[Account], run_id: str, now_ms: int
 ) -> Iterator[BudgetLine]:
     for account in accounts:
         budget: Budget = getattr(budgets, account.scope)
         for measure in Measure:
             limit: float | None = getattr(budget, measure)
-            if limit is None or (
-                account.scope is Scope.ITERATION and measure is Measure.ITERATIONS
-            ):
+            if limit is None:
                 continue
-            spent, standing = ledger.spent(account), ledger.history(account, measure)
-            promised = ledger.promised(account, besides=run_id, now_ms=now_ms)
-            yield BudgetLine(
+            if account.scope is Scope.ITERATION and measure is Measure.ITERATIONS:
+                continue  # an iteration is one iteration
+            spent = record.spent(account)
+            history = record.history(account, measure)
+            promised = record.promised(account, besides=run_id, now_ms=now_ms)
+            line = BudgetLine(
                 account=account,
                 measure=measure,
                 spent=spent.amount(measure),
-                limit=limit + standing.raised,
-                unpriced=spent.unpriced if measure is Measure.USD else 0,
+                limit=limit + history.raised,
                 promised=promised.amount(measure),
-                history=standing,
+                history=history,
             )
+            if measure is Measure.USD:
+                line = structs.replace(line, unpriced=spent.unpriced)
+            yield line
 
 
-def _unpriced_lines(rows: Sequence[BudgetLine], budgets: Budgets) -> list[BudgetLine]:
+def _unpriced_lines(lines: Sequence[BudgetLine], budgets: Budgets) -> list[BudgetLine]:
     if budgets.unknown_price != "refuse":
         return []
-    return [row for row in rows if row.measure is Measure.USD and row.unpriced]
+    return [line for line in lines if line.measure is Measure.USD and line.unpriced]
 
 
-def _price(used: Usage, prices: Mapping[str, TokenPrice]) -> float | None:
-    if used.cost_usd is not None:
-        return used.cost_usd
-    found = prices.get(used.model) or prices.get(_DATED.sub("", used.model))
+def _price(usage: Usage, prices: Mapping[str, TokenPrice]) -> float | None:
+    if usage.cost_usd is not None:
+        return usage.cost_usd
+    found = prices.get(usage.model) or prices.get(_DATED.sub("", usage.model))
     if found is None:
         return None
-    cache_write = found.input if found.cache_write is None else found.cache_write
+    cache_write = found.cache_write
+    if cache_write is None:
+        cache_write = found.input
     return (
-        used.input_tokens * found.input
-        + used.cached_tokens * found.cached
-        + used.cache_write_tokens * cache_write
-        + used.output_tokens * found.output
+        usage.input_tokens * found.input
+        + usage.cached_tokens * found.cached
+        + usage.cache_write_tokens * cache_write
+        + usage.output_tokens * found.output
     ) / MILLION

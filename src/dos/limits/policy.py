@@ -1,4 +1,4 @@
-"""The policies of the limits: [quota], [budgets] and [prices], as they are written in `dos.toml`."""
+"""The settings `[quota]`, `[budgets]` and `[prices]` of dos.toml."""
 
 from typing import Annotated, Literal
 
@@ -10,7 +10,7 @@ Delay = Annotated[float, Meta(ge=0, le=86_400)]
 
 
 class TokenPrice(Table, frozen=True, kw_only=True):
-    """What a million tokens of a model cost, in dollars, where the program does not tell its own cost."""
+    """Dollars for a million tokens of a model whose program does not report its cost."""
 
     input: Ratio
     """Dollars for a million input tokens."""
@@ -23,7 +23,7 @@ class TokenPrice(Table, frozen=True, kw_only=True):
 
 
 class Quota(Table, frozen=True, kw_only=True):
-    """What is done when a provider has no room."""
+    """What to do when a provider is limited."""
 
     failover: bool = True
     """Continue with the next agent of [workers] fallback while one is limited."""
@@ -46,7 +46,7 @@ class Quota(Table, frozen=True, kw_only=True):
 
 
 class Budget(Table, frozen=True, kw_only=True):
-    """How much; a key that is not there is not limited."""
+    """The limits of one account; a missing key is not limited."""
 
     usd: Amount | None = None
     """Dollars."""
@@ -59,7 +59,7 @@ class Budget(Table, frozen=True, kw_only=True):
 
 
 class Budgets(Table, frozen=True, kw_only=True):
-    """At `warn_at` of one people are warned, at the whole of it work pauses and a person is asked."""
+    """A warning at `warn_at` of a budget; at all of it work pauses and dos asks a person."""
 
     iteration: Budget = Budget()
     """Budget of one iteration."""

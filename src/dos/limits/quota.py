@@ -1,7 +1,9 @@
-"""Has the provider room for another agent, who asks it first after a limit, and who takes over meanwhile?"""
+"""Decide whether a provider's limit lets an agent start, and which agent to start.
+
+After a limit one run probes the provider first; the other lanes wait for its result.
+"""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from zlib import crc32
 
 from msgspec import Struct
@@ -13,20 +15,20 @@ from dos.limits.policy import Quota
 from dos.reasons.table import Needs
 from dos.times import Backoff, utc_stamp
 
-# That the program came as far as any of these shows that its provider answered.
+# An agent that ended like this has reached its provider.
 ANSWERED = frozenset(
     {Ending.OK, Ending.CONTEXT, Ending.TURN_CAP, Ending.BUDGET_CAP, Ending.PERMISSION}
 )
 
 _HOUR_MS = 3_600_000
-# No window of a provider is longer: a reset that is further away is a misprint, or a lie of the agent's.
+# No provider has a longer window: a reset time further away is a mistake or made up by the agent.
 LONGEST_WAIT_MS = 24 * _HOUR_MS
 LONGEST_WEEKLY_WAIT_MS = 8 * 24 * _HOUR_MS
-DOUBTED_PROBE_MS = _HOUR_MS  # how often a limit is probed whose end nobody believes
+DOUBTED_PROBE_MS = _HOUR_MS  # after this a limit is probed whose reset time is not believed
 
 
 class Key(Struct, frozen=True, kw_only=True):
-    """What a limit is a limit of; without a model, of all the account's."""
+    """What a limit applies to: an account, or one model of it."""
 
     vendor: str
     account: str = ""
@@ -35,12 +37,14 @@ class Key(Struct, frozen=True, kw_only=True):
     @property
     def path(self) -> str:
         """One word that no other key has, such as `claude/work`."""
-        parts = [self.vendor, self.account, *([self.model] if self.model else [])]
+        parts = [self.vendor, self.account]
+        if self.model:
+            parts.append(self.model)
         return "/".join(part.replace("%", "%25").replace("/", "%2F") for part in parts)
 
     @classmethod
     def from_path(cls, path: str) -> "Key | None":
-        """The key that has this path; None: none has."""
+        """The key that has this path; None when no key has it."""
         parts = [part.replace("%2F", "/").replace("%25", "%") for part in path.split("/")]
         if len(parts) == 2:
             key = cls(vendor=parts[0], account=parts[1])
@@ -48,55 +52,64 @@ class Key(Struct, frozen=True, kw_only=True):
             key = cls(vendor=parts[0], account=parts[1], model=parts[2])
         else:
             return None
-        return key if key.path == path else None
+        if key.path != path:  # for example with an empty model
+            return None
+        return key
 
     def __str__(self) -> str:
         return " ".join(part for part in (self.vendor, self.account, self.model) if part)
 
 
 class ProbeInProgress(Struct, frozen=True, kw_only=True):
-    """The one that went first."""
+    """The run that probes the provider for all others."""
 
     run_id: str
     lane: str
     at_ms: int
-    over: bool = False  # its run ended without saying whether the provider answered
+    over: bool = False  # its run ended without a result
 
 
 class Limit(Struct, frozen=True, kw_only=True):
-    """What is known of one key, what lasts longest first; `ending` is empty when the limit was lifted."""
+    """The state of one key: of several limits the one that lasts longest.
+
+    `ending` is empty after the limit was lifted.
+    """
 
     key: Key
     ending: str = ""
     hit_ms: int = 0
     resets_at_ms: int | None = None
     retry_after_seconds: float | None = None
-    times: int = 0  # in a row: hit, waited for, hit again
+    times: int = 0  # hits in a row, each after a wait
     found: str = ""
     window: str = ""  # the provider's name for it, where it has several
-    agent: str = ""  # who ran into it
-    login: Credentials = Credentials()  # of that agent, as they looked then
+    agent: str = ""  # the agent that hit it
+    login: Credentials = Credentials()  # of that agent, at that time
     probe: ProbeInProgress | None = None
-    started_ms: int = 0  # when a person started the fleet after the hit: what waits for a person is probed once then
+    # When a person started the fleet after the hit: what waits for a person is probed once then.
+    started_ms: int = 0
     lifted_ms: int = 0
-    at_once: bool = False  # a person lifted it: nobody waits for a turn
+    at_once: bool = False  # a person lifted it: all lanes may start at once
     lifts: int = 0
-    version: int = 0  # of the stream: a probe is written on top of it, so that only one wins
+    version: int = 0  # of the stream: a probe is written on top of it, so only one run wins
 
 
 class Open(Struct, frozen=True, kw_only=True):
-    """Start."""
+    """An agent may start."""
 
 
 class Probe(Struct, frozen=True, kw_only=True):
-    """Start, if writing that you go first succeeds on this version of the stream; look again if it does not."""
+    """An agent may start if it can record the probe on this version of the stream.
+
+    On a conflict another run probes: decide again.
+    """
 
     key: Key
     version: int
 
 
 class Gated(Struct, frozen=True, kw_only=True):
-    """Start nothing. Without a time nothing but a person's word opens it."""
+    """No agent may start until `until_ms`; None: until a person lifts the limit."""
 
     key: Key
     until_ms: int | None
@@ -114,32 +127,39 @@ class AgentCandidate(Struct, frozen=True, kw_only=True):
     vendor: str
     account: str = ""
     model: str = ""
-    max_usd: float | None = None  # what one start may cost, where its program keeps to that
+    max_usd: float | None = None  # the cap of one start, where its program enforces it
 
 
 class AgentChoice(Struct, frozen=True, kw_only=True):
-    agent: AgentCandidate | None  # None: nobody may start
+    """The agent to start, or the gate that keeps all of them from starting."""
+
+    agent: AgentCandidate | None  # None: none may start
     availability: Availability  # of that agent; without one, the gate that opens first
 
 
 def availability(
     limits: Mapping[str, Limit],
+    agent: AgentCandidate,
     *,
-    vendor: str,
-    account: str,
-    model: str,
     lane: str,
     now_ms: int,
     policy: Quota,
 ) -> Availability:
-    """The account's limit covers all its models. A gate outranks leave to go first."""
-    paths = [key.path for key in _keys(vendor, account, model)]
-    found = [
-        _limit_availability(limits[path], lane, now_ms, policy) for path in paths if path in limits
-    ]
-    if gates := [each for each in found if isinstance(each, Gated)]:
+    """Decide whether an agent may start on a lane now.
+
+    The limit of an account covers all its models. A gate outranks a probe.
+    """
+    answers = []
+    for key in _keys(agent):
+        if key.path in limits:
+            answers.append(_limit_availability(limits[key.path], lane, now_ms, policy))
+    gates = [answer for answer in answers if isinstance(answer, Gated)]
+    if gates:
         return max(gates, key=_opens_ms)
-    return next((each for each in found if isinstance(each, Probe)), Open())
+    for answer in answers:
+        if isinstance(answer, Probe):
+            return answer
+    return Open()
 
 
 def choose(
@@ -150,80 +170,85 @@ def choose(
     now_ms: int,
     policy: Quota,
 ) -> AgentChoice:
-    """The first in the list that is not gated.
+    """The first agent that is not gated.
 
-    Going first is not put off in favour of a later agent that is open: then nobody would ever find out that the
-    first one is back.
+    An agent that may probe is preferred to a later one that is open: otherwise nothing would ever
+    show that the first one is available again.
     """
+    candidates = agents
+    if not policy.failover:
+        candidates = agents[:1]
     gates: list[Gated] = []
-    for agent in agents if policy.failover else agents[:1]:
-        found = availability(
-            limits,
-            vendor=agent.vendor,
-            account=agent.account,
-            model=agent.model,
-            lane=lane,
-            now_ms=now_ms,
-            policy=policy,
-        )
-        if not isinstance(found, Gated):
-            return AgentChoice(agent=agent, availability=found)
-        gates.append(found)
+    for agent in candidates:
+        answer = availability(limits, agent, lane=lane, now_ms=now_ms, policy=policy)
+        if not isinstance(answer, Gated):
+            return AgentChoice(agent=agent, availability=answer)
+        gates.append(answer)
     return AgentChoice(agent=None, availability=min(gates, key=_opens_ms))
 
 
 def reported_end_ms(limit: Limit) -> int | None:
-    """Until when it lasts, as far as anybody told."""
-    told = [limit.resets_at_ms] if limit.resets_at_ms is not None else []
+    """When the limit ends by the provider's word; None when it named no time."""
+    ends = []
+    if limit.resets_at_ms is not None:
+        ends.append(limit.resets_at_ms)
     if limit.retry_after_seconds is not None:
-        told.append(limit.hit_ms + int(limit.retry_after_seconds * 1000))
-    # A time that was over when it was told is no time: the program repeats an old message.
-    return max((each for each in told if each > limit.hit_ms), default=None)
+        ends.append(limit.hit_ms + int(limit.retry_after_seconds * 1000))
+    # A time before the hit does not count: the program repeats an old message.
+    return max((end for end in ends if end > limit.hit_ms), default=None)
 
 
 def believed_end_ms(limit: Limit) -> int | None:
-    """The time that was told, unless it is further away than any window of a provider lasts."""
-    told = reported_end_ms(limit)
-    return None if told is None or told - limit.hit_ms > _longest_ms(limit) else told
+    """The reported end, unless it is further away than any window of a provider."""
+    end_ms = reported_end_ms(limit)
+    if end_ms is None or end_ms - limit.hit_ms > _longest_ms(limit):
+        return None
+    return end_ms
 
 
 def is_doubted(limit: Limit) -> bool:
-    """A person has to say what to make of it: it claims to last longer than any window does."""
+    """Whether the limit claims to last longer than any window: a person has to decide."""
     if not limit.ending or limit.ending in PERSONAL:
         return False
     return reported_end_ms(limit) is not None and believed_end_ms(limit) is None
 
 
 def _longest_ms(limit: Limit) -> int:
-    """Claude Code calls its weekly windows `seven_day`; Codex and all messages for people say `weekly`."""
-    named = f"{limit.window} {limit.found}".lower()
-    is_weekly = "week" in named or "seven_day" in named
-    return LONGEST_WEEKLY_WAIT_MS if is_weekly else LONGEST_WAIT_MS
+    """The longest plausible wait. Claude Code names weekly windows `seven_day`, others `weekly`."""
+    name = f"{limit.window} {limit.found}".lower()
+    if "week" in name or "seven_day" in name:
+        return LONGEST_WEEKLY_WAIT_MS
+    return LONGEST_WAIT_MS
 
 
 def opens_ms(limit: Limit, policy: Quota) -> int | None:
-    """When somebody may ask the provider again; None: when a person says so.
+    """When the provider may be asked again; None: when a person lifts the limit.
 
-    A person who starts the fleet may have put right what only a person can: one agent then sees whether it is so.
+    A person who starts the fleet may have fixed what only a person can fix, so one run probes it.
     """
     if limit.ending in PERSONAL:
-        return limit.started_ms if limit.started_ms > limit.hit_ms else None
+        if limit.started_ms > limit.hit_ms:
+            return limit.started_ms
+        return None
     if is_doubted(limit):
         return limit.hit_ms + DOUBTED_PROBE_MS
-    if (believed := believed_end_ms(limit)) is not None:
-        return believed
+    end_ms = believed_end_ms(limit)
+    if end_ms is not None:
+        return end_ms
     seconds = Backoff(policy.backoff_seconds).delay(max(limit.times, 1))
     return limit.hit_ms + int(seconds * 1000)
 
 
 def limits_met_by(limits: Mapping[str, Limit], agents: Sequence[AgentCandidate]) -> list[Limit]:
-    """The limits that hold now and that one of these agents would meet."""
-    keys = {key.path for agent in agents for key in _keys(agent.vendor, agent.account, agent.model)}
-    return [limit for path, limit in limits.items() if limit.ending and path in keys]
+    """The limits that hold now and apply to one of these agents."""
+    paths: set[str] = set()
+    for agent in agents:
+        paths.update(key.path for key in _keys(agent))
+    return [limit for path, limit in limits.items() if limit.ending and path in paths]
 
 
 def describe(limit: Limit) -> str:
-    """What a limit is, in words: `claude is not logged in`, `openai: no credit left`."""
+    """A limit in words, such as `claude is not logged in` or `openai has no credit left`."""
     match limit.ending:
         case Ending.AUTH:
             return logins.not_logged_in(limit.key.vendor, limit.agent)
@@ -239,7 +264,11 @@ def describe(limit: Limit) -> str:
 
 
 def wakes_ms(limit: Limit, lane: str, policy: Quota) -> int:
-    """After a lift the lanes come one after the other, each at a moment of its own; who went first is there already."""
+    """When a lane may start after the limit was lifted.
+
+    The lanes are spread over `jitter_seconds`, each at its own moment; the lane that probed, and
+    every lane after a lift by a person, may start at once.
+    """
     if limit.at_once or (limit.probe and limit.probe.lane == lane):
         return limit.lifted_ms
     spread_ms = int(policy.jitter_seconds * 1000)
@@ -247,7 +276,7 @@ def wakes_ms(limit: Limit, lane: str, policy: Quota) -> int:
 
 
 class LimitReport(Struct, frozen=True, kw_only=True):
-    """What an agent's end says about its provider."""
+    """What the end of an agent tells about its provider."""
 
     key: Key
     ending: Ending
@@ -260,14 +289,19 @@ class LimitReport(Struct, frozen=True, kw_only=True):
 def limit_report(
     outcome: AgentOutcome, *, vendor: str, account: str, model: str
 ) -> LimitReport | None:
-    """The limit that an agent ran into, under the model that was asked for; None: it ran into none."""
+    """The limit that an agent hit, under the requested model; None: it hit none."""
     if outcome.ending not in LIMITS:
         return None
-    of_model = outcome.ending is Ending.MODEL_UNAVAILABLE or outcome.scope is Scope.MODEL
+    key = Key(vendor=vendor, account=account)
+    if outcome.ending is Ending.MODEL_UNAVAILABLE or outcome.scope is Scope.MODEL:
+        key = Key(vendor=vendor, account=account, model=model)
+    resets_at_ms = None
+    if outcome.resets_at is not None:
+        resets_at_ms = int(outcome.resets_at.timestamp() * 1000)
     return LimitReport(
-        key=Key(vendor=vendor, account=account, model=model if of_model else ""),
+        key=key,
         ending=outcome.ending,
-        resets_at_ms=_milliseconds(outcome.resets_at),
+        resets_at_ms=resets_at_ms,
         retry_after_seconds=outcome.retry_after_seconds,
         window=outcome.window,
         found=outcome.found.raw or outcome.found.field,
@@ -275,55 +309,52 @@ def limit_report(
 
 
 def _limit_availability(limit: Limit, lane: str, now_ms: int, policy: Quota) -> Availability:
+    """What one limit allows a lane."""
     if not limit.ending:
         wakes = wakes_ms(limit, lane, policy)
         if limit.lifts and now_ms < wakes:
-            return _gate(
-                limit, wakes, f"{limit.key} has room again; the lanes come one after the other"
-            )
+            return _gate(limit, wakes, f"{limit.key} is available again; lanes start one by one")
         return Open()
     opens = opens_ms(limit, policy)
     if opens is None:
         return _gate(limit, None, describe(limit))
     if now_ms < opens:
         return _gate(limit, opens, _until(limit, opens))
-    if (going := limit.probe) and not going.over:
-        astray = going.at_ms + int(policy.probe_seconds * 1000)
-        if now_ms < astray:
-            return _gate(
-                limit,
-                astray,
-                f"{limit.key}: {going.lane} goes first and sees whether there is room",
-            )
+    probe = limit.probe
+    if probe and not probe.over:
+        lost_ms = probe.at_ms + int(policy.probe_seconds * 1000)
+        if now_ms < lost_ms:
+            why = f"{limit.key}: lane {probe.lane} probes whether it is available"
+            return _gate(limit, lost_ms, why)
     return Probe(key=limit.key, version=limit.version)
 
 
 def _until(limit: Limit, opens: int) -> str:
-    if is_doubted(limit):
-        told = utc_stamp(reported_end_ms(limit) or 0)
-        return (
-            f"{describe(limit)}, until {told} by its own word; it is probed at {utc_stamp(opens)}"
-        )
-    return f"{describe(limit)} until {utc_stamp(opens)}"
-
-
-def _keys(vendor: str, account: str, model: str) -> list[Key]:
-    whole = Key(vendor=vendor, account=account)
-    return [whole, Key(vendor=vendor, account=account, model=model)] if model else [whole]
-
-
-def _gate(limit: Limit, until_ms: int | None, why: str) -> Gated:
-    return Gated(
-        key=limit.key,
-        until_ms=until_ms,
-        why=why,
-        needs=Needs.OPERATOR if until_ms is None else Needs.TIME,
+    if not is_doubted(limit):
+        return f"{describe(limit)} until {utc_stamp(opens)}"
+    reported = utc_stamp(reported_end_ms(limit) or 0)
+    return (
+        f"{describe(limit)} until {reported}, which is implausibly long; next probe at"
+        f" {utc_stamp(opens)}"
     )
 
 
+def _keys(agent: AgentCandidate) -> list[Key]:
+    """The keys whose limits apply to an agent: its account, and its model."""
+    keys = [Key(vendor=agent.vendor, account=agent.account)]
+    if agent.model:
+        keys.append(Key(vendor=agent.vendor, account=agent.account, model=agent.model))
+    return keys
+
+
+def _gate(limit: Limit, until_ms: int | None, why: str) -> Gated:
+    needs = Needs.TIME
+    if until_ms is None:
+        needs = Needs.OPERATOR
+    return Gated(key=limit.key, until_ms=until_ms, why=why, needs=needs)
+
+
 def _opens_ms(gate: Gated) -> float:
-    return float("inf") if gate.until_ms is None else gate.until_ms
-
-
-def _milliseconds(moment: datetime | None) -> int | None:
-    return None if moment is None else int(moment.timestamp() * 1000)
+    if gate.until_ms is None:
+        return float("inf")
+    return gate.until_ms

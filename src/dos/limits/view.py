@@ -1,4 +1,4 @@
-"""The providers' limits: what each says, until when, which lanes wait for it, and when it is probed next."""
+"""Show the limits of providers: what each is, until when, who waits, and when it is probed next."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -14,30 +14,42 @@ from dos.times import format_local_time, utc_datetime
 
 
 class LimitRow(Struct, frozen=True, kw_only=True):
-    key: str  # what `dos limits lift` takes
+    """One limit as `dos limits --json` prints it."""
+
+    key: str  # the argument of `dos limits lift`
     vendor: str
     account: str
     model: str
     ending: str
     what: str
     since: datetime
-    until: datetime | None  # by the provider's word
-    believed: bool  # False: it is further away than any limit lasts
-    next_probe: datetime | None  # None: when a person says so
-    found: str  # the words it was told by
-    waits: list[str]  # lanes
-    in_use: bool  # by an agent that dos.toml names
-    clears_with: str  # what to type
+    until: datetime | None  # as the provider reported it
+    believed: bool  # False: `until` is further away than any limit lasts
+    next_probe: datetime | None  # None: when a person lifts it
+    found: str  # the message that reported it
+    waits: list[str]  # the lanes that wait for it
+    in_use: bool  # whether an agent of dos.toml meets it
+    clears_with: str  # the command to type
 
 
 def key_text(limit: Limit) -> str:
-    """As it can be typed: vendor, account and model, without what is empty at the end."""
+    """The key as people type it: vendor, account and model, without empty parts at the end."""
     return limit.key.path.rstrip("/") or "-"
 
 
 def limit_row(limit: Limit, policy: Quota, *, waits: Sequence[str], in_use: bool) -> LimitRow:
-    told, opens = quota.reported_end_ms(limit), quota.opens_ms(limit, policy)
-    login = logins.login_command(limit.key.vendor) if limit.ending == Ending.AUTH else ""
+    """One limit for people, with the lanes that wait for it."""
+    until = None
+    end_ms = quota.reported_end_ms(limit)
+    if end_ms is not None and limit.ending not in PERSONAL:
+        until = utc_datetime(end_ms)
+    next_probe = None
+    opens_ms = quota.opens_ms(limit, policy)
+    if opens_ms is not None:
+        next_probe = utc_datetime(opens_ms)
+    clears_with = f"dos limits lift {key_text(limit)}"
+    if limit.ending == Ending.AUTH:
+        clears_with = logins.login_command(limit.key.vendor) or clears_with
     return LimitRow(
         key=key_text(limit),
         vendor=limit.key.vendor,
@@ -46,13 +58,13 @@ def limit_row(limit: Limit, policy: Quota, *, waits: Sequence[str], in_use: bool
         ending=limit.ending,
         what=quota.describe(limit),
         since=utc_datetime(limit.hit_ms),
-        until=None if told is None or limit.ending in PERSONAL else utc_datetime(told),
+        until=until,
         believed=not quota.is_doubted(limit),
-        next_probe=None if opens is None else utc_datetime(opens),
+        next_probe=next_probe,
         found=limit.found,
         waits=list(waits),
         in_use=in_use,
-        clears_with=login or f"dos limits lift {key_text(limit)}",
+        clears_with=clears_with,
     )
 
 
@@ -63,36 +75,41 @@ def rows(
     waits: Mapping[str, Sequence[str]],
     used: Sequence[Limit],
 ) -> list[LimitRow]:
-    """`waits` are the lanes that wait for a limit, by the name of its key."""
-    names = {limit.key.path for limit in used}
-    return [
-        limit_row(
-            limit, policy, waits=waits.get(limit.key.path, ()), in_use=limit.key.path in names
-        )
-        for limit in limits
-    ]
+    """The rows of several limits. `waits` are the waiting lanes by the path of a limit's key."""
+    paths_in_use = {limit.key.path for limit in used}
+    found = []
+    for limit in limits:
+        path = limit.key.path
+        lanes = waits.get(path, ())
+        found.append(limit_row(limit, policy, waits=lanes, in_use=path in paths_in_use))
+    return found
 
 
-def render(shown: Sequence[LimitRow], now: datetime) -> str:
-    if not shown:
+def render(limit_rows: Sequence[LimitRow], now: datetime) -> str:
+    """The limits as text, a few lines each."""
+    if not limit_rows:
         return "No provider is limited."
-    return "\n".join(line for each in shown for line in _lines(each, now))
+    lines = []
+    for row in limit_rows:
+        lines += _lines(row, now)
+    return "\n".join(lines)
 
 
-def _lines(each: LimitRow, now: datetime) -> list[str]:
-    until = f", until {format_local_time(each.until, now)}" if each.until else ""
-    doubt = "" if each.believed else " by its own word, which is longer than any limit lasts"
-    lines = [f"{each.key}: {each.what}{until}{doubt}"]
-    probe = (
-        f"next probe {format_local_time(each.next_probe, now)}"
-        if each.next_probe
-        else "not probed until the next `dos up`"
-    )
-    lines.append(f"  since {format_local_time(each.since, now)}; {probe}")
-    if each.found:
-        lines.append(f"  it said: {each.found}")
-    lines.append(
-        f"  waiting: {', '.join(each.waits) or 'no lane'}{'' if each.in_use else ' (no lane uses it)'}"
-    )
-    lines.append(f"  to clear it: {each.clears_with}")
+def _lines(row: LimitRow, now: datetime) -> list[str]:
+    headline = f"{row.key}: {row.what}"
+    if row.until:
+        headline += f", until {format_local_time(row.until, now)}"
+    if not row.believed:
+        headline += " as it reports, which is longer than any limit lasts"
+    probe = "not probed until the next `dos up`"
+    if row.next_probe:
+        probe = f"next probe {format_local_time(row.next_probe, now)}"
+    lines = [headline, f"  since {format_local_time(row.since, now)}; {probe}"]
+    if row.found:
+        lines.append(f"  message: {row.found}")
+    waiting = ", ".join(row.waits) or "no lane"
+    if not row.in_use:
+        waiting += " (no lane uses it)"
+    lines.append(f"  waiting: {waiting}")
+    lines.append(f"  to clear it: {row.clears_with}")
     return lines

@@ -8,7 +8,7 @@ from dos.agents.adapter import LIMITS
 from dos.journal.events import fleet, limits
 from dos.journal.events.envelope import Event
 from dos.journal.events.reader import FactReader
-from dos.limits.state import spend
+from dos.limits.state import ledger
 from dos.times import utc_datetime
 from dos.units.unit import LandingEntry
 
@@ -98,7 +98,7 @@ class Pause(Struct, frozen=True, kw_only=True):
 
 class LiveState(Struct, kw_only=True):
     name: ClassVar[str] = "watching"
-    made_with: ClassVar[tuple[str, ...]] = (spend.__name__,)
+    made_with: ClassVar[tuple[str, ...]] = (ledger.__name__,)
 
     runs: dict[str, WatchedRun] = field(default_factory=dict)
     tallies: dict[str, dict[int, Tally]] = field(
@@ -202,7 +202,7 @@ class LiveState(Struct, kw_only=True):
         return tally
 
     def _spent(self, fact: fleet.AgentEnded, event: Event) -> None:
-        tally, spent = self._tally(fact.lane, event), spend.spent_by(fact)
+        tally, spent = self._tally(fact.lane, event), ledger.spent_by(fact)
         tally.tokens += spent.tokens
         tally.usd += spent.usd
         tally.unpriced += spent.unpriced

@@ -17,7 +17,7 @@ from dos.journal import streams
 from dos.journal.events import fleet, limits
 from dos.lease import Refusal
 from dos.limits import budget, quota
-from dos.limits.state.spend import spent_by
+from dos.limits.state.ledger import spent_by
 from dos.loop.tokens import PacketOutcome
 from dos.loop.types import IterationOutcome, OutcomeKind, Productivity
 from dos.units.unit import Unit

@@ -1,6 +1,6 @@
-"""What a landed unit cost; and apart from that what came to nothing, what planning took, and the time that only passed.
+"""Show what landed units cost, besides rejected work, replanning, and parked or idle time.
 
-A cost that nobody knows is None, never 0.
+A cost that is not known is None, never 0.
 """
 
 from collections.abc import Mapping
@@ -8,16 +8,29 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from dos.limits.budget import Spent
-from dos.limits.state.spend import LANDED, REJECTED, REPLAN, Ledger, Spend
+from dos.limits.state.ledger import LANDED, REJECTED, REPLAN, Ledger
+from dos.limits.state.spend import Spend
 from dos.times import format_duration
 
 UNKNOWN = "unknown"
+_COLUMNS = (
+    "landed",
+    "cost",
+    "of it rejected",
+    "of it replan",
+    "tokens",
+    "agent time",
+    "parked",
+    "idle",
+)
 
 
 class Amount(Struct, frozen=True, kw_only=True):
-    usd: float | None  # None: of at least one agent it is not known
+    """What was spent, in the fields of `dos costs --json`."""
+
+    usd: float | None  # None: the cost of at least one agent is not known
     known_usd: float
-    unpriced: int  # the agents whose cost is not known
+    unpriced: int  # agents whose cost is not known
     tokens: int | None
     known_tokens: int
     unmetered: int
@@ -27,19 +40,21 @@ class Amount(Struct, frozen=True, kw_only=True):
 
 
 class CostRow(Struct, frozen=True, kw_only=True):
+    """The costs of one lane, unit, agent or day."""
+
     name: str
     landed_units: int
     total: Amount
     landed: Amount
     rejected: Amount
     replan: Amount
-    undecided_agents: int  # at work, or their worker died before it could say what became of theirs
+    undecided_agents: int  # at work, or their worker died before the outcome was known
     parked_seconds: float
     idle_seconds: float
 
 
 class UnitCost(Struct, frozen=True, kw_only=True):
-    """All that was spent, by the units that landed; None: none did, or it is not known."""
+    """The total divided by the landed units; None: none landed, or the total is not known."""
 
     usd: float | None
     tokens: float | None
@@ -47,6 +62,8 @@ class UnitCost(Struct, frozen=True, kw_only=True):
 
 
 class Costs(Struct, frozen=True, kw_only=True):
+    """The whole report. `dos costs --json` prints it."""
+
     by: str
     since: str | None
     rows: list[CostRow]
@@ -55,59 +72,66 @@ class Costs(Struct, frozen=True, kw_only=True):
 
 
 def costs(spend: Spend, by: str, since: str | None = None) -> Costs:
+    """The costs by `lane`, `unit`, `agent` or `day`."""
     total = _row("total", spend.whole)
     return Costs(
         by=by,
         since=since,
-        rows=[_row(name, book) for name, book in _ledgers(spend, by).items()],
+        rows=[_row(name, ledger) for name, ledger in _ledgers(spend, by).items()],
         total=total,
         per_landed_unit=_unit_cost(total),
     )
 
 
-def render(told: Costs) -> str:
-    if not told.total.total.agents:
-        return "no agent has been started" + (f" since {told.since}" if told.since else "")
-    table: list[tuple[str, ...]] = [
-        (
-            told.by,
-            "landed",
-            "cost",
-            "of it rejected",
-            "of it replan",
-            "tokens",
-            "agent time",
-            "parked",
-            "idle",
-        )
-    ]
-    table += [_cells(row) for row in (*told.rows, told.total)]
-    widths = [max(len(cells[place]) for cells in table) for place in range(len(table[0]))]
-    lines = [
-        "  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True)).rstrip()
-        for cells in table
-    ]
-    each = told.per_landed_unit
-    if not told.total.landed_units:
-        lines.append("nothing has landed")
+def render(report: Costs) -> str:
+    """The report as a table, with the cost of a landed unit below it."""
+    total = report.total.total
+    if not total.agents:
+        if report.since:
+            return f"no agent has been started since {report.since}"
+        return "no agent has been started"
+    lines = _table(report)
+    if report.total.landed_units:
+        lines.append(_unit_line(report.per_landed_unit))
     else:
-        tokens = UNKNOWN if each.tokens is None else f"{each.tokens:,.0f}"
-        lines.append(
-            f"each landed unit: {_dollars(each.usd)}, {tokens} tokens, {format_duration(each.wall_seconds or 0.0)} of agents' time"
-        )
-    if told.total.total.unpriced:
-        lines.append(
-            f"the cost of {told.total.total.unpriced} of {told.total.total.agents} agents is unknown"
-        )
+        lines.append("nothing has landed")
+    if total.unpriced:
+        lines.append(f"the cost of {total.unpriced} of {total.agents} agents is unknown")
     return "\n".join(lines)
 
 
+def _table(report: Costs) -> list[str]:
+    table: list[tuple[str, ...]] = [(report.by, *_COLUMNS)]
+    table += [_cells(row) for row in (*report.rows, report.total)]
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    lines = []
+    for cells in table:
+        padded = [cell.ljust(width) for cell, width in zip(cells, widths, strict=True)]
+        lines.append("  ".join(padded).rstrip())
+    return lines
+
+
+def _unit_line(cost: UnitCost) -> str:
+    tokens = UNKNOWN
+    if cost.tokens is not None:
+        tokens = f"{cost.tokens:,.0f}"
+    seconds = format_duration(cost.wall_seconds or 0.0)
+    return f"each landed unit: {_dollars(cost.usd)}, {tokens} tokens, {seconds} of agents' time"
+
+
 def amount(spent: Spent) -> Amount:
+    """What was spent, with None for totals that are not known."""
+    usd = None
+    if not spent.unpriced:
+        usd = spent.usd
+    tokens = None
+    if not spent.unmetered:
+        tokens = spent.tokens
     return Amount(
-        usd=None if spent.unpriced else spent.usd,
+        usd=usd,
         known_usd=spent.usd,
         unpriced=spent.unpriced,
-        tokens=None if spent.unmetered else spent.tokens,
+        tokens=tokens,
         known_tokens=spent.tokens,
         unmetered=spent.unmetered,
         wall_seconds=spent.seconds,
@@ -116,57 +140,61 @@ def amount(spent: Spent) -> Amount:
     )
 
 
-def money(found: Amount) -> str:
-    """With a plus sign where some of it is not known."""
-    if found.usd is not None:
-        return _dollars(found.usd)
-    return f"{_dollars(found.known_usd)} + {UNKNOWN}" if found.known_usd else UNKNOWN
+def money(spent: Amount) -> str:
+    """The cost in dollars, marked where part of it is not known."""
+    if spent.usd is not None:
+        return _dollars(spent.usd)
+    if spent.known_usd:
+        return f"{_dollars(spent.known_usd)} + {UNKNOWN}"
+    return UNKNOWN
 
 
 def _ledgers(spend: Spend, by: str) -> Mapping[str, Ledger]:
     match by:
         case "unit":
-            return {name: spend.units[name] for name in sorted(spend.units)}
+            return dict(sorted(spend.units.items()))
         case "agent":
-            return {name or UNKNOWN: spend.agents[name] for name in sorted(spend.agents)}
+            return {name or UNKNOWN: ledger for name, ledger in sorted(spend.agents.items())}
         case "day":
-            return {name: spend.days[name] for name in sorted(spend.days)}
+            return dict(sorted(spend.days.items()))
     lanes: dict[str, Ledger] = {}
-    for _, of_day in sorted(spend.lanes.items()):
-        for lane, book in of_day.items():
-            lanes[lane] = lanes.get(lane, Ledger()).plus(book)
+    for _, by_lane in sorted(spend.lanes.items()):
+        for lane, ledger in by_lane.items():
+            lanes[lane] = lanes.get(lane, Ledger()).plus(ledger)
     return dict(sorted(lanes.items()))
 
 
-def _row(name: str, book: Ledger) -> CostRow:
+def _row(name: str, ledger: Ledger) -> CostRow:
     return CostRow(
         name=name,
-        landed_units=book.units,
-        total=amount(book.total),
-        landed=amount(book.outcome_total(LANDED)),
-        rejected=amount(book.outcome_total(REJECTED)),
-        replan=amount(book.outcome_total(REPLAN)),
-        undecided_agents=book.undecided,
-        parked_seconds=round(book.parked_seconds, 3),
-        idle_seconds=round(book.idle_seconds, 3),
+        landed_units=ledger.units,
+        total=amount(ledger.total),
+        landed=amount(ledger.outcome_total(LANDED)),
+        rejected=amount(ledger.outcome_total(REJECTED)),
+        replan=amount(ledger.outcome_total(REPLAN)),
+        undecided_agents=ledger.undecided,
+        parked_seconds=round(ledger.parked_seconds, 3),
+        idle_seconds=round(ledger.idle_seconds, 3),
     )
 
 
 def _unit_cost(total: CostRow) -> UnitCost:
-    count, spent = total.landed_units, total.total
-    return UnitCost(
-        usd=spent.usd / count if count and spent.usd is not None else None,
-        tokens=spent.tokens / count if count and spent.tokens is not None else None,
-        wall_seconds=spent.wall_seconds / count if count else None,
-    )
+    count = total.landed_units
+    if not count:
+        return UnitCost(usd=None, tokens=None, wall_seconds=None)
+    usd = None
+    if total.total.usd is not None:
+        usd = total.total.usd / count
+    tokens = None
+    if total.total.tokens is not None:
+        tokens = total.total.tokens / count
+    return UnitCost(usd=usd, tokens=tokens, wall_seconds=total.total.wall_seconds / count)
 
 
 def _cells(row: CostRow) -> tuple[str, ...]:
-    tokens = (
-        f"{row.total.known_tokens:,}"
-        if row.total.tokens is not None or row.total.known_tokens
-        else UNKNOWN
-    )
+    tokens = UNKNOWN
+    if row.total.tokens is not None or row.total.known_tokens:
+        tokens = f"{row.total.known_tokens:,}"
     return (
         row.name,
         str(row.landed_units),
@@ -181,4 +209,6 @@ def _cells(row: CostRow) -> tuple[str, ...]:
 
 
 def _dollars(usd: float | None) -> str:
-    return UNKNOWN if usd is None else f"${usd:,.2f}"
+    if usd is None:
+        return UNKNOWN
+    return f"${usd:,.2f}"

@@ -1,4 +1,4 @@
-"""The limits of providers, as the journal tells them: who hit one, who goes first after it, and when it was lifted."""
+"""Fold the limits of providers from the journal: who hit one, who probes it, when it was lifted."""
 
 from typing import ClassVar, assert_never
 
@@ -15,15 +15,15 @@ from dos.journal.events.reader import FactReader
 from dos.limits import quota
 from dos.limits.quota import Key, Limit, ProbeInProgress
 
-# Which of several ends that were told at one time says most: a person's matter outlasts any window.
+# Which of several endings reported together counts: one that needs a person outlasts any window.
 _WEIGHT: dict[str, int] = {
     Ending.TRANSIENT: 1,
     Ending.OVERLOADED: 1,
     Ending.USAGE_WINDOW: 2,
     **dict.fromkeys(PERSONAL, 3),
 }
-# A probe whose agent ended like this found out something, and its worker is about to write what.
-_TELLING = {ending.value for ending in quota.ANSWERED | LIMITS}
+# A probe whose agent ended like this has a result, and its worker is about to record it.
+_CONCLUSIVE = {ending.value for ending in quota.ANSWERED | LIMITS}
 
 Handled = (
     LimitHit
@@ -52,12 +52,15 @@ _reader: FactReader[Handled] = FactReader(
 
 
 class ProviderLimits(Struct, kw_only=True):
+    """The state of every limit that was ever hit."""
+
     name: ClassVar[str] = "quota"
     made_with: ClassVar[tuple[str, ...]] = (quota.__name__,)
 
-    limits: dict[str, Limit] = field(default_factory=dict)  # by the name of their key
+    limits: dict[str, Limit] = field(default_factory=dict)  # by the path of their key
 
     def apply(self, event: Event) -> None:
+        """Fold one event."""
         match _reader.decode(event):
             case None:
                 pass
@@ -80,7 +83,7 @@ class ProviderLimits(Struct, kw_only=True):
                 for name, limit in self.limits.items():
                     self.limits[name] = structs.replace(limit, started_ms=event.at_ms)
             case fleet.AgentEnded() as fact:
-                if fact.outcome not in _TELLING:
+                if fact.outcome not in _CONCLUSIVE:
                     self._end_probe(fact.run_id)
             case fleet.RunStopped() | fleet.WorkerReaped() as fact:
                 self._end_probe(fact.run_id)
@@ -89,9 +92,8 @@ class ProviderLimits(Struct, kw_only=True):
 
     def _hit(self, fact: LimitHit, event: Event) -> None:
         limit = self._limit(fact)
-        self._end_probe(
-            fact.run_id, but=limit.key.path
-        )  # it ran into something else than what it was to find out
+        # A probe of another limit is over: its run met this one before it had a result.
+        self._end_probe(fact.run_id, but=limit.key.path)
         hit = structs.replace(
             limit,
             ending=fact.ending,
@@ -105,20 +107,20 @@ class ProviderLimits(Struct, kw_only=True):
             login=Credentials(host=fact.login_host, digest=fact.login),
             probe=None,
         )
-        went_first = limit.probe and limit.probe.run_id == fact.run_id
-        # Agents that were at work when the limit came tell of it one after the other: that is one hit, not many.
-        if limit.ending and not went_first:
+        was_probe = limit.probe and limit.probe.run_id == fact.run_id
+        # Agents that were at work when the limit came report it one by one: that is one hit.
+        if limit.ending and not was_probe:
             hit = structs.replace(hit, times=limit.times, probe=limit.probe)
             if _outlasts(limit, hit):
                 hit = limit
         self._keep(hit, event)
 
     def _end_probe(self, run_id: str, but: str = "") -> None:
-        for name, limit in self.limits.items():
-            if limit.probe and limit.probe.run_id == run_id and name != but:
-                self.limits[name] = structs.replace(
-                    limit, probe=structs.replace(limit.probe, over=True)
-                )
+        """Mark the probes of a run as over, except that of the key with the path `but`."""
+        for path, limit in self.limits.items():
+            if limit.probe and limit.probe.run_id == run_id and path != but:
+                probe = structs.replace(limit.probe, over=True)
+                self.limits[path] = structs.replace(limit, probe=probe)
 
     def _limit(self, fact: LimitHit | LimitProbed | LimitLifted) -> Limit:
         key = limit_key(fact)
@@ -129,16 +131,21 @@ class ProviderLimits(Struct, kw_only=True):
 
 
 def _outlasts(known: Limit, hit: Limit) -> bool:
-    """Of what weighs the same, what lasts longer: an account has several windows, and each of them shuts it."""
-    weights = _WEIGHT.get(known.ending, 0), _WEIGHT.get(hit.ending, 0)
-    if weights[0] != weights[1]:
-        return weights[0] > weights[1]
+    """Whether the known limit counts rather than the new hit.
+
+    Of two equal endings the longer one counts: an account has several windows, and each of them
+    closes it.
+    """
+    known_weight = _WEIGHT.get(known.ending, 0)
+    hit_weight = _WEIGHT.get(hit.ending, 0)
+    if known_weight != hit_weight:
+        return known_weight > hit_weight
     until_ms = quota.believed_end_ms(known)
     return until_ms is not None and until_ms > max(hit.hit_ms, quota.believed_end_ms(hit) or 0)
 
 
 def lift_entry(limit: Limit, *, reason: str, at_once: bool = True) -> Entry:
-    """Lifts a limit as it was seen; a conflict says that somebody wrote something newer about it."""
+    """The entry that lifts a limit as it was read. Recording it raises Conflict on newer events."""
     key = limit.key
     fact = LimitLifted(
         vendor=key.vendor, account=key.account, model=key.model, reason=reason, at_once=at_once
@@ -147,4 +154,5 @@ def lift_entry(limit: Limit, *, reason: str, at_once: bool = True) -> Entry:
 
 
 def limit_key(fact: LimitHit | LimitProbed | LimitLifted) -> Key:
+    """What the event's limit applies to."""
     return Key(vendor=fact.vendor, account=fact.account, model=fact.model)

@@ -1,0 +1,116 @@
+"""The ledgers that spend is folded into: by run, lane, day, unit and agent."""
+
+from msgspec import Struct, field
+
+from dos.agents.adapter import Ending
+from dos.journal.events import fleet
+from dos.limits.accounts import Account, Day, LaneDay
+from dos.limits.budget import BudgetHistory, Spent
+
+LANDED = "landed"
+REJECTED = "rejected"
+REPLAN = "replan"
+
+
+class Ledger(Struct, kw_only=True, omit_defaults=True):
+    """All that was spent under one heading, and by outcome once that is known."""
+
+    total: Spent = Spent()
+    by_outcome: dict[str, Spent] = field(default_factory=dict)  # landed | rejected | replan
+    units: int = 0  # landed units
+    parked_seconds: float = 0.0
+    idle_seconds: float = 0.0  # a worker lived, had no agent, and was not told to wait
+
+    @property
+    def undecided(self) -> int:
+        """Agents at work, and those whose worker died before their outcome was known."""
+        return self.total.agents - sum(spent.agents for spent in self.by_outcome.values())
+
+    def outcome_total(self, outcome: str) -> Spent:
+        """What was spent on work with this outcome."""
+        return self.by_outcome.get(outcome, Spent())
+
+    def plus(self, other: "Ledger") -> "Ledger":
+        """The sum of two ledgers."""
+        by_outcome = {}
+        for outcome in {**self.by_outcome, **other.by_outcome}:
+            by_outcome[outcome] = self.outcome_total(outcome) + other.outcome_total(outcome)
+        return Ledger(
+            total=self.total + other.total,
+            by_outcome=by_outcome,
+            units=self.units + other.units,
+            parked_seconds=self.parked_seconds + other.parked_seconds,
+            idle_seconds=self.idle_seconds + other.idle_seconds,
+        )
+
+
+class Entry(Struct, frozen=True, kw_only=True):
+    """What one step of an agent used, until the outcome of its work is known."""
+
+    day: str
+    unit: str
+    agent: str
+    spent: Spent
+
+
+class RunSpend(Struct, kw_only=True, omit_defaults=True):
+    """What one run spent, and the entries whose outcome is not known yet."""
+
+    lane: str
+    begun_ms: int
+    last_ms: int
+    agent: str = ""
+    iteration: int = 0
+    in_iteration: Spent = Spent()
+    entries: list[Entry] = field(default_factory=list)
+    landed: list[str] = field(default_factory=list)  # units, since the last commit point
+    parked_ms: int = 0
+    ledger: Ledger = field(default_factory=Ledger)
+    ended: bool = False
+
+
+class BudgetReservation(Struct, frozen=True, kw_only=True):
+    """What the agent of a run may still use of the budgets that it shares with other runs."""
+
+    lane: str
+    day: str
+    until_ms: int
+    spent: Spent
+
+    def covers(self, account: Account) -> bool:
+        """Whether it reserves part of this account."""
+        return account in (Day(day=self.day), LaneDay(day=self.day, lane=self.lane))
+
+
+class BudgetMark(Struct, frozen=True, kw_only=True):
+    """A budget that people were told about."""
+
+    account: Account
+    history: BudgetHistory = BudgetHistory()
+
+
+class BudgetQuestion(Struct, frozen=True, kw_only=True):
+    """An open question whether to raise a budget."""
+
+    account: Account
+    measure: str
+    by: float  # how much a `raise` adds
+
+
+def spent_by(fact: fleet.AgentEnded) -> Spent:
+    """What one agent used, as far as its program or its price tells."""
+    if fact.outcome == Ending.LAUNCH_FAILED and not fact.usage:
+        return Spent(seconds=fact.seconds)  # a program that never ran costs nothing
+    cost = fact.cost_usd
+    if cost is None and fact.usage:
+        costs = [usage.cost_usd for usage in fact.usage]
+        known = [amount for amount in costs if amount is not None]
+        if len(known) == len(costs):
+            cost = sum(known)
+    return Spent(
+        usd=cost or 0.0,
+        unpriced=int(cost is None),
+        tokens=sum(usage.tokens for usage in fact.usage),
+        unmetered=int(not fact.usage),
+        seconds=fact.seconds,
+    )
