@@ -1,4 +1,4 @@
-"""The fleet for verbs that only look: what a supervisor would see and do now, and what everything waits for."""
+"""The fleet for read-only verbs: what a supervisor would see and do now, and what all wait for."""
 
 from functools import cached_property
 
@@ -12,13 +12,13 @@ from dos.baseline.io.check import BaselineCommands
 from dos.errors import BadInput, DosError, GitFailed, StoreFailed
 from dos.fleet import lane_entries, observe, waits
 from dos.fleet.io import launches
-from dos.fleet.io.observer import STATES, FleetObserver
+from dos.fleet.io.observer import STATES, FleetObserver, Sources
 from dos.fleet.lane_entries import LaneHolders
 from dos.fleet.observation import Observation
 from dos.fleet.population import reconcile
 from dos.fleet.population.supervise import supervise
 from dos.fleet.population.types import SuperviseEvidence, SupervisePolicy, SuperviseVerdict
-from dos.git import target as target_branch
+from dos.git import target
 from dos.git.repository import Reader
 from dos.journal import fold
 from dos.landing.target import LastFetchedTarget
@@ -26,7 +26,7 @@ from dos.world import World
 
 
 class Outlook(Struct, frozen=True, kw_only=True):
-    """The fleet as it is seen now, the plan for it, and what everything waits for."""
+    """The fleet as it is now, the plan for it, and what lanes and units wait for."""
 
     observation: Observation
     plan: reconcile.Plan
@@ -34,8 +34,9 @@ class Outlook(Struct, frozen=True, kw_only=True):
 
     @property
     def handles(self) -> dict[str, str]:
-        """What would have to be stopped on each lane that somebody holds."""
-        held = lane_entries.leases_by_lane(self.observation.config, self.observation.holders.leases)
+        """What would have to be stopped on each held lane: a run, a process or a holder."""
+        leases = self.observation.holders.leases
+        held = lane_entries.leases_by_lane(self.observation.config, leases)
         return {
             lane: lease.run_id or str(lease.pid or lease.holder) for lane, lease in held.items()
         }
@@ -44,96 +45,104 @@ class Outlook(Struct, frozen=True, kw_only=True):
 def plan(
     world: World, policy: SupervisePolicy, *, now_ms: int | None = None
 ) -> tuple[SuperviseVerdict, dict[str, str]]:
-    """The population plan, and what would have to be stopped on each lane. What cannot be read is held."""
+    """Return the population plan, and what would have to be stopped on each lane.
+
+    When the journal or git cannot be read, every lane counts as held.
+    """
     try:
-        found = FleetReader(world).outlook(policy, now_ms=now_ms)
+        outlook = FleetReader(world).outlook(policy, now_ms=now_ms)
     except (StoreFailed, GitFailed) as error:
         lanes = lane_entries.unreadable_entries(world.config, error)
         return supervise(SuperviseEvidence(lanes=lanes, target=policy.target), policy), {}
-    return found.plan.verdict, found.handles
+    return outlook.plan.verdict, outlook.handles
 
 
 class FleetReader:
-    """Over a world; whoever looks again and again reads only what is new."""
+    """Reads the fleet of a world; the second look reads only what is new."""
 
     def __init__(self, world: World, *, liveness_seconds: float = 0.0) -> None:
-        """How workers progress is read from git not more often than every `liveness_seconds`."""
+        """Read the progress of workers from git at most every `liveness_seconds`."""
         self._world = world
         self._liveness_seconds = liveness_seconds
 
     def observe(self) -> Observation:
+        """Return what the journal, git, the plans and the system say now."""
         return self._observer.observe()
 
     def outlook(
         self, policy: SupervisePolicy | None = None, *, now_ms: int | None = None
     ) -> Outlook:
+        """Return the fleet as it is now, or as if it were `now_ms`, and the plan for it."""
         policy = policy or self._world.config.supervise.policy()
         repeats = policy.max_concurrency is not None
-        seen = self._observer.observe(now_ms=now_ms)
+        observation = self._observer.observe(now_ms=now_ms)
         if repeats:
-            seen = structs.replace(seen, holders=self._with_launches(seen))
-        own = waits.own_waits(seen)
-        lanes = observe.entries(seen, own, repeats=repeats)
-        plan = reconcile.plan(
-            lanes, policy.target, policy, failing=observe.failing_lanes(seen, own)
-        )
-        return Outlook(
-            observation=seen, plan=plan, waits=waits.with_obstacles(seen, own, plan.obstacles)
-        )
+            observation = structs.replace(observation, holders=self._with_launches(observation))
+        own = waits.own_waits(observation)
+        lanes = observe.entries(observation, own, repeats=repeats)
+        failing = observe.failing_lanes(observation, own)
+        plan = reconcile.plan(lanes, policy.target, policy, failing=failing)
+        all_waits = waits.with_obstacles(observation, own, plan.obstacles)
+        return Outlook(observation=observation, plan=plan, waits=all_waits)
 
     def waits(self, *, now_ms: int | None = None) -> FleetWaits:
-        """What lanes and units wait for; where that cannot be told, each lane with why not.
+        """Return what lanes and units wait for.
 
-        Of a dos.toml with errors nobody knows the lanes, and outside of git nobody works: then nothing is said.
+        When that cannot be read, every lane waits for the problem. With errors in dos.toml the
+        lanes are not known, and outside of git there are no workers: then nothing is returned.
         """
         if self._world.loaded_config.problems or self._world.workspace.common is None:
             return FleetWaits()
         try:
             return self.outlook(now_ms=now_ms).waits
         except BadInput as error:
-            return self._unknown(WaitsOn.PLAN_PROBLEM, error)
+            return self._all_wait(WaitsOn.PLAN_PROBLEM, error)
         except GitFailed as error:
-            return self._unknown(WaitsOn.UNKNOWN, error)
+            return self._all_wait(WaitsOn.UNKNOWN, error)
         except StoreFailed as error:
-            return self._unknown(WaitsOn.JOURNAL_AWAY, error)
+            return self._all_wait(WaitsOn.JOURNAL_AWAY, error)
 
-    def _unknown(self, on: WaitsOn, error: DosError) -> FleetWaits:
+    def _all_wait(self, on: WaitsOn, error: DosError) -> FleetWaits:
         lanes = self._world.config.roster()
         return FleetWaits(
             lanes={lane: (Waiting(on=on, subject=lane, why=error.message),) for lane in lanes}
         )
 
-    def _with_launches(self, seen: Observation) -> LaneHolders:
-        """Under a name that repeats, several workers may be on their way."""
-        names = lane_entries.repeatable_lanes(seen.config)
+    def _with_launches(self, observation: Observation) -> LaneHolders:
+        """Return the holders, with the number of launches under names that repeat."""
+        holders = observation.holders
+        names = lane_entries.repeatable_lanes(observation.config)
         with self._world.journal.backend.read() as view:
-            launched = launches.count_launches(view, names, seen.holders.leases, seen.now_ms)
-        others = {lane: count for lane, count in seen.holders.launched.items() if lane not in names}
-        return structs.replace(seen.holders, launched=others | launched)
+            launched = launches.count_launches(view, names, holders.leases, observation.now_ms)
+        others = {lane: count for lane, count in holders.launched.items() if lane not in names}
+        return structs.replace(holders, launched=others | launched)
 
     @cached_property
     def _observer(self) -> FleetObserver:
         world = self._world
-        place, config, git = world.workspace, world.config, Reader(world.workspace.root)
-        target = LastFetchedTarget(git, config.workers.remote)
+        workspace = world.workspace
+        config = world.config
+        git = Reader(workspace.root)
+        fetched = LastFetchedTarget(git, config.workers.remote)
 
         def branch() -> str:
-            return target_branch.branch(config, git)
+            return target.branch(config, git)
 
         def commit() -> str:
-            return target.newest(branch()) or ""
+            return fetched.newest(branch()) or ""
 
-        return FleetObserver(
-            place,
-            config,
-            world.journal,
-            fold.Watch(world.journal, *STATES),
-            plan_texts=PlanTexts.for_checkout(place, config, git, commit),
-            settings=SettingsText.for_checkout(place, git, commit, journal=config.store.url),
-            on_target=TargetState(place, config, is_watched=config.workers.isolation != "shared"),
-            target=target,
+        is_watched = config.workers.isolation != "shared"
+        sources = Sources(
+            workspace=workspace,
+            config=config,
+            store=world.journal,
+            watch=fold.Watch(world.journal, *STATES),
+            plan_texts=PlanTexts.for_checkout(workspace, config, git, commit),
+            settings=SettingsText.for_checkout(workspace, git, commit, journal=config.store.url),
+            on_target=TargetState(workspace, config, is_watched=is_watched),
+            target=fetched,
             branch=branch,
             commit=commit,
-            baseline=BaselineCommands(config, git),
-            liveness_seconds=self._liveness_seconds,
         )
+        baseline = BaselineCommands(config, git)
+        return FleetObserver(sources, baseline, liveness_seconds=self._liveness_seconds)

@@ -24,7 +24,7 @@ from dos.fleet import effects
 from dos.fleet import observe as observing
 from dos.fleet.effect import Performers, performs
 from dos.fleet.io.drive import warn
-from dos.fleet.io.observer import FleetObserver
+from dos.fleet.io.observer import FleetObserver, Sources
 from dos.fleet.io.worker_effects import WorkerEffects
 from dos.fleet.state.fleet import FleetState
 from dos.fleet.state.live import LiveState
@@ -127,20 +127,19 @@ class SupervisorEffects(WorkerEffects):
         self._checked_by: str | None = (
             None  # the text of the settings by which the target is checked
         )
-        self.observer = FleetObserver(
-            workspace,
-            config,
-            self.store,
-            self.watch,
+        sources = Sources(
+            workspace=workspace,
+            config=config,
+            store=self.store,
+            watch=self.watch,
             plan_texts=self.plan_texts,
             settings=self.settings,
             on_target=self._on_target,
             target=self._landing_on,
             branch=self.target,
             commit=self._target_commit,
-            baseline=self.baseline,
-            liveness_seconds=LIVENESS_SECONDS,
         )
+        self.observer = FleetObserver(sources, self.baseline, liveness_seconds=LIVENESS_SECONDS)
 
     def performers(self) -> Performers:
         rows = (
