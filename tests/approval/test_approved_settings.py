@@ -34,10 +34,10 @@ JOURNAL = approve.journal_mark("")
 class Executor:
     """Starts nobody, and keeps what the last worker was handed."""
 
-    given: str | None = None
+    stdin_text: str | None = None
 
-    def launch(self, words, *, cwd: Path, log: Path, given: str = "") -> Identity:
-        self.given = given if "--settings-from-stdin" in words else None
+    def launch(self, words, *, cwd: Path, log: Path, stdin_text: str = "") -> Identity:
+        self.stdin_text = stdin_text if "--settings-from-stdin" in words else None
         return Identity(4711, 1.0)
 
     def reap_children(self) -> dict[int, int]:
@@ -76,7 +76,7 @@ class Seat:
     def handed(self):
         """The text that a worker is started with."""
         self.fleet.spawn(SpawnWorker(lane="one", run_id="R"))
-        return self.executor.given
+        return self.executor.stdin_text
 
     def open(self):
         return list(fold.current(self.fleet.store, Decisions)[0].open)

@@ -80,7 +80,7 @@ class Executor:
     def __init__(self, code: int) -> None:
         self.ended = {4711: code}
 
-    def launch(self, words, *, cwd: Path, log: Path, given: str = "") -> Identity:
+    def launch(self, words, *, cwd: Path, log: Path, stdin_text: str = "") -> Identity:
         return Identity(4711, 1.0)
 
     def reap_children(self) -> dict[int, int]:

@@ -1,4 +1,4 @@
-"""How a supervisor's effects are performed for real."""
+"""Performs the effects of a supervisor with the real journal, git and processes."""
 
 import os
 import secrets
@@ -21,11 +21,11 @@ from dos.config.load import LoadedConfig, parse
 from dos.config.schema import Config
 from dos.errors import Conflict
 from dos.fleet import effects
-from dos.fleet import observe as observing
 from dos.fleet.effect import Performers, performs
 from dos.fleet.io.drive import warn
 from dos.fleet.io.observer import FleetObserver, Sources
 from dos.fleet.io.worker_effects import WorkerEffects
+from dos.fleet.observe import snapshot
 from dos.fleet.state.fleet import FleetState
 from dos.fleet.state.live import LiveState
 from dos.fleet.tick import (
@@ -48,36 +48,50 @@ from dos.loop import decide
 from dos.loop.types import WorkerStop
 from dos.machine import process
 from dos.machine.process import Identity
-from dos.questions import state as asked
-from dos.questions.state import Decisions
+from dos.questions.state import Decisions, expiry_entries
 from dos.units.unit import Unit
 from dos.workspace import Workspace
 
-# What `dos worker` exits with ("journal-away") when it could not reach the journal, and so could not say why it stops.
+# The exit code of `dos worker` ("journal-away") when it could not record why it stops.
 JOURNAL_AWAY = 4
+SHORTEST_TICK_SECONDS = 0.5
+HISTORY_SHARE = 0.03  # of the time, for reading history: a worker reads it before it claims a unit
+LIVENESS_SECONDS = 60.0  # between two reads of the workers' progress from git
 
 
 class Executor(Protocol):
-    """Starting is neither durable nor done exactly once; what is written around it is."""
+    """Starts worker processes.
 
-    def launch(self, words: Sequence[str], *, cwd: Path, log: Path, given: str = "") -> Identity:
-        """`given` is what it reads from its standard input."""
+    A start is neither durable nor done exactly once; the records around it are.
+    """
+
+    def launch(
+        self, words: Sequence[str], *, cwd: Path, log: Path, stdin_text: str = ""
+    ) -> Identity:
+        """Start `dos` with these arguments, and return the process."""
         ...
 
     def reap_children(self) -> dict[int, int]:
-        """Forget those that have ended; the exit code of each, by its pid."""
+        """Return the exit code of each child that has ended since the last call, by pid."""
         ...
 
 
 class LocalExecutor:
+    """Starts workers as processes on this host."""
+
     def __init__(self) -> None:
         self._children: list[subprocess.Popen[bytes]] = []
 
-    def launch(self, words: Sequence[str], *, cwd: Path, log: Path, given: str = "") -> Identity:
-        """A session of its own: it outlives the supervisor, and Ctrl-C on the supervisor does not reach it."""
-        # A file without a name: nobody can write to it, and unlike a pipe it takes all of it at once.
+    def launch(
+        self, words: Sequence[str], *, cwd: Path, log: Path, stdin_text: str = ""
+    ) -> Identity:
+        """Start a process in its own session.
+
+        It outlives the supervisor, and Ctrl-C on the supervisor does not reach it.
+        """
+        # An unnamed file: no other process can write to it, and unlike a pipe it never blocks.
         with log.open("wb") as output, TemporaryFile() as text:
-            text.write(given.encode())
+            text.write(stdin_text.encode())
             text.seek(0)
             child = subprocess.Popen(
                 [sys.executable, "-P", "-m", "dos", *words],
@@ -92,41 +106,38 @@ class LocalExecutor:
         return process.identify(child.pid) or Identity(child.pid, 0.0)
 
     def reap_children(self) -> dict[int, int]:
-        ended = {
-            child.pid: child.returncode for child in self._children if child.poll() is not None
-        }
-        self._children = [child for child in self._children if child.pid not in ended]
+        ended: dict[int, int] = {}
+        running = []
+        for child in self._children:
+            code = child.poll()
+            if code is None:
+                running.append(child)
+            else:
+                ended[child.pid] = code
+        self._children = running
         return ended
 
 
-SHORTEST_TICK_SECONDS = 0.5
-LOOKING_SHARE = 0.03  # of the time, at history: a worker looks for itself before it takes a unit on
-LIVENESS_SECONDS = 60.0  # git is asked for it
-
-
 class SupervisorEffects(WorkerEffects):
-    """A supervisor can do what a worker can, and start workers."""
+    """A supervisor performs what a worker performs, and starts workers."""
 
     STATES = (*WorkerEffects.STATES, LiveState)
 
     def __init__(
         self, workspace: Workspace, config: Config, *, actor: str, executor: Executor | None = None
     ) -> None:
-        # Nothing is done without the journal, and whatever is done is checked by it: so there is no harm in waiting.
+        # A supervisor acts only with the journal, so that waiting for it does no harm.
         super().__init__(workspace, config, actor=actor, outlasts_outages=True)
         self._executor = executor or LocalExecutor()
-        self._on_target = TargetState(
-            workspace, config, share=LOOKING_SHARE, is_watched=config.workers.isolation != "shared"
-        )
-        self._started: dict[int, tuple[str, str]] = {}  # by pid: the lane and the run
-        self._turned_away: list[tuple[str, str]] = []  # of those, who found the journal away
+        is_watched = config.workers.isolation != "shared"
+        self._on_target = TargetState(workspace, config, share=HISTORY_SHARE, is_watched=is_watched)
+        self._started: dict[int, tuple[str, str]] = {}  # pid -> the lane and the run
+        self._unrecorded_stops: list[tuple[str, str]] = []  # workers that lost the journal
         self.settings = SettingsText.for_checkout(
             workspace, self.git, self._target_commit, journal=config.store.url
         )
-        self._settings_trouble = ""  # that was warned of
-        self._checked_by: str | None = (
-            None  # the text of the settings by which the target is checked
-        )
+        self._warned_trouble = ""
+        self._baseline_settings: str | None = None  # the text that set the baseline's commands
         sources = Sources(
             workspace=workspace,
             config=config,
@@ -155,59 +166,72 @@ class SupervisorEffects(WorkerEffects):
         return {**super().performers(), **self.store_retry.wrap(dict(rows))}
 
     def approve(self, loaded: LoadedConfig, *, by: str) -> None:
-        """A person starts the fleet: by the settings that were read, and the plans that are on disk now."""
+        """Approve the settings that were read and the plans on disk, for a person's start."""
         self.settings.approve(self.store, loaded, by=by)
         self.plan_texts.approve(self.store, by=by)
 
     def observe(self, effect: ObserveFleet) -> FleetSnapshot:
-        self._note_turned_away()
-        seen = self.observer.observe(on_answers=self._heed_answers)
-        return observing.snapshot(
-            seen,
+        self._record_stops()
+        observation = self.observer.observe(on_answers=self._apply_answers)
+        begun: BaselineStarted | None = None
+        if observation.baseline.step is gate.Step.CHECK:
+            begun = self._baseline_started()
+        return snapshot(
+            observation,
             supervisor=effect.lease,
             incidents=self._on_target.incidents,
             first=effect.is_first,
-            begun=self._check_to_begin() if seen.baseline.step is gate.Step.CHECK else None,
+            begun=begun,
         )
 
-    def _heed_answers(self, answers: Decisions) -> None:
-        self._compare_settings(answers)
+    def _apply_answers(self, answers: Decisions) -> None:
+        self._update_settings(answers)
         self.plan_texts.keep_confirmed(self.store, answers)
 
-    def _compare_settings(self, answers: Decisions) -> None:
+    def _update_settings(self, answers: Decisions) -> None:
         text = self.settings.update(self.store, answers)
-        if text is not None and text != self._checked_by:
-            # Workers are started by it: so the target is checked by its setup and test, and not by those of the start.
-            self.baseline = Baseline(
-                self.workspace, parse(text, self.workspace.config).config, self.git, self.checks
-            )
+        if text is not None and text != self._baseline_settings:
+            # Workers start with these settings, so the baseline is checked by their commands.
+            config = parse(text, self.workspace.config).config
+            self.baseline = Baseline(self.workspace, config, self.git, self.checks)
             self.observer.baseline = self.baseline
-            self._checked_by = text
+            self._baseline_settings = text
         trouble = self.settings.trouble
-        if trouble and trouble != self._settings_trouble:
+        if trouble and trouble != self._warned_trouble:
             warn(f"{trouble}; workers keep the settings that were approved")
-        self._settings_trouble = trouble
+        self._warned_trouble = trouble
 
-    def _check_to_begin(self) -> BaselineStarted:
-        branch, command = self.target(), self.baseline.test
+    def _baseline_started(self) -> BaselineStarted:
         return BaselineStarted(
-            host=process.host(), branch=branch, commit=self._target_commit(), command=command
+            host=process.host(),
+            branch=self.target(),
+            commit=self._target_commit(),
+            command=self.baseline.test,
         )
 
     def check_baseline(self, effect: CheckBaseline) -> BaselineChecked | None:
-        """Ended by a drain, and by the loss of the lease."""
-        units = {unit.name: self.checks.acceptance(unit) for unit in self._unfinished_units()}
+        """Check the baseline; None when a drain or the loss of the lease ended the check."""
+        acceptance: dict[str, str] = {}
+        for unit in self._unfinished_units():
+            command = self.checks.acceptance(unit)
+            if command:
+                acceptance[unit.name] = command
+
+        def is_stopped() -> bool:
+            return self._is_lost() or self._is_drained(effect.lease)
+
         return self.baseline.check(
             self._target_commit(),
             self.target(),
             effect.lease,
-            stopped=lambda: self._is_lost() or self._is_drained(effect.lease),
-            acceptance={name: command for name, command in units.items() if command},
+            stopped=is_stopped,
+            acceptance=acceptance,
             failures=self.watch.state(Baselines).failures.get(process.host(), 0),
         )
 
     def _unfinished_units(self) -> list[Unit]:
-        landed = {name for name, unit in self.watch.state(FleetState).units.items() if unit.landed}
+        states = self.watch.state(FleetState).units
+        landed = {name for name, unit in states.items() if unit.landed}
         return [unit for unit in self.units() if unit.name not in landed]
 
     def _is_drained(self, lease: Lease) -> bool:
@@ -215,58 +239,57 @@ class SupervisorEffects(WorkerEffects):
         return self.watch.state(FleetState).stop_requests(lease).drain
 
     def spawn(self, effect: SpawnWorker) -> process.Identity | None:
+        """Start a worker; None when there is no room for its log or its process."""
         words = [
-            *("worker", "--workspace", str(self.workspace.root)),
-            # As one word each: a name may begin with a dash.
-            *(
-                f"--lane={effect.lane}",
-                f"--run-id={effect.run_id}",
-                f"--target-branch={self.target()}",
-            ),
+            "worker",
+            "--workspace",
+            str(self.workspace.root),
+            # One word each, because a name may begin with a dash.
+            f"--lane={effect.lane}",
+            f"--run-id={effect.run_id}",
+            f"--target-branch={self.target()}",
         ]
-        # Handed over, and not read from the disk, where an agent may have written.
         self.watch.refresh()
+        # The settings are passed on stdin: an agent may have edited the file on disk.
         settings = self.settings.effective_text(self.store, self.watch.state(Decisions))
-        words += [] if settings is None else ["--settings-from-stdin"]
+        if settings is not None:
+            words.append("--settings-from-stdin")
         try:
             log = logs.worker_log(self.workspace.state, effect.lane, effect.run_id)
             started = self._executor.launch(
-                words, cwd=self.workspace.root, log=log, given=settings or ""
+                words, cwd=self.workspace.root, log=log, stdin_text=settings or ""
             )
-            self._started[started.pid] = effect.lane, effect.run_id
-            return started
-        except OSError as error:  # no room for a log, or for a process: perhaps in a while
+        except OSError as error:
             warn(f"no worker could be started on {effect.lane}: {error}")
             return None
+        self._started[started.pid] = (effect.lane, effect.run_id)
+        return started
 
     def warn(self, effect: Warn) -> None:
         warn(effect.text)
 
     def expire_question(self, effect: ExpireQuestion) -> None:
+        entries = expiry_entries(effect.question, effect.choice, effect.reason)
         try:
-            self.store.append_all(
-                asked.expiry_entries(effect.question, effect.choice, effect.reason)
-            )
+            self.store.append_all(entries)
         except Conflict:
-            pass  # somebody has answered it
+            pass  # a person has answered it meanwhile
 
     def revoke(self, effect: RevokeLease) -> bool:
+        """Revoke the lease, and end the processes that its agent left behind."""
+        lease = effect.lease
         try:
-            self.store.revoke(
-                effect.lease.fence, version=effect.lease.version, reason=effect.reason
-            )
+            self.store.revoke(lease.fence, version=lease.version, reason=effect.reason)
         except Conflict:
-            if not self._revoked(effect):
+            if not self._has_revoked(lease):
                 return False
-        orphans.end_processes(
-            str(self.workspace.root), effect.lease
-        )  # what its agent started has nobody else to end it
+        orphans.end_processes(str(self.workspace.root), lease)
         return True
 
-    def _revoked(self, effect: RevokeLease) -> bool:
-        """It was this supervisor that did it, and the answer was lost on its way."""
-        stream = streams.lease(effect.lease.lane, is_lock=effect.lease.is_lock)
-        following = self.store.load(stream, after=effect.lease.version, limit=1)
+    def _has_revoked(self, lease: Lease) -> bool:
+        """Whether this supervisor revoked the lease before, and the confirmation was lost."""
+        stream = streams.lease(lease.lane, is_lock=lease.is_lock)
+        following = self.store.load(stream, after=lease.version, limit=1)
         return any(event.actor == self.store.actor for event, _ in select(following, LeaseRevoked))
 
     def mint(self, effect: MintRun) -> str:
@@ -274,27 +297,35 @@ class SupervisorEffects(WorkerEffects):
         return run_ids.mint(now_ms, secrets.randbits(run_ids.ENTROPY_BITS), effect.process).run_id
 
     def pause(self, effect: effects.Pause) -> None:
-        """Wait for the journal to move or for the time to pass; and take in the children that ended.
+        """Wait until the journal moves or the time is over, then reap the children that ended.
 
-        A fleet that is busy moves it all the time, and need not be looked at each time.
+        Never shorter than `SHORTEST_TICK_SECONDS`: a busy fleet moves the journal all the time.
         """
         began = time.monotonic()
-        self.store.wait(self.watch.pos, effect.seconds)  # also what was written since the look
-        if (left := min(effect.seconds, SHORTEST_TICK_SECONDS) - (time.monotonic() - began)) > 0:
-            self._pause(left)
+        self.store.wait(self.watch.pos, effect.seconds)  # returns at once for unread events
+        shortest = min(effect.seconds, SHORTEST_TICK_SECONDS)
+        remaining = shortest - (time.monotonic() - began)
+        if remaining > 0:
+            self._pause(remaining)
         for pid, code in self._executor.reap_children().items():
             lane, run_id = self._started.pop(pid, ("", ""))
             if code == JOURNAL_AWAY and run_id:
-                self._turned_away.append((lane, run_id))
+                self._unrecorded_stops.append((lane, run_id))
 
-    def _note_turned_away(self) -> None:
-        """What workers could not say themselves: that the journal was away is no death, and counts against no lane."""
-        while self._turned_away:
-            lane, run_id = self._turned_away[0]
+    def _record_stops(self) -> None:
+        """Record the stops of workers that could not reach the journal.
+
+        An outage of the journal is no death of a worker, and does not count against its lane.
+        """
+        while self._unrecorded_stops:
+            lane, run_id = self._unrecorded_stops[0]
             why = WorkerStop.JOURNAL_AWAY
-            detail = "its worker could not reach the journal"
             fact = RunStopped(
-                run_id=run_id, lane=lane, stop_reason=why, needs=decide.needs(why), reason=detail
+                run_id=run_id,
+                lane=lane,
+                stop_reason=why,
+                needs=decide.needs(why),
+                reason="its worker could not reach the journal",
             )
             self.store.record(streams.run(run_id), fact, key=str(why))
-            del self._turned_away[0]
+            del self._unrecorded_stops[0]
