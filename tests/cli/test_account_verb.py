@@ -41,7 +41,7 @@ def test_what_was_tried_in_vain_rests_and_then_nothing_moves(dos, planned):
     dos("attempt", "P/P1", "--outcome", "drained")
     answer = dos("account")
     assert answer.code == 4
-    assert "resting       P/P1" in answer.out
+    assert "on cooldown   P/P1" in answer.out
 
 
 def test_a_restart_clears_no_cooldown_and_a_rewritten_unit_has_none(dos, planned):

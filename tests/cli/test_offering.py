@@ -87,7 +87,7 @@ def test_a_packet_that_cannot_be_read_is_an_error_and_never_a_drain(dos, words):
 @pytest.mark.parametrize(
     ("state", "code", "text"),
     [
-        ("{}", 0, "OFFERABLE  U may be picked up"),
+        ("{}", 0, "OFFERABLE  U can be picked"),
         ('{"plan_class": "draft"}', 10, "HELD(DRAFT_CLASS) (re-dispatch-invariant)  "),
         ('{"operator_gated": true}', 11, "HELD(OPERATOR_GATED) (re-dispatch-invariant)  "),
         ('{"soak_open": true}', 12, "HELD(SOAK_OPEN) (re-dispatch-invariant)  "),

@@ -30,62 +30,71 @@ EXITS = {
     "unknown": 5,
 }
 NEXT = {
-    Answer.EMPTY: "`dos doctor` says where plans are looked for.",
-    Answer.OPEN: "`dos up` works on what is left.",
-    Answer.STUCK: "`dos pickable UNIT --explain` says what clears a hold.",
-    Answer.UNKNOWN: "`dos doctor` says what is wrong with the repository.",
+    Answer.EMPTY: "`dos doctor` shows where plans are read from.",
+    Answer.OPEN: "`dos up` works on the open units.",
+    Answer.STUCK: "`dos pickable UNIT --explain` shows what clears a hold.",
+    Answer.UNKNOWN: "`dos doctor` shows what is wrong with the repository.",
 }
 
 
 class Args(Struct, kw_only=True):
-    now_ms: Annotated[
-        int | None, Option(help="what time it is; now when not given", metavar="MS")
-    ] = None
+    """The time to judge at."""
+
+    now_ms: Annotated[int | None, Option(help="time to judge at (default: now)", metavar="MS")] = (
+        None
+    )
 
 
 def run(args: Args, context: Context) -> Reply:
-    world, now_ms = context.world, times.now_ms(args.now_ms)
-    found = FleetReader(world).outlook(now_ms=now_ms)
-    seen, waits = found.observation, found.waits.units
+    world = context.world
+    now_ms = times.now_ms(args.now_ms)
+    outlook = FleetReader(world).outlook(now_ms=now_ms)
+    observation = outlook.observation
+    waits = outlook.waits.units
     waiting_units = [name for name, unit_waits in waits.items() if unit_waits]
-    verdict = account.judge(
-        account_evidence(
-            [*seen.units, *seen.unapproved],
-            seen.on_target,
-            world.config,
-            unread=seen.target_problem,
-            live=seen.live_runs,
-            tried=attempts.recorded_attempts(world),
-            answers=seen.answers,
-            now_ms=now_ms,
-            waiting=waiting_units,
-        )
+    evidence = account_evidence(
+        [*observation.units, *observation.unapproved],
+        observation.on_target,
+        world.config,
+        unread=observation.target_problem,
+        live=observation.live_runs,
+        tried=attempts.recorded_attempts(world),
+        answers=observation.answers,
+        now_ms=now_ms,
+        waiting=waiting_units,
     )
+    verdict = account.judge(evidence)
+    data = to_builtins(verdict)
+    data["waiting"] = to_builtins({name: waits[name] for name in waiting_units})
     return Reply(
         code=EXITS[verdict.answer],
         text="\n".join([f"{verdict.answer}  {verdict.reason}", *_lines(verdict, waits)]),
-        data=to_builtins(verdict)
-        | {"waiting": to_builtins({name: waits[name] for name in waiting_units})},
+        data=data,
         next_action=NEXT.get(verdict.answer, ""),
         indented=True,
     )
 
 
 def _lines(verdict: Verdict, waits: Mapping[str, Waits]) -> list[str]:
-    def why(unit: str) -> str:
-        return f"  {waiting.describe_waits(waits[unit])}" if waits.get(unit) else ""
+    """Return a line for each unit that has not landed, with what it waits for."""
 
-    return [
-        *(f"  under way     {unit}  {run}" for unit, run in verdict.in_flight.items()),
-        *(f"  interrupted   {unit}  {run}{why(unit)}" for unit, run in verdict.interrupted.items()),
-        *(
-            f"  held          {unit}{why(unit) or f'  {reason}'}"
-            for unit, reason in verdict.held.items()
-        ),
-        *(f"  resting       {unit}{why(unit)}" for unit in verdict.resting),
-        *(
-            f"  {'waiting' if waits.get(unit) else 'free':<12}  {unit}{why(unit)}"
-            for unit in verdict.open
-        ),
-        *(f"  in no plan    {unit}" for unit in verdict.undeclared),
-    ]
+    def why(unit: str) -> str:
+        if not waits.get(unit):
+            return ""
+        return f"  {waiting.describe_waits(waits[unit])}"
+
+    lines = []
+    for unit, run in verdict.in_flight.items():
+        lines.append(f"  in progress   {unit}  {run}")
+    for unit, run in verdict.interrupted.items():
+        lines.append(f"  interrupted   {unit}  {run}{why(unit)}")
+    for unit, reason in verdict.held.items():
+        lines.append(f"  held          {unit}{why(unit) or f'  {reason}'}")
+    for unit in verdict.resting:
+        lines.append(f"  on cooldown   {unit}{why(unit)}")
+    for unit in verdict.open:
+        state = "waiting" if waits.get(unit) else "open"
+        lines.append(f"  {state:<12}  {unit}{why(unit)}")
+    for unit in verdict.undeclared:
+        lines.append(f"  in no plan    {unit}")
+    return lines

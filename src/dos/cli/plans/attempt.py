@@ -22,21 +22,23 @@ EXITS = {"recorded": 0, "contract_error": 2, "lock-busy": 4}
 
 
 class Args(Struct, kw_only=True):
-    unit: Annotated[str, Option(help="the unit", metavar="UNIT", positional=True)]
+    """The unit, and how the attempt ended."""
+
+    unit: Annotated[str, Option(help="unit that was tried", metavar="UNIT", positional=True)]
     outcome: Annotated[
         str,
         Option(help="shipped, drained, blocked, error or unknown", choices=tuple(AttemptOutcome)),
     ]
-    lane: Annotated[str, Option(help="the lane it was tried on", metavar="LANE")] = ""
+    lane: Annotated[str, Option(help="lane that it was tried on", metavar="LANE")] = ""
     run_id: Annotated[
-        str, Option(help="the run; $CID_RUN_ID or $DISPATCH_RUN_ID when not given", metavar="RID")
+        str, Option(help="run id (default: $CID_RUN_ID or $DISPATCH_RUN_ID)", metavar="RID")
     ] = ""
-    loop_ts: Annotated[str, Option(help="the loop's own stamp", metavar="STAMP")] = ""
+    loop_ts: Annotated[str, Option(help="stamp that identifies the loop", metavar="STAMP")] = ""
 
 
 def run(args: Args, context: Context) -> Reply:
-    lane = validated_name(args.lane, "lane name") if args.lane else ""
-    loop_ts = validated_name(args.loop_ts, "loop stamp") if args.loop_ts else ""
+    lane = caller.optional_name(args.lane, "lane name")
+    loop_ts = caller.optional_name(args.loop_ts, "loop stamp")
     word = validated_name(args.unit, "unit")
     declared = sources.find_unit(
         sources.read(context.world.workspace, context.world.config).units, word

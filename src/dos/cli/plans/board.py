@@ -1,4 +1,4 @@
-"""The plan board: what the plans claim, beside what is true."""
+"""The plan board: one row a unit, with what its plan claims and what git shows."""
 
 from collections.abc import Sequence
 from enum import StrEnum
@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from dos.backlog.io import landed
 from dos.backlog.io.landed import Landed, NotLanded, Truth
+from dos.text import plural
 from dos.units.unit import PlanClaim, Unit
 from dos.verify import reconcile
 from dos.verify.reconcile import Answer
@@ -14,25 +15,30 @@ from dos.verify.shipped import Source
 
 
 class Divergence(StrEnum):
+    """How a plan's claim about a unit compares with git."""
+
     SHIPPED = "✓shipped"
     PENDING = "·pending"
-    OVER = "⚠over-claim"  # the plan says shipped, and it is not so
+    OVER = "⚠over-claim"  # the plan says shipped, git does not confirm it
     UNDER = "✓under-claim"  # it shipped, and the plan does not say so
     NO_CLAIM = "—"
-    UNKNOWN = "?unknown"  # the truth could not be read
+    UNKNOWN = "?unknown"  # git could not be read
 
 
-FREE, HELD = "⚪ FREE", "🟢 HELD"
+FREE = "⚪ FREE"
+HELD = "🟢 HELD"
 
 
 class Row(Struct, frozen=True, kw_only=True):
+    """One unit on the board."""
+
     plan: str
     phase: str
     title: str
     doc_path: str
     line: int
     claimed_status: str
-    oracle_shipped: bool | None  # None: it could not be read
+    oracle_shipped: bool | None  # None: git could not be read
     oracle_source: Source
     oracle_sha: str
     divergence: Divergence
@@ -43,15 +49,19 @@ class Row(Struct, frozen=True, kw_only=True):
     gated: bool
     why: str
     decision_ref: str = ""
-    agent: str = ""  # who is to do it; empty: no agent is configured
+    agent: str = ""  # agent that is configured for it; empty: none
 
 
 class Commit(Struct, frozen=True, kw_only=True):
+    """One of the newest commits."""
+
     sha: str
     subject: str
 
 
 class Summary(Struct, frozen=True, kw_only=True):
+    """How many units of the board are in which state."""
+
     phases: int
     shipped: int
     divergent: int
@@ -61,6 +71,8 @@ class Summary(Struct, frozen=True, kw_only=True):
 
 
 class Board(Struct, frozen=True, kw_only=True):
+    """The whole page."""
+
     workspace: str
     now: str
     plan_source: str
@@ -74,12 +86,18 @@ class Board(Struct, frozen=True, kw_only=True):
 def row(
     unit: Unit, truth: Truth, *, lane: str, is_held: bool, in_flight: bool, agent: str = ""
 ) -> Row:
+    """Build the row of a unit from its plan, from git and from the lease on its lane."""
     shipped = landed.shipped(truth)
     says_done = unit.claimed == PlanClaim.SHIPPED
     verdict = reconcile.judge(
         reconcile.Evidence(unit=unit.name, claimed=says_done, oracle_shipped=shipped)
     )
     cell = _divergence(verdict.answer, PlanClaim(unit.claimed))
+    source = Source.NONE
+    sha = ""
+    if isinstance(truth, Landed):
+        source = truth.source
+        sha = truth.commit
     return Row(
         plan=unit.plan,
         phase=unit.id,
@@ -88,8 +106,8 @@ def row(
         line=unit.line,
         claimed_status=unit.claimed,
         oracle_shipped=verdict.oracle_shipped,
-        oracle_source=truth.source if isinstance(truth, Landed) else Source.NONE,
-        oracle_sha=truth.commit if isinstance(truth, Landed) else "",
+        oracle_source=source,
+        oracle_sha=sha,
         divergence=cell,
         is_divergent=cell in (Divergence.OVER, Divergence.UNDER),
         lane=lane,
@@ -102,16 +120,17 @@ def row(
 
 
 def _why(truth: Truth, cell: Divergence) -> str:
-    """Why it is not shipped, where somebody could think that it is."""
+    """Return why the unit has not shipped, if its plan or a commit claims that it has."""
     if isinstance(truth, Landed):
         return ""
-    is_worth_it = cell in (Divergence.OVER, Divergence.UNKNOWN) or (
-        isinstance(truth, NotLanded) and truth.is_claimed
-    )
-    return truth.why if is_worth_it else ""
+    is_claimed = isinstance(truth, NotLanded) and truth.is_claimed
+    if is_claimed or cell in (Divergence.OVER, Divergence.UNKNOWN):
+        return truth.why
+    return ""
 
 
 def summary(rows: Sequence[Row]) -> Summary:
+    """Count the rows by state."""
     return Summary(
         phases=len(rows),
         shipped=sum(row.oracle_shipped is True for row in rows),
@@ -132,39 +151,49 @@ def _divergence(answer: Answer, claim: PlanClaim) -> Divergence:
     return Divergence.UNDER if claim in (PlanClaim.OPEN, PlanClaim.BLOCKED) else Divergence.SHIPPED
 
 
-def _differ(rows: Sequence[Row]) -> bool:
-    """Whether it is worth a column who does which unit."""
-    return len({row.agent for row in rows}) > 1
-
-
 def render(board: Board) -> str:
+    """Return the page as text: the counts, the units in columns, problems and recent commits."""
     counts = board.summary
-    units = "unit" if counts.phases == 1 else "units"
-    at_work = f"{counts.phases} {units}, {counts.shipped} shipped, {counts.in_flight} in flight, {counts.gated} gated"
-    lines = [
-        f"{at_work}; {counts.divergent} where plan and truth differ  ({board.plan_source}, {board.now})"
-    ]
-    names = max((len(f"{each.plan}/{each.phase}") for each in board.phases), default=0)
-    lanes = max((len(each.lane) for each in board.phases), default=0)
-    agents = (
-        max((len(each.agent) for each in board.phases), default=0) if _differ(board.phases) else 0
+    states = (
+        f"{plural(counts.phases, 'unit')}, {counts.shipped} shipped, "
+        f"{counts.in_flight} in flight, {counts.gated} gated"
     )
-    for each in board.phases:
-        place = f"{each.doc_path}:{each.line}" if each.doc_path else ""
-        state = each.oracle_sha[:9] or (
-            "in flight" if each.in_flight else "gated" if each.gated else ""
-        )
-        who = f"  {each.agent:<{agents}}" if agents else ""
-        name = f"{each.plan}/{each.phase}"
-        line = f"  {each.divergence:<13} {name:<{names}}  {each.lane:<{lanes}}{who}  {state:<9}  {place}"
-        said = each.why or each.title
-        lines.append(f"{line}  {said}".rstrip())
+    differing = f"{counts.divergent} where plan and git differ"
+    lines = [f"{states}; {differing}  ({board.plan_source}, {board.now})"]
+    lines += _unit_lines(board.phases)
     if board.problems:
-        lines += ["", "problems:", *(f"  {problem}" for problem in board.problems)]
+        lines += ["", "problems:"]
+        lines += [f"  {problem}" for problem in board.problems]
     if board.activity:
-        lines += [
-            "",
-            "recent commits:",
-            *(f"  {commit.sha}  {commit.subject}" for commit in board.activity),
-        ]
+        lines += ["", "recent commits:"]
+        lines += [f"  {commit.sha}  {commit.subject}" for commit in board.activity]
     return "\n".join(lines)
+
+
+def _unit_lines(rows: Sequence[Row]) -> list[str]:
+    name_width = max((len(f"{row.plan}/{row.phase}") for row in rows), default=0)
+    lane_width = max((len(row.lane) for row in rows), default=0)
+    agent_width = 0
+    if len({row.agent for row in rows}) > 1:  # one agent for all units needs no column
+        agent_width = max(len(row.agent) for row in rows)
+    lines = []
+    for row in rows:
+        name = f"{row.plan}/{row.phase}"
+        columns = [f"  {row.divergence:<13} {name:<{name_width}}", f"{row.lane:<{lane_width}}"]
+        if agent_width:
+            columns.append(f"{row.agent:<{agent_width}}")
+        columns.append(f"{_state(row):<9}")
+        columns.append(f"{row.doc_path}:{row.line}" if row.doc_path else "")
+        columns.append(row.why or row.title)
+        lines.append("  ".join(columns).rstrip())
+    return lines
+
+
+def _state(row: Row) -> str:
+    if row.oracle_sha:
+        return row.oracle_sha[:9]
+    if row.in_flight:
+        return "in flight"
+    if row.gated:
+        return "gated"
+    return ""

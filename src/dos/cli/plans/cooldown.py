@@ -20,13 +20,15 @@ EXITS = {"CLEAR": 0, "RECENTLY_ATTEMPTED": 3, "contract_error": 2, "unknown": 5}
 
 
 class Args(Struct, kw_only=True):
-    unit: Annotated[str, Option(help="the unit", metavar="UNIT", positional=True)]
+    """The unit, and facts to use instead of the recorded ones."""
+
+    unit: Annotated[str, Option(help="unit to check", metavar="UNIT", positional=True)]
     attempts: Annotated[
-        str | None, Option(help="the attempts, instead of the journal's", metavar="JSON")
+        str | None, Option(help="attempts to use instead of the journal's", metavar="JSON")
     ] = None
-    now_ms: Annotated[
-        int | None, Option(help="the moment asked about; now when not given", metavar="MS")
-    ] = None
+    now_ms: Annotated[int | None, Option(help="time to judge at (default: now)", metavar="MS")] = (
+        None
+    )
 
 
 def run(args: Args, context: Context) -> Reply:

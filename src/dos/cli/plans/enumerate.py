@@ -22,46 +22,57 @@ EXITS = {"CLEAN": 0, "DRIFT": 3, "EMPTY": 4, "contract_error": 2}
 
 
 class Args(Struct, kw_only=True):
-    plan_doc: Annotated[str, Option(help="the document", metavar="PLAN_DOC", positional=True)]
+    """The document, and which of its units to list."""
+
+    plan_doc: Annotated[str, Option(help="plan document", metavar="PLAN_DOC", positional=True)]
     series: Annotated[
-        str, Option(help="only the units of this series, as AUTH of AUTH2", metavar="ID")
+        str, Option(help="only units of this series, such as AUTH of AUTH2", metavar="ID")
     ] = ""
-    shipped: Annotated[
-        str, Option(help="ids that are known to have shipped", metavar="JSON-LIST")
-    ] = ""
+    shipped: Annotated[str, Option(help="ids of units that have shipped", metavar="JSON-LIST")] = ""
 
 
 def run(args: Args, context: Context) -> Reply:
-    path = _found(args.plan_doc, context)
+    path = _document_path(args.plan_doc, context)
     text = documents.read_text(path)
     if not isinstance(text, str):
-        why = "it is not a file" if text is None else text.why
+        why = "it is not a file"
+        if text is not None:
+            why = text.why
         raise BadInput(f"{quote(args.plan_doc)}: {why}", hint="Give the path of a plan document.")
-    found = enumerate_units(
+    series = ""
+    if args.series:
+        series = validated_name(args.series, "series")
+    enumeration = enumerate_units(
         text,
         context.world.config.enumerate,
-        validated_name(args.series, "series") if args.series else "",
-        _listed(args.shipped),
+        series,
+        _parse_ids(args.shipped),
         plan=document.plan_name(path.name),
     )
-    code = EXITS["EMPTY"] if not found.units else EXITS["DRIFT"] if found.drift else EXITS["CLEAN"]
-    return Reply(code=code, text=_rendered(found), data=to_builtins(found))
+    if not enumeration.units:
+        answer = "EMPTY"
+    elif enumeration.drift:
+        answer = "DRIFT"
+    else:
+        answer = "CLEAN"
+    return Reply(code=EXITS[answer], text=_render(enumeration), data=to_builtins(enumeration))
 
 
-def _found(written: str, context: Context) -> Path:
-    """From here, or from the root of the workspace, as `dos plan` shows it."""
-    for place in (Path(written), context.world.workspace.root / written):
+def _document_path(name: str, context: Context) -> Path:
+    """Return the path, relative to here or to the workspace's root, as `dos plan` shows it."""
+    for path in (Path(name), context.world.workspace.root / name):
         try:
-            if written and place.exists():
-                return place
-        except (OSError, ValueError):  # a name that is too long, or holds a NUL
+            if name and path.exists():
+                return path
+        except (OSError, ValueError):  # a name that is too long, or contains NUL
             break
     raise BadInput(
-        f"there is no document {quote(written)}", hint="`dos plan --once` shows the documents."
+        f"there is no document {quote(name)}", hint="`dos plan --once` shows the documents."
     )
 
 
-def _listed(text: str) -> list[str]:
+def _parse_ids(text: str) -> list[str]:
+    """Parse --shipped; raises BadInput unless it is a JSON list of strings."""
     if not text:
         return []
     try:
@@ -72,18 +83,26 @@ def _listed(text: str) -> list[str]:
         ) from error
 
 
-def _rendered(found: Enumeration) -> str:
-    done, left = ("·", "→") if stdout_is_utf8() else ("-", ">")
+def _render(enumeration: Enumeration) -> str:
     counts = (
-        f"units={len(found.units)} shipped={len(found.shipped)} remaining={len(found.remaining)}"
+        f"units={len(enumeration.units)} shipped={len(enumeration.shipped)} "
+        f"remaining={len(enumeration.remaining)}"
     )
-    lines = [f"series={found.series or '-'} {counts}"]
-    for unit_id, entry in found.by_unit.items():
-        by = f" ({tokens.words(entry.shipped_by)})" if entry.shipped else ""
-        lines.append(f"  {done if entry.shipped else left} {unit_id}  {entry.source}{by}")
-    lines += [f"  drift {drift.kind}: {drift.detail}{_place(drift.span)}" for drift in found.drift]
+    lines = [f"series={enumeration.series or '-'} {counts}"]
+    for unit_id, entry in enumeration.by_unit.items():
+        line = f"  {_mark(shipped=entry.shipped)} {unit_id}  {entry.source}"
+        if entry.shipped:
+            line += f" ({tokens.words(entry.shipped_by)})"
+        lines.append(line)
+    for drift in enumeration.drift:
+        line = f"  drift {drift.kind}: {drift.detail}"
+        if drift.span:
+            line += f" (line {drift.span[0]})"
+        lines.append(line)
     return "\n".join(lines)
 
 
-def _place(span: tuple[int, int] | None) -> str:
-    return f" (line {span[0]})" if span else ""
+def _mark(*, shipped: bool) -> str:
+    if stdout_is_utf8():
+        return "·" if shipped else "→"
+    return "-" if shipped else ">"

@@ -28,33 +28,32 @@ EXITS = {
 }
 NEXT = {
     Gate.LIVE: "GO: dispatch the live picks.",
-    Gate.DRAIN: "Nothing is left: replan.",
-    Gate.STALE_STAMP: "Not empty: mark what has shipped in the plan document, and ask again.",
-    Gate.BLOCKED: "Not empty: say what keeps the picks; a replan may clear it.",
-    Gate.RACE: "Not empty: wait a moment, and make the packet once more.",
+    Gate.DRAIN: "No unit is left: replan.",
+    Gate.STALE_STAMP: "Units are left: mark the shipped ones in the plan, then ask again.",
+    Gate.BLOCKED: "Units are left: clear what blocks them; a replan may do that.",
+    Gate.RACE: "Units are left: wait a moment, and make the packet again.",
 }
 
 
 class Args(Struct, kw_only=True):
-    packet: Annotated[
-        str, Option(help="the dispositions file", metavar="PACKET", positional=True)
-    ] = ""
+    """The packet, as a file or as JSON."""
+
+    packet: Annotated[str, Option(help="dispositions file", metavar="PACKET", positional=True)] = ""
     picks_json: Annotated[
-        str | None, Option(help="the picks themselves, instead of a file", metavar="JSON")
+        str | None, Option(help="picks to use instead of a file", metavar="JSON")
     ] = None
 
 
-def run(args: Args, context: Context) -> Reply:
+def run(args: Args, _context: Context) -> Reply:
     if bool(args.packet) == (args.picks_json is not None):
         raise BadInput(
-            "give a packet or --picks-json: one of them",
+            "give either a packet or --picks-json",
             hint="For example: dos gate --picks-json '[]'",
         )
-    verdict = (
-        _classified(args.picks_json)
-        if args.picks_json is not None
-        else gate.plan(files.read_dispositions(Path(args.packet)))
-    )
+    if args.picks_json is not None:
+        verdict = _classify(args.picks_json)
+    else:
+        verdict = gate.plan(files.read_dispositions(Path(args.packet)))
     return Reply(
         code=CODES[verdict.answer],
         text=f"{verdict.answer}  {verdict.reason}",
@@ -63,7 +62,8 @@ def run(args: Args, context: Context) -> Reply:
     )
 
 
-def _classified(text: str) -> Verdict:
+def _classify(text: str) -> Verdict:
+    """Classify the picks of --picks-json; raises BadInput unless they are a JSON list."""
     try:
         picks = json.decode(text)
     except (DecodeError, UnicodeError, RecursionError) as error:

@@ -6,7 +6,6 @@ Each prompt is complete on its own. --write stores the page, the prompts and the
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Annotated
 
 from msgspec import Struct, to_builtins
@@ -40,21 +39,22 @@ EXITS = {
 
 
 class Args(Struct, kw_only=True):
+    """Which units to offer, how many, and whether to store the packet."""
+
     scope: Annotated[
-        list[str], Option(help="a lane or a plan; can be repeated", metavar="NAME", repeatable=True)
+        list[str], Option(help="lane or plan; can be repeated", metavar="NAME", repeatable=True)
     ] = []
-    limit: Annotated[int, Option(help="at most so many picks", metavar="N")] = 5
-    write: Annotated[bool, Option(help="write it down, and say where")] = False
+    limit: Annotated[int, Option(help="most picks", metavar="N")] = 5
+    write: Annotated[bool, Option(help="store the packet and print its path")] = False
 
 
 def run(args: Args, context: Context) -> Reply:
     if args.limit < 1:
-        raise BadInput(
-            f"a packet of {args.limit} picks holds nothing", hint="Give --limit 1 or more."
-        )
+        raise BadInput(f"--limit {args.limit} leaves no pick", hint="Give --limit 1 or more.")
     scope = [validated_name(word, "scope") for word in args.scope]
-    config, now = context.policy, datetime.now(UTC)
-    found = gather.gather(
+    config = context.policy
+    now = datetime.now(UTC)
+    evidence = gather.gather(
         context.world,
         config,
         scope=scope,
@@ -62,16 +62,16 @@ def run(args: Args, context: Context) -> Reply:
         lane_of=lambda unit: lane_entries.lane_of(unit, config) or "",
         prompt=lambda unit, lane, tries: _prompt(unit, lane, tries, config),
     )
-    if isinstance(found, Unknown):
-        reason = f"what has landed could not be read: {found.why}"
+    if isinstance(evidence, Unknown):
+        reason = f"landings could not be read: {evidence.why}"
         return Reply(
             code=EXITS["unknown"],
             text=f"UNKNOWN  {reason}",
             data={"verdict": "UNKNOWN", "reason": reason},
         )
-    made = packet.plan(found, args.limit)
+    planned = packet.plan(evidence, args.limit)
 
-    def rendered(tag: str) -> str:
+    def render(tag: str) -> str:
         header = packet.PageHeader(
             tag=tag,
             root=str(context.world.workspace.root),
@@ -79,47 +79,41 @@ def run(args: Args, context: Context) -> Reply:
             at=now.isoformat(timespec="seconds").replace("+00:00", "Z"),
             scope=tuple(scope),
         )
-        return packet.render_page(made, header)
+        return packet.render_page(planned, header)
 
     date = now.date().isoformat()
     if not args.write:
-        text = f"{rendered(f'{date} (not written)')}\nverdict={made.verdict.answer}"
-        return _reply(made, made.verdict, text, None)
+        page = render(f"{date} (not written)")
+        text = f"{page}\nverdict={planned.verdict.answer}"
+        return _reply(planned, planned.verdict, text, None)
     directory = context.world.workspace.root / config.paths.next_packets
-    files = write_packet(directory, made, date, rendered)
-    verdict = gate.plan(
-        read_dispositions(files.dispositions)
-    )  # what was written decides, as for anybody else
-    lines = [
-        f"{pick.n}. {pick.plan_id} {pick.phase_id} — {pick.phase_title}" for pick in made.picks
-    ]
-    return _reply(
-        made,
-        verdict,
-        "\n".join([*lines, f"Saved: {files.packet}  (verdict={verdict.answer})"]),
-        files,
-    )
+    files = write_packet(directory, planned, date, render)
+    # The verdict is read back from the file, so that `dos gate` cannot answer anything else.
+    verdict = gate.plan(read_dispositions(files.dispositions))
+    lines = []
+    for pick in planned.picks:
+        lines.append(f"{pick.n}. {pick.plan_id} {pick.phase_id} — {pick.phase_title}")
+    lines.append(f"Saved: {files.packet}  (verdict={verdict.answer})")
+    return _reply(planned, verdict, "\n".join(lines), files)
 
 
-def _reply(made: Packet, verdict: gate.Verdict, text: str, files: PacketFiles | None) -> Reply:
+def _reply(planned: Packet, verdict: gate.Verdict, text: str, files: PacketFiles | None) -> Reply:
+    paths = {}
+    if files is not None:
+        paths = {
+            "packet": str(files.packet),
+            "prompts": str(files.prompts),
+            "dispositions": str(files.dispositions),
+        }
     data = {
         **to_builtins(verdict),
-        "picks": to_builtins(made.picks),
-        "left": made.left,
-        "dispositions": to_builtins(made.dispositions),
-        "paths": {name: str(path) for name, path in _paths(files).items()},
+        "picks": to_builtins(planned.picks),
+        "left": planned.left,
+        "dispositions": to_builtins(planned.dispositions),
+        "paths": paths,
     }
-    return Reply(
-        code=CODES[Gate(verdict.answer)], text=text, data=data, next_action=NEXT[verdict.answer]
-    )
-
-
-def _paths(files: PacketFiles | None) -> dict[str, Path]:
-    return (
-        {"packet": files.packet, "prompts": files.prompts, "dispositions": files.dispositions}
-        if files
-        else {}
-    )
+    code = CODES[Gate(verdict.answer)]
+    return Reply(code=code, text=text, data=data, next_action=NEXT[verdict.answer])
 
 
 def _prompt(unit: Unit, lane: str, tries: Sequence[str], config: Config) -> str:

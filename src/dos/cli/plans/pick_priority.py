@@ -19,9 +19,11 @@ EXITS = {"NEVER_ATTEMPTED": 0, "ATTEMPTED": 3, "contract_error": 2, "unknown": 5
 
 
 class Args(Struct, kw_only=True):
-    unit: Annotated[str, Option(help="the unit", metavar="UNIT", positional=True)]
+    """The unit, and its attempts."""
+
+    unit: Annotated[str, Option(help="unit to rank", metavar="UNIT", positional=True)]
     attempts: Annotated[
-        str | None, Option(help="the attempts, instead of the journal's", metavar="JSON")
+        str | None, Option(help="attempts to use instead of the journal's", metavar="JSON")
     ] = None
 
 

@@ -28,13 +28,15 @@ EXITS = {
 
 
 class Args(Struct, kw_only=True):
-    unit: Annotated[str, Option(help="the unit", metavar="UNIT", positional=True)] = ""
+    """The unit, and facts to use instead of the recorded ones."""
+
+    unit: Annotated[str, Option(help="unit to check", metavar="UNIT", positional=True)] = ""
     state: Annotated[
-        str | None, Option(help="what is known of it, instead of what is recorded", metavar="JSON")
+        str | None, Option(help="facts to use instead of the recorded ones", metavar="JSON")
     ] = None
-    now_ms: Annotated[
-        int | None, Option(help="the moment asked about; now when not given", metavar="MS")
-    ] = None
+    now_ms: Annotated[int | None, Option(help="time to judge at (default: now)", metavar="MS")] = (
+        None
+    )
 
 
 def run(args: Args, context: Context) -> Reply:
@@ -42,15 +44,19 @@ def run(args: Args, context: Context) -> Reply:
     if args.unit or args.state is None:
         validated_name(args.unit, "unit")
     if args.state is not None:
-        return _reply(pickable.judge(_told(args.state, args.unit, now)))
-    known, waits = _gathered(args.unit, context, now)
-    return _reply(pickable.judge(known), waits)
+        return _reply(pickable.judge(_parse_state(args.state, args.unit, now)))
+    evidence, waits = _gather(args.unit, context, now)
+    return _reply(pickable.judge(evidence), waits)
 
 
 def _reply(verdict: Verdict, waits: Waits | None = None) -> Reply:
-    reason = table.find(verdict.reason) if verdict.reason else None
-    next_action = reason.fix if reason else ""
-    data, text = to_builtins(verdict), _text(verdict)
+    next_action = ""
+    if verdict.reason:
+        reason = table.find(verdict.reason)
+        if reason:
+            next_action = reason.fix
+    data = to_builtins(verdict)
+    text = _text(verdict)
     if waits is not None:
         data["waiting"] = to_builtins(waits)
     if waits:
@@ -58,27 +64,31 @@ def _reply(verdict: Verdict, waits: Waits | None = None) -> Reply:
     return Reply(code=verdict.exit_code, text=text, data=data, next_action=next_action)
 
 
-def _gathered(unit: str, context: Context, now: int) -> tuple[Evidence, Waits]:
-    """What is known of the unit, and all that keeps it from being worked on: also what its lane waits for."""
+def _gather(unit: str, context: Context, now: int) -> tuple[Evidence, Waits]:
+    """Return the facts about the unit, and everything that the unit or its lane waits for.
+
+    Imported here: a call with --state needs none of this.
+    """
     from dos.backlog.io.gather import pickable_evidence
     from dos.fleet.io.reader import FleetReader
 
-    found = FleetReader(context.world).outlook(now_ms=now)
-    seen = found.observation
-    declared = [*seen.units, *seen.unapproved]
-    known = pickable_evidence(
+    outlook = FleetReader(context.world).outlook(now_ms=now)
+    observation = outlook.observation
+    declared = [*observation.units, *observation.unapproved]
+    evidence = pickable_evidence(
         context.world,
         unit,
         declared,
-        seen.on_target,
-        live=seen.live_runs,
-        answers=seen.answers,
+        observation.on_target,
+        live=observation.live_runs,
+        answers=observation.answers,
         now_ms=now,
     )
-    return known, found.waits.units.get(known.unit, ())
+    return evidence, outlook.waits.units.get(evidence.unit, ())
 
 
-def _told(text: str, unit: str, now: int) -> Evidence:
+def _parse_state(text: str, unit: str, now: int) -> Evidence:
+    """Parse --state; raises BadInput unless it is a JSON object."""
     try:
         state = json.decode(text)
     except (DecodeError, UnicodeError, RecursionError) as error:
@@ -92,6 +102,6 @@ def _told(text: str, unit: str, now: int) -> Evidence:
 
 def _text(verdict: Verdict) -> str:
     if verdict.reason is None:
-        return f"{OFFERABLE}  {verdict.unit or 'it'} may be picked up"
+        return f"{OFFERABLE}  {verdict.unit or 'it'} can be picked"
     invariant = " (re-dispatch-invariant)" if verdict.is_redispatch_invariant else ""
     return f"HELD({verdict.reason}){invariant}  {verdict.evidence}"

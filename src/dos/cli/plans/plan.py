@@ -15,8 +15,7 @@ from typing import Annotated
 from msgspec import Struct, structs, to_builtins
 
 from dos.backlog.io import landed
-from dos.cli.plans import board as plan_board
-from dos.cli.plans.board import Board, Commit
+from dos.cli.plans.board import Board, Commit, Row, render, row, summary
 from dos.config.schema import Config, Plans
 from dos.errors import BadInput, GitFailed
 from dos.fields import BadValue
@@ -44,14 +43,18 @@ CLEAR = "\x1b[H\x1b[2J"
 
 
 class Args(Struct, kw_only=True):
+    """Which units to show, how often, and whether to mark the landed ones."""
+
     pairs: Annotated[
         list[str], Option(help="only these units", metavar="PLAN PHASE", positional=True)
     ] = []
     source: Annotated[
         str, Option(help=f"where units come from: {', '.join(SOURCES)}", metavar="NAME")
     ] = ""
-    once: Annotated[bool, Option(help="show it once, also on a terminal")] = False
-    interval: Annotated[float, Option(help="seconds between two looks", metavar="SECONDS")] = 5.0
+    once: Annotated[bool, Option(help="print once, also on a terminal")] = False
+    interval: Annotated[float, Option(help="seconds between two refreshes", metavar="SECONDS")] = (
+        5.0
+    )
     tick: Annotated[bool, Option(help="mark landed units as shipped in the documents")] = False
     dry_run: Annotated[bool, Option(help="with --tick: show the edits and write nothing")] = False
 
@@ -60,7 +63,7 @@ def run(args: Args, context: Context) -> Reply:
     if args.interval < SHORTEST_SECONDS:
         raise BadInput(
             f"--interval {args.interval:g} is below {SHORTEST_SECONDS:g} s",
-            hint="Give it more time.",
+            hint=f"Give {SHORTEST_SECONDS:g} or more.",
         )
     if args.source and args.source not in SOURCES:
         raise BadInput(
@@ -69,81 +72,96 @@ def run(args: Args, context: Context) -> Reply:
     if args.dry_run and not args.tick:
         raise BadInput("--dry-run needs --tick", hint="Add --tick.")
     if args.tick:
-        from dos.cli.plans import ticks  # writing costs more imports than looking
-
-        if SOURCES[args.source or context.world.config.plans.source] != "documents":
-            raise BadInput(
-                "--tick needs plan documents, and units come from another source here",
-                hint="Close the units in that source instead.",
-            )
-        rows = look(args, context.world).phases
-        return ticks.tick(context.world, rows, dry_run=args.dry_run)
-    board = look(args, context.world)
+        return _tick(args, context)
+    board = build_board(args, context.world)
     try:
         while not args.once and not context.as_json and sys.stdout.isatty():
-            sys.stdout.write(CLEAR + plan_board.render(board) + "\n")
+            sys.stdout.write(CLEAR + render(board) + "\n")
             sys.stdout.flush()
             time.sleep(args.interval)
             context.reload()
-            board = look(args, context.world)
+            board = build_board(args, context.world)
     except KeyboardInterrupt:
         return Reply()  # the last frame stays on the screen
-    return Reply(text=plan_board.render(board), data=to_builtins(board), indented=True)
+    return Reply(text=render(board), data=to_builtins(board), indented=True)
 
 
-def look(args: Args, world: World) -> Board:
-    config, source = world.config, args.source or world.config.plans.source
+def _tick(args: Args, context: Context) -> Reply:
+    """Mark the landed units in the plan documents; raises BadInput if there are none."""
+    from dos.cli.plans import ticks  # only --tick needs what writes documents
+
+    if SOURCES[args.source or context.world.config.plans.source] != "documents":
+        raise BadInput(
+            "--tick needs plan documents, and units come from another source here",
+            hint="Close the units in that source instead.",
+        )
+    rows = build_board(args, context.world).phases
+    return ticks.tick(context.world, rows, dry_run=args.dry_run)
+
+
+def build_board(args: Args, world: World) -> Board:
+    """Read the plans, the journal and git, and return the page."""
+    config = world.config
     if args.source:
         config = structs.replace(config, plans=_plans(config.plans, SOURCES[args.source]))
-    found = (
-        _named(args.pairs)
-        if args.pairs
-        else sources.read(world.workspace, config, include_counted=True)
-    )
-    state, _ = fold.current(world.journal, FleetState)
-    truths = landed.gather(world, [unit.name for unit in found.units], state)
-    live = world.journal.leases(lapsed=False)
-    held, runs = {lease.lane for lease in live}, {lease.run_id for lease in live} - {""}
-    rows = []
-    for unit in found.units:
-        lane = _lane(unit, config)
-        at = state.units[unit.name].claimed_by if unit.name in state.units else ""
-        agent = next(iter(config.agent_names(lane, unit.agent)), "")
-        rows.append(
-            plan_board.row(
-                unit,
-                truths[unit.name],
-                lane=lane,
-                is_held=lane in held,
-                in_flight=at in runs,
-                agent=agent,
-            )
-        )
+    if args.pairs:
+        portfolio = _named_units(args.pairs)
+    else:
+        portfolio = sources.read(world.workspace, config, include_counted=True)
+    rows = _rows(portfolio, config, world)
     return Board(
         workspace=str(world.workspace.root),
         now=datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
-        plan_source="explicit"
-        if args.pairs
-        else "markdown"
-        if SOURCES[source] == "documents"
-        else source,
+        plan_source=_source_name(args, world),
         initialized=world.loaded_config.path is not None,
         phases=rows,
         activity=_activity(world),
-        summary=plan_board.summary(rows),
-        problems=[str(problem) for problem in found.problems],
+        summary=summary(rows),
+        problems=[str(problem) for problem in portfolio.problems],
     )
 
 
-def _named(words: list[str]) -> Portfolio:
-    """PLAN PHASE pairs; a word that is left over is a plan without a phase."""
+def _rows(portfolio: Portfolio, config: Config, world: World) -> list[Row]:
+    state, _ = fold.current(world.journal, FleetState)
+    truths = landed.gather(world, [unit.name for unit in portfolio.units], state)
+    live = world.journal.leases(lapsed=False)
+    held_lanes = {lease.lane for lease in live}
+    live_runs = {lease.run_id for lease in live} - {""}
+    rows = []
+    for unit in portfolio.units:
+        lane = _lane(unit, config)
+        claimed_by = ""
+        if unit.name in state.units:
+            claimed_by = state.units[unit.name].claimed_by
+        agent = next(iter(config.agent_names(lane, unit.agent)), "")
+        rows.append(
+            row(
+                unit,
+                truths[unit.name],
+                lane=lane,
+                is_held=lane in held_lanes,
+                in_flight=claimed_by in live_runs,
+                agent=agent,
+            )
+        )
+    return rows
+
+
+def _source_name(args: Args, world: World) -> str:
+    if args.pairs:
+        return "explicit"
+    source = args.source or world.config.plans.source
+    if SOURCES[source] == "documents":
+        return "markdown"
+    return source
+
+
+def _named_units(words: list[str]) -> Portfolio:
+    """Return the units of PLAN PHASE pairs; a word that is left over is a plan without a phase."""
     plans = [validated_name(word, "plan") for word in words[::2]]
     phases = [*(validated_name(word, "phase") for word in words[1::2]), ""]
-    return Portfolio(
-        units=tuple(
-            Unit(plan=plan, id=phase, title="") for plan, phase in zip(plans, phases, strict=False)
-        )
-    )
+    pairs = zip(plans, phases, strict=False)
+    return Portfolio(units=tuple(Unit(plan=plan, id=phase, title="") for plan, phase in pairs))
 
 
 def _plans(plans: Plans, source: str) -> Plans:
@@ -158,19 +176,20 @@ def _lane(unit: Unit, config: Config) -> str:
 
 
 def _activity(world: World) -> list[Commit]:
+    """Return the newest commits; none where git cannot be read, which the rows report."""
     if world.workspace.common is None:
         return []
     try:
         if world.git.commit_of("HEAD") is None:
             return []
-        said = world.git.run(
+        output = world.git.run(
             "log", f"-{COMMITS_SHOWN}", "-z", "--no-show-signature", "--format=%h %s"
         )
     except GitFailed:
-        return []  # what git cannot say of the units is in their rows
-    records = replace_undecodable(said).split("\0")
-    return [
-        Commit(sha=sha, subject=subject)
-        for sha, _, subject in (each.partition(" ") for each in records)
-        if sha
-    ]
+        return []
+    commits = []
+    for record in replace_undecodable(output).split("\0"):
+        sha, _, subject = record.partition(" ")
+        if sha:
+            commits.append(Commit(sha=sha, subject=subject))
+    return commits
