@@ -1,1 +1,1 @@
-"""Git: reads and writes of a repository, its objects, its history and the index that saves walking it."""
+"""Git: reading and changing a repository, its objects and history, and an index of messages."""

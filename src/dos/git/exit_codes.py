@@ -1,7 +1,8 @@
-"""Which exit codes of a git command are answers, in one table for every command that we run.
+"""Which exit codes of a git command are answers, in one table for every command that dos runs.
 
-Any other code, 128 and death by a signal included, says nothing: git may have been killed, or met the lock of another
-git, or a disk that was full for a moment. Where an absence would be 128, the caller asks in another way.
+Any other code, among them 128 and death by a signal, answers nothing: git may have been killed, or
+have met the lock of another git or a disk that was full for a moment. Where a missing thing would
+be 128, the caller asks in another way.
 """
 
 from collections.abc import Sequence
@@ -9,26 +10,26 @@ from typing import Literal
 
 from msgspec import Struct
 
-# What a reader may run: whatever words follow, no ref, no index and no setting changes.
+# What a reader may run: with any arguments, no ref, no index and no setting changes.
 ReadCommand = Literal[
-    "cat-file", "check-ignore", "check-ref-format", "config --get", "config --get-regexp", "diff", "diff-index",
-    "diff-tree", "for-each-ref", "grep", "log", "ls-files", "ls-tree", "merge-base", "remote show", "rev-list",
-    "rev-parse", "show", "status", "var", "worktree list",
+    "cat-file", "check-ignore", "check-ref-format", "config --get", "config --get-regexp", "diff",
+    "diff-index", "diff-tree", "for-each-ref", "grep", "log", "ls-files", "ls-tree", "merge-base",
+    "remote show", "rev-list", "rev-parse", "show", "status", "var", "worktree list",
 ]  # fmt: skip
 
 
 class Rule(Struct, frozen=True, kw_only=True):
+    """The exit codes of a command that are answers, and whether it can be run again."""
+
     command: str
-    options: tuple[str, ...] = ()  # with all of these among its words
+    options: tuple[str, ...] = ()  # the rule applies when all of these are among the words
     answers: tuple[int, ...] = (0,)
-    is_repeatable: bool = True  # doing it twice does what doing it once does
+    is_repeatable: bool = True  # running it twice has the effect of running it once
 
 
-# A command with options stands before the same command without.
+# A rule with options comes before the rule of the same command without.
 RULES = (
-    Rule(
-        command="rev-parse", options=("--verify", "--quiet"), answers=(0, 1)
-    ),  # 1: there is no such object
+    Rule(command="rev-parse", options=("--verify", "--quiet"), answers=(0, 1)),  # 1: no object
     Rule(command="rev-parse"),
     Rule(command="symbolic-ref", options=("--quiet",), answers=(0, 1)),  # 1: a detached HEAD
     Rule(command="merge-base", answers=(0, 1)),  # 1: no ancestor, or none in common
@@ -53,7 +54,7 @@ RULES = (
     Rule(command="status"),
     Rule(command="var"),
     Rule(command="worktree", options=("list",)),
-    # What writes objects, an index or files: the second time it writes the same.
+    # Commands that write objects, an index or files: the second run writes the same.
     Rule(command="add"),
     Rule(command="checkout"),
     Rule(command="clean"),
@@ -66,42 +67,41 @@ RULES = (
     Rule(command="update-index"),
     Rule(command="worktree", options=("prune",)),
     Rule(command="write-tree"),
-    # What moves something from where it was seen: whoever runs it looks how far it came.
+    # Commands that move something from where it was seen: the caller looks how far they came.
     Rule(command="commit", is_repeatable=False),
     Rule(command="rebase", options=("--abort",), answers=(0, 1, 128), is_repeatable=False),
     Rule(command="rebase", answers=(0, 1), is_repeatable=False),  # 1: a conflict
     Rule(command="update-ref", options=("--no-deref",)),
     Rule(command="update-ref", is_repeatable=False),
     Rule(command="worktree", options=("add",), is_repeatable=False),
-    # Over the network 128 is also a remote that is away or says no: what it printed tells which.
+    # Over the network 128 is also a remote that is away or refuses: the output tells which.
     Rule(command="fetch", answers=(0, 1, 128), is_repeatable=False),
     Rule(command="ls-remote", answers=(0, 1, 128), is_repeatable=False),
     Rule(command="push", answers=(0, 1, 128), is_repeatable=False),
 )
-# What 128 says for sure, by git's own words: it will not answer otherwise the next time.
+# Texts of git by which 128 is an answer after all: the next run would print the same.
 NO_REPOSITORY = "fatal: not a git repository"
-MALFORMED = (
-    "fatal: refusing to create malformed object",
-    "fatal: corrupt commit",
-)  # since 2.40, and before
-USAGE = 129  # git does not know the words: they will be as wrong the next time
+# Of git 2.40 and later, and of older ones.
+MALFORMED = ("fatal: refusing to create malformed object", "fatal: corrupt commit")
+USAGE = 129  # git does not know the words: a further run does not help
 
 
 def rule_for(words: Sequence[str]) -> Rule:
-    """The rule of a command, from the words after `git`; settings may stand in front of it.
+    """Return the rule of a command, from the words after `git`; settings may come before it.
 
-    One that the table does not know answers with 0 alone, and is run once.
+    A command that is not in the table answers with 0 alone and is run once.
     """
-    command, *rest = without_settings(words)
-    for each in RULES:
-        if each.command == command and set(each.options) <= set(rest):
-            return each
+    command, *arguments = without_settings(words)
+    for rule in RULES:
+        if rule.command == command and set(rule.options) <= set(arguments):
+            return rule
     return Rule(command=command, is_repeatable=False)
 
 
 def without_settings(words: Sequence[str]) -> list[str]:
-    """The words of a command without the `-c key=value` and the options of git itself in front."""
-    left = list(words)
-    while left and left[0].startswith("-"):
-        left = left[2 if left[0] == "-c" else 1 :]
-    return left
+    """Return the words of a command without git's own options, such as `-c key=value`, before it."""
+    rest = list(words)
+    while rest and rest[0].startswith("-"):
+        length = 2 if rest[0] == "-c" else 1
+        rest = rest[length:]
+    return rest

@@ -1,7 +1,8 @@
-"""Which commits hold which words, kept beside the journal so that a second look does not walk the history.
+"""An index of the words in commit messages, so that a second search does not walk the history.
 
-It only says where to look: what is believed is read from git. It holds the commits of one tip, follows that tip by
-what changed, and is made anew when it is damaged, too old or of another history.
+The index only says where to look: what is believed is read from git. It holds the commits of one
+tip and follows that tip by what changed. It is rebuilt when it is damaged, of another format, or
+of another history.
 """
 
 import re
@@ -18,240 +19,270 @@ from dos.git.repository import Reader
 from dos.verify.message import Message, words
 
 FORMAT = 2
-_AT_ONCE = 20_000  # commits: their words are sorted before they are written
-_MANY = 2_000  # commits between the tip and what was asked, from which on it pays to follow
+_AT_ONCE = 20_000  # commits whose words are sorted before they are written
+_MANY = 2_000  # from so many commits between two tips on it pays to move the index
 _RARE = 500
 _BUSY_SECONDS = 2.0
+_REPORT_EVERY = 5_000  # commits
+# SQL text: the table names are part of files that exist on disk.
 _SCHEMA = """
 CREATE TABLE about (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE commits (id INTEGER PRIMARY KEY, sha BLOB NOT NULL UNIQUE);
-CREATE TABLE words (word INTEGER NOT NULL, id INTEGER NOT NULL, PRIMARY KEY (word, id)) WITHOUT ROWID;
+CREATE TABLE words (
+  word INTEGER NOT NULL, id INTEGER NOT NULL, PRIMARY KEY (word, id)) WITHOUT ROWID;
 """
 _SHIPS = re.compile(r"(?:ships|units?):", re.IGNORECASE)
 _RELEASE = re.compile(r"v\d", re.IGNORECASE)
+# Sets of words: a commit matches when its message holds all words of one set.
 Needles = list[frozenset[str]]
 Progress = Callable[[int], None]
+
+
+def _no_progress(count: int) -> None:
+    """Report nothing."""
 
 
 def find(
     git: Reader,
     tip: str,
-    wanted: Iterable[Needles],
+    searches: Iterable[Needles],
     path: Path | None,
     *,
     since: str = "",
     bundles: tuple[str, ...] = (),
-    progress: Progress = lambda count: None,
+    progress: Progress = _no_progress,
 ) -> list[list[str]]:
-    """For each set of needles the commits of a tip that hold one of them, newest last.
+    """Return for each search the commits of a tip that match one of its needles, newest last.
 
-    `bundles` begin the subjects of commits that list others: the whole of their messages counts. What the
-    commit `since` holds is left out.
+    `bundles` are beginnings of subjects of commits that list others; their whole message counts.
+    Commits that `since` contains are left out. `path` is the index file, which is created or
+    updated; without one, or while another process writes it, the history is walked instead.
     """
-    asked, lowered = list(wanted), tuple(prefix.lower() for prefix in bundles)
+    wanted = list(searches)
+    prefixes = tuple(prefix.lower() for prefix in bundles)
     if path is not None:
-        for _ in range(2):  # a damaged one is thrown away, and made once more
+        for _ in range(2):  # a damaged index is removed, and built once more
             try:
-                with closing(_opened(path, lowered)) as base:
-                    return _Index(base, git, lowered, progress).find(tip, asked)
+                with closing(_open(path, prefixes)) as database:
+                    return _Index(database, git, prefixes, progress).find(tip, wanted)
             except (sqlite3.OperationalError, OSError):
-                break  # somebody else writes it, or it cannot be written: the history itself answers
+                break  # another process writes it, or it cannot be written: walk the history
             except sqlite3.DatabaseError:
                 remove(path)
-    told = log.records_at_once(git, tip, f"^{since}") if since else log.records(git, tip)
-    records = list(_counted(told, progress))
-    return [_matching(records, needles) for needles in asked]
+    history: Iterable[LogRecord]
+    if since:
+        history = log.records_at_once(git, tip, f"^{since}")
+    else:
+        history = log.records(git, tip)
+    records = list(_with_progress(history, progress))
+    return [_matching(records, needles) for needles in wanted]
 
 
 def remove(path: Path) -> None:
+    """Remove an index file and the files that SQLite keeps beside it."""
     for suffix in ("", "-wal", "-shm"):
         path.with_name(path.name + suffix).unlink(missing_ok=True)
 
 
-def _opened(path: Path, bundles: tuple[str, ...]) -> sqlite3.Connection:
-    made_by = f"{FORMAT} {bundles}"
+def _open(path: Path, bundles: tuple[str, ...]) -> sqlite3.Connection:
     path.parent.mkdir(parents=True, exist_ok=True)
-    base = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None)
+    database = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None)
     try:
-        base.execute("PRAGMA synchronous=OFF")  # what a crash takes away is made anew
-        if base.execute("SELECT 1 FROM sqlite_master WHERE type IN ('view', 'trigger')").fetchone():
-            raise sqlite3.DatabaseError("it is not ours")
-        if _about(base, "format") != made_by:
-            base.execute("PRAGMA journal_mode=WAL")
-            _begin(base)
-            if _about(base, "format") == made_by:  # somebody was faster
-                base.execute("ROLLBACK")
-                return base
-            for (table,) in base.execute(
-                "SELECT name FROM sqlite_master WHERE type = 'table'"
-            ).fetchall():
-                base.execute(f"DROP TABLE {table}")
-            for statement in filter(str.strip, _SCHEMA.split(";")):
-                base.execute(statement)
-            base.execute("INSERT INTO about VALUES ('format', ?)", (made_by,))
-            base.execute("COMMIT")
+        database.execute("PRAGMA synchronous=OFF")  # what a crash destroys is built again
+        _ensure_format(database, f"{FORMAT} {bundles}")
     except BaseException:
-        base.close()
+        database.close()
         raise
-    return base
+    return database
 
 
-def _about(base: sqlite3.Connection, key: str) -> str:
+def _ensure_format(database: sqlite3.Connection, made_by: str) -> None:
+    """Make empty tables, unless the file has those of this format and these bundles."""
+    programs = "SELECT 1 FROM sqlite_master WHERE type IN ('view', 'trigger')"
+    if database.execute(programs).fetchone():
+        raise sqlite3.DatabaseError("it is not ours")
+    if _setting(database, "format") == made_by:
+        return
+    database.execute("PRAGMA journal_mode=WAL")
+    database.execute("BEGIN IMMEDIATE")
+    if _setting(database, "format") == made_by:  # another process was faster
+        database.execute("ROLLBACK")
+        return
+    tables = "SELECT name FROM sqlite_master WHERE type = 'table'"
+    for (table,) in database.execute(tables).fetchall():
+        database.execute(f"DROP TABLE {table}")
+    for statement in filter(str.strip, _SCHEMA.split(";")):
+        database.execute(statement)
+    database.execute("INSERT INTO about VALUES ('format', ?)", (made_by,))
+    database.execute("COMMIT")
+
+
+def _setting(database: sqlite3.Connection, key: str) -> str:
     with suppress(sqlite3.OperationalError):  # a new file has no tables
-        for (value,) in base.execute("SELECT value FROM about WHERE key = ?", (key,)):
+        for (value,) in database.execute("SELECT value FROM about WHERE key = ?", (key,)):
             return str(value)
     return ""
 
 
-def _begin(base: sqlite3.Connection) -> None:
-    base.execute("BEGIN IMMEDIATE")
-
-
 class _Index:
+    """An open index. Only one process at a time changes it."""
+
     def __init__(
-        self, base: sqlite3.Connection, git: Reader, bundles: tuple[str, ...], progress: Progress
+        self,
+        database: sqlite3.Connection,
+        git: Reader,
+        bundles: tuple[str, ...],
+        progress: Progress,
     ) -> None:
-        self._base, self._git, self._bundles, self._progress = base, git, bundles, progress
+        self._database = database
+        self._git = git
+        self._bundles = bundles
+        self._progress = progress
 
-    def find(self, tip: str, asked: list[Needles]) -> list[list[str]]:
-        held = _about(self._base, "tip")
-        gone: set[str] = set()
-        fresh: list[LogRecord] = []
-        if held != tip:
-            known = bool(held) and self._git.commit_of(held) is not None
-            gone, new = log.difference(self._git, held, tip) if known else (set(), set())
-            if not known or not gone or len(gone) + len(new) > _MANY:
-                self._follow(held if known else "", tip, gone)
-                gone = set()
-            else:
-                fresh = log.records_at_once(self._git, tip, f"^{held}")
-        self._base.execute("BEGIN")  # one state of it, whoever writes it meanwhile
-        if _about(self._base, "tip") != (held if gone or fresh else tip):
+    def find(self, tip: str, searches: list[Needles]) -> list[list[str]]:
+        """Search the commits of a tip, moving the index there when that pays."""
+        indexed_tip = _setting(self._database, "tip")
+        gone: set[str] = set()  # in the index and not in the tip
+        fresh: list[LogRecord] = []  # in the tip and not in the index
+        if indexed_tip != tip:
+            gone, fresh = self._approach(indexed_tip, tip)
+        # One state of the index for all searches, while other processes may write it.
+        self._database.execute("BEGIN")
+        expected_tip = indexed_tip if gone or fresh else tip
+        if _setting(self._database, "tip") != expected_tip:
             raise sqlite3.OperationalError("it has become the index of another tip")
-        return [
-            [sha for sha in _looked_up(self._base, needles) if sha not in gone]
-            + _matching(fresh, needles)
-            for needles in asked
-        ]
+        results = []
+        for needles in searches:
+            commits = [sha for sha in _look_up(self._database, needles) if sha not in gone]
+            results.append(commits + _matching(fresh, needles))
+        return results
 
-    def _follow(self, held: str, tip: str, gone: set[str]) -> None:
-        """Make the index that of another tip, from what differs."""
-        base = self._base
-        _begin(base)
+    def _approach(self, indexed_tip: str, tip: str) -> tuple[set[str], list[LogRecord]]:
+        """Move the index to a tip, or return what differs where that would not pay.
+
+        A tip that only adds commits moves the index. One that lacks a few of its commits, such as
+        another branch, does not: the next search may be about the first branch again.
+        """
+        is_known = bool(indexed_tip) and self._git.commit_of(indexed_tip) is not None
+        if not is_known:
+            self._follow("", tip, set())
+            return set(), []
+        gone, new = log.difference(self._git, indexed_tip, tip)
+        if not gone or len(gone) + len(new) > _MANY:
+            self._follow(indexed_tip, tip, gone)
+            return set(), []
+        return gone, log.records_at_once(self._git, tip, f"^{indexed_tip}")
+
+    def _follow(self, indexed_tip: str, tip: str, gone: set[str]) -> None:
+        """Make the index that of another tip, by what differs; without a tip, from nothing."""
+        database = self._database
+        database.execute("BEGIN IMMEDIATE")
         try:
-            if (
-                not held or _about(base, "tip") != held
-            ):  # nothing to go by, or somebody was faster: all of it
-                held = ""
-                base.execute("DELETE FROM words")
-                base.execute("DELETE FROM commits")
+            if not indexed_tip or _setting(database, "tip") != indexed_tip:
+                # Nothing to start from, or another process moved it meanwhile.
+                indexed_tip = ""
+                database.execute("DELETE FROM words")
+                database.execute("DELETE FROM commits")
             else:
-                base.executemany(
-                    "DELETE FROM commits WHERE sha = ?", [(bytes.fromhex(sha),) for sha in gone]
-                )
-            told = _counted(
-                log.records(self._git, "--reverse", tip, *([f"^{held}"] if held else [])),
-                self._progress,
-            )
-            while piece := list(islice(told, _AT_ONCE)):
-                self._add(piece)
-            base.execute("INSERT OR REPLACE INTO about VALUES ('tip', ?)", (tip,))
-            base.execute("COMMIT")
+                names = [(bytes.fromhex(sha),) for sha in gone]
+                database.executemany("DELETE FROM commits WHERE sha = ?", names)
+            excluded = [f"^{indexed_tip}"] if indexed_tip else []
+            history = log.records(self._git, "--reverse", tip, *excluded)
+            records = _with_progress(history, self._progress)
+            while batch := list(islice(records, _AT_ONCE)):
+                self._add(batch)
+            database.execute("INSERT OR REPLACE INTO about VALUES ('tip', ?)", (tip,))
+            database.execute("COMMIT")
         except BaseException:
             with suppress(sqlite3.OperationalError):  # the file itself may be what failed
-                base.execute("ROLLBACK")
+                database.execute("ROLLBACK")
             raise
 
     def _add(self, records: list[LogRecord]) -> None:
-        (last,) = self._base.execute("SELECT coalesce(max(id), 0) FROM commits").fetchone()
-        numbered = list(enumerate(records, last + 1))
-        self._base.executemany(
-            "INSERT INTO commits VALUES (?, ?)",
-            [(number, bytes.fromhex(each.sha)) for number, each in numbered],
-        )
-        rows = sorted(
-            (_hashed(word), number)
-            for number, each in numbered
-            for word in indexed_words(each.message, self._bundles)
-        )
-        self._base.executemany("INSERT OR IGNORE INTO words VALUES (?, ?)", rows)
+        (last,) = self._database.execute("SELECT coalesce(max(id), 0) FROM commits").fetchone()
+        commits: list[tuple[int, bytes]] = []
+        rows: list[tuple[int, int]] = []
+        for number, record in enumerate(records, last + 1):
+            commits.append((number, bytes.fromhex(record.sha)))
+            for word in indexed_words(record.message, self._bundles):
+                rows.append((_word_hash(word), number))
+        rows.sort()
+        self._database.executemany("INSERT INTO commits VALUES (?, ?)", commits)
+        self._database.executemany("INSERT OR IGNORE INTO words VALUES (?, ?)", rows)
 
 
 def indexed_words(text: str, bundles: tuple[str, ...] = ()) -> frozenset[str]:
-    """The words by which a message is found: those of its subject, of its lists, and of its trailers.
+    """Return the words by which a message is found: of its subject, its lists and its trailers.
 
-    A release names what it brings in any line.
+    Of a release or a bundle all words count, because it names what it contains in any line.
     """
     message = Message.parse(text)
     if not message.body:
         return words(message.subject)
     if _RELEASE.match(message.subject) or message.subject.lower().startswith(bundles):
         return words(text)
-    kept = [
-        line
-        for line in message.body.split("\n")
-        if line.lstrip()[:1] in ("*", "-") or _SHIPS.match(line)
-    ]
-    return words("\n".join([message.subject, *kept]))
+    lines = [message.subject]
+    for line in message.body.split("\n"):
+        if line.lstrip()[:1] in ("*", "-") or _SHIPS.match(line):
+            lines.append(line)
+    return words("\n".join(lines))
 
 
-def _looked_up(base: sqlite3.Connection, needles: Needles) -> list[str]:
-    found: set[int] = set()
+def _look_up(database: sqlite3.Connection, needles: Needles) -> list[str]:
+    numbers: set[int] = set()
     for needle in needles:
-        found |= _holding(base, sorted(map(_hashed, needle)))
-    return [
-        _name(sha)
-        for number in sorted(found)
-        for (sha,) in base.execute("SELECT sha FROM commits WHERE id = ?", (number,))
-    ]
+        numbers |= _holding_all(database, sorted(map(_word_hash, needle)))
+    names = []
+    for number in sorted(numbers):
+        for (sha,) in database.execute("SELECT sha FROM commits WHERE id = ?", (number,)):
+            names.append(_commit_name(sha))
+    return names
 
 
-def _name(sha: object) -> str:
+def _commit_name(sha: object) -> str:
     if not isinstance(sha, bytes):
         raise sqlite3.DatabaseError(f"{sha!r} is no commit")
     return sha.hex()
 
 
-def _holding(base: sqlite3.Connection, hashes: list[int]) -> set[int]:
-    """The commits that hold every word; the rarest is looked up, and the others asked of what it leaves."""
+def _holding_all(database: sqlite3.Connection, hashes: list[int]) -> set[int]:
+    """Return the commits that hold every word.
+
+    The rarest word is looked up, and only its commits are checked for the others.
+    """
     if not hashes:
-        return {number for (number,) in base.execute("SELECT id FROM commits")}
-    counted = [
-        (
-            base.execute(
-                f"SELECT count(*) FROM (SELECT 1 FROM words WHERE word = ? LIMIT {_RARE})", (each,)
-            ).fetchone(),
-            each,
-        )
-        for each in hashes
-    ]
-    rarest, *others = [each for _, each in sorted(counted)]
-    found = {number for (number,) in base.execute("SELECT id FROM words WHERE word = ?", (rarest,))}
-    for each in others:
-        found = {
-            number
-            for number in found
-            if base.execute(
-                "SELECT 1 FROM words WHERE word = ? AND id = ?", (each, number)
-            ).fetchone()
+        return {number for (number,) in database.execute("SELECT id FROM commits")}
+    count = f"SELECT count(*) FROM (SELECT 1 FROM words WHERE word = ? LIMIT {_RARE})"
+    by_frequency = sorted(
+        hashes, key=lambda word: (database.execute(count, (word,)).fetchone(), word)
+    )
+    rarest, *others = by_frequency
+    rows = database.execute("SELECT id FROM words WHERE word = ?", (rarest,))
+    numbers = {number for (number,) in rows}
+    holds = "SELECT 1 FROM words WHERE word = ? AND id = ?"
+    for word in others:
+        numbers = {
+            number for number in numbers if database.execute(holds, (word, number)).fetchone()
         }
-    return found
+    return numbers
 
 
 def _matching(records: list[LogRecord], needles: Needles) -> list[str]:
-    return [
-        record.sha
-        for record in reversed(records)
-        if any(needle <= held for held in [words(record.message)] for needle in needles)
-    ]
+    """Return the commits whose message holds all words of one needle, oldest first."""
+    names = []
+    for record in reversed(records):
+        held = words(record.message)
+        if any(needle <= held for needle in needles):
+            names.append(record.sha)
+    return names
 
 
-def _hashed(word: str) -> int:
+def _word_hash(word: str) -> int:
     return zlib.crc32(word.encode("utf-8", "surrogatepass"))
 
 
-def _counted(records: Iterable[LogRecord], progress: Progress) -> Iterator[LogRecord]:
+def _with_progress(records: Iterable[LogRecord], progress: Progress) -> Iterator[LogRecord]:
     for count, record in enumerate(records, 1):
-        if count % 5_000 == 0:
+        if count % _REPORT_EVERY == 0:
             progress(count)
         yield record
