@@ -1,72 +1,83 @@
-"""The units of a whole workspace: each name once, dependencies resolved, and what is wrong with them."""
+"""The units of a whole workspace: each name once, dependencies resolved, problems listed."""
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
 from msgspec import Struct, structs
 
 from dos.units.unit import Problem, ProblemKind, Unit
 
-CLASSES = (
-    "draft",
-    "active",
-    "done",
-    "docs",
-)  # `docs`: the unit is about documents, and they count for it
+# `docs`: the unit is about documents, so changes of documents count for it.
+CLASSES = ("draft", "active", "done", "docs")
 
 
 class Portfolio(Struct, frozen=True, kw_only=True):
+    """All units in the order to offer them, and what is wrong with the plans."""
+
     units: tuple[Unit, ...]
     problems: tuple[Problem, ...] = ()
+
+
+def _any_lane(_lane: str) -> bool:
+    return True
+
+
+def _any_agent(_agent: str) -> str:
+    return ""
 
 
 def assemble(
     units: Iterable[Unit],
     problems: Iterable[Problem] = (),
     *,
-    knows_lane: Callable[[str], bool] = lambda lane: True,
-    why_no_agent: Callable[[str], str] = lambda agent: "",
+    knows_lane: Callable[[str], bool] = _any_lane,
+    why_no_agent: Callable[[str], str] = _any_agent,
     classes: Collection[str] = (),
 ) -> Portfolio:
     """One portfolio of what the documents declare. Of two units of one name the first stands.
 
-    `why_no_agent` says what is wrong with the name of an agent. A unit that names one that nobody knows is held:
-    another agent than the one that was asked for does not do it.
+    `why_no_agent` returns what is wrong with the name of an agent. A unit that names an unknown
+    agent is held: no other agent than the one that was asked for does it.
     """
     found = list(problems)
-    kept: dict[str, Unit] = {}
-    for unit in units:
-        first = kept.setdefault(unit.name, unit)
-        if first is not unit:
-            what = f"unit {unit.name} is declared in {first.document}:{first.line} already"
-            found.append(_problem(ProblemKind.DUPLICATE, unit, what))
+    unique = _unique(units, found)
     by_id: dict[str, list[str]] = {}
-    for unit in kept.values():
+    for unit in unique.values():
         by_id.setdefault(unit.id, []).append(unit.name)
     resolved = []
-    for unit in kept.values():
+    for unit in unique.values():
         found += _own_problems(unit, knows_lane, {*CLASSES, *classes})
-        depends = tuple(
-            dict.fromkeys(_resolved(name, unit, kept, by_id, found) for name in unit.depends)
-        )
+        names = [_resolve_dependency(name, unit, unique, by_id, found) for name in unit.depends]
+        depends = tuple(dict.fromkeys(names))
         if wrong := why_no_agent(unit.agent) if unit.agent else "":
-            problem = _problem(
-                ProblemKind.AGENT_UNKNOWN,
-                unit,
-                f"unit {unit.name} names the agent {unit.agent!r}: {wrong}",
-            )
+            what = f"unit {unit.name} names the agent {unit.agent!r}: {wrong}"
+            problem = _problem(ProblemKind.AGENT_UNKNOWN, unit, what)
             found.append(problem)
             unit = structs.replace(unit, gated=unit.gated or str(problem))
-        resolved.append(structs.replace(unit, depends=depends) if depends != unit.depends else unit)
+        if depends != unit.depends:
+            unit = structs.replace(unit, depends=depends)
+        resolved.append(unit)
     found += _cycles(resolved)
     return Portfolio(units=tuple(resolved), problems=tuple(found))
 
 
+def _unique(units: Iterable[Unit], found: list[Problem]) -> dict[str, Unit]:
+    """The first unit of each name; adds a problem for every further one."""
+    unique: dict[str, Unit] = {}
+    for unit in units:
+        first = unique.setdefault(unit.name, unit)
+        if first is not unit:
+            what = f"unit {unit.name} is declared in {first.document}:{first.line} already"
+            found.append(_problem(ProblemKind.DUPLICATE, unit, what))
+    return unique
+
+
 def soak_end(text: str) -> datetime | None:
-    """When a soak is over: a time, or the end of a day; UTC unless it says otherwise. None: it says neither."""
+    """When a soak is over: at a time, or at the end of a day; UTC by default. None: no date."""
     try:
         end = datetime.fromisoformat(text)
-        end += timedelta(days=1 if len(text) <= len("2026-01-31") else 0)
+        if len(text) <= len("2026-01-31"):
+            end += timedelta(days=1)
     except (ValueError, OverflowError):
         return None
     return end if end.tzinfo else end.replace(tzinfo=UTC)
@@ -75,12 +86,14 @@ def soak_end(text: str) -> datetime | None:
 def _own_problems(
     unit: Unit, knows_lane: Callable[[str], bool], classes: Collection[str]
 ) -> list[Problem]:
+    """What is wrong with a unit by itself: its lane, its class, its soak."""
     found = []
     if unit.lane and not knows_lane(unit.lane):
         what = f"unit {unit.name} names the lane {unit.lane!r}, which is not declared"
         found.append(_problem(ProblemKind.LANE_UNKNOWN, unit, what))
     if unit.plan_class and unit.plan_class.lower() not in {name.lower() for name in classes}:
-        what = f"unit {unit.name} has the class {unit.plan_class!r}; the classes are {', '.join(sorted(classes))}"
+        known = ", ".join(sorted(classes))
+        what = f"unit {unit.name} has the class {unit.plan_class!r}; the classes are {known}"
         found.append(_problem(ProblemKind.CLASS_UNKNOWN, unit, what))
     if unit.soak_until and soak_end(unit.soak_until) is None:
         what = (
@@ -90,19 +103,28 @@ def _own_problems(
     return found
 
 
-def _resolved(
-    name: str, unit: Unit, kept: Collection[str], by_id: dict[str, list[str]], found: list[Problem]
+def _resolve_dependency(
+    name: str,
+    unit: Unit,
+    units: Collection[str],
+    by_id: Mapping[str, list[str]],
+    found: list[Problem],
 ) -> str:
-    """The name of the unit that is meant. What nobody declares is taken to be of the same plan: it may have landed."""
-    if name in kept:
+    """The full name of a dependency.
+
+    One that no plan declares is taken to be of the same plan: it may have landed.
+    """
+    if name in units:
         return name
-    if (own := f"{unit.plan}/{name}") in kept:
+    own = f"{unit.plan}/{name}"
+    if own in units:
         return own
-    meant = by_id.get(name, [])
-    if len(meant) == 1:
-        return meant[0]
-    if meant:
-        what = f"unit {unit.name} depends on {name!r}, which is {' or '.join(meant)}; say which"
+    possible = by_id.get(name, [])
+    if len(possible) == 1:
+        return possible[0]
+    if possible:
+        names = " or ".join(possible)
+        what = f"unit {unit.name} depends on {name!r}, which is {names}; say which"
     else:
         what = f"unit {unit.name} depends on {name!r}, which no plan declares"
     found.append(_problem(ProblemKind.DEPENDENCY_UNKNOWN, unit, what))
@@ -110,34 +132,42 @@ def _resolved(
 
 
 def _cycles(units: Sequence[Unit]) -> list[Problem]:
-    """Each cycle once, at its first unit. What no cycle holds up is taken away until only cycles are left."""
+    """A problem for each cycle of dependencies, at its first unit."""
     by_name = {unit.name: unit for unit in units}
-    waits_for = {unit.name: [name for name in unit.depends if name in by_name] for unit in units}
-    wanted_by: dict[str, list[str]] = {}
-    for name, wanted in waits_for.items():
-        for other in wanted:
-            wanted_by.setdefault(other, []).append(name)
-    missing = {name: len(wanted) for name, wanted in waits_for.items()}
-    ready = [name for name, count in missing.items() if count == 0]
-    while ready:
-        for waiting in wanted_by.get(ready.pop(), ()):
-            missing[waiting] -= 1
-            if missing[waiting] == 0:
-                ready.append(waiting)
-    left = {name for name, count in missing.items() if count > 0}
+    depends = {unit.name: [name for name in unit.depends if name in by_name] for unit in units}
+    blocked = _blocked_by_cycles(depends)
     found: list[Problem] = []
-    seen: set[str] = set()
-    for name in (unit.name for unit in units if unit.name in left):
+    visited: set[str] = set()
+    for unit in units:
+        name = unit.name
+        if name not in blocked:
+            continue
         path: list[str] = []
-        while name not in seen:  # every unit that is left waits for one that is left
-            seen.add(name)
+        while name not in visited:  # every blocked unit depends on a blocked one
+            visited.add(name)
             path.append(name)
-            name = next(wanted for wanted in waits_for[name] if wanted in left)
+            name = next(other for other in depends[name] if other in blocked)
         if name in path:
             cycle = path[path.index(name) :]
             what = f"these units wait for one another: {' → '.join([*cycle, cycle[0]])}"
             found.append(_problem(ProblemKind.DEPENDENCY_CYCLE, by_name[cycle[0]], what))
     return found
+
+
+def _blocked_by_cycles(depends: Mapping[str, list[str]]) -> set[str]:
+    """The units that remain after those without open dependencies are removed, again and again."""
+    dependents: dict[str, list[str]] = {}
+    for name, others in depends.items():
+        for other in others:
+            dependents.setdefault(other, []).append(name)
+    missing = {name: len(others) for name, others in depends.items()}
+    ready = [name for name, count in missing.items() if count == 0]
+    while ready:
+        for dependent in dependents.get(ready.pop(), ()):
+            missing[dependent] -= 1
+            if missing[dependent] == 0:
+                ready.append(dependent)
+    return {name for name, count in missing.items() if count > 0}
 
 
 def _problem(kind: ProblemKind, unit: Unit, what: str) -> Problem:

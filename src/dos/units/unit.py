@@ -8,7 +8,7 @@ from msgspec import Struct, json
 
 
 class PlanClaim(StrEnum):
-    """What the plan says about a unit. It is compared with the truth, and never taken for it."""
+    """What a plan says about a unit. It is compared with git, and never taken for the truth."""
 
     SHIPPED = "shipped"
     BLOCKED = "blocked"
@@ -17,12 +17,14 @@ class PlanClaim(StrEnum):
 
 
 class Unit(Struct, frozen=True, kw_only=True):
+    """A unit of work, as its plan states it."""
+
     plan: str
     id: str
     title: str
     text: str = ""
     lane: str = ""
-    agent: str = ""  # who is to do it; empty: the lane's, else the workspace's
+    agent: str = ""  # the agent to do it; empty: the lane's, else the workspace's
     paths: tuple[str, ...] = ()
     acceptance: str = ""
     depends: tuple[str, ...] = ()  # names of units, as PLAN/ID
@@ -30,33 +32,33 @@ class Unit(Struct, frozen=True, kw_only=True):
     gated: str = ""  # what a person has to decide first
     soak_until: str = ""
     claimed: str = PlanClaim.NONE
-    unparseable: str = (
-        ""  # what in its plan may mean something else than it says: nobody works on it meanwhile
-    )
+    # What in its plan may mean something else than it says: no worker takes it meanwhile.
+    unparseable: str = ""
     document: str = ""
     line: int = 0
 
     @property
     def name(self) -> str:
+        """The name by which everything else refers to the unit: PLAN/ID."""
         return f"{self.plan}/{self.id}"
 
     @property
     def fingerprint(self) -> str:
-        """Of what an agent is asked to do: another one means that somebody has rewritten the unit."""
-        from hashlib import sha256  # whoever only names a unit does not pay for it
+        """A digest of what an agent is asked to do; it changes if the unit is rewritten."""
+        from hashlib import sha256  # at use: most verbs need no fingerprint
 
-        asked = (self.title, self.text, self.lane, self.paths, self.acceptance)
-        return sha256(json.encode(asked)).hexdigest()[:16]
+        task = (self.title, self.text, self.lane, self.paths, self.acceptance)
+        return sha256(json.encode(task)).hexdigest()[:16]
 
 
 class ProblemKind(StrEnum):
+    """What is wrong with a plan, as a token for machines."""
+
     UNREADABLE = "PLAN_UNREADABLE"
-    NOT_CLOSED = (
-        "PLAN_NOT_CLOSED"  # a code fence or a comment without an end: what follows is hidden
-    )
+    NOT_CLOSED = "PLAN_NOT_CLOSED"  # a code fence or a comment without an end hides the rest
     RANGE = "UNIT_RANGE"
     DUPLICATE = "UNIT_DUPLICATE"
-    UNMARKED = "UNIT_UNMARKED"  # a heading that reads as a unit's, and declares none
+    UNMARKED = "UNIT_UNMARKED"  # a heading that looks like a unit's, and declares none
     LANE_UNKNOWN = "UNIT_LANE_UNKNOWN"
     AGENT_UNKNOWN = "UNIT_AGENT_UNKNOWN"
     CLASS_UNKNOWN = "UNIT_CLASS_UNKNOWN"
@@ -77,22 +79,25 @@ class Problem(Struct, frozen=True, kw_only=True):
     line: int = 0
 
     def __str__(self) -> str:
-        place = f"{self.document}:{self.line}" if self.line else self.document
-        return f"{place}: {self.what}" if place else self.what
+        if not self.document:
+            return self.what
+        if not self.line:
+            return f"{self.document}: {self.what}"
+        return f"{self.document}:{self.line}: {self.what}"
 
 
 class Landing(Struct, frozen=True, kw_only=True):
-    """A unit's commits on a branch: those after the base, up to the commit. Intended, or done."""
+    """A unit's commits on a branch, after the base up to the commit; intended or done."""
 
     unit: str
     branch: str
-    base: str = ""  # where the branch was before; empty: nobody asked
+    base: str = ""  # where the branch was before; empty: not recorded
     commit: str
     receipt: dict[str, Any] | None = None  # drafted from what was checked, not signed yet
 
 
 class LandingEntry(Struct, frozen=True, kw_only=True):
-    """A landing that is done, with when and by whom, as the journal tells it."""
+    """A landing that is done, with when and by which run, as the journal records it."""
 
     landing: Landing
     at: datetime

@@ -1,4 +1,4 @@
-"""Units from an issue tracker that keeps its issues as JSON lines beside the code: `.beads/*.jsonl`."""
+"""Read units from an issue tracker that keeps its issues as JSON lines: `.beads/*.jsonl`."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,16 +19,14 @@ CLAIMS = {
     "hooked": PlanClaim.OPEN,
 }
 GONE = ("tombstone", "pinned")
-NO_WORK = (
-    "epic",
-    "message",
-    "molecule",
-    "merge-request",
-)  # they hold other issues, or nothing to do
-LOWEST_PRIORITY = 2  # of an issue that does not say
+# Issues of these types contain other issues, or nothing to do.
+NO_WORK = ("epic", "message", "molecule", "merge-request")
+LOWEST_PRIORITY = 2  # of an issue that states none
 
 
 class Issue(Struct, kw_only=True):
+    """An issue as the tracker writes it; unknown keys are ignored."""
+
     id: str
     title: str
     description: str = ""
@@ -42,7 +40,10 @@ class Issue(Struct, kw_only=True):
 
 
 def read(root: Path, where: str) -> tuple[list[Unit], list[Problem]]:
-    """Every issue that is work, the most urgent first."""
+    """Every issue that is work, the most urgent first, and the lines that cannot be read.
+
+    Raises BadInput if there is no file of issues.
+    """
     found: list[tuple[int, Unit]] = []
     problems: list[Problem] = []
     for path in _files(root, where):
@@ -50,26 +51,28 @@ def read(root: Path, where: str) -> tuple[list[Unit], list[Problem]]:
         try:
             lines = path.read_bytes().split(b"\n")
         except OSError as error:
-            problems.append(
-                Problem(
-                    kind=ProblemKind.UNREADABLE,
-                    what=f"it cannot be read: {error.strerror}",
-                    document=name,
-                )
-            )
+            problems.append(_unreadable(f"it cannot be read: {error.strerror}", name))
             continue
         for number, line in enumerate(lines, 1):
             if line.strip():
                 found += _read_line(line, name, number, problems)
-    found.sort(key=lambda each: each[0])
+    found.sort(key=_priority)
     return [unit for _, unit in found], problems
 
 
+def _priority(entry: tuple[int, Unit]) -> int:
+    return entry[0]
+
+
+def _unreadable(what: str, document: str, line: int = 0) -> Problem:
+    return Problem(kind=ProblemKind.UNREADABLE, what=what, document=document, line=line)
+
+
 def _files(root: Path, where: str) -> list[Path]:
-    place = root / where
-    if place.is_file():
-        return [place]
-    files = sorted(place.glob("*.jsonl")) if place.is_dir() else []
+    path = root / where
+    if path.is_file():
+        return [path]
+    files = sorted(path.glob("*.jsonl")) if path.is_dir() else []
     if not files:
         raise BadInput(
             f"[plans] beads is {where!r}, and there are no issues",
@@ -79,79 +82,74 @@ def _files(root: Path, where: str) -> list[Path]:
 
 
 def _read_line(
-    line: bytes, name: str, number: int, problems: list[Problem]
+    line: bytes, document: str, number: int, problems: list[Problem]
 ) -> Iterator[tuple[int, Unit]]:
+    """Yield the unit of a line with its priority, if it is an issue to work on."""
     try:
         record = json.decode(line)
         if not isinstance(record, dict) or "title" not in record:
             return  # a comment, a deletion: not every line of the folder is an issue
         issue = convert({key: value for key, value in record.items() if value is not None}, Issue)
     except (DecodeError, ValidationError, RecursionError) as error:
-        problems.append(
-            Problem(
-                kind=ProblemKind.UNREADABLE,
-                what=f"not an issue: {error}",
-                document=name,
-                line=number,
-            )
-        )
+        problems.append(_unreadable(f"not an issue: {error}", document, number))
         return
-    if issue.status not in GONE and issue.issue_type not in NO_WORK:
-        unit = _unit(issue, name, number)
-        if unit.unparseable:
-            what = f"unit {unit.name}: {unit.unparseable}"
-            problems.append(
-                Problem(kind=ProblemKind.KEY_MISTYPED, what=what, document=name, line=number)
-            )
-        yield issue.priority, unit
+    if issue.status in GONE or issue.issue_type in NO_WORK:
+        return
+    unit = _unit(issue, document, number)
+    if unit.unparseable:
+        what = f"unit {unit.name}: {unit.unparseable}"
+        kind = ProblemKind.KEY_MISTYPED
+        problems.append(Problem(kind=kind, what=what, document=document, line=number))
+    yield issue.priority, unit
 
 
 def _unit(issue: Issue, document: str, line: int) -> Unit:
+    """An issue as a unit. Fields in its description win over its labels."""
     labels = dict(label.split(":", 1) for label in issue.labels or () if ":" in label)
     stated: dict[str, str] = {}
     prose = []
-    slip = ""
+    mistyped = ""
     for text in issue.description.split("\n"):
         if field := fields.parse_field(text):
             stated[field[0]] = field[1]
             continue
-        if not slip and (near := fields.find_mistyped_key(text)):
-            slip = f"`{near[0]}:` is no key of a unit; did you mean `{near[1]}:`?"
+        if not mistyped and (near := fields.find_mistyped_key(text)):
+            mistyped = f"`{near[0]}:` is no key of a unit; did you mean `{near[1]}:`?"
         prose.append(text)
     parts = ["\n".join(prose).strip(), issue.design.strip()]
     if issue.acceptance_criteria.strip():
         parts.append(f"Accepted when:\n\n{issue.acceptance_criteria.strip()}")
-    said = {**labels, **stated}
+    values = {**labels, **stated}
     return Unit(
         plan=labels.get("plan") or issue.id.rpartition("-")[0] or "beads",
         id=issue.id,
         title=issue.title.strip() or issue.id,
         text="\n\n".join(part for part in parts if part),
-        lane=said.get("lane", "").strip(),
-        agent=fields.stated_text(said, "agent"),
-        paths=fields.split_list(said.get("paths", "")),
-        acceptance=said.get("acceptance", ""),
+        lane=values.get("lane", "").strip(),
+        agent=fields.stated_text(values, "agent"),
+        paths=fields.split_list(values.get("paths", "")),
+        acceptance=values.get("acceptance", ""),
         depends=tuple(dict.fromkeys(_blockers(issue))),
-        plan_class=said.get("class", "").strip(),
-        gated=fields.stated_text(said, "gated"),
-        soak_until=fields.stated_text(said, "soak"),
+        plan_class=values.get("class", "").strip(),
+        gated=fields.stated_text(values, "gated"),
+        soak_until=fields.stated_text(values, "soak"),
         claimed=CLAIMS.get(issue.status, PlanClaim.NONE),
-        unparseable=slip,
+        unparseable=mistyped,
         document=document,
         line=line,
     )
 
 
 def _blockers(issue: Issue) -> Iterator[str]:
-    """The issues that have to be done first; relations of any other kind hold nothing up."""
-    for each in issue.dependencies or ():
-        if isinstance(each, str):
-            yield each
-        elif (
-            isinstance(each, dict)
-            and each.get("type", "blocks") == "blocks"
-            and each.get("issue_id") in (None, issue.id)
-        ):
-            name = each.get("depends_on_id") or each.get("id")
-            if isinstance(name, str):
-                yield name
+    """The issues that have to be done first; relations of other types do not block."""
+    for dependency in issue.dependencies or ():
+        if isinstance(dependency, str):
+            yield dependency
+            continue
+        if not isinstance(dependency, dict) or dependency.get("type", "blocks") != "blocks":
+            continue
+        if dependency.get("issue_id") not in (None, issue.id):
+            continue
+        name = dependency.get("depends_on_id") or dependency.get("id")
+        if isinstance(name, str):
+            yield name

@@ -1,4 +1,4 @@
-"""Units from any program: what it prints, one JSON object a line."""
+"""Read units from the output of a program: one JSON object a line."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,12 +12,12 @@ from dos.units.markdown.fields import claim_of_status
 from dos.units.unit import PlanClaim, Problem, ProblemKind, Unit
 from dos.unknown import Unknown
 
-SHOWN_LINES = 5  # of what it complained about
+SHOWN_LINES = 5  # of its error output
 NAME = "command"
 
 
 class UnitLine(Struct, frozen=True, kw_only=True):
-    """What a program says about a unit; more keys are let through."""
+    """A unit as a program prints it; unknown keys are ignored."""
 
     id: str
     plan: str = ""
@@ -37,7 +37,10 @@ class UnitLine(Struct, frozen=True, kw_only=True):
 def read(
     root: Path, command: Sequence[str], timeout_seconds: float
 ) -> tuple[list[Unit], list[Problem]]:
-    """The units in the order in which they were printed. A program that fails has printed nothing."""
+    """The units in the order in which they were printed, and the lines that are none.
+
+    Raises BadInput if the program fails: its output does not count then.
+    """
     output = _printed(root, command, timeout_seconds)
     decoder = json.Decoder(UnitLine)
     units: list[Unit] = []
@@ -56,30 +59,34 @@ def read(
 
 
 def _unit(line: UnitLine, number: int) -> Unit:
+    """A printed unit; its plan comes from its id if the program names none."""
     plan, _, unit_id = line.id.rpartition("/")
     if not unit_id.strip():
         raise ValueError("its id is empty")
-    known = structs.asdict(line)
-    del known["status"]
-    known |= {
-        "plan": line.plan or plan or unit_id.rstrip("0123456789.").rstrip("-") or unit_id,
-        "id": unit_id,
-        "title": line.title or unit_id,
-        "claimed": claim_of_status(line.status) if line.status else PlanClaim.NONE,
-    }
-    return Unit(**known, document=NAME, line=number)
+    series = unit_id.rstrip("0123456789.").rstrip("-")
+    values = structs.asdict(line)
+    del values["status"]
+    values["plan"] = line.plan or plan or series or unit_id
+    values["id"] = unit_id
+    values["title"] = line.title or unit_id
+    values["claimed"] = claim_of_status(line.status) if line.status else PlanClaim.NONE
+    return Unit(**values, document=NAME, line=number)
 
 
 def _printed(root: Path, command: Sequence[str], timeout_seconds: float) -> bytes:
+    """The program's output. Raises BadInput if it cannot be run, takes too long, or fails."""
     called = " ".join(command)
+    retry = f"Try it yourself: cd {root} && {called}"
     ran = commands.run(command, root, timeout_seconds)
     if isinstance(ran, Unknown):
-        hint = f"Try it yourself: cd {root} && {called}\nIts time: dos config set plans.timeout_seconds N"
-        raise BadInput(f"[plans] command: {ran.why}", hint=hint)
-    if ran.code != 0:
-        said = "\n".join(ran.error_lines[-SHOWN_LINES:]) or "and said nothing"
         raise BadInput(
-            f"[plans] command ended with exit code {ran.code}: {quote(called)}\n{said}",
-            hint=f"Try it yourself: cd {root} && {called}",
+            f"[plans] command: {ran.why}",
+            hint=f"{retry}\nTo allow more time: dos config set plans.timeout_seconds N",
+        )
+    if ran.code != 0:
+        errors = "\n".join(ran.error_lines[-SHOWN_LINES:]) or "It printed no error."
+        raise BadInput(
+            f"[plans] command ended with exit code {ran.code}: {quote(called)}\n{errors}",
+            hint=retry,
         )
     return ran.output

@@ -1,4 +1,4 @@
-"""The plan documents of a workspace, read from disk. What stands in them is for the grammar to say."""
+"""The plan documents of a workspace, read from disk; `units.markdown` parses them."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -13,7 +13,10 @@ LARGEST_BYTES = 64_000_000
 
 
 def plan_paths(root: Path, glob: str, skip: str = "") -> list[Path]:
-    """The files under the root that the glob names, by their names; none of those in the folder to be skipped."""
+    """The files below the root that the glob matches, sorted; without those in `skip`.
+
+    Raises BadInput if the glob is no pattern.
+    """
     try:
         found = sorted(root.glob(glob))
     except (ValueError, NotImplementedError) as error:
@@ -21,13 +24,15 @@ def plan_paths(root: Path, glob: str, skip: str = "") -> list[Path]:
             f"[paths] plans_glob is {glob!r}, which is no pattern for files here: {error}",
             hint="dos config unset paths.plans_glob",
         ) from error
-    # An agent's worktree is no plan of anybody's.
-    return [
-        path
-        for path in found
-        if not {".git", ".dos"}.intersection(path.relative_to(root).parts)
-        and not (skip and path.is_relative_to(root / skip))
-    ]
+    paths = []
+    for path in found:
+        # The worktrees of agents hold copies of the plans.
+        if {".git", ".dos"}.intersection(path.relative_to(root).parts):
+            continue
+        if skip and path.is_relative_to(root / skip):
+            continue
+        paths.append(path)
+    return paths
 
 
 def read_documents(
@@ -38,29 +43,32 @@ def read_documents(
     *,
     texts: Mapping[str, str | None] | None = None,
 ) -> Iterator[Document | tuple[str, Unknown]]:
-    """Each document; or its name, and why it could not be read. `texts` are all that count, whatever is on disk."""
-    names = (
-        [str(path.relative_to(root)) for path in plan_paths(root, glob, skip)]
-        if texts is None
-        else sorted(texts, key=Path)
-    )
+    """Yield each document; or its name, and why it could not be read.
+
+    `texts` are all documents that count, by name, in place of those on disk.
+    """
+    if texts is None:
+        names = [str(path.relative_to(root)) for path in plan_paths(root, glob, skip)]
+    else:
+        names = sorted(texts, key=Path)
     for name in names:
         text = read_text(root / name) if texts is None else texts[name]
         if isinstance(text, Unknown):
             yield name, text
         elif text is not None:
-            yield document.read(text, plan=document.plan_name(name), document=name, grammar=grammar)
+            plan = document.plan_name(name)
+            yield document.read(text, plan=plan, document=name, grammar=grammar)
 
 
 def read_text(path: Path) -> str | Unknown | None:
-    """The text of a document; None when it is gone, or is no file."""
+    """The text of a document; None if it is gone or is no file; Unknown if it is unreadable."""
     try:
         if not path.is_file():
             return None
         with path.open("rb") as file:
             data = file.read(LARGEST_BYTES + 1)
     except FileNotFoundError:
-        return None  # it is being written anew
+        return None  # it is being rewritten
     except OSError as error:
         return Unknown(f"it cannot be read: {error.strerror}")
     if len(data) > LARGEST_BYTES:

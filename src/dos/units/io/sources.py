@@ -1,4 +1,4 @@
-"""The one place that says where units come from: plan documents, an issue tracker's files, or a program."""
+"""Read the units of a workspace from plan documents, an issue tracker's files, or a program."""
 
 import os
 import re
@@ -20,135 +20,18 @@ from dos.units.unit import PlanClaim, Problem, ProblemKind, Unit
 from dos.workspace import Workspace
 from dos.world import World
 
-
-def resolve_unit_name(world: World, word: str) -> str:
-    """The unit's name; the word itself where no plan has it: callers may have units of their own."""
-    if "/" in word:
-        return word
-    found = find_unit(read(world.workspace, world.config).units, word)
-    return found.name if found else word
-
-
-def find_unit(declared: Sequence[Unit], word: str) -> Unit | None:
-    by_name = next((unit for unit in declared if unit.name == word), None)
-    fits = [unit for unit in declared if unit.id == word]
-    if by_name is None and len(fits) > 1:
-        names = ", ".join(unit.name for unit in fits)
-        raise BadInput(
-            f"{quote(word)} is in several plans: {names}", hint="Give one of these names."
-        )
-    return by_name or next(iter(fits), None)
-
-
-# Built into the shell, or part of its grammar: nothing that could be missing.
-_BUILT_IN = frozenset(
-    (
-        *(
-            ".",
-            ":",
-            "!",
-            "[",
-            "[[",
-            "(",
-            "{",
-            "alias",
-            "bg",
-            "case",
-            "cd",
-            "command",
-            "echo",
-            "eval",
-            "exec",
-            "exit",
-        ),
-        *(
-            "export",
-            "false",
-            "fi",
-            "for",
-            "function",
-            "if",
-            "printf",
-            "pwd",
-            "read",
-            "set",
-            "shift",
-            "source",
-            "test",
-        ),
-        *("time", "trap", "true", "type", "ulimit", "umask", "unset", "until", "wait", "while"),
-    )
+# Built into the shell, or part of its grammar: these cannot be missing.
+_SHELL_WORDS = (
+    ". : ! [ [[ ( { alias bg case cd command echo eval exec exit export false fi for function if"
+    " printf pwd read set shift source test time trap true type ulimit umask unset until wait"
+    " while"
 )
+_BUILT_IN = frozenset(_SHELL_WORDS.split())
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
-_MOVES = ("cd", "pushd")
-_BREAKS = frozenset(("&&", "||", ";", "|", "&"))
-
-
-def infeasible_units(root: Path, units: Sequence[Unit], config: Config) -> Iterator[Problem]:
-    """Of units that are not claimed to be done: each with what can never be so."""
-    for unit in units:
-        if unit.claimed == PlanClaim.SHIPPED:
-            continue
-        if outside := _outside(unit, config):
-            lane = _lane(unit, config)
-            what = f"unit {unit.name} names {', '.join(outside)}, which can never lie in its lane {lane!r}"
-            yield _problem(ProblemKind.PATHS_OUTSIDE_LANE, unit, what)
-        if missing := _missing(root, unit.acceptance, config):
-            what = (
-                f"unit {unit.name}: its acceptance starts {missing!r}, and there is no such program"
-            )
-            yield _problem(ProblemKind.ACCEPTANCE_PROGRAM_MISSING, unit, what)
-
-
-def _lane(unit: Unit, config: Config) -> str:
-    if unit.lane:
-        return config.canonical_lane(unit.lane) or ""
-    return config.lanes.autopick[0] if config.lanes.autopick else ""
-
-
-def _outside(unit: Unit, config: Config) -> list[str]:
-    """The globs that share no file with the lane; none where nobody knows what the lane holds."""
-    lane = _lane(unit, config)
-    held = config.lane_region(lane) if lane else None
-    if held is None or not held.is_known:
-        return []
-    return [glob for glob in unit.paths if _is_apart(glob, held)]
-
-
-def _is_apart(glob: str, held: regions.Region) -> bool:
-    try:
-        return regions.disjoint(regions.region([glob]), held)
-    except (RegionInvalid, BadInput):
-        return False  # what it means is said where regions are read
-
-
-def _missing(root: Path, command: str, config: Config) -> str:
-    """The program that the command starts first, when it is not there; empty where nobody can tell."""
-    try:
-        words = shlex.split(command, comments=True)
-    except ValueError:
-        return ""  # the shell's own grammar, beyond words
-    if any(word in _MOVES for word in words[:1]):
-        return ""  # elsewhere, and perhaps only once the work is done
-    program = next((word for word in words if not _ASSIGNMENT.match(word)), "")
-    if (
-        not program
-        or program in _BUILT_IN
-        or program in _BREAKS
-        or set(program) & set("$`*?(){}<>;|&")
-    ):
-        return ""
-    if "/" not in program:
-        return "" if shutil.which(program) else program
-    place = Path(os.path.expanduser(program))  # noqa: PTH111 - there may be no home
-    by_setup = place.parts[0] in (".venv", "node_modules")
-    if not place.is_absolute() and (config.workers.setup or not by_setup):
-        return ""  # the setup may make it, or the work itself
-    return "" if (place if place.is_absolute() else root / place).exists() else program
-
-
-def _problem(kind: ProblemKind, unit: Unit, what: str) -> Problem:
-    return Problem(kind=kind, what=what, document=unit.document, line=unit.line)
+_CHANGES_FOLDER = ("cd", "pushd")
+_OPERATORS = frozenset(("&&", "||", ";", "|", "&"))
+_SHELL_CHARACTERS = frozenset("$`*?(){}<>;|&")
+_MADE_BY_SETUP = (".venv", "node_modules")
 
 
 def read(
@@ -158,10 +41,11 @@ def read(
     include_counted: bool = False,
     texts: Mapping[str, str | None] | None = None,
 ) -> Portfolio:
-    """Every unit of the workspace, in the order in which they should be offered, and what is wrong with them.
+    """Every unit of the workspace in the order to offer them, and the problems of the plans.
 
-    With `counted`, also the headings of documents in which nothing has an id: to be shown, not to be worked on.
-    `texts` are the documents that count, by their names, whatever is on disk; a document whose text is None does not.
+    With `include_counted`, also the headings of documents in which nothing has an id: to be
+    shown, not to be worked on. `texts` are the documents that count, by name, whatever is on
+    disk; one whose text is None does not count. Raises BadInput if [plans] cannot be read.
     """
     plans = config.plans
     if plans.source == "beads":
@@ -174,31 +58,139 @@ def read(
         units, problems = command.read(workspace.root, plans.command, plans.timeout_seconds)
     else:
         units, problems = _documents(workspace, config, counted=include_counted, texts=texts)
-    complete = [_completed(unit, config) for unit in units] if config.units else units
+    if config.units:
+        units = [_with_settings(unit, config) for unit in units]
+    problems += infeasible_units(workspace.root, units, config)
     return assemble(
-        complete,
-        [*problems, *infeasible_units(workspace.root, complete, config)],
+        units,
+        problems,
         knows_lane=lambda lane: config.canonical_lane(lane) is not None,
         why_no_agent=lambda agent: agent_trouble(agent, config),
         classes=config.lifecycle.classes,
     )
 
 
+def resolve_unit_name(world: World, word: str) -> str:
+    """The name of the unit that a word means; the word itself if no plan has it.
+
+    Callers may have units of their own. Raises BadInput if several plans have the id.
+    """
+    if "/" in word:
+        return word
+    unit = find_unit(read(world.workspace, world.config).units, word)
+    return unit.name if unit else word
+
+
+def find_unit(declared: Sequence[Unit], word: str) -> Unit | None:
+    """The unit with this name, or with this id if only one plan has it; None if no plan has it.
+
+    Raises BadInput if several plans have the id.
+    """
+    matches = []
+    for unit in declared:
+        if unit.name == word:
+            return unit
+        if unit.id == word:
+            matches.append(unit)
+    if len(matches) > 1:
+        names = ", ".join(unit.name for unit in matches)
+        raise BadInput(
+            f"{quote(word)} is in several plans: {names}", hint="Give one of these names."
+        )
+    return matches[0] if matches else None
+
+
+def infeasible_units(root: Path, units: Sequence[Unit], config: Config) -> Iterator[Problem]:
+    """The problems of units that can never be done as they are; not of those claimed as done."""
+    for unit in units:
+        if unit.claimed == PlanClaim.SHIPPED:
+            continue
+        if outside := _paths_outside_lane(unit, config):
+            what = (
+                f"unit {unit.name} names {', '.join(outside)},"
+                f" which can never lie in its lane {_lane(unit, config)!r}"
+            )
+            yield _problem(ProblemKind.PATHS_OUTSIDE_LANE, unit, what)
+        if missing := _missing_program(root, unit.acceptance, config):
+            what = (
+                f"unit {unit.name}: its acceptance starts {missing!r}, and there is no such program"
+            )
+            yield _problem(ProblemKind.ACCEPTANCE_PROGRAM_MISSING, unit, what)
+
+
+def _lane(unit: Unit, config: Config) -> str:
+    if unit.lane:
+        return config.canonical_lane(unit.lane) or ""
+    return config.lanes.autopick[0] if config.lanes.autopick else ""
+
+
+def _paths_outside_lane(unit: Unit, config: Config) -> list[str]:
+    """The unit's globs that share no file with its lane; none if the lane's region is unknown."""
+    lane = _lane(unit, config)
+    region = config.lane_region(lane) if lane else None
+    if region is None or not region.is_known:
+        return []
+    return [glob for glob in unit.paths if _is_disjoint(glob, region)]
+
+
+def _is_disjoint(glob: str, region: regions.Region) -> bool:
+    try:
+        return regions.disjoint(regions.region([glob]), region)
+    except (RegionInvalid, BadInput):
+        return False  # an invalid glob is reported where regions are read
+
+
+def _missing_program(root: Path, command: str, config: Config) -> str:
+    """The first program of a command if it does not exist; empty if it does or is unknown."""
+    program = _first_program(command)
+    if not program or program in _BUILT_IN or program in _OPERATORS:
+        return ""
+    if not _SHELL_CHARACTERS.isdisjoint(program):
+        return ""
+    if "/" not in program:
+        return "" if shutil.which(program) else program
+    path = Path(os.path.expanduser(program))  # noqa: PTH111 - there may be no home
+    if path.is_absolute():
+        return "" if path.exists() else program
+    if config.workers.setup or path.parts[0] not in _MADE_BY_SETUP:
+        return ""  # the setup may make it, or the work itself
+    return "" if (root / path).exists() else program
+
+
+def _first_program(command: str) -> str:
+    try:
+        words = shlex.split(command, comments=True)
+    except ValueError:
+        return ""  # shell grammar beyond words
+    if words and words[0] in _CHANGES_FOLDER:
+        return ""  # it runs elsewhere, in a folder that the work may have to make
+    for word in words:
+        if not _ASSIGNMENT.match(word):
+            return word
+    return ""
+
+
+def _problem(kind: ProblemKind, unit: Unit, what: str) -> Problem:
+    return Problem(kind=kind, what=what, document=unit.document, line=unit.line)
+
+
 def agent_trouble(agent: str, config: Config) -> str:
-    """Why nobody can start an agent of this name; empty where it is known."""
+    """Why no agent of this name can be started; empty if it is known."""
     if agent in config.agents or registry.is_known(agent):
         return ""
-    known = [*config.agents, *(name for name in registry.names() if name not in config.agents)]
+    known = list(dict.fromkeys((*config.agents, *registry.names())))
     return f"there is no such agent; {did_you_mean(agent, known, 'agents')}"
 
 
-def _completed(unit: Unit, config: Config) -> Unit:
-    """With what [units] says of it where its own plan is silent."""
-    found = config.units.get(unit.name) or config.units.get(unit.id)
-    if found is None:
+def _with_settings(unit: Unit, config: Config) -> Unit:
+    """The unit with the paths and the acceptance of [units], where its plan states none."""
+    settings = config.units.get(unit.name) or config.units.get(unit.id)
+    if settings is None:
         return unit
     return structs.replace(
-        unit, paths=unit.paths or found.paths, acceptance=unit.acceptance or found.accept
+        unit,
+        paths=unit.paths or settings.paths,
+        acceptance=unit.acceptance or settings.accept,
     )
 
 
@@ -207,15 +199,22 @@ def _documents(
 ) -> tuple[list[Unit], list[Problem]]:
     units: list[Unit] = []
     problems: list[Problem] = []
-    paths = config.paths  # packets show units too, and are no plans
-    grammar = config.enumerate
-    for found in documents.read_documents(
-        workspace.root, paths.plans_glob, grammar, paths.next_packets, texts=texts
-    ):
-        if isinstance(found, tuple):
-            name, unread = found
+    paths = config.paths
+    found = documents.read_documents(
+        workspace.root,
+        paths.plans_glob,
+        config.enumerate,
+        paths.next_packets,  # packets show units too, and are no plans
+        texts=texts,
+    )
+    for document in found:
+        if isinstance(document, tuple):
+            name, unread = document
             problems.append(Problem(kind=ProblemKind.UNREADABLE, what=unread.why, document=name))
+            continue
+        if counted:
+            units += [declaration.unit for declaration in document.declared]
         else:
-            units += [each.unit for each in found.declared] if counted else found.units
-            problems += found.problems
+            units += document.units
+        problems += document.problems
     return units, problems
