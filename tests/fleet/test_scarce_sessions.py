@@ -132,5 +132,5 @@ def test_doctor_compares_what_the_server_allows_with_what_the_fleet_takes(shared
         found = [each for each in store_health.examine(world) if each.kind == "STORE_SESSIONS"]
     assert bool(found) is told
     if found:
-        assert "400 workers with their supervisor take up to 806" in found[0].what
+        assert "400 workers with their supervisor open up to 806" in found[0].what
         assert found[0].fix.startswith("dos config set supervise.target ")
