@@ -201,9 +201,7 @@ def test_a_commit_that_names_its_unit_is_tried_with_that_units_command(dos, work
     plan = "## AUTH AUTH1: log in\n\n- acceptance: `sh tests/test_it.sh`\n"
     (workspace / "docs").mkdir(exist_ok=True)
     (workspace / "docs" / "auth-plan.md").write_text(plan)
-    assert dos("test-witness", "run", "--repeat", "1").code == 2, (
-        "nothing says how the tests are run"
-    )
+    assert dos("test-witness", "run", "--repeat", "1").code == 2, "no test command is configured"
     git("commit", "--quiet", "--amend", "--message", "change\n\nUnit: AUTH/AUTH1", cwd=workspace)
     answer = dos("test-witness", "run", "--repeat", "1", "--json")
     assert (answer.code, answer.json["command_from"]) == (0, "docs/auth-plan.md:1")

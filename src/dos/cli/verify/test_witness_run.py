@@ -43,22 +43,20 @@ LONGEST_COMMAND = 10_000
 
 
 class Args(Struct, kw_only=True):
-    commit: Annotated[
-        str, Option(help="the commit; it is compared with its first parent", metavar="REF")
-    ] = "HEAD"
-    cmd: Annotated[str, Option(help="what runs the tests, in a shell", metavar="COMMAND")] = ""
+    """The commit, its tests, and what to record."""
+
+    commit: Annotated[str, Option(help="commit, compared with its first parent", metavar="REF")] = (
+        "HEAD"
+    )
+    cmd: Annotated[str, Option(help="shell command that runs the tests", metavar="COMMAND")] = ""
     paths: Annotated[
-        list[str], Option(help="which files are tests; else by their names", metavar="GLOB")
+        list[str], Option(help="test files (default: by their names)", metavar="GLOB")
     ] = []
-    timeout: Annotated[float, Option(help="for each run", metavar="SECONDS")] = 300.0
-    repeat: Annotated[int, Option(help="how often the deciding runs are made", metavar="N")] = 2
-    unit: Annotated[
-        str, Option(help="what the commit is for; what is seen is written down", metavar="UNIT")
-    ] = ""
-    record: Annotated[bool, Option(help="write down what is seen, also without a unit")] = False
-    keep: Annotated[
-        bool, Option(help="leave the folders in which the tests ran, and say where")
-    ] = False
+    timeout: Annotated[float, Option(help="time limit of each run", metavar="SECONDS")] = 300.0
+    repeat: Annotated[int, Option(help="repetitions of the deciding runs", metavar="N")] = 2
+    unit: Annotated[str, Option(help="unit of the commit; records the result", metavar="UNIT")] = ""
+    record: Annotated[bool, Option(help="record the result, also without a unit")] = False
+    keep: Annotated[bool, Option(help="keep the test directories and print their path")] = False
 
 
 def run(args: Args, context: Context) -> Reply:
@@ -69,15 +67,15 @@ def run(args: Args, context: Context) -> Reply:
             f"{workspace.root} is not in a git repository", hint="cd into one, or give --workspace."
         )
     sha = commits.resolve_commit(context.world.git, args.commit)
-    unit = (
-        sources.resolve_unit_name(context.policy_world, validated_name(args.unit, "unit"))
-        if args.unit
-        else ""
-    )
+    unit = ""
+    if args.unit:
+        name = validated_name(args.unit, "unit")
+        unit = sources.resolve_unit_name(context.policy_world, name)
     command, command_from = _command(args, context, unit or _trailer(sha, context))
-    if args.record or unit:
-        _open_journal(context)  # now, and not when the tests have run for an hour
-    asked = WitnessRequest(
+    records = args.record or bool(unit)
+    if records:
+        _open_journal(context)  # a failure is reported now, not after the tests have run
+    request = WitnessRequest(
         commit=sha,
         command=command,
         folder=_folder(workspace),
@@ -86,30 +84,40 @@ def run(args: Args, context: Context) -> Reply:
         repeat=args.repeat,
         keep=args.keep,
     )
-    seen = witness_tests(
-        context.world.git,
-        asked,
-        told=lambda line: None if context.as_json else context.warn(line),
-    )
-    data = _data(asked, seen, command_from) | {"unit": unit}
-    recorded, complaint = _record(context, data, seen) if args.record or unit else (None, "")
+
+    def report(line: str) -> None:
+        if not context.as_json:
+            context.warn(line)
+
+    result = witness_tests(context.world.git, request, told=report)
+    data = _data(request, result, command_from) | {"unit": unit}
+    position: int | None = None
+    warning = ""
+    if records:
+        position, warning = _record(context, data, result)
+    next_action = ""
+    if result.verdict.answer is not Answer.ABSTAIN:
+        next_action = NEXT[result.verdict.answer]
     return Reply(
-        code=EXITS[seen.verdict.answer],
-        text=_text(asked, seen, command_from),
-        data=data | {"recorded": recorded},
-        next_action="" if seen.verdict.answer is Answer.ABSTAIN else NEXT[seen.verdict.answer],
-        stderr=complaint,
+        code=EXITS[result.verdict.answer],
+        text=_text(request, result, command_from),
+        data=data | {"recorded": position},
+        next_action=next_action,
+        stderr=warning,
     )
 
 
 def _check(args: Args) -> None:
     if not 0 < args.timeout <= LONGEST_SECONDS:
         raise BadInput(
-            f"--timeout is {args.timeout:g}",
-            hint=f"Give seconds, above 0 and up to {LONGEST_SECONDS}.",
+            f"--timeout {args.timeout:g} is not between 0 and {LONGEST_SECONDS} seconds",
+            hint="For example: --timeout 300",
         )
     if not 1 <= args.repeat <= MOST_RUNS:
-        raise BadInput(f"--repeat is {args.repeat}", hint=f"Give a number from 1 to {MOST_RUNS}.")
+        raise BadInput(
+            f"--repeat {args.repeat} is not between 1 and {MOST_RUNS}",
+            hint="For example: --repeat 2",
+        )
     if args.cmd:
         validated_name(
             args.cmd.replace("\n", " ").replace("\t", " "), "command", longest=LONGEST_COMMAND
@@ -117,12 +125,12 @@ def _check(args: Args) -> None:
 
 
 def _folder(workspace: Workspace) -> str:
-    """Where dos.toml is, from the top of the repository; a linked worktree goes by the main one's, at the top."""
+    """Return the folder of dos.toml, relative to the top of the repository."""
     return workspace.prefix.rstrip("/")
 
 
 def _command(args: Args, context: Context, unit: str) -> tuple[str, str]:
-    """What to run, and who said so."""
+    """Return the command and where it comes from; raises BadInput if none is configured."""
     if args.cmd:
         return args.cmd, TYPED
     workers = context.policy.workers
@@ -136,116 +144,128 @@ def _command(args: Args, context: Context, unit: str) -> tuple[str, str]:
         if command:
             return command, f"dos.toml [workers] {name}"
     raise BadInput(
-        "nothing says how the tests are run",
-        hint="Give --cmd, or write it down: dos config set workers.test 'COMMAND'",
+        "no test command is configured",
+        hint="Give --cmd, or configure it: dos config set workers.test 'COMMAND'",
     )
 
 
 def _trailer(sha: str, context: Context) -> str:
-    """The unit that the commit itself names, when it is one of the plans'."""
-    said = context.world.git.run(
+    """Return the unit of the commit's `Unit:` trailer, if a plan declares it; else ""."""
+    names = context.world.git.run(
         "log", "-1", "--format=%(trailers:key=Unit,valueonly)", sha
     ).split()
-    known = (
-        {unit.name for unit in sources.read(context.world.workspace, context.policy).units}
-        if len(said) == 1
-        else ()
-    )
-    return said[0] if said and said[0] in known else ""
+    if len(names) != 1:
+        return ""
+    for unit in sources.read(context.world.workspace, context.policy).units:
+        if unit.name == names[0]:
+            return unit.name
+    return ""
 
 
 def _open_journal(context: Context) -> None:
     try:
         context.journal.last()
-    except StoreBusy as error:  # its own exit code means something else here
+    except StoreBusy as error:  # its exit code 4 means UNSATISFIED here
         raise StoreFailed(error.message, hint=error.hint) from error
 
 
-def _record(context: Context, data: dict[str, Any], seen: WitnessResult) -> tuple[int | None, str]:
-    """Where the answer was written; or why it was not, which does not change what was seen."""
-    if isinstance(seen.change, Unknown):
-        return None, "nothing was run, and nothing is written down"
-    cells = {cell.value: [run.outcome.value for run in seen.matrix.runs(cell)] for cell in Cell}
-    more = {"cells": cells, "runner": process.host(), "network": seen.network}
+def _record(
+    context: Context, data: dict[str, Any], result: WitnessResult
+) -> tuple[int | None, str]:
+    """Record the result and return its position; or None and why it could not be recorded."""
+    if isinstance(result.change, Unknown):
+        return None, "no test was run, so nothing is recorded"
+    outcomes = {}
+    for cell in Cell:
+        outcomes[cell.value] = [run.outcome.value for run in result.matrix.runs(cell)]
+    more = {"cells": outcomes, "runner": process.host(), "network": result.network}
+    witnessed = convert(data | more, TestWitnessed)
     try:
-        return context.journal.record(
-            streams.witness(seen.change.commit), convert(data | more, TestWitnessed)
-        ).pos, ""
+        event = context.journal.record(streams.witness(result.change.commit), witnessed)
     except StoreFailed as error:
-        return None, f"warning: it is not written down: {error.message}"
+        return None, f"warning: the result was not recorded: {error.message}"
+    return event.pos, ""
 
 
-def _data(asked: WitnessRequest, seen: WitnessResult, command_from: str) -> dict[str, Any]:
-    change = None if isinstance(seen.change, Unknown) else seen.change
-    verdict: dict[str, Any] = to_builtins(seen.verdict)
+def _data(request: WitnessRequest, result: WitnessResult, command_from: str) -> dict[str, Any]:
+    parent = None
+    tree = None
+    changed: list[str] = []
+    deleted: list[str] = []
+    if not isinstance(result.change, Unknown):
+        parent = result.change.parent
+        tree = result.change.tree
+        changed = list(map(replace_undecodable, result.change.changed))
+        deleted = list(map(replace_undecodable, result.change.deleted))
+    verdict: dict[str, Any] = to_builtins(result.verdict)
     return verdict | {
-        "reason": replace_undecodable(seen.verdict.reason),
-        "commit": asked.commit,
-        "parent": change.parent if change else None,
-        "tree": change.tree if change else None,
-        "command": asked.command,
+        "reason": replace_undecodable(result.verdict.reason),
+        "commit": request.commit,
+        "parent": parent,
+        "tree": tree,
+        "command": request.command,
         "command_from": command_from,
-        "cells": {cell.value: to_builtins(seen.matrix.runs(cell)) for cell in Cell},
-        "tests": {
-            "changed": list(map(replace_undecodable, change.changed)) if change else [],
-            "deleted": list(map(replace_undecodable, change.deleted)) if change else [],
-        },
-        "weakened": list(map(replace_undecodable, seen.matrix.weakened)),
-        "network": seen.network or None,
-        "limits": _limits(asked, seen),
-        "kept": seen.kept or None,
+        "cells": {cell.value: to_builtins(result.matrix.runs(cell)) for cell in Cell},
+        "tests": {"changed": changed, "deleted": deleted},
+        "weakened": list(map(replace_undecodable, result.matrix.weakened)),
+        "network": result.network or None,
+        "limits": _limits(request, result),
+        "kept": result.kept or None,
     }
 
 
-def _limits(asked: WitnessRequest, seen: WitnessResult) -> list[str]:
-    """What should be known of an answer beside the answer."""
-    if isinstance(seen.change, Unknown) or not seen.network:
+def _limits(request: WitnessRequest, result: WitnessResult) -> list[str]:
+    """Return what limits the meaning of the verdict."""
+    if isinstance(result.change, Unknown) or not result.network:
         return []
-    files = {**seen.change.old, **seen.change.new}
-    empty = [
-        f"submodule {replace_undecodable(path)} is empty"
-        for path, file in files.items()
-        if file.mode == SUBMODULE
-    ]
-    harness = join_some(seen.change.harness(asked.command))
-    changed = (
-        [f"the change also touches how tests are run: {replace_undecodable(harness)}"]
-        if harness
-        else []
-    )
-    return [
-        *changed,
-        *empty,
-        *(["the network could not be cut off"] if seen.network == "on" else []),
-    ]
+    limits = []
+    harness = join_some(result.change.harness(request.command))
+    if harness:
+        limits.append(f"the change also touches how tests are run: {replace_undecodable(harness)}")
+    files = {**result.change.old, **result.change.new}
+    for path, file in files.items():
+        if file.mode == SUBMODULE:
+            limits.append(f"submodule {replace_undecodable(path)} is empty")
+    if result.network == "on":
+        limits.append("the network could not be cut off")
+    return limits
 
 
-def _text(asked: WitnessRequest, seen: WitnessResult, command_from: str) -> str:
-    lines = [f"{seen.verdict.answer}  {replace_undecodable(seen.verdict.reason)}"]
-    if seen.network:
-        lines += ["", f"  {'':<12}{'old code':<14}new code"]
-        for tests, cells in (
-            ("old", (Cell.OLD_OLD, Cell.OLD_NEW)),
-            ("new", (Cell.NEW_OLD, Cell.NEW_NEW)),
-        ):
-            row = "".join(f"{_shown(seen.matrix.runs(cell)):<14}" for cell in cells)
-            lines.append(f"  {tests + ' tests':<12}{row}".rstrip())
+def _text(request: WitnessRequest, result: WitnessResult, command_from: str) -> str:
+    lines = [f"{result.verdict.answer}  {replace_undecodable(result.verdict.reason)}"]
+    if result.network:
         lines += [
             "",
-            f"  {asked.commit[:12]}: {asked.command} ({command_from}); network {seen.network}",
+            f"  {'':<12}{'old code':<14}new code",
+            _matrix_row("old tests", result, Cell.OLD_OLD, Cell.OLD_NEW),
+            _matrix_row("new tests", result, Cell.NEW_OLD, Cell.NEW_NEW),
+            "",
+            (
+                f"  {request.commit[:12]}: {request.command} ({command_from}); "
+                f"network {result.network}"
+            ),
         ]
-    lines += (
-        [f"  weakened: {replace_undecodable(join_some(seen.matrix.weakened))}"]
-        if seen.matrix.weakened
-        else []
-    )
-    lines += [f"  {limit}" for limit in _limits(asked, seen)]
-    lines += [f"  the folders are in {seen.kept}"] if seen.kept else []
+    if result.matrix.weakened:
+        lines.append(f"  weakened: {replace_undecodable(join_some(result.matrix.weakened))}")
+    lines += [f"  {limit}" for limit in _limits(request, result)]
+    if result.kept:
+        lines.append(f"  the test directories are in {result.kept}")
     return "\n".join(lines)
 
 
-def _shown(runs: Runs) -> str:
-    said = [run.outcome.value for run in runs]
-    if len(set(said)) > 1:
-        return "/".join(said)
-    return (f"{said[0]} ×{len(said)}" if len(said) > 1 else said[0]) if said else "-"
+def _matrix_row(title: str, result: WitnessResult, old_code: Cell, new_code: Cell) -> str:
+    old = _describe_runs(result.matrix.runs(old_code))
+    new = _describe_runs(result.matrix.runs(new_code))
+    return f"  {title:<12}{old:<14}{new:<14}".rstrip()
+
+
+def _describe_runs(runs: Runs) -> str:
+    """Return `pass`, `pass ×2`, `pass/fail` for runs that differ, or `-` for none."""
+    outcomes = [run.outcome.value for run in runs]
+    if not outcomes:
+        return "-"
+    if len(set(outcomes)) > 1:
+        return "/".join(outcomes)
+    if len(outcomes) > 1:
+        return f"{outcomes[0]} ×{len(outcomes)}"
+    return outcomes[0]

@@ -16,7 +16,7 @@ from msgspec import Struct
 from dos.errors import BadInput, DosError, WorkspaceMissing
 from dos.git import log
 from dos.loop import tokens
-from dos.text import quote
+from dos.text import plural, quote
 from dos.units.io.documents import plan_paths
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply, colour_wanted
@@ -35,64 +35,66 @@ EXITS = {
     "cannot_tell": 5,
     "contract_error": 2,
 }
-# What is no part of the reason, and should be known all the same.
+# Contradictions that do not decide the verdict and are shown beside it.
 ASIDE = (Contradiction.CONFIG_DIRTY, Contradiction.REPLACED_OBJECT, Contradiction.CI_RED)
 NEXT = {
-    Answer.SHIPPED: "The work is there. That it is right is for tests to show.",
-    Answer.NOT_SHIPPED: "Nothing shows that it was done: keep it on the list.",
-    Answer.UNPROVEN: "Do not build on it: it is said to be done, and nothing that is required stands behind that.",
-    Answer.UNDONE: "It was done and is not there any more: find out whether that was meant.",
-    Answer.CANNOT_TELL: "Ask where the whole history is: git fetch --unshallow, or a full clone.",
+    Answer.SHIPPED: "The work is there. Only tests can show that it is right.",
+    Answer.NOT_SHIPPED: "There is no evidence that it was done: keep it on the list.",
+    Answer.UNPROVEN: "Do not build on it: it is claimed, and the required evidence is missing.",
+    Answer.UNDONE: "It was done and later removed: find out whether that was intended.",
+    Answer.CANNOT_TELL: "Ask in a full clone: git fetch --unshallow.",
 }
 PLAIN = {
-    Answer.SHIPPED: "{unit} is in the code. That says that the work is there, not that it is correct.",
-    Answer.NOT_SHIPPED: "Nothing shows that {unit} was done.",
-    Answer.UNPROVEN: "Somebody says that {unit} is done, but what they committed does not show it.",
-    Answer.UNDONE: "{unit} was done and has been taken out again.",
-    Answer.CANNOT_TELL: "From here nobody can tell whether {unit} was done.",
+    Answer.SHIPPED: "{unit} is in the code. This shows that the work is there, not that it is correct.",
+    Answer.NOT_SHIPPED: "There is no evidence that {unit} was done.",
+    Answer.UNPROVEN: "{unit} is claimed to be done, but the commits do not show it.",
+    Answer.UNDONE: "{unit} was done and has been removed again.",
+    Answer.CANNOT_TELL: "This clone cannot show whether {unit} was done.",
 }
+
+
+RED = 31
+COLOURS = {Answer.SHIPPED: 32, Answer.CANNOT_TELL: 33}
 
 
 class Args(Struct, kw_only=True):
+    """Which units to check, where, and what evidence to require."""
+
     units: Annotated[
         list[str],
         Option(
-            help="the plan and the unit; or several such pairs",
+            help="plan and unit; or several such pairs",
             metavar="PLAN UNIT",
             positional=True,
             may_be_empty=True,
         ),
     ] = []
     all: Annotated[bool, Option(help="every unit that the plans declare")] = False
-    ref: Annotated[str, Option(help="where to look", metavar="REF")] = "HEAD"
+    ref: Annotated[str, Option(help="commit or branch to check", metavar="REF")] = "HEAD"
     merged_into: Annotated[
         str,
-        Option(help="it also has to be in this branch, which keeps the policy", metavar="BRANCH"),
+        Option(help="must also be merged into this branch", metavar="BRANCH"),
     ] = ""
     require: Annotated[
         str,
         Option(
-            help="instead of [verify] require",
+            help="required tier (default: [verify] require)",
             metavar="TIER",
             choices=("named", "live", "witnessed", "attested"),
         ),
     ] = ""
     no_ci: Annotated[bool, Option(help="do not ask the configured CI")] = False
-    no_index: Annotated[bool, Option(help="walk the whole history instead of using its index")] = (
-        False
-    )
+    no_index: Annotated[bool, Option(help="read the whole history instead of its index")] = False
     strict_root: Annotated[
-        bool, Option(help="refuse to answer from a repository around the workspace")
+        bool, Option(help="refuse unless the workspace is the top of its repository")
     ] = False
-    legacy_exit: Annotated[bool, Option(help="exit with 1 for whatever is not shipped")] = False
+    legacy_exit: Annotated[bool, Option(help="exit with 1 for every answer but shipped")] = False
 
 
 def run(args: Args, context: Context) -> Reply:
     world = context.lenient_world
     if args.all and args.units:
-        raise BadInput(
-            "--all asks about every unit, and some are named beside it", hint="Give one of the two."
-        )
+        raise BadInput("--all cannot be combined with named units", hint="Give one of the two.")
     units = None if args.all else _pairs(args.units)
     if args.strict_root and world.start != world.workspace.tree:
         raise WorkspaceMissing(
@@ -108,14 +110,14 @@ def run(args: Args, context: Context) -> Reply:
     )
     progress = _Progress(context)
     try:
-        verdicts = verifier.verify(world, units, ask, progress=progress.tell)
+        verdicts = verifier.verify(world, units, ask, progress=progress.show)
     finally:
         progress.clear()
     if not verdicts:
         raise _nothing_declared(world, args)
-    short = _abbreviated(context, verdicts)
+    short = _short_names(context, verdicts)
     if units is None or len(units) > 1:
-        return _many(verdicts, short, args)
+        return _reply_to_many(verdicts, short, args)
     verdict = verdicts[0]
     return Reply(
         code=_code(verdict, args),
@@ -127,7 +129,9 @@ def run(args: Args, context: Context) -> Reply:
 
 
 def _code(verdict: Verdict, args: Args) -> int:
-    return min(verdict.exit_code, 1) if args.legacy_exit else verdict.exit_code
+    if args.legacy_exit:
+        return min(verdict.exit_code, 1)
+    return verdict.exit_code
 
 
 def _plain(verdict: Verdict) -> str:
@@ -135,9 +139,9 @@ def _plain(verdict: Verdict) -> str:
     if verdict.answer is Answer.NOT_SHIPPED and verdict.candidates:
         return f"{unit} does not count as done: {verdict.reason}."
     if verdict.answer is Answer.UNPROVEN and verdict.tier >= Tier.LIVE:
-        return f"{unit} is in the code, but less vouches for it than is required."
+        return f"{unit} is in the code, but the required evidence is missing."
     if verdict.shipped and verdict.tier >= Tier.WITNESSED:
-        return f"{unit} is in the code, and somebody saw it work."
+        return f"{unit} is in the code, and a witness saw it work."
     return PLAIN[verdict.answer].format(unit=unit)
 
 
@@ -145,50 +149,61 @@ def _next(verdict: Verdict) -> str:
     if verdict.answer is Answer.NOT_SHIPPED and verdict.candidates:
         return f"Do not build on it yet: {verdict.reason}."
     if verdict.answer is Answer.UNPROVEN and verdict.tier >= Tier.LIVE:
-        return "The work is there. Let a runner or somebody else vouch for it: `dos test-witness run`, CI, a receipt."
+        return "The work is there. Add evidence: `dos test-witness run`, CI or a receipt."
     if verdict.shipped and verdict.tier >= Tier.WITNESSED:
-        return "Build on it: it is as right as what was run shows."
+        return "Build on it: it is as right as its tests show."
     return NEXT[verdict.answer]
 
 
 def _nothing_declared(world: "World", args: Args) -> DosError:
-    """A question about all units that finds none must not look like a yes."""
-    glob, ref = world.config.paths.plans_glob, args.merged_into or args.ref
+    """Return the error for --all without any unit: exit code 0 would look like a yes."""
+    glob = world.config.paths.plans_glob
+    ref = args.merged_into or args.ref
     if world.workspace.common is None:
         return WorkspaceMissing(
             f"{world.workspace.root} is not in a git repository", hint="cd into a clone of it."
         )
-    there = len(plan_paths(world.workspace.root, glob))
-    beside = f"; {there} on disk match it, and are not committed there" if there else ""
-    return BadInput(
-        f"no plan document at {ref} declares a unit ({glob}){beside}",
-        hint="git add -- docs && git commit"
-        if there
-        else "dos verify PLAN UNIT asks about one by its name",
-    )
+    reason = f"no plan document at {ref} declares a unit ({glob})"
+    uncommitted = len(plan_paths(world.workspace.root, glob))
+    if uncommitted:
+        return BadInput(
+            f"{reason}; {uncommitted} on disk match it, and are not committed there",
+            hint="git add -- docs && git commit",
+        )
+    return BadInput(reason, hint="dos verify PLAN UNIT checks one by its name")
 
 
 def line(verdict: Verdict, short: dict[str, str]) -> str:
-    """`SHIPPED AUTH AUTH1 7fe0962  a commit names it; T4 live: 12 of 12 lines stand`"""
-    sha = f" {short[verdict.sha]}" if verdict.sha else ""
-    head = f"{_tinted(verdict.answer)} {verdict.plan} {verdict.phase}{sha}"
-    where = f" at {verdict.ref}" if verdict.ref != "HEAD" else ""
-    notes = [*verdict.limits, *(each for each in verdict.contradictions if each in ASIDE)]
-    beside = f" [{', '.join(map(tokens.words, notes))}]" if notes else ""
+    """Return one line: `SHIPPED AUTH AUTH1 7fe0962  a commit names it; T4 live: 12 of 12 …`."""
+    head = f"{_coloured(verdict.answer)} {verdict.plan} {verdict.phase}"
+    if verdict.sha:
+        head += f" {short[verdict.sha]}"
+    tail = ""
+    if verdict.ref != "HEAD":
+        tail = f" at {verdict.ref}"
+    asides = [contradiction for contradiction in verdict.contradictions if contradiction in ASIDE]
+    notes = [*verdict.limits, *asides]
+    if notes:
+        tail += f" [{', '.join(map(tokens.words, notes))}]"
+    tier = _tier_name(verdict.tier)
     if verdict.answer is Answer.UNPROVEN:
-        return f"{head} ({_word(verdict.tier)} only: {verdict.reason}){where}{beside}"
-    shown_by = f"{tokens.words(verdict.source)}; " if verdict.shipped else ""
-    return f"{head}  {shown_by}T{int(verdict.tier)} {_word(verdict.tier)}: {verdict.reason}{where}{beside}"
+        return f"{head} ({tier} only: {verdict.reason}){tail}"
+    source = ""
+    if verdict.shipped:
+        source = f"{tokens.words(verdict.source)}; "
+    return f"{head}  {source}T{int(verdict.tier)} {tier}: {verdict.reason}{tail}"
 
 
-def _tinted(answer: Answer) -> str:
+def _coloured(answer: Answer) -> str:
     if not colour_wanted():
         return answer
-    return f"\x1b[{32 if answer is Answer.SHIPPED else 33 if answer is Answer.CANNOT_TELL else 31}m{answer}\x1b[0m"
+    colour = COLOURS.get(answer, RED)
+    return f"\x1b[{colour}m{answer}\x1b[0m"
 
 
 def data(verdict: Verdict, short: dict[str, str]) -> dict[str, Any]:
-    found = {
+    """Return the verdict as JSON; keys without a value (sha, commit, summary, rung) are left out."""
+    required = {
         "schema": SCHEMA,
         "verdict": verdict.answer,
         "plan": verdict.plan,
@@ -196,96 +211,104 @@ def data(verdict: Verdict, short: dict[str, str]) -> dict[str, Any]:
         "shipped": verdict.shipped,
         "source": verdict.source,
         "tier": f"T{int(verdict.tier)}",
-        "tier_name": _word(verdict.tier),
+        "tier_name": _tier_name(verdict.tier),
         "ref": verdict.ref,
         "reason": verdict.reason,
-        "candidates": [_candidate(each, short) for each in verdict.candidates],
+        "candidates": [_candidate(candidate, short) for candidate in verdict.candidates],
         "contradictions": list(verdict.contradictions),
         "undone_by": verdict.undone_by,
         "limits": list(verdict.limits),
         "expected_paths": list(verdict.expected),
     }
-    named = {
+    optional = {
         "sha": short.get(verdict.sha, ""),
         "commit": verdict.sha,
         "summary": verdict.summary,
         "rung": verdict.rung,
     }
-    return found | {name: value for name, value in named.items() if value}
+    return required | {name: value for name, value in optional.items() if value}
 
 
-def _candidate(each: Candidate, short: dict[str, str]) -> dict[str, Any]:
+def _candidate(candidate: Candidate, short: dict[str, str]) -> dict[str, Any]:
     return {
-        "sha": short[each.sha],
-        "rung": each.rung,
-        "tier": f"T{int(each.tier)}",
-        "reasons": list(each.reasons),
-        "contradictions": list(each.contradictions),
+        "sha": short[candidate.sha],
+        "rung": candidate.rung,
+        "tier": f"T{int(candidate.tier)}",
+        "reasons": list(candidate.reasons),
+        "contradictions": list(candidate.contradictions),
     }
 
 
-def _many(verdicts: list[Verdict], short: dict[str, str], args: Args) -> Reply:
-    counts = {answer.lower(): sum(each.answer is answer for each in verdicts) for answer in Answer}
-    said = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in counts.items() if count)
+def _reply_to_many(verdicts: list[Verdict], short: dict[str, str], args: Args) -> Reply:
+    answers = [verdict.answer for verdict in verdicts]
+    counts = {answer.lower(): answers.count(answer) for answer in Answer}
+    totals = [f"{count} {name.replace('_', ' ')}" for name, count in counts.items() if count]
     ref = args.merged_into or args.ref
-    noun = "unit" if len(verdicts) == 1 else "units"
+    lines = [line(verdict, short) for verdict in verdicts]
+    lines.append(f"{plural(len(verdicts), 'unit')} at {ref}: {', '.join(totals)}")
     return Reply(
         code=_code_of_many(verdicts),
-        text="\n".join(
-            [*(line(each, short) for each in verdicts), f"{len(verdicts)} {noun} at {ref}: {said}"]
-        ),
+        text="\n".join(lines),
         data={
             "schema": SCHEMA,
             "ref": ref,
-            "verdicts": [data(each, short) for each in verdicts],
+            "verdicts": [data(verdict, short) for verdict in verdicts],
             "counts": counts,
         },
     )
 
 
 def _code_of_many(verdicts: list[Verdict]) -> int:
-    """0 when all shipped; 5 when that is not known of some, and no other speaks against it."""
-    codes = {each.exit_code for each in verdicts}
-    return 0 if codes == {0} else 5 if codes <= {0, 5} else 1
+    """Return 0 if all shipped, 5 if some cannot be told and the rest shipped, else 1."""
+    codes = {verdict.exit_code for verdict in verdicts}
+    if codes == {0}:
+        return 0
+    if codes <= {0, 5}:
+        return 5
+    return 1
 
 
 def _pairs(words: list[str]) -> list[tuple[str, str]]:
+    """Return PLAN UNIT pairs; a single PLAN/UNIT is one, too."""
     if len(words) == 1 and words[0].count("/") == 1:
         words = words[0].split("/")
     if not words or len(words) % 2:
-        found = f"what was given is {quote(' '.join(words))}" if words else "none is named"
+        given = "none is named"
+        if words:
+            given = f"this is {quote(' '.join(words))}"
         raise BadInput(
-            f"a unit is a plan and an id, and {found}",
-            hint="dos verify PLAN UNIT; dos verify --all asks about all that the plans declare",
+            f"a unit is a plan and an id, and {given}",
+            hint="dos verify PLAN UNIT; dos verify --all checks all units of the plans",
         )
     return list(zip(words[::2], words[1::2], strict=True))
 
 
-def _word(tier: Tier) -> str:
+def _tier_name(tier: Tier) -> str:
     return tier.name.lower().replace("_", " ")
 
 
-def _abbreviated(context: Context, verdicts: list[Verdict]) -> dict[str, str]:
-    named = {each.sha for verdict in verdicts for each in verdict.candidates} | {
-        each.sha for each in verdicts
-    }
-    return log.short_names(context.lenient_world.git, named - {""})
+def _short_names(context: Context, verdicts: list[Verdict]) -> dict[str, str]:
+    """Return the abbreviated hash of every commit that the verdicts name."""
+    commits = {verdict.sha for verdict in verdicts}
+    for verdict in verdicts:
+        commits.update(candidate.sha for candidate in verdict.candidates)
+    return log.short_names(context.lenient_world.git, commits - {""})
 
 
 class _Progress:
-    """How far a first reading is, for whoever waits for it."""
+    """Shows on a terminal how many commits a first read of history has passed."""
 
     def __init__(self, context: Context) -> None:
-        self._shows = sys.stderr.isatty() and not context.as_json
-        self._said = False
+        self._on_terminal = sys.stderr.isatty() and not context.as_json
+        self._is_shown = False
 
-    def tell(self, count: int) -> None:
-        if self._shows:
-            self._said = True
+    def show(self, count: int) -> None:
+        if self._on_terminal:
+            self._is_shown = True
             sys.stderr.write(f"\rreading history: {count:,} commits ")
             sys.stderr.flush()
 
     def clear(self) -> None:
-        if self._said:
+        if self._is_shown:
             sys.stderr.write("\r\x1b[K")
             sys.stderr.flush()
