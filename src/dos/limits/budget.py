@@ -45,7 +45,7 @@ class Answer(StrEnum):
 
 
 class Spent(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What agents used. `unpriced` and `unmetered` count agents whose cost or tokens are unknown."""
+    """What agents used; `unpriced` and `unmetered` count those of unknown cost or tokens."""
 
     usd: float = 0.0
     unpriced: int = 0

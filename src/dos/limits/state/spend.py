@@ -39,7 +39,15 @@ from dos.questions.state import decode_question
 DAYS_KEPT = 35
 RUNS_KEPT = 200
 
-_Notice = BudgetWarned | BudgetSpent | DecisionRaised | DecisionAnswered
+_Notice = (
+    BudgetPromised
+    | limits.RunParked
+    | limits.RunUnparked
+    | BudgetWarned
+    | BudgetSpent
+    | DecisionRaised
+    | DecisionAnswered
+)
 Handled = (
     fleet.RunBegun
     | fleet.AgentStarted
@@ -48,22 +56,20 @@ Handled = (
     | fleet.IterationCommitted
     | fleet.RunStopped
     | fleet.WorkerReaped
-    | BudgetPromised
-    | limits.RunParked
-    | limits.RunUnparked
     | _Notice
 )
 _reader: FactReader[Handled] = FactReader(
     Handled,
     silent="""
-        lease_granted lease_renewed lease_released lease_expired lease_revoked lease_adopted lease_refused
-        spawn_intended worker_spawned lane_failed drain_requested fleet_started fleet_stopped decision_forced
-        run_minted unit_claimed unit_taken work_salvaged work_measured landing_intended landing_refused
-        unit_attempted id_allocated journal_pruned limit_hit limit_probed limit_lifted units_screened
-        landing_queued landing_deferred agent_waiting agent_went_on pause_requested pause_ended halt_requested
-        spin_flagged plans_approved settings_approved lane_cleared unit_cleared baseline_started
-        baseline_checked work_committed fleet_found incident_found intent_declared extent_changed step_claimed
-        step_verified run_suspended resume_proposed run_resumed run_ended halt_proposed ledger_line_unreadable
+        lease_granted lease_renewed lease_released lease_expired lease_revoked lease_adopted
+        lease_refused spawn_intended worker_spawned lane_failed drain_requested fleet_started
+        fleet_stopped decision_forced run_minted unit_claimed unit_taken work_salvaged work_measured
+        landing_intended landing_refused unit_attempted id_allocated journal_pruned limit_hit
+        limit_probed limit_lifted units_screened landing_queued landing_deferred agent_waiting
+        agent_went_on pause_requested pause_ended halt_requested spin_flagged plans_approved
+        settings_approved lane_cleared unit_cleared baseline_started baseline_checked work_committed
+        fleet_found incident_found intent_declared extent_changed step_claimed step_verified
+        run_suspended resume_proposed run_resumed run_ended halt_proposed ledger_line_unreadable
         hook_fault receipt_issued test_witnessed line_imported line_unreadable
     """,
 )
@@ -143,21 +149,19 @@ class Spend(Struct, kw_only=True):
                 self._land(fact, event)
             case fleet.IterationCommitted():
                 self._commit(fact, event)
-            case fleet.RunStopped():
-                self._end(fact.run_id, event, by_itself=True)
-            case fleet.WorkerReaped():
-                self._end(fact.run_id, event, by_itself=False)
+            case fleet.RunStopped() | fleet.WorkerReaped():
+                self._end(fact.run_id, event, by_itself=isinstance(fact, fleet.RunStopped))
+            case _:
+                self._apply_notice(fact, event)
+
+    def _apply_notice(self, fact: _Notice, event: Event) -> None:
+        match fact:
             case BudgetPromised():
                 self._promise(fact, event)
             case limits.RunParked():
                 self._run_spend(fact.run_id, fact.lane, event).parked_ms = event.at_ms
             case limits.RunUnparked():
                 self._unpark(fact, event)
-            case _:
-                self._apply_notice(fact)
-
-    def _apply_notice(self, fact: _Notice) -> None:
-        match fact:
             case BudgetWarned():
                 account = accounts.parse(fact.scope, fact.subject)
                 self._update_history(account, fact.measure, warned_at=fact.limit)
