@@ -137,7 +137,7 @@ def test_a_configured_folder_is_used_and_named(dos, workspace, hooks, tmp_path):
 
 @pytest.mark.parametrize(
     ("folder", "said"),
-    [(".githooks", "a folder of each work tree"), ("/dev/null", "hooks are switched off here")],
+    [(".githooks", "relative to each work tree"), ("/dev/null", "hooks are disabled")],
 )
 def test_a_configured_folder_that_cannot_guard_worktrees_is_refused(dos, workspace, folder, said):
     git("config", "core.hooksPath", folder, cwd=workspace)

@@ -186,7 +186,7 @@ def test_an_agent_whose_lane_was_taken_over_can_commit_nothing(agent, words):
     agent.write("one/new")
     agent.take()
     said = agent.refused(*words)
-    assert "lane 'one' is not yours any more" in said and "Stop here" in said
+    assert "lane 'one' is not yours any more" in said and "Stop." in said
 
 
 def test_a_lease_that_the_journal_does_not_hold_is_lost_also_where_git_knows_no_newer_one(agent):

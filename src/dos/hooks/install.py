@@ -1,4 +1,7 @@
-"""Puts the commit gate into a repository's hooks and takes it out again. A hook of the user's goes on running."""
+"""Install the commit gate in a repository's git hooks, and remove it.
+
+Hooks that the user has installed keep running.
+"""
 
 import os
 import shlex
@@ -18,16 +21,16 @@ from dos.workspace import Workspace
 
 HOOKS = ("pre-commit", "reference-transaction")
 MARK = "# dos commit gate"
-PREVIOUS_SUFFIX = ".before-dos"  # what was there before lies beside it, under its name and this
-REFUSED = 5
-PYTHON_FLAGS = (
-    "-E",
-    "-P",
-)  # neither an agent's PYTHONPATH nor a folder of the repository stands for our modules
+PREVIOUS_SUFFIX = ".before-dos"  # the hook from before is kept beside the gate, under this suffix
+REFUSED = 5  # the exit code of a check that refuses
+# So that neither PYTHONPATH nor a folder of the repository can replace dos's own modules.
+PYTHON_FLAGS = ("-E", "-P")
 
 _HEAD = """#!/bin/sh
-{mark}: `dos hooks git install` wrote this file, `dos hooks git remove` takes it out. Edits are lost.
-# It stops only agents of a fleet, who carry the number of their lease. Everybody else passes at once.
+{mark}: `dos hooks git install` wrote this file, \
+`dos hooks git remove` takes it out. Edits are lost.
+# It stops only agents of a fleet, who carry the number of their lease. \
+Everybody else passes at once.
 kept="${{0%/*}}/{name}{kept}"
 if {free}; then
   [ -x "$kept" ] || exit 0
@@ -53,7 +56,7 @@ ask() {{
 }}
 """
 
-# The hook of before may stage more files, so it comes first.
+# The user's hook may stage more files, so it runs first.
 _PRE_COMMIT = """if [ -x "$kept" ]; then
   "$kept" "$@" || exit
 fi
@@ -62,7 +65,8 @@ ask
 
 _REFERENCE_TRANSACTION = """lines=$(cat)
 case $lines in
-  *' HEAD'* | *' refs/heads/'* | *' refs/tags/'* | *' refs/dos/'* | *' refs/notes/dos'* | *'worktree'*'/HEAD'*)
+  *' HEAD'* | *' refs/heads/'* | *' refs/tags/'* | *' refs/dos/'* \
+| *' refs/notes/dos'* | *'worktree'*'/HEAD'*)
     printf '%s\\n' "$lines" | ask || exit 1 ;;
 esac
 [ -x "$kept" ] || exit 0
@@ -74,93 +78,126 @@ _NOT_AN_AGENT = '[ -z "$DOS_FENCE$DOS_LANE" ]'
 
 
 def hook_text(name: str) -> bytes:
-    """The whole hook. It names the Python that wrote it: an agent's PATH may lead to another one, or to none."""
-    is_commit = name == "pre-commit"
+    """The script of a hook: plain sh, so that git stays fast for people.
+
+    It names the Python that wrote it, because an agent's PATH may lead to another one or to none.
+    """
+    passes = _NOT_AN_AGENT
+    body = _PRE_COMMIT
+    if name != "pre-commit":
+        passes = f'{_NOT_AN_AGENT} || [ "$1" != prepared ]'
+        body = _REFERENCE_TRANSACTION
     head = _HEAD.format(
         mark=MARK,
         name=name,
         kept=PREVIOUS_SUFFIX,
-        free=_NOT_AN_AGENT if is_commit else f'{_NOT_AN_AGENT} || [ "$1" != prepared ]',
+        free=passes,
         python=shlex.quote(sys.executable),
         python_shown=sys.executable.replace("'", "'\\''"),
         flags=" ".join(PYTHON_FLAGS),
         refused=REFUSED,
     )
-    body = _PRE_COMMIT if is_commit else _REFERENCE_TRANSACTION
     return (head + body).encode("utf-8", "surrogateescape")
 
 
-HEAD_BYTES = 4096  # bytes of a hook, to tell what it is
+HEAD_BYTES = 4096  # of a hook, enough to tell what it is
 
 
 class HookState(StrEnum):
+    """Whether a hook is the commit gate."""
+
     IN_PLACE = "in_place"
-    OUTDATED = "outdated"  # ours, written by another version or for another Python
-    REPLACED = "replaced"  # another program wrote over ours, and what was there before ours still lies beside it
+    OUTDATED = "outdated"  # the gate, but written by another version or for another Python
+    # Another program overwrote the gate, and the hook from before the gate is still kept.
+    REPLACED = "replaced"
     MISSING = "missing"
 
 
 class Hook(Struct, frozen=True, kw_only=True):
+    """One hook of the repository, as it is on disk."""
+
     path: Path
     state: HookState
-    foreign: bool = False  # there is a hook of somebody else's: before ours, or instead of it
+    foreign: bool = False  # a hook of another program: kept beside the gate, or in its place
 
     @property
     def previous(self) -> Path:
+        """Where the hook from before the gate is kept."""
         return self.path.with_name(self.path.name + PREVIOUS_SUFFIX)
 
     @property
     def temporary(self) -> Path:
-        """Where it is written first, so that git never runs half a hook."""
+        """Where the gate is written first, so that git never runs half a hook."""
         return self.path.with_name(f"{self.path.name}.dos-new")
 
 
 class HooksDirectory(Struct, frozen=True, kw_only=True):
+    """Where git looks for hooks."""
+
     directory: Path
     configured: bool  # by core.hooksPath
 
 
 def find_directory(workspace: Workspace) -> HooksDirectory:
-    """Where git looks for the hooks of a repository and all its worktrees."""
+    """The hooks directory of a repository and all its worktrees.
+
+    Raises BadInput when core.hooksPath does not name one directory for all of them, and
+    WorkspaceMissing outside of a repository.
+    """
     if workspace.common is None:
         raise WorkspaceMissing(
-            f"{workspace.root} is not in a git repository, so there is nothing to guard",
+            f"{workspace.root} is not in a git repository, so there are no hooks to install",
             hint="git init, or --workspace.",
         )
-    # We ask git with hooks switched off on the command line, so what counts is the last of the other settings.
-    words = ("config", "--null", "--show-scope", "--type=path", "--get-all", "core.hooksPath")
-    found = Writer(workspace.tree).attempt(*words).stdout.split("\0")
-    configured = [
-        path for scope, path in zip(found[::2], found[1::2], strict=False) if scope != "command"
-    ]
-    if not configured:
+    configured = _configured_path(workspace)
+    if configured is None:
         return HooksDirectory(directory=workspace.common / "hooks", configured=False)
-    directory = Path(configured[-1])
+    directory = Path(configured)
     if not directory.is_absolute():
         raise BadInput(
-            f"core.hooksPath is {quote(configured[-1])}, a folder of each work tree by itself: a lane's worktree has "
-            "its own, and what is put into this one does not reach it",
-            hint=f"Name a folder for all of them: git config core.hooksPath {workspace.common / 'hooks'}",
+            f"core.hooksPath is {quote(configured)}, relative to each work tree: a lane's worktree"
+            " has its own directory, and hooks installed here do not reach it",
+            hint="Name one directory for all of them: git config core.hooksPath "
+            f"{workspace.common / 'hooks'}",
         )
     if directory.exists() and not directory.is_dir():
         raise BadInput(
-            f"core.hooksPath is {quote(configured[-1])}, which is not a folder: hooks are switched off here",
+            f"core.hooksPath is {quote(configured)}, which is not a directory: hooks are disabled",
             hint="git config --show-origin core.hooksPath shows who set it.",
         )
     return HooksDirectory(directory=directory, configured=True)
 
 
+def _configured_path(workspace: Workspace) -> str | None:
+    """The last value of core.hooksPath; None when it is not set.
+
+    dos runs git with hooks disabled on the command line, so that scope does not count.
+    """
+    argv = ("config", "--null", "--show-scope", "--type=path", "--get-all", "core.hooksPath")
+    fields = Writer(workspace.tree).attempt(*argv).stdout.split("\0")
+    path = None
+    for scope, value in zip(fields[::2], fields[1::2], strict=False):
+        if scope != "command":
+            path = value
+    return path
+
+
 def inspect_hooks(directory: Path) -> list[Hook]:
+    """The state of every hook that the gate needs."""
     return [_inspect_hook(directory / name) for name in HOOKS]
 
 
 def install(directory: Path) -> list[Hook]:
-    """Both hooks, or neither: whatever cannot be kept is found before anything is written."""
-    before = inspect_hooks(directory)
-    check_usable(before)
+    """Install all hooks of the gate, or none, and return their state.
+
+    Raises BadInput before anything is written when a hook of the user cannot be kept, and
+    GitFailed when the directory cannot be written.
+    """
+    hooks = inspect_hooks(directory)
+    check_usable(hooks)
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        for hook in before:
+        for hook in hooks:
             _install_hook(hook)
     except OSError as error:
         raise _unwritable(directory, error) from error
@@ -168,10 +205,13 @@ def install(directory: Path) -> list[Hook]:
 
 
 def remove(directory: Path) -> list[Hook]:
-    """What was there before, itself and not a copy of it. What another program wrote meanwhile is not ours to move."""
-    before = inspect_hooks(directory)
+    """Put the hooks from before the gate back, and return the state.
+
+    A hook that another program wrote over the gate is left alone. Raises GitFailed when the
+    directory cannot be written.
+    """
     try:
-        for hook in before:
+        for hook in inspect_hooks(directory):
             hook.temporary.unlink(missing_ok=True)
             if hook.state is not HookState.REPLACED:
                 _remove_hook(hook)
@@ -181,98 +221,102 @@ def remove(directory: Path) -> list[Hook]:
 
 
 def _inspect_hook(path: Path) -> Hook:
-    hook = Hook(path=path, state=HookState.MISSING)
-    kept = os.path.lexists(hook.previous)
+    missing = Hook(path=path, state=HookState.MISSING)
+    previous = missing.previous
+    has_previous = os.path.lexists(previous)
     if not os.path.lexists(path):
-        return Hook(path=path, state=HookState.MISSING, foreign=kept)
-    content = b"" if path.is_symlink() else _content(path)
+        return Hook(path=path, state=HookState.MISSING, foreign=has_previous)
+    content = b""
+    if not path.is_symlink():
+        content = _content(path)
     if MARK.encode() in content[:HEAD_BYTES]:
-        current = content == hook_text(path.name) and os.access(path, os.X_OK)
-        return Hook(
-            path=path, state=HookState.IN_PLACE if current else HookState.OUTDATED, foreign=kept
-        )
-    # The same file under both names: an installation that was broken off before it wrote anything.
-    began = kept and path.exists() and hook.previous.exists() and path.samefile(hook.previous)
-    return Hook(
-        path=path,
-        state=HookState.REPLACED if kept and not began else HookState.MISSING,
-        foreign=True,
-    )
+        state = HookState.OUTDATED
+        if content == hook_text(path.name) and os.access(path, os.X_OK):
+            state = HookState.IN_PLACE
+        return Hook(path=path, state=state, foreign=has_previous)
+    # The same file under both names: an installation that stopped before it wrote the gate.
+    has_both = has_previous and path.exists() and previous.exists()
+    if has_previous and not (has_both and path.samefile(previous)):
+        return Hook(path=path, state=HookState.REPLACED, foreign=True)
+    return Hook(path=path, state=HookState.MISSING, foreign=True)
 
 
 def _content(path: Path) -> bytes:
     try:
-        return path.read_bytes() if path.is_file() else b""
+        if not path.is_file():
+            return b""
+        return path.read_bytes()
     except OSError as error:
         raise BadInput(f"{path} cannot be read: {error.strerror}", hint=f"ls -l {path}") from error
 
 
 def check_usable(hooks: Sequence[Hook]) -> None:
-    """Whether the gate could be put in, and would work then."""
+    """Raise BadInput unless the gate could be installed and would work then."""
     for hook in hooks:
         _check_foreign(hook)
     import subprocess
 
-    words = [sys.executable, *PYTHON_FLAGS, "-m", "dos", "version"]
+    argv = [sys.executable, *PYTHON_FLAGS, "-m", "dos", "version"]
     folder = Path(sys.executable).parent
     done = subprocess.run(
-        words,
+        argv,
         capture_output=True,
         text=True,
         cwd=folder,
         env=process.child_environment(os.environ, folder),
     )
     if done.returncode != 0:
-        said = (done.stderr.strip().splitlines() or ["it said nothing"])[-1]
+        lines = done.stderr.strip().splitlines() or ["it printed nothing"]
         raise BadInput(
-            f"{sys.executable} cannot start dos by itself: {said}",
-            hint="Install dos for it; a hook does not see PYTHONPATH, nor the folder you are in.",
+            f"{sys.executable} cannot start dos by itself: {lines[-1]}",
+            hint="Install dos for it; a hook sees neither PYTHONPATH nor the current directory.",
         )
 
 
 def _check_foreign(hook: Hook) -> None:
-    """A hook that is called by another name than its own must not care: a link or a program often does."""
+    """Raise BadInput for a hook of the user that may not work under another name.
+
+    The gate calls it by its name with a suffix; a link or a binary often looks at its own name.
+    """
     path = hook.path
     if hook.state is HookState.REPLACED:
         raise BadInput(
-            f"{path} was replaced after the commit gate was put in, and {hook.previous.name} still holds what was there "
-            "before",
-            hint=f"Make one of the two, as {path}, and remove {hook.previous.name}.",
+            f"{path} was replaced after the commit gate was installed, and {hook.previous.name}"
+            " still holds the hook from before",
+            hint=f"Merge the two into {path}, and remove {hook.previous.name}.",
         )
     if hook.state is not HookState.MISSING or not os.path.lexists(path):
         return
     if path.is_symlink():
         raise BadInput(
-            f"{path} is a link to {quote(str(path.readlink()))}: what it leads to may go by the name it is called by",
+            f"{path} is a link to {quote(str(path.readlink()))}, which may depend on the name that"
+            " it is called by",
             hint=f'Put a script there that starts it: #!/bin/sh and exec {path.readlink()} "$@"',
         )
     if not stat.S_ISREG(path.lstat().st_mode):
         raise BadInput(f"{path} is not a file", hint=f"ls -ld {path}")
     if b"\0" in _content(path)[:HEAD_BYTES]:
         raise BadInput(
-            f"{path} is a binary program: it may go by the name it is called by",
+            f"{path} is a binary program, which may depend on the name that it is called by",
             hint="Move it elsewhere, and put a script there that starts it.",
         )
 
 
 def _install_hook(hook: Hook) -> None:
-    """At every moment there is a hook: the old one until the new one takes its name."""
+    """Replace a hook by the gate. At every moment there is a hook under its name."""
     if hook.state is HookState.IN_PLACE:
         return
     hook.temporary.write_bytes(hook_text(hook.path.name))
     hook.temporary.chmod(0o755)
-    if (
-        hook.state is HookState.MISSING
-        and os.path.lexists(hook.path)
-        and not hook.previous.exists()
-    ):
+    is_users = hook.state is HookState.MISSING and os.path.lexists(hook.path)
+    if is_users and not hook.previous.exists():
         os.link(hook.path, hook.previous)
     hook.temporary.replace(hook.path)
 
 
 def _remove_hook(hook: Hook) -> None:
     if hook.foreign and hook.state is HookState.MISSING and os.path.lexists(hook.path):
-        hook.previous.unlink(missing_ok=True)  # a second name of the hook that is there
+        hook.previous.unlink(missing_ok=True)  # a second name of the hook that is in place
     elif os.path.lexists(hook.previous):
         hook.previous.replace(hook.path)
     elif hook.state is not HookState.MISSING:
@@ -282,5 +326,5 @@ def _remove_hook(hook: Hook) -> None:
 def _unwritable(directory: Path, error: OSError) -> GitFailed:
     return GitFailed(
         f"{directory} cannot be written: {error.strerror}",
-        hint=f"ls -ld {directory} shows whose it is.",
+        hint=f"ls -ld {directory} shows its owner.",
     )
