@@ -5,7 +5,7 @@ READY := .venv/.ready
 # Hundreds of processes load the package: without its compiled files each would compile it again.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test soak night programs lint bench docs clean
+.PHONY: demo test soak night programs lint bench docs pictures clean
 .DELETE_ON_ERROR:
 
 $(READY): pyproject.toml
@@ -42,6 +42,11 @@ bench: $(READY)
 
 docs: $(READY)
 	@$(BIN)/python -m dos.cli.reference > docs/reference.md
+	@$(BIN)/python tools/make_configuration.py > docs/configuration.md
+
+# The pictures of the documentation, from a real fleet; needs tmux and Chromium.
+pictures: $(READY)
+	@$(BIN)/python tools/make_pictures.py
 
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .hypothesis

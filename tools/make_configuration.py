@@ -3,17 +3,12 @@
 
     make_configuration.py > docs/configuration.md      (`make docs` does it)
 
-The meaning of a setting is the string below its field, or the comment beside it.
+The meaning of a setting is the string below its field.
 """
 
-import ast
 import inspect
-import io
+import re
 import sys
-import tokenize
-from collections.abc import Iterator
-from functools import cache
-from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
@@ -22,6 +17,7 @@ from settings_readers import readers, table_of
 
 from dos.config.lint import is_unread
 from dos.config.schema import Config
+from dos.config.show import descriptions
 
 HEAD = """# Configuration
 
@@ -62,8 +58,13 @@ def section(kind: Any, key: tuple[str, ...]) -> str:
             inner.append(section(field.type, (*key, field.encode_name)))
         else:
             own.append(row(table, field, key))
-    text = inspect.getdoc(table) or ""
-    return "\n".join([rows(heading(kind, key), text, own), *inner])
+    return "\n".join([rows(heading(kind, key), introduction(table), own), *inner])
+
+
+def introduction(table: type[Struct]) -> str:
+    """The docstring of a table without its own name, which is the heading."""
+    text = re.sub(r"^\[[^\]]*\]+: ", "", inspect.getdoc(table) or "")
+    return text[:1].upper() + text[1:]
 
 
 def heading(kind: Any, key: tuple[str, ...]) -> str:
@@ -92,7 +93,7 @@ def rows(title: str, text: str, own: list[str]) -> str:
 def row(table: type[Struct], field: structs.FieldInfo, key: tuple[str, ...]) -> str:
     path = (*key, field.encode_name)
     who = ", ".join(sorted(readers(path, table, field.name)))
-    meaning = meanings(table).get(field.name, "")
+    meaning = descriptions(table).get(field.name, "")
     if is_unread(path):
         who = "nobody"
         meaning = UNREAD
@@ -137,45 +138,6 @@ def bounds(note: Meta) -> str:
         if limit is not None:
             found.append(f"{word} {limit:,}")
     return f" ({' '.join(found)})" if found else ""
-
-
-@cache
-def meanings(table: type[Struct]) -> dict[str, str]:
-    """What is written about each field of a class: the string below it, or the comment beside it."""
-    found: dict[str, str] = {}
-    for base in reversed(table.__mro__):
-        if issubclass(base, Struct) and base.__module__.startswith("dos."):
-            found |= dict(written_meanings(base))
-    return found
-
-
-def written_meanings(table: type[Struct]) -> Iterator[tuple[str, str]]:
-    text = Path(inspect.getfile(table)).read_text(encoding="utf-8")
-    comments = {
-        token.start[0]: token.string.lstrip("# ")
-        for token in tokenize.generate_tokens(io.StringIO(text).readline)
-        if token.type == tokenize.COMMENT
-    }
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.ClassDef) and node.name == table.__name__:
-            yield from class_meanings(node, comments)
-
-
-def class_meanings(node: ast.ClassDef, comments: dict[int, str]) -> Iterator[tuple[str, str]]:
-    for field, below in zip(node.body, [*node.body[1:], None], strict=True):
-        match field:
-            case ast.AnnAssign(target=ast.Name(id=name)):
-                pass
-            case _:
-                continue
-        match below:
-            case ast.Expr(value=ast.Constant(value=str(text))):
-                yield name, " ".join(text.split())
-                continue
-        lines = range(field.lineno, (field.end_lineno or field.lineno) + 1)
-        beside = [comments[line] for line in lines if line in comments]
-        if beside:
-            yield name, " ".join(beside)
 
 
 if __name__ == "__main__":

@@ -101,14 +101,23 @@ def readers(path: Key, table: Table, attribute: str) -> set[str]:
     """The packages of dos that go by a setting."""
     if path[0] not in read_fields(Config):
         return set()
-    methods = _methods(table)
-    meant = {attribute, *(name for name, fields in methods.items() if attribute in fields)}
+    meant = _ways_to_read(table, attribute)
+    names = {path[0], table.__name__}
     found = set()
     for module in modules():
-        if module.words & _words(table) and meant & set(_taken(table, module)):
-            package = module.dotted.split(".")[1]
-            found.add(package)
+        if module.words & names and meant & set(_taken(table, module)):
+            found.add(module.dotted.split(".")[1])
     return found
+
+
+def _ways_to_read(table: Table, attribute: str) -> set[str]:
+    """The attribute, and the methods that read it, also through one another."""
+    meant = {attribute}
+    size = 0
+    while size != len(meant):
+        size = len(meant)
+        meant |= {name for name, fields in _methods(table).items() if fields & meant}
+    return meant
 
 
 def is_read(path: Key, table: Table, attribute: str) -> bool:

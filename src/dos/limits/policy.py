@@ -7,6 +7,7 @@ from msgspec import Meta
 from dos.fields import Amount, BadValue, Positive, Ratio, Share, Table
 
 Delay = Annotated[float, Meta(ge=0, le=86_400)]
+Tokens = Annotated[int, Meta(ge=1, le=10**15)]
 
 
 class TokenPrice(Table, frozen=True, kw_only=True):
@@ -50,7 +51,7 @@ class Budget(Table, frozen=True, kw_only=True):
 
     usd: Amount | None = None
     """Dollars."""
-    tokens: Positive | None = None
+    tokens: Tokens | None = None
     """Tokens."""
     wall_minutes: Amount | None = None
     """Minutes that agents run."""

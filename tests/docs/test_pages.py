@@ -1,0 +1,59 @@
+"""What the documentation shows is true: settings load, links lead somewhere, generated pages are current."""
+
+import re
+from pathlib import Path
+
+import make_configuration
+import pytest
+
+from dos.config.load import parse
+
+HOUSE = Path(__file__).parents[2]
+PAGES = sorted([*(HOUSE / "docs").glob("*.md"), *HOUSE.glob("*.md")])
+TOML = re.compile(r"^```toml\n(.*?)^```", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+
+
+def toml_blocks() -> list[tuple[str, str]]:
+    found = []
+    for page in PAGES:
+        blocks = TOML.findall(page.read_text(encoding="utf-8"))
+        found += [(f"{page.name}:{number}", text) for number, text in enumerate(blocks, 1)]
+    return found
+
+
+BLOCKS = toml_blocks()
+
+
+@pytest.mark.parametrize("text", [text for _, text in BLOCKS], ids=[name for name, _ in BLOCKS])
+def test_settings_that_a_page_shows_can_be_used(text):
+    parse(text, Path("dos.toml"))
+
+
+def test_the_pages_show_settings():
+    assert len(BLOCKS) >= 7
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_to_files_and_headings_lead_somewhere(page):
+    for link in LINK.findall(page.read_text(encoding="utf-8")):
+        if re.match(r"[a-z]+:", link):
+            continue
+        name, _, heading = link.partition("#")
+        target = (page.parent / name).resolve() if name else page
+        assert target.exists(), link
+        if heading:
+            assert heading in anchors(target), link
+
+
+def anchors(page: Path) -> set[str]:
+    """The headings of a page as GitHub links to them."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {
+        re.sub(r"[^\w\- ]", "", heading).strip().lower().replace(" ", "-") for heading in headings
+    }
+
+
+def test_the_page_of_settings_is_the_generated_one():
+    committed = (HOUSE / "docs" / "configuration.md").read_text(encoding="utf-8")
+    assert committed == make_configuration.page(), "it is out of date: run make docs"
