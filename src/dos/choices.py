@@ -1,10 +1,13 @@
-"""All the words that questions to a person are answered with."""
+"""The words that questions to a person are answered with.
+
+They are here, below `questions/`, because budgets and limits are answered with them too.
+"""
 
 from enum import StrEnum
 
 
 class ChoiceName(StrEnum):
-    """All the words that questions are answered with; what each means, its question says."""
+    """The names of all choices. What each does is part of its question."""
 
     RETRY = "retry"
     AGAIN = "again"
@@ -22,4 +25,5 @@ class ChoiceName(StrEnum):
     HALT = "halt"
     DONE = "done"
     DISMISS = "dismiss"
-    PASSED = "passed"  # no person answers so: the check that was asked about has passed
+    # Never a person's answer: the check that the question is about has passed since.
+    PASSED = "passed"

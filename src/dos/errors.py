@@ -1,42 +1,44 @@
 """Every error that `dos` raises on purpose: what was found, and what to type next.
 
-The class is chosen by what the caller can do about it, and carries the exit code.
+The class is chosen by what the caller can do about it, and carries the exit code of the verb.
 
     DosError
-    ├── BadInput            what was typed or written cannot be used (2)
-    │   ├── NameInvalid     a lane, an owner, a run id
-    │   ├── RegionInvalid   a path glob
-    │   ├── ConfigInvalid   dos.toml
-    │   ├── MalformedDisposition      what became of a pick is not said
-    │   └── StaleDispositionContract  a file of such is missing or of another shape
-    ├── WorkspaceMissing    there is no repository here (2)
-    ├── Refused             asked properly, and the answer is no (1)
-    │   ├── Conflict        the stream moved on since it was read
-    │   ├── Fenced          the lease this write was made under is gone
-    │   ├── Halted          a person has stopped the run that wanted it
-    │   └── NotReady        a worktree could not be set up for work
-    ├── NotPermitted        an agent asked for what only a person may do (77)
-    ├── StoreFailed         the journal cannot be used now (2)
-    │   ├── StoreBusy       somebody else holds the write lock for too long (4)
-    │   ├── StoreFull       no room left
-    │   ├── StoreReadOnly   it can be read and not written
-    │   ├── StoreForeign    another program's database lies in its place
+    ├── BadInput                      the input cannot be used (2)
+    │   ├── NameInvalid
+    │   ├── RegionInvalid
+    │   ├── ConfigInvalid
+    │   ├── MalformedDisposition
+    │   └── StaleDispositionContract
+    ├── WorkspaceMissing              there is no repository here (2)
+    ├── Refused                       the request is valid, and the answer is no (1)
+    │   ├── Conflict
+    │   ├── Fenced
+    │   ├── Halted
+    │   └── NotReady
+    ├── NotPermitted                  an agent asked for what only a person may do (77)
+    ├── StoreFailed                   the journal cannot be used now (2)
+    │   ├── StoreBusy                 (4)
+    │   ├── StoreFull
+    │   ├── StoreReadOnly
+    │   ├── StoreForeign
     │   ├── StoreUnreachable
-    │   │   ├── DriverMissing   the server's driver cannot be loaded
-    │   │   ├── JournalUnnamed  nothing says which journal of the server is this repository's
-    │   │   └── OutcomeUnknown  nobody knows whether the last commit was written
-    │   ├── JournalCorrupt  something stored is not what was written
-    │   └── JournalTooNew   a newer `dos` wrote it
-    ├── GitFailed           git said no (2)
-    │   ├── GitUnanswered   git died, or was kept from answering: it may answer the next time (2)
-    │   ├── MalformedObject git will not make an object of what it was given (2)
-    │   ├── NotARepository  there is no repository for git to look into (2)
-    │   └── RemoteAway     the shared repository cannot be asked now (2)
-    └── Internal            a bug of ours (70)
+    │   │   ├── DriverMissing
+    │   │   ├── JournalUnnamed
+    │   │   └── OutcomeUnknown
+    │   ├── JournalCorrupt
+    │   └── JournalTooNew
+    ├── GitFailed                     git refused or failed (2)
+    │   ├── GitUnanswered
+    │   ├── MalformedObject
+    │   ├── NotARepository
+    │   └── RemoteAway
+    └── Internal                      a bug in dos (70)
 """
 
 
 class DosError(Exception):
+    """The base of all errors: a message, a hint that says what to do, and an exit code."""
+
     exit_code = 2
 
     def __init__(self, message: str, *, hint: str = "") -> None:
@@ -49,120 +51,128 @@ class DosError(Exception):
 
 
 class BadInput(DosError):
-    pass
+    """What was typed, or written into a file, cannot be used."""
 
 
 class NameInvalid(BadInput):
-    pass
+    """The name of a lane, an owner or a run cannot be stored or shown."""
 
 
 class RegionInvalid(BadInput):
-    pass
+    """A path glob cannot be read, or reaches outside of the repository."""
 
 
 class ConfigInvalid(BadInput):
-    pass
+    """dos.toml cannot be read, or a value in it is not valid."""
 
 
 class MalformedDisposition(BadInput):
-    pass
+    """A record of what became of a pick lacks what it needs."""
 
 
 class StaleDispositionContract(BadInput):
-    pass
+    """The file of dispositions is missing, or has the shape of another version."""
 
 
 class WorkspaceMissing(DosError):
-    pass
+    """The directory does not exist, or its repository cannot be read."""
 
 
 class Refused(DosError):
+    """The request is valid, and the answer is no."""
+
     exit_code = 1
 
 
 class Conflict(Refused):
-    pass
+    """The stream has changed since it was read. Read it again and decide anew."""
 
 
 class Fenced(Refused):
-    pass
+    """The lease that this write was made under is no longer held."""
 
 
 class Halted(Refused):
-    pass
+    """A person has stopped the run that asked."""
 
 
 class NotReady(Refused):
-    pass
+    """The setup command of a worktree failed."""
 
 
 class NotPermitted(DosError):
+    """An agent asked for what only a person may do."""
+
     exit_code = 77  # EX_NOPERM of sysexits.h
 
 
 class StoreFailed(DosError):
-    pass
+    """The journal cannot be used now."""
 
 
 class StoreBusy(StoreFailed):
+    """Another process holds the write lock for too long. Trying again may succeed."""
+
     exit_code = 4
 
 
 class StoreFull(StoreFailed):
-    pass
+    """The disk has no space left for the journal."""
 
 
 class StoreReadOnly(StoreFailed):
-    pass
+    """The journal can be read, but not written."""
 
 
 class StoreForeign(StoreFailed):
-    pass
+    """The file in the journal's place is the database of another program."""
 
 
 class StoreUnreachable(StoreFailed):
-    pass
+    """The journal, or the server that holds it, does not answer."""
 
 
 class DriverMissing(StoreUnreachable):
-    pass
+    """The Python driver of the database server is not installed."""
 
 
 class JournalUnnamed(StoreUnreachable):
-    pass
+    """It is not known which journal on the server belongs to this repository."""
 
 
 class OutcomeUnknown(StoreUnreachable):
-    pass
+    """The connection was lost during a commit, which may or may not have been written."""
 
 
 class JournalCorrupt(StoreFailed):
-    pass
+    """A stored record is not what was written."""
 
 
 class JournalTooNew(StoreFailed):
-    pass
+    """A newer version of dos wrote the journal."""
 
 
 class GitFailed(DosError):
-    pass
+    """Git refused the command, or failed."""
 
 
 class GitUnanswered(GitFailed):
-    """Git ended without an answer. It may answer the next time, and nobody knows what it did last."""
+    """Git ended without an answer. It may answer the next time; what it did last is not known."""
 
 
 class MalformedObject(GitFailed):
-    pass
+    """Git does not accept the content as an object."""
 
 
 class NotARepository(GitFailed):
-    pass
+    """There is no repository for git to read."""
 
 
 class RemoteAway(GitFailed):
-    """The shared repository cannot be asked now. It may be back in a moment, and nobody knows what it did last."""
+    """The shared repository cannot be reached. What it did last is not known."""
 
 
 class Internal(DosError):
+    """A bug in dos."""
+
     exit_code = 70

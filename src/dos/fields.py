@@ -1,6 +1,7 @@
-"""What a settings table is made of: its base class, the ranges of its fields, and the error that names a key.
+"""What settings tables are made of: their base class, the ranges of fields, and checks of values.
 
-A table of `dos.toml` is the policy class of the rule that it sets, and lives beside that rule; `config` composes them.
+A table of `dos.toml` is the policy class of the rule that it configures, and lives beside that
+rule; `config` composes the tables. The string below a field describes the setting.
 """
 
 from collections.abc import Iterable, Sequence
@@ -29,11 +30,11 @@ Ratio = Annotated[float, Meta(ge=0, le=1_000_000)]
 
 
 class Table(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One table of the file: a key that is not a field is an error."""
+    """The base class of settings tables. A key that is not a field is an error."""
 
 
 class BadValue(ValueError):
-    """A value that has the right type and is wrong; `key` is relative to the table that found it."""
+    """A value of the right type that is not valid. `key` is relative to the table that raises it."""
 
     def __init__(self, key: Key, message: str, hint: str = "") -> None:
         super().__init__(message)
@@ -43,6 +44,7 @@ class BadValue(ValueError):
 
 
 def check_name(name: str, key: Key, what: str) -> None:
+    """Raise BadValue for a name that cannot be stored, or that has spaces around it."""
     try:
         validated_name(name, what, longest=LONGEST_LANE_NAME)
     except NameInvalid as error:
@@ -54,10 +56,10 @@ def check_name(name: str, key: Key, what: str) -> None:
 
 
 def check_one_spelling(spelled: Iterable[tuple[str, Key]], what: str) -> None:
-    """Two names that differ only by case are one lane to git on half of all machines."""
-    seen: dict[str, str] = {}
+    """Raise BadValue for two names that differ only by case: many file systems take them for one."""
+    first_by_key: dict[str, str] = {}
     for name, key in spelled:
-        first = seen.setdefault(comparison_key(name), name)
+        first = first_by_key.setdefault(comparison_key(name), name)
         if first != name:
             raise BadValue(
                 key,
@@ -67,33 +69,37 @@ def check_one_spelling(spelled: Iterable[tuple[str, Key]], what: str) -> None:
 
 
 def check_globs(globs: Sequence[str], key: Key) -> None:
-    for place, glob in enumerate(globs):
+    """Raise BadValue for a glob that is not valid."""
+    for number, glob in enumerate(globs):
         try:
             regions.region((glob,))
         except RegionInvalid as error:
-            raise BadValue((*key, place), error.message, error.hint) from error
+            raise BadValue((*key, number), error.message, error.hint) from error
 
 
 def check_text(text: str, key: Key) -> None:
-    """No text of the file can be handed to a program or a path with a NUL in it."""
+    """Raise BadValue for a NUL character, which no program and no path can take."""
     if "\0" in text:
-        raise BadValue(key, "the text has a NUL character in it", "Take the NUL out.")
+        raise BadValue(key, "the text has a NUL character in it", "Remove the NUL.")
 
 
 def check_not_blank(text: str, key: Key) -> None:
+    """Raise BadValue for an empty text or a NUL character."""
     check_text(text, key)
     if not text.strip():
         raise BadValue(
-            key, "the text is empty", "Give it a value, or take the line out to get the default."
+            key, "the text is empty", "Give it a value, or remove the line for the default."
         )
 
 
 class PublicRecord(Struct, frozen=True):
+    """A record that callers of the Python API get."""
+
     def to_dict(self) -> dict[str, Any]:
-        """The record as JSON has it: names, strings, numbers, lists, dictionaries."""
-        found: dict[str, Any] = json.decode(json.encode(self))
-        return found
+        """Return the record as JSON has it: strings, numbers, lists and dictionaries."""
+        decoded: dict[str, Any] = json.decode(json.encode(self))
+        return decoded
 
     def __replace__(self, /, **changes: Any) -> Self:
-        """For `copy.replace`."""
+        """Return a copy with changes, for `copy.replace`."""
         return structs.replace(self, **changes)

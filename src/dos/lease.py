@@ -1,4 +1,7 @@
-"""A lease: a lane, or a named lock, held by somebody for a limited time under a fence that only grows."""
+"""Leases: a lane, or a named lock, that one holder has for a limited time.
+
+Each lease has a fence, a number that only grows, so that a write under an old lease can be refused.
+"""
 
 from enum import StrEnum
 
@@ -6,7 +9,9 @@ from msgspec import Struct
 
 from dos.regions import Mode, Region
 
-KEY_VARIABLE = "DOS_LEASE_KEY"  # what a worker hands to its programs; a fence is a number that anybody can read
+# The variable with the key that a worker hands to its programs. A fence is a number that anybody can
+# read, so it proves nothing.
+KEY_VARIABLE = "DOS_LEASE_KEY"
 
 
 class Request(Struct, frozen=True, kw_only=True):
@@ -20,16 +25,16 @@ class Request(Struct, frozen=True, kw_only=True):
     mode: Mode = Mode.EXCLUSIVE
     kind: str = "cluster"
     exclusive: bool = False  # runs alone: no other lane may be held beside it
-    is_lock: bool = False  # a named lock: it has no region and meets only its own name
+    is_lock: bool = False  # a named lock: it has no region and conflicts only with its own name
     run_id: str = ""
     loop_ts: str = ""
     pid: int | None = None
     pid_started: float | None = None
-    system: str = (
-        ""  # in whose table of processes the pid is; empty: unknown, as in leases of older versions
-    )
+    # The process table that the pid is in. Empty: unknown, as in leases of older versions.
+    system: str = ""
     start_sha: str = ""
-    key_hash: str = ""  # of the key that the holder's programs carry; empty: it was taken by hand, and has no programs
+    # The hash of the key that the holder's programs carry. Empty: a person took it, without programs.
+    key_hash: str = ""
 
 
 class Lease(Request, frozen=True, kw_only=True):
@@ -39,15 +44,20 @@ class Lease(Request, frozen=True, kw_only=True):
     boot: str
     granted_ms: int  # wall clock, for people
     beat_ms: int  # wall clock, for people
-    expires_ms: int  # the store's clock: the only one that decides
+    expires_ms: int  # the store's clock, the only one that decides
     version: int  # of the lane's stream when this lease last changed
 
     def has_lapsed(self, now_ms: int, boot: str) -> bool:
-        """Its time is over, or the machine restarted and its holder is dead: anybody may take it."""
+        """Whether another holder may take it.
+
+        Its time is over, or the machine has restarted, so that its holder is dead.
+        """
         return self.expires_ms <= now_ms or self.boot != boot
 
 
 class RefusalReason(StrEnum):
+    """Why a lease was not granted; the table of reasons explains each."""
+
     LANE_HELD = "LANE_HELD"
     LANE_EXCLUSIVE = "LANE_EXCLUSIVE"
     REGION_OVERLAP = "REGION_OVERLAP"
@@ -60,7 +70,7 @@ class RefusalReason(StrEnum):
 
 
 class Refusal(Struct, frozen=True, kw_only=True):
-    """Why a request was not granted, and which lease stands in the way."""
+    """Why a request was not granted, and the fence of the lease that blocks it."""
 
     reason: RefusalReason
     detail: str
@@ -68,7 +78,7 @@ class Refusal(Struct, frozen=True, kw_only=True):
 
 
 def key_hash(key: str) -> str:
-    """What is written of a key: whoever reads it cannot make the key from it."""
-    from hashlib import sha256  # most verbs never meet a key
+    """Return what the journal stores of a key. The key cannot be computed from it."""
+    from hashlib import sha256  # most verbs never use a key
 
     return sha256(key.encode("utf-8", "surrogateescape")).hexdigest()

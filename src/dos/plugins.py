@@ -1,8 +1,8 @@
-"""What other packages add to dos, by entry point."""
+"""What other packages add to dos through entry points."""
 
 import os
 import sys
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -18,104 +18,106 @@ AGENTS = "dos.agents"
 EVIDENCE_SOURCES = "dos.evidence_sources"
 JUDGES = "dos.judges"
 PREDICATES = "dos.predicates"
-Answered = TypeVar("Answered")
+Answer = TypeVar("Answer")
+FlawFinder = Callable[[Any], str]  # what is wrong with a plugin; empty: nothing
 
 
 class LoadedPlugins(Struct, frozen=True, kw_only=True):
-    """The plugins of a group by name, and a sentence for each that is of no use."""
+    """The plugins of a group by name, and a sentence for each one that cannot be used."""
 
     plugins: list[tuple[str, Any]]
     broken: list[str]
 
 
 def installed_names(group: str) -> list[str]:
-    """What is installed, without loading it."""
-    return [point.name for point in _points(group)]
+    """Return the names of the installed plugins, without loading them."""
+    return [point.name for point in _entry_points(group)]
 
 
 def load(
-    group: str, *, only: str = "", flaw: Callable[[Any], str] = lambda plugin: ""
+    group: str, *, only: str = "", flaw: FlawFinder = lambda _plugin: ""
 ) -> list[tuple[str, Any]]:
-    """The plugins of a group, or those of one name, by name; classes are instantiated.
+    """Return the plugins of a group, or those of one name; classes are instantiated.
 
-    Raises BadInput for one that cannot be loaded, or of which `flaw` says what is wrong with it: it might refuse.
+    Raises BadInput for one that cannot be loaded or has a flaw: leaving out a plugin that might
+    refuse something would allow it.
     """
-    found = _loaded(group, only, flaw)
-    if found.broken:
-        raise BadInput(found.broken[0], hint="Uninstall the package it came with, or repair it.")
-    return found.plugins
+    loaded = _load(group, only, flaw)
+    if loaded.broken:
+        raise BadInput(loaded.broken[0], hint="Uninstall the package it came with, or repair it.")
+    return loaded.plugins
 
 
 def load_others(group: str, own: Collection[str], warn: Callable[[str], None]) -> dict[str, Any]:
-    """Those beside our own, by name, where one that cannot be loaded is only missing."""
-    found = _loaded(group)
-    for complaint in found.broken:
+    """Return the plugins beside our own, by name. One that cannot be loaded is left out."""
+    loaded = _load(group)
+    for complaint in loaded.broken:
         warn(f"warning: {complaint}")
-    return {name: plugin for name, plugin in found.plugins if name not in own}
+    return {name: plugin for name, plugin in loaded.plugins if name not in own}
 
 
-def typed_answer(stranger: Callable[[], Any], kind: type[Answered]) -> Answered | Unknown:
-    """What a plugin answers, if it is of that kind through and through."""
-    said = call_or_unknown(stranger)
-    if isinstance(said, Unknown):
-        return Unknown(f"it raised {said.why}")
-    if not isinstance(said, kind):
-        return Unknown(f"it answered with {type(said).__name__}, not with {kind.__name__}")
-    checked = call_or_unknown(lambda: convert(to_builtins(said), kind))
-    return (
-        Unknown(f"its answer has values of other kinds: {checked.why}")
-        if isinstance(checked, Unknown)
-        else checked
-    )
+def typed_answer(function: Callable[[], Any], kind: type[Answer]) -> Answer | Unknown:
+    """Return what a plugin's function returns, if it and all its values are of that type."""
+    answer = call_or_unknown(function)
+    if isinstance(answer, Unknown):
+        return Unknown(f"it raised {answer.why}")
+    if not isinstance(answer, kind):
+        return Unknown(f"it answered with {type(answer).__name__}, not with {kind.__name__}")
+    converted = call_or_unknown(lambda: convert(to_builtins(answer), kind))
+    if isinstance(converted, Unknown):
+        return Unknown(f"its answer has values of other kinds: {converted.why}")
+    return converted
 
 
-def _loaded(
-    group: str, only: str = "", flaw: Callable[[Any], str] = lambda plugin: ""
-) -> LoadedPlugins:
-    found = LoadedPlugins(plugins=[], broken=[])
-    for point in _points(group):
+def _load(group: str, only: str = "", flaw: FlawFinder = lambda _plugin: "") -> LoadedPlugins:
+    loaded = LoadedPlugins(plugins=[], broken=[])
+    for point in _entry_points(group):
         if only and point.name != only:
             continue
-        made = call_or_unknown(partial(_made, point))
-        why = f"cannot be loaded: {made.why}" if isinstance(made, Unknown) else flaw(made)
-        if why:
-            found.broken.append(f"the plugin {point.name!r} of {group} ({point.value}) {why}")
+        plugin = call_or_unknown(partial(_instantiate, point))
+        if isinstance(plugin, Unknown):
+            problem = f"cannot be loaded: {plugin.why}"
         else:
-            found.plugins.append((point.name, made))
-    return found
+            problem = flaw(plugin)
+        if problem:
+            loaded.broken.append(f"the plugin {point.name!r} of {group} ({point.value}) {problem}")
+        else:
+            loaded.plugins.append((point.name, plugin))
+    return loaded
 
 
-def _points(group: str) -> "list[EntryPoint]":
-    if not _is_anywhere(group):
+def _instantiate(point: "EntryPoint") -> Any:
+    loaded = point.load()
+    if isinstance(loaded, type):
+        return loaded()
+    return loaded
+
+
+def _entry_points(group: str) -> "list[EntryPoint]":
+    # The standard reader takes as long as a whole verb, so a cheap search comes first.
+    marker = f"[{group}]".encode()
+    if not any(marker in content for content in _entry_point_files()):
         return []
     from importlib.metadata import entry_points
 
     return sorted(entry_points(group=group), key=lambda point: point.name)
 
 
-def _made(point: "EntryPoint") -> Any:
-    loaded = point.load()
-    return loaded() if isinstance(loaded, type) else loaded
-
-
-def _is_anywhere(group: str) -> bool:
-    """A look at the installed packages' own lists: the standard reader of them takes as long as a whole verb."""
-    wanted = f"[{group}]".encode()
+def _entry_point_files() -> Iterator[bytes]:
+    """Yield the content of the entry_points.txt of every installed package."""
     for directory in sys.path:
-        try:
-            with os.scandir(directory or ".") as entries:
-                names = [
-                    entry.path
-                    for entry in entries
-                    if entry.name.endswith((".dist-info", ".egg-info"))
-                ]
-        except OSError:
-            continue  # a path entry may be a zip file, or nothing at all
-        for name in names:
+        for folder in _metadata_folders(directory or "."):
             try:
-                with open(f"{name}/entry_points.txt", "rb") as file:  # noqa: PTH123 - a Path for each would double the time
-                    if wanted in file.read():
-                        return True
+                with open(f"{folder}/entry_points.txt", "rb") as file:  # noqa: PTH123 - a Path for each would double the time
+                    yield file.read()
             except OSError:
                 continue
-    return False
+
+
+def _metadata_folders(directory: str) -> list[str]:
+    endings = (".dist-info", ".egg-info")
+    try:
+        with os.scandir(directory) as entries:
+            return [entry.path for entry in entries if entry.name.endswith(endings)]
+    except OSError:
+        return []  # a path entry may be a zip file, or may not exist

@@ -1,4 +1,7 @@
-"""Run identities: `RID-`, nine characters of time, six of chance. They sort by time and are safe as a path segment."""
+"""Run ids: `RID-`, nine characters of time, six of chance.
+
+They sort by time, and they are safe as a segment of a path.
+"""
 
 from msgspec import Struct
 
@@ -11,6 +14,8 @@ _LENGTH = 19
 
 
 class RunIdentity(Struct, frozen=True, kw_only=True):
+    """A run with its parent, and the root of the tree of runs that it belongs to."""
+
     run_id: str
     process_id: str
     parent_id: str | None
@@ -21,8 +26,14 @@ class RunIdentity(Struct, frozen=True, kw_only=True):
 def mint(
     ts_ms: int, entropy: int, process: str, *, parent: str | None = None, root: str | None = None
 ) -> RunIdentity:
-    """A new run. Its root is the parent's root when that is known, else the parent, else itself."""
+    """Return the identity of a new run.
+
+    Its root is the given one, else the parent, else itself. Raises NameInvalid for a process name
+    or a run id that is not valid.
+    """
     process = validated_name(process, "process name")
+    if not process.startswith("PROC-"):
+        process = f"PROC-{process}"
     if parent is not None:
         validated_run_id(parent)
     if root is not None:
@@ -30,7 +41,7 @@ def mint(
     run_id = f"RID-{_encode(ts_ms, 9)}{_encode(entropy, 6)}"
     return RunIdentity(
         run_id=run_id,
-        process_id=process if process.startswith("PROC-") else f"PROC-{process}",
+        process_id=process,
         parent_id=parent,
         root_id=root or parent or run_id,
         ts_ms=ts_ms,
@@ -38,11 +49,14 @@ def mint(
 
 
 def is_run_id(text: str) -> bool:
-    return len(text) == _LENGTH and text.startswith("RID-") and all(c in ALPHABET for c in text[4:])
+    """Whether the text is a run id."""
+    if len(text) != _LENGTH or not text.startswith("RID-"):
+        return False
+    return set(text[4:]) <= set(ALPHABET)
 
 
 def validated_run_id(text: str) -> str:
-    """The run id itself, or an error: it is used as a path segment, so nothing else may pass."""
+    """Return the run id. Raises NameInvalid for anything else, because it becomes part of paths."""
     if not is_run_id(text):
         raise NameInvalid(
             f"{quote(text)} is not a run id",
@@ -52,6 +66,7 @@ def validated_run_id(text: str) -> str:
 
 
 def started_ms(run_id: str) -> int:
+    """Return the time that is encoded in a run id. Raises NameInvalid for anything else."""
     number = 0
     for character in validated_run_id(run_id)[4:13]:
         number = number * 32 + ALPHABET.index(character)

@@ -1,4 +1,4 @@
-"""A moment as people read it."""
+"""Points in time as people and JSON read them, and how long to wait after failures."""
 
 import time
 from collections.abc import Iterator
@@ -8,27 +8,53 @@ from msgspec import Struct
 
 from dos.errors import BadInput
 
-YEAR_10000_MS = 253_402_300_800_000  # no stamp can name it
+YEAR_10000_MS = 253_402_300_800_000  # the first millisecond that no stamp can name
 
 
 def utc_datetime(at_ms: int) -> datetime:
-    """In UTC; what no date can name becomes the nearest that one can."""
-    return datetime.fromtimestamp(min(max(at_ms, 0), YEAR_10000_MS - 1) / 1000, UTC)
-
-
-def format_local_time(at: datetime, now: datetime, *, seconds: bool = False) -> str:
-    """As people here read it: the time of day; of another day with its date, of another year with that too."""
-    here, today = at.astimezone(), now.astimezone()
-    clock = "%H:%M:%S" if seconds else "%H:%M"
-    if here.year != today.year:
-        return here.strftime(f"%d %b %Y {clock}")
-    return here.strftime(clock if here.date() == today.date() else f"%d %b {clock}")
+    """Return the moment in UTC. One outside of the years 1970 to 9999 becomes the nearest inside."""
+    return datetime.fromtimestamp(_nameable_ms(at_ms) / 1000, UTC)
 
 
 def utc_stamp(at_ms: int) -> str:
-    """In UTC and to the second, as the released logs have it."""
-    seconds = min(max(at_ms, 0), YEAR_10000_MS - 1) // 1000
-    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%SZ}"
+    """Return the moment in UTC to the second, as RFC 3339 and the logs of dos-kernel have it."""
+    moment = datetime.fromtimestamp(_nameable_ms(at_ms) // 1000, UTC)
+    return f"{moment:%Y-%m-%dT%H:%M:%SZ}"
+
+
+def _nameable_ms(at_ms: int) -> int:
+    return min(max(at_ms, 0), YEAR_10000_MS - 1)
+
+
+def now_stamp() -> str:
+    """Return the current time as a stamp."""
+    return utc_stamp(int(datetime.now(UTC).timestamp() * 1000))
+
+
+def now_ms(given: int | None) -> int:
+    """Return the time that was given with --now-ms, or else the current time.
+
+    Raises BadInput for a number that no date can name.
+    """
+    if given is None:
+        return time.time_ns() // 1_000_000
+    if not 0 <= given < YEAR_10000_MS:
+        raise BadInput(
+            f"--now-ms {given} is not a valid time", hint="Give milliseconds since 1970, in UTC."
+        )
+    return given
+
+
+def format_local_time(at: datetime, now: datetime, *, seconds: bool = False) -> str:
+    """Return the local time of day; on another day with the date, in another year with the year."""
+    local = at.astimezone()
+    today = now.astimezone()
+    clock = "%H:%M:%S" if seconds else "%H:%M"
+    if local.year != today.year:
+        return local.strftime(f"%d %b %Y {clock}")
+    if local.date() != today.date():
+        return local.strftime(f"%d %b {clock}")
+    return local.strftime(clock)
 
 
 def format_duration(seconds: float) -> str:
@@ -42,41 +68,28 @@ def format_duration(seconds: float) -> str:
     return f"{seconds / 86_400:.1f} days"
 
 
-def now_stamp() -> str:
-    return utc_stamp(int(datetime.now(UTC).timestamp() * 1000))
-
-
-def now_ms(given: int | None) -> int:
-    if given is None:
-        return time.time_ns() // 1_000_000
-    if not 0 <= given < YEAR_10000_MS:
-        raise BadInput(
-            f"--now-ms {given} is no moment", hint="Give milliseconds since 1970, in UTC."
-        )
-    return given
-
-
 class Backoff(Struct, frozen=True):
-    """The waits after the first, the second, ... failure in a row; the last one is also for all that follow.
+    """The delays after the first, the second, and each further failure in a row.
 
-    In whatever unit of time its maker names.
+    The last delay is repeated. The unit of time is whatever the caller uses.
     """
 
     delays: tuple[float, ...]
 
     def delay(self, failures: int) -> float:
-        """How long to wait after so many failures in a row: not at all before the first."""
+        """Return the delay after so many failures in a row; 0 before the first."""
         if failures <= 0:
             return 0
         return self.delays[min(failures, len(self.delays)) - 1]
 
     def delays_before_attempts(self, tries: int) -> Iterator[float]:
-        """How long to wait before each of so many tries, the first of which is made at once."""
-        return (self.delay(failures) for failures in range(tries))
+        """Yield the delay before each of so many attempts; the first is made at once."""
+        for failures in range(tries):
+            yield self.delay(failures)
 
 
 def exponential_backoff(first: float, *, cap: float, factor: float = 2.0) -> Backoff:
-    """Each wait is `factor` times as long as the one before, and none is longer than the cap."""
+    """Return delays that grow by `factor` from `first` up to the cap."""
     delays = [min(first, cap)]
     while 0 < delays[-1] < cap:
         delays.append(min(delays[-1] * factor, cap))
