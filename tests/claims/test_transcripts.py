@@ -126,7 +126,8 @@ def test_results_after_the_last_word_are_counted(written):
 
 
 @pytest.mark.parametrize(
-    ("name", "why"), [("nowhere", "not there"), (".", "not a file"), ("a\0b", "not there")]
+    ("name", "why"),
+    [("nowhere", "does not exist"), (".", "not a file"), ("a\0b", "does not exist")],
 )
 def test_what_cannot_be_read_is_unknown_and_not_empty(tmp_path, name, why):
     found = read(str(tmp_path / name))

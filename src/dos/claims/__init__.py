@@ -1,1 +1,1 @@
-"""What an agent said, and what its words are worth."""
+"""Claims of agents: what an agent said, and whether its words can be relied on."""

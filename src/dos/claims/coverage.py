@@ -1,4 +1,4 @@
-"""How many of the workers that were sent out came back with something?"""
+"""Judges how many of the workers that were sent out returned a result."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -11,11 +11,13 @@ from dos.claims import result
 
 
 class Answer(StrEnum):
+    """How the results compare with the number of workers."""
+
     FULL = "FULL"
     UNDERFILLED = "UNDERFILLED"
-    STARVED = "STARVED"  # nobody came back
-    OVERFILLED = "OVERFILLED"  # more than were sent: the number is wrong, or the results are
-    EMPTY = "EMPTY"  # nobody was sent
+    STARVED = "STARVED"  # no worker returned a result
+    OVERFILLED = "OVERFILLED"  # more results than workers: the number or the results are wrong
+    EMPTY = "EMPTY"  # no worker was sent out
 
 
 EXIT_CODES = {
@@ -28,24 +30,28 @@ EXIT_CODES = {
 
 
 class WorkerResult(Struct, frozen=True, kw_only=True):
-    """One worker's end."""
+    """How one worker ended."""
 
     state: result.Answer
     cause: result.FailureClass = result.FailureClass.NONE
 
 
 class Evidence(Struct, frozen=True, kw_only=True):
-    declared: int  # how many were sent: said by the caller, and never counted from what came back
+    """The workers that were sent out, and those that returned."""
+
+    declared: int  # how many were sent: the caller's number, never counted from the results
     returned: Sequence[WorkerResult] = ()
-    grounded: bool = True  # read from transcripts, and not typed
+    grounded: bool = True  # read from transcripts, not typed
     min_quorum: float | None = None
 
     def __post_init__(self) -> None:
         if self.min_quorum is not None and not 0 <= self.min_quorum <= 1:
-            raise ValueError(f"a quorum is a part between 0 and 1, and not {self.min_quorum:g}")
+            raise ValueError(f"a quorum is between 0 and 1, not {self.min_quorum:g}")
 
 
 class Verdict(Struct, frozen=True, kw_only=True):
+    """The coverage, its numbers, and a line for the prompt that uses the results."""
+
     answer: Answer = field(name="state")
     declared: int
     healthy: int
@@ -56,32 +62,41 @@ class Verdict(Struct, frozen=True, kw_only=True):
     dead_classes: list[tuple[str, int]]
     quorum_met: bool | None
     grounded: bool
-    prompt_line: str  # to be put into the prompt of whoever goes on with the results
+    prompt_line: str  # for the prompt of the agent that continues with the results
     reason: str
 
     @property
     def foldable(self) -> bool:
+        """Whether there is any result to continue with."""
         return self.answer is not Answer.STARVED
 
     @property
     def should_caveat(self) -> bool:
+        """Whether a conclusion has to mention missing results."""
         return EXIT_CODES[self.answer] != 0
 
     def to_dict(self) -> dict[str, Any]:
+        """Return the fields and properties for JSON."""
         return {**to_builtins(self), "foldable": self.foldable, "should_caveat": self.should_caveat}
 
 
 def judge(seen: Evidence) -> Verdict:
-    states = Counter(each.state for each in seen.returned)
-    healthy, unreadable = states[result.Answer.HEALTHY], states[result.Answer.UNREADABLE]
+    """Compare the workers that returned a healthy result with those that were sent out."""
+    states = Counter(worker.state for worker in seen.returned)
+    healthy = states[result.Answer.HEALTHY]
+    unreadable = states[result.Answer.UNREADABLE]
     dead = len(seen.returned) - healthy - unreadable
-    classed = (result.Answer.SYNTHETIC, result.Answer.EMPTY)
-    classes = Counter(str(each.cause) for each in seen.returned if each.state in classed)
     missing = max(0, seen.declared - len(seen.returned))
     answer = _answer(seen.declared, healthy)
-    fraction = healthy / seen.declared if seen.declared > 0 else None
+    fraction = None
+    quorum_met = None
+    if seen.declared > 0:
+        fraction = healthy / seen.declared
+        if seen.min_quorum is not None:
+            quorum_met = fraction >= seen.min_quorum
+        fraction = round(fraction, 4)
     gaps = {"dead": dead, "unreadable": unreadable, "unaccounted for": missing}
-    listed = ", ".join(f"{count} {what}" for what, count in gaps.items() if count)
+    listed = ", ".join(f"{count} {kind}" for kind, count in gaps.items() if count)
     why = f" ({listed})" if listed else ""
     return Verdict(
         answer=answer,
@@ -90,15 +105,25 @@ def judge(seen: Evidence) -> Verdict:
         dead=dead,
         unreadable=unreadable,
         unaccounted=missing,
-        fraction=None if fraction is None else round(fraction, 4),
-        dead_classes=sorted(classes.items(), key=lambda row: (-row[1], row[0])),
-        quorum_met=None
-        if seen.min_quorum is None or fraction is None
-        else fraction >= seen.min_quorum,
+        fraction=fraction,
+        dead_classes=_dead_classes(seen.returned),
+        quorum_met=quorum_met,
         grounded=seen.grounded,
         prompt_line=_prompt_line(answer, seen.declared, healthy, why),
         reason=f"{healthy}/{max(0, seen.declared)} healthy{why}",
     )
+
+
+def _dead_classes(returned: Sequence[WorkerResult]) -> list[tuple[str, int]]:
+    """Return how often each cause of a failure occurred, the most frequent first."""
+    failed = (result.Answer.SYNTHETIC, result.Answer.EMPTY)
+    classes = Counter(str(worker.cause) for worker in returned if worker.state in failed)
+    return sorted(classes.items(), key=_by_frequency)
+
+
+def _by_frequency(entry: tuple[str, int]) -> tuple[int, str]:
+    name, count = entry
+    return -count, name
 
 
 def _answer(declared: int, healthy: int) -> Answer:
@@ -118,7 +143,10 @@ def _prompt_line(answer: Answer, declared: int, healthy: int, why: str) -> str:
         case Answer.FULL:
             return f"All {declared} of {declared} workers returned a result."
         case Answer.STARVED:
-            return f"None of {declared} workers returned a result{why}: there is nothing to conclude from."
+            nothing = "there is nothing to conclude from"
+            return f"None of {declared} workers returned a result{why}: {nothing}."
         case Answer.OVERFILLED:
-            return f"{healthy} results came from {declared} workers{why}: some were counted twice. Say so."
-    return f"Only {healthy} of {declared} workers returned a result{why}. Say so, and do not speak for the others."
+            twice = "some were counted twice. Say so"
+            return f"{healthy} results came from {declared} workers{why}: {twice}."
+    rest = "Say so, and do not speak for the others"
+    return f"Only {healthy} of {declared} workers returned a result{why}. {rest}."

@@ -1,4 +1,4 @@
-"""Did an agent say that something is left to do, and stop all the same?"""
+"""Judges whether an agent stopped right after saying that work is left to do."""
 
 import re
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from msgspec import Struct, field
 LONGEST_CUE = 120
 _DOING = r"(?:proceed|continue|identify|create|add|assign|update)"
 _DONE = r"(?:added|assigned|completed|created|done|finished|set up)"
-# Written in lower case: the text is folded before it is looked at. Every repetition has a bound.
+# In lower case, since the text is casefolded first. Every repetition has a bound.
 CUES = (
     r"\bi (?:still )?(?:need|have) to\b",
     r"\bi(?: will|'ll) (?:need to|have to|proceed to)\b",
@@ -28,13 +28,17 @@ _ENDS = re.compile(r"[.!?\n]")
 
 
 class Answer(StrEnum):
+    """Whether the last message leaves announced work undone."""
+
     DANGLING_INTENT = "DANGLING_INTENT"
     ABSTAIN = "ABSTAIN"  # nothing says so
 
 
 class Evidence(Struct, frozen=True, kw_only=True):
-    text: str  # the last thing that was said
-    results_after: int = 0  # tool results that came after it: it went on
+    """The last message of an agent, and what it did after it."""
+
+    text: str
+    results_after: int = 0  # tool results after the message: the agent continued
 
     def __post_init__(self) -> None:
         if self.results_after < 0:
@@ -42,42 +46,51 @@ class Evidence(Struct, frozen=True, kw_only=True):
 
 
 class Policy(Struct, frozen=True, kw_only=True):
-    window: int = 600  # characters from the end; 0 is all of them
+    """Where to look for announcements, and their patterns."""
+
+    window: int = 600  # characters from the end; 0: the whole text
     cues: Sequence[str] = CUES
 
     def __post_init__(self) -> None:
         if self.window < 0:
-            raise ValueError(f"a window of {self.window} characters is none")
+            raise ValueError(f"a window cannot have {self.window} characters")
 
 
 class Verdict(Struct, frozen=True, kw_only=True):
+    """Whether work dangles, and the words that announced it."""
+
     answer: Answer = field(name="verdict")
     matched_cue: str = ""
     reason: str = ""
 
 
 def judge(seen: Evidence, policy: Policy = Policy()) -> Verdict:
+    """Decide whether the end of the text announces work that the same sentence does not settle."""
     if seen.results_after > 0:
-        return Verdict(answer=Answer.ABSTAIN, reason="it went on working after that")
+        return Verdict(answer=Answer.ABSTAIN, reason="the agent continued after that message")
     text = seen.text[-policy.window :].casefold().replace("’", "'")
+    matches: list[re.Match[str]] = []
+    for cue in policy.cues:
+        matches += re.finditer(cue, text)
     settled_until = 0
-    for found in sorted(
-        (match for cue in policy.cues for match in re.finditer(cue, text)), key=re.Match.start
-    ):
-        if found.start() < settled_until:
+    for match in sorted(matches, key=re.Match.start):
+        if match.start() < settled_until:
             continue
-        start, end = _sentence(text, found, settled_until)
+        start, end = _sentence(text, match, settled_until)
         if _SETTLED.search(text, start, end):
             settled_until = end
             continue
-        cue = " ".join(found[0].split())[:LONGEST_CUE]
+        words = " ".join(match[0].split())[:LONGEST_CUE]
         return Verdict(
-            answer=Answer.DANGLING_INTENT, matched_cue=cue, reason=f"it stopped after saying: {cue}"
+            answer=Answer.DANGLING_INTENT,
+            matched_cue=words,
+            reason=f"the agent stopped after saying: {words}",
         )
-    return Verdict(answer=Answer.ABSTAIN, reason="nothing at the end says that work is left")
+    return Verdict(answer=Answer.ABSTAIN, reason="the end of the message announces no work")
 
 
-def _sentence(text: str, found: re.Match[str], since: int) -> tuple[int, int]:
-    starts = max(text.rfind(mark, since, found.start()) + 1 or since for mark in ".!?\n")
-    ends = _ENDS.search(text, found.end())
-    return starts, ends.start() if ends else len(text)
+def _sentence(text: str, match: re.Match[str], since: int) -> tuple[int, int]:
+    """Return where the sentence around a match starts and ends."""
+    start = max(text.rfind(mark, since, match.start()) + 1 or since for mark in ".!?\n")
+    end = _ENDS.search(text, match.end())
+    return start, end.start() if end else len(text)

@@ -1,6 +1,9 @@
-"""Which units does an agent say are done?
+"""Extracts the units that an agent says are done.
 
-Strongest first: what its caller names, a line that it wrote to be checked, and prose, which is only a hint.
+Strongest first: what the caller names, a line that the agent wrote to be checked, and prose, which
+is only a hint. In prose, what is denied, wished for, asked or made conditional is no claim. No
+pattern nests one repetition in another, and each runs once over a piece, so the time grows with
+the length of the text.
 """
 
 import re
@@ -10,22 +13,24 @@ from typing import Any
 
 from msgspec import Struct, to_builtins
 
-LONGEST_LINE = 100_000  # characters; what is further right is not read
-LONGEST_BARE = 30  # a sentence that only says `All done.` speaks of the one before it
+LONGEST_LINE = 100_000  # characters of a line that are read
+LONGEST_BARE = 30  # characters of a sentence like `All done.` about the one before it
 _NAME = re.compile(
-    r"(?<![\w/.#-])(?:(?P<plan>[A-Za-z][\w-]{0,60})/|(?P<word>[Uu]nit:?[ ]{1,4})?(?P<series>[A-Z][A-Z_]{1,60})[ ])?"
+    r"(?<![\w/.#-])"
+    r"(?:(?P<plan>[A-Za-z][\w-]{0,60})/"
+    r"|(?P<word>[Uu]nit:?[ ]{1,4})?(?P<series>[A-Z][A-Z_]{1,60})[ ])?"
     r"(?P<unit>(?P<letters>[A-Z][A-Z_]{1,60})\d{1,9})(?![\w/-]|\.\w)"
 )
 _ID = re.compile(r"([A-Z][A-Z_]{1,60})\d{1,9}")
 _DONE = re.compile(
     r"\b(?:shipped|landed|completed|finished|done|merged)\b|[✅✔☑]|\[x\]", re.IGNORECASE
 )
-_COMPLETE = re.compile(
-    r"\bcomplete\b", re.IGNORECASE
-)  # of what was named before it; else it is an order
+# Only after a name; otherwise `complete` is an order.
+_COMPLETE = re.compile(r"\bcomplete\b", re.IGNORECASE)
 _SENTENCE = re.compile(r"(?<=[.!?;])[\s)*_\"']+")
 _TURN = re.compile(
-    r"(?<!\ball )(?<!\beverything )(?<!\banything )\bbut\b|\b(?:however|although|though|while|whereas)\b",
+    r"(?<!\ball )(?<!\beverything )(?<!\banything )\bbut\b"
+    r"|\b(?:however|although|though|while|whereas)\b",
     re.IGNORECASE,
 )
 _COMMA = re.compile(r"[,()|]|\s[—–-]{1,3}\s")
@@ -35,14 +40,15 @@ _IF = re.compile(
     re.IGNORECASE,
 )
 _AROUND = re.compile(r"\b(?:after|before)\b", re.IGNORECASE)
-# Before the word for done, or before the name, each of these takes the claim away.
+# Each of these denies a claim when it comes before the word for done or before the name.
 _DENIED = re.compile(
-    r"n['’]t\b|['’]ll\b|\b(?:not|no|nor|neither|never|none|nothing|cannot|cant|without|except|excluding|besides|but|"
-    r"instead|rather|unable|fail(?:s|ed|ing)?|almost|nearly|mostly|half|partially|partly|barely|hardly|"
-    r"will|would|shall|should|could|may|might|must|going|gonna|be|being|getting|to (?:get|have|see)|need(?:s|ed)?|"
-    r"wants?|planned|planning|plans? to|next|todo|wip|draft|pending|remaining|remains|later|soon|tomorrow|blocked|"
-    r"unfinished|incomplete|yet|left|open|in progress|started|starting|begun|try|trying|tried|attempt(?:s|ed|ing)?|"
-    r"after|before)\b",
+    r"n['’]t\b|['’]ll\b|\b(?:not|no|nor|neither|never|none|nothing|cannot|cant|without|except|"
+    r"excluding|besides|but|instead|rather|unable|fail(?:s|ed|ing)?|almost|nearly|mostly|half|"
+    r"partially|partly|barely|hardly|will|would|shall|should|could|may|might|must|going|gonna|"
+    r"be|being|getting|to (?:get|have|see)|need(?:s|ed)?|wants?|planned|planning|plans? to|"
+    r"next|todo|wip|draft|pending|remaining|remains|later|soon|tomorrow|blocked|unfinished|"
+    r"incomplete|yet|left|open|in progress|started|starting|begun|try|trying|tried|"
+    r"attempt(?:s|ed|ing)?|after|before)\b",
     re.IGNORECASE,
 )
 _DENIED_AFTER = re.compile(
@@ -50,7 +56,7 @@ _DENIED_AFTER = re.compile(
     re.IGNORECASE,
 )
 _BULLET = re.compile(r"[ \t]*(?:[-*•]|\d{1,3}[.)])[ \t]")
-# Names of standards look like those of units.
+# Names of standards that look like names of units.
 _STANDARDS = frozenset({
     "AES", "BASE", "BLAKE", "CVE", "FLOAT", "GPT", "HTTP", "INT", "IPV", "ISO", "MD", "PEP", "PKCS", "RFC", "RSA",
     "SHA", "TLS", "UINT", "UTF", "UUID",
@@ -58,26 +64,32 @@ _STANDARDS = frozenset({
 
 
 class UnitName(Struct, frozen=True):
+    """A unit as prose names it."""
+
     plan: str
     unit: str
 
 
 class _Mention(Struct, frozen=True):
+    """Where a text names a unit."""
+
     name: UnitName
     start: int
     end: int
 
 
 def units_claimed_in_prose(text: str) -> Iterator[tuple[UnitName, str]]:
-    """Each unit with the line that says so."""
-    under_done = False  # a heading, or a line that ends in a colon, said it of the list below
+    """Yield each unit that the text says is done, with the line that says so."""
+    under_done = False  # a heading, or a line that ends in a colon, says it of the list below
     for raw in text.splitlines():
         line = raw[:LONGEST_LINE]
         if not line.strip():
             continue
         is_item = _BULLET.match(line) is not None
-        claimed, left = _line(line)
-        for name in claimed + (left if under_done and is_item else []):
+        claimed, only_named = _line(line)
+        if under_done and is_item:
+            claimed += only_named
+        for name in claimed:
             yield name, raw.strip()
         if not is_item:
             under_done = _opens_list(line)
@@ -89,20 +101,17 @@ def _opens_list(line: str) -> bool:
 
 
 def _is_bare_done(text: str) -> bool:
-    done = _DONE.search(text)
-    return (
-        done is not None
-        and not _NAME.search(text)
-        and not _DENIED.search(text)
-        and not _IF.search(text)
-    )
+    """Whether the text says that something is done, without a name, a denial or a condition."""
+    if not _DONE.search(text):
+        return False
+    return not (_NAME.search(text) or _DENIED.search(text) or _IF.search(text))
 
 
 def _line(line: str) -> tuple[list[UnitName], list[UnitName]]:
-    """The units that a line says are done, and those that it only names."""
+    """Return the units that a line says are done, and those that it only names."""
     claimed: list[UnitName] = []
-    left: list[UnitName] = []
-    before: list[UnitName] = []
+    only_named: list[UnitName] = []
+    before: list[UnitName] = []  # named, but not claimed, by the sentence before
     for sentence in _SENTENCE.split(line):
         if sentence.rstrip(" *_\"')").endswith("?"):
             before = []
@@ -112,96 +121,126 @@ def _line(line: str) -> tuple[list[UnitName], list[UnitName]]:
             continue
         before = []
         for clause in _TURN.split(sentence):
-            found, named = _clause(clause)
-            claimed += found
+            done, named = _clause(clause)
+            claimed += done
             before += named
-        left += before
-    return claimed, left
+        only_named += before
+    return claimed, only_named
 
 
 class _ClauseReader:
-    """Goes through a clause piece by piece: what is named waits for the word that decides on it."""
+    """Reads a clause piece by piece: named units wait for the word that decides about them."""
 
     def __init__(self) -> None:
         self.claimed: list[UnitName] = []
         self.waiting: list[UnitName] = []
-        self.doubted = False  # something denies, and names nothing: `AUTH2, not yet`
-        self.lists = False  # the last word that decided came first: `Shipped AUTH1, AUTH2`
+        self.doubted = False  # a piece denies and names nothing, as in `AUTH2, not yet`
+        self.lists = False  # the deciding word came first, as in `Shipped AUTH1, AUTH2`
 
-    def read(self, piece: str, *, depends: bool) -> None:
-        places = _places(piece)
-        done = _done(piece, places, bool(self.waiting))
+    def read(self, piece: str, *, is_conditional: bool) -> None:
+        """Read the next piece; a conditional one claims nothing."""
+        mentions = _mentions(piece)
+        done = _done(piece, mentions, bool(self.waiting))
         denied = _DENIED.search(piece)
         if done is None:
-            if places and denied:
-                self.waiting, self.doubted, self.lists = [], False, False
-            elif denied:
-                self.doubted = self.doubted or bool(self.waiting)
-            else:
-                self.waiting += [place.name for place in places]
+            self._read_undecided(mentions, is_denied=denied is not None)
             return
         denied_at = denied.start() if denied else len(piece)
-        if depends or _DENIED_AFTER.match(piece, done.end()):
+        if is_conditional or _DENIED_AFTER.match(piece, done.end()):
             denied_at = -1
-        if done.end() <= denied_at:
+        is_claimed = done.end() <= denied_at
+        if is_claimed:
             self.claimed += self.waiting
-        self.claimed += [place.name for place in places if max(done.end(), place.end) <= denied_at]
-        self.lists = done.end() <= denied_at and (not places or done.start() < places[0].start)
-        self.waiting, self.doubted = [], False
+        for mention in mentions:
+            if max(done.end(), mention.end) <= denied_at:
+                self.claimed.append(mention.name)
+        self.lists = is_claimed and (not mentions or done.start() < mentions[0].start)
+        self.waiting = []
+        self.doubted = False
+
+    def _read_undecided(self, mentions: list[_Mention], *, is_denied: bool) -> None:
+        """Read a piece that has no word for done."""
+        if not is_denied:
+            self.waiting += [mention.name for mention in mentions]
+        elif mentions:
+            self.waiting = []
+            self.doubted = False
+            self.lists = False
+        else:
+            self.doubted = self.doubted or bool(self.waiting)
 
     def end(self) -> tuple[list[UnitName], list[UnitName]]:
+        """Return the units that are claimed, and those that are only named."""
         if self.doubted:
             return self.claimed, []
-        return (self.claimed + self.waiting, []) if self.lists else (self.claimed, self.waiting)
+        if self.lists:
+            return self.claimed + self.waiting, []
+        return self.claimed, self.waiting
 
 
 def _clause(clause: str) -> tuple[list[UnitName], list[UnitName]]:
-    reading, depends = _ClauseReader(), False
+    """Return the units that a clause says are done, and those that it only names."""
+    reader = _ClauseReader()
+    has_condition = False
     for part in _COMMA.split(clause):
-        around = False
+        is_relative = False  # after `after` or `before`
         for piece in _AND.split(part):
-            depends = depends or _IF.search(piece) is not None
-            reading.read(piece, depends=depends or around)
-            around = around or _AROUND.search(piece) is not None
-    return reading.end()
+            has_condition = has_condition or _IF.search(piece) is not None
+            reader.read(piece, is_conditional=has_condition or is_relative)
+            is_relative = is_relative or _AROUND.search(piece) is not None
+    return reader.end()
 
 
-def _done(piece: str, places: list[_Mention], something_waits: bool) -> re.Match[str] | None:
-    done, complete = _DONE.search(piece), _COMPLETE.search(piece)
-    if complete and (something_waits or (places and places[0].end <= complete.start())):
-        return complete if done is None or complete.start() < done.start() else done
+def _done(piece: str, mentions: list[_Mention], something_waits: bool) -> re.Match[str] | None:
+    """Return the first word that says done; `complete` counts only after a name."""
+    done = _DONE.search(piece)
+    complete = _COMPLETE.search(piece)
+    if complete is None:
+        return done
+    is_after_name = bool(mentions) and mentions[0].end <= complete.start()
+    if not (something_waits or is_after_name):
+        return done
+    if done is None or complete.start() < done.start():
+        return complete
     return done
 
 
-def _places(piece: str) -> list[_Mention]:
+def _mentions(piece: str) -> list[_Mention]:
+    """Return the units that a piece names, in order."""
     found: list[_Mention] = []
     for match in _NAME.finditer(piece):
-        plan, letters, unit = match["plan"], match["letters"], match["unit"]
-        if plan and (other := _ID.fullmatch(plan)):  # AUTH1/AUTH2 is two units
+        plan = match["plan"]
+        letters = match["letters"]
+        other = _ID.fullmatch(plan) if plan else None
+        if other:  # AUTH1/AUTH2 names two units
             found.append(_Mention(UnitName(other[1], plan), match.start(), match.end()))
             plan = None
-        if plan is None and match["series"] and (match["word"] or match["series"] == letters):
-            plan = match["series"]
+        series = match["series"]
+        if plan is None and series and (match["word"] or series == letters):
+            plan = series
         if plan is None and letters in _STANDARDS:
             continue
-        found.append(
-            _Mention(UnitName(plan or letters.rstrip("_"), unit), match.start(), match.end())
-        )
+        name = UnitName(plan or letters.rstrip("_"), match["unit"])
+        found.append(_Mention(name, match.start(), match.end()))
     return found
 
 
-LONGEST_TEXT = 1 << 20  # characters of prose, from the end: what was said last
+LONGEST_TEXT = 1 << 20  # characters of prose from the end, where the last words are
 LONGEST_RAW = 200
 _MARKER = re.compile(r"[ \t>*-]*DOS-CLAIM:[ \t]*(\S+)[ \t]+(\S+)[ \t]*")
 
 
 class Rung(StrEnum):
+    """How a claim was made, strongest first."""
+
     FRONTMATTER = "frontmatter"  # the caller names plan and phase
-    MARKER = "marker"  # a line of its own
+    MARKER = "marker"  # a DOS-CLAIM line
     HEURISTIC = "heuristic"  # a sentence
 
 
 class Claim(Struct, frozen=True, kw_only=True):
+    """An agent says that a unit is done."""
+
     plan: str
     phase: str
     rung: Rung
@@ -209,14 +248,16 @@ class Claim(Struct, frozen=True, kw_only=True):
 
     @property
     def confident(self) -> bool:
+        """Whether the claim was made to be checked, and is not just prose."""
         return self.rung is not Rung.HEURISTIC
 
     def to_dict(self) -> dict[str, Any]:
+        """Return the fields and properties for JSON."""
         return {**to_builtins(self), "confident": self.confident}
 
 
 def extract(text: str, *, plan: str = "", phase: str = "") -> tuple[Claim, ...]:
-    """Each unit once, by the strongest rung that names it."""
+    """Return the claims in a text, each unit once, by the strongest rung that names it."""
     found: dict[tuple[str, str], Claim] = {}
     for claim in _all(text, plan.strip(), phase.strip()):
         found.setdefault((claim.plan, claim.phase), claim)
@@ -224,17 +265,14 @@ def extract(text: str, *, plan: str = "", phase: str = "") -> tuple[Claim, ...]:
 
 
 def _all(text: str, plan: str, phase: str) -> Iterator[Claim]:
+    """Yield all claims, strongest first."""
     if plan and phase:
         yield Claim(plan=plan, phase=phase, rung=Rung.FRONTMATTER, raw=f"{plan} {phase}")
     for line in text.splitlines():
-        if "DOS-CLAIM:" in line and (marked := _MARKER.fullmatch(line)):
-            phase_named = marked[2].rstrip("*`")
-            if phase_named:
-                yield Claim(
-                    plan=marked[1],
-                    phase=phase_named,
-                    rung=Rung.MARKER,
-                    raw=line.strip()[:LONGEST_RAW],
-                )
+        marked = _MARKER.fullmatch(line) if "DOS-CLAIM:" in line else None
+        marked_phase = marked[2].rstrip("*`") if marked else ""
+        if marked and marked_phase:
+            raw = line.strip()[:LONGEST_RAW]
+            yield Claim(plan=marked[1], phase=marked_phase, rung=Rung.MARKER, raw=raw)
     for name, line in units_claimed_in_prose(text[-LONGEST_TEXT:]):
         yield Claim(plan=name.plan, phase=name.unit, rung=Rung.HEURISTIC, raw=line[:LONGEST_RAW])

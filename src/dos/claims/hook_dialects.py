@@ -1,4 +1,4 @@
-"""The moment an agent wants to stop: what its program says then, and the bytes that let it go on instead."""
+"""The stop hooks of agent programs: how to read their event, and how to refuse the stop."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -7,38 +7,43 @@ from msgspec import Struct
 
 _MOMENTS = ("Stop", "SubagentStop", "AfterAgent", "stop")
 _LAST_MESSAGES = ("last_assistant_message", "prompt_response", "finalModelOutput")
-_ENDED_EARLY = ("aborted", "error")  # cut short: nothing was claimed
+_ENDED_EARLY = ("aborted", "error")  # the agent was cut off and claims nothing
 
 
 class StopEvent(Struct, frozen=True, kw_only=True):
+    """An agent is about to stop."""
+
     session: str = ""
     cwd: str = ""
     transcript: str = ""
-    last_message: str | None = None  # None: the program does not say it
-    already_continued: bool = False  # it was refused once, and wants to stop again
+    last_message: str | None = None  # None: the program does not send it
+    already_continued: bool = False  # its stop was refused once before
     is_stop: bool = True
 
 
 def parse(event: Mapping[str, Any]) -> StopEvent:
-    """One event, in whichever program's words: they share no key with two meanings."""
-    said = (event[key] for key in _LAST_MESSAGES if isinstance(event.get(key), str))
-    roots = [
-        root
-        for key in ("workspacePaths", "workspace_roots")
-        if isinstance(event.get(key), list)
-        for root in event[key]
-        if isinstance(root, str)
-    ]
+    """Return the event of any program: no key has two meanings among them."""
+    messages = (event[key] for key in _LAST_MESSAGES if isinstance(event.get(key), str))
+    is_stop = event.get("hook_event_name", "Stop") in _MOMENTS
+    was_continued = event.get("stop_hook_active") is True
     return StopEvent(
         session=_text(event, "session_id", "conversation_id", "conversationId"),
-        cwd=_text(event, "cwd") or next(iter(roots), ""),
+        cwd=_text(event, "cwd") or _first_root(event),
         transcript=_text(event, "transcript_path", "transcriptPath"),
-        last_message=next(said, None),
-        already_continued=event.get("stop_hook_active") is True
-        or _counts(event, "loop_count", "executionNum"),
-        is_stop=event.get("hook_event_name", "Stop") in _MOMENTS
-        and event.get("status") not in _ENDED_EARLY,
+        last_message=next(messages, None),
+        already_continued=was_continued or _counts(event, "loop_count", "executionNum"),
+        is_stop=is_stop and event.get("status") not in _ENDED_EARLY,
     )
+
+
+def _first_root(event: Mapping[str, Any]) -> str:
+    """Return the first workspace folder that the event names, or an empty text."""
+    for key in ("workspacePaths", "workspace_roots"):
+        roots = event.get(key)
+        for root in roots if isinstance(roots, list) else ():
+            if isinstance(root, str):
+                return root
+    return ""
 
 
 def _text(event: Mapping[str, Any], *keys: str) -> str:
@@ -53,12 +58,21 @@ def _block(reason: str) -> dict[str, str]:
     return {"decision": "block", "reason": reason}
 
 
+def _follow_up(reason: str) -> dict[str, str]:
+    return {"followup_message": reason}
+
+
+def _continue(reason: str) -> dict[str, str]:
+    return {"decision": "continue", "reason": reason}
+
+
+# How each program is told to continue instead of stopping.
 REFUSALS: dict[str, Callable[[str], dict[str, str]]] = {
     "claude-code": _block,
-    "codex": _block,  # its schema takes nothing else
+    "codex": _block,  # its schema accepts nothing else
     "gemini": _block,
-    "cursor": lambda reason: {"followup_message": reason},
-    "antigravity": lambda reason: {"decision": "continue", "reason": reason},
+    "cursor": _follow_up,
+    "antigravity": _continue,
     "hermes": _block,
     "opencode": _block,
 }

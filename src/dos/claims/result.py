@@ -1,4 +1,7 @@
-"""Did a conversation end with an answer, or with a failure that the program around the model wrote in its place?"""
+"""Judges whether a conversation ended with an answer of the model.
+
+The alternative is a failure notice that the program around the model wrote in its place.
+"""
 
 from enum import StrEnum
 from typing import Any
@@ -9,13 +12,17 @@ SYNTHETIC_MODEL = "<synthetic>"  # no model wrote it
 
 
 class Answer(StrEnum):
+    """How a conversation ended."""
+
     HEALTHY = "HEALTHY"
-    SYNTHETIC = "SYNTHETIC"  # the last word is a failure notice
-    EMPTY = "EMPTY"  # there is no last word
-    UNREADABLE = "UNREADABLE"  # nothing can be said, and so nobody is called dead
+    SYNTHETIC = "SYNTHETIC"  # the last message is a failure notice
+    EMPTY = "EMPTY"  # there is no last message
+    UNREADABLE = "UNREADABLE"  # unknown, so the worker does not count as dead
 
 
 class FailureClass(StrEnum):
+    """What a failure notice is about."""
+
     RATE_LIMIT = "RATE_LIMIT"
     AUTH = "AUTH"
     SERVER = "SERVER"
@@ -24,7 +31,7 @@ class FailureClass(StrEnum):
     NONE = "NONE"
 
 
-# The first row that fits decides: the status, or a phrase of the notice.
+# The first row that matches decides, by the HTTP status or by a phrase of the notice.
 _CLASSES: tuple[tuple[FailureClass, int, tuple[str, ...]], ...] = (
     (FailureClass.RATE_LIMIT, 429, ("rate limited",)),
     (FailureClass.AUTH, 401, ("authentication",)),
@@ -38,10 +45,10 @@ _CLASSES: tuple[tuple[FailureClass, int, tuple[str, ...]], ...] = (
 
 
 class Evidence(Struct, frozen=True, kw_only=True):
-    """The last record of an assistant in a transcript."""
+    """The last message of the assistant in a transcript."""
 
     readable: bool = True
-    why: str = ""  # it is not
+    why: str = ""  # it is not readable
     found: bool = False
     model: str = ""
     stop_reason: str = ""
@@ -52,6 +59,8 @@ class Evidence(Struct, frozen=True, kw_only=True):
 
 
 class Verdict(Struct, frozen=True, kw_only=True):
+    """How a conversation ended, and whether its result can be used."""
+
     answer: Answer = field(name="state")
     dead: bool = False
     cause: FailureClass = field(name="class", default=FailureClass.NONE)
@@ -60,7 +69,7 @@ class Verdict(Struct, frozen=True, kw_only=True):
 
     @property
     def envelope(self) -> dict[str, Any]:
-        """What whoever shows results is to do with it."""
+        """What a program that shows results has to do with this one."""
         if self.answer is Answer.UNREADABLE:
             return {"all_clear": False, "verdict": "UNCLEAR"}
         if not self.dead:
@@ -76,39 +85,33 @@ class Verdict(Struct, frozen=True, kw_only=True):
 
 
 def judge(seen: Evidence) -> Verdict:
+    """Decide by who wrote the last message, never by what it says: models talk about errors too."""
     if not seen.readable:
         why = f": {seen.why}" if seen.why else ""
         return Verdict(answer=Answer.UNREADABLE, reason=f"the transcript cannot be read{why}")
-    # By who wrote it, never by what it says: a model may well talk about errors.
+    status = seen.api_status
     if seen.model == SYNTHETIC_MODEL or seen.is_api_error:
-        cause = _class(seen)
-        reason = f"the last word was not the model's: {seen.text[:80] or cause}"
+        cause = _failure_class(seen)
+        notice = seen.text[:80] or cause
         return Verdict(
             answer=Answer.SYNTHETIC,
             dead=True,
             cause=cause,
-            api_status=seen.api_status,
-            reason=reason,
+            api_status=status,
+            reason=f"the last message is not the model's: {notice}",
         )
     if not seen.found:
-        return Verdict(answer=Answer.EMPTY, dead=True, reason="no assistant ever spoke")
+        return Verdict(answer=Answer.EMPTY, dead=True, reason="there is no assistant message")
     if not seen.has_content:
-        return Verdict(
-            answer=Answer.EMPTY,
-            dead=True,
-            api_status=seen.api_status,
-            reason="the last word is empty",
-        )
-    return Verdict(
-        answer=Answer.HEALTHY, api_status=seen.api_status, reason="a model had the last word"
-    )
+        reason = "the last message is empty"
+        return Verdict(answer=Answer.EMPTY, dead=True, api_status=status, reason=reason)
+    reason = "the model wrote the last message"
+    return Verdict(answer=Answer.HEALTHY, api_status=status, reason=reason)
 
 
-def _class(seen: Evidence) -> FailureClass:
-    said = seen.text.lower()
-    fits = (
-        kind
-        for kind, status, phrases in _CLASSES
-        if seen.api_status == status or any(p in said for p in phrases)
-    )
-    return next(fits, FailureClass.OTHER)
+def _failure_class(seen: Evidence) -> FailureClass:
+    text = seen.text.lower()
+    for failure, status, phrases in _CLASSES:
+        if seen.api_status == status or any(phrase in text for phrase in phrases):
+            return failure
+    return FailureClass.OTHER

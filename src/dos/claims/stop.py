@@ -1,4 +1,4 @@
-"""May an agent stop on what it said, or does the repository not show what it claims?
+"""Judges whether an agent may stop, by whether the repository shows the units it claims.
 
 A refusal says what is missing and where it was expected. It never says how to be believed.
 """
@@ -45,65 +45,70 @@ _AGAINST = {
 
 
 class CheckedClaim(Struct, frozen=True, kw_only=True):
-    """A claim, and what the repository says of it."""
+    """A claim, and what the repository shows of it."""
 
     claim: Claim
-    shipped: bool | None  # None: it could not be told
+    shipped: bool | None  # None: unknown
     source: str = "none"
     tier: Tier = Tier.ABSENT
     contradictions: tuple[Contradiction, ...] = ()
     expected: tuple[str, ...] = ()  # the files that the unit declares
-    why: str = ""  # it could not be told
+    why: str = ""  # it is unknown
 
     def to_dict(self) -> dict[str, Any]:
+        """Return the fields for JSON, with a reason where the unit is not shown to be done."""
         row: dict[str, Any] = {
             **self.claim.to_dict(),
             "shipped": self.shipped,
             "source": self.source,
-        }
-        row |= {
             "tier": f"T{self.tier:d}",
-            "contradictions": [str(each) for each in self.contradictions],
+            "contradictions": [str(contradiction) for contradiction in self.contradictions],
         }
-        return row if self.shipped else {**row, "reason": self.missing}
+        if not self.shipped:
+            row["reason"] = self.missing
+        return row
 
     @property
     def missing(self) -> str:
-        """What keeps it from being done."""
+        """What keeps the unit from being done."""
         if self.shipped is None:
             return f"cannot be told: {self.why}"
-        parts = [
-            f"T{self.tier:d} {_REACHED[self.tier]}",
-            *(_AGAINST[each] for each in self.contradictions),
-        ]
+        parts = [f"T{self.tier:d} {_REACHED[self.tier]}"]
+        parts += [_AGAINST[contradiction] for contradiction in self.contradictions]
         if self.expected:
+            paths = ", ".join(escape_invisible(path) for path in self.expected[:MOST_PATHS])
             more = " …" if len(self.expected) > MOST_PATHS else ""
-            parts.append(
-                f"expected in {', '.join(escape_invisible(path) for path in self.expected[:MOST_PATHS])}{more}"
-            )
+            parts.append(f"expected in {paths}{more}")
         return "; ".join(parts)
 
     @property
     def name(self) -> str:
+        """The unit's name, shortened and safe to print."""
         return escape_invisible(f"{self.claim.plan}/{self.claim.phase}"[:LONGEST_NAME])
 
 
 class Evidence(Struct, frozen=True, kw_only=True):
+    """The checked claims of an agent that wants to stop."""
+
     results: tuple[CheckedClaim, ...] = ()
-    unread: str = ""  # why what was said could not be read
+    unread: str = ""  # why its last words could not be read
 
 
 class Verdict(Struct, frozen=True, kw_only=True):
-    ok: bool | None  # None: it may stop, and nobody knows whether what it said is true
+    """Whether the agent may stop."""
+
+    ok: bool | None  # None: it may stop, but its claims could not be checked
     reason: str = ""
     results: tuple[CheckedClaim, ...] = ()
     warnings: tuple[str, ...] = ()
 
     @property
     def refused(self) -> bool:
+        """Whether the agent has to continue."""
         return self.ok is False
 
     def to_dict(self) -> dict[str, Any]:
+        """Return the fields for JSON; empty ones are left out."""
         found: dict[str, Any] = {"ok": self.ok, "results": [row.to_dict() for row in self.results]}
         if self.results:
             found["checked"] = sum(row.shipped is not None for row in self.results)
@@ -115,43 +120,54 @@ class Verdict(Struct, frozen=True, kw_only=True):
 
 
 def check_claim(claim: Claim, truth: shipped.Verdict) -> CheckedClaim:
-    """A name alone is not the work, whatever the workspace takes for shipped elsewhere."""
-    untold = truth.answer is shipped.Answer.CANNOT_TELL
+    """Return the claim with the oracle's verdict on its unit.
+
+    A name alone is not the work, whatever tier the workspace requires elsewhere.
+    """
+    is_unknown = truth.answer is shipped.Answer.CANNOT_TELL
+    is_shipped = truth.shipped and truth.tier > Tier.NAMED
     return CheckedClaim(
         claim=claim,
-        shipped=None if untold else truth.shipped and truth.tier > Tier.NAMED,
+        shipped=None if is_unknown else is_shipped,
         source=truth.source,
         tier=truth.tier,
         contradictions=truth.contradictions,
         expected=truth.expected,
-        why=truth.reason if untold else "",
+        why=truth.reason if is_unknown else "",
     )
 
 
 def judge(seen: Evidence, *, strict: bool = False) -> Verdict:
-    """Prose alone is reported, and refuses only where the caller is strict."""
+    """Refuse the stop for claims that the repository does not show.
+
+    Prose alone only warns, unless the caller is strict.
+    """
     binding = [row for row in seen.results if row.claim.confident or strict]
-    lies = [row for row in binding if row.shipped is False]
-    warnings = [f"what was said could not be read: {seen.unread}"] if seen.unread else []
+    untrue = [row for row in binding if row.shipped is False]
+    warnings = []
+    if seen.unread:
+        warnings.append(f"what was said could not be read: {seen.unread}")
     for row in seen.results:
         if row.shipped is None:
             warnings.append(f"whether {row.name} is done {row.missing}")
-        elif not row.shipped and row not in lies:
+        elif not row.shipped and row not in untrue:
             warnings.append(f"{row.name} is said to be done: {row.missing}")
 
     def verdict(ok: bool | None, reason: str = "") -> Verdict:
         return Verdict(ok=ok, reason=reason, results=seen.results, warnings=tuple(warnings))
 
-    if lies:
-        return verdict(False, _refusal(lies))
+    if untrue:
+        return verdict(False, _refusal(untrue))
     if seen.unread or any(row.shipped is None for row in binding):
-        return verdict(None, "what was said could not be checked")
+        return verdict(None, "the claims could not be checked")
     return verdict(True)
 
 
-def _refusal(lies: Sequence[CheckedClaim]) -> str:
-    rows = [f"{row.name}: {row.missing}." for row in lies[:MOST_SHOWN]]
-    more = [f"And {len(lies) - MOST_SHOWN} more."] if len(lies) > MOST_SHOWN else []
-    opening = "You say that this is done, and the repository does not show it."
-    closing = "Finish what is missing, or say plainly what is not done."
-    return "\n".join([opening, *rows, *more, closing])
+def _refusal(untrue: Sequence[CheckedClaim]) -> str:
+    """Return the message to the agent: what is missing of each claim."""
+    lines = ["You say that this is done, but the repository does not show it."]
+    lines += [f"{row.name}: {row.missing}." for row in untrue[:MOST_SHOWN]]
+    if len(untrue) > MOST_SHOWN:
+        lines.append(f"And {len(untrue) - MOST_SHOWN} more.")
+    lines.append("Finish what is missing, or say plainly what is not done.")
+    return "\n".join(lines)

@@ -1,1 +1,1 @@
-"""Reads what agents said: transcripts and the input of hooks."""
+"""Reads what agents said, from transcripts and the input of hooks."""

@@ -1,4 +1,4 @@
-"""What an agent claims when it wants to stop, and what the repository says of each claim."""
+"""Gathers the claims of an agent that wants to stop, each checked against the repository."""
 
 from collections.abc import Callable, Sequence
 
@@ -10,7 +10,7 @@ from dos.claims.hook_dialects import StopEvent
 from dos.claims.io import transcripts
 from dos.claims.stop import CheckedClaim, Evidence, check_claim
 from dos.errors import NameInvalid
-from dos.text import validated_name as checked_name
+from dos.text import validated_name
 from dos.unknown import Unknown
 from dos.verify import shipped
 
@@ -20,67 +20,74 @@ Verify = Callable[[Sequence[tuple[str, str]]], Sequence[shipped.Verdict]]
 
 
 class StopRequest(Struct, frozen=True, kw_only=True):
+    """Where to find what the agent said, or the unit that its caller names."""
+
     event: StopEvent = StopEvent()
-    transcript: str = ""  # read instead of what the event says
+    transcript: str = ""  # read instead of what the event carries
     plan: str = ""
     phase: str = ""
     last_turns: int = 1
 
 
-def gather(ask: StopRequest, verify: Verify) -> Evidence:
-    if ask.plan and ask.phase:
-        return Evidence(
-            results=_check_claims(declared.extract("", plan=ask.plan, phase=ask.phase), verify)
-        )
-    text = read_last_turns(ask)
+def gather(request: StopRequest, verify: Verify) -> Evidence:
+    """Return the claims of the named unit, or of the agent's last turns, with their truth."""
+    if request.plan and request.phase:
+        claims = declared.extract("", plan=request.plan, phase=request.phase)
+        return Evidence(results=_check_claims(claims, verify))
+    text = read_last_turns(request)
     if isinstance(text, Unknown):
         return Evidence(unread=text.why)
     return Evidence(results=_check_claims(declared.extract(text), verify))
 
 
-def read_last_turns(ask: StopRequest) -> str | Unknown:
-    """The last turns. What the event carries is what was said last; its transcript may not be written that far yet."""
-    last = None if ask.transcript else ask.event.last_message
-    if last is not None and ask.last_turns == 1:
-        return last
-    path = ask.transcript or ask.event.transcript
+def read_last_turns(request: StopRequest) -> str | Unknown:
+    """Return what the agent said last, or why that is unknown.
+
+    The event's own message comes last: its transcript may not be written that far yet.
+    """
+    message = None if request.transcript else request.event.last_message
+    if message is not None and request.last_turns == 1:
+        return message
+    path = request.transcript or request.event.transcript
     if not path:
-        return (
-            last
-            if last is not None
-            else Unknown("the event neither carries nor names what was said")
-        )
-    found = transcripts.read(path, last_turns=ask.last_turns)
-    if isinstance(found, Unknown):
-        return last if last is not None else Unknown(f"{path}: {found.why}")
-    return found.text if last is None else f"{found.text}\n{last}"
+        unread: str | Unknown = Unknown("the event neither carries nor names what was said")
+        return unread if message is None else message
+    transcript = transcripts.read(path, last_turns=request.last_turns)
+    if isinstance(transcript, Unknown):
+        return Unknown(f"{path}: {transcript.why}") if message is None else message
+    if message is None:
+        return transcript.text
+    return f"{transcript.text}\n{message}"
 
 
-def _check_claims(found: Sequence[Claim], verify: Verify) -> tuple[CheckedClaim, ...]:
+def _check_claims(claims: Sequence[Claim], verify: Verify) -> tuple[CheckedClaim, ...]:
+    """Verify the claims whose names are valid, up to a limit; the others stay unchecked."""
     named = [
-        claim for claim in found if _is_name(claim.plan, "plan") and _is_name(claim.phase, "phase")
+        claim for claim in claims if _is_name(claim.plan, "plan") and _is_name(claim.phase, "phase")
     ]
-    asked = named[:MOST_VERIFIED]
-    truths = verify([(claim.plan, claim.phase) for claim in asked]) if asked else ()
-    told = dict(zip(asked, truths, strict=True))
-    return tuple(
-        check_claim(claim, told[claim]) if claim in told else _unchecked(claim, named)
-        for claim in found
-    )
+    verified = named[:MOST_VERIFIED]
+    verdicts: Sequence[shipped.Verdict] = ()
+    if verified:
+        verdicts = verify([(claim.plan, claim.phase) for claim in verified])
+    truths = dict(zip(verified, verdicts, strict=True))
+    rows = []
+    for claim in claims:
+        if claim in truths:
+            rows.append(check_claim(claim, truths[claim]))
+        elif claim in named:
+            rows.append(_unchecked(claim, f"only {MOST_VERIFIED} claims are checked at once"))
+        else:
+            rows.append(_unchecked(claim, "no unit can have this name"))
+    return tuple(rows)
 
 
-def _unchecked(claim: Claim, named: Sequence[Claim]) -> CheckedClaim:
-    why = (
-        f"only {MOST_VERIFIED} claims are checked at once"
-        if claim in named
-        else "no unit has such a name"
-    )
+def _unchecked(claim: Claim, why: str) -> CheckedClaim:
     return CheckedClaim(claim=claim, shipped=None, source="unchecked", why=why)
 
 
 def _is_name(text: str, what: str) -> bool:
     try:
-        checked_name(text, what)
+        validated_name(text, what)
     except NameInvalid:
         return False
     return True

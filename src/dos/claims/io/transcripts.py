@@ -1,6 +1,7 @@
-"""What an agent said last, from a conversation in JSON lines: of Claude Code, Codex, Gemini or opencode.
+"""Reads what an agent said last from a transcript in JSON lines.
 
-A line that is not JSON is passed over, and so is a last one that is torn. The end of a long file is read first.
+It knows the transcripts of Claude Code, Codex, Gemini and opencode. Lines that are not JSON are
+skipped, also a last line that is torn. The end of a long file is read first.
 """
 
 from collections import deque
@@ -19,10 +20,10 @@ from dos.claims.result import Evidence
 from dos.unknown import Unknown
 
 LARGEST = 1 << 30
-TAIL = 4 << 20  # bytes at the end that nearly always hold what is asked for
-LONGEST_LINE = 64 << 20  # a longer one is passed over
+TAIL = 4 << 20  # bytes at the end, which nearly always hold the last turns
+LONGEST_LINE = 64 << 20  # a longer line is skipped
 MOST_TURNS = 1000
-_DELTA = " delta "  # the id of what comes in pieces and has none; whatever comes between ends it
+_DELTA = " delta "  # stands for the id of a message that comes in pieces without one
 _CONTENT = frozenset({"tool_use", "tool_result", "thinking", "redacted_thinking", "image"})
 _RESULTS = frozenset(
     {"tool_result", "tool_use", "command_execution", "mcp_tool_call", "file_change"}
@@ -30,7 +31,7 @@ _RESULTS = frozenset(
 
 
 class Message(Struct, frozen=True, kw_only=True):
-    """One message of an assistant. A program may write it on many lines, under one id."""
+    """One message of an assistant; a program may write it on many lines, under one id."""
 
     id: str = ""
     text: str = ""
@@ -42,84 +43,107 @@ class Message(Struct, frozen=True, kw_only=True):
 
 
 class Transcript(Struct, frozen=True, kw_only=True):
-    last: Message | None = None  # also one that says nothing
-    messages: tuple[Message, ...] = ()  # the last few that say something, oldest first
-    results_after: int = 0  # tool results that came after the last thing said
+    """The end of a conversation."""
+
+    last: Message | None = None  # may be empty
+    messages: tuple[Message, ...] = ()  # the last few that are not empty, oldest first
+    results_after: int = 0  # tool results after the last message with text
 
     @property
     def text(self) -> str:
+        """The messages, one below the other."""
         return "\n".join(message.text for message in self.messages)
 
 
 def read(path: str | Path, *, last_turns: int = 1) -> Transcript | Unknown:
-    """The last turns of a conversation. A missing file is not an empty one."""
+    """Return the last turns of a conversation, or why they are unknown; a missing file is."""
     turns = min(last_turns, MOST_TURNS)
     try:
         file = Path(path)
+        if not file.exists():
+            return Unknown("it does not exist")
         if not file.is_file():
-            return Unknown("it is not a file" if file.exists() else "it is not there")
+            return Unknown("it is not a file")
         size = file.stat().st_size
         if size > LARGEST:
             return Unknown(f"it is larger than {LARGEST >> 30} GiB")
         if size > TAIL:
             found = _scan(file, size - TAIL, turns + 1)
-            if (
-                len(found.messages) > turns
-            ):  # the first may have begun before the part that was read
+            # The first message may have begun before the part that was read.
+            if len(found.messages) > turns:
                 return replace(found, messages=found.messages[-turns:])
         return _scan(file, 0, turns)
     except OSError as error:
         return Unknown(error.strerror or type(error).__name__)
 
 
-def _scan(path: Path, start: int, turns: int) -> Transcript:
-    said: deque[Message] = deque(maxlen=turns)
-    last: Message | None = None
-    pieces: list[str] = []  # of the message that is being said
-    results = 0
+class _Scanner:
+    """Joins the lines of a transcript to messages, and keeps the last few."""
 
-    def end() -> None:
-        nonlocal last
-        if (
-            last
-            and (
-                text := ("" if last.id == _DELTA else "\n").join(piece for piece in pieces if piece)
-            ).strip()
-        ):
-            last = replace(last, text=text)
-            said.append(last)
+    def __init__(self, turns: int) -> None:
+        self._messages: deque[Message] = deque(maxlen=turns)
+        self._last: Message | None = None
+        self._pieces: list[str] = []  # of the message that is being read
+        self._results = 0
 
-    for record in _records(path, start):
+    def read(self, record: dict[str, Any]) -> None:
+        """Read one line of the transcript."""
         message = _message(record)
         if message is None:
-            results += _is_result(record)
-            if last and last.id == _DELTA:
-                end()
-                last, pieces = replace(last, id=""), []
-            continue
-        if last is None or not message.id or message.id != last.id:
-            end()
-            pieces = []
-        pieces.append(message.text)
-        last = message
-        results = 0 if message.text.strip() else results
-    end()
-    return Transcript(last=last, messages=tuple(said), results_after=results)
+            self._read_other(record)
+            return
+        if self._last is None or not message.id or message.id != self._last.id:
+            self._end_message()
+            self._pieces = []
+        self._pieces.append(message.text)
+        self._last = message
+        if message.text.strip():
+            self._results = 0
+
+    def _read_other(self, record: dict[str, Any]) -> None:
+        """Count a tool result; whatever comes between pieces without an id ends their message."""
+        self._results += _is_result(record)
+        if self._last and self._last.id == _DELTA:
+            self._end_message()
+            self._last = replace(self._last, id="")
+            self._pieces = []
+
+    def _end_message(self) -> None:
+        if self._last is None:
+            return
+        separator = "" if self._last.id == _DELTA else "\n"
+        text = separator.join(piece for piece in self._pieces if piece)
+        if text.strip():
+            self._last = replace(self._last, text=text)
+            self._messages.append(self._last)
+
+    def end(self) -> Transcript:
+        """Return what was read."""
+        self._end_message()
+        return Transcript(
+            last=self._last, messages=tuple(self._messages), results_after=self._results
+        )
+
+
+def _scan(path: Path, start: int, turns: int) -> Transcript:
+    scanner = _Scanner(turns)
+    for record in _records(path, start):
+        scanner.read(record)
+    return scanner.end()
 
 
 def _records(path: Path, start: int) -> Iterator[dict[str, Any]]:
+    """Yield the JSON objects of the lines that begin after an offset."""
     with path.open("rb") as file:
         file.seek(start)
-        whole = start == 0  # what comes first in the middle of a file is the rest of a line
+        begins_line = start == 0  # in the middle of a file, the rest of a line comes first
         while line := file.readline(LONGEST_LINE):
-            ends = line.endswith(b"\n")
-            if (
-                whole
-                and (ends or len(line) < LONGEST_LINE)
-                and (record := _record(line)) is not None
-            ):
+            ends_line = line.endswith(b"\n")
+            is_complete = ends_line or len(line) < LONGEST_LINE
+            record = _record(line) if begins_line and is_complete else None
+            if record is not None:
                 yield record
-            whole = ends
+            begins_line = ends_line
 
 
 def _record(line: bytes) -> dict[str, Any] | None:
@@ -131,30 +155,33 @@ def _record(line: bytes) -> dict[str, Any] | None:
 
 
 def _message(record: dict[str, Any]) -> Message | None:
-    """By who speaks, in each program's own words."""
-    message, item, part = record.get("message"), record.get("item"), record.get("part")
+    """Return the assistant's message on a line, in the words of each program; None for others."""
+    message = record.get("message")
     if isinstance(message, dict) and message.get("role") == "assistant":
-        return _of_blocks(record, message)
-    if (
-        isinstance(item, dict)
-        and item.get("type") == "agent_message"
-        and record.get("type") == "item.completed"
-    ):
+        return _block_message(record, message)
+    kind = record.get("type")
+    item = record.get("item")
+    if kind == "item.completed" and isinstance(item, dict) and item.get("type") == "agent_message":
         return _plain(_text(item.get("text")), _text(item.get("id")))
-    if record.get("type") == "message" and record.get("role") == "assistant":
+    if kind == "message" and record.get("role") == "assistant":
         return _plain(_text(record.get("content")), _DELTA if record.get("delta") is True else "")
+    part = record.get("part")
     if isinstance(part, dict) and part.get("type") == "text":
         return _plain(_text(part.get("text")), _text(part.get("messageID")))
     return None
 
 
-def _of_blocks(record: dict[str, Any], message: dict[str, Any]) -> Message:
+def _block_message(record: dict[str, Any], message: dict[str, Any]) -> Message:
+    """Return a message whose content is a text or a list of blocks."""
     content = message.get("content")
-    blocks = (
-        [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
-    )
-    said = [_text(block.get("text")) for block in blocks if block.get("type") == "text"]
-    text = content if isinstance(content, str) else "\n".join(filter(None, said))
+    blocks: list[dict[str, Any]] = []
+    if isinstance(content, list):
+        blocks = [block for block in content if isinstance(block, dict)]
+    if isinstance(content, str):
+        text = content
+    else:
+        texts = [_text(block.get("text")) for block in blocks if block.get("type") == "text"]
+        text = "\n".join(filter(None, texts))
     return Message(
         id=_text(message.get("id")),
         text=text,
@@ -171,15 +198,18 @@ def _plain(text: str, message_id: str) -> Message:
 
 
 def _is_result(record: dict[str, Any]) -> bool:
-    message, item = record.get("message"), record.get("item")
-    if record.get("type") in _RESULTS:
+    """Whether a line holds the result of a tool."""
+    kind = record.get("type")
+    if kind in _RESULTS:
         return True
+    item = record.get("item")
     if isinstance(item, dict):
-        return record.get("type") == "item.completed" and item.get("type") in _RESULTS
+        return kind == "item.completed" and item.get("type") in _RESULTS
+    message = record.get("message")
     blocks = message.get("content") if isinstance(message, dict) else None
-    return isinstance(blocks, list) and any(
-        isinstance(block, dict) and block.get("type") == "tool_result" for block in blocks
-    )
+    if not isinstance(blocks, list):
+        return False
+    return any(isinstance(block, dict) and block.get("type") == "tool_result" for block in blocks)
 
 
 def _text(value: Any) -> str:
@@ -187,15 +217,20 @@ def _text(value: Any) -> str:
 
 
 def _status(value: Any) -> int | None:
+    """Return an HTTP status that was written as a number or as digits."""
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 10:
         return int(value)
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    return None
 
 
-LONGEST_TEXT = 400  # characters of what was said: the beginning of a notice says which it is
+LONGEST_TEXT = 400  # characters of the last message: its beginning tells which notice it is
+MOST = 10_000  # files that a pattern may name
 
 
 def read_outcome(path: str | Path) -> Evidence:
+    """Return how the conversation in a transcript ended."""
     found = read(path)
     if isinstance(found, Unknown):
         return Evidence(readable=False, why=found.why)
@@ -213,14 +248,13 @@ def read_outcome(path: str | Path) -> Evidence:
     )
 
 
-MOST = 10_000
-
-
 def read_outcomes(paths: Iterable[str]) -> list[WorkerResult]:
+    """Return how the workers of these transcripts ended."""
     verdicts = [result.judge(read_outcome(path)) for path in paths]
     return [WorkerResult(state=verdict.answer, cause=verdict.cause) for verdict in verdicts]
 
 
 def matching_files(pattern: str) -> Sequence[str]:
-    """The files that a pattern names, in order; `**` goes down."""
-    return sorted(islice(iglob(pattern, recursive=True), MOST + 1))  # noqa: PTH207 - the pattern may be anywhere
+    """Return the files that a glob names, sorted; one more than `MOST` shows that it is too many."""
+    paths = iglob(pattern, recursive=True)  # noqa: PTH207 - the pattern may be anywhere
+    return sorted(islice(paths, MOST + 1))
