@@ -1,6 +1,7 @@
 """What people are shown, from a journal written by hand."""
 
 import pytest
+from msgspec import structs
 
 from dos.backlog.pickable import Answer, Verdict
 from dos.fleet import view
@@ -98,8 +99,8 @@ def looked_at(**seen: object) -> str:
     ("state", "text"),
     [
         ("running", "the supervisor on here (process 7) runs"),
-        ("silent", "the supervisor on here (process 7) has not been heard of in its time"),
-        ("gone", "the supervisor on here (process 7) is gone; `dos up` goes on"),
+        ("silent", "the supervisor on here (process 7) has not renewed its lease in time"),
+        ("gone", "the supervisor on here (process 7) has exited; `dos up` starts another"),
     ],
 )
 def test_who_keeps_the_fleet_going_is_said_first(state, text):
@@ -121,7 +122,8 @@ def test_salvaged_work_beyond_what_is_shown_is_counted():
 
 
 def test_warnings_are_shown():
-    assert looked_at(warnings=["a unit is lost"]).endswith("warnings:\n  a unit is lost")
+    status = structs.replace(view.view(FleetState(), [], []), warnings=["a unit is lost"])
+    assert view.render(status).endswith("warnings:\n  a unit is lost")
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The fleet at a glance: who keeps it going, who holds what, what landed, what stopped."""
+"""`dos status` and `dos loop` as text and JSON: supervisors, workers, units, stops and plans."""
 
 from collections.abc import Mapping, Sequence
 from shlex import quote
@@ -9,21 +9,26 @@ from dos.backlog import waiting
 from dos.backlog.pickable import Answer, Verdict
 from dos.backlog.waiting import Waiting, Waits
 from dos.fleet.population.types import PlanRow, SupervisePolicy, SuperviseVerdict
-from dos.fleet.state.fleet import FleetState
+from dos.fleet.state.fleet import FleetRun, FleetState, UnitState
 from dos.lease import Lease
 from dos.loop import tokens
 from dos.units.unit import Unit
 
-SHOWN = 5  # of what there may be hundreds of
+SHOWN = 5  # of lists that may be long
+STOPS_KEPT = 10
 
 
 class Supervisor(Struct, frozen=True, kw_only=True):
+    """A supervisor of this workspace, on any host."""
+
     host: str
     pid: int | None
-    state: str  # running | silent: its lease ran out | gone: its process, by the system's word
+    state: str  # running | silent: its lease expired | gone: its process has exited
 
 
 class Worker(Struct, frozen=True, kw_only=True):
+    """A lease on a lane, and the unit that its run works on."""
+
     lane: str
     holder: str
     run_id: str
@@ -33,6 +38,8 @@ class Worker(Struct, frozen=True, kw_only=True):
 
 
 class UnitRow(Struct, frozen=True, kw_only=True):
+    """A declared unit."""
+
     unit: str
     title: str
     lane: str
@@ -41,10 +48,12 @@ class UnitRow(Struct, frozen=True, kw_only=True):
     held_because: str
     commit: str
     tries: list[str]
-    waiting: list[Waiting] = []  # why nobody works on it; the one that clears last comes first
+    waiting: list[Waiting] = []  # why no worker is on it; the one that clears last comes first
 
 
 class Stopped(Struct, frozen=True, kw_only=True):
+    """A run that has stopped."""
+
     run_id: str
     lane: str
     stop_reason: str
@@ -53,11 +62,13 @@ class Stopped(Struct, frozen=True, kw_only=True):
 
 
 class View(Struct, frozen=True, kw_only=True):
+    """What `dos status` shows."""
+
     supervisors: list[Supervisor]
     workers: list[Worker]
     units: list[UnitRow]
     stopped: list[Stopped]
-    salvaged: list[str]  # refs, newest last; then directories with what no ref could hold
+    salvaged: list[str]  # refs, newest last, then directories of files that fit in no ref
     warnings: list[str]
 
 
@@ -68,147 +79,166 @@ def view(
     *,
     supervisors: Sequence[Supervisor] = (),
     salvaged: Sequence[str] = (),
-    warnings: Sequence[str] = (),
     waits: Mapping[str, Waits] = {},
 ) -> View:
-    """From the folded journal, the leases with whether each has lapsed, the units with their lanes and holds, and what
-    each unit waits for."""
+    """Return what `dos status` shows, without warnings.
+
+    `leases` come with whether each has expired, `units` with their lane and verdict; `waits` says
+    what each unit waits for.
+    """
+    stopped = [_stopped(run_id, run) for run_id, run in fleet.runs.items() if run.stop_reason]
     return View(
         supervisors=list(supervisors),
-        workers=[
-            Worker(
-                lane=lease.lane,
-                holder=lease.holder,
-                run_id=lease.run_id,
-                fence=lease.fence,
-                unit=fleet.runs[lease.run_id].unit if lease.run_id in fleet.runs else "",
-                lapsed=lapsed,
-            )
-            for lease, lapsed in leases
+        workers=[_worker(fleet, lease, lapsed) for lease, lapsed in leases],
+        units=[
+            _unit(fleet, unit, lane, verdict, waits.get(unit.name, ()))
+            for unit, lane, verdict in units
         ],
-        units=[_unit(fleet, *unit, waits.get(unit[0].name, ())) for unit in units],
-        stopped=[
-            Stopped(
-                run_id=run_id,
-                lane=run.lane,
-                stop_reason=run.stop_reason,
-                needs=run.needs,
-                reason=run.stop_detail,
-            )
-            for run_id, run in fleet.runs.items()
-            if run.stop_reason
-        ][-10:],
+        stopped=stopped[-STOPS_KEPT:],
         salvaged=list(salvaged),
-        warnings=list(warnings),
+        warnings=[],
     )
 
 
-def _unit(fleet: FleetState, unit: Unit, lane: str, hold: Verdict, waits: Waits) -> UnitRow:
-    seen = fleet.units.get(unit.name)
+def _worker(fleet: FleetState, lease: Lease, lapsed: bool) -> Worker:
+    run = fleet.runs.get(lease.run_id)
+    return Worker(
+        lane=lease.lane,
+        holder=lease.holder,
+        run_id=lease.run_id,
+        fence=lease.fence,
+        unit=run.unit if run else "",
+        lapsed=lapsed,
+    )
+
+
+def _stopped(run_id: str, run: FleetRun) -> Stopped:
+    return Stopped(
+        run_id=run_id,
+        lane=run.lane,
+        stop_reason=run.stop_reason,
+        needs=run.needs,
+        reason=run.stop_detail,
+    )
+
+
+def _unit(fleet: FleetState, unit: Unit, lane: str, verdict: Verdict, waits: Waits) -> UnitRow:
+    unit_state = fleet.units.get(unit.name, UnitState())
+    if verdict.reason in (Answer.SHIPPED, Answer.IN_FLIGHT):
+        verdict = Verdict(held=False)  # it is done, or worked on: nothing holds it
     state = "open"
-    if hold.reason in (Answer.SHIPPED, Answer.IN_FLIGHT):
-        hold = Verdict(held=False)  # it needs nothing: it is done, or being done
-    if seen and seen.landed:
+    if unit_state.landed:
         state = "landed"
-    elif hold.held:
+    elif verdict.held:
         state = "held"
-    elif seen and seen.claimed_by:
+    elif unit_state.claimed_by:
         state = "working"
     return UnitRow(
         unit=unit.name,
         title=unit.title,
         lane=lane,
         state=state,
-        held=hold.reason or "",
-        held_because=hold.evidence,
-        commit=seen.landed if seen else "",
-        tries=seen.tries if seen else [],
+        held=verdict.reason or "",
+        held_because=verdict.evidence,
+        commit=unit_state.landed,
+        tries=unit_state.tries,
         waiting=list(waits),
     )
 
 
-def render(seen: View) -> str:
-    lines = [_supervisor(each) for each in seen.supervisors] or [
-        "no supervisor runs; `dos up` starts one"
-    ]
-    working = [row for row in seen.workers if not row.lapsed]
-    landed = [row for row in seen.units if row.state == "landed"]
-    lines.append(f"{len(working)} working, {len(landed)} of {len(seen.units)} units landed")
+def render(status: View) -> str:
+    """Return the text of `dos status`."""
+    lines = [_supervisor_line(supervisor) for supervisor in status.supervisors]
+    if not lines:
+        lines = ["no supervisor runs; `dos up` starts one"]
+    working = [row for row in status.workers if not row.lapsed]
+    landed = [row for row in status.units if row.state == "landed"]
+    lines.append(f"{len(working)} working, {len(landed)} of {len(status.units)} units landed")
     if working:
         lines += ["", "working:"]
-        lines += [
-            f"  {row.lane:<14} {row.unit or '(choosing)':<18} {row.holder}  fence {row.fence}"
-            for row in working
-        ]
-    if seen.units:
+        lines += map(_worker_line, working)
+    if status.units:
         lines += ["", "units:"]
-        for row in seen.units:
-            proof = f"  {row.commit[:9]}" if row.commit else ""
-            tried = f"  ({len(row.tries)}x not landed before: {row.tries[-1]})" if row.tries else ""
-            held = f"  {row.held}: {row.held_because}" if row.held else ""
-            waits = f"  {waiting.describe_waits(row.waiting)}" if row.waiting else held
-            lines.append(f"  {row.state:<8} {row.unit:<18} {row.lane:<12}{proof}{waits}{tried}")
-    if seen.stopped:
+        lines += map(_unit_line, status.units)
+    if status.stopped:
         lines += ["", "last stops:"]
-        stops = seen.stopped[-SHOWN:]
-        lines += [
-            f"  {row.lane:<14} {tokens.words(row.stop_reason)}: {row.reason}; needs {row.needs}"
-            for row in stops
-        ]
-    if seen.salvaged:
-        lines += ["", "salvaged work:", *_salvaged(seen.salvaged)]
-    if seen.warnings:
-        lines += ["", "warnings:", *(f"  {line}" for line in seen.warnings)]
+        lines += map(_stop_line, status.stopped[-SHOWN:])
+    if status.salvaged:
+        lines += ["", "salvaged work:", *_salvaged_lines(status.salvaged)]
+    if status.warnings:
+        lines += ["", "warnings:", *(f"  {line}" for line in status.warnings)]
     return "\n".join(lines)
 
 
-def _supervisor(row: Supervisor) -> str:
-    state = {
+def _worker_line(row: Worker) -> str:
+    unit = row.unit or "(choosing)"
+    return f"  {row.lane:<14} {unit:<18} {row.holder}  fence {row.fence}"
+
+
+def _unit_line(row: UnitRow) -> str:
+    line = f"  {row.state:<8} {row.unit:<18} {row.lane:<12}"
+    if row.commit:
+        line += f"  {row.commit[:9]}"
+    if row.waiting:
+        line += f"  {waiting.describe_waits(row.waiting)}"
+    elif row.held:
+        line += f"  {row.held}: {row.held_because}"
+    if row.tries:
+        line += f"  ({len(row.tries)}x not landed before: {row.tries[-1]})"
+    return line
+
+
+def _stop_line(row: Stopped) -> str:
+    reason = f"{tokens.words(row.stop_reason)}: {row.reason}"
+    return f"  {row.lane:<14} {reason}; needs {row.needs}"
+
+
+def _supervisor_line(row: Supervisor) -> str:
+    states = {
         "running": "runs",
-        "silent": "has not been heard of in its time",
-        "gone": "is gone; `dos up` goes on",
+        "silent": "has not renewed its lease in time",
+        "gone": "has exited; `dos up` starts another",
     }
-    return f"the supervisor on {row.host} (process {row.pid}) {state[row.state]}"
+    return f"the supervisor on {row.host} (process {row.pid}) {states[row.state]}"
 
 
-def _salvaged(found: Sequence[str]) -> list[str]:
-    lines = [
-        f"  git log {each}" if each.startswith("refs/") else f"  ls {each}"
-        for each in found[-SHOWN:]
-    ]
-    if len(found) > SHOWN:
-        lines.append(
-            f"  and {len(found) - SHOWN} more: git for-each-ref --sort=-creatordate refs/dos/salvage/"
-        )
+def _salvaged_lines(salvaged: Sequence[str]) -> list[str]:
+    lines = []
+    for where in salvaged[-SHOWN:]:
+        command = "git log" if where.startswith("refs/") else "ls"
+        lines.append(f"  {command} {where}")
+    more = len(salvaged) - SHOWN
+    if more > 0:
+        command = "git for-each-ref --sort=-creatordate refs/dos/salvage/"
+        lines.append(f"  and {more} more: {command}")
     return lines
 
 
 def render_population(
     verdict: SuperviseVerdict, policy: SupervisePolicy, handles: Mapping[str, str]
 ) -> str:
-    lines = [
-        f"SUPERVISE {verdict.answer}: alive {verdict.alive}/{verdict.target}, admissible {verdict.admissible}",
-        verdict.reason,
-        *(f"spawn {row.lane}  — run: {launch(policy, row.lane)}" for row in verdict.spawn),
-        *(
-            f"reap {row.lane} ({row.reason}) — run: dos lease-lane reap --lane {quote(row.lane)}"
-            for row in verdict.reap
-        ),
-        *(f"flag {row.lane} ({row.reason})" for row in verdict.flag),
-        *(
-            f"propose-halt {row.lane} ({row.reason}) — enact with: {halt(row, handles)}"
-            for row in verdict.proposed_halt
-        ),
-        *(f"hold {row.lane} ({row.reason})" for row in verdict.hold),
-        *(f"blocked {row.lane} ({row.reason})" for row in verdict.blocked),
-    ]
+    """Return the text of a population plan, a line for each row with the command that enacts it."""
+    counts = f"alive {verdict.alive}/{verdict.target}, admissible {verdict.admissible}"
+    lines = [f"SUPERVISE {verdict.answer}: {counts}", verdict.reason]
+    for row in verdict.spawn:
+        lines.append(f"spawn {row.lane}  — run: {launch(policy, row.lane)}")
+    for row in verdict.reap:
+        command = f"dos lease-lane reap --lane {quote(row.lane)}"
+        lines.append(f"reap {row.lane} ({row.reason}) — run: {command}")
+    lines += [f"flag {row.lane} ({row.reason})" for row in verdict.flag]
+    for row in verdict.proposed_halt:
+        lines.append(f"propose-halt {row.lane} ({row.reason}) — enact with: {halt(row, handles)}")
+    lines += [f"hold {row.lane} ({row.reason})" for row in verdict.hold]
+    lines += [f"blocked {blocked.lane} ({blocked.reason})" for blocked in verdict.blocked]
     return "\n".join(lines)
 
 
 def launch(policy: SupervisePolicy, lane: str) -> str:
-    """As one word: the name of a lane may hold anything that can be printed."""
+    """Return the command that launches a worker; the lane's name is quoted as one word."""
     return policy.worker_launch_template.replace("{lane}", quote(lane))
 
 
 def halt(row: PlanRow, handles: Mapping[str, str]) -> str:
-    return f"dos halt --handle {quote(handles.get(row.lane, row.lane))} --lane {quote(row.lane)}"
+    """Return the command that stops the worker of a row."""
+    handle = quote(handles.get(row.lane, row.lane))
+    return f"dos halt --handle {handle} --lane {quote(row.lane)}"

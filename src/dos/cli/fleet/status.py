@@ -85,9 +85,10 @@ def run(args: Args, context: Context) -> Reply:
         [(*unit, hold) for unit, hold in zip(units, _holds(world, fleet, units), strict=True)],
         supervisors=_supervisors(world),
         salvaged=_salvaged(world, fleet.state),
-        warnings=survey.unofferable_units(world.workspace, world.config),
         waits=found.waits.units,
     )
+    warnings = survey.unofferable_units(world.workspace, world.config)
+    seen = structs.replace(seen, warnings=list(warnings))
     return Reply(text=fleet_view.render(seen), data=to_builtins(seen), indented=True)
 
 

@@ -1,4 +1,4 @@
-"""What is known of the runs that somebody watches: whether they move, and what was proposed about them already."""
+"""Reads what is known of watched runs: whether they progress, and which halts were proposed."""
 
 from collections.abc import Collection, Sequence
 
@@ -7,16 +7,15 @@ from msgspec import Struct, structs
 from dos import run_ids
 from dos.config.schema import Config
 from dos.errors import NameInvalid
-from dos.fleet.population.lease_health import HaltCandidate as Watched
-from dos.journal import run_state as runs
+from dos.fleet.population.lease_health import HaltCandidate
+from dos.journal import run_state
 from dos.journal.events.fleet import RunStopped
 from dos.journal.events.reader import select
 from dos.journal.events.runs import HaltProposed, RunEnded
 from dos.journal.store import Store
 from dos.lease import Lease
-from dos.loop.io import liveness as progress
 from dos.loop.io.history import LeaseQuery
-from dos.loop.io.liveness import RunTraces
+from dos.loop.io.liveness import RunTraces, run_traces, started_at, traces_evidence
 from dos.loop.verdicts import liveness
 from dos.loop.verdicts.liveness import Evidence, Verdict
 from dos.world import World
@@ -35,8 +34,10 @@ class TrackedRun(Struct, frozen=True, kw_only=True):
 
 
 class WatchedRuns(Struct, frozen=True, kw_only=True):
-    runs: list[Watched]
-    skipped: list[str]  # they are no runs
+    """The runs that are watched, and the names that are no runs."""
+
+    runs: list[HaltCandidate]
+    skipped: list[str]
 
 
 def gather(
@@ -47,39 +48,45 @@ def gather(
     discover: bool = False,
     now_ms: int | None = None,
 ) -> WatchedRuns:
-    """The runs that were named, then, with `discover`, those of every lease; each once. Git is asked once for all."""
+    """Read the named runs, and with `discover` those of every lease, each once.
+
+    Git is asked once for all of them.
+    """
     leases = world.journal.leases()
-    wanted = [*tracked, *(map(_of_lease, leases) if discover else ())]
-    named: dict[str, TrackedRun] = {}
-    for run in wanted:
+    candidates = list(tracked)
+    if discover:
+        candidates += map(_tracked_lease, leases)
+    runs: dict[str, TrackedRun] = {}
+    skipped: list[str] = []
+    for run in candidates:
         if _is_run(run.run_id):
-            named.setdefault(run.run_id, run)
+            runs.setdefault(run.run_id, run)
+        else:
+            skipped.append(run.run_id)
     traces = []
-    for run in named.values():
-        trace, now_ms = _traces(
-            world, config, run, now_ms
-        )  # the first says what time it is, for all of them
-        traces.append(trace)
-    seen = progress.traces_evidence(world.workspace, traces, now_ms or 0)
-    policy, at_work = config.liveness, {lease.run_id for lease in leases}
-    return WatchedRuns(
-        runs=[
-            _watched(world.journal, run, each, liveness.judge(each, policy), at_work)
-            for run, each in zip(named.values(), seen, strict=True)
-        ],
-        skipped=[run.run_id for run in wanted if not _is_run(run.run_id)],
-    )
+    for run in runs.values():
+        # The first one says what time it is, for all of them.
+        found, now_ms = _traces(world, config, run, now_ms)
+        traces.append(found)
+    evidence = traces_evidence(world.workspace, traces, now_ms or 0)
+    working = {lease.run_id for lease in leases}
+    watched = []
+    for run, found_evidence in zip(runs.values(), evidence, strict=True):
+        verdict = liveness.judge(found_evidence, config.liveness)
+        watched.append(_candidate(world.journal, run, found_evidence, verdict, working))
+    return WatchedRuns(runs=watched, skipped=skipped)
 
 
-def proposal_key(run: Watched) -> str:
-    """Of the next proposal: whoever watches the same run at the same time writes the same one."""
+def proposal_key(run: HaltCandidate) -> str:
+    """Return the key of the next proposal; two watchers of the same run write the same one."""
     return f"{OWNER}/{run.moved_ms}/{len(run.proposed_ms)}"
 
 
-def _of_lease(lease: Lease) -> TrackedRun:
-    known = next(filter(_is_run, (lease.run_id, lease.loop_ts)), lease.run_id or lease.lane)
+def _tracked_lease(lease: Lease) -> TrackedRun:
+    names = (lease.run_id, lease.loop_ts)
+    name = next(filter(_is_run, names), lease.run_id or lease.lane)
     handle = "" if lease.pid is None else str(lease.pid)
-    return TrackedRun(run_id=known, lane=lease.lane, loop_ts=lease.loop_ts, handle=handle)
+    return TrackedRun(run_id=name, lane=lease.lane, loop_ts=lease.loop_ts, handle=handle)
 
 
 def _is_run(text: str) -> bool:
@@ -93,39 +100,45 @@ def _is_run(text: str) -> bool:
 def _traces(
     world: World, config: Config, run: TrackedRun, now_ms: int | None
 ) -> tuple[RunTraces, int]:
-    traces, now = progress.run_traces(world.journal, LeaseQuery(run_id=run.run_id), now_ms=now_ms)
+    """Return the traces of a run, by its id, or by its lane and time stamp, and the time now."""
+    traces, now = run_traces(world.journal, LeaseQuery(run_id=run.run_id), now_ms=now_ms)
     if traces.since_ms is None and run.lane and run.loop_ts:
-        named = LeaseQuery(run_id=run.run_id, lane=run.lane, loop_ts=run.loop_ts)
-        traces, now = progress.run_traces(world.journal, named, now_ms=now)
-    if traces.since_ms is None and run.lane and (region := config.lane_region(run.lane)):
-        traces = structs.replace(traces, region=region)
+        query = LeaseQuery(run_id=run.run_id, lane=run.lane, loop_ts=run.loop_ts)
+        traces, now = run_traces(world.journal, query, now_ms=now)
+    if traces.since_ms is None and run.lane:
+        region = config.lane_region(run.lane)
+        if region:
+            traces = structs.replace(traces, region=region)
     if run.start_sha:
-        sha, made_ms = progress.started_at(world.git, run.start_sha)
-        traces = structs.replace(traces, start_sha=sha, since_ms=made_ms)
+        sha, committed_ms = started_at(world.git, run.start_sha)
+        traces = structs.replace(traces, start_sha=sha, since_ms=committed_ms)
     return traces, now
 
 
-def _watched(
-    journal: Store, run: TrackedRun, seen: Evidence, verdict: Verdict, at_work: Collection[str]
-) -> Watched:
-    watched = Watched(
+def _candidate(
+    journal: Store,
+    run: TrackedRun,
+    evidence: Evidence,
+    verdict: Verdict,
+    working: Collection[str],
+) -> HaltCandidate:
+    candidate = HaltCandidate(
         run_id=run.run_id,
         verdict=verdict,
-        evidence=seen,
+        evidence=evidence,
         lane=run.lane,
         loop_ts=run.loop_ts,
         handle=run.handle or run.run_id,
     )
-    happened = journal.load(runs.stream(run.run_id))
-    stopped = any(select(happened, RunStopped, RunEnded))
-    proposed = select(happened, HaltProposed)
-    earlier = [
-        event
-        for event, fact in proposed
-        if (fact.owner, fact.moved_ms) == (OWNER, watched.moved_ms)
+    events = journal.load(run_state.stream(run.run_id))
+    has_stopped = any(select(events, RunStopped, RunEnded))
+    proposed_ms = [
+        event.at_ms
+        for event, fact in select(events, HaltProposed)
+        if fact.owner == OWNER and fact.moved_ms == candidate.moved_ms
     ]
     return structs.replace(
-        watched,
-        ended=stopped and run.run_id not in at_work,
-        proposed_ms=tuple(event.at_ms for event in earlier),
+        candidate,
+        ended=has_stopped and run.run_id not in working,
+        proposed_ms=tuple(proposed_ms),
     )

@@ -1,4 +1,4 @@
-"""Which units do questions to a person hold, and which questions have lost their cause?"""
+"""Units that a question to a person holds, and questions about units that lost their cause."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import assert_never
@@ -6,7 +6,7 @@ from typing import assert_never
 from msgspec import Struct, structs
 
 from dos.backlog.pickable import MOST_DEATHS, Answer, Verdict
-from dos.fleet.state import fleet
+from dos.fleet.state.entries import UnitState
 from dos.fleet.state.fleet import FleetState
 from dos.questions import subject
 from dos.questions.catalog import AnyQuestion
@@ -18,7 +18,7 @@ from dos.units.unit import Unit
 
 
 class Hold(Struct, frozen=True, kw_only=True):
-    """A question that keeps a unit from being offered: it is open, or was answered so that the unit is put aside."""
+    """A question that keeps a unit from being offered: open, or answered with setting it aside."""
 
     asked: OpenQuestion | AnsweredQuestion
 
@@ -28,16 +28,15 @@ class Hold(Struct, frozen=True, kw_only=True):
 
     @property
     def why(self) -> str:
+        """The hold in words."""
         name = self.asked.raised.id
-        return (
-            f"`dos decisions show {name}` waits for an answer"
-            if self.is_open
-            else f"a person put it aside: {name}"
-        )
+        if self.is_open:
+            return f"`dos decisions show {name}` waits for an answer"
+        return f"a person put it aside: {name}"
 
 
 def holds(units: Iterable[Unit], state: FleetState, answers: Decisions) -> dict[str, Hold]:
-    """The units that wait for a person's answer, or that one put aside."""
+    """Return the units that wait for a person's answer, or that one set aside."""
     held: dict[str, Hold] = {}
     declared = {unit.name: unit for unit in units}
     for asked in answers.open.values():
@@ -52,39 +51,40 @@ def holds(units: Iterable[Unit], state: FleetState, answers: Decisions) -> dict[
 
 
 def close_gates(units: Sequence[Unit], state: FleetState, answers: Decisions) -> list[Unit]:
-    """The units; those that a question holds, with their gate closed."""
+    """Return the units, with a closed gate where a question holds them."""
     held = holds(units, state, answers)
-    return [
-        structs.replace(unit, gated=held[unit.name].why) if unit.name in held else unit
-        for unit in units
-    ]
+    gated = []
+    for unit in units:
+        hold = held.get(unit.name)
+        gated.append(structs.replace(unit, gated=hold.why) if hold else unit)
+    return gated
 
 
 def units_behind(asked: OpenQuestion | AnsweredQuestion) -> list[str]:
-    """The units that wait for the answer."""
+    """Return the units that wait for the answer."""
     return subject.unit_names(asked.question.waits)
 
 
 def why_moot(asked: OpenQuestion, state: FleetState, unfinished: Mapping[str, Unit]) -> str:
-    """Why nobody need answer any more, of a question about units that failed; empty: it still stands.
+    """Return why a question about failed units needs no answer any more; empty while it does.
 
     `unfinished` are the declared units that have not landed.
     """
     if not isinstance(asked.question, UnitsFailed):
         return ""
-    units = units_behind(asked)
-    is_open = [
-        unit
-        for unit in units
-        if unit in unfinished and not _is_free_again(asked, asked.at_ms, state, unfinished[unit])
-    ]
-    if not units or is_open:
+    names = units_behind(asked)
+    units = [unfinished[name] for name in names if name in unfinished]
+    is_open = any(not _is_free_again(asked, asked.at_ms, state, unit) for unit in units)
+    if not names or is_open:
         return ""
-    return "each of its units has landed, was taken out of the plan or rewritten, or was cleared to be tried again"
+    return (
+        "each of its units has landed, was taken out of the plan or rewritten,"
+        " or was cleared to be tried again"
+    )
 
 
 def _is_put_aside(answered: AnsweredQuestion, state: FleetState, unit: Unit) -> bool:
-    """Whether a person's answer keeps everybody from the unit."""
+    """Whether a person's answer keeps the unit from being offered."""
     aside = answered.taken.sets_aside if answered.taken else None
     is_this_start = answered.answered_ms >= state.started_ms
     match aside:
@@ -104,8 +104,8 @@ def _is_put_aside(answered: AnsweredQuestion, state: FleetState, unit: Unit) -> 
 def _is_free_again(
     asked: OpenQuestion | AnsweredQuestion, since_ms: int, state: FleetState, unit: Unit
 ) -> bool:
-    """A person has cleared the unit since, or rewritten it."""
-    if state.units.get(unit.name, fleet.UnitState()).cleared_ms >= max(since_ms, 1):
+    """Whether a person has cleared the unit since, or rewritten it."""
+    if state.units.get(unit.name, UnitState()).cleared_ms >= max(since_ms, 1):
         return True
     before = asked.question.unit_fingerprint(unit.name)
     return bool(before) and before != unit.fingerprint
@@ -117,14 +117,22 @@ class DeclaredUnits(Struct, frozen=True, kw_only=True):
     unfinished: Mapping[str, Unit]
     verdicts: Mapping[str, Verdict]  # of those that may not be offered
     state: FleetState
-    unasked: Sequence[AnyQuestion] = ()  # that a supervisor would put, were one there
+    unasked: Sequence[AnyQuestion] = ()  # that a supervisor would ask at its next tick
 
 
 def about_held(
     unit: Unit, verdict: Verdict, state: FleetState, *, behind: Sequence[str] = ()
 ) -> UnitHeld:
-    """About a unit that its plan holds, or that runs died at; `behind` are the units that wait for it to land."""
-    seen = state.units.get(unit.name, fleet.UnitState())
+    """Return the question about a unit that its plan holds, or that runs died at.
+
+    `behind` are the units that wait for it to land.
+    """
+    unit_state = state.units.get(unit.name, UnitState())
+    is_gated_by_deaths = (
+        verdict.reason is Answer.OPERATOR_GATED
+        and unit_state.deaths >= MOST_DEATHS
+        and not unit.gated
+    )
     return UnitHeld.ask(
         unit.name,
         str(verdict.reason),
@@ -133,8 +141,6 @@ def about_held(
         lane=unit.lane,
         document=unit.document,
         line=unit.line,
-        retries=verdict.reason is Answer.OPERATOR_GATED
-        and seen.deaths >= MOST_DEATHS
-        and not unit.gated,
-        ordinal=seen.cleared_ms or 1,
+        retries=is_gated_by_deaths,
+        ordinal=unit_state.cleared_ms or 1,
     )

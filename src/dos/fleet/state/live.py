@@ -1,4 +1,4 @@
-"""What whoever watches a fleet wants to know of it: who is at what since when, what holds each up, what came of it."""
+"""The fleet as people watch it: what each run does since when, what it waits for, what landed."""
 
 from typing import ClassVar, assert_never
 
@@ -17,7 +17,7 @@ HOURS_KEPT = 24
 LANDINGS_KEPT = 20
 RUNS_KEPT = 200
 
-_Standing = (
+_StatusFact = (
     limits.RunParked
     | limits.RunUnparked
     | limits.AgentWaiting
@@ -27,7 +27,7 @@ _Standing = (
     | fleet.WorkerReaped
     | fleet.RunStopped
 )
-_Work = (
+_WorkFact = (
     fleet.RunBegun
     | fleet.UnitClaimed
     | fleet.AgentStarted
@@ -36,9 +36,9 @@ _Work = (
     | fleet.LandingRefused
     | fleet.UnitLanded
     | fleet.IterationCommitted
-    | _Standing
+    | _StatusFact
 )
-Handled = limits.PauseRequested | limits.PauseEnded | _Work
+Handled = limits.PauseRequested | limits.PauseEnded | _WorkFact
 _reader: FactReader[Handled] = FactReader(
     Handled,
     silent="""
@@ -56,6 +56,8 @@ _reader: FactReader[Handled] = FactReader(
 
 
 class Parked(Struct, frozen=True, kw_only=True):
+    """What a run waits for."""
+
     why: str
     detail: str
     since_ms: int
@@ -63,50 +65,51 @@ class Parked(Struct, frozen=True, kw_only=True):
 
 
 class WatchedRun(Struct, kw_only=True):
-    """A run as whoever watches sees it; only while it has not stopped, as far as the journal knows."""
+    """A run that has not stopped, as far as the journal knows."""
 
     lane: str
     began_ms: int
-    last_ms: int  # of the newest event that speaks of it
+    last_ms: int  # of the newest event about it
     unit: str = ""
     unit_since_ms: int = 0
     iteration: int = 0
     agent: str = ""
-    agent_since_ms: int = 0  # 0: none is at work
-    ended_with: str = ""  # its newest agent
+    agent_since_ms: int = 0  # 0: no agent runs
+    ended_with: str = ""  # how its newest agent ended
     parked: Parked | None = None
-    provider: Parked | None = None  # its agent waits for it, and tries again by itself
+    provider: Parked | None = None  # its agent waits for the provider and retries by itself
     spinning: str = ""  # why it was flagged
     halting: bool = False
 
 
 class Tally(Struct, kw_only=True):
-    """What one lane came to in one hour."""
+    """What one lane landed and spent in one hour."""
 
     landed: int = 0
     rejected: int = 0
     usd: float = 0.0
-    unpriced: int = 0  # starts of an agent whose cost nobody knows
+    unpriced: int = 0  # starts of agents whose cost is unknown
     tokens: int = 0
 
 
 class Pause(Struct, frozen=True, kw_only=True):
+    """A pause of a lane or of the fleet."""
+
     since_ms: int
     by: str
     reason: str
 
 
 class LiveState(Struct, kw_only=True):
+    """The fleet as `dos top` shows it. A fold: `apply` takes one event after the other."""
+
     name: ClassVar[str] = "watching"
     made_with: ClassVar[tuple[str, ...]] = (ledger.__name__,)
 
     runs: dict[str, WatchedRun] = field(default_factory=dict)
-    tallies: dict[str, dict[int, Tally]] = field(
-        default_factory=dict
-    )  # by lane, then by the hours since 1970
-    pauses: dict[str, Pause] = field(
-        default_factory=dict
-    )  # by lane; under no name, the whole fleet's
+    # By lane, then by the hours since 1970.
+    tallies: dict[str, dict[int, Tally]] = field(default_factory=dict)
+    pauses: dict[str, Pause] = field(default_factory=dict)  # by lane; "": the whole fleet
     landings: list[LandingEntry] = field(default_factory=list)  # newest last
 
     def apply(self, event: Event) -> None:
@@ -120,20 +123,25 @@ class LiveState(Struct, kw_only=True):
             case fact:
                 self._apply_work(fact, event)
 
-    def _apply_work(self, fact: _Work, event: Event) -> None:
+    def _apply_work(self, fact: _WorkFact, event: Event) -> None:
         match fact:
             case fleet.RunBegun():
                 self._run(fact.run_id, fact.lane, event)
             case fleet.UnitClaimed():
                 run = self._run(fact.run_id, fact.lane, event)
-                run.unit, run.unit_since_ms, run.iteration = fact.unit, event.at_ms, fact.iteration
+                run.unit = fact.unit
+                run.unit_since_ms = event.at_ms
+                run.iteration = fact.iteration
             case fleet.AgentStarted():
                 run = self._run(fact.run_id, fact.lane, event)
-                run.agent, run.agent_since_ms = fact.agent, event.at_ms
+                run.agent = fact.agent
+                run.agent_since_ms = event.at_ms
             case fleet.AgentEnded():
                 run = self._run(fact.run_id, fact.lane, event)
-                run.agent_since_ms, run.ended_with, run.provider = 0, fact.outcome, None
-                self._spent(fact, event)
+                run.agent_since_ms = 0
+                run.ended_with = fact.outcome
+                run.provider = None
+                self._add_spend(fact, event)
             case fleet.WorkMeasured():
                 if fact.verdict != "DELIVERED":
                     self._reject(fact, event)
@@ -148,11 +156,13 @@ class LiveState(Struct, kw_only=True):
                 ]
             case fleet.IterationCommitted():
                 run = self._run(fact.run_id, fact.lane, event)
-                run.unit, run.iteration, run.agent_since_ms = "", fact.iteration, 0
+                run.unit = ""
+                run.iteration = fact.iteration
+                run.agent_since_ms = 0
             case _:
-                self._apply_standing(fact, event)
+                self._apply_status(fact, event)
 
-    def _apply_standing(self, fact: _Standing, event: Event) -> None:
+    def _apply_status(self, fact: _StatusFact, event: Event) -> None:
         match fact:
             case limits.RunParked():
                 self._run(fact.run_id, fact.lane, event).parked = Parked(
@@ -181,7 +191,7 @@ class LiveState(Struct, kw_only=True):
 
     def _reject(self, fact: fleet.WorkMeasured, event: Event) -> None:
         run = self._run(fact.run_id, fact.lane, event)
-        # That its provider had no room, or that a person ended it, says nothing about the work.
+        # A limit of the provider, or a halt by a person, says nothing about the work.
         if run.ended_with not in LIMITS and not run.halting:
             self._tally(fact.lane, event).rejected += 1
 
@@ -190,19 +200,22 @@ class LiveState(Struct, kw_only=True):
             run_id, WatchedRun(lane=lane, began_ms=event.at_ms, last_ms=event.at_ms)
         )
         run.last_ms = event.at_ms
-        while len(self.runs) > RUNS_KEPT:  # of those that died and were never reaped
+        while len(self.runs) > RUNS_KEPT:  # runs that died and were never reaped
             del self.runs[next(iter(self.runs))]
         return run
 
     def _tally(self, lane: str, event: Event) -> Tally:
-        hours, hour = self.tallies.setdefault(lane, {}), event.at_ms // HOUR_MS
+        hours = self.tallies.setdefault(lane, {})
+        hour = event.at_ms // HOUR_MS
         tally = hours.setdefault(hour, Tally())
-        for old in [each for each in hours if each <= hour - HOURS_KEPT]:
-            del hours[old]
+        for old in list(hours):
+            if old <= hour - HOURS_KEPT:
+                del hours[old]
         return tally
 
-    def _spent(self, fact: fleet.AgentEnded, event: Event) -> None:
-        tally, spent = self._tally(fact.lane, event), ledger.spent_by(fact)
+    def _add_spend(self, fact: fleet.AgentEnded, event: Event) -> None:
+        tally = self._tally(fact.lane, event)
+        spent = ledger.spent_by(fact)
         tally.tokens += spent.tokens
         tally.usd += spent.usd
         tally.unpriced += spent.unpriced
