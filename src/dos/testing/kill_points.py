@@ -1,10 +1,11 @@
-"""Fault points between any two effects of a real process: every one is written to a file, and one of them kills.
+"""Kill points between any two effects of a real worker or supervisor.
 
-    DOS_FAULT_LOG=FILE                         every worker and supervisor writes each point that it passes
-    DOS_FAULT_POINT=worker:MoveBranch:after:1  and dies with SIGKILL at this one; after `all:`, everybody does
+    DOS_FAULT_LOG=FILE                         each process logs every point that it passes
+    DOS_FAULT_POINT=worker:MoveBranch:after:1  a process dies with SIGKILL at this point;
+                                               with `all:` before it, the whole fleet does
 
-A point is ROLE:EFFECT:before|after, where a record is named by its kind (Record/unit_landed); the number says which of
-those that the whole fleet passes, so that a worker that is started again does not die again.
+A point is ROLE:EFFECT:before|after, where a record is named by its kind (Record/unit_landed). The
+number counts the passes of the whole fleet, so that a restarted worker does not die again.
 """
 
 import os
@@ -19,25 +20,29 @@ import psutil
 from dos.fleet.effect import Performers
 from dos.fleet.effects import Record
 
-EVERYBODY = "all:"
+WHOLE_FLEET = "all:"
 
 
 def with_kill_points(role: str, performers: Performers) -> Performers:
-    log, point = Path(os.environ["DOS_FAULT_LOG"]), os.environ.get("DOS_FAULT_POINT", "")
-    points = KillPoints(
-        role, log, point.removeprefix(EVERYBODY), everybody=point.startswith(EVERYBODY)
-    )
+    """Return the performers, each with a kill point before and after it."""
+    log = Path(os.environ["DOS_FAULT_LOG"])
+    point = os.environ.get("DOS_FAULT_POINT", "")
+    kills_all = point.startswith(WHOLE_FLEET)
+    points = KillPoints(role, log, point.removeprefix(WHOLE_FLEET), kills_all=kills_all)
     return {kind: partial(points.perform, perform) for kind, perform in performers.items()}
 
 
 class KillPoints:
-    def __init__(self, role: str, log: Path, fatal: str, *, everybody: bool) -> None:
+    """Logs the points that a process passes and kills it at the fatal one."""
+
+    def __init__(self, role: str, log: Path, fatal: str, *, kills_all: bool) -> None:
         self._role = role
         self._log = log
         self._fatal = fatal
-        self._everybody = everybody
+        self._kills_all = kills_all
 
     def perform(self, perform: Callable[[Any], Any], effect: Any) -> Any:
+        """Perform the effect between its two points and return its answer."""
         name = type(effect).__name__
         if isinstance(effect, Record):
             name = f"{name}/{effect.fact.kind}"
@@ -49,24 +54,27 @@ class KillPoints:
     def _pass(self, point: str) -> None:
         line = f"{point} {os.getpid()}"
         with self._log.open("ab", buffering=0) as file:
-            file.write(
-                f"{line}\n".encode()
-            )  # at once, and so never among the words of another process
+            # One unbuffered append, so that lines of two processes never mix.
+            file.write(f"{line}\n".encode())
             end = file.tell()
         if self._fatal.rpartition(":")[0] != point:
             return
-        passed = self._log.read_bytes()[:end].decode().splitlines()
-        if f"{point}:{sum(each.startswith(f'{point} ') for each in passed)}" == self._fatal:
-            self._die({int(each.rpartition(" ")[2]) for each in passed})
+        lines = self._log.read_bytes()[:end].decode().splitlines()
+        passes = sum(logged.startswith(f"{point} ") for logged in lines)
+        if f"{point}:{passes}" == self._fatal:
+            self._die({int(logged.rpartition(" ")[2]) for logged in lines})
 
     def _die(self, pids: set[int]) -> None:
-        for pid in pids - {os.getpid()} if self._everybody else ():
-            try:
-                process = psutil.Process(pid)
-                if process.environ().get("DOS_FAULT_LOG") == str(
-                    self._log
-                ):  # else the pid is another's by now
-                    process.kill()
-            except (psutil.NoSuchProcess, psutil.AccessDenied):
-                pass  # it has ended long since
+        if self._kills_all:
+            for pid in pids - {os.getpid()}:
+                self._kill(pid)
         os.kill(os.getpid(), signal.SIGKILL)
+
+    def _kill(self, pid: int) -> None:
+        """Kill a process of this fleet; its environment tells it from one that reuses the pid."""
+        try:
+            process = psutil.Process(pid)
+            if process.environ().get("DOS_FAULT_LOG") == str(self._log):
+                process.kill()
+        except (psutil.NoSuchProcess, psutil.AccessDenied):
+            pass  # it has ended already

@@ -1,15 +1,20 @@
-"""An agent that does what its script says, as a real process: it edits, commits, lies, strays, crashes, hangs.
+"""A scripted agent, as a real process: it edits, commits, lies, strays, crashes and hangs.
 
     python -m dos.testing.scripted_agent SCRIPT.json < prompt
 
-The script maps a unit's name to its tries; the n-th start on a unit plays the n-th try, the last one repeats. A try is
-a list of steps: {"write": PATH, "text": T}, {"commit": SUBJECT}, {"say": T}, {"run": COMMAND}, {"sleep": SECONDS},
-{"crash": true}, {"exit": CODE}, {"hang": true}, {"usage": {"model": M, "input_tokens": N, "cost_usd": X}},
-{"limit": SECONDS} (its window is used up for so long), {"overloaded": true}, {"waiting": SECONDS} (it is silent and
-tries again), {"ending": NAME} (any other end, such as auth).
+The script maps a unit's name to its attempts; the n-th start on a unit plays the n-th attempt, and
+the last one repeats. An attempt is a list of steps:
+
+    {"write": PATH, "text": T}  {"commit": SUBJECT}  {"say": T}  {"run": COMMAND}
+    {"sleep": SECONDS}  {"crash": true}  {"exit": CODE}  {"hang": true}
+    {"usage": {"model": M, "input_tokens": N, "cost_usd": X}}
+    {"limit": SECONDS}     its usage window is exhausted for that long
+    {"overloaded": true}   the provider is overloaded
+    {"waiting": SECONDS}   it is silent and then tries again
+    {"ending": NAME}       any other ending, such as auth
 """
 
-import json  # of the standard library: fleets start this by the hundred, and it is imported faster
+import json  # of the standard library: it imports faster, and fleets start hundreds of these
 import os
 import signal
 import subprocess
@@ -25,23 +30,19 @@ def main(arguments: list[str]) -> int:
     try:
         script = json.loads(Path(arguments[0]).read_bytes())
     except (IndexError, OSError, ValueError) as error:
-        why = (
-            "no script is named"
-            if isinstance(error, IndexError)
-            else f"{arguments[0]} cannot be played: {error}"
-        )
+        why = "no script is named"
+        if arguments:
+            why = f"{arguments[0]} cannot be read: {error}"
         sys.stderr.write(
             f'scripted agent: {why}; [workers] command = ["script.json"] in dos.toml names one\n'
         )
         return 2
     unit = os.environ["DOS_UNIT"]
     sys.stdin.read()
-    tries = (
-        script.get(unit)
-        or script.get("*")
-        or [[{"say": f"There is nothing in my script for {unit}."}]]
-    )
-    for step in tries[min(_count_start(Path(arguments[0]), unit), len(tries)) - 1]:
+    default = [[{"say": f"There is nothing in my script for {unit}."}]]
+    attempts = script.get(unit) or script.get("*") or default
+    number = _count_start(Path(arguments[0]), unit)
+    for step in attempts[min(number, len(attempts)) - 1]:
         code = play(step, unit)
         if code is not None:
             return code
@@ -84,8 +85,8 @@ def play(step: dict[str, Any], unit: str) -> int | None:
             )
             time.sleep(seconds)
         case {"limit": seconds}:
-            known = {} if seconds is True else {"retry_after": seconds}
-            _tell(type="limit", text="usage limit reached", **known)
+            retry = {} if seconds is True else {"retry_after": seconds}
+            _tell(type="limit", text="usage limit reached", **retry)
             return 1
         case {"overloaded": _}:
             _tell(type="overloaded", text="overloaded")
@@ -119,7 +120,7 @@ def _tell(**line: Any) -> None:
 
 
 def _count_start(script: Path, unit: str) -> int:
-    """How often this unit was started, this time included."""
+    """Return how often this unit was started, this time included."""
     counter = starts_file(script, os.environ)
     counter.parent.mkdir(parents=True, exist_ok=True)
     with counter.open("a", encoding="utf-8") as file:
@@ -128,9 +129,9 @@ def _count_start(script: Path, unit: str) -> int:
 
 
 def starts_file(script: Path, environment: Mapping[str, str]) -> Path:
-    """Where the starts of a script's units are counted: in the user's state folder, one file for each script.
+    """Return the file that counts the starts of a script's units, in the user's state folder.
 
-    Not beside the script, which may lie in the user's work tree.
+    It is not beside the script, which may be in the user's work tree.
     """
     home = environment.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
     name = sha256(os.fsencode(script.resolve())).hexdigest()[:16]

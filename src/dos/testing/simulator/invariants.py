@@ -1,4 +1,7 @@
-"""What must hold of every fleet, whatever goes wrong: each with a name and a sentence."""
+"""The promises that must hold for every fleet, whatever goes wrong: a name and a sentence each.
+
+The names are printed by `dos simulate` and stay as they are.
+"""
 
 POSITIONS = "positions-grow"
 DISJOINT = "leases-disjoint"
@@ -34,45 +37,81 @@ TURNS = "landings-take-turns"
 UPGRADE = "older-workers-drain"
 
 INVARIANTS = {
-    POSITIONS: "Positions strictly grow, versions have no gap, and whoever follows the journal sees each event once.",
-    DISJOINT: "No two leases that stand at once overlap.",
+    POSITIONS: (
+        "Positions strictly grow, versions have no gap, and a reader of the journal sees each "
+        "event once."
+    ),
+    DISJOINT: "No two live leases overlap.",
     FENCES: "Every fence is greater than all before it.",
-    CURRENT: "Only a lease that stands is renewed, released, revoked or expired.",
-    NO_ZOMBIE: "What is written under a fence is written while that lease stands.",
-    ONCE: "Each try of an iteration is decided once and in order; a unit lands once, in the journal and in git.",
-    DEAD_ONLY: "A lease is revoked only when its process is dead or its time is over; one that spins is left alone.",
-    STORE_TIME: "A lease expires only when its time is over by the store's clock, whatever a host's clock says.",
-    NO_LIE: "A unit that is written as landed is in the commit that is named, and that commit is on the target branch.",
-    STOPPED: "A run that has stopped writes nothing more.",
-    INTENSITY: "Of a lane, no more workers that die without a word are started within the period than are allowed.",
-    TABLE: "The table of leases is what the events of leases fold to.",
-    LIVENESS: "Once the faults are over, every lane has landed its units or has a typed reason why not.",
-    GIT_FENCE: "Git moves the branch for no fence but the lane's newest.",
-    INTENT: "The target branch moves to a commit of ours only after that was written as intended.",
-    KEPT: "What an agent edited is on the target branch, on a salvage ref, or still in its tree.",
-    REPLAY: "Every decision, made again from what was written of it, is the same.",
-    ONE_ANSWER: "A decision that was shown to a person is answered once at most, and only after it was raised.",
-    TAKES_EFFECT: "At the next tick after a person's answer, nothing that the answer releases still holds a lane, and"
-    " the lane is started, or the fleet says what else it waits for.",
-    COOLDOWN: "What was on cooldown before the fleet was started is on cooldown after it.",
-    RETENTION: "A fold over what retention leaves is the fold over everything.",
-    POPULATION: "A supervisor starts no more than are missing from the target, as it saw the fleet.",
+    CURRENT: "Only a live lease is renewed, released, revoked or expired.",
+    NO_ZOMBIE: "An event under a fence is recorded only while that lease is live.",
+    ONCE: (
+        "Each attempt of an iteration is decided once and in order; a unit lands once, in the "
+        "journal and in git."
+    ),
+    DEAD_ONLY: (
+        "A lease is revoked only if its process has exited or it has expired; a worker without "
+        "progress keeps its lease."
+    ),
+    STORE_TIME: "A lease expires by the store's clock, whatever a host's clock shows.",
+    NO_LIE: (
+        "A unit that is recorded as landed is in the named commit, and that commit is on the "
+        "target branch."
+    ),
+    STOPPED: "A run that has stopped records nothing more.",
+    INTENSITY: (
+        "Within the period, no more workers of a lane are started that die without a stop reason "
+        "than are allowed."
+    ),
+    TABLE: "The table of leases equals the fold of the lease events.",
+    LIVENESS: (
+        "Once the faults are over, every lane has landed its units or has a typed reason why not."
+    ),
+    GIT_FENCE: "Git moves the branch only for the lane's newest fence.",
+    INTENT: "The target branch moves to a commit of the fleet only after the intent was recorded.",
+    KEPT: "An agent's edit is on the target branch, on a salvage ref, or still in its worktree.",
+    REPLAY: "Every decision, made again from its recorded evidence, is the same.",
+    ONE_ANSWER: "A question is answered at most once, and only after it was raised.",
+    TAKES_EFFECT: (
+        "At the next tick after a person's answer, nothing that the answer releases still holds a "
+        "lane, and the lane is started, or the fleet reports what else it waits for."
+    ),
+    COOLDOWN: "Units on cooldown before the fleet was started are on cooldown after it.",
+    RETENTION: "The fold over the events that retention keeps equals the fold over all events.",
+    POPULATION: "A supervisor starts no more workers than its observation lacks to the target.",
     LIMITS: "A provider's limit is never counted as a failure.",
     TYPED: "A run stops once, for one reason from the table.",
-    PENDING: "A lane whose last start may still show up is not started again.",
-    MONEY: "No agent is started for a run or a lane whose money is spent, unless a person raised it.",
-    OVERDRAWN: "Where each agent keeps to what one start may cost, all together keep to the budget that they share.",
-    HOLDS: "Nobody who holds a lease ends because it was lost: no supervisor, and no worker whose time is not over.",
-    BASELINE: "No worker is started on a host whose tests fail without any work, and none that comes by itself starts"
-    " an agent there, unless a person said to start all the same.",
-    TURNS: "Where nobody sleeps or is cut off, nothing lands while work that was proven before it is still to land.",
-    UPGRADE: "Once a supervisor of another version was started on its host, a run starts at most one more agent.",
+    PENDING: "A lane whose last worker may still be starting is not started again.",
+    MONEY: (
+        "No agent is started for a run or a lane that has spent its budget, unless a person "
+        "raised it."
+    ),
+    OVERDRAWN: (
+        "If each agent stays within what one start may cost, all together stay within their "
+        "shared budget."
+    ),
+    HOLDS: (
+        "No supervisor or worker ends with a lost lease while it holds the lease and its time is "
+        "not over."
+    ),
+    BASELINE: (
+        "No worker is started on a host whose tests fail without any work, and no worker started "
+        "by hand starts an agent there, unless a person chose to start all the same."
+    ),
+    TURNS: (
+        "Where no process sleeps or is cut off, nothing lands while work that was proven earlier "
+        "is still to land."
+    ),
+    UPGRADE: (
+        "Once a supervisor of another version was started on its host, a run starts at most one "
+        "more agent."
+    ),
     BUDGET: "No class of lanes holds more leases than its budget.",
 }
 
 
 class InvariantBroken(Exception):
-    """An invariant does not hold."""
+    """Raised at the first event or state that breaks an invariant; ends the simulation."""
 
     def __init__(self, invariant: str, detail: str) -> None:
         super().__init__(f"{invariant}: {detail}")

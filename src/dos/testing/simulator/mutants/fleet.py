@@ -1,6 +1,6 @@
 """What a supervisor must not do: each a small change of what it sees."""
 
-from contextlib import ExitStack as Patches
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 from unittest.mock import patch
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 SPIN_MS = 60_000
 
 
-def reap_reads_again(simulation: "Simulation", patches: Patches) -> None:
+def reap_reads_again(simulation: "Simulation", patches: ExitStack) -> None:
     """Whoever reaps a lane takes its lease as it is by then, not the one that was judged."""
     fleets, site = simulation.supervisors, simulation.site
     revoke = fleets.revoke
@@ -43,19 +43,19 @@ def reap_reads_again(simulation: "Simulation", patches: Patches) -> None:
     fleets.revoke = revoked  # type: ignore[method-assign]
 
 
-def no_pending(simulation: "Simulation", patches: Patches) -> None:
+def no_pending(simulation: "Simulation", patches: ExitStack) -> None:
     """A lane is started again at once, although its worker may be on its way."""
     simulation.supervisors.starting_lanes = lambda host, wall_ms: {}  # type: ignore[method-assign]
     patches.enter_context(patch.object(Observation, "backoff_ends_ms", lambda seen, lane: 0))
 
 
-def no_intensity(simulation: "Simulation", patches: Patches) -> None:
+def no_intensity(simulation: "Simulation", patches: ExitStack) -> None:
     """A lane whose workers keep dying is started for ever."""
     patches.enter_context(patch.object(Observation, "why_failing", lambda seen, lane: ""))
     patches.enter_context(patch.object(Observation, "backoff_ends_ms", lambda seen, lane: 0))
 
 
-def spinning_is_dead(simulation: "Simulation", patches: Patches) -> None:
+def spinning_is_dead(simulation: "Simulation", patches: ExitStack) -> None:
     """A worker that lands nothing for a while is taken for dead."""
     fleets, site = simulation.supervisors, simulation.site
     gone = fleets.has_exited
@@ -72,7 +72,7 @@ def spinning_is_dead(simulation: "Simulation", patches: Patches) -> None:
     fleets.has_exited = holder_gone  # type: ignore[method-assign]
 
 
-def names_are_machines(simulation: "Simulation", patches: Patches) -> None:
+def names_are_machines(simulation: "Simulation", patches: ExitStack) -> None:
     """A pid is looked for here because its host has our name, on whichever machine of that name it runs."""
     site = simulation.site
     is_gone = site.has_exited
@@ -85,12 +85,12 @@ def names_are_machines(simulation: "Simulation", patches: Patches) -> None:
     site.has_exited = gone  # type: ignore[method-assign]
 
 
-def one_fleet_stream(simulation: "Simulation", patches: Patches) -> None:
+def one_fleet_stream(simulation: "Simulation", patches: ExitStack) -> None:
     """Supervisors write to one stream, each under its own fence: the newest lease fences all the others out."""
     patches.enter_context(patch.object(streams, "system", lambda system: streams.FLEET))
 
 
-def red_target_ignored(simulation: "Simulation", patches: Patches) -> None:
+def red_target_ignored(simulation: "Simulation", patches: ExitStack) -> None:
     """That the tests fail where nobody has worked keeps nobody from being started."""
     fleets = simulation.supervisors
     plan = fleets.baseline_plan
@@ -103,7 +103,7 @@ def red_target_ignored(simulation: "Simulation", patches: Patches) -> None:
     fleets.baseline_plan = planned  # type: ignore[method-assign]
 
 
-def one_too_many(simulation: "Simulation", patches: Patches) -> None:
+def one_too_many(simulation: "Simulation", patches: ExitStack) -> None:
     """The fleet is kept at one more than was asked for."""
     site = simulation.site
     start = site.start_supervisor
@@ -119,7 +119,7 @@ def one_too_many(simulation: "Simulation", patches: Patches) -> None:
     site.start_supervisor = started  # type: ignore[method-assign]
 
 
-def start_clears_cooldowns(simulation: "Simulation", patches: Patches) -> None:
+def start_clears_cooldowns(simulation: "Simulation", patches: ExitStack) -> None:
     """Whoever starts the fleet has every unit tried again."""
     apply = Attempts.apply
 
@@ -132,7 +132,7 @@ def start_clears_cooldowns(simulation: "Simulation", patches: Patches) -> None:
     patches.enter_context(patch.object(Attempts, "apply", applied))
 
 
-def retry_without_effect(simulation: "Simulation", patches: Patches) -> None:
+def retry_without_effect(simulation: "Simulation", patches: ExitStack) -> None:
     """A retry is written down, and the cooldown goes on."""
     consequences = Choice.consequences
 
@@ -142,7 +142,7 @@ def retry_without_effect(simulation: "Simulation", patches: Patches) -> None:
     patches.enter_context(patch.object(Choice, "consequences", without_units))
 
 
-def lane_not_cleared(simulation: "Simulation", patches: Patches) -> None:
+def lane_not_cleared(simulation: "Simulation", patches: ExitStack) -> None:
     """A retry clears the units, and their lane stays as it was."""
     consequences = Choice.consequences
 
@@ -156,7 +156,7 @@ def lane_not_cleared(simulation: "Simulation", patches: Patches) -> None:
     patches.enter_context(patch.object(Choice, "consequences", without_lane))
 
 
-def answer_not_looked_at(simulation: "Simulation", patches: Patches) -> None:
+def answer_not_looked_at(simulation: "Simulation", patches: ExitStack) -> None:
     """A supervisor goes by what it saw before a person answered."""
     site = simulation.site
     apply = site.apply
@@ -170,7 +170,7 @@ def answer_not_looked_at(simulation: "Simulation", patches: Patches) -> None:
     site.apply = applied  # type: ignore[method-assign]
 
 
-def undone_stays_undone(simulation: "Simulation", patches: Patches) -> None:
+def undone_stays_undone(simulation: "Simulation", patches: ExitStack) -> None:
     """Somebody wants a unit done again that was reverted, and nobody is offered it."""
     as_shown = target.apply_shown_units
 
@@ -182,12 +182,12 @@ def undone_stays_undone(simulation: "Simulation", patches: Patches) -> None:
     patches.enter_context(patch.object(target, "apply_shown_units", without_answers))
 
 
-def kept_commit_disputed(simulation: "Simulation", patches: Patches) -> None:
+def kept_commit_disputed(simulation: "Simulation", patches: ExitStack) -> None:
     """Somebody keeps what an agent brought to the branch, and the unit is still to be done."""
     patches.enter_context(patch.object(Incidents, "answer", lambda incidents, fact: None))
 
 
-def deaths_not_forgotten(simulation: "Simulation", patches: Patches) -> None:
+def deaths_not_forgotten(simulation: "Simulation", patches: ExitStack) -> None:
     """Somebody wants a unit to be tried again that runs died at, and they still count."""
     clear = FleetState._clear_unit
 
@@ -202,7 +202,7 @@ def deaths_not_forgotten(simulation: "Simulation", patches: Patches) -> None:
     patches.enter_context(patch.object(FleetState, "_clear_unit", cleared))
 
 
-def used_plan_ignored(simulation: "Simulation", patches: Patches) -> None:
+def used_plan_ignored(simulation: "Simulation", patches: ExitStack) -> None:
     """Somebody wants a plan used as it is on disk, and the fleet works by the text of before."""
     used = ApprovedTexts._confirmed_changes
 
@@ -212,7 +212,7 @@ def used_plan_ignored(simulation: "Simulation", patches: Patches) -> None:
     patches.enter_context(patch.object(ApprovedTexts, "_confirmed_changes", without_plans))
 
 
-def settings_of_the_start(simulation: "Simulation", patches: Patches) -> None:
+def settings_of_the_start(simulation: "Simulation", patches: ExitStack) -> None:
     """Workers are handed the settings that their supervisor was started with, whatever was answered since."""
     fleets = simulation.supervisors
     settings = fleets.settings

@@ -1,11 +1,14 @@
-"""What goes wrong in a simulation. Each seed switches some of it on, at rates of its own."""
+"""The faults of a simulation. Each seed switches some of them on, at its own rates.
+
+The texts are the names under which `dos simulate` counts them.
+"""
 
 from bisect import bisect
 from itertools import accumulate
 from random import Random
 
 FAULT_MINUTES = 15
-END_MINUTES = 60  # units that wait for one another are done one after the other
+END_MINUTES = 60  # long enough for units that depend on one another
 
 # Between two effects of a process.
 CRASH_BEFORE = "crash before an effect"
@@ -16,7 +19,7 @@ LATE_DUPLICATE = "effect delivered again, late"
 PAUSE = "pause between check and use"
 STEPS = (CRASH_BEFORE, CRASH_AFTER, LOST_ANSWER, DUPLICATE, LATE_DUPLICATE, PAUSE)
 
-# At some moment, to a host or to all.
+# At a random moment, to a host or to the fleet.
 PARTITION = "host cut off"
 SUPERVISOR_DEATH = "supervisor killed"
 BRANCH_MOVED = "branch moved by another"
@@ -63,12 +66,12 @@ AGENTS = (
     LIE, STRAY, RED, STALL, SPIN, LIMIT, LIMIT_UNTIL, OVERLOADED, NO_CREDIT, AGENT_CRASH, AGENT_MISSING, LEFTOVERS
 )  # fmt: skip
 
-# Of a host where the target is checked before anybody is started.
+# On a host that checks the target branch before it starts workers.
 RED_TARGET = "tests fail before any work"
 BLIND_TEST = "tests do not see their tree"
 TARGETS = (RED_TARGET, BLIND_TEST)
 
-# In worlds where people are asked more.
+# Only in worlds with more questions to people.
 NOT_INSTALLED = "agent is not installed"
 LIMIT_DOUBTED = "agent is limited for longer than any limit lasts"
 OBSTACLE = "a person's file in the way of a landing"
@@ -85,12 +88,12 @@ ASKING = (
     DEADLY_UNIT, PLAN_EDITED, SETTINGS_EDITED,
 )  # fmt: skip
 
-# Not drawn: before every third start of a supervisor.
+# Not random: before every third start of a supervisor.
 UPGRADE = "dos upgraded before a start"
 
 FAULTS = (*STEPS, *MOMENTS, *SETTINGS, *AGENTS, *TARGETS, *ASKING, UPGRADE)
 
-# What the fleet has to say no to, or be told no about, if it is tested at all.
+# Refusals that must happen in a long batch: without them the refusing code was not tested.
 LEASE_HELD = "lane refused: held"
 OVERLAP = "lane refused: overlaps"
 BUDGET = "lane refused: class budget"
@@ -114,46 +117,54 @@ REFUSALS = (
 
 
 def answer_name(question: type, choice: str) -> str:
-    """What is counted when a person answers."""
+    """Return the name under which an answer of a person is counted."""
     return f"{question.__name__} answered with {choice}"
 
 
 class FaultPlan:
-    """One seed's choice of faults."""
+    """The faults of one seed and their rates, as in swarm testing: each seed has a random subset."""
 
     def __init__(self, random: Random) -> None:
+        # The order of the draws is part of what a seed means: changing it changes every seed.
         self._random = random
         self.rates = {name: _rate(random) for name in STEPS if random.random() < 0.4}
         self._names = list(self.rates)
         self._steps = list(accumulate(self.rates.values()))
-        self.total_rate = self._steps[-1] if self._steps else 0.0
+        self.total_rate = 0.0
+        if self._steps:
+            self.total_rate = self._steps[-1]
         self.moments = [name for name in MOMENTS if random.random() < 0.3]
         self.settings = {
             name: 0.05 + 0.8 * random.random() for name in SETTINGS if random.random() < 0.25
         }
-        self.pause_share = 0.25 if PAUSE in self.rates else 0.0  # of sleeping where that is worst
+        # How often a process sleeps between check and use where that is worst.
+        self.pause_share = 0.25 if PAUSE in self.rates else 0.0
         self.agents = {
             name: 0.05 + 0.25 * random.random() for name in AGENTS if random.random() < 0.2
         }
 
     def draw_step(self) -> str:
-        """What happens at this effect; empty: nothing."""
+        """Return the fault at this effect; "" for none."""
         drawn = self._random.random()
-        return self._names[bisect(self._steps, drawn)] if drawn < self.total_rate else ""
+        if drawn >= self.total_rate:
+            return ""
+        return self._names[bisect(self._steps, drawn)]
 
     def happens(self, name: str) -> bool:
+        """Draw whether this fault happens now; a fault without a rate draws nothing."""
         rate = self.settings.get(name)
         return rate is not None and self._random.random() < rate
 
     def draw_agent_fault(self) -> str:
-        """What the next agent does instead of its work; empty: its work."""
+        """Return what the next agent does instead of its work; "" if it does its work."""
         drawn = self._random.random()
         for name, rate in self.agents.items():
-            if (drawn := drawn - rate) < 0:
+            drawn -= rate
+            if drawn < 0:
                 return name
         return ""
 
 
 def _rate(random: Random) -> float:
-    """From one in five hundred to one in forty, even over the powers."""
+    """Draw a rate between 1/500 and 1/40, uniform in its logarithm."""
     return float(0.002 * 12.5 ** random.random())

@@ -1,4 +1,7 @@
-"""Which facts a simulation holds against its invariants, and which of them may change what there is to work on."""
+"""The events that the invariant checker examines, and those that can change the open units.
+
+`silent` lists every other kind, so that a new kind of event has to be placed in one of the two.
+"""
 
 from dos.journal import lease_state
 from dos.journal.events import fleet, limits

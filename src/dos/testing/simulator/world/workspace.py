@@ -1,4 +1,4 @@
-"""The workspace of a simulation: its lanes, its units, its configuration."""
+"""The simulated workspace: its lanes, units and configuration, drawn from the seed."""
 
 from functools import cache
 from random import Random
@@ -20,18 +20,17 @@ from dos.units.unit import Unit
 HOSTS = ("north", "south")
 FIRST = AgentCandidate(name="first", vendor="vendor-one", account="shared", model="large")
 SECOND = AgentCandidate(name="second", vendor="vendor-two", account="shared")
-COST_USD = 1.0  # of one agent, on average
-CHAINS = (
-    (False, False),
-    (True, False),
-    (False, True),
-)  # units that wait for their lane's own, and for another's
+COST_USD = 1.0  # average cost of an agent
+# Whether units depend on the one before in their lane, and on another lane's.
+CHAINS = ((False, False), (True, False), (False, True))
 SILENCE_SECONDS = 90
 WALL_SECONDS = 240
 ITERATIONS = 6
 
 
 class SimulatedWorkspace(Struct, frozen=True, kw_only=True):
+    """What the seed decided about the workspace."""
+
     config: Config
     agents: tuple[AgentCandidate, ...]
     units: tuple[Unit, ...]
@@ -40,28 +39,26 @@ class SimulatedWorkspace(Struct, frozen=True, kw_only=True):
     ttl_ms: int
     state: LoopState
     regions: dict[str, Region]
-    budgets: dict[str, int]  # of leases, by class
-    has_budget: bool  # money is limited
-    plans_outside_lanes: bool  # the plan documents lie in no lane
-    is_checked: bool = False  # each host checks the target before it starts workers
+    budgets: dict[str, int]  # most leases, by class
+    has_budget: bool  # spending is limited
+    plans_outside_lanes: bool  # the plan documents are in no lane
+    is_checked: bool = False  # each host checks the target branch before it starts workers
 
 
 def draw_workspace(random: Random) -> SimulatedWorkspace:
+    """Draw a workspace. The order of the draws is part of what a seed means."""
     lanes = random.choice((2, 3, 3, 4))
     overlap = random.random() < 0.3
     cap = 2 if random.random() < 0.15 else 0
     ttl = random.choice((50.0, 80.0, 120.0))
-    empty = 2 if lanes > 2 and random.random() < 0.2 else 0  # lanes whose plan is yet to be written
+    empty = 2 if lanes > 2 and random.random() < 0.2 else 0  # lanes without any unit yet
     units = tuple(0 if lane < empty else random.choice((1, 1, 1, 2, 3)) for lane in range(lanes))
     budget = random.choice(("run", "lane", "day", "day")) if random.random() < 0.2 else ""
     max_usd = COST_USD if random.random() < 0.5 else None
     config, state = _config(lanes, overlap, cap, ttl, random.choice(("soft", "hard")), budget)
     return SimulatedWorkspace(
         config=config,
-        agents=tuple(
-            structs.replace(each, max_usd=max_usd)
-            for each in ((FIRST, SECOND) if random.random() < 0.2 else (FIRST,))
-        ),
+        agents=_agents(random, max_usd),
         units=_units(units, *random.choices(CHAINS, (3, 1, 1))[0]),
         target=random.choice((2, lanes, lanes)),
         tick_seconds=random.choice((10.0, 20.0, 30.0)),
@@ -72,6 +69,13 @@ def draw_workspace(random: Random) -> SimulatedWorkspace:
         has_budget=bool(budget),
         plans_outside_lanes=random.random() < 0.5,
     )
+
+
+def _agents(random: Random, max_usd: float | None) -> tuple[AgentCandidate, ...]:
+    agents: tuple[AgentCandidate, ...] = (FIRST,)
+    if random.random() < 0.2:
+        agents = (FIRST, SECOND)
+    return tuple(structs.replace(agent, max_usd=max_usd) for agent in agents)
 
 
 @cache
@@ -102,22 +106,27 @@ def _config(
 
 @cache
 def _units(counts: tuple[int, ...], chained: bool, across: bool) -> tuple[Unit, ...]:
-    """With `chained`, each unit of a lane waits for the one before it; with `across`, its last one for another lane."""
-    firsts = [
-        f"PLAN/{lane.upper()}1" if count else ""
-        for lane, count in zip("abcd", counts, strict=False)
-    ]
-    return tuple(
-        Unit(
-            plan="PLAN",
-            id=f"{lane.upper()}{number}",
-            title=f"unit {number} of lane {lane}",
-            lane=lane,
-            depends=(
-                *([f"PLAN/{lane.upper()}{number - 1}"] if chained and number > 1 else []),
-                *([before] if across and before and number == count else []),
-            ),
-        )
-        for lane, before, count in zip("abcd", ["", *firsts], counts, strict=False)
-        for number in range(1, count + 1)
-    )
+    """Declare the units of each lane.
+
+    With `chained`, each unit of a lane depends on the one before it; with `across`, the last unit
+    of a lane depends on the first one of the lane before.
+    """
+    units = []
+    first_of_lane_before = ""
+    for lane, count in zip("abcd", counts, strict=False):
+        for number in range(1, count + 1):
+            depends = []
+            if chained and number > 1:
+                depends.append(f"PLAN/{lane.upper()}{number - 1}")
+            if across and first_of_lane_before and number == count:
+                depends.append(first_of_lane_before)
+            unit = Unit(
+                plan="PLAN",
+                id=f"{lane.upper()}{number}",
+                title=f"unit {number} of lane {lane}",
+                lane=lane,
+                depends=tuple(depends),
+            )
+            units.append(unit)
+        first_of_lane_before = f"PLAN/{lane.upper()}1" if count else ""
+    return tuple(units)
