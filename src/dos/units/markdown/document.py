@@ -1,4 +1,4 @@
-"""One plan document: its units, what the document claims about each, and what is wrong with it."""
+"""One plan document: its units, what it claims about each, and what is wrong with it."""
 
 from textwrap import dedent
 
@@ -22,18 +22,20 @@ class Declaration(Struct, frozen=True, kw_only=True):
 
 
 class Document(Struct, frozen=True, kw_only=True):
+    """A plan document that was read."""
+
     name: str
     plan: str
     declared: tuple[Declaration, ...]
-    style: str = (
-        NAMED  # numbers and phases: nothing in it has an id, and its headings are only counted
-    )
+    style: str = NAMED  # numbers, phases: nothing in it has an id, and its headings are counted
     problems: tuple[Problem, ...] = ()
 
     @property
     def units(self) -> tuple[Unit, ...]:
         """The units that can be worked on. A number is no name to land a commit under."""
-        return tuple(each.unit for each in self.declared) if self.style == NAMED else ()
+        if self.style != NAMED:
+            return ()
+        return tuple(declaration.unit for declaration in self.declared)
 
 
 def plan_name(document: str) -> str:
@@ -45,85 +47,91 @@ def plan_name(document: str) -> str:
 def read(
     text: str, *, plan: str = "", document: str = "", grammar: Grammar = Grammar(), series: str = ""
 ) -> Document:
-    """The units of a document. With a `series`, headings that only count are read as units of it."""
-    shown = blocks.read_text(text)
-    plan = shown.front.get("plan") or plan
-    reading = UnitParser(shown, plan=plan, document=document, grammar=grammar, asked=series)
-    style = reading.find()
-    others = frozenset(reading.by_id)
-    problems = reading.problems
-    if shown.unclosed:
-        line, what = shown.unclosed
-        problem = f"{what} that begins here has no end, and hides what follows"
-        problems.append(
-            Problem(kind=ProblemKind.NOT_CLOSED, what=problem, document=document, line=line)
-        )
+    """Read the units of a document. With a `series`, headings that only count are units of it."""
+    markdown = blocks.read_text(text)
+    plan = markdown.front.get("plan") or plan
+    parser = UnitParser(markdown, plan=plan, document=document, grammar=grammar, series=series)
+    style = parser.find()
+    ids = frozenset(parser.by_id)
+    problems = parser.problems
+    if markdown.unclosed:
+        line, what = markdown.unclosed
+        what = f"{what} that begins here has no end, and hides what follows"
+        kind = ProblemKind.NOT_CLOSED
+        problems.append(Problem(kind=kind, what=what, document=document, line=line))
     return Document(
         name=document,
         plan=plan,
-        declared=tuple(_declared(each, shown, document, others) for each in reading.found),
+        declared=tuple(_declaration(draft, markdown, document, ids) for draft in parser.units),
         style=style,
         problems=tuple(problems),
     )
 
 
-def _declared(
-    found: UnitDraft, text: blocks.MarkdownText, document: str, others: frozenset[str]
+def _declaration(
+    draft: UnitDraft, markdown: blocks.MarkdownText, document: str, ids: frozenset[str]
 ) -> Declaration:
-    stated, front = found.stated, text.front
-    gated = fields.stated_text(stated, "gated") or _inherited(found, "gated")
-    soak = fields.stated_text(stated, "soak") or _inherited(found, "soak")
-    claimed, stamp = _claim(found, others, held=bool(gated or soak))
+    stated = draft.stated
+    front = markdown.front
+    gated = fields.stated_text(stated, "gated") or _inherited(draft, "gated")
+    soak = fields.stated_text(stated, "soak") or _inherited(draft, "soak")
+    claimed, stamp = _claim(draft, ids, is_held=bool(gated or soak))
+    plan_class = stated.get("class") or _inherited(draft, "class")
     unit = Unit(
-        plan=found.plan,
-        id=found.id,
-        title=found.title or found.id,
-        text=_text(found, text),
-        lane=stated.get("lane") or _inherited(found, "lane") or front.get("lane", ""),
-        agent=fields.stated_text(stated, "agent") or _inherited(found, "agent"),
-        paths=fields.split_list(stated.get("paths") or _inherited(found, "paths")),
+        plan=draft.plan,
+        id=draft.id,
+        title=draft.title or draft.id,
+        text=_text(draft, markdown),
+        lane=stated.get("lane") or _inherited(draft, "lane") or front.get("lane", ""),
+        agent=fields.stated_text(stated, "agent") or _inherited(draft, "agent"),
+        paths=fields.split_list(stated.get("paths") or _inherited(draft, "paths")),
         acceptance=stated.get("acceptance", ""),
         depends=fields.unit_names(stated.get("depends", "")),
-        plan_class=stated.get("class")
-        or _inherited(found, "class")
-        or front.get("classification", ""),
+        plan_class=plan_class or front.get("classification", ""),
         gated=gated,
         soak_until=soak,
         claimed=claimed,
-        unparseable=found.unparseable,
+        unparseable=draft.unparseable,
         document=document,
-        line=found.line,
+        line=draft.line,
     )
-    return Declaration(
-        unit=unit, source="+".join(sorted(found.sources, key=_SOURCES.index)), stamp=stamp
-    )
+    source = "+".join(sorted(draft.sources, key=_SOURCES.index))
+    return Declaration(unit=unit, source=source, stamp=stamp)
 
 
-def _claim(found: UnitDraft, others: frozenset[str], *, held: bool) -> tuple[PlanClaim, str]:
-    """What is claimed, and the line that says so when it is that the unit shipped."""
-    said = [(claim_of_line(line, found.id, others), line) for line in found.own]
-    for claim, line in said:
+def _claim(draft: UnitDraft, ids: frozenset[str], *, is_held: bool) -> tuple[PlanClaim, str]:
+    """What the document claims of a unit; and the line that says so, if it says `shipped`."""
+    is_blocked = is_held
+    for line in draft.own_lines:
+        claim = claim_of_line(line, draft.id, ids)
         if claim is PlanClaim.SHIPPED:
             return claim, line
-    status = found.stated.get("status", "")
+        if claim is PlanClaim.BLOCKED:
+            is_blocked = True
+    status = draft.stated.get("status", "")
     claim = claim_of_status(status) if status else PlanClaim.OPEN
     if claim is PlanClaim.SHIPPED:
         return claim, f"status: {status}"
-    if held or any(claim is PlanClaim.BLOCKED for claim, _ in said):
+    if is_blocked:
         return PlanClaim.BLOCKED, ""
     return claim, ""
 
 
-def _inherited(found: UnitDraft, name: str) -> str:
-    """A row or an item has what the unit around it has; a heading states its own."""
-    return (
-        "" if found.level or found.parent is None else fields.stated_text(found.parent.stated, name)
-    )
+def _inherited(draft: UnitDraft, name: str) -> str:
+    """A field of the unit around a row or an item; a heading states its own."""
+    if draft.level or draft.parent is None:
+        return ""
+    return fields.stated_text(draft.parent.stated, name)
 
 
-def _text(found: UnitDraft, text: blocks.MarkdownText) -> str:
-    sections = (range(begin, end) for begin, end in found.sections)
-    body = "\n".join(
-        text.written[at] for section in sections for at in section if at not in found.taken
-    )
-    return (body if found.level else dedent(body)).strip() or "\n".join(found.cells)
+def _text(draft: UnitDraft, markdown: blocks.MarkdownText) -> str:
+    """The lines of a unit's sections without its fields; else the other cells of its row."""
+    lines = []
+    for begin, end in draft.sections:
+        for at in range(begin, end):
+            if at not in draft.field_lines:
+                lines.append(markdown.written[at])
+    body = "\n".join(lines)
+    if not draft.level:
+        body = dedent(body)
+    return body.strip() or "\n".join(draft.cells)

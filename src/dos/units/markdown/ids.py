@@ -1,12 +1,12 @@
-"""How a unit is named: the id that a heading, a list item or a table cell begins with."""
+"""Unit ids: what a heading, a list item or a table cell begins with."""
 
 import re
 from collections.abc import Iterable
 
 from msgspec import Struct
 
-LONGEST_LEAD = 400  # an id further right than this is none
-# Every repetition has a bound, so that no line can take more time than its length.
+LONGEST_LEAD = 400  # characters; what begins further right is no id
+# Every repetition has a bound, so that the time for a line is linear in its length.
 _ID = r"(?=[\w./'-]{0,100}[A-Za-z])(?=[\w./'-]{0,100}\d)[A-Za-z0-9][\w./'-]{0,100}?"
 _SEPARATOR = r"(?:[ \t]{0,9}[—–:]|[ \t]{1,9}-{1,3}(?=[ \t]))"
 _DRESS = r"[*`~\[]{0,4}"  # emphasis, code, a link
@@ -21,7 +21,8 @@ _LEAD = re.compile(
 _SERIES_LEAD = re.compile(rf"{_BEFORE}(?:(?P<number>\d{{1,9}})[.)]?[ \t]{{1,9}})?{_DRESS}")
 # After the letters of its series: 2, -2, 2a, 3.1, 3-retry, or -word.
 _SUFFIX = re.compile(
-    r"(?P<counted>-?\d{1,9}[A-Za-z]?(?:\.\w{1,30}){0,8}(?:-\w{1,60}){0,4})(?![\w-])|-[A-Za-z]\w{0,60}(?:-\w{1,60}){0,4}"
+    r"(?P<counted>-?\d{1,9}[A-Za-z]?(?:\.\w{1,30}){0,8}(?:-\w{1,60}){0,4})(?![\w-])"
+    r"|-[A-Za-z]\w{0,60}(?:-\w{1,60}){0,4}"
 )
 _AFTER = re.compile(rf"{_UNDRESS}(?P<separator>{_SEPARATOR}|[.)](?=[ \t]))?")
 _NUMBER = re.compile(r"(?P<id>\d{1,3}(?:\.\d{1,3}){0,8}[a-z]?)(?:[.):]|[ \t]{0,9}[—–]|(?=[ \t]|$))")
@@ -33,47 +34,53 @@ _RANGE = re.compile(
     r"(?P<series>[A-Za-z]{1,60})[-_]?\d[\w.]{0,60}(?:[-–—/]|\.{2,3})(?P=series)[-_]?\d"
 )
 _LETTERS = re.compile(r"[A-Za-z][A-Za-z_]{1,60}(?=-?\d)")
+# A mark behind an id in a table cell, such as `AUTH1 ✅ shipped`.
+_STATUS_MARK = re.compile(
+    r"[ \t]{1,9}(?:[^\w\s]{1,3}|\[[xX ]\])(?:[ \t]{1,9}[*_(]{0,3}shipped[*_)]{0,3})?$",
+    re.IGNORECASE,
+)
 
 
 class Lead(Struct, frozen=True, kw_only=True):
-    """What a line begins with: an id, and what stands around it."""
+    """The id that a line begins with, and what stands around it."""
 
     id: str
     plan: str = ""
     numbered: bool = False
-    separated: bool = False  # a colon or a dash tells the id from the words after it
-    dressed: bool = False  # bold, code or a link does
-    of_series: bool = False  # neither does: it was recognised by its series
+    separated: bool = False  # a colon or a dash separates the id from the words after it
+    dressed: bool = False  # bold, code or a link separates it
+    of_series: bool = False  # nothing does: it was recognised by its series
     box: str = ""
     title: str = ""
     is_range: bool = False
 
 
 def parse_lead(text: str, known: Iterable[str] = (), asked: str = "") -> Lead | None:
-    """The id that a text begins with.
+    """The id that a text begins with; None if it begins with none.
 
-    Where nothing tells it from the words after it, it has to belong to a series that is `known`. Of the series that
-    somebody `asked` for by name, a dash and a word make an id even then.
+    If nothing separates it from the words after it, it has to belong to a `known` series. Of the
+    series that the caller `asked` for, a dash and a word make an id even then.
     """
-    found = _LEAD.match(text[:LONGEST_LEAD])
-    if not found:
+    match = _LEAD.match(text[:LONGEST_LEAD])
+    if not match:
         return parse_series_lead(text, known, asked)
-    title = text[found.end() :].strip()
-    if "**" in text[: found.start("id")] and not found["undress"]:
+    title = text[match.end() :].strip()
+    if "**" in text[: match.start("id")] and not match["undress"]:
         title = title.replace("**", "", 1)  # the end of the bold that began before the id
     return Lead(
-        id=found["id"],
-        plan=found["plan"] or "",
-        numbered=found["number"] is not None,
-        separated=found["separator"] is not None,
-        dressed=found["undress"] is not None,
-        box=found["box"] or "",
+        id=match["id"],
+        plan=match["plan"] or "",
+        numbered=match["number"] is not None,
+        separated=match["separator"] is not None,
+        dressed=match["undress"] is not None,
+        box=match["box"] or "",
         title=title,
-        is_range=_is_range(found["id"], text[found.end("id") :]),
+        is_range=_is_range(match["id"], text[match.end("id") :]),
     )
 
 
 def parse_series_lead(text: str, known: Iterable[str], asked: str = "") -> Lead | None:
+    """The id of one of the known series that a text begins with, also without a separator."""
     head = text[:LONGEST_LEAD]
     before = _SERIES_LEAD.match(head)
     if before is None:
@@ -82,47 +89,74 @@ def parse_series_lead(text: str, known: Iterable[str], asked: str = "") -> Lead 
         at = before.end()
         if head.startswith(f"{series} {series}", at):
             at += len(series) + 1  # the plan, then the unit
-        if not head.startswith(series, at) or not (suffix := _SUFFIX.match(head, at + len(series))):
+        suffix = _SUFFIX.match(head, at + len(series)) if head.startswith(series, at) else None
+        if suffix is None:
             continue
-        after = _AFTER.match(head, suffix.end())
-        end, separator = (after.end(), after["separator"]) if after else (suffix.end(), None)
-        bare = separator is None and bool(head[end:].strip())
-        if suffix["counted"] is None and bare and series != asked:
+        end = suffix.end()
+        separator = None
+        if after := _AFTER.match(head, suffix.end()):
+            end = after.end()
+            separator = after["separator"]
+        is_bare = separator is None and bool(head[end:].strip())
+        if suffix["counted"] is None and is_bare and series != asked:
             continue  # `AUTH-related notes` names no unit
+        unit_id = head[at : suffix.end()]
         return Lead(
-            id=head[at : suffix.end()],
+            id=unit_id,
             numbered=before["number"] is not None,
             separated=separator is not None,
             of_series=True,
             box=before["box"] or "",
             title=text[end:].strip(),
-            is_range=_is_range(head[at : suffix.end()], text[suffix.end() :]),
+            is_range=_is_range(unit_id, text[suffix.end() :]),
         )
     return None
 
 
+def parse_id_cell(cell: str) -> Lead | None:
+    """The id that fills a table cell; None if the cell holds anything else."""
+    lead = parse_lead(f"{bare_id(cell).strip('*`~ ')}:")
+    if lead is None or not lead.separated or lead.title or lead.is_range:
+        return None
+    return lead
+
+
+def bare_id(cell: str) -> str:
+    """A cell without a link, and without a status mark behind the id, which is no title."""
+    if cell.startswith("[") and "](" in cell:
+        cell = cell[1 : cell.index("](")]
+    return _STATUS_MARK.sub("", cell)
+
+
 def leading_number(text: str) -> tuple[str, str] | None:
     """The number that a heading begins with, and the rest; a year is no number of a unit."""
-    found = _NUMBER.match(text[:LONGEST_LEAD])
-    return (found["id"], text[found.end() :].strip(" \t—–-:")) if found else None
+    match = _NUMBER.match(text[:LONGEST_LEAD])
+    if match is None:
+        return None
+    return match["id"], text[match.end() :].strip(" \t—–-:")
 
 
 def leading_phase(text: str) -> tuple[str, str] | None:
-    found = _PHASE.match(text[:LONGEST_LEAD])
-    return (found["number"], text[found.end() :].strip(" \t—–-:.")) if found else None
+    """The number of `Phase 2` at the beginning of a heading, and the rest."""
+    match = _PHASE.match(text[:LONGEST_LEAD])
+    if match is None:
+        return None
+    return match["number"], text[match.end() :].strip(" \t—–-:.")
 
 
 def is_numbered(text: str) -> bool:
+    """Whether a heading begins with a number and a dot, such as `2. Scope`."""
     return _NUMBERED.match(text[:LONGEST_LEAD]) is not None
 
 
 def belongs_to_series(unit_id: str, series: str) -> bool:
+    """Whether an id is the series followed by a number or a separator: AUTH2 is of AUTH."""
     rest = unit_id[len(series) :]
     return unit_id.startswith(series) and bool(rest) and rest[0] != "_" and not rest[0].isalpha()
 
 
 def series_of(unit_id: str) -> str:
-    """The series that an id seems to belong to; empty for one that is a lone letter and a number."""
+    """The series that an id seems to belong to; empty for a lone letter and a number."""
     found = _LETTERS.match(unit_id)
     return found[0] if found else ""
 
