@@ -1,1 +1,1 @@
-"""Does a commit do what its subject says?"""
+"""The audit of commits: whether a diff does what its subject claims, and whether tests weaken."""

@@ -1,11 +1,11 @@
-"""Does the diff of a commit do the kind of thing that its subject says?
+"""Decide whether a commit's diff does the kind of thing that its subject says.
 
-It speaks of kinds of files and of what is in them, never of whether the change is right.
+The verdict is about kinds of files and what is in them, never about whether the change is right.
 """
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import StrEnum
 from typing import Any
 
@@ -21,6 +21,8 @@ Names = tuple[str, ...]
 
 
 class Answer(StrEnum):
+    """The verdict on a commit, as `dos commit-audit --json` prints it."""
+
     OK = "OK"
     CLAIM_UNWITNESSED = "CLAIM_UNWITNESSED"
     TESTS_WEAKENED = "TESTS_WEAKENED"
@@ -28,32 +30,42 @@ class Answer(StrEnum):
 
 
 class Witness(StrEnum):
+    """What supports the claim of a subject."""
+
     DIFF_WITNESSED = "diff-witnessed"
     SUBJECT_ONLY = "subject-only"
     ABSTAIN = "abstain"
 
 
 class Limit(StrEnum):
-    SHALLOW = "shallow"  # the parent is not in this clone: what the commit changed cannot be known
+    """What could not be read of a commit."""
+
+    SHALLOW = "shallow"  # the parent is not in this clone: what the commit changed is unknown
     UNREAD = "unread"  # a file that it changed is not in this clone
 
 
 class Evidence(Struct, frozen=True, kw_only=True):
+    """A commit's claim and files, and what was read of them."""
+
     sha: str
     subject: str
     claim: SubjectClaim
     files: tuple[FileChange, ...]
     cosmetic: frozenset[str] = frozenset()  # paths whose change means nothing to a program
-    tests_shrank: bool = False  # the text of the test files lost more lines than it won
+    tests_shrank: bool = False  # the test files lost more lines than they gained
     weakened: tuple[Weakening, ...] = ()
     limits: tuple[Limit, ...] = ()
 
 
 class Policy(Struct, frozen=True, kw_only=True):
-    docs_ok: bool = False  # a change of documents alone stands behind a claim about code
+    """What the caller of the audit allows."""
+
+    docs_ok: bool = False  # a change of documents alone supports a claim about code
 
 
 class Verdict(Struct, frozen=True, kw_only=True):
+    """The verdict on one commit. The field names are keys of `dos commit-audit --json`."""
+
     sha: str
     verdict: Answer
     claim_kind: ClaimKind
@@ -62,141 +74,163 @@ class Verdict(Struct, frozen=True, kw_only=True):
     source_files: Names
     test_files: Names
     ci_files: Names
-    config_only: bool = (
-        False  # settings or markup stand behind a claim about code, and nothing else does
-    )
+    config_only: bool = False  # only settings or markup support a claim about code
     weakened: tuple[Weakening, ...] = ()
     limits: tuple[Limit, ...] = ()
 
 
+_WITNESSES = {
+    Answer.OK: Witness.DIFF_WITNESSED,
+    Answer.TESTS_WEAKENED: Witness.DIFF_WITNESSED,
+    Answer.CLAIM_UNWITNESSED: Witness.SUBJECT_ONLY,
+    Answer.ABSTAIN: Witness.ABSTAIN,
+}
 _ABOUT_MODES = re.compile(r"\b(?:chmod|executable|permissions?|mode|exec)\b", re.IGNORECASE)
-_SHOWN = 3
+_NAMED_FILES = 3  # at most, in a reason
+_EMPTY = "the commit is empty"
 
 
 def judge(evidence: Evidence, policy: Policy = Policy()) -> Verdict:
+    """Decide whether a commit's diff supports the claim of its subject.
+
+    What cannot be read is never held against the commit: the verdict then abstains.
+    """
     if Limit.SHALLOW in evidence.limits:
-        return _verdict(
-            evidence,
-            Answer.ABSTAIN,
-            "its parent is cut off in this shallow clone: the diff cannot be read",
-        )
+        reason = "its parent is not in this shallow clone, so the diff cannot be read"
+        return _verdict(evidence, Answer.ABSTAIN, reason)
     if evidence.weakened:
-        more = f" (and {len(evidence.weakened) - 1} more)" if len(evidence.weakened) > 1 else ""
-        return _verdict(evidence, Answer.TESTS_WEAKENED, f"{evidence.weakened[0]}{more}")
-    if Limit.UNREAD in evidence.limits and evidence.claim.kind in (
-        ClaimKind.TEST,
-        ClaimKind.CODE_EFFECT,
-    ):
-        return _verdict(evidence, Answer.ABSTAIN, "what it changed cannot be read")
-    match evidence.claim.kind:
+        reason = str(evidence.weakened[0])
+        if len(evidence.weakened) > 1:
+            reason += f" (and {len(evidence.weakened) - 1} more)"
+        return _verdict(evidence, Answer.TESTS_WEAKENED, reason)
+    kind = evidence.claim.kind
+    if Limit.UNREAD in evidence.limits and kind in (ClaimKind.TEST, ClaimKind.CODE_EFFECT):
+        return _verdict(evidence, Answer.ABSTAIN, "the files that it changed cannot be read")
+    match kind:
         case ClaimKind.NONE:
-            return _verdict(
-                evidence, Answer.ABSTAIN, "the subject claims nothing that a diff could show"
-            )
+            reason = "the subject claims nothing that a diff could show"
+            return _verdict(evidence, Answer.ABSTAIN, reason)
         case ClaimKind.DOC:
-            return _of_documents(evidence)
+            return _judge_documents(evidence)
         case ClaimKind.TEST:
-            return _of_tests(evidence)
+            return _judge_tests(evidence)
         case ClaimKind.CODE_EFFECT:
-            return _of_code(evidence, policy)
+            return _judge_code(evidence, policy)
 
 
 def has_effect(change: FileChange, subject: str, cosmetic: frozenset[str]) -> bool:
-    """Whether a changed file can be what a subject speaks of."""
+    """Whether a changed file can be what a subject claims.
+
+    A cosmetic change cannot, and a change of the mode alone only if the subject is about modes.
+    """
     if change.path in cosmetic:
         return False
     is_only_mode = change.old_blob == change.new_blob and change.status == "M"
     return not is_only_mode or _ABOUT_MODES.search(subject) is not None
 
 
-def _of_documents(seen: Evidence) -> Verdict:
-    if not seen.files:
-        return _verdict(seen, Answer.CLAIM_UNWITNESSED, "the commit is empty")
-    return _verdict(seen, Answer.OK, f"changes {_all(seen.files)}")
+def _judge_documents(evidence: Evidence) -> Verdict:
+    if not evidence.files:
+        return _unwitnessed(evidence, _EMPTY)
+    return _verdict(evidence, Answer.OK, f"changes {_paths_of(evidence.files)}")
 
 
-def _of_tests(seen: Evidence) -> Verdict:
-    tests = [change for change in seen.files if file_kinds.is_test(change.path)]
+def _judge_tests(evidence: Evidence) -> Verdict:
+    tests = [change for change in evidence.files if file_kinds.is_test(change.path)]
     if not tests:
-        return _verdict(
-            seen, Answer.CLAIM_UNWITNESSED, f"no test file was changed; {_what_was(seen)}"
-        )
-    changed = [change.path for change in tests if has_effect(change, seen.subject, seen.cosmetic)]
-    if not changed:
-        return _verdict(
-            seen, Answer.CLAIM_UNWITNESSED, f"only comments or whitespace differ in {_all(tests)}"
-        )
-    if seen.tests_shrank and not seen.claim.says_moved:
-        return _verdict(
-            seen, Answer.CLAIM_UNWITNESSED, f"more test lines went than came in {_all(tests)}"
-        )
-    return _verdict(seen, Answer.OK, f"changes {join_some(changed, _SHOWN)}")
+        reason = f"no test file was changed; {_actual_change(evidence)}"
+        return _unwitnessed(evidence, reason)
+    effective = _effective(evidence, tests)
+    if not effective:
+        reason = f"only comments or whitespace differ in {_paths_of(tests)}"
+        return _unwitnessed(evidence, reason)
+    if evidence.tests_shrank and not evidence.claim.says_moved:
+        reason = f"more test lines were removed than added in {_paths_of(tests)}"
+        return _unwitnessed(evidence, reason)
+    return _verdict(evidence, Answer.OK, f"changes {join_some(effective, _NAMED_FILES)}")
 
 
-def _of_code(seen: Evidence, policy: Policy) -> Verdict:
-    if not seen.files:
-        return _verdict(seen, Answer.CLAIM_UNWITNESSED, "the commit is empty")
-    effective = [
-        change.path for change in seen.files if has_effect(change, seen.subject, seen.cosmetic)
-    ]
-    if source := [path for path in effective if file_kinds.is_source(path)]:
-        return _verdict(seen, Answer.OK, f"changes {join_some(source, _SHOWN)}")
-    if seen.claim.is_ci and (ci := [path for path in effective if file_kinds.is_ci(path)]):
-        return _verdict(seen, Answer.OK, f"changes {join_some(ci, _SHOWN)}")
-    if config := [path for path in effective if file_kinds.is_config(path)]:
-        return _verdict(seen, Answer.OK, f"changes {join_some(config, _SHOWN)}", config_only=True)
+def _judge_code(evidence: Evidence, policy: Policy) -> Verdict:
+    if not evidence.files:
+        return _unwitnessed(evidence, _EMPTY)
+    effective = _effective(evidence, evidence.files)
+    source = _of_kind(effective, file_kinds.is_source)
+    if source:
+        return _verdict(evidence, Answer.OK, f"changes {join_some(source, _NAMED_FILES)}")
+    ci = _of_kind(effective, file_kinds.is_ci)
+    if evidence.claim.is_ci and ci:
+        return _verdict(evidence, Answer.OK, f"changes {join_some(ci, _NAMED_FILES)}")
+    config = _of_kind(effective, file_kinds.is_config)
+    if config:
+        reason = f"changes {join_some(config, _NAMED_FILES)}"
+        return _verdict(evidence, Answer.OK, reason, config_only=True)
     if policy.docs_ok:
-        return _verdict(
-            seen, Answer.OK, f"changes {_all(seen.files)}, and documents are enough here"
-        )
-    return _verdict(seen, Answer.CLAIM_UNWITNESSED, _what_was(seen))
+        reason = f"changes {_paths_of(evidence.files)}, and documents are enough here"
+        return _verdict(evidence, Answer.OK, reason)
+    return _unwitnessed(evidence, _actual_change(evidence))
 
 
-def _what_was(seen: Evidence) -> str:
-    """What the commit does instead."""
-    if not seen.files:
-        return "the commit is empty"
-    cosmetic = [
-        change for change in seen.files if not has_effect(change, seen.subject, seen.cosmetic)
-    ]
-    if cosmetic:
-        return f"only comments, whitespace or modes differ in {_all(cosmetic)}"
-    return f"it changes only {_all(seen.files)}"
+def _actual_change(evidence: Evidence) -> str:
+    """Say what the commit does instead of what it claims."""
+    if not evidence.files:
+        return _EMPTY
+    effective = set(_effective(evidence, evidence.files))
+    without_effect = [change for change in evidence.files if change.path not in effective]
+    if without_effect:
+        return f"only comments, whitespace or modes differ in {_paths_of(without_effect)}"
+    return f"it changes only {_paths_of(evidence.files)}"
 
 
-def _verdict(seen: Evidence, answer: Answer, reason: str, *, config_only: bool = False) -> Verdict:
-    witness = {
-        Answer.OK: Witness.DIFF_WITNESSED,
-        Answer.TESTS_WEAKENED: Witness.DIFF_WITNESSED,
-        Answer.CLAIM_UNWITNESSED: Witness.SUBJECT_ONLY,
-        Answer.ABSTAIN: Witness.ABSTAIN,
-    }[answer]
-    touched = [(change.path, replace_undecodable(change.path)) for change in seen.files]
-    unread = "; a file of it is not in this clone" if Limit.UNREAD in seen.limits else ""
+def _effective(evidence: Evidence, changes: Sequence[FileChange]) -> list[str]:
+    """Return the paths among the changes that can be what the subject claims."""
+    paths = []
+    for change in changes:
+        if has_effect(change, evidence.subject, evidence.cosmetic):
+            paths.append(change.path)
+    return paths
+
+
+def _of_kind(paths: Sequence[str], is_kind: Callable[[str], bool]) -> list[str]:
+    return [path for path in paths if is_kind(path)]
+
+
+def _unwitnessed(evidence: Evidence, reason: str) -> Verdict:
+    return _verdict(evidence, Answer.CLAIM_UNWITNESSED, reason)
+
+
+def _verdict(
+    evidence: Evidence, answer: Answer, reason: str, *, config_only: bool = False
+) -> Verdict:
+    """Build the verdict, with names that JSON can hold."""
+    if Limit.UNREAD in evidence.limits:
+        reason += "; one of its files is not in this clone"
+    paths = [change.path for change in evidence.files]
+    weakened = []
+    for weakening in evidence.weakened:
+        path = replace_undecodable(weakening.path)
+        detail = replace_undecodable(weakening.detail)
+        weakened.append(Weakening(path=path, what=weakening.what, detail=detail))
     return Verdict(
-        sha=seen.sha,
+        sha=evidence.sha,
         verdict=answer,
-        claim_kind=seen.claim.kind,
-        witness=witness,
-        reason=replace_undecodable(reason + unread),
-        source_files=tuple(name for path, name in touched if file_kinds.is_source(path)),
-        test_files=tuple(name for path, name in touched if file_kinds.is_test(path)),
-        ci_files=tuple(name for path, name in touched if file_kinds.is_ci(path)),
+        claim_kind=evidence.claim.kind,
+        witness=_WITNESSES[answer],
+        reason=replace_undecodable(reason),
+        source_files=_printable(_of_kind(paths, file_kinds.is_source)),
+        test_files=_printable(_of_kind(paths, file_kinds.is_test)),
+        ci_files=_printable(_of_kind(paths, file_kinds.is_ci)),
         config_only=config_only,
-        weakened=tuple(
-            Weakening(
-                path=replace_undecodable(each.path),
-                what=each.what,
-                detail=replace_undecodable(each.detail),
-            )
-            for each in seen.weakened
-        ),
-        limits=seen.limits,
+        weakened=tuple(weakened),
+        limits=evidence.limits,
     )
 
 
-def _all(changes: Sequence[FileChange]) -> str:
-    return join_some([change.path for change in changes], _SHOWN)
+def _printable(paths: Sequence[str]) -> Names:
+    return tuple(map(replace_undecodable, paths))
+
+
+def _paths_of(changes: Sequence[FileChange]) -> str:
+    return join_some([change.path for change in changes], _NAMED_FILES)
 
 
 _COLUMNS = {
@@ -208,7 +242,7 @@ _COLUMNS = {
 
 
 class Sweep:
-    """Counts; the verdicts themselves are not kept."""
+    """Counts of the verdicts on a range of commits; the verdicts themselves are not kept."""
 
     def __init__(self) -> None:
         self._counts: Counter[Answer] = Counter()
@@ -220,6 +254,7 @@ class Sweep:
         self._limits: Counter[str] = Counter()
 
     def add(self, verdict: Verdict) -> None:
+        """Count one verdict."""
         self._counts[verdict.verdict] += 1
         columns = self._kinds.setdefault(verdict.claim_kind, dict.fromkeys(_COLUMNS.values(), 0))
         columns[_COLUMNS[verdict.verdict]] += 1
@@ -229,13 +264,16 @@ class Sweep:
 
     @property
     def commits(self) -> int:
+        """How many commits were counted."""
         return self._counts.total()
 
     @property
     def findings(self) -> int:
+        """How many of them are unwitnessed or weaken tests."""
         return self._counts[Answer.CLAIM_UNWITNESSED] + self._counts[Answer.TESTS_WEAKENED]
 
     def as_data(self) -> dict[str, Any]:
+        """Return the counts as `dos commit-audit --json` prints them."""
         unwitnessed = self._counts[Answer.CLAIM_UNWITNESSED]
         checkable = self.commits - self._counts[Answer.ABSTAIN]
         return {

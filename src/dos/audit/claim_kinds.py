@@ -1,4 +1,7 @@
-"""What kind of change does a subject claim? Only the words at its beginning count, and whether it says "done"."""
+"""Decide what kind of change a commit's subject claims.
+
+Only the words at its beginning count, and whether it says that something is done.
+"""
 
 import re
 import unicodedata
@@ -12,6 +15,8 @@ from dos.verify.message import LONGEST_SUBJECT
 
 
 class ClaimKind(StrEnum):
+    """What a subject claims to change; the values are keys of `dos commit-audit --json`."""
+
     CODE_EFFECT = "code_effect"
     TEST = "test"
     DOC = "doc"
@@ -45,13 +50,13 @@ _CODE_LEADS = words(
     "resolved supports supported upgrades upgraded wires wired adding fixing implementing "
     "feat feature perf hotfix bugfix"
 )
-# Said of code as often as of a document: what they are followed by decides.
+# Said of code as often as of documents: the words after them decide.
 _LOOSE_LEADS = words(
     "build builds built finish finished finishes complete completed completes ship shipped ships update updated "
     "updates done"
 )
 _DONE = words("done implemented finished completed complete shipped added fixed")
-# With one of these it is told what is or was, or that it is not so.
+# With one of these the subject describes, asks or denies instead of claiming.
 _NOT_DONE = words(
     "not never no isn't aren't wasn't half nearly almost partly how what why when which where that if until"
 )
@@ -71,66 +76,118 @@ _SHORT_WORDS = 6
 
 
 class SubjectClaim(Struct, frozen=True, kw_only=True):
+    """What a subject claims, and the words that it begins with."""
+
     kind: ClaimKind
     leads: tuple[str, ...] = ()
     is_ci: bool = False  # its type or its scope is exactly ci
 
     @property
     def says_moved(self) -> bool:
+        """Whether it says that something was moved or renamed."""
         return bool({"rename", "renamed", "move", "moved"}.intersection(self.leads))
 
     @property
     def says_removed(self) -> bool:
+        """Whether it says that something was removed or reverted."""
         return bool(_REMOVALS.intersection(self.leads))
 
 
+class _Subject(Struct, frozen=True, kw_only=True):
+    """A subject taken apart: `[tag] type(scope): rest`."""
+
+    text: str
+    bare: str  # without tags such as `[api]` or `ABC-12`
+    leads: tuple[str, ...]  # the first word of the type and of the rest
+    type_name: str
+    scope: str
+
+    @property
+    def names(self) -> tuple[str, str]:
+        return self.type_name, self.scope
+
+
 def parse_claim(subject: str) -> SubjectClaim:
-    subject = unicodedata.normalize("NFKC", subject[:LONGEST_SUBJECT]).strip()
-    bare = subject[tag.end() :] if (tag := _TAG.match(subject)) else subject
-    head, rest = _head(bare, _LONGEST_HEAD)
-    parts = _CONVENTIONAL.fullmatch(head)
-    names = (parts["type"].lower(), (parts["scope"] or "").strip().lower()) if parts else ("", "")
-    leads = tuple(found[0] for text in (head, rest) if (found := _words(text)))
-    kind = _kind(subject, bare, leads, names)
-    return SubjectClaim(kind=kind, leads=leads, is_ci="ci" in names)
+    """Return what a commit's subject claims."""
+    parts = _parse(subject)
+    return SubjectClaim(kind=_kind(parts), leads=parts.leads, is_ci="ci" in parts.names)
 
 
-def _kind(subject: str, bare: str, leads: tuple[str, ...], names: tuple[str, str]) -> ClaimKind:
-    first = {words[0] for words in (_words(subject), _words(bare)) if words}
-    if names[0] in _PLUMBING:
-        first.update(leads)
-    if not first or bare.lower().startswith(_NO_CLAIM_PHRASES) or not _NO_CLAIM.isdisjoint(first):
+def _parse(subject: str) -> _Subject:
+    text = unicodedata.normalize("NFKC", subject[:LONGEST_SUBJECT]).strip()
+    tag = _TAG.match(text)
+    bare = text[tag.end() :] if tag else text
+    head, rest = _split_head(bare, _LONGEST_HEAD)
+    type_name = scope = ""
+    conventional = _CONVENTIONAL.fullmatch(head)
+    if conventional:
+        type_name = conventional["type"].lower()
+        scope = (conventional["scope"] or "").strip().lower()
+    leads = []
+    for part in (head, rest):
+        leads += _words(part)[:1]
+    return _Subject(text=text, bare=bare, leads=tuple(leads), type_name=type_name, scope=scope)
+
+
+def _kind(subject: _Subject) -> ClaimKind:
+    if _claims_nothing(subject):
         return ClaimKind.NONE
-    scope, rest = _head(bare, _LONGEST_SCOPE)
-    if not _TEST_LEADS.isdisjoint(leads) or not _TEST_WORDS.isdisjoint(_words(rest)[:_NEAR_WORDS]):
+    if _is_about_tests(subject):
         return ClaimKind.TEST
-    if _TEST_PHRASES.search(" ".join(_words(bare))):
-        return ClaimKind.TEST
-    if not _DOC_LEADS.isdisjoint(leads) or _names_document(scope):
+    head, _ = _split_head(subject.bare, _LONGEST_SCOPE)
+    if not _DOC_LEADS.isdisjoint(subject.leads) or _names_document(head):
         return ClaimKind.DOC
-    scoped = next((_SCOPED[name] for name in names if name in _SCOPED), None)
-    return scoped or _code_or_none(subject, _words(_head(bare, _LONGEST_HEAD)[1]), leads, names[0])
+    for name in subject.names:
+        if name in _SCOPED:
+            return _SCOPED[name]
+    return _code_or_none(subject)
 
 
-def _code_or_none(
-    subject: str, told: list[str], leads: tuple[str, ...], type_name: str
-) -> ClaimKind:
-    strict, loose = not _CODE_LEADS.isdisjoint(leads), not _LOOSE_LEADS.isdisjoint(leads)
-    verb = 1 if told and told[0] in _CODE_LEADS | _LOOSE_LEADS else 0
-    if (strict or loose) and not _DOC_OBJECTS.isdisjoint(told[verb : verb + _OBJECT_WORDS]):
-        return ClaimKind.DOC if strict else ClaimKind.NONE
-    if strict or loose or type_name == "ci" or is_ship_shaped(subject):
+def _claims_nothing(subject: _Subject) -> bool:
+    first = {*_words(subject.text)[:1], *_words(subject.bare)[:1]}
+    if subject.type_name in _PLUMBING:
+        first.update(subject.leads)
+    if not first or not _NO_CLAIM.isdisjoint(first):
+        return True
+    return subject.bare.lower().startswith(_NO_CLAIM_PHRASES)
+
+
+def _is_about_tests(subject: _Subject) -> bool:
+    _, rest = _split_head(subject.bare, _LONGEST_SCOPE)
+    if not _TEST_LEADS.isdisjoint(subject.leads):
+        return True
+    if not _TEST_WORDS.isdisjoint(_words(rest)[:_NEAR_WORDS]):
+        return True
+    return _TEST_PHRASES.search(" ".join(_words(subject.bare))) is not None
+
+
+def _code_or_none(subject: _Subject) -> ClaimKind:
+    """Decide between code, documents and nothing, by the verb and its object."""
+    told = _words(_split_head(subject.bare, _LONGEST_HEAD)[1])
+    is_strict = not _CODE_LEADS.isdisjoint(subject.leads)
+    is_loose = not _LOOSE_LEADS.isdisjoint(subject.leads)
+    verb_words = 1 if told and told[0] in _CODE_LEADS | _LOOSE_LEADS else 0
+    objects = told[verb_words : verb_words + _OBJECT_WORDS]
+    if (is_strict or is_loose) and not _DOC_OBJECTS.isdisjoint(objects):
+        return ClaimKind.DOC if is_strict else ClaimKind.NONE
+    if is_strict or is_loose or subject.type_name == "ci" or is_ship_shaped(subject.text):
         return ClaimKind.CODE_EFFECT
-    is_done = (
-        told[-1:] and told[-1] in _DONE and len(told) <= _SHORT_WORDS and _NOT_DONE.isdisjoint(told)
-    )
-    return ClaimKind.CODE_EFFECT if is_done else ClaimKind.NONE
+    return ClaimKind.CODE_EFFECT if _says_done(told) else ClaimKind.NONE
 
 
-def _head(subject: str, longest: int) -> tuple[str, str]:
-    """What stands before the first colon, when it is one short word, and what stands after it."""
+def _says_done(told: list[str]) -> bool:
+    """Whether a short subject ends with a word such as "done", and no word denies it."""
+    if not told or len(told) > _SHORT_WORDS:
+        return False
+    return told[-1] in _DONE and _NOT_DONE.isdisjoint(told)
+
+
+def _split_head(subject: str, longest: int) -> tuple[str, str]:
+    """Split at the first colon, if one short word is before it; else the head is empty."""
     head, colon, rest = subject.partition(":")
-    return (head, rest) if colon and " " not in head and len(head) < longest else ("", subject)
+    if colon and " " not in head and len(head) < longest:
+        return head, rest
+    return "", subject
 
 
 def _names_document(scope: str) -> bool:

@@ -88,7 +88,7 @@ def resolve_claimed_commit(git: Reader, name: str) -> str | Unknown:
 
 
 def is_ancestor(git: Reader, old: str, new: str) -> bool | Unknown:
-    """Whether one of two existing commits is an ancestor of the other; Unknown without an answer."""
+    """Whether the first of two existing commits is an ancestor of the second."""
     try:
         return git.attempt("merge-base", "--is-ancestor", old, new).returncode == 0
     except GitUnanswered as error:

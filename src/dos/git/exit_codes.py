@@ -99,7 +99,7 @@ def rule_for(words: Sequence[str]) -> Rule:
 
 
 def without_settings(words: Sequence[str]) -> list[str]:
-    """Return the words of a command without git's own options, such as `-c key=value`, before it."""
+    """Return the words of a command without git's own options before it (`-c key=value`)."""
     rest = list(words)
     while rest and rest[0].startswith("-"):
         length = 2 if rest[0] == "-c" else 1

@@ -23,7 +23,7 @@ _WHOLE_STATUS = ("-z", "--no-renames", "--untracked-files=all", "--ignore-submod
 # Spaces before the path of a status entry: of a changed path, of an unmerged one.
 _SPACES = {"1": 8, "u": 10}
 _SUBMODULE = "160000"  # the mode of one
-# https://user:token@host:443/path, ssh://git@host/path, git@host:path; a plain path is its own name.
+# https://user:token@host:443/path, ssh://git@host/path, git@host:path; a path is its own name.
 _REMOTE = re.compile(
     r"(?:[a-z+]+://(?:[^@/]*@)?(?P<host>[^/:@]+)(?::\d+)?/|(?:[^@/]+@)(?P<at>[^/:@]+):)(?P<path>.+)"
 )

@@ -1,4 +1,4 @@
-"""The branch that work lands on, and the ref of this repository that shows it. Nothing is fetched."""
+"""The branch that work lands on, and the local ref that shows it. Nothing is fetched."""
 
 from dos.config.schema import Config
 from dos.git.repository import Reader
@@ -10,7 +10,7 @@ def branch(config: Config, git: Reader) -> str:
 
 
 def shared_ref(branch: str) -> str:
-    """Return the ref that records where a remote's branch was when it was last fetched or pushed."""
+    """Return the ref that records where a remote's branch was when it was last seen."""
     return f"refs/dos/shared/heads/{branch}"
 
 

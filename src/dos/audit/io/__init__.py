@@ -1,1 +1,1 @@
-"""Gathers what an audit of commits needs."""
+"""Gathers the evidence of an audit from git."""

@@ -1,4 +1,4 @@
-"""What a commit's verdict needs to know of the files that it changed; only those that can decide it are read."""
+"""Gathers the evidence for the audit of commits; only files that can decide a verdict are read."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -17,8 +17,9 @@ from dos.verify import content, file_kinds
 _SUBMODULE = "160000"
 _KEPT_BYTES = 16_000_000
 _KEPT_BLOBS = 2_000
-_AHEAD = 64  # commits
-# The kinds of files that can stand behind a claim, the plainest first.
+_AHEAD = 64  # commits whose files are read together
+_SHORTEST_NAME = 3  # characters of a definition whose removal can excuse a lost test
+# The kinds of files that can support a claim, the plainest first.
 _DECIDING = {
     ClaimKind.CODE_EFFECT: (file_kinds.is_source, file_kinds.is_ci, file_kinds.is_config),
     ClaimKind.TEST: (file_kinds.is_test,),
@@ -27,54 +28,74 @@ _REVERTED = re.compile(r"This reverts commit ([0-9a-f]{7,64})")
 
 
 class Auditor:
-    """Reads commits of one repository, one after the other."""
+    """Gathers evidence about commits of one repository.
+
+    `short` is the length of the names in the evidence; `cut_off` are the commits whose parents a
+    shallow clone does not have.
+    """
 
     def __init__(
         self, git: Reader, objects: Objects, *, short: int, cut_off: frozenset[str] = frozenset()
     ) -> None:
-        self._git, self._objects, self._blobs = git, objects, _Blobs(objects)
-        self._short, self._cut_off = short, cut_off
+        self._git = git
+        self._objects = objects
+        self._blobs = _BlobCache(objects)
+        self._short = short
+        self._cut_off = cut_off
 
     def gather_all(self, commits: Iterable[CommitFacts]) -> Iterator[Evidence]:
-        """One after the other; what some of them need is read ahead, for a file at a time is the most of the work."""
-        waiting = iter(commits)
-        while some := list(islice(waiting, _AHEAD)):
-            self._blobs.read_ahead({name for facts in some for name in _deciding_blobs(facts)})
-            yield from map(self.gather, some)
+        """Yield the evidence of each commit.
+
+        The files of several commits are read ahead together: reading them one at a time would be
+        most of the work.
+        """
+        remaining = iter(commits)
+        while batch := list(islice(remaining, _AHEAD)):
+            names: set[str] = set()
+            for facts in batch:
+                names.update(_deciding_blobs(facts))
+            self._blobs.read_ahead(names)
+            yield from map(self.gather, batch)
 
     def gather(self, facts: CommitFacts) -> Evidence:
+        """Return the evidence of one commit."""
         claim = claim_kinds.parse_claim(facts.subject)
         name = facts.sha[: self._short]
         if facts.sha in self._cut_off:
             return Evidence(
                 sha=name, subject=facts.subject, claim=claim, files=(), limits=(Limit.SHALLOW,)
             )
-        look = _Look(self._git, self._objects, self._blobs, facts, claim)
-        weakened = tuple(look.weakened())
-        cosmetic = frozenset() if weakened else frozenset(look.cosmetic())
-        shrank = claim.kind is ClaimKind.TEST and not weakened and look.tests_shrank()
+        files = _CommitFiles(self._git, self._objects, self._blobs, facts, claim)
+        weakened = tuple(files.weakened())
+        # A weakened test decides the verdict, so nothing else is read then.
+        cosmetic: frozenset[str] = frozenset()
+        tests_shrank = False
+        if not weakened:
+            cosmetic = frozenset(files.cosmetic())
+            tests_shrank = claim.kind is ClaimKind.TEST and files.tests_shrank()
         return Evidence(
             sha=name,
             subject=facts.subject,
             claim=claim,
             files=facts.files,
             cosmetic=cosmetic,
-            tests_shrank=shrank,
+            tests_shrank=tests_shrank,
             weakened=weakened,
-            limits=(Limit.UNREAD,) if look.is_unread else (),
+            limits=(Limit.UNREAD,) if files.is_unread else (),
         )
 
 
 def _deciding_blobs(facts: CommitFacts) -> Iterator[str]:
-    """What is read of most commits: the tests that it changed, and the first file of code."""
-    code = next((change for change in facts.files if file_kinds.is_source(change.path)), None)
+    """Yield the blobs that most audits read: of changed tests, and of the first source file."""
+    source = next((change for change in facts.files if file_kinds.is_source(change.path)), None)
     for change in facts.files:
-        if (change.status == "M" and weakening.is_watched(change.path)) or change is code:
-            yield from (name for name in (change.old_blob, change.new_blob) if name)
+        is_changed_test = change.status == "M" and weakening.is_watched(change.path)
+        if is_changed_test or change is source:
+            yield from filter(None, (change.old_blob, change.new_blob))
 
 
-class _Blobs:
-    """Files by the names of their blobs; the last ones are kept, for the next commit found what this one left."""
+class _BlobCache:
+    """Keeps the files that were read last: what one commit changed is often changed by the next."""
 
     def __init__(self, objects: Objects) -> None:
         self._objects = objects
@@ -83,9 +104,10 @@ class _Blobs:
 
     def read_ahead(self, names: Iterable[str]) -> None:
         if self._size > _KEPT_BYTES or len(self._kept) > _KEPT_BLOBS:
-            self._kept, self._size = {}, 0
-        wanted = [name for name in names if name not in self._kept]
-        for name, blob in zip(wanted, self._objects.blobs(wanted), strict=True):
+            self._kept = {}
+            self._size = 0
+        missing = [name for name in names if name not in self._kept]
+        for name, blob in zip(missing, self._objects.blobs(missing), strict=True):
             self._kept[name] = blob
             self._size += len(blob or b"")
 
@@ -95,28 +117,31 @@ class _Blobs:
         return self._kept[name]
 
 
-class _Look:
-    """One commit's files."""
+class _CommitFiles:
+    """The files of one commit. `is_unread` tells that one of them could not be read."""
 
     def __init__(
-        self, git: Reader, objects: Objects, blobs: _Blobs, facts: CommitFacts, claim: SubjectClaim
+        self,
+        git: Reader,
+        objects: Objects,
+        blobs: _BlobCache,
+        facts: CommitFacts,
+        claim: SubjectClaim,
     ) -> None:
-        self._git, self._objects, self._blobs, self._facts, self._claim = (
-            git,
-            objects,
-            blobs,
-            facts,
-            claim,
-        )
+        self._git = git
+        self._objects = objects
+        self._blobs = blobs
+        self._facts = facts
+        self._claim = claim
         self.is_unread = False
 
     def cosmetic(self) -> Iterator[str]:
-        """The paths whose change means nothing, until one is found that a claim can rest on."""
+        """Yield paths whose change means nothing, until one is found that supports the claim."""
         for decides in _DECIDING.get(self._claim.kind, ()):
             for change in self._facts.files:
-                if not decides(change.path) or not has_effect(
-                    change, self._facts.subject, frozenset()
-                ):
+                if not decides(change.path):
+                    continue
+                if not has_effect(change, self._facts.subject, frozenset()):
                     continue
                 if not self._is_cosmetic(change):
                     return
@@ -132,104 +157,128 @@ class _Look:
         return balance < 0
 
     def weakened(self) -> list[Weakening]:
+        """Return how the commit weakens tests; removals that the commit explains are excused."""
         watched = [change for change in self._facts.files if weakening.is_watched(change.path)]
-        if all(
-            change.status == "A" and not weakening.selects_tests(change.path) for change in watched
-        ):
+        if all(_cannot_weaken(change) for change in watched):
             return []
-        watched = [
-            change
-            for change in watched
-            if not self._came_by_merge(change) and self._is_here(change)
-        ]
-        texts = {change.path: self._texts(change) for change in watched}
-        changes = [TestChange(path=path, old=old, new=new) for path, (old, new) in texts.items()]
+        changes: list[TestChange] = []
+        for change in watched:
+            if not self._came_by_merge(change) and self._is_readable(change):
+                old, new = self._texts(change)
+                changes.append(TestChange(path=change.path, old=old, new=new))
         found = weakening.find(changes)
-        if found and self._claim.says_removed:
-            found = [] if self._is_exact_revert() else weakening.find(changes, self._gone())
-        return found
+        if not found or not self._claim.says_removed:
+            return found
+        if self._is_exact_revert():
+            return []
+        return weakening.find(changes, self._removed_names())
 
     def _is_cosmetic(self, change: FileChange) -> bool:
-        if change.status == "T" or change.old_blob == change.new_blob or not self._is_here(change):
+        if change.status == "T" or change.old_blob == change.new_blob:
             return False
-        if _SUBMODULE in (change.old_mode, change.new_mode) or not (
-            file_kinds.is_source(change.path) or self._is_text(change)
-        ):
+        if not self._is_readable(change) or _SUBMODULE in (change.old_mode, change.new_mode):
+            return False
+        if not file_kinds.is_source(change.path) and not self._is_text(change):
             return False
         old, new = self._texts(change)
         return not content.differs_in_substance(change.path, old or "", new or "")
 
     def _came_by_merge(self, change: FileChange) -> bool:
-        """Whether a merge only took the file over as another parent has it: that side's commits answer for it."""
+        """Whether a merge took the file from another parent: that side's commits are audited."""
         for parent in self._facts.parents[1:]:
             commit = self._objects.commit(parent)
-            there = self._objects.entry_at(commit.tree, change.path) if commit else None
-            if (there.sha if there else "") == change.new_blob:
+            entry = self._objects.entry_at(commit.tree, change.path) if commit else None
+            blob = entry.sha if entry else ""
+            if blob == change.new_blob:
                 return True
         return False
 
     def _is_exact_revert(self) -> bool:
-        """Whether the files that were tested came back with their tests, to what an older commit had found."""
-        named = _REVERTED.search(self._facts.body)
-        sha = commits.commit_by_hash(self._git, named[1]) if named else None
+        """Whether the commit exactly undoes the commit that its message names.
+
+        Code has to be among it: a revert of tests alone weakens them.
+        """
+        reverted = _REVERTED.search(self._facts.body)
+        sha = commits.commit_by_hash(self._git, reverted[1]) if reverted else None
         if sha is None:
             return False
-        before = {
-            change.path: (change.old, change.new) for change in commits.blob_changes(self._git, sha)
-        }
-        ours = {change.path: (change.new_blob, change.old_blob) for change in self._facts.files}
-        code = any(file_kinds.is_source(path) and not file_kinds.is_test(path) for path in ours)
-        return code and all(before.get(path) == blobs for path, blobs in ours.items())
+        before: dict[str, tuple[str, str]] = {}
+        for change in commits.blob_changes(self._git, sha):
+            before[change.path] = (change.old, change.new)
+        has_code = False
+        for file in self._facts.files:
+            if before.get(file.path) != (file.new_blob, file.old_blob):
+                return False
+            has_code = has_code or _is_code(file.path)
+        return has_code
 
-    def _gone(self) -> frozenset[str]:
-        """What the code outside of the tests does not define any more, and the names of its deleted files.
+    def _removed_names(self) -> frozenset[str]:
+        """Return the definitions that the code lost, and the names of its deleted files.
 
-        As many new definitions are a renaming, and a file whose definitions are elsewhere was moved.
+        As many new definitions are a renaming, and a file whose definitions are elsewhere was
+        moved: neither was removed.
         """
-        old, new, deleted = set[str](), set[str](), dict[str, frozenset[str]]()
+        old: set[str] = set()
+        new: set[str] = set()
+        deleted: dict[str, frozenset[str]] = {}
         for change in self._facts.files:
-            if (
-                not file_kinds.is_source(change.path)
-                or file_kinds.is_test(change.path)
-                or not self._is_here(change)
-            ):
+            if not _is_code(change.path) or not self._is_readable(change):
                 continue
-            before, after = (weakening.definitions(text or "") for text in self._texts(change))
+            old_text, new_text = self._texts(change)
+            before = weakening.definitions(old_text or "")
             old |= before
-            new |= after
+            new |= weakening.definitions(new_text or "")
             if change.status == "D":
-                deleted[change.path.rpartition("/")[2].partition(".")[0]] = before
-        gone = old - new if len(old - new) > len(new - old) else set[str]()
-        gone |= {stem for stem, before in deleted.items() if not before or before - new}
-        return frozenset(name for name in gone if len(name) > 2)
+                stem = change.path.rpartition("/")[2].partition(".")[0]
+                deleted[stem] = before
+        removed: set[str] = set()
+        if len(old - new) > len(new - old):
+            removed = old - new
+        for stem, before in deleted.items():
+            if not before or before - new:
+                removed.add(stem)
+        return frozenset(name for name in removed if len(name) >= _SHORTEST_NAME)
 
-    def _is_here(self, change: FileChange) -> bool:
-        """Whether both sides of it can be read."""
-        return all(self._blob(name) is not None for name in _names(change) if name)
+    def _is_readable(self, change: FileChange) -> bool:
+        """Whether both sides of a change can be read."""
+        return all(self._blob(name) is not None for name in _blob_names(change) if name)
 
     def _is_text(self, change: FileChange) -> bool:
-        blobs = [self._blob(name) for name in _names(change) if name]
-        return bool(blobs) and all(
-            blob is not None and not content.is_binary(blob) for blob in blobs
-        )
+        blobs = [self._blob(name) for name in _blob_names(change) if name]
+        if not blobs:
+            return False
+        return all(blob is not None and not content.is_binary(blob) for blob in blobs)
 
     def _texts(self, change: FileChange) -> tuple[str | None, str | None]:
-        old, new = (self._blob(name) for name in _names(change))
-        return None if old is None else content.decode(
-            old
-        ), None if new is None else content.decode(new)
+        """Return the text of the file before and after; None where there is none."""
+        old, new = _blob_names(change)
+        return self._text(old), self._text(new)
+
+    def _text(self, name: str) -> str | None:
+        blob = self._blob(name)
+        if blob is None:
+            return None
+        return content.decode(blob)
 
     def _blob(self, name: str) -> bytes | None:
         if not name:
             return None
-        found = self._blobs.read(name)
-        self.is_unread = self.is_unread or found is None
-        return found
+        blob = self._blobs.read(name)
+        self.is_unread = self.is_unread or blob is None
+        return blob
 
 
-def _names(change: FileChange) -> tuple[str, str]:
-    """The blobs before and after; a submodule is no file."""
-    return (
-        "" if change.old_mode == _SUBMODULE else change.old_blob,
-        "" if change.new_mode == _SUBMODULE else change.new_blob,
-    )
+def _cannot_weaken(change: FileChange) -> bool:
+    """Whether a change only adds tests. A new conftest.py can still deselect others."""
+    return change.status == "A" and not weakening.selects_tests(change.path)
+
+
+def _is_code(path: str) -> bool:
+    return file_kinds.is_source(path) and not file_kinds.is_test(path)
+
+
+def _blob_names(change: FileChange) -> tuple[str, str]:
+    """Return the blobs before and after; "" for a submodule, which is no file."""
+    old = "" if change.old_mode == _SUBMODULE else change.old_blob
+    new = "" if change.new_mode == _SUBMODULE else change.new_blob
+    return old, new
