@@ -1,4 +1,4 @@
-"""The documents of a checkout: as they lie on disk, and as the target branch holds them."""
+"""The documents of a checkout, on disk and on the target branch."""
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -10,16 +10,16 @@ from dos.unknown import Unknown
 
 
 class Documents(Protocol):
-    """Of one kind. What is decided about them asks for no more than this."""
+    """Documents of one kind: all that the approval of texts needs to know of them."""
 
-    where: str  # the checkout, as approvals name it
+    where: str  # the checkout, as approval events name it
 
     def stamps(self) -> list[object]:
-        """Other values once a document was written, added or removed."""
+        """Values that change when a document is written, added or removed."""
         ...
 
     def names(self) -> list[str]:
-        """The documents that are on disk, or were a moment ago."""
+        """The names of the documents on disk; one may be gone a moment later."""
         ...
 
     def read(self, name: str) -> str | Unknown | None:
@@ -27,11 +27,11 @@ class Documents(Protocol):
         ...
 
     def tip(self) -> str:
-        """The commit that the target branch is at; empty: it has none."""
+        """The commit of the target branch; empty: it has none."""
         ...
 
     def blobs(self, names: Iterable[str]) -> dict[str, str]:
-        """The documents that the target branch holds, each with the id of its content."""
+        """The documents on the target branch, each with the id of its content."""
         ...
 
     def text(self, blob: str) -> str:
@@ -75,30 +75,32 @@ class Checkout:
 
 
 def committed_blobs(git: Reader, commit: str, names: Iterable[str]) -> dict[str, str]:
-    """The documents that a commit holds, each with the id of its content."""
-    asked = list(names)
-    if not asked or not commit:
+    """The documents of a commit, each with the id of its content. Links do not count."""
+    wanted = list(names)
+    if not wanted or not commit:
         return {}
-    said = git.run("ls-tree", "-z", commit, "--", *asked)
-    rows = [row.partition("\t") for row in said.split("\0") if row]
-    return {
-        name: head.split()[2] for head, _, name in rows if head.startswith("100")
-    }  # a file, and no link
+    blobs = {}
+    for row in git.run("ls-tree", "-z", commit, "--", *wanted).split("\0"):
+        head, _, name = row.partition("\t")
+        if head.startswith("100"):  # a regular file
+            blobs[name] = head.split()[2]
+    return blobs
 
 
 def committed_text(git: Reader, blob: str) -> str:
-    said = git.run("cat-file", "blob", blob)
-    return said.encode("utf-8", "surrogateescape").decode("utf-8", "replace").removeprefix("\ufeff")
+    """The content of a blob as text, without a byte order mark."""
+    content = git.run("cat-file", "blob", blob).encode("utf-8", "surrogateescape")
+    return content.decode("utf-8", "replace").removeprefix("\ufeff")
 
 
 def checkout_name(root: Path) -> str:
-    """Each checkout of a shared journal is approved for itself."""
+    """The name of a checkout: each checkout of a shared journal is approved separately."""
     return f"{process.host()}:{root}"
 
 
 def _stamp(path: Path) -> tuple[object, ...]:
     try:
-        at = path.stat()
+        stat = path.stat()
     except OSError:
         return (path,)  # it is gone, or is being replaced
-    return path, at.st_mtime_ns, at.st_size, at.st_ino
+    return path, stat.st_mtime_ns, stat.st_size, stat.st_ino

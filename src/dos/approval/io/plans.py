@@ -1,4 +1,4 @@
-"""The units by the plan documents that a person approved."""
+"""The units of the plan documents that a person approved."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -14,19 +14,21 @@ from dos.journal.store import Store
 from dos.questions.catalog import AnyQuestion
 from dos.questions.documents import PlanChanged
 from dos.questions.state import Decisions
-from dos.units.io import documents as plan_documents
 from dos.units.io import sources
+from dos.units.io.documents import plan_paths, read_text
 from dos.units.portfolio import Portfolio
 from dos.units.unit import Unit
 from dos.workspace import Workspace
 
-ReadPlans = Callable[
-    [Mapping[str, str | None] | None], Portfolio
-]  # by the texts that count; None: by the disk
+# Reads the plans from these texts; None: from the disk.
+ReadPlans = Callable[[Mapping[str, str | None] | None], Portfolio]
 
 
 class PlanTexts:
-    """Units from an issue tracker or a program are not covered: they are read as they are."""
+    """The plan documents of one checkout: on disk, committed and approved.
+
+    Units from an issue tracker or a program need no approval: they are read as they are.
+    """
 
     def __init__(self, documents: Documents, read: ReadPlans, *, is_covered: bool = True) -> None:
         self._read = read
@@ -34,9 +36,7 @@ class PlanTexts:
         self._approved = ApprovedTexts(PlansApproved, PlanChanged, documents)
         self._basis: object = None  # what the units were read from
         self._units: list[Unit] = []
-        self.unapproved: list[
-            Unit
-        ] = []  # beside these: declared only by what is on disk as nobody approved it
+        self.unapproved: list[Unit] = []  # besides: units that only unapproved texts declare
 
     @classmethod
     def for_checkout(
@@ -44,20 +44,20 @@ class PlanTexts:
     ) -> Self:
         def documents() -> list[Path]:
             paths = config.paths
-            return plan_documents.plan_paths(workspace.root, paths.plans_glob, paths.next_packets)
+            return plan_paths(workspace.root, paths.plans_glob, paths.next_packets)
 
         return cls(
-            Checkout(workspace.root, git, target, paths=documents, read=plan_documents.read_text),
+            Checkout(workspace.root, git, target, paths=documents, read=read_text),
             lambda texts: sources.read(workspace, config, texts=texts),
             is_covered=config.plans.source == "documents",
         )
 
     def questions(self, answers: Decisions) -> list[AnyQuestion]:
-        """About the documents that are on disk as nobody approved them."""
+        """One question about each document whose text on disk is not approved."""
         return self._approved.questions(answers)
 
     def approve(self, store: Store, *, by: str = "") -> None:
-        """A person has seen to it: what is on disk now counts. Raises where a document cannot be read."""
+        """Record that a person approves the plans on disk. Raises when one cannot be read."""
         if self._is_covered:
             survey.units_or_raise(self._read(None))
             self._approved.approve(store, by=by)
@@ -71,16 +71,16 @@ class PlanTexts:
         return self._approved.approve_edit(store, answers, name, before=before, after=after, by=by)
 
     def adopt_committed(self, store: Store) -> bool:
-        """What is committed counts, where nobody approved anything yet. False: there are only uncommitted plans."""
+        """Approve the committed plans, unless some were approved. False: no plan is committed."""
         return not self._is_covered or self._approved.adopt_committed(store)
 
     def keep_confirmed(self, store: Store, answers: Decisions) -> None:
-        """Keep the text of what a person answered `use` for: it counts also when the disk changes again."""
+        """Record the texts that a person answered `use` to, so that they stay in use."""
         if self._is_covered:
             self._approved.keep_confirmed(store, answers)
 
     def units(self, store: Store, answers: Decisions) -> list[Unit]:
-        """The units by the texts that count; documents that have not changed are not read again."""
+        """The units of the texts in use. Documents that have not changed are not read again."""
         if not self._is_covered:
             return survey.units_or_raise(self._read(None))
         texts = self._approved.effective_texts(store, answers)

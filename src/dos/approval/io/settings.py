@@ -1,4 +1,4 @@
-"""The settings that the fleet works by: the dos.toml that a person approved."""
+"""The settings that the fleet uses: the dos.toml that a person approved."""
 
 from collections.abc import Callable
 from functools import lru_cache
@@ -20,10 +20,12 @@ from dos.workspace import Workspace
 
 
 class SettingsText:
-    def __init__(self, documents: Documents, path: Path, *, journal: str) -> None:
-        """`path` is only what errors call the file.
+    """dos.toml of one checkout: on disk, committed and approved."""
 
-        `journal` is the [store] url that the fleet has: while it runs, it cannot go over to another.
+    def __init__(self, documents: Documents, path: Path, *, journal: str) -> None:
+        """`path` is the file as errors name it.
+
+        `journal` is the [store] url of the fleet: while it runs, it cannot change to another.
         """
         self._documents = documents
         self._path = path
@@ -44,12 +46,12 @@ class SettingsText:
         return cls(documents, workspace.config, journal=journal)
 
     def questions(self, answers: Decisions) -> list[AnyQuestion]:
-        """About the file, when it is on disk as nobody approved it."""
+        """The question about the file, when its text on disk is not approved."""
         return self._approved.questions(answers)
 
     @property
     def trouble(self) -> str:
-        """Why what is on disk, or committed, cannot be used."""
+        """Why the text on disk, or the committed one, cannot be used; empty: both can."""
         return self._trouble_on_disk or self._trouble_committed
 
     @property
@@ -57,43 +59,52 @@ class SettingsText:
         return self._approved.where
 
     def approve(self, store: Store, loaded: LoadedConfig, *, by: str = "") -> None:
-        """A person has seen to it: this is what the file said when it was read."""
-        self._approved.approve(
-            store, by=by, texts={} if loaded.path is None else {FILE_NAME: loaded.text}
-        )
+        """Record that a person approves this text, which was read from the file."""
+        approved = {}
+        if loaded.path is not None:
+            approved[FILE_NAME] = loaded.text
+        self._approved.approve(store, by=by, texts=approved)
 
     def adopt_committed(self, store: Store) -> bool:
-        """What is committed counts, where nobody approved anything yet. False: the file is there, and not committed."""
+        """Approve the committed file, unless one was approved before.
+
+        Returns False when the file exists and is not committed.
+        """
         return self._approved.adopt_committed(store)
 
     def is_effective(self, store: Store, answers: Decisions, text: str) -> bool:
-        """Whether the fleet would work by this text, were it on disk."""
+        """Whether the fleet would use this text if it were on disk."""
         return self._approved.is_effective(store, answers, FILE_NAME, text)
 
     def update(self, store: Store, answers: Decisions) -> str | None:
-        """Compare the disk with what is approved, and keep the text of what a person answered `use` for; what counts
-        now."""
+        """Record a text that a person answered `use` to, and return the text to use now."""
         self._approved.keep_confirmed(store, answers)
         return self.effective_text(store, answers)
 
     def effective_text(self, store: Store, answers: Decisions) -> str | None:
-        """The text that counts; empty where there is no file, None where nobody has approved anything.
+        """The text to use; empty: there is no file, None: nothing was approved.
 
-        One that cannot be loaded never counts: then it is the approved one, which could be.
+        A text that cannot be loaded is never used: the approved one, which could be, stays.
         """
-        texts, known = self._approved.effective_texts(store, answers), self._approved.approved
+        texts = self._approved.effective_texts(store, answers)
+        known = self._approved.approved
         if texts is None or known is None:
             return None
-        chosen = texts.get(FILE_NAME)
-        self._trouble_committed = self._why_unusable(chosen or "")
-        return known.documents.get(FILE_NAME, "") if self._trouble_committed else chosen or ""
+        chosen = texts.get(FILE_NAME) or ""
+        self._trouble_committed = self._why_unusable(chosen)
+        if self._trouble_committed:
+            return known.documents.get(FILE_NAME, "")
+        return chosen
 
     def _read(self, name: str) -> str | Unknown | None:
         text = self._documents.read(name)
-        self._trouble_on_disk = (
-            text.why if isinstance(text, Unknown) else self._why_unusable(text or "")
-        )
-        return Unknown(self._trouble_on_disk) if self._trouble_on_disk else text
+        if isinstance(text, Unknown):
+            self._trouble_on_disk = text.why
+        else:
+            self._trouble_on_disk = self._why_unusable(text or "")
+        if self._trouble_on_disk:
+            return Unknown(self._trouble_on_disk)
+        return text
 
     def _why_unusable(self, text: str) -> str:
         return _why_unusable(text, self._path, self._journal)
@@ -106,14 +117,12 @@ def _text_of(path: Path) -> str | Unknown | None:
         return Unknown(error.message)
 
 
-@lru_cache(maxsize=4)  # asked at every tick and every start of a worker, mostly about one text
+@lru_cache(maxsize=4)  # called at every tick and every start of a worker, mostly for one text
 def _why_unusable(text: str, path: Path, journal: str) -> str:
     try:
         url = parse(text, path).config.store.url
     except ConfigInvalid as error:
         return error.message
-    return (
-        ""
-        if url == journal
-        else f"{path}: [store] url names another journal: restart `dos up` to change over"
-    )
+    if url == journal:
+        return ""
+    return f"{path}: [store] url names another journal: restart `dos up` to change over"
