@@ -1,1 +1,1 @@
-"""Whose word counts, and what it comes to."""
+"""Witnesses: what evidence proves, by who could have written it."""

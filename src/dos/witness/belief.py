@@ -1,4 +1,4 @@
-"""Is something believed, given what witnesses say: which bits may their words move?"""
+"""Decides whether a claim is believed, from what accountable witnesses say."""
 
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
@@ -12,26 +12,32 @@ LOWEST = Accountability.AGENT_AUTHORED
 
 
 class BeliefVerdict(Struct, frozen=True, kw_only=True):
-    """Both bits at once are a conflict, for a person to settle; neither of them is an abstention."""
+    """Whether something is believed and refuted.
+
+    Both at once are a conflict for a person to settle; neither is an abstention.
+    """
 
     believe: bool = False
     refuted: bool = False
     reason: str = ""
-    attesting: tuple[EvidenceFacts, ...] = ()  # also what cannot move a bit
+    attesting: tuple[EvidenceFacts, ...] = ()  # also from sources that are not accountable
     refuting: tuple[EvidenceFacts, ...] = ()
     silent: tuple[EvidenceFacts, ...] = ()
 
     @property
     def conflict(self) -> bool:
+        """Whether accountable witnesses contradict each other."""
         return self.believe and self.refuted
 
 
 def believe_under_floor(facts: Iterable[EvidenceFacts]) -> BeliefVerdict:
-    said = tuple(facts)
-    attesting = tuple(fact for fact in said if fact.attests)
-    refuting = tuple(fact for fact in said if fact.refutes)
-    silent = tuple(fact for fact in said if not fact.attests and not fact.refutes)
-    for_it, against_it = first_accountable(attesting), first_accountable(refuting)
+    """Believe or refute only by accountable witnesses; what the claimant could write decides nothing."""
+    answers = tuple(facts)
+    attesting = tuple(fact for fact in answers if fact.attests)
+    refuting = tuple(fact for fact in answers if fact.refutes)
+    silent = tuple(fact for fact in answers if not fact.attests and not fact.refutes)
+    for_it = first_accountable(attesting)
+    against_it = first_accountable(refuting)
     return BeliefVerdict(
         believe=for_it is not None,
         refuted=against_it is not None,
@@ -43,6 +49,7 @@ def believe_under_floor(facts: Iterable[EvidenceFacts]) -> BeliefVerdict:
 
 
 def first_accountable(facts: Iterable[EvidenceFacts]) -> EvidenceFacts | None:
+    """Return the first fact that the claimant could not have written, or None."""
     return next((fact for fact in facts if fact.is_accountable), None)
 
 
@@ -53,33 +60,40 @@ def derived_witness(
     subject: str,
     within_tol: bool,
 ) -> EvidenceFacts:
-    """What a recomputation from other evidence says. It is worth no more than the least of what it was made from."""
+    """Return what a recomputation from other evidence says.
+
+    It counts for no more than the least accountable of its operands.
+    """
     rungs = [_rung(operand) for operand in operands]
     known = [rung for rung in rungs if rung is not None]
-    whole = bool(known) and len(known) == len(rungs)
-    rung = min(known, key=lambda each: each.rank) if whole else LOWEST
+    is_complete = bool(known) and len(known) == len(rungs)
+    rung = LOWEST
+    if is_complete:
+        rung = min(known, key=_rank)
     if not within_tol:
         return refute(name, rung, subject, f"{op or 'a recomputation'} gives another value")
     if not operands:
         return no_signal(name, LOWEST, subject, "there is nothing to compute it from")
     if not op.strip():
-        return attest(name, LOWEST, subject, "the operation has no name, so nobody can repeat it")
-    if not whole:
+        return attest(name, LOWEST, subject, "the operation has no name, so it cannot be repeated")
+    if not is_complete:
         missing = len(rungs) - len(known)
-        return attest(
-            name,
-            LOWEST,
-            subject,
-            f"{missing} of {len(rungs)} values for {op} stand on nobody's record",
-        )
+        detail = f"{missing} of {len(rungs)} values for {op} are not on record"
+        return attest(name, LOWEST, subject, detail)
     return attest(name, rung, subject, f"{op} of {len(rungs)} values gives the same")
 
 
+def _rank(rung: Accountability) -> int:
+    return rung.rank
+
+
 def _rung(operand: EvidenceFacts | BeliefVerdict) -> Accountability | None:
-    """How high an operand stands; None where it is not attested by a record."""
+    """Return the accountability of an operand; None where no record attests it."""
     if isinstance(operand, BeliefVerdict):
-        return Accountability.THIRD_PARTY if operand.believe and not operand.refuted else None
-    return operand.accountability if operand.attests and operand.is_accountable else None
+        is_settled = operand.believe and not operand.refuted
+        return Accountability.THIRD_PARTY if is_settled else None
+    is_attested = operand.attests and operand.is_accountable
+    return operand.accountability if is_attested else None
 
 
 def _reason(
@@ -88,28 +102,32 @@ def _reason(
     spoken: tuple[EvidenceFacts, ...],
     silent: tuple[EvidenceFacts, ...],
 ) -> str:
+    """Return the sentence for the verdict, which names the witness that decided."""
     if for_it and against_it:
-        return f"{_named(for_it)}, but {_named(against_it)}: a person has to look"
-    if decided := against_it or for_it:
-        return _named(decided)
+        return f"{_describe(for_it)}, but {_describe(against_it)}: a person has to decide"
+    decided = against_it or for_it
+    if decided:
+        return _describe(decided)
     if spoken:
         names = ", ".join(sorted({fact.source_name or "a witness" for fact in spoken}))
-        return f"only {names} spoke, and whoever claims it could have written that"
-    if silent:
-        return (
-            f"{_named(silent[0])}; {len(silent)} asked, nobody answered"
-            if len(silent) > 1
-            else _named(silent[0])
-        )
-    return "nobody was asked"
+        return f"only {names} answered, and the claimant could have written that"
+    if not silent:
+        return "no witness was asked"
+    first = _describe(silent[0])
+    if len(silent) == 1:
+        return first
+    return f"{first}; {len(silent)} were asked, none answered"
 
 
-def _named(fact: EvidenceFacts) -> str:
-    said = fact.detail or f"{fact.stance} {fact.subject}".strip()
-    return f"{fact.source_name or 'a witness'} ({fact.accountability}): {' '.join(said.split())}"
+def _describe(fact: EvidenceFacts) -> str:
+    detail = fact.detail or f"{fact.stance} {fact.subject}".strip()
+    source = fact.source_name or "a witness"
+    return f"{source} ({fact.accountability}): {' '.join(detail.split())}"
 
 
 class Answer(StrEnum):
+    """Whether the claimed effect happened."""
+
     NO_CLAIM = "NO_CLAIM"
     CONFIRMED = "CONFIRMED"
     REFUTED = "REFUTED"  # also where witnesses contradict each other
@@ -117,16 +135,21 @@ class Answer(StrEnum):
 
 
 class EffectClaim(Struct, frozen=True, kw_only=True):
+    """A claim that something happened."""
+
     key: str
     subject: str = ""  # what witnesses are asked about, where it is not the key
-    narrated: str = ""  # what the claimant says of it: carried, never read
+    narrated: str = ""  # what the claimant says of it; it decides nothing
 
     @property
     def probe(self) -> str:
+        """What witnesses are asked about."""
         return self.subject or self.key
 
 
 class Verdict(Struct, frozen=True, kw_only=True):
+    """Whether a claimed effect is believed, and who decided it."""
+
     answer: Answer = field(name="verdict")
     believe: bool = False
     refuted: bool = False
@@ -139,19 +162,19 @@ class Verdict(Struct, frozen=True, kw_only=True):
 
 
 def judge(claim: EffectClaim | None, facts: Iterable[EvidenceFacts]) -> Verdict:
+    """Decide whether a claimed effect happened; a refutation outweighs confirmations."""
     if claim is None or not claim.key.strip():
-        return Verdict(
-            answer=Answer.NO_CLAIM,
-            reason="no effect is claimed",
-            narrated=claim.narrated if claim else "",
-        )
+        narrated = claim.narrated if claim else ""
+        return Verdict(answer=Answer.NO_CLAIM, reason="no effect is claimed", narrated=narrated)
     belief = believe_under_floor(facts)
+    answer = Answer.UNWITNESSED
+    deciding = None
     if belief.refuted:
-        answer, deciding = Answer.REFUTED, first_accountable(belief.refuting)
+        answer = Answer.REFUTED
+        deciding = first_accountable(belief.refuting)
     elif belief.believe:
-        answer, deciding = Answer.CONFIRMED, first_accountable(belief.attesting)
-    else:
-        answer, deciding = Answer.UNWITNESSED, None
+        answer = Answer.CONFIRMED
+        deciding = first_accountable(belief.attesting)
     return Verdict(
         answer=answer,
         believe=answer is Answer.CONFIRMED,

@@ -1,4 +1,4 @@
-"""What do the checks of a commit come to?"""
+"""Judges the CI checks of a commit: green, red, pending, or no signal."""
 
 from collections.abc import Collection, Iterable
 from enum import StrEnum
@@ -11,6 +11,8 @@ SHOWN = 3
 
 
 class State(StrEnum):
+    """What the checks of a commit come to."""
+
     GREEN = "GREEN"
     RED = "RED"
     PENDING = "PENDING"
@@ -25,7 +27,7 @@ HARMLESS = frozenset({PASSING, "neutral", "skipped"})
 
 
 class Check(Struct, frozen=True, kw_only=True):
-    """One check, with GitHub's words for how far it is and how it ended."""
+    """One check, with GitHub's words for its status and conclusion."""
 
     name: str
     status: str = ""
@@ -34,46 +36,47 @@ class Check(Struct, frozen=True, kw_only=True):
 
     @property
     def failed(self) -> bool:
+        """Whether the check ended badly."""
         return self.status == "completed" and self.conclusion in FAILING
 
     @property
     def open(self) -> bool:
-        """A conclusion that we do not know has not been reached."""
+        """Whether the check has not ended; an unknown conclusion counts as not reached."""
         return self.status != "completed" or self.conclusion not in FAILING | HARMLESS
 
 
 class Verdict(Struct, frozen=True, kw_only=True):
+    """The state of a commit's checks."""
+
     answer: State = field(name="state")
     reason: str = ""
 
 
 def judge(checks: Iterable[Check], required: Collection[str] = ()) -> Verdict:
-    """Of all checks, or of the required ones where some are named."""
-    every = list(checks)
-    if not every:
+    """Decide by the required checks, or by all where none is required."""
+    reported = list(checks)
+    if not reported:
         return Verdict(answer=State.NO_SIGNAL, reason="no check has reported anything")
-    gating = [check for check in every if not required or check.name in required]
-    if failed := [check for check in gating if check.failed]:
-        return Verdict(
-            answer=State.RED,
-            reason=join_some([f"{check.name}: {check.conclusion}" for check in failed], SHOWN),
-        )
-    if missing := [name for name in required if all(check.name != name for check in gating)]:
-        return Verdict(
-            answer=State.PENDING, reason=f"required and not there: {join_some(missing, SHOWN)}"
-        )
-    if waiting := [
-        f"{each.name}: {each.conclusion or each.status or 'not begun'}"
-        for each in gating
-        if each.open
-    ]:
-        return Verdict(answer=State.PENDING, reason=f"not finished: {join_some(waiting, SHOWN)}")
+    gating = [check for check in reported if not required or check.name in required]
+    failed = [f"{check.name}: {check.conclusion}" for check in gating if check.failed]
+    if failed:
+        return Verdict(answer=State.RED, reason=join_some(failed, SHOWN))
+    names = {check.name for check in gating}
+    missing = [name for name in required if name not in names]
+    if missing:
+        reason = f"required and not reported: {join_some(missing, SHOWN)}"
+        return Verdict(answer=State.PENDING, reason=reason)
+    unfinished = [_describe_open(check) for check in gating if check.open]
+    if unfinished:
+        reason = f"not finished: {join_some(unfinished, SHOWN)}"
+        return Verdict(answer=State.PENDING, reason=reason)
     passed = sum(check.conclusion == PASSING for check in gating)
     if not passed:
-        return Verdict(
-            answer=State.NO_SIGNAL,
-            reason=f"none of {len(gating)} checks passed, they were only skipped",
-        )
-    return Verdict(
-        answer=State.GREEN, reason=f"{passed} of {len(gating)} checks passed, none failed"
-    )
+        reason = f"none of {len(gating)} checks passed: they were skipped or neutral"
+        return Verdict(answer=State.NO_SIGNAL, reason=reason)
+    reason = f"{passed} of {len(gating)} checks passed, none failed"
+    return Verdict(answer=State.GREEN, reason=reason)
+
+
+def _describe_open(check: Check) -> str:
+    return f"{check.name}: {check.conclusion or check.status or 'not started'}"

@@ -1,4 +1,4 @@
-"""Is there a work under a citation, is it the one that is named, and does it say what is quoted?"""
+"""Judges a citation: whether the work exists, is the one named, and contains the quote."""
 
 import re
 from collections.abc import Sequence
@@ -9,71 +9,82 @@ from msgspec import Struct, field
 from dos.unknown import Unknown
 
 LEAST_OVERLAP = 0.34
-SHORTEST_QUOTE = 12  # a shorter one may be anywhere, and may be missing by a matter of punctuation
+SHORTEST_QUOTE = 12  # characters; a shorter quote may occur or be missing by chance
 SEPARATOR = "||"
 
 
 class Answer(StrEnum):
+    """Whether a citation can be relied on."""
+
     RESOLVED_MATCH = "RESOLVED_MATCH"
-    RESOLVED_MISMATCH = "RESOLVED_MISMATCH"  # it is there, and does not say that
-    UNRESOLVED = "UNRESOLVED"  # nothing of that name is there
-    ABSTAIN = "ABSTAIN"  # nobody could look
+    RESOLVED_MISMATCH = "RESOLVED_MISMATCH"  # the work exists, but does not contain the quote
+    UNRESOLVED = "UNRESOLVED"  # no such work exists
+    ABSTAIN = "ABSTAIN"  # the works could not be read
 
 
 class Citation(Struct, frozen=True, kw_only=True):
+    """A reference to a work, with the name and quote that it is cited for."""
+
     cite: str
     name: str = ""
     quote: str = ""
 
 
 class CitedWork(Struct, frozen=True, kw_only=True):
-    """One work as a collection has it."""
+    """One work of a collection."""
 
     citations: tuple[str, ...] = ()
     name: str = ""
     text: str = ""
-    whole: bool = False  # the text is all of it, so what is not in it is not in the work
+    whole: bool = False  # the text is complete, so a quote that it lacks is not in the work
 
 
 class Verdict(Struct, frozen=True, kw_only=True):
+    """Whether the citation holds."""
+
     answer: Answer = field(name="verdict")
     reason: str = ""
 
 
 def parse_citation(subject: str) -> Citation:
-    """`cite||name||quote`, the last two of which may be left out."""
-    cite, name, quote, *_ = [*(part.strip() for part in subject.split(SEPARATOR, 2)), "", ""]
+    """Return the citation in `cite||name||quote`, of which name and quote may be left out."""
+    parts = [part.strip() for part in subject.split(SEPARATOR, 2)]
+    cite, name, quote, *_ = [*parts, "", ""]
     return Citation(cite=cite, name=name, quote=quote)
 
 
 def judge(asked: Citation, found: Sequence[CitedWork] | Unknown) -> Verdict:
+    """Decide whether a work in the collection is cited so, named so and contains the quote.
+
+    One work that contains the quote is enough; only complete texts can show that none does.
+    """
     if isinstance(found, Unknown):
         return Verdict(answer=Answer.ABSTAIN, reason=found.why)
     if not asked.cite.strip():
         return Verdict(answer=Answer.ABSTAIN, reason="no citation is given")
-    cited = [work for work in found if _plain(asked.cite) in map(_plain, work.citations)]
+    cite = _plain(asked.cite)
+    cited = [work for work in found if cite in map(_plain, work.citations)]
     if not cited:
-        return Verdict(answer=Answer.UNRESOLVED, reason=f"nothing is cited as {asked.cite}")
-    named = [
-        work for work in cited if not asked.name or _overlap(asked.name, work.name) >= LEAST_OVERLAP
-    ]
+        return Verdict(answer=Answer.UNRESOLVED, reason=f"no work is cited as {asked.cite}")
+    named = [work for work in cited if _is_named(work, asked.name)]
     if not named:
-        return Verdict(
-            answer=Answer.UNRESOLVED,
-            reason=f"{asked.cite} is {cited[0].name!r}, not {asked.name!r}",
-        )
+        reason = f"{asked.cite} is {cited[0].name!r}, not {asked.name!r}"
+        return Verdict(answer=Answer.UNRESOLVED, reason=reason)
     quote = _plain(asked.quote)
-    holding = [work for work in named if quote and quote in _plain(work.text)]
-    # One that holds the quote is enough; and only whole texts can show that it is nowhere.
-    if len(quote) >= SHORTEST_QUOTE and not holding and all(work.whole for work in named):
-        return Verdict(
-            answer=Answer.RESOLVED_MISMATCH, reason=f"{asked.cite} does not say what is quoted"
-        )
-    said = "" if holding or not quote else "; the quote could not be looked up"
-    return Verdict(
-        answer=Answer.RESOLVED_MATCH,
-        reason=f"{asked.cite} is {(holding or named)[0].name or 'there'}{said}",
-    )
+    quoting = [work for work in named if quote and quote in _plain(work.text)]
+    can_refute = len(quote) >= SHORTEST_QUOTE and all(work.whole for work in named)
+    if can_refute and not quoting:
+        reason = f"{asked.cite} does not contain the quote"
+        return Verdict(answer=Answer.RESOLVED_MISMATCH, reason=reason)
+    work = (quoting or named)[0]
+    reason = f"{asked.cite} is {work.name or 'there'}"
+    if quote and not quoting:
+        reason += "; the quote could not be looked up"
+    return Verdict(answer=Answer.RESOLVED_MATCH, reason=reason)
+
+
+def _is_named(work: CitedWork, name: str) -> bool:
+    return not name or _overlap(name, work.name) >= LEAST_OVERLAP
 
 
 def _plain(text: str) -> str:
@@ -81,10 +92,10 @@ def _plain(text: str) -> str:
 
 
 def _overlap(one: str, other: str) -> float:
-    """The shared words, by the smaller set of them."""
-    words, others = (
-        set(re.findall(r"\w+", one.casefold())),
-        set(re.findall(r"\w+", other.casefold())),
-    )
-    smaller = min(len(words), len(others))
-    return len(words & others) / smaller if smaller else 0.0
+    """Return the share of common words, relative to the text with fewer words."""
+    words = set(re.findall(r"\w+", one.casefold()))
+    other_words = set(re.findall(r"\w+", other.casefold()))
+    fewer = min(len(words), len(other_words))
+    if not fewer:
+        return 0.0
+    return len(words & other_words) / fewer

@@ -1,4 +1,4 @@
-"""The tables that say whose word counts: the checks of a commit, places that agents cannot write to, judges."""
+"""The settings tables of witnesses: CI checks, folders that agents cannot write to, and judges."""
 
 import re
 
@@ -9,7 +9,7 @@ _REPOSITORY = re.compile(r"(?:[\w.-]+/)?[\w.-]+/[\w.-]+")
 
 
 class Ci(Table, frozen=True, kw_only=True):
-    """Where the checks of a commit are read: from GitHub by `gh`, from what a command prints, or from a file."""
+    """Where the checks of a commit are read: from GitHub through `gh`, a command, or a file."""
 
     repo: str = ""
     """Repository on GitHub, as owner/name or host/owner/name; empty: that of `origin`."""
@@ -34,13 +34,13 @@ class Ci(Table, frozen=True, kw_only=True):
         if self.command and self.file:
             raise BadValue(
                 ("file",),
-                "there is a command and a file, and one of them is read",
+                "both command and file are set, but only one is read",
                 "Keep one of the two.",
             )
 
 
 class Evidence(Table, frozen=True, kw_only=True):
-    """What besides git and commands is more than the word of whoever claims something."""
+    """Sources besides git and commands that the claimant could not have written."""
 
     places: Words = ()
     """Folders outside of the work tree that no agent can write to."""
@@ -60,12 +60,12 @@ class Evidence(Table, frozen=True, kw_only=True):
         check_text(self.citations, ("citations",))
         check_command(self.citation_command, ("citation_command",))
         if self.citations and self.citation_command:
-            message = "there is a file and a command, and one of them is asked"
+            message = "both citations and citation_command are set, but only one is used"
             raise BadValue(("citation_command",), message, "Keep one of the two.")
 
 
 class Judges(Table, frozen=True, kw_only=True):
-    """The program that gives an opinion; the prompt goes to its input."""
+    """The program that gives an opinion; it reads the prompt from its input."""
 
     command: Words = ()
     """Program that gives an opinion; the prompt goes to its stdin."""
@@ -77,6 +77,7 @@ class Judges(Table, frozen=True, kw_only=True):
 
 
 def check_command(command: Words, key: Key) -> None:
+    """Raise BadValue for a command with unprintable words or without a program."""
     for place, word in enumerate(command):
         check_text(word, (*key, place))
     if command and not command[0].strip():

@@ -1,4 +1,4 @@
-"""May a piece of work be shown to a learner as a good example?"""
+"""Decides whether a piece of work may be used as a good example for training."""
 
 from collections.abc import Iterable
 from enum import StrEnum
@@ -12,8 +12,10 @@ from dos.witness.fact import EvidenceFacts
 
 
 class Answer(StrEnum):
+    """Whether an example may be learned from."""
+
     ACCEPT = "ACCEPT"
-    REJECT_POISON = "REJECT_POISON"  # it says that it did what it did not: an example of how not to
+    REJECT_POISON = "REJECT_POISON"  # it claims what it did not do
     ABSTAIN = "ABSTAIN"
     NO_CLAIM = "NO_CLAIM"
 
@@ -27,6 +29,8 @@ _BY_EFFECT = {
 
 
 class Verdict(Struct, frozen=True, kw_only=True):
+    """Whether an example is accepted, and by which witness."""
+
     answer: Answer = field(name="verdict")
     accept: bool = False
     poison: bool = False
@@ -38,8 +42,9 @@ class Verdict(Struct, frozen=True, kw_only=True):
 
 
 def judge(claim: EffectClaim | None, facts: Iterable[EvidenceFacts]) -> Verdict:
-    seen = belief.judge(claim, facts)
-    answer = _BY_EFFECT[seen.answer]
+    """Accept an example whose effect is confirmed, and reject one that claims a refuted effect."""
+    effect = belief.judge(claim, facts)
+    answer = _BY_EFFECT[effect.answer]
     poison = answer is Answer.REJECT_POISON
     return Verdict(
         answer=answer,
@@ -47,21 +52,21 @@ def judge(claim: EffectClaim | None, facts: Iterable[EvidenceFacts]) -> Verdict:
         poison=poison,
         dispreferred=poison,
         claim_present=answer is not Answer.NO_CLAIM,
-        reason=seen.reason,
-        witness=seen.witness,
-        accountability=seen.accountability,
+        reason=effect.reason,
+        witness=effect.witness,
+        accountability=effect.accountability,
     )
 
 
 class Label(Struct, frozen=True, kw_only=True):
-    """One example: what was answered, and what somebody found out about it later."""
+    """One example: the verdict on it, and whether it turned out to be true."""
 
     answer: Answer
     truth: bool
 
 
 class Comparison(Struct, frozen=True, kw_only=True):
-    """How many of the examples that are kept are true: when all are kept, and when only the accepted ones are."""
+    """The share of true examples when all are kept, and when only accepted ones are."""
 
     total: int
     accepted: int
@@ -71,17 +76,21 @@ class Comparison(Struct, frozen=True, kw_only=True):
 
 
 def acceptance_ab(labels: Iterable[Label]) -> Comparison:
-    every = [label for label in labels if label.answer is not Answer.NO_CLAIM]
-    kept = [label for label in every if label.answer is Answer.ACCEPT]
-    believing, adjudicating = _true_share(every), _true_share(kept)
+    """Compare the precision of believing every claim with that of the verdicts."""
+    claims = [label for label in labels if label.answer is not Answer.NO_CLAIM]
+    accepted = [label for label in claims if label.answer is Answer.ACCEPT]
+    believed_precision = _true_share(claims)
+    adjudicated_precision = _true_share(accepted)
     return Comparison(
-        total=len(every),
-        accepted=len(kept),
-        believe_all_precision=believing,
-        adjudicated_precision=adjudicating,
-        gain=adjudicating - believing,
+        total=len(claims),
+        accepted=len(accepted),
+        believe_all_precision=believed_precision,
+        adjudicated_precision=adjudicated_precision,
+        gain=adjudicated_precision - believed_precision,
     )
 
 
 def _true_share(labels: list[Label]) -> float:
-    return sum(label.truth for label in labels) / len(labels) if labels else 0.0
+    if not labels:
+        return 0.0
+    return sum(label.truth for label in labels) / len(labels)

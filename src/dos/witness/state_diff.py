@@ -1,4 +1,4 @@
-"""Did a key of a state change the way that is claimed, between two snapshots of it?"""
+"""Judges whether a key changed between two snapshots of a state, as claimed."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -17,31 +17,34 @@ def judge(
     *,
     deleted: bool = False,
 ) -> EvidenceFacts:
-    """Attested when the key came or changed; with `deleted`, when it went. Anything else did not happen."""
+    """Attest that the key was added or changed; with `deleted`, that it was removed.
+
+    Everything else refutes the claim. Raises ValueError for snapshots that the claimant could have
+    written.
+    """
     if accountability.is_forgeable:
-        raise ValueError("snapshots that whoever claims could have written can witness nothing")
-    was, is_there = key in before, key in after
+        raise ValueError("snapshots that the claimant could have written prove nothing")
+    was_there = key in before
+    is_there = key in after
     if deleted:
         subject = f"-{key}"
-        if was and not is_there:
+        if is_there:
+            return refute(NAME, accountability, subject, f"{key} is still there")
+        if was_there:
             return attest(NAME, accountability, subject, f"{key} is gone")
-        return refute(
-            NAME,
-            accountability,
-            subject,
-            f"{key} is still there" if is_there else f"{key} was never there",
-        )
+        return refute(NAME, accountability, subject, f"{key} was never there")
     if not is_there:
-        return refute(NAME, accountability, key, f"{key} is {'gone' if was else 'not there'}")
-    if not was:
+        state = "gone" if was_there else "not there"
+        return refute(NAME, accountability, key, f"{key} is {state}")
+    if not was_there:
         return attest(NAME, accountability, key, f"{key} is new")
     if _same(before[key], after[key]):
-        return refute(NAME, accountability, key, f"{key} is as it was")
+        return refute(NAME, accountability, key, f"{key} did not change")
     return attest(NAME, accountability, key, f"{key} changed")
 
 
 def _same(one: Any, other: Any) -> bool:
-    """As JSON has it: true is not 1, and 1 is 1.0."""
+    """Compare as JSON does: true is not 1, but 1 is 1.0."""
     if isinstance(one, dict) and isinstance(other, dict):
         return one.keys() == other.keys() and all(
             _same(value, other[name]) for name, value in one.items()
