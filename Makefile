@@ -43,6 +43,7 @@ bench: $(READY)
 docs: $(READY)
 	@$(BIN)/python -m dos.cli.reference > docs/reference.md
 	@$(BIN)/python tools/make_configuration.py > docs/configuration.md
+	@$(BIN)/python tools/make_troubleshooting.py > docs/troubleshooting.md
 
 # The pictures of the documentation, from a real fleet; needs tmux and Chromium.
 pictures: $(READY)

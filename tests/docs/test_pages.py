@@ -2,11 +2,15 @@
 
 import re
 from pathlib import Path
+from typing import get_args
 
 import make_configuration
+import make_troubleshooting
 import pytest
 
 from dos.config.load import parse
+from dos.questions.catalog import AnyQuestion, UnknownQuestion
+from dos.reasons.table import TABLE
 
 HOUSE = Path(__file__).parents[2]
 PAGES = sorted([*(HOUSE / "docs").glob("*.md"), *HOUSE.glob("*.md")])
@@ -54,6 +58,16 @@ def anchors(page: Path) -> set[str]:
     }
 
 
-def test_the_page_of_settings_is_the_generated_one():
-    committed = (HOUSE / "docs" / "configuration.md").read_text(encoding="utf-8")
-    assert committed == make_configuration.page(), "it is out of date: run make docs"
+@pytest.mark.parametrize("generator", [make_configuration, make_troubleshooting])
+def test_the_committed_page_is_the_generated_one(generator):
+    name = generator.__name__.removeprefix("make_")
+    committed = (HOUSE / "docs" / f"{name}.md").read_text(encoding="utf-8")
+    assert committed == generator.page(), "it is out of date: run make docs"
+
+
+def test_there_is_an_entry_for_every_reason_and_every_kind_of_question():
+    page = make_troubleshooting.page()
+    for reason in TABLE:
+        assert f"### `{reason.token}`\n" in page
+    shown = {type(question) for question in make_troubleshooting.sample_questions()}
+    assert shown == set(get_args(AnyQuestion)) - {UnknownQuestion}
