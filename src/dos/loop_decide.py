@@ -1,11 +1,11 @@
-"""The loop's decision for callers of their own: `decide(state, outcome)`, pure, and the records around it."""
+"""The Python API of the loop's decision: `decide(state, outcome)` and its records.
 
-from dos.backlog.cooldown import Answer as CooldownState
-from dos.backlog.cooldown import Verdict as Cooldown
-from dos.backlog.pickable import Answer as HoldReason
-from dos.backlog.pickable import Verdict as Pickability
+`decide` is pure. The names are those of dos-kernel, so that loops written for it keep working.
+"""
+
+from dos.backlog import cooldown, pickable
+from dos.loop import gate, types
 from dos.loop.decide import decide
-from dos.loop.gate import Gate as GateVerdict
 from dos.loop.gate import gate_policy
 from dos.loop.types import (
     DescendantProgress,
@@ -15,17 +15,25 @@ from dos.loop.types import (
     OutcomeKind,
     StopReason,
 )
-from dos.loop.types import Productivity as ReplanProductivity
-from dos.loop.verdicts.convergence import Answer as Convergence
-from dos.loop.verdicts.convergence import Verdict as ConvergenceVerdict
-from dos.loop.verdicts.liveness import Answer as Liveness
+from dos.loop.verdicts import convergence, liveness
 from dos.loop.verdicts.noop_budget import (
     WaitMarkerDecision,
     propose_tighter_budget,
     wait_marker_budget,
 )
-from dos.runs.complete import Answer as Completion
-from dos.runs.complete import Verdict as CompletionVerdict
+from dos.runs import complete
+
+CooldownState = cooldown.Answer
+Cooldown = cooldown.Verdict
+HoldReason = pickable.Answer
+Pickability = pickable.Verdict
+GateVerdict = gate.Gate
+ReplanProductivity = types.Productivity
+Convergence = convergence.Answer
+ConvergenceVerdict = convergence.Verdict
+Liveness = liveness.Answer
+Completion = complete.Answer
+CompletionVerdict = complete.Verdict
 
 __all__ = [
     "Completion",

@@ -1,4 +1,4 @@
-"""Did units of work ship? The oracle for callers of their own; `dos verify` asks the same."""
+"""The Python API of `dos verify`: whether units of work have shipped, by git's history."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -22,13 +22,17 @@ __all__ = [
 
 
 def is_shipped(plan: str, phase: str, *, workspace: str | Path = ".", ask: Ask = Ask()) -> Verdict:
+    """Return the verdict on one phase of a plan."""
     return batch_is_shipped([(plan, phase)], workspace=workspace, ask=ask)[plan, phase]
 
 
 def batch_is_shipped(
     pairs: Iterable[tuple[str, str]], *, workspace: str | Path = ".", ask: Ask = Ask()
 ) -> dict[tuple[str, str], Verdict]:
-    """The verdict on each pair, from one read of history."""
-    wanted = list(dict.fromkeys(pairs))
+    """Return the verdict on each pair of plan and phase, reading history once.
+
+    dos.toml is read leniently. Raises DosError when the repository cannot be read.
+    """
+    units = list(dict.fromkeys(pairs))
     with World(Path(workspace).absolute(), lenient=True) as world:
-        return dict(zip(wanted, verifier.verify(world, wanted, ask), strict=True))
+        return dict(zip(units, verifier.verify(world, units, ask), strict=True))

@@ -1,4 +1,7 @@
-"""The population plan for callers of their own: `supervise(evidence, policy)`, pure, and the records of it."""
+"""The Python API of the supervisor's plan: `supervise(evidence, policy)` and its records.
+
+`supervise` is pure: it decides from the evidence alone and changes nothing.
+"""
 
 from dos.fleet.population.supervise import overlapping_concurrent_lanes, supervise
 from dos.fleet.population.types import (

@@ -1,4 +1,4 @@
-"""Where we are: the workspace's root, its git directories, and the directory that holds its state."""
+"""The workspace: its root, its git directories, and the directory of its state."""
 
 import os
 from pathlib import Path
@@ -9,20 +9,24 @@ from dos.errors import WorkspaceMissing
 
 
 class Workspace(Struct, frozen=True, kw_only=True):
+    """The directories of a workspace, as seen from one of its work trees."""
+
     root: Path  # where dos.toml is, or would be
-    tree: Path  # the work tree the caller stands in: the root itself, or a linked worktree
+    tree: Path  # the work tree of the caller: the main checkout, or a linked worktree
     common: Path | None  # git's common directory; None outside of git
     state: Path  # shared by every subdirectory and worktree
 
     @property
     def config(self) -> Path:
+        """The path of dos.toml, also when there is none."""
         return self.root / "dos.toml"
 
     @property
     def prefix(self) -> str:
-        """How git's paths begin in the folder of dos.toml, where those of lanes start: "" at the top of the work tree.
+        """The folder of dos.toml as git's paths name it, with `/` last; "" at the top of the tree.
 
-        The dos.toml of the main checkout, which also counts in a linked worktree, is at the top.
+        The globs of lanes start in this folder. The dos.toml of the main checkout, which also
+        counts in a linked worktree, is at the top.
         """
         if self.root == self.tree or self.uses_main_checkout:
             return ""
@@ -30,15 +34,15 @@ class Workspace(Struct, frozen=True, kw_only=True):
 
     @property
     def uses_main_checkout(self) -> bool:
-        """The caller stands in a linked worktree, and the dos.toml that counts is the main checkout's."""
+        """Whether the caller is in a linked worktree and the main checkout's dos.toml counts."""
         return not self.root.is_relative_to(self.tree)
 
     @property
     def worktrees(self) -> Path:
-        """Where the lanes' worktrees are: of this clone, in the user's state folder.
+        """The folder of the lanes' worktrees: one for each clone, in the user's state folder.
 
-        Below `.git` some agents refuse to edit and some test runners find no tests; below the work tree, the tools of
-        the user would find every file twice.
+        Below `.git` some agents refuse to edit and some test runners find no tests; below the work
+        tree the user's tools would find every file twice.
         """
         home = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")  # noqa: PTH111
         if not os.path.isabs(home):  # noqa: PTH117 - there may be no home
@@ -50,57 +54,71 @@ class Workspace(Struct, frozen=True, kw_only=True):
 
 
 def find(start: Path) -> Workspace:
-    """The workspace that holds a directory.
+    """Return the workspace that holds a directory. Raises WorkspaceMissing if there is no such one.
 
-    The nearest dos.toml upwards wins, else the top of the work tree. In a linked worktree the main one's dos.toml is
-    asked first: a branch cannot change the policy that it is judged under.
+    Its root has the nearest dos.toml upwards, or else is the top of the work tree. In a linked
+    worktree the main checkout's dos.toml comes first, so that a branch cannot change the policy that
+    it is judged by.
     """
     start = Path(os.path.realpath(start))
     if not start.is_dir():
         raise WorkspaceMissing(
             f"{start} is not a directory", hint="Give --workspace a repository, or cd into one."
         )
-    places = [start, *start.parents]
-    tree, common = next(
-        ((place, found) for place in places if (found := _common(place / ".git"))), (None, None)
-    )
-    if tree and common:
-        main = common.parent if common.name == ".git" else None
-        if main and main != tree and (main / "dos.toml").exists():
-            return Workspace(root=main, tree=tree, common=common, state=common / "dos")
-        inside = places[: places.index(tree) + 1]
-        root = next((place for place in inside if (place / "dos.toml").exists()), tree)
-        return Workspace(root=root, tree=tree, common=common, state=common / "dos")
-    root = next((place for place in places if (place / "dos.toml").exists()), start)
+    folders: list[Path] = []
+    for folder in (start, *start.parents):
+        folders.append(folder)
+        common = _common_directory(folder / ".git")
+        if common:
+            root = _root_in_git(folder, common, folders)
+            return Workspace(root=root, tree=folder, common=common, state=common / "dos")
+    root = _with_config(folders) or start
     return Workspace(root=root, tree=root, common=None, state=root / ".dos")
 
 
+def _root_in_git(tree: Path, common: Path, folders: list[Path]) -> Path:
+    """The root of a workspace in git. `folders` lead from the caller up to the work tree."""
+    if common.name == ".git":
+        main = common.parent
+        if main != tree and (main / "dos.toml").exists():
+            return main
+    return _with_config(folders) or tree
+
+
+def _with_config(folders: list[Path]) -> Path | None:
+    for folder in folders:
+        if (folder / "dos.toml").exists():
+            return folder
+    return None
+
+
 def with_root(root: Path) -> Workspace:
-    """The workspace with this very root, also when the dos.toml that made it one is gone."""
+    """Return the workspace with exactly this root, also when its dos.toml is gone."""
     return structs.replace(find(root), root=Path(os.path.realpath(root)))
 
 
 def bare_repository(start: Path) -> Path | None:
-    """The bare repository that holds a directory; None in a checkout, and outside of git."""
+    """Return the bare repository that holds a directory. None: in a checkout, or outside of git."""
     start = Path(os.path.realpath(start))
-    for place in (start, *start.parents):
-        if _common(place / ".git"):
+    for folder in (start, *start.parents):
+        if _common_directory(folder / ".git"):
             return None
-        if (
-            (place / "HEAD").is_file()
-            and (place / "objects").is_dir()
-            and (place / "refs").is_dir()
-        ):
-            return place
+        has_folders = (folder / "objects").is_dir() and (folder / "refs").is_dir()
+        if has_folders and (folder / "HEAD").is_file():
+            return folder
     return None
 
 
-def _common(marker: Path) -> Path | None:
-    """Git's common directory from a `.git` entry, read by hand: starting git would double the time of a verb."""
+def _common_directory(marker: Path) -> Path | None:
+    """Git's common directory of a `.git` entry. None: the entry is not one of a repository.
+
+    The entry is read directly, because starting git would double the time of a verb.
+    """
     if marker.is_dir():
         if not os.access(marker, os.X_OK):
             raise WorkspaceMissing(
-                f"{marker} may not be looked into", hint=f"`ls -ld {marker}` shows whose it is."
+                f"this user cannot enter {marker}",
+                hint=f"`ls -ld {marker}` shows its owner and mode.",
             )
         return marker if (marker / "HEAD").exists() else None
     try:
@@ -114,5 +132,5 @@ def _common(marker: Path) -> Path | None:
         shared = private / (private / "commondir").read_text(encoding="utf-8").strip()
     except OSError:
         shared = private  # a submodule, or a work tree with its git directory elsewhere
-    found = Path(os.path.realpath(shared))
-    return found if (found / "HEAD").exists() else None
+    common = Path(os.path.realpath(shared))
+    return common if (common / "HEAD").exists() else None

@@ -1,4 +1,4 @@
-"""What can be read: the workspace, its configuration, its journal, git. A World cannot change anything."""
+"""World: read access to a workspace, its configuration, its journal and its repository."""
 
 from functools import cache, cached_property
 from pathlib import Path
@@ -16,8 +16,13 @@ from dos.workspace import Workspace
 
 
 class World:
+    """Everything that can be read of a workspace. Nothing can be changed through it.
+
+    Each part is read at its first use, because most verbs need only some of them.
+    """
+
     def __init__(self, start: Path, *, lenient: bool = False, config: Config | None = None) -> None:
-        """With a `config`, that counts, and nobody reads dos.toml."""
+        """Look at the workspace that holds `start`. With a `config`, dos.toml is not read."""
         self.start = start
         self._lenient = lenient
         self._config = config
@@ -30,25 +35,29 @@ class World:
 
     @cached_property
     def workspace(self) -> Workspace:
+        """The directories of the workspace."""
         return workspace.find(self.start)
 
     @cached_property
     def loaded_config(self) -> LoadedConfig:
+        """The configuration, with its file and what is wrong with it."""
         if self._config is not None:
             return LoadedConfig(config=self._config, path=None)
         return load(self.workspace.root, lenient=self._lenient)
 
     @property
     def config(self) -> Config:
+        """The configuration alone."""
         return self.loaded_config.config
 
     @cached_property
     def git(self) -> Reader:
+        """Read-only git in the work tree of the caller."""
         return Reader(self.workspace.tree)
 
     @cached_property
     def journal(self) -> Store:
-        """The journal, for reading: a workspace without one reads as empty, and none is made."""
+        """The journal, for reading. Without one it reads as empty, and none is created."""
         url = self.config.store.url
         path = embedded_path(url, self.workspace.state)
         if path and not path.exists():
@@ -56,6 +65,7 @@ class World:
         return open_journal(self.workspace, url, read_only=True)
 
     def close(self) -> None:
+        """Close the journal, if it was opened."""
         if "journal" in self.__dict__:
             self.journal.close()
 
@@ -68,36 +78,44 @@ def open_journal(
     read_only: bool = False,
     busy_seconds: float = BUSY_SECONDS,
 ) -> Store:
+    """Open the journal of a workspace, creating it unless `read_only`. Raises StoreFailed."""
+    name = ""
+    if url.startswith("postgres"):
+        name = workspace_id(workspace, url)
     return open_store(
         url,
         state_directory=workspace.state,
-        workspace_id=workspace_id(workspace, url) if url.startswith("postgres") else "",
+        workspace_id=name,
         actor=actor,
         read_only=read_only,
         busy_seconds=busy_seconds,
     )
 
 
-@cache  # a long history takes a while to walk, and a store is opened anew after each failure
+@cache  # walking a long history takes time, and a store is opened again after each failure
 def workspace_id(workspace: Workspace, url: str) -> str:
-    """What every clone of one repository shares: its remote and its first commit.
+    """Return the name of a repository's journal on a server, which all its clones share.
 
-    A shallow clone does not have the first commit: it goes by the one journal that the store holds for its remote.
+    It is made of the remote and the first commit. A shallow clone lacks the first commit, and takes
+    the one journal that the store holds for its remote. Raises BadInput when that is not certain.
     """
     git = Reader(workspace.tree)
-    remote, root = git.remote(), git.root_commit()
+    remote = git.remote()
+    root = git.root_commit()
     if not isinstance(root, Unknown):
         return f"{remote}#{root}"
     if not remote:
         raise BadInput(
-            f"{workspace.tree} has no name for its journal in PostgreSQL: it has no remote, and {root.why}",
+            f"{workspace.tree} has no name for its journal in PostgreSQL:"
+            f" it has no remote, and {root.why}",
             hint="Give it a first commit, or a remote: git remote add origin URL",
         )
     known = workspaces(url, f"{remote}#")
     if len(known) == 1:
         return known[0]
-    found = f"the store holds {len(known)} journals" if known else "the store holds no journal"
+    count = f"{len(known)} journals" if known else "no journal"
     raise BadInput(
-        f"{workspace.tree} has no name for its journal in PostgreSQL: {root.why}, and {found} for {remote}",
+        f"{workspace.tree} has no name for its journal in PostgreSQL:"
+        f" {root.why}, and the store holds {count} for {remote}",
         hint=f"git -C {workspace.tree} fetch --unshallow; a new repository needs a first commit",
     )

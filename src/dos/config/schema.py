@@ -1,4 +1,8 @@
-"""Every table of `dos.toml` as a record: its keys, their defaults and what they may hold."""
+"""The schema of `dos.toml`: every table as a record, with its keys, defaults and ranges.
+
+Most tables are the policy classes of their rules, and are declared beside them. The string below a
+field describes the setting; `show.descriptions` reads it.
+"""
 
 from collections.abc import Collection
 from typing import Any, Literal
@@ -7,31 +11,35 @@ from msgspec import field
 
 from dos import regions
 from dos.agents.policy import Agent
-from dos.backlog.cooldown import Policy as Cooldown
+from dos.backlog import cooldown
 from dos.fields import BadValue, Count, Positive, Table, check_name, check_not_blank, check_text
 from dos.fleet.population.policy import Leases, Protect, Retention, Store, Workers
 from dos.fleet.population.types import Supervise
-from dos.lanes.policy import DEFAULT as DEFAULT_LANES
-from dos.lanes.policy import ConcurrencyClass, Lanes, Overlap
+from dos.lanes.policy import DEFAULT_LANES, ConcurrencyClass, Lanes, Overlap
 from dos.limits.policy import Budgets, Quota, TokenPrice
-from dos.loop.improve import Policy as Improve
+from dos.loop import improve
 from dos.loop.policy import Loop
-from dos.loop.verdicts.breaker import Policy as Breaker
-from dos.loop.verdicts.efficiency import Policy as Efficiency
-from dos.loop.verdicts.liveness import Policy as Liveness
-from dos.loop.verdicts.noop_budget import Policy as NoopStreak
-from dos.loop.verdicts.productivity import Policy as Productivity
+from dos.loop.verdicts import breaker, efficiency, liveness, noop_budget, productivity
 from dos.reasons.policy import MORPHOLOGY, MorphologyRule, Reason, built_in_tokens
 from dos.regions import Region
-from dos.units.policy import Grammar as Enumerate
-from dos.units.policy import Lifecycle, Plans, Transition
-from dos.verify.policy import Policy as Verify
-from dos.verify.policy import Stamp
+from dos.units.policy import Grammar, Lifecycle, Plans, Transition
+from dos.verify.policy import Policy, Stamp
 from dos.witness.policy import Ci, Evidence, Judges
+
+# The policies of rules that are named after their tables.
+Cooldown = cooldown.Policy
+Improve = improve.Policy
+Breaker = breaker.Policy
+Efficiency = efficiency.Policy
+Liveness = liveness.Policy
+NoopStreak = noop_budget.Policy
+Productivity = productivity.Policy
+Enumerate = Grammar
+Verify = Policy
 
 
 class DeclaredUnit(Table, frozen=True, kw_only=True):
-    """`[units.AUTH1]`, or `[units."AUTH/AUTH1"]` where two plans have one of that id."""
+    """`[units.AUTH1]`: one unit; `[units."AUTH/AUTH1"]` where two plans have a unit of that id."""
 
     paths: tuple[str, ...] = ()
     """Globs of the files that the unit should change."""
@@ -41,8 +49,8 @@ class DeclaredUnit(Table, frozen=True, kw_only=True):
     """What the unit delivers; documentation and configuration count as work too."""
 
     def __post_init__(self) -> None:
-        for place, glob in enumerate(self.paths):
-            check_not_blank(glob, ("paths", place))
+        for number, glob in enumerate(self.paths):
+            check_not_blank(glob, ("paths", number))
         regions.region(self.paths)
         check_text(self.accept, ("accept",))
 
@@ -98,7 +106,7 @@ Words = tuple[str, ...]
 
 
 class Paths(Table, frozen=True, kw_only=True):
-    """Where the workspace keeps its documents; relative to its root."""
+    """[paths]: where the workspace keeps its documents, relative to its root."""
 
     plans_glob: str = "docs/**/*-plan.md"
     """Glob of the plan documents."""
@@ -137,7 +145,7 @@ class Paths(Table, frozen=True, kw_only=True):
 
 
 class DataClass(Table, frozen=True, kw_only=True):
-    """Which files are scratch, reports, anchors or the product itself; the first that matches wins."""
+    """[data_class] of dos-kernel: which files are scratch, reports, baselines or the product."""
 
     trajectory_patterns: Words = (
         ".dos/runs",
@@ -158,7 +166,7 @@ class DataClass(Table, frozen=True, kw_only=True):
 
 
 class Rung(Table, frozen=True, kw_only=True):
-    """One more rung on the ladder of interventions."""
+    """[intervention.TOKEN] of dos-kernel: one more rung on its ladder of interventions."""
 
     rank: Count
     """Not read by this version; accepted because dos-kernel files may set it."""
@@ -178,12 +186,12 @@ class Rung(Table, frozen=True, kw_only=True):
             raise BadValue(
                 ("returns_synthetic",),
                 "a call that is dispatched has a real result, not a synthetic one",
-                "Add dispatches = false, or take returns_synthetic out.",
+                "Add dispatches = false, or remove returns_synthetic.",
             )
 
 
 class ToolStream(Table, frozen=True, kw_only=True):
-    """After how many identical tool calls an agent repeats itself, and after how many it is stuck."""
+    """[tool_stream] of dos-kernel: when repeated tool calls count as stuck."""
 
     repeat_n: Positive = 3
     """Not read by this version; accepted because dos-kernel files may set it."""
@@ -202,7 +210,7 @@ class ToolStream(Table, frozen=True, kw_only=True):
 
 
 class Marker(Table, frozen=True, kw_only=True):
-    """How often a turn is held open to wait."""
+    """[marker] of dos-kernel: how often a turn is held open to wait."""
 
     max_streak: Count = 4
     """Not read by this version; accepted because dos-kernel files may set it."""
@@ -213,7 +221,7 @@ class Marker(Table, frozen=True, kw_only=True):
 
 
 class Precursor(Table, frozen=True, kw_only=True):
-    """Which tools have to look before which tools may change."""
+    """[precursor] of dos-kernel: which tools must be used before others."""
 
     requires: dict[str, Words] = field(default_factory=dict)
     """Not read by this version; accepted because dos-kernel files may set it."""
@@ -222,7 +230,7 @@ class Precursor(Table, frozen=True, kw_only=True):
 
 
 class Enforcement(Table, frozen=True, kw_only=True):
-    """What hooks do with a refusal."""
+    """[enforcement] of dos-kernel: what its hooks do with a refusal."""
 
     posture: Literal["observe", "block", "gate", "assist"] = "block"
     """Not read by this version; accepted because dos-kernel files may set it."""
@@ -232,7 +240,7 @@ BUILT_IN_RUNGS = {"OBSERVE": 0, "WARN": 10, "BLOCK": 20, "DEFER": 30}
 
 
 class Config(Table, frozen=True, kw_only=True):
-    """The whole of `dos.toml`."""
+    """The whole of `dos.toml`. A table that is not in the file has its defaults."""
 
     workspace: str = "."
     """Not read by this version; accepted because dos-kernel files may set it."""
@@ -291,61 +299,67 @@ class Config(Table, frozen=True, kw_only=True):
         for token, rung in self.intervention.items():
             other = ranks.setdefault(rung.rank, token)
             if other != token:
-                message = f"rank {rung.rank} is taken by {other}"
                 raise BadValue(
                     ("intervention", token, "rank"),
-                    message,
+                    f"rank {rung.rank} is taken by {other}",
                     "Choose a number that no other rung has.",
                 )
 
     def roster(self) -> list[str]:
-        """The lanes that workers are placed on: concurrent, then exclusive, each once."""
+        """Return the lanes that workers are placed on: concurrent, then exclusive, each once."""
         return self.lanes.roster()
 
     def known_lanes(self) -> list[str]:
-        """Every name that leads to a lane, sorted: the lanes declared anywhere, and the aliases that route."""
-        words = (word for word in self.lanes.aliases if self.lanes.canonical(word) is not None)
-        return sorted({*self.lanes.declared(), *words})
+        """Return every name that leads to a lane, sorted: declared lanes and working aliases."""
+        names = set(self.lanes.declared())
+        for alias in self.lanes.aliases:
+            if self.lanes.canonical(alias) is not None:
+                names.add(alias)
+        return sorted(names)
 
     def canonical_lane(self, name: str) -> str | None:
-        """The lane as it is declared, for a name in any case or an alias of it; None for a name nobody declared."""
+        """Return the declared name of a lane, for a name in any case or an alias. None: no lane has it."""
         return self.lanes.canonical(name)
 
     def lane_region(self, name: str) -> Region | None:
-        """The lane's region (unknown where it has no tree); None when there is no such lane."""
+        """Return the lane's region, which is unknown without a tree. None: there is no such lane."""
         return self.lanes.region(name)
 
     def is_exclusive(self, name: str) -> bool:
+        """Whether the lane runs alone."""
         return self.lanes.canonical(name) in self.lanes.exclusive
 
     def agent_names(self, lane: str, unit_agent: str = "") -> tuple[str, ...]:
-        """Who is asked to work on a lane, in this order; empty where no agent is configured.
+        """Return the agents that may work on a lane, in order; empty if none is configured.
 
-        A unit's own agent comes before that of its lane, and that before the one of [workers]; then those that take
-        over while it has no room.
+        A unit's agent comes before that of its lane, and that before the one of [workers]. The
+        others take over while the first one is limited.
         """
         first = unit_agent or self.lanes.agent(lane) or self.workers.agent
-        return tuple(dict.fromkeys((first, *self.workers.fallback))) if first else ()
+        if not first:
+            return ()
+        return tuple(dict.fromkeys((first, *self.workers.fallback)))
 
     def named_agents(self) -> tuple[str, ...]:
-        """Every agent that the file sends to work, the usual one first."""
+        """Return every agent that the file names, the default one first."""
         named = (self.workers.agent, *self.workers.fallback, *self.lanes.agents.values())
         return tuple(dict.fromkeys(name for name in named if name))
 
     def class_budgets(self) -> dict[str, int]:
-        """The lane kinds that have a cap. Of two entries for one kind the last wins."""
+        """Return the kinds of lanes that have a cap. Of two entries for one kind the last wins."""
         caps = {budget.name: budget.max_concurrent for budget in self.concurrency_class}
         return {kind: cap for kind, cap in caps.items() if cap > 0}
 
 
 def _check_tokens(table: str, declared: dict[str, Any], built_in: Collection[str]) -> None:
-    seen: dict[str, str] = {}
+    """Raise BadValue for a token that is built in, or that two entries share but for case."""
+    spellings: dict[str, str] = {}
     for token in declared:
         check_name(token, (table, token), "token")
         if token.upper() in built_in:
             message = f"{token} is built in and cannot be declared again"
             raise BadValue((table, token), message, "Choose another token.")
-        other = seen.setdefault(token.upper(), token)
+        other = spellings.setdefault(token.upper(), token)
         if other != token:
             message = f"the tokens {other} and {token} differ only by case"
             raise BadValue((table, token), message, "Keep one of the two.")

@@ -115,7 +115,7 @@ class Lanes(Table, frozen=True, kw_only=True, dict=True):
         return regions.region(self.trees.get(lane, ()))
 
 
-DEFAULT = Lanes(
+DEFAULT_LANES = Lanes(
     concurrent=("main",),
     exclusive=("global",),
     autopick=("main",),
