@@ -1,4 +1,7 @@
-"""The lines of a document that can name a unit or say something about one; prose is none of them."""
+"""The lines of a markdown text, and those that can name a unit or state something about one.
+
+Code, comments and front matter are blanked, so that every line keeps its number.
+"""
 
 import re
 from collections.abc import Iterator
@@ -11,10 +14,12 @@ from dos.units.markdown import fields
 _ITEM = re.compile(r"(?:[-*+]|\d{1,9}[.)])[ \t]+(?P<box>\[[ xX]\](?=[ \t]|$))?[ \t]*(?P<body>.*)")
 _ESCAPED_BAR = re.compile(r"(?<!\\)\|")
 _RULE = frozenset("|-: \t")
-WIDEST = 60  # columns: a list item further right is none, however often it is nested
+WIDEST = 60  # columns; a list item further right is none
 
 
 class Heading(NamedTuple):
+    """A heading; `at` is its line, counted from 0."""
+
     at: int
     level: int
     body: str
@@ -30,12 +35,16 @@ class Item(NamedTuple):
 
 
 class Row(NamedTuple):
+    """A row of a table."""
+
     at: int
     header: list[str]  # empty: the table has none
     cells: list[str]
 
 
 class Field(NamedTuple):
+    """A list item that states a field of a unit, such as `- lane: api`."""
+
     at: int
     indent: int
     name: str
@@ -43,7 +52,7 @@ class Field(NamedTuple):
 
 
 class MistypedKey(NamedTuple):
-    """A list item that begins with what is nearly the key of a field."""
+    """A list item that begins with a word that is nearly the key of a field."""
 
     at: int
     word: str
@@ -54,28 +63,31 @@ Mark = Heading | Item | Row | Field | MistypedKey
 
 
 def find_marks(lines: list[str], *, tables: bool) -> Iterator[Mark]:
+    """Yield the lines that can name a unit or state something about one, in their order."""
     header: list[str] = []
-    table_since = -2  # the last line that belonged to a table
+    last_row = -2  # the last line that belonged to a table
     for at, line in enumerate(lines):
         stripped = line.lstrip()
         if not stripped:
             continue
         first = stripped[0]
         if first == "#":
-            if found := _heading(at, line, stripped):
-                yield found
+            if heading := _heading(at, line, stripped):
+                yield heading
         elif first == "|" and tables:
-            if table_since != at - 1:
-                header = _cells(stripped) if at + 1 < len(lines) and _is_rule(lines[at + 1]) else []
+            if last_row != at - 1:
+                has_rule = at + 1 < len(lines) and _is_rule(lines[at + 1])
+                header = _cells(stripped) if has_rule else []
                 yield Row(at, [], _cells(stripped))
             elif not _is_rule(stripped):
                 yield Row(at, header, _cells(stripped))
-            table_since = at
+            last_row = at
         elif first in "-*+" or "0" <= first <= "9":
             yield from _item(at, len(line) - len(stripped), line, stripped)
 
 
 def _heading(at: int, line: str, stripped: str) -> Heading | None:
+    """The heading of a line, as CommonMark defines one; None if it is none."""
     rest = stripped.lstrip("#")
     level = len(stripped) - len(rest)
     indent = line[: len(line) - len(stripped)]
@@ -111,6 +123,7 @@ def _cells(row: str) -> list[str]:
 
 
 def _is_rule(line: str) -> bool:
+    """Whether a line is the rule below the header of a table."""
     return "-" in line and _RULE.issuperset(line)
 
 
@@ -123,38 +136,44 @@ _OPEN_COMMENT, _CLOSE_COMMENT = "<!--", "-->"
 
 
 class MarkdownText(Struct, frozen=True, kw_only=True):
+    """A text as it is written, and as a reader of its prose sees it."""
+
     written: list[str]
     visible: list[str]  # as long as `written`; what is hidden is an empty line
     front: dict[str, str]
-    unclosed: tuple[int, str] | None = (
-        None  # the line where something hides the rest, and what it is
-    )
+    # The line where something begins that hides the rest, and what it is.
+    unclosed: tuple[int, str] | None = None
 
 
 def read_text(text: str) -> MarkdownText:
+    """Split a text into lines, and blank front matter, code fences and comments."""
     text = text.removeprefix("\ufeff")
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     written = text.split("\n")
-    front, begins = _front_matter(written) if text.startswith("---") else ({}, 0)
-    visible, unclosed = written, None
+    front: dict[str, str] = {}
+    begins = 0
+    if text.startswith("---"):
+        front, begins = _front_matter(written)
+    visible = written
+    unclosed = None
     if begins or "```" in text or "~~~" in text or _OPEN_COMMENT in text:
         visible, unclosed = _visible(written, begins)
     return MarkdownText(written=written, visible=visible, front=front, unclosed=unclosed)
 
 
 def _front_matter(lines: list[str]) -> tuple[dict[str, str], int]:
-    """Its keys and the first line after it. A rule at the top of a text is no front matter."""
-    found: dict[str, str] = {}
+    """The keys of the front matter, and the first line after it; a mere rule is none."""
+    keys: dict[str, str] = {}
     if lines[0].rstrip() != "---":
         return {}, 0
     for number, line in enumerate(lines[1:LONGEST_FRONT_MATTER], 1):
         if line.rstrip() in ("---", "..."):
-            return (found, number + 1) if found else ({}, 0)
+            return (keys, number + 1) if keys else ({}, 0)
         if line.startswith("##"):
             break
         if match := _FRONT.match(line):
-            found[match["key"].lower()] = _scalar(match["value"])
+            keys[match["key"].lower()] = _scalar(match["value"])
         elif line.strip() and not line.startswith((" ", "\t", "#", "-")):
             break
     return {}, 0
@@ -168,30 +187,38 @@ def _scalar(written: str) -> str:
 
 
 def _visible(written: list[str], begins: int) -> tuple[list[str], tuple[int, str] | None]:
+    """The lines outside code and comments; and where something that hides the rest begins."""
     visible = [""] * begins
-    fence, commented, since = "", False, 0
+    fence = ""
+    in_comment = False
+    since = 0
     for number, line in enumerate(written[begins:], begins + 1):
         shown = ""
         if fence:
-            fence = "" if _closes(line, fence) else fence
-        elif commented:
-            commented = _CLOSE_COMMENT not in line
+            if _closes(line, fence):
+                fence = ""
+        elif in_comment:
+            in_comment = _CLOSE_COMMENT not in line
         elif fence := _opened(line):
             since = number
         elif _OPEN_COMMENT in line:
             shown = _without_comments(line)
-            commented = shown.lstrip().startswith(_OPEN_COMMENT)
-            shown, since = ("", number) if commented else (shown, since)
+            if shown.lstrip().startswith(_OPEN_COMMENT):
+                in_comment = True
+                shown = ""
+                since = number
         else:
             shown = line
         visible.append(shown)
-    if fence or commented:
-        return visible, (since, "the code fence" if fence else "the comment")
+    if fence:
+        return visible, (since, "the code fence")
+    if in_comment:
+        return visible, (since, "the comment")
     return visible, None
 
 
 def _opened(line: str) -> str:
-    """The characters of the fence that begins on this line; empty when none does."""
+    """The characters of the code fence that begins on this line; empty if none does."""
     if "```" not in line and "~~~" not in line:
         return ""
     marker = _MARKER.match(line)
@@ -200,7 +227,10 @@ def _opened(line: str) -> str:
     if mark not in ("`", "~"):
         return ""
     width = len(rest) - len(rest.lstrip(mark))
-    return mark * width if width >= 3 and not (mark == "`" and "`" in rest[width:]) else ""
+    is_inline_code = mark == "`" and "`" in rest[width:]
+    if width < 3 or is_inline_code:
+        return ""
+    return mark * width
 
 
 def _closes(line: str, fence: str) -> bool:
@@ -209,10 +239,15 @@ def _closes(line: str, fence: str) -> bool:
 
 
 def _without_comments(line: str) -> str:
-    kept, at = [], 0
-    while (begin := line.find(_OPEN_COMMENT, at)) >= 0 and (
-        end := line.find(_CLOSE_COMMENT, begin + 4)
-    ) >= 0:
+    """The line without the comments that begin and end on it."""
+    kept = []
+    at = 0
+    while True:
+        begin = line.find(_OPEN_COMMENT, at)
+        end = line.find(_CLOSE_COMMENT, begin + len(_OPEN_COMMENT))
+        if begin < 0 or end < 0:
+            break
         kept.append(line[at:begin])
         at = end + len(_CLOSE_COMMENT)
-    return "".join([*kept, line[at:]])
+    kept.append(line[at:])
+    return "".join(kept)

@@ -1,4 +1,4 @@
-"""Which units does a plan document declare, which are claimed to have shipped, and which are left?"""
+"""List the units of a plan document: which it claims as shipped, and which are left."""
 
 from collections.abc import Collection, Sequence
 from enum import StrEnum
@@ -8,10 +8,12 @@ from msgspec import Struct
 from dos.units.markdown import document, fields, ids
 from dos.units.markdown.document import Declaration
 from dos.units.policy import Grammar
-from dos.units.unit import ProblemKind
+from dos.units.unit import Problem, ProblemKind
 
 
 class ShippedBy(StrEnum):
+    """What claims that a unit shipped."""
+
     META = "meta-shipped"  # the caller says so
     STAMP = "stamp"  # its own heading or row says so
     CHILDREN = "child-rollup"
@@ -19,18 +21,24 @@ class ShippedBy(StrEnum):
 
 
 class DriftKind(StrEnum):
+    """How a document and its reading disagree."""
+
     EMPTY = "empty"
     UNPARSEABLE = "unparseable"
     MISMATCH = "list_table_mismatch"
 
 
 class Drift(Struct, frozen=True, kw_only=True):
+    """Something about a document that makes the list doubtful."""
+
     kind: DriftKind
     detail: str
     span: tuple[int, int] | None = None  # the first line and the last
 
 
 class Entry(Struct, frozen=True, kw_only=True):
+    """A unit of the document, and what claims that it shipped."""
+
     unit: str
     source: str
     shipped: bool
@@ -39,6 +47,8 @@ class Entry(Struct, frozen=True, kw_only=True):
 
 
 class Enumeration(Struct, frozen=True, kw_only=True):
+    """The units of one document, as `dos enumerate --json` prints them."""
+
     series: str
     units: tuple[str, ...]
     remaining: tuple[str, ...]
@@ -55,37 +65,24 @@ def enumerate_units(
     *,
     plan: str = "",
 ) -> Enumeration:
-    """The units of one document in its order; of one series when it is named. It never raises."""
+    """The units of one document in its order, of one series if it is named. Never raises."""
     series = series.strip().upper()
     read = document.read(text, plan=plan, grammar=grammar, series=series)
-    declared = [
-        each for each in read.declared if not series or ids.belongs_to_series(each.unit.id, series)
-    ]
+    declared = []
     by_unit: dict[str, Entry] = {}
-    for each in declared:
-        by_unit.setdefault(each.unit.id, _entry(each, meta_shipped))
+    for declaration in read.declared:
+        unit_id = declaration.unit.id
+        if series and not ids.belongs_to_series(unit_id, series):
+            continue
+        declared.append(declaration)
+        by_unit.setdefault(unit_id, _entry(declaration, meta_shipped))
     if grammar.rollup_parents:
         _roll_up(by_unit, declared)
-    drift = [
-        Drift(kind=DriftKind.UNPARSEABLE, detail=problem.what, span=(problem.line, problem.line))
-        for problem in read.problems
-        if problem.kind is ProblemKind.NOT_CLOSED
-    ]
-    if "\0" in text:
-        drift.append(
-            Drift(
-                kind=DriftKind.UNPARSEABLE,
-                detail="the document is not text: it holds a NUL character",
-            )
-        )
-    drift += [
-        Drift(
-            kind=DriftKind.MISMATCH,
-            detail=f"{unit_id} is said to have shipped, and the document does not declare it",
-        )
-        for unit_id in dict.fromkeys(meta_shipped)
-        if unit_id not in by_unit
-    ]
+    drift = _unparseable(text, read.problems)
+    for unit_id in dict.fromkeys(meta_shipped):
+        if unit_id not in by_unit:
+            detail = f"{unit_id} is said to have shipped, and the document does not declare it"
+            drift.append(Drift(kind=DriftKind.MISMATCH, detail=detail))
     if not by_unit:
         detail = f"no unit of the series {series} was found" if series else "no unit was found"
         drift.append(Drift(kind=DriftKind.EMPTY, detail=detail))
@@ -99,13 +96,29 @@ def enumerate_units(
     )
 
 
+def _unparseable(text: str, problems: Sequence[Problem]) -> list[Drift]:
+    """What hides a part of the document from the parser."""
+    drift = []
+    for problem in problems:
+        if problem.kind is ProblemKind.NOT_CLOSED:
+            span = (problem.line, problem.line)
+            drift.append(Drift(kind=DriftKind.UNPARSEABLE, detail=problem.what, span=span))
+    if "\0" in text:
+        detail = "the document is not text: it holds a NUL character"
+        drift.append(Drift(kind=DriftKind.UNPARSEABLE, detail=detail))
+    return drift
+
+
 def _entry(declared: Declaration, meta_shipped: Collection[str]) -> Entry:
     unit_id = declared.unit.id
-    by, evidence = ShippedBy.NONE, ""
+    by = ShippedBy.NONE
+    evidence = ""
     if unit_id in meta_shipped:
-        by, evidence = ShippedBy.META, "named by the caller"
+        by = ShippedBy.META
+        evidence = "named by the caller"
     elif declared.stamp:
-        by, evidence = ShippedBy.STAMP, declared.stamp
+        by = ShippedBy.STAMP
+        evidence = declared.stamp
     return Entry(
         unit=unit_id,
         source=declared.source,
@@ -116,13 +129,16 @@ def _entry(declared: Declaration, meta_shipped: Collection[str]) -> Entry:
 
 
 def _roll_up(by_unit: dict[str, Entry], declared: Sequence[Declaration]) -> None:
-    """A unit whose children have all shipped has shipped, unless its own words say that something is left."""
+    """Mark units whose children have all shipped, unless their text says that something is left."""
     children: dict[str, list[str]] = {}
     for unit_id in by_unit:
         for parent in _ancestors(unit_id):
             if parent in by_unit:
                 children.setdefault(parent, []).append(unit_id)
-    texts = {each.unit.id: f"{each.unit.title}\n{each.unit.text}" for each in declared}
+    texts = {}
+    for declaration in declared:
+        unit = declaration.unit
+        texts[unit.id] = f"{unit.title}\n{unit.text}"
     # The longest ids are the deepest, so a parent is reached when its children are settled.
     for parent in sorted(children, key=len, reverse=True):
         entry = by_unit[parent]

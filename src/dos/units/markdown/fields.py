@@ -1,4 +1,8 @@
-"""What a unit says about itself in fields: `- lane: api`, or the cells of a table with a header."""
+"""What a unit states about itself: fields such as `- lane: api`, table cells, a status.
+
+A status counts only in the unit's own heading, row or list item: not in its prose, not in its
+children.
+"""
 
 import re
 from collections.abc import Collection, Iterable, Mapping
@@ -19,7 +23,7 @@ _NAMES = {
     "soak until": "soak",
     "status": "status",
 }
-# A table's header may use more words: nobody mistakes it for prose.
+# A table's header may use more words: it cannot be mistaken for prose.
 _COLUMNS = {
     **_NAMES,
     **dict.fromkeys(
@@ -37,65 +41,38 @@ _COLUMNS = {
 UNIT_COLUMNS = frozenset(
     ("unit", "units", "id", "phase", "phases", "task", "step", "item", "pick", "ticket", "#")
 )
-OF_UNITS_ALONE = frozenset(
-    ("lane", "agent", "paths", "acceptance", "depends")
-)  # prose has lists of the others too
-LISTS = frozenset(("paths", "depends"))  # they may go on as a list below
+# Only units have these fields; prose has list items that look like the others.
+OF_UNITS_ALONE = frozenset(("lane", "agent", "paths", "acceptance", "depends"))
+LISTS = frozenset(("paths", "depends"))  # their value may be a list below
 _FIELD = re.compile(
     r"(?P<indent>[ \t]*)(?P<bullet>[-*+][ \t]+)?[*_]{0,2}"
-    r"(?P<name>lane|agent|paths?|acceptance|depends(?:[ _-]on)?|class(?:ification)?|gated|soak[ _-]until|status)"
+    r"(?P<name>lane|agent|paths?|acceptance|depends(?:[ _-]on)?|class(?:ification)?|gated"
+    r"|soak[ _-]until|status)"
     r"[*_]{0,2}[ \t]*:[*_]{0,2}(?P<value>.*)",
     re.IGNORECASE,
 )
 _SPACES = str.maketrans("_-", "  ")
 _LABEL = re.compile(
-    r"[ \t]*[-*+][ \t]+[*_]{0,2}(?P<name>[A-Za-z]{3,20}(?:[ _-][A-Za-z]{2,10})?)[*_]{0,2}[ \t]*:(?!/)",
+    r"[ \t]*[-*+][ \t]+[*_]{0,2}(?P<name>[A-Za-z]{3,20}(?:[ _-][A-Za-z]{2,10})?)[*_]{0,2}"
+    r"[ \t]*:(?!/)",
     re.ASCII,
 )
-LONGEST_SLIP = 2  # letters that a mistyped key may be away from the one that is meant
-# Labels of their own, which people write in lists, two letters away from `lane`, `path` or `gated`.
+LONGEST_SLIP = 2  # letters that a mistyped key may differ from the right one
+# Ordinary labels of lists that differ by two letters from `lane`, `path` or `gated`.
 _ORDINARY = frozenset(
     (
-        *(
-            "auth",
-            "base",
-            "both",
-            "case",
-            "cases",
-            "close",
-            "data",
-            "date",
-            "land",
-            "lang",
-            "late",
-            "lead",
-            "made",
-        ),
-        *(
-            "name",
-            "one",
-            "page",
-            "part",
-            "parts",
-            "pass",
-            "past",
-            "plan",
-            "rate",
-            "safe",
-            "same",
-            "state",
-            "static",
-        ),
-        *("with",),
+        "auth", "base", "both", "case", "cases", "close", "data", "date", "land", "lang", "late",
+        "lead", "made", "name", "one", "page", "part", "parts", "pass", "past", "plan", "rate",
+        "safe", "same", "state", "static", "with",
     )
-)
+)  # fmt: skip
 _ONE_WORD = re.compile(r"[\w-]+")
 _NOTHING = frozenset(("", "-", "–", "—", "none", "no", "nothing", "false", "n/a"))
 _NAME = re.compile(r"[A-Za-z0-9][\w./'-]*")
 
 
 def parse_field(line: str, *, bare: bool = False) -> tuple[str, str] | None:
-    """The field and its value, when a line states one; `bare` lines need no bullet."""
+    """The field and its value, if a line states one; with `bare` it needs no bullet."""
     found = _FIELD.match(line)
     if not found or not (found["bullet"] or bare):
         return None
@@ -107,78 +84,94 @@ def parse_field(line: str, *, bare: bool = False) -> tuple[str, str] | None:
 
 
 def find_mistyped_key(line: str) -> tuple[str, str] | None:
-    """The word of a list item that is nearly a key, and the key that is meant."""
+    """The first word of a list item that is nearly a key, and that key; None if it is not."""
     found = _LABEL.match(line)
     if not found:
         return None
     word = found["name"].lower().translate(_SPACES)
     if word in _NAMES or word in _ORDINARY:
         return None
-    near = min(_NAMES, key=lambda known: (_distance(word, known), abs(len(word) - len(known))))
-    return (found["name"], near) if _distance(word, near) <= LONGEST_SLIP else None
+
+    def closeness(key: str) -> tuple[int, int]:
+        return _distance(word, key), abs(len(word) - len(key))
+
+    nearest = min(_NAMES, key=closeness)
+    if _distance(word, nearest) > LONGEST_SLIP:
+        return None
+    return found["name"], nearest
 
 
 def _distance(one: str, other: str) -> int:
-    """How many letters have to be added, taken out or changed."""
+    """How many letters have to be added, removed or changed; any number above the limit is one."""
     if abs(len(one) - len(other)) > LONGEST_SLIP:
         return LONGEST_SLIP + 1
     above = list(range(len(other) + 1))
     for row, letter in enumerate(one, 1):
         here = [row]
-        for column, wanted in enumerate(other, 1):
-            changed = above[column - 1] + (letter != wanted)
+        for column, other_letter in enumerate(other, 1):
+            changed = above[column - 1] + (letter != other_letter)
             here.append(min(above[column] + 1, here[column - 1] + 1, changed))
         above = here
     return above[-1]
 
 
 def column_fields(header: Iterable[str]) -> list[str]:
-    """What each column of a table holds; empty for one that is only text."""
+    """The field that each column of a table holds; empty for a column of text."""
     return [_COLUMNS.get(clean_value(cell).strip("* ").lower(), "") for cell in header]
 
 
 def clean_value(value: str) -> str:
+    """A value without spaces and backticks around it."""
     return value.strip().strip("`").strip()
 
 
 def split_list(value: str) -> tuple[str, ...]:
-    return tuple(part for each in value.split(",") if (part := each.strip(" \t`")))
+    """The parts of a list that is written with commas, without empty ones."""
+    parts = [part.strip(" \t`") for part in value.split(",")]
+    return tuple(part for part in parts if part)
 
 
 def unit_names(value: str) -> tuple[str, ...]:
     """The units that a `depends:` names: `AUTH1, BILL/BILL2`, or the plan before the unit."""
     if not value or clean_value(value).lower() in _NOTHING:
         return ()
-    found: list[str] = []
-    for word in (each.rstrip(".'-/") for each in _NAME.findall(value)):
-        if word.lower() in ("and", "on", "plus") or word in found:
+    names: list[str] = []
+    for match in _NAME.findall(value):
+        word = match.rstrip(".'-/")
+        if word.lower() in ("and", "on", "plus") or word in names:
             continue
-        if found and found[-1].isalpha() and any(map(str.isdigit, word)) and "/" not in word:
-            word = f"{found.pop()}/{word}"
-        found.append(word)
-    return tuple(found)
+        has_number = any(map(str.isdigit, word))
+        if names and names[-1].isalpha() and has_number and "/" not in word:
+            word = f"{names.pop()}/{word}"
+        names.append(word)
+    return tuple(names)
 
 
 def stated_text(fields: Mapping[str, str], name: str) -> str:
+    """The value of a field; empty if it is not stated, or states `none` or the like."""
     value = fields.get(name, "")
-    return "" if not value or value.lower() in _NOTHING else value
+    if value.lower() in _NOTHING:
+        return ""
+    return value
 
 
 # The first name has no dot, so that neither an address nor a version is a path.
 _PATH = re.compile(
-    r"(?<![\w./:@+-])(?:\.\./)*(?P<path>[\w-]+/(?:[\w.@+-]+/)*[\w.@+-]*[\w-]\.[A-Za-z][A-Za-z0-9]{0,9})(?![\w/])"
+    r"(?<![\w./:@+-])(?:\.\./)*"
+    r"(?P<path>[\w-]+/(?:[\w.@+-]+/)*[\w.@+-]*[\w-]\.[A-Za-z][A-Za-z0-9]{0,9})(?![\w/])"
 )
 _NOT_WORKED_ON = frozenset(
     (
-        "zip", "tar", "gz", "tgz", "whl", "jar", "exe", "dll", "so", "png", "jpg", "jpeg", "gif", "ico", "pdf", "svg",
-        "mmd", "com", "io", "net",
+        "zip", "tar", "gz", "tgz", "whl", "jar", "exe", "dll", "so", "png", "jpg", "jpeg", "gif",
+        "ico", "pdf", "svg", "mmd", "com", "io", "net",
     )
 )  # fmt: skip
 _PROSE = frozenset(("md", "rst", "txt", "adoc", "org"))
-# Everything touches them, so that a commit does says nothing.
+# Every commit touches these, so that one does proves nothing.
 _HUBS = frozenset(
     (
-        "__init__.py", "cli.py", "config.py", "conftest.py", "constants.py", "models.py", "settings.py", "utils.py",
+        "__init__.py", "cli.py", "config.py", "conftest.py", "constants.py", "models.py",
+        "settings.py", "utils.py",
     )
 )  # fmt: skip
 
@@ -186,18 +179,21 @@ _HUBS = frozenset(
 def mentioned_files(
     text: str, *, code_dirs: Collection[str] = (), hubs: Collection[str] = ()
 ) -> tuple[str, ...]:
-    """Paths as they are written, each once; with `code_dirs` only those under one of these.
+    """The paths that a text mentions, each once; with `code_dirs` only those below one of these.
 
-    Documents count where nothing else is named: beside code they are what to read first.
+    Documents count only if no other file is mentioned: beside code they are what to read first.
+    `hubs` are further names of files that every commit touches.
     """
     shared = _HUBS | {name.lower() for name in hubs}
     code: list[str] = []
     prose: list[str] = []
     for match in _PATH.finditer(text):
         path = match["path"]
-        top, name = path.partition("/")[0], path.rpartition("/")[2].lower()
+        name = path.rpartition("/")[2].lower()
         suffix = name.rpartition(".")[2]
-        if name in shared or suffix in _NOT_WORKED_ON or (code_dirs and top not in code_dirs):
+        if name in shared or suffix in _NOT_WORKED_ON:
+            continue
+        if code_dirs and path.partition("/")[0] not in code_dirs:
             continue
         (prose if suffix in _PROSE else code).append(path)
     return tuple(dict.fromkeys(code or prose))
@@ -208,7 +204,8 @@ _SHIPPED = re.compile(r"\bshipped\b", re.IGNORECASE)
 # `not yet shipped`; and `when it has shipped`, which is a title and no stamp.
 _NEGATED = re.compile(r"\b(?:not|yet|never|no|un|isn't)[\s*_`-]{1,9}$", re.IGNORECASE)
 _IN_A_SENTENCE = re.compile(
-    r"\b(?:be|been|being|is|are|was|were|has|have|had|gets?|got|when|once|until|unless|after|before|if|as)\s{1,9}$",
+    r"\b(?:be|been|being|is|are|was|were|has|have|had|gets?|got|when|once|until|unless|after"
+    r"|before|if|as)\s{1,9}$",
     re.IGNORECASE,
 )
 _BLOCKED = re.compile(r"\b(?:soak|soaking|blocked|awaiting|gated|deferred)\b", re.IGNORECASE)
@@ -216,82 +213,69 @@ _ANYTHING = re.compile(r"shipped|soak|blocked|awaiting|gated|deferred|[✅✓✔
 _CLAUSE = re.compile(r"[,;()|—–]|\s-+\s")
 _WORD = re.compile(r"[A-Za-z0-9][\w./'-]*")
 _NOT_DONE = re.compile(
-    r"\b(?:todo|wip|pending|remaining|unfinished|incomplete|blocked|deferred|in[ -]progress|still open)\b"
+    r"\b(?:todo|wip|pending|remaining|unfinished|incomplete|blocked|deferred|in[ -]progress"
+    r"|still open)\b"
     r"|\bnot (?:yet )?(?:done|shipped)\b",
     re.IGNORECASE,
 )
-_STATUS = {
+_STATUS_WORDS = {
     PlanClaim.SHIPPED: (
-        "shipped",
-        "done",
-        "closed",
-        "complete",
-        "completed",
-        "landed",
-        "merged",
-        "resolved",
+        "shipped", "done", "closed", "complete", "completed", "landed", "merged", "resolved",
         *MARKS,
     ),
     PlanClaim.BLOCKED: (
-        "blocked",
-        "gated",
-        "deferred",
-        "soak",
-        "soaking",
-        "awaiting",
-        "waiting",
-        "hold",
-        "on hold",
+        "blocked", "gated", "deferred", "soak", "soaking", "awaiting", "waiting", "hold", "on hold",
     ),
     PlanClaim.OPEN: (
-        "open",
-        "todo",
-        "active",
-        "pending",
-        "planned",
-        "ready",
-        "new",
-        "in progress",
-        "in_progress",
-        "wip",
+        "open", "todo", "active", "pending", "planned", "ready", "new", "in progress",
+        "in_progress", "wip",
     ),
-}
-STATUSES = {word: claim for claim, words in _STATUS.items() for word in words}
+}  # fmt: skip
+STATUSES = {word: claim for claim, words in _STATUS_WORDS.items() for word in words}
 
 
 def claim_of_line(line: str, own: str, others: frozenset[str]) -> PlanClaim:
-    """The claim of one line. A clause that names another unit speaks about that one."""
-    found = PlanClaim.OPEN
+    """The claim of one line about the unit `own`.
+
+    A clause that names another unit of the document is about that one.
+    """
+    claim = PlanClaim.OPEN
     if not _ANYTHING.search(line):
-        return found
-    for clause in _CLAUSE.split(line) if len(others) > 1 else (line,):
-        words = (
-            {word.rstrip(".'-/") for word in _WORD.findall(clause)} if len(others) > 1 else set()
-        )
-        if (words & others) - {own}:
+        return claim
+    if len(others) <= 1:
+        clauses = [line]
+    else:
+        clauses = _CLAUSE.split(line)
+    for clause in clauses:
+        if len(others) > 1 and _names_another(clause, own, others):
             continue
         if is_stamped(clause):
             return PlanClaim.SHIPPED
         if _BLOCKED.search(clause):
-            found = PlanClaim.BLOCKED
-    return found
+            claim = PlanClaim.BLOCKED
+    return claim
+
+
+def _names_another(clause: str, own: str, others: frozenset[str]) -> bool:
+    words = {word.rstrip(".'-/") for word in _WORD.findall(clause)}
+    return bool((words & others) - {own})
 
 
 def is_stamped(text: str) -> bool:
+    """Whether a text says `shipped` or has a mark that means it."""
     if any(mark in text for mark in MARKS):
         return True
-    return any(
-        _stamps(found[0], text[max(0, found.start() - 40) : found.start()])
-        for found in _SHIPPED.finditer(text)
-    )
-
-
-def _stamps(word: str, before: str) -> bool:
-    return not _NEGATED.search(before) and (word.isupper() or not _IN_A_SENTENCE.search(before))
+    for match in _SHIPPED.finditer(text):
+        before = text[max(0, match.start() - 40) : match.start()]
+        if _NEGATED.search(before):
+            continue
+        if match[0].isupper() or not _IN_A_SENTENCE.search(before):
+            return True
+    return False
 
 
 def claim_of_status(word: str) -> PlanClaim:
-    """What a `status:` says; no claim when nobody knows the word."""
+    """What a `status:` claims; no claim for an unknown word."""
     value = word.strip(" *_`.").lower()
     if value.startswith(("not ", "un")):
         return PlanClaim.OPEN
@@ -300,4 +284,5 @@ def claim_of_status(word: str) -> PlanClaim:
 
 
 def says_not_done(text: str) -> bool:
+    """Whether a text says somewhere that something is left to do."""
     return _NOT_DONE.search(text) is not None
