@@ -1,4 +1,4 @@
-"""Agents as a fleet meets them: they edit, commit and claim; or lie, stray, stall, spin, hit limits and crash."""
+"""Simulated agents: they edit, commit and claim; or lie, stray, stall, hit limits and crash."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -14,8 +14,8 @@ from dos.testing.simulator.world.workspace import COST_USD, SILENCE_SECONDS, WAL
 
 LONGEST_LIMIT_SECONDS = 240
 DOUBTED_LIMIT = timedelta(days=60)
-KILLED = 0.8  # of the workers at a unit that kills
-ASKED_ABOUT = 0.06  # of the agents, for each reason
+KILLED = 0.8  # share of the workers that die at the deadly unit
+ASKED_ABOUT = 0.06  # share of the agents, for each fault that people are asked about
 
 
 ENDINGS = {
@@ -35,7 +35,7 @@ EDITS = (*COMMITS, faults.TO_BRANCH, faults.LIE, faults.STALL, faults.SPIN, faul
 
 
 class Agent(Struct):
-    """One agent's process. It works on while its worker sleeps, and dies with it."""
+    """The process of an agent. It works on while its worker sleeps, and dies with it."""
 
     worker: Process
     effect: effects.RunAgent
@@ -48,14 +48,19 @@ class Agent(Struct):
 
 
 class Agents:
+    """Starts, drives and ends the agents of all workers."""
+
     def __init__(self, site: Site) -> None:
         self.site = site
         self.scheduler = site.scheduler
         self.running: list[Agent] = []
 
     def start(self, process: Process, effect: effects.RunAgent) -> Suspended[effects.AgentResult]:
+        """Start an agent; the worker is resumed with its result when the agent ends."""
         random = self.site.random
-        fault = "" if self.scheduler.is_calm else self._fault()
+        fault = ""
+        if not self.scheduler.is_calm:
+            fault = self._fault()
         if fault:
             self.scheduler.counts[fault] += 1
         seconds = {
@@ -67,7 +72,7 @@ class Agents:
         tree = self.site.repository.trees[effect.worktree.path]
         agent = Agent(process, effect, tree, fault, self.scheduler.now, seconds)
         process.agent = agent
-        self.running = [each for each in self.running if each.alive and each.worker.alive]
+        self.running = [agent for agent in self.running if agent.alive and agent.worker.alive]
         self.running.append(agent)
         self.scheduler.schedule(seconds * 300, self._act, agent)
         if effect.unit.name == self.site.deadly_unit and self.site.draws_question(KILLED):
@@ -83,7 +88,7 @@ class Agents:
         return fault
 
     def end_older_agents(self, host: str, lane: str, fence: int) -> None:
-        """End what runs on this host for the lane under this lease or an older one."""
+        """End the agents of the lane on this host that run under this fence or an older one."""
         for agent in self.running:
             lease = agent.effect.lease
             if (
@@ -95,16 +100,17 @@ class Agents:
                 self._end(agent, Ending.KILLED)
 
     def stop(self, process: Process) -> None:
-        """Its worker has lost the lease, or a person said so."""
+        """Kill the worker's agent: it has lost the lease, or a person halted the run."""
         agent = process.agent
         if isinstance(agent, Agent) and agent.alive:
             self._end(agent, Ending.KILLED)
 
     def _act(self, agent: Agent) -> None:
-        """Twice something is done to the tree, then it ends."""
+        """Edit, then commit, then end: one of them at each call."""
         if not (agent.alive and agent.worker.alive):
             return
-        repository, unit = self.site.repository, agent.effect.unit.name
+        repository = self.site.repository
+        unit = agent.effect.unit.name
         agent.done += 1
         if agent.done == 1 and agent.fault in EDITS:
             repository.edit(agent.tree)
@@ -126,24 +132,25 @@ class Agents:
         agent.alive = False
         process = agent.worker
         wait = max(0, process.paused_until - self.scheduler.now)
-        self.scheduler.schedule(wait, self._tell, (agent, self._ended(agent, how)))
+        self.scheduler.schedule(wait, self._resume_worker, (agent, self._result(agent, how)))
 
-    def _tell(self, told: tuple[Agent, effects.AgentResult]) -> None:
-        agent, ended = told
+    def _resume_worker(self, ended: tuple[Agent, effects.AgentResult]) -> None:
+        agent, result = ended
         if agent.worker.alive and agent.worker.agent is agent:
             agent.worker.agent = None
-            self.scheduler.resume(agent.worker, ended)
+            self.scheduler.resume(agent.worker, result)
 
     def _cost(self, agent: Agent) -> float:
-        """A program that is told how much it may cost keeps to the least of what it was told."""
+        """Draw the cost; an agent that has a limit stays within it and within its allowance."""
         cost = round(2 * COST_USD * self.site.random.random(), 2)
-        most = next(
-            each.max_usd for each in self.site.workspace.agents if each.name == agent.effect.agent
-        )
-        left = agent.effect.allowance.usd
-        return cost if most is None else min(cost, most, cost if left is None else left)
+        for candidate in self.site.workspace.agents:
+            if candidate.name == agent.effect.agent and candidate.max_usd is not None:
+                cost = min(cost, candidate.max_usd)
+                if agent.effect.allowance.usd is not None:
+                    cost = min(cost, agent.effect.allowance.usd)
+        return cost
 
-    def _ended(self, agent: Agent, how: Ending) -> effects.AgentResult:
+    def _result(self, agent: Agent, how: Ending) -> effects.AgentResult:
         resets_at = None
         if agent.fault == faults.LIMIT_UNTIL:
             wait = self.site.random.randint(30, LONGEST_LIMIT_SECONDS)
@@ -151,9 +158,10 @@ class Agents:
         elif agent.fault == faults.LIMIT_DOUBTED:
             resets_at = self._now() + DOUBTED_LIMIT
         cost = self._cost(agent)
+        claim = "SHIPPED" if how is Ending.OK else ""
         outcome = AgentOutcome(
             ending=how,
-            claim="SHIPPED" if how is Ending.OK else "",
+            claim=claim,
             resets_at=resets_at,
             usage=(Usage(model="large", output_tokens=1_000, cost_usd=cost),),
         )
@@ -171,4 +179,6 @@ class Agents:
 def _exit_code(fault: str, how: Ending) -> int:
     if fault == faults.NOT_INSTALLED:
         return LAUNCH_FAILED
-    return 0 if how is Ending.OK else 1
+    if how is Ending.OK:
+        return 0
+    return 1

@@ -1,6 +1,6 @@
-"""What the target branch shows one process, by the rules of the product.
+"""What one process sees on the target branch, by the product's own rules.
 
-Reflogs are not modelled: an incident is found here by what a commit says and by who is at the unit.
+Reflogs are not modelled: an incident is found by what a commit names and by which run has the unit.
 """
 
 from collections.abc import Collection, Sequence
@@ -17,52 +17,61 @@ from dos.units.unit import Unit
 
 
 class BranchView:
-    """With `is_watched`, commits that agents bring to the branch by themselves are looked for."""
+    """The looks of one process at the branch.
+
+    With `is_watched`, commits that agents bring to the branch by themselves are looked for.
+    """
 
     def __init__(self, repository: Repository, *, is_watched: bool) -> None:
         self._repository = repository
         self._watch = ClaimWatch(TARGET) if is_watched else None
-        self.incidents: list[IncidentFound] = []  # of the last look, and not in the journal then
+        self.incidents: list[IncidentFound] = []  # found by the last look, not yet in the journal
         self.shown: ShownUnits = {}  # at the last look
 
     @property
     def is_unsure(self) -> bool:
-        """Whether the journal has to be read once more before it can be said how a unit came to the branch."""
+        """Whether the journal has to be read again to tell how a unit came to the branch."""
         return self._watch is not None and bool(self._watch.suspects)
 
     def fleet_on_target(
         self, fleet: FleetState, units: Sequence[Unit], answers: Decisions, live: Collection[str]
     ) -> FleetState:
-        """The fleet's state as the branch shows it; `live` are the runs that hold a lane."""
-        self.incidents = self._watch.find_by_claims(fleet) if self._watch else []
-        truths = self._truths(fleet)
+        """Return the fleet's state as the branch shows it; `live` are the runs that hold a lane."""
+        self.incidents = []
         if self._watch:
-            declared = {name for unit in units for name in (unit.name, *unit.depends)}
-            truths = {name: truth for name, truth in truths.items() if name in declared}
+            self.incidents = self._watch.find_by_claims(fleet)
+        truths = self._truths(fleet)
         suspects: Collection[str] = ()
         if self._watch:
+            declared: set[str] = set()
+            for unit in units:
+                declared.update((unit.name, *unit.depends))
+            truths = {name: truth for name, truth in truths.items() if name in declared}
             self._watch.suspect(self._repository.named, fleet, live)
             suspects = self._watch.suspects
         self.shown = {}
         for name, truth in truths.items():
             before = fleet.units.get(name, UnitState())
-            seen = landed.corrected_by_git(before, truth)
-            if seen and name not in suspects:
-                self.shown[name] = before.landed, seen
-        return target.apply_shown_units(fleet, self.shown, answers) if self.shown else fleet
+            corrected = landed.corrected_by_git(before, truth)
+            if corrected and name not in suspects:
+                self.shown[name] = before.landed, corrected
+        if not self.shown:
+            return fleet
+        return target.apply_shown_units(fleet, self.shown, answers)
 
     def _truths(self, fleet: FleetState) -> dict[str, Truth]:
-        """Of the units about which the branch may say something else than the journal."""
-        named, reverted = self._repository.named, self._repository.reverted
-        found: dict[str, Truth] = {
-            name: Landed(commit)
-            for name, commit in named.items()
-            if not fleet.units.get(name, UnitState()).landed
-        }
-        for commit, unit in reverted.items():
+        """Return what the branch shows of the units on which the journal may differ."""
+        named = self._repository.named
+        truths: dict[str, Truth] = {}
+        for name, commit in named.items():
+            if not fleet.units.get(name, UnitState()).landed:
+                truths[name] = Landed(commit)
+        for commit, unit in self._repository.reverted.items():
             if unit not in named:
-                found[unit] = NotLanded(f"a person reverted {commit}", is_claimed=True)
+                truths[unit] = NotLanded(f"a person reverted {commit}", is_claimed=True)
         if self._watch:
-            disputed = {commit for each in self.incidents for commit in each.commits}
-            found |= landed.truths_of_agent_commits(named, fleet, disputed)
-        return found
+            disputed: set[str] = set()
+            for incident in self.incidents:
+                disputed.update(incident.commits)
+            truths |= landed.truths_of_agent_commits(named, fleet, disputed)
+        return truths

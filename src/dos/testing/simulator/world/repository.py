@@ -1,4 +1,7 @@
-"""Git as far as a fleet leans on it: commits, a target branch, fences, salvage refs, a tree for each lane."""
+"""A model of git as far as a fleet uses it.
+
+Commits, the target branch, fence refs, salvage refs, and a worktree for each lane and host.
+"""
 
 from collections.abc import Callable
 
@@ -14,9 +17,11 @@ TARGET = "main"
 
 
 class Commit(Struct, frozen=True):
+    """A commit: which units and edits it contains."""
+
     id: str
     parent: str
-    units: tuple[str, ...]  # whose work it holds
+    units: tuple[str, ...]  # units whose work it contains
     edits: tuple[int, ...]
     strays: bool = False
     red: bool = False  # the acceptance command fails on it
@@ -27,56 +32,61 @@ class Tree(Struct):
 
     base: str
     head: str
-    dirty: list[int] = field(default_factory=list)  # edits that nobody committed
+    dirty: list[int] = field(default_factory=list)  # uncommitted edits
 
 
 class Repository:
+    """The repository that all hosts share.
+
+    Everything that is walked is ordered, so that a seed always means the same simulation.
+    """
+
     def __init__(self) -> None:
         self.commits: dict[str, Commit] = {}
         self.target = self._add("", (), ())
-        self.landed: dict[
-            str, str
-        ] = {}  # unit -> the commit of the target branch that a landing brought
-        self.named: dict[
-            str, str
-        ] = {}  # unit -> the newest commit of the target branch that names it and holds
-        self.reverted: dict[
-            str, str
-        ] = {}  # commit of the target branch that a person took out -> its unit
-        self.on_target = {self.target: None}  # ordered, as everything that is walked here
-        self.documents: dict[str, str] = {}  # the texts that the target branch holds, by name
+        # unit -> the commit on the target branch that its landing brought
+        self.landed: dict[str, str] = {}
+        # unit -> the newest commit on the target branch that names it and was not reverted
+        self.named: dict[str, str] = {}
+        # commit on the target branch that a person reverted -> its unit
+        self.reverted: dict[str, str] = {}
+        self.on_target = {self.target: None}
+        self.documents: dict[str, str] = {}  # the texts on the target branch, by name
         self.fences: dict[str, int] = {}
         self.salvaged: dict[str, str] = {}  # ref -> commit
         self.trees: dict[str, Tree] = {}  # by path
         self.edits = 0
-        self.doubled: list[str] = []  # units that the target branch got twice
-        self.on_replanned: Callable[[str], None] = lambda lane: None
-        self.stale: list[str] = []  # moves that were let through under an old fence
+        self.doubled: list[str] = []  # units that landed twice
+        self.on_replanned: Callable[[str], None] = lambda _lane: None
+        self.stale: list[str] = []  # moves that were accepted under an old fence
 
     # What agents and other people do
 
     def edit(self, tree: Tree) -> None:
+        """Make one more uncommitted edit in the tree."""
         self.edits += 1
         tree.dirty.append(self.edits)
 
     def commit(self, tree: Tree, unit: str, *, strays: bool = False, red: bool = False) -> None:
+        """Commit the tree's edits for the unit."""
         units = (unit,) if unit else ()
         tree.head = self._add(tree.head, units, tuple(tree.dirty), strays=strays, red=red)
         tree.dirty = []
 
     def move_by_another(self) -> None:
+        """Move the target branch by a commit from outside the fleet."""
         self._advance(self._add(self.target, (), ()))
 
     def commit_to_branch(self, tree: Tree, unit: str) -> None:
-        """An agent moves the target branch by itself."""
-        made = self._add(self.target, (unit,), tuple(tree.dirty))
+        """Let an agent move the target branch by itself."""
+        commit = self._add(self.target, (unit,), tuple(tree.dirty))
         tree.dirty = []
-        self.on_target[made] = None
-        self.named[unit] = made
-        self.target = made
+        self.on_target[commit] = None
+        self.named[unit] = commit
+        self.target = commit
 
     def revert(self, unit: str) -> None:
-        """Take out again what landed for the unit."""
+        """Revert the commit that landed for the unit."""
         commit = self.landed.pop(unit)
         self.reverted[commit] = unit
         if self.named.get(unit) == commit:
@@ -84,20 +94,25 @@ class Repository:
         self.move_by_another()
 
     def commit_document(self, name: str, text: str) -> None:
+        """Commit a text to the target branch from outside the fleet."""
         self.documents[name] = text
         self.move_by_another()
 
     # What a worker does
 
     def tree(self, path: str) -> Tree:
+        """Return the worktree at the path; a new one is at the target branch."""
         return self.trees.setdefault(path, Tree(self.target, self.target))
 
     def prepare(self, tree: Tree, run_id: str) -> list[Salvage]:
+        """Save what an earlier run left in the tree, and reset the tree to the target branch."""
         saved = self.save_commits(tree, run_id, EARLIER) + self.save_changes(tree, run_id, EARLIER)
-        tree.base = tree.head = self.target
-        return [structs.replace(each, earlier=True) for each in saved]
+        tree.base = self.target
+        tree.head = self.target
+        return [structs.replace(salvage, earlier=True) for salvage in saved]
 
     def save_changes(self, tree: Tree, run_id: str, why: str) -> list[Salvage]:
+        """Save uncommitted edits to a salvage ref."""
         if not tree.dirty:
             return []
         saved = self._add(tree.head, (), tuple(tree.dirty))
@@ -105,28 +120,34 @@ class Repository:
         return [self._keep(run_id, saved, f"{why}: uncommitted changes")]
 
     def save_commits(self, tree: Tree, run_id: str, why: str) -> list[Salvage]:
+        """Save the tree's head to a salvage ref, unless it landed or was saved already."""
         if tree.head in self.on_target or tree.head in self.salvaged.values():
             return []
         return [self._keep(run_id, tree.head, f"{why}: commits")]
 
     def since(self, base: str, head: str) -> list[Commit]:
-        """The commits between two, oldest first."""
-        found = []
+        """Return the commits between base and head that have not landed, oldest first."""
+        commits = []
         while head and head != base and head not in self.on_target:
-            found.append(self.commits[head])
-            head = found[-1].parent
-        return found[::-1]
+            commits.append(self.commits[head])
+            head = commits[-1].parent
+        return commits[::-1]
 
     def prepare_landing(self, unit: str, tree: Tree, head: str, base: str) -> Landing:
-        tree.head, tree.dirty = head, []  # cleared: what acceptance left is nobody's work
+        """Rebase the work onto the target branch; files that acceptance left are cleared."""
+        tree.head = head
+        tree.dirty = []
         if self.target != base:
             onto = self.target
-            for each in self.since(base, head):
-                onto = self._add(onto, each.units, each.edits, strays=each.strays, red=each.red)
+            for commit in self.since(base, head):
+                onto = self._add(
+                    onto, commit.units, commit.edits, strays=commit.strays, red=commit.red
+                )
             tree.head = onto
         return Landing(unit=unit, branch=TARGET, base=self.target, commit=tree.head)
 
     def raise_fence(self, lane: str, fence: int) -> None:
+        """Record the lane's newest fence in git; raises Fenced if git knows a newer one."""
         if self.fences.get(lane, 0) > fence:
             raise Fenced(f"git knows a newer fence for lane {lane!r} than {fence}")
         self.fences[lane] = fence
@@ -134,13 +155,18 @@ class Repository:
     def move(
         self, lane: str, fence: int, landing: Landing, *, fence_counts: bool = True
     ) -> NotLanded | None:
-        """My fence is still the newest, the branch is still where I saw it, and now it is here."""
+        """Move the target branch if the fence is the lane's newest and the branch has not moved.
+
+        Only a planted bug passes `fence_counts=False`.
+        """
         if landing.commit not in self.commits:
             return NotLanded(reason=f"commit {landing.commit} is not there any more")
         newest = self.fences.get(lane, 0)
         moved = self.target != landing.base
         if (fence_counts and newest != fence) or moved:
-            why = "the branch has moved" if moved else "its fence is not the newest"
+            why = "its fence is not the newest"
+            if moved:
+                why = "the branch has moved"
             return NotLanded(
                 reason=f"git refused to move {landing.branch!r}: {why}",
                 retryable=moved,
@@ -156,28 +182,32 @@ class Repository:
     # What is looked at in the end
 
     def reachable_edits(self) -> set[int]:
-        """Every edit that somebody can still find: on the target branch, on a salvage ref, or in a tree."""
-        heads = [self.target, *self.salvaged.values(), *(tree.head for tree in self.trees.values())]
-        found = {edit for tree in self.trees.values() for edit in tree.dirty}
-        seen: set[str] = set()
+        """Return the edits that are on the target branch, on a salvage ref, or in a worktree."""
+        heads = [self.target, *self.salvaged.values()]
+        edits: set[int] = set()
+        for tree in self.trees.values():
+            heads.append(tree.head)
+            edits.update(tree.dirty)
+        visited: set[str] = set()
         for head in heads:
-            while head and head not in seen:
-                seen.add(head)
-                found.update(self.commits[head].edits)
+            while head and head not in visited:
+                visited.add(head)
+                edits.update(self.commits[head].edits)
                 head = self.commits[head].parent
-        return found
+        return edits
 
     def _advance(self, new: str) -> None:
-        for each in self.since(self.target, new):
-            for unit in each.units:
+        for commit in self.since(self.target, new):
+            for unit in commit.units:
                 plan, _, lane = unit.partition("/")
                 if plan == REPLAN:
                     self.on_replanned(lane)
                     continue
                 if unit in self.landed:
                     self.doubled.append(unit)
-                self.landed[unit] = self.named[unit] = each.id
-            self.on_target[each.id] = None
+                self.landed[unit] = commit.id
+                self.named[unit] = commit.id
+            self.on_target[commit.id] = None
         self.target = new
 
     def _add(
@@ -189,9 +219,9 @@ class Repository:
         strays: bool = False,
         red: bool = False,
     ) -> str:
-        made = f"c{len(self.commits):05d}"
-        self.commits[made] = Commit(made, parent, units, edits, strays, red)
-        return made
+        commit_id = f"c{len(self.commits):05d}"
+        self.commits[commit_id] = Commit(commit_id, parent, units, edits, strays, red)
+        return commit_id
 
     def _keep(self, run_id: str, commit: str, why: str) -> Salvage:
         ref = f"refs/dos/salvage/{run_id}/{len(self.salvaged) + 1}"

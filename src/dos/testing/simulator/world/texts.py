@@ -1,4 +1,7 @@
-"""Plans and settings as files: on the disk of each host, and on the target branch. What counts, the product says."""
+"""Plan and settings files on the disk of each host and on the target branch.
+
+Which text counts is decided by the product's own code.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
@@ -24,11 +27,11 @@ from dos.units.unit import Unit
 
 PLAN = "docs/plan.md"
 UNUSABLE = "[workers]\nmax_iterations = -1\n"
-ADDED = 8  # the number of a unit that somebody adds to a lane
+ADDED = 8  # number of a unit that a person adds to a lane
 
 
 class HostDocument:
-    """One document in the checkout of a host."""
+    """A document in the checkout of a host; `writes` counts its edits."""
 
     def __init__(self, name: str, host: str, repository: Repository) -> None:
         self.name = name
@@ -54,7 +57,7 @@ class HostDocument:
         return self._repository.target
 
     def blobs(self, names: Iterable[str]) -> dict[str, str]:
-        """A content is its own id."""
+        """Return the committed texts; a text is its own object id."""
         committed = self._repository.documents
         return {name: committed[name] for name in names if name in committed}
 
@@ -63,7 +66,7 @@ class HostDocument:
 
 
 class HostTexts:
-    """What a host's processes make of its plan and of its dos.toml."""
+    """The plan and the dos.toml of one host, and which versions count there."""
 
     def __init__(self, host: str, repository: Repository) -> None:
         self.plan = HostDocument(PLAN, host, repository)
@@ -71,19 +74,22 @@ class HostTexts:
         self.plan_texts = PlanTexts(self.plan, self._read)
         self.settings = SettingsText(self.dos_toml, Path(FILE_NAME), journal=Config().store.url)
         self.approved_ms = 0  # when a person last ran `dos up` here
-        self._read_at: object = None  # what the units were read by
         self._units: list[Unit] = []
-        self._heeded_at: object = None
+        self._units_basis: object = None  # what the units were read from
+        self._confirmed_basis: object = None
 
     @property
     def where(self) -> str:
         return self.settings.where
 
     def on_disk(self, name: str) -> str:
-        return self.plan.on_disk if name == PLAN else self.dos_toml.on_disk
+        """Return the text of the named document on this host's disk."""
+        if name == PLAN:
+            return self.plan.on_disk
+        return self.dos_toml.on_disk
 
     def approve(self, store: Store, now_ms: int) -> None:
-        """A person starts the fleet here, by a dos.toml that can be loaded: `dos up` refuses any other."""
+        """Approve the texts on disk, as a person does by `dos up`; an unusable dos.toml is fixed."""
         if self.dos_toml.on_disk == UNUSABLE:
             self.dos_toml.write(settings_text(ITERATIONS))
         self.settings.approve(store, parse(self.dos_toml.on_disk, Path(FILE_NAME)), by="person")
@@ -91,58 +97,65 @@ class HostTexts:
         self.approved_ms = now_ms
 
     def units(self, store: Store, answers: Decisions, news: int) -> list[Unit]:
-        """The units by the plan that counts; `news` counts the approvals and the answers that there are."""
+        """Return the units of the plan that counts; `news` is the number of text events so far."""
         basis = self._basis(news)
-        if basis != self._read_at:
-            self._units, self._read_at = self.plan_texts.units(store, answers), basis
+        if basis != self._units_basis:
+            self._units = self.plan_texts.units(store, answers)
+            self._units_basis = basis
         return self._units
 
     def keep_confirmed(self, store: Store, answers: Decisions, news: int) -> None:
-        """Keep what people said should be used, as a supervisor does before it looks."""
+        """Keep the texts that people confirmed, as a supervisor does before it observes."""
         basis = self._basis(news)
-        if basis != self._heeded_at:
+        if basis != self._confirmed_basis:
             self.settings.update(store, answers)
             self.plan_texts.keep_confirmed(store, answers)
-            self._heeded_at = basis
+            self._confirmed_basis = basis
 
     def _basis(self, news: int) -> object:
         return news, self.plan.writes, self.dos_toml.writes, self.plan.tip()
 
     def questions(self, answers: Decisions) -> list[AnyQuestion]:
+        """Return the questions about edits that are not approved."""
         return [*self.settings.questions(answers), *self.plan_texts.questions(answers)]
 
     def _read(self, texts: Mapping[str, str | None] | None) -> Portfolio:
-        return portfolio(self.plan.on_disk if texts is None else texts.get(PLAN) or "")
+        if texts is None:
+            return portfolio(self.plan.on_disk)
+        return portfolio(texts.get(PLAN) or "")
 
 
 @lru_cache(maxsize=256)
 def portfolio(text: str) -> Portfolio:
-    """The units that a plan declares, by the product's grammar."""
+    """Return the units that a plan declares, by the product's grammar."""
     units: list[Unit] = []
-    for found in documents.read_documents(Path(), "", texts={PLAN: text}):
-        assert not isinstance(found, tuple), found
-        units += found.units
+    for document in documents.read_documents(Path(), "", texts={PLAN: text}):
+        assert not isinstance(document, tuple), document
+        units += document.units
     return assemble(units)
 
 
 def plan_text(units: Sequence[Unit]) -> str:
-    """A plan that declares the units."""
+    """Return a plan that declares the units."""
     return "# Plan\n" + "".join(map(_section, units))
 
 
 def _section(unit: Unit) -> str:
     lines = ["", f"## {unit.id}: {unit.title}", f"- lane: {unit.lane}"]
-    lines += [f"- depends: {', '.join(unit.depends)}"] if unit.depends else []
-    lines += [f"- gated: {unit.gated}"] if unit.gated else []
+    if unit.depends:
+        lines.append(f"- depends: {', '.join(unit.depends)}")
+    if unit.gated:
+        lines.append(f"- gated: {unit.gated}")
     return "\n".join(lines) + "\n"
 
 
 def settings_text(max_iterations: int) -> str:
+    """Return a dos.toml with this limit."""
     return f"[workers]\nmax_iterations = {max_iterations}\n"
 
 
 def first_state(text: str, config: Config) -> LoopState:
-    """Where a worker begins that was handed these settings; the rest is the simulation's."""
+    """Return the first loop state of a worker with these settings."""
     workers = structs.replace(config.workers, max_iterations=_iterations(text))
     return new_state(structs.replace(config, workers=workers))
 
@@ -153,29 +166,33 @@ def _iterations(text: str) -> int:
 
 
 def edited_plan(text: str, random: Random) -> str:
-    """The plan, after somebody gated a unit or let it go, rewrote, added or removed one."""
+    """Return the plan after a person gated, ungated, rewrote, added or removed a unit."""
     units = list(portfolio(text).units)
     lanes = sorted({unit.lane for unit in units})
     if not units:
         return text
-    at = random.randrange(len(units))
-    unit = units[at]
+    index = random.randrange(len(units))
+    unit = units[index]
     match random.choice(("gate", "gate", "rewrite", "add", "remove")):
         case "gate":
-            units[at] = structs.replace(unit, gated="" if unit.gated else "a person decides")
+            gated = "" if unit.gated else "a person decides"
+            units[index] = structs.replace(unit, gated=gated)
         case "rewrite":
-            units[at] = structs.replace(unit, title=f"{unit.title} anew")
+            units[index] = structs.replace(unit, title=f"{unit.title} anew")
         case "add":
             lane = random.choice(lanes)
             added = Unit(
                 plan="PLAN", id=f"{lane.upper()}{ADDED}", title="added by a person", lane=lane
             )
-            units += [] if added.name in {each.name for each in units} else [added]
+            if all(declared.name != added.name for declared in units):
+                units.append(added)
         case "remove":
-            del units[at]
+            del units[index]
     return plan_text(units)
 
 
 def edited_settings(random: Random) -> str:
-    """A dos.toml that somebody wrote, which may not be usable."""
-    return UNUSABLE if random.random() < 0.2 else settings_text(random.randint(4, 9))
+    """Return a dos.toml that a person wrote, one in five of them unusable."""
+    if random.random() < 0.2:
+        return UNUSABLE
+    return settings_text(random.randint(4, 9))
