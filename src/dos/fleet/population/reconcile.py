@@ -1,11 +1,11 @@
-"""Which lanes of the fleet get a worker, whose lease is taken back, who is flagged, and which lane is given up on?
+"""The actions of a supervisor, from the population plan; what a run's end means for its lane.
 
-The population plan, as the actions of a supervisor; and what the end of a run means for its lane.
+Also what a supervisor finds when it starts.
 """
 
 from collections.abc import Collection, Sequence
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from dos.fleet.population.supervise import supervise_with_obstacles
 from dos.fleet.population.types import (
@@ -19,10 +19,10 @@ from dos.loop.types import StopReason, WorkerStop
 from dos.questions.lanes import LaneFailed
 from dos.reasons.table import Needs
 
-START_SECONDS = 120.0  # a worker that has not taken its lease by then is not coming
+START_SECONDS = 120.0  # a worker without a lease by then has failed to start
 REST_SECONDS = 30.0  # after a run was told to wait
 
-# What a run stopped for that found nothing it may take: over as soon as there is a unit to offer.
+# Stops of runs that found no unit they may take: over as soon as there is one to offer.
 NO_WORK_STOPS = frozenset(
     {
         StopReason.PICK_HELD_INVARIANT,
@@ -34,44 +34,47 @@ NO_WORK_STOPS = frozenset(
         StopReason.BENIGN_DRAIN,
     }
 )
-NO_ROOM_STOP = (
-    WorkerStop.DECISION_NEEDED
-)  # of a budget or a provider: over as soon as there is some
-STOPPED_BY_PERSON = (WorkerStop.HALTED,)  # who stopped it need not be asked about it
+NO_ROOM_STOP = WorkerStop.DECISION_NEEDED  # over as soon as a budget or a provider allows a start
+STOPPED_BY_PERSON = (WorkerStop.HALTED,)  # the person need not be asked about it
 
-# What a run stops for when units failed one after the other: they wait for a person, and the lane's others do not.
+# Stops of runs whose units failed in a row: the units wait for a person, the lane does not.
 UNITS_FAILED_STOPS = frozenset({StopReason.CONSECUTIVE_DIRTY_ZERO, StopReason.CONSECUTIVE_UNCLEAR})
 
 
 def is_stuck(stop_reason: str, needs: str) -> bool:
-    """Only a person can clear what a lane's last run stopped for."""
-    return needs in (Needs.OPERATOR, Needs.ENVIRONMENT) and stop_reason not in (
-        *NO_WORK_STOPS,
-        NO_ROOM_STOP,
-    )
+    """Whether only a person can clear what a lane's last run stopped for."""
+    if needs not in (Needs.OPERATOR, Needs.ENVIRONMENT):
+        return False
+    return stop_reason not in NO_WORK_STOPS and stop_reason != NO_ROOM_STOP
 
 
 def holds_only_units(stop_reason: str, failed: Sequence[str]) -> bool:
-    """The run stopped for units that it tried in vain: only they are held, not their lane."""
+    """Whether the run stopped for units that failed, so that only they are held."""
     return bool(failed) and stop_reason in UNITS_FAILED_STOPS
 
 
 def found_no_work(stop_reason: str, landed: int) -> bool:
-    """The run found nothing that it may do."""
-    return stop_reason in (*NO_WORK_STOPS, NO_ROOM_STOP) and not landed
+    """Whether the run landed nothing because it found nothing that it may do."""
+    if landed:
+        return False
+    return stop_reason in NO_WORK_STOPS or stop_reason == NO_ROOM_STOP
 
 
 class Spawn(Struct, frozen=True, tag="spawn"):
+    """Start a worker on a lane."""
+
     lane: str
 
 
 class Reap(Struct, frozen=True, tag="reap"):
+    """Revoke the lease of a dead worker."""
+
     lane: str
     reason: str
 
 
 class Flag(Struct, frozen=True, tag="flag"):
-    """A worker that lives and lands nothing."""
+    """Flag a worker that is alive and lands nothing."""
 
     lane: str
     reason: str
@@ -79,7 +82,7 @@ class Flag(Struct, frozen=True, tag="flag"):
 
 
 class GiveUp(Struct, frozen=True, tag="give_up"):
-    """A person is asked what is to become of the lane."""
+    """Disable a lane whose workers keep dying, and ask a person about it."""
 
     question: LaneFailed
 
@@ -92,8 +95,10 @@ Action = Spawn | Reap | Flag | GiveUp
 
 
 class Plan(Struct, frozen=True, kw_only=True):
+    """The population plan, and the actions that follow from it, in order."""
+
     verdict: SuperviseVerdict
-    obstacles: Sequence[Obstacle]  # of the lanes that nothing of their own keeps from being started
+    obstacles: Sequence[Obstacle]  # of lanes that wait for nothing by themselves
     actions: Sequence[Action]
 
 
@@ -104,27 +109,16 @@ def plan(
     *,
     failing: Sequence[LaneFailed] = (),
 ) -> Plan:
-    """`dying` are the lanes whose workers keep dying, each as its question; they say themselves what they wait for."""
+    """Plan the actions of one tick.
+
+    `failing` are the lanes whose workers keep dying, each as the question about it.
+    """
     evidence = SuperviseEvidence(lanes=lanes, target=target)
     verdict, obstacles = supervise_with_obstacles(evidence, policy)
-    proposed = {row.lane for row in verdict.proposed_halt}
-    reasons = {row.lane: row.reason for row in verdict.flag}
-    spinning = [
-        lane
-        for lane in lanes
-        if lane.liveness == "SPINNING" and not lane.pending and lane.lane in reasons
-    ]
-    actions: list[Action] = [
-        Reap(lane.lane, lane.why or "its lease is over") for lane in _dead(lanes, verdict)
-    ]
-    actions += [
-        Flag(
-            lane.lane,
-            reasons[lane.lane],
-            asks=policy.spin_halt_after_ms is None or lane.lane in proposed,
-        )
-        for lane in spinning
-    ]
+    actions: list[Action] = []
+    for entry in _dead(lanes, verdict):
+        actions.append(Reap(entry.lane, entry.why or "its lease is over"))
+    actions += _flags(lanes, verdict, policy)
     actions += map(GiveUp, failing)
     actions += [Spawn(row.lane) for row in verdict.spawn]
     return Plan(verdict=verdict, obstacles=obstacles, actions=actions)
@@ -133,30 +127,44 @@ def plan(
 def _dead(lanes: Sequence[LaneLiveness], verdict: SuperviseVerdict) -> list[LaneLiveness]:
     reaped = {row.lane for row in verdict.reap}
     return [
-        lane
-        for lane in lanes
-        if lane.lane in reaped and lane.liveness == "STALLED" and not lane.pending
+        entry
+        for entry in lanes
+        if entry.lane in reaped and entry.liveness == "STALLED" and not entry.pending
     ]
 
 
+def _flags(
+    lanes: Sequence[LaneLiveness], verdict: SuperviseVerdict, policy: SupervisePolicy
+) -> list[Flag]:
+    proposed = {row.lane for row in verdict.proposed_halt}
+    reasons = {row.lane: row.reason for row in verdict.flag}
+    flags = []
+    for entry in lanes:
+        is_spinning = entry.liveness == "SPINNING" and not entry.pending
+        if is_spinning and entry.lane in reasons:
+            asks = policy.spin_halt_after_ms is None or entry.lane in proposed
+            flags.append(Flag(entry.lane, reasons[entry.lane], asks=asks))
+    return flags
+
+
 class InterruptedLane(Struct, frozen=True, kw_only=True):
-    """A lane on which a worker was at work when the journal was last written."""
+    """A lane on which a worker ran when the journal was last written."""
 
     lane: str
-    holder: str = ""  # who has the lease; empty: nobody
-    process_gone: bool = False  # by the system's word
-    iterations: int = 0  # the last one that its run committed
-    unit: str = ""  # begun, and not committed
-    landed: bool = False  # the unit is on the target branch, or its landing was under way
+    holder: str = ""  # of the lease; empty: none
+    process_gone: bool = False  # its process has exited
+    iterations: int = 0  # the last one that its run recorded
+    unit: str = ""  # begun, and not recorded
+    landed: bool = False  # the unit is on the target branch, or its landing was intended
 
 
 class StartupFindings(Struct, frozen=True, kw_only=True):
-    """In words, but for the lanes and units themselves."""
+    """What becomes of the lanes that a supervisor finds when it starts."""
 
-    adopted: list[str]
+    adopted: list[str]  # in words, as `fenced` and `resumed`
     fenced: list[str]
     resumed: list[str]
-    repeated: list[str]
+    repeated: list[str]  # units, as `skipped`
     skipped: list[str]
     adopted_lanes: list[str] = []
 
@@ -165,20 +173,21 @@ class StartupFindings(Struct, frozen=True, kw_only=True):
         return not (self.adopted or self.fenced or self.resumed or self.repeated or self.skipped)
 
 
-def startup_findings(left: Collection[InterruptedLane]) -> StartupFindings:
-    dead = [each for each in left if not each.holder or each.process_gone]
-    live = [each for each in left if each.holder and not each.process_gone]
-    return StartupFindings(
-        adopted=[f"{each.lane}: {each.holder}" for each in live],
-        adopted_lanes=[each.lane for each in live],
-        fenced=[
-            f"{each.lane}: {each.holder} is gone"
-            for each in left
-            if each.holder and each.process_gone
-        ],
-        resumed=[
-            f"{each.lane}: after iteration {each.iterations}" for each in dead if each.iterations
-        ],
-        repeated=[each.unit for each in dead if each.unit and not each.landed],
-        skipped=[each.unit for each in dead if each.unit and each.landed],
-    )
+def startup_findings(lanes: Collection[InterruptedLane]) -> StartupFindings:
+    """Say of each lane whether its worker is adopted, or fenced and resumed by another one."""
+    findings = StartupFindings(adopted=[], fenced=[], resumed=[], repeated=[], skipped=[])
+    adopted_lanes: list[str] = []
+    for lane in lanes:
+        if lane.holder and not lane.process_gone:
+            findings.adopted.append(f"{lane.lane}: {lane.holder}")
+            adopted_lanes.append(lane.lane)
+            continue
+        if lane.holder:
+            findings.fenced.append(f"{lane.lane}: {lane.holder} is gone")
+        if lane.iterations:
+            findings.resumed.append(f"{lane.lane}: after iteration {lane.iterations}")
+        if lane.unit and lane.landed:
+            findings.skipped.append(lane.unit)
+        elif lane.unit:
+            findings.repeated.append(lane.unit)
+    return structs.replace(findings, adopted_lanes=adopted_lanes)
