@@ -1,6 +1,7 @@
-"""Which lanes fit beside one another?
+"""Which lanes can be worked on at the same time, because their regions do not overlap.
 
-Few lanes are weighed exactly. Of many the narrow ones come first, by sorted folders: no two lanes are compared.
+For few lanes the largest set is found exactly. Of many lanes the narrow ones come first, by sorted
+folders, so that no two lanes have to be compared.
 """
 
 from collections.abc import Sequence
@@ -18,7 +19,7 @@ NO_OWNER = -1
 
 @lru_cache(maxsize=1 << 16)
 def region_of(tree: tuple[str, ...]) -> Region:
-    """A tree that cannot be read is a region of which nothing is known: it overlaps everything."""
+    """Return the region of a tree; one that cannot be parsed is unknown and overlaps everything."""
     try:
         return regions.region(tree)
     except RegionInvalid:
@@ -26,111 +27,118 @@ def region_of(tree: tuple[str, ...]) -> Region:
 
 
 class Placement(Struct, frozen=True):
-    chosen: list[int]  # candidates, as numbers, in their own order
-    blocked_by: dict[
-        int, int
-    ]  # of each other candidate: what it overlaps; held ones count first, then candidates
+    """The candidates that are chosen, and what keeps each of the others waiting."""
+
+    chosen: list[int]  # the numbers of candidates, in their own order
+    blocked_by: dict[int, int]  # another candidate -> what it overlaps; held regions count first
 
 
 def capacity(lanes: Sequence[Region]) -> int:
-    """How many of them can be worked on at once."""
+    """Return how many of the lanes can be worked on at once."""
     if len(lanes) > EXACT_UP_TO:
-        return len(_narrow_first(_Ground(lanes), dict(enumerate(lanes)), len(lanes)))
+        return len(_narrow_first(_FolderMap(lanes), dict(enumerate(lanes)), len(lanes)))
     return _Graph(lanes).largest()
 
 
 def place(candidates: Sequence[Region], held: Sequence[Region], most: int) -> Placement:
-    """As many candidates as can be had, up to `most`, that overlap nothing held and not one another."""
-    ground = _Ground([*held, *candidates])
-    ground.hold(held)
+    """Choose as many candidates as possible, up to `most`.
+
+    The chosen ones overlap nothing that is held, and not one another.
+    """
+    folders = _FolderMap([*held, *candidates])
+    folders.hold(held)
     names = range(len(held), len(held) + len(candidates))
     free = {
         name: lane
         for name, lane in zip(names, candidates, strict=True)
-        if ground.owner(lane) == NO_OWNER
+        if folders.owner(lane) == NO_OWNER
     }
     if len(free) <= EXACT_UP_TO:
         graph = _Graph(list(free.values()))
         chosen = [list(free)[number] for number in graph.first(min(most, graph.largest()))]
         for name in chosen:
-            ground.take(free[name], name)
+            folders.take(free[name], name)
     else:
-        chosen = sorted(_narrow_first(ground, free, most))
+        chosen = sorted(_narrow_first(folders, free, most))
     left = set(names).difference(chosen)
-    owners = {name: ground.owner(candidates[name - names.start]) for name in left}
+    owners = {name: folders.owner(candidates[name - names.start]) for name in left}
     return Placement(
         [name - names.start for name in chosen],
         {name - names.start: owner for name, owner in owners.items() if owner != NO_OWNER},
     )
 
 
-def _narrow_first(ground: "_Ground", lanes: dict[int, Region], most: int) -> list[int]:
-    """Who has fewest others inside comes first, then who is listed first."""
-    breadth = {name: ground.breadth(region) for name, region in lanes.items()}
+def _narrow_first(folders: "_FolderMap", lanes: dict[int, Region], most: int) -> list[int]:
+    """Choose lanes greedily: those with the fewest others inside first, then in their order."""
+    breadth = {name: folders.breadth(region) for name, region in lanes.items()}
     chosen: list[int] = []
     for name in sorted(lanes, key=breadth.__getitem__):
         if len(chosen) >= most:
             break
-        if ground.owner(lanes[name]) == NO_OWNER:
-            ground.take(lanes[name], name)
+        if folders.owner(lanes[name]) == NO_OWNER:
+            folders.take(lanes[name], name)
             chosen.append(name)
     return chosen
 
 
-class _Ground:
-    """The folders of all lanes, sorted, so that whatever lies inside a folder follows it; and who has taken what."""
+class _FolderMap:
+    """The folders of all lanes and their owners, sorted: what lies inside a folder follows it."""
 
     __slots__ = ("_above", "_end", "_listed", "_owner", "_rank")
 
     def __init__(self, lanes: Sequence[Region]) -> None:
         listed: dict[str, int] = {}
         for region in lanes:
-            for place in region.reach:
-                listed[place] = listed.get(place, 0) + 1
-        places = sorted(listed)
-        count = len(places)
-        self._rank = dict(zip(places, range(count), strict=True))
+            for folder in region.reach:
+                listed[folder] = listed.get(folder, 0) + 1
+        paths = sorted(listed)
+        count = len(paths)
+        self._rank = dict(zip(paths, range(count), strict=True))
         self._above = [NO_OWNER] * count  # the nearest folder around each
         self._end = [count] * count  # the first folder after it that does not lie inside
         self._owner = [NO_OWNER] * count
         self._listed = [0]  # how many lanes name one of the folders before each
         around: list[int] = []
-        for number, place in enumerate(places):
-            while around and not place.startswith(places[around[-1]]):
+        for number, folder in enumerate(paths):
+            while around and not folder.startswith(paths[around[-1]]):
                 self._end[around.pop()] = number
             if around:
                 self._above[number] = around[-1]
             around.append(number)
-            self._listed.append(self._listed[-1] + listed[place])
+            self._listed.append(self._listed[-1] + listed[folder])
 
     def breadth(self, region: Region) -> int:
+        """Return how many lanes name a folder inside the region."""
         return sum(
             self._listed[self._end[rank]] - self._listed[rank]
             for rank in map(self._rank.__getitem__, region.reach)
         )
 
     def owner(self, region: Region) -> int:
-        """Who has taken something that the region touches."""
-        for place in region.reach:
-            if (owner := self._owner[self._rank[place]]) != NO_OWNER:
+        """Return an owner of something that the region touches."""
+        for folder in region.reach:
+            owner = self._owner[self._rank[folder]]
+            if owner != NO_OWNER:
                 return owner
         return NO_OWNER
 
     def hold(self, held: Sequence[Region]) -> None:
-        """Take what may overlap: outer folders first, so that whatever lies inside them is taken already."""
-        for place, owner in sorted(
-            (place, owner) for owner, region in enumerate(held) for place in region.reach
-        ):
-            if self._owner[self._rank[place]] == NO_OWNER:
-                self._take(self._rank[place], owner)
+        """Take regions that may overlap.
+
+        Outer folders come first, so that what lies inside them is taken already.
+        """
+        owned = [(folder, owner) for owner, region in enumerate(held) for folder in region.reach]
+        for folder, owner in sorted(owned):
+            if self._owner[self._rank[folder]] == NO_OWNER:
+                self._take(self._rank[folder], owner)
 
     def take(self, region: Region, owner: int) -> None:
-        for place in region.reach:
-            self._take(self._rank[place], owner)
+        for folder in region.reach:
+            self._take(self._rank[folder], owner)
 
     def _take(self, rank: int, owner: int) -> None:
         self._owner[rank : self._end[rank]] = [owner] * (self._end[rank] - rank)
-        # Whatever lies around a taken folder is marked up to the top already.
+        # The folders around a taken one are marked up to the top already.
         around = self._above[rank]
         while around != NO_OWNER and self._owner[around] == NO_OWNER:
             self._owner[around] = owner
@@ -138,48 +146,44 @@ class _Ground:
 
 
 class _Graph:
-    """A few regions, and which of them overlap; sets of them are the bits of a number."""
+    """A few regions and which of them overlap; a set of regions is the bits of a number."""
 
     __slots__ = ("_beside", "_known", "_size")
 
     def __init__(self, lanes: Sequence[Region]) -> None:
         self._size = len(lanes)
-        self._beside = [
-            ~(1 << number) for number in range(self._size)
-        ]  # who may be chosen with each
+        # For each region the others that may be chosen with it.
+        self._beside = [~(1 << number) for number in range(self._size)]
         for one, other in regions.overlapping_pairs(lanes):
             self._beside[one] &= ~(1 << other)
             self._beside[other] &= ~(1 << one)
         self._known: dict[int, int] = {0: 0}
 
     def largest(self) -> int:
-        """The size of the largest set in which no two overlap."""
+        """Return the size of the largest set in which no two overlap."""
         return self._most((1 << self._size) - 1)
 
     def first(self, size: int) -> list[int]:
-        """The set of this size, in which no two overlap, whose numbers come first."""
+        """Return the first set of this size, by its numbers, in which no two overlap."""
         chosen: list[int] = []
         left = (1 << self._size) - 1
         for number in range(self._size):
             rest = left & self._beside[number] & ~((1 << number) - 1)
-            if (
-                len(chosen) < size
-                and left >> number & 1
-                and len(chosen) + 1 + self._most(rest) >= size
-            ):
+            is_free = len(chosen) < size and left >> number & 1
+            if is_free and len(chosen) + 1 + self._most(rest) >= size:
                 chosen.append(number)
                 left = rest
         return chosen
 
     def _most(self, among: int) -> int:
+        """Return the size of the largest set among these in which no two overlap."""
         found = self._known.get(among)
         if found is None:
             lowest = among & -among
             rest = among & self._beside[lowest.bit_length() - 1]
             found = 1 + self._most(rest)
-            if (
-                rest != among & ~lowest
-            ):  # else it overlaps none of them, and nothing is lost by taking it
+            # A region that overlaps none of the others can be taken without loss.
+            if rest != among & ~lowest:
                 found = max(found, self._most(among & ~lowest))
             self._known[among] = found
         return found

@@ -1,4 +1,4 @@
-"""The tables that say how many workers are kept alive, how they work, and where what they did is stored."""
+"""The tables of `dos.toml` about workers, leases, the store, retention and protected paths."""
 
 from datetime import timedelta
 from typing import Annotated, Literal
@@ -16,7 +16,7 @@ LeaseSeconds = Annotated[float, Meta(ge=1, le=86_400)]
 
 
 class Retention(Table, frozen=True, kw_only=True):
-    """How much is kept: a number, or -1 or "none" for everything."""
+    """[retention]: how much is kept: a number, or -1 or "none" for everything."""
 
     journal_max_entries: Keep = 5000
     """Events that the journal keeps when it is compacted."""
@@ -40,13 +40,13 @@ class Retention(Table, frozen=True, kw_only=True):
             )
 
     def limit(self, key: str) -> float | None:
-        """The number behind a key; None: no limit."""
+        """Return the number behind a key; None: no limit."""
         value = getattr(self, key)
         return None if value in ("none", -1) else value
 
 
 class Store(Table, frozen=True, kw_only=True):
-    """Where the journal is. Empty: SQLite under the git common directory."""
+    """[store]: where the journal is. Empty: SQLite under the git common directory."""
 
     url: str = ""
     """URL of the journal; empty: SQLite below the git common directory."""
@@ -57,13 +57,13 @@ class Store(Table, frozen=True, kw_only=True):
         if self.url and (scheme not in ("sqlite", "postgresql", "postgres") or not rest.strip("/")):
             raise BadValue(
                 ("url",),
-                f"{self.url!r} is no place for a journal",
+                f"{self.url!r} is not the URL of a journal",
                 "Write sqlite:PATH or postgresql://USER@HOST/DATABASE, or leave it empty.",
             )
 
 
 class Leases(Table, frozen=True, kw_only=True):
-    """How long a lease lasts unless it is renewed: by a worker, and by a person or a script."""
+    """[leases]: how long a lease lasts unless it is renewed, of workers and of people."""
 
     ttl_seconds: LeaseSeconds = 120.0
     """How long a worker's lease lasts unless it is renewed."""
@@ -80,7 +80,7 @@ class Leases(Table, frozen=True, kw_only=True):
 
 
 class Workers(Table, frozen=True, kw_only=True):
-    """What a worker starts, where, for how long, and how its work lands."""
+    """[workers]: what a worker starts, where, for how long, and how its work lands."""
 
     isolation: Literal["worktree", "shared"] = "worktree"
     """Where agents work: in a worktree of the lane, or in the shared checkout."""
@@ -146,30 +146,32 @@ class Workers(Table, frozen=True, kw_only=True):
 
     @property
     def unchecked_because(self) -> str:
-        """The key because of which the target is not checked before agents start; empty: it is checked.
+        """The key that keeps the target from being checked before agents start; empty: it is checked.
 
-        Where all lanes share the user's own tree there is no fresh one that tells how it is there. Without a test
-        nothing is run: a setup that fails stops its worker before an agent is started.
+        Where all lanes share the user's tree there is no clean tree to check. Without a test
+        nothing is run: a setup that fails stops its worker before an agent starts.
         """
         if self.baseline == "off":
             return "baseline"
         if self.isolation != "worktree":
             return "isolation"
-        return "" if self.test else "test"
+        if not self.test:
+            return "test"
+        return ""
 
     @property
     def silence(self) -> timedelta:
-        """An agent that prints nothing for this long is taken to hang."""
+        """How long an agent may print nothing before it counts as hanging."""
         return timedelta(seconds=self.silence_seconds)
 
     @property
     def wall(self) -> timedelta:
-        """An agent is stopped after this long, whatever it does."""
+        """How long an agent may run."""
         return timedelta(seconds=self.wall_seconds)
 
 
 class Protect(Table, frozen=True, kw_only=True):
-    """Paths that no worker may change."""
+    """[protect]: paths that no worker may change."""
 
     globs: tuple[str, ...] = ()
     """Globs of paths that no worker may change."""

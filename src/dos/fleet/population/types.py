@@ -1,6 +1,7 @@
-"""What a tick of the supervisor sees, by which rules, and what it plans: the records.
+"""The records of the population plan: its evidence, its policy and its verdict.
 
-In JSON each is its fields by name, absent means the default, and a name that nobody knows is an error.
+In JSON each record is an object of its fields. An absent field has its default, and an unknown one
+is an error.
 """
 
 from datetime import timedelta
@@ -27,13 +28,17 @@ from dos.loop.verdicts.liveness import Answer as Liveness
 
 
 class Answer(StrEnum):
+    """How many workers there are, compared with the target."""
+
     AT_TARGET = "AT_TARGET"
-    FILLING = "FILLING"  # fewer than wanted: started now, or blocked and said why
+    FILLING = "FILLING"  # fewer than the target: some are started, or the plan says why not
     OVER_TARGET = "OVER_TARGET"
     TARGET_UNREACHABLE = "TARGET_UNREACHABLE"  # the lanes have no room for so many
 
 
 class Disposition(StrEnum):
+    """What the plan does about a lane."""
+
     SPAWN = "SPAWN"
     REAP = "REAP"
     FLAG = "FLAG"
@@ -52,24 +57,30 @@ def _tuple(given: Any) -> tuple[Any, ...]:
     return tuple(given)
 
 
+def _checked_age(age: Any) -> int:
+    is_number = isinstance(age, int | float) and not isinstance(age, bool)
+    if not is_number or not isfinite(age) or age < 0:
+        raise ValueError(f"spin_halt_after_ms is {age!r}, and not a number from 0")
+    return int(age)
+
+
 class LaneLiveness(PublicRecord, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A lane with the worker that holds it, if any; a lane that several workers hold is listed once for each."""
+    """A lane with the worker that holds it, if any.
+
+    A lane that several workers hold is listed once for each of them.
+    """
 
     lane: str
-    liveness: Liveness | None = None  # None: nobody holds it
+    liveness: Liveness | None = None  # None: not held
     tree: tuple[str, ...] = ()  # empty: unknown, which overlaps everything
     is_exclusive: bool = False  # runs alone
-    pending: bool = False  # a worker was launched, and its lease is not there yet
+    pending: bool = False  # a worker was launched and has no lease yet
     spinning_age_ms: int | None = None  # since the last progress
-    repeatable: bool = (
-        False  # a name under which several workers may be launched, each on a region of its own
-    )
-    off_roster: bool | UnsetType = UNSET  # only its lease is there: nobody is started on it
+    repeatable: bool = False  # several workers may be launched under this name
+    off_roster: bool | UnsetType = UNSET  # it has only a lease: no worker is started on it
     why: str | UnsetType = UNSET  # what the liveness rests on
-    waits: str | UnsetType = UNSET  # nobody holds it, and why nobody may be started on it now
-    is_person: bool | UnsetType = (
-        UNSET  # whoever holds it is no worker: it keeps its region and fills no place
-    )
+    waits: str | UnsetType = UNSET  # why no worker may be started on it now
+    is_person: bool | UnsetType = UNSET  # held by a person: it is busy, and counts as no worker
 
     def __post_init__(self) -> None:
         if not self.lane.strip():
@@ -85,6 +96,8 @@ class LaneLiveness(PublicRecord, frozen=True, kw_only=True, forbid_unknown_field
 
 
 class SuperviseEvidence(PublicRecord, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What the plan decides by: the lanes, and how many workers are wanted."""
+
     lanes: tuple[LaneLiveness, ...] = ()  # in the order of the roster
     target: int = 1
 
@@ -95,7 +108,9 @@ class SuperviseEvidence(PublicRecord, frozen=True, kw_only=True, forbid_unknown_
 
 
 class SupervisePolicy(PublicRecord, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    target: int = 1  # for whoever gathers: what decides is the evidence's
+    """The rules of the plan."""
+
+    target: int = 1  # for the gatherer of evidence; the plan uses the evidence's target
     count_spinning_as_alive: bool = True
     reap_stalled: bool = True
     spin_halt_after_ms: int | None = None  # None: no halt is proposed
@@ -107,22 +122,12 @@ class SupervisePolicy(PublicRecord, frozen=True, kw_only=True, forbid_unknown_fi
         for name in ("count_spinning_as_alive", "reap_stalled"):
             if not isinstance(getattr(self, name), bool):
                 raise ValueError(f"{name} is {getattr(self, name)!r}, and not true or false")
-        if (age := self.spin_halt_after_ms) is not None:
-            if (
-                isinstance(age, bool)
-                or not isinstance(age, int | float)
-                or not isfinite(age)
-                or age < 0
-            ):
-                raise ValueError(f"spin_halt_after_ms is {age!r}, and not a number from 0")
-            force_setattr(self, "spin_halt_after_ms", int(age))
-        if (
-            not isinstance(self.worker_launch_template, str)
-            or "{lane}" not in self.worker_launch_template
-        ):
-            raise ValueError(
-                f"worker_launch_template has no {{lane}} in it: {self.worker_launch_template!r}"
-            )
+        if self.spin_halt_after_ms is not None:
+            age_ms = _checked_age(self.spin_halt_after_ms)
+            force_setattr(self, "spin_halt_after_ms", age_ms)
+        template = self.worker_launch_template
+        if not isinstance(template, str) or "{lane}" not in template:
+            raise ValueError(f"worker_launch_template has no {{lane}} in it: {template!r}")
         if self.max_concurrency is not None:
             _check_count("max_concurrency", self.max_concurrency, 1)
 
@@ -168,45 +173,47 @@ class Supervise(Table, frozen=True, kw_only=True):
 
     @property
     def spin_halt_after(self) -> timedelta | None:
-        """The age at which a spinning worker is proposed for a halt; None: never."""
+        """How long a worker may spin before a halt is proposed; None: not set."""
         if self.spin_halt_after_minutes is not None:
             return timedelta(milliseconds=int(self.spin_halt_after_minutes * 60_000))
-        return (
-            None
-            if self.spin_halt_after_ms is None
-            else timedelta(milliseconds=int(self.spin_halt_after_ms))
-        )
+        if self.spin_halt_after_ms is None:
+            return None
+        return timedelta(milliseconds=int(self.spin_halt_after_ms))
 
     def policy(
         self, *, target: int | None = None, max_concurrency: int | None = None
     ) -> SupervisePolicy:
-        """What is given here goes before what is written in the file."""
-        halt_after = self.spin_halt_after
+        """Return the policy of the file; the arguments take precedence over it."""
+        halt_after_ms: int | None = None
+        if self.spin_halt_after is not None:
+            halt_after_ms = round(self.spin_halt_after.total_seconds() * 1000)
         return SupervisePolicy(
             target=self.target if target is None else target,
             count_spinning_as_alive=self.count_spinning_as_alive,
             reap_stalled=self.reap_stalled,
-            spin_halt_after_ms=None
-            if halt_after is None
-            else round(halt_after.total_seconds() * 1000),
+            spin_halt_after_ms=halt_after_ms,
             worker_launch_template=self.worker_launch_template,
             max_concurrency=self.max_concurrency if max_concurrency is None else max_concurrency,
         )
 
 
 class PlanRow(PublicRecord, frozen=True, kw_only=True):
+    """What the plan does about one lane, and why."""
+
     lane: str
     disposition: Disposition
     reason: str
 
 
 class Blocked(PublicRecord, frozen=True, kw_only=True):
+    """Why a lane gets no worker although workers are missing."""
+
     lane: str
     reason: str
 
 
 class Obstacle(Struct, frozen=True, kw_only=True):
-    """What keeps a lane from getting a worker that could have one otherwise."""
+    """Why a lane that could have a worker gets none."""
 
     lane: str
     waits_on: WaitsOn
@@ -214,6 +221,8 @@ class Obstacle(Struct, frozen=True, kw_only=True):
 
 
 class SuperviseVerdict(PublicRecord, frozen=True, kw_only=True):
+    """The population plan."""
+
     answer: Answer = field(name="verdict")
     reason: str = ""
     alive: int = 0
@@ -223,10 +232,8 @@ class SuperviseVerdict(PublicRecord, frozen=True, kw_only=True):
     reap: tuple[PlanRow, ...] = ()
     flag: tuple[PlanRow, ...] = ()
     proposed_halt: tuple[PlanRow, ...] = ()
-    hold: tuple[PlanRow, ...] = ()  # every lease and every launch that stays as it is
-    blocked: tuple[
-        Blocked, ...
-    ] = ()  # when there are fewer than wanted: why no other lane gets a worker
+    hold: tuple[PlanRow, ...] = ()  # the leases and launches that stay as they are
+    blocked: tuple[Blocked, ...] = ()  # when workers are missing: why no other lane gets one
     evidence: SuperviseEvidence = SuperviseEvidence()
 
     @property
