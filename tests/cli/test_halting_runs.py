@@ -230,7 +230,7 @@ def test_the_dead_are_not_waited_for(dos, worker, state):
     process.kill()
     process.wait()
     answer = dos("down", "--timeout", "60")
-    assert (answer.code, answer.out) == (0, "nothing runs here\n")
+    assert (answer.code, answer.out) == (0, "Nothing is running\n")
 
 
 def test_on_a_terminal_it_says_who_is_still_running(workspace, state, tmp_path):
@@ -242,5 +242,5 @@ def test_on_a_terminal_it_says_who_is_still_running(workspace, state, tmp_path):
                 run_id=RUN, lane="api", stop_reason="drain", needs="nobody", reason="x"
             ))  # fmt: skip
             store.release(lease.fence)
-            lines = screen.shows("everything has stopped")
+            lines = screen.shows("Everything has stopped")
             assert not any("still running" in line for line in lines)

@@ -124,7 +124,7 @@ def test_the_first_answer_counts_and_the_second_is_told_so(
 ) -> None:
     ask(journal, FAILED)
     first = dos(*words, FAILED.id, "retry", "--by", "ann")
-    assert (first.code, first.out) == (0, "lane-failed-api-1: retry; free to go on: lane:api\n")
+    assert (first.code, first.out) == (0, "Answered: retry. Lane api can start again.\n")
     written = journal.last()
     second = dos(*words, FAILED.id, "leave", "--by", "bob", "--json")
     assert (second.code, second.json["answered"]) == (1, False)

@@ -250,4 +250,4 @@ def test_the_commits_of_a_run_are_those_that_touch_its_lane(dos, workspace):
 
 
 def test_a_run_of_which_nothing_is_written_is_said_to_be_unknown(dos, workspace):
-    assert "nothing is written of" in dos("status", RUN).err
+    assert "nothing is recorded of" in dos("status", RUN).err

@@ -116,7 +116,7 @@ def test_down_lets_the_workers_finish_and_leaves_nothing_running(fleet):
     wait_for(lambda: any(event["kind"] == "drain_requested" for event in history(fleet)))
     fleet.repository.let_go()
     assert (down.communicate(timeout=PATIENCE)[0], down.returncode) == (
-        "everything has stopped\n",
+        "Everything has stopped\n",
         0,
     )
     process.communicate(timeout=PATIENCE)
@@ -309,7 +309,7 @@ def test_a_worker_that_waits_for_its_provider_hears_a_drain_at_once(fleet):
     process = fleet.up("--target", "1")
     wait_for(lambda: any(event["kind"] == "iteration_committed" for event in history(fleet)))
     done = fleet.dos("down", "--timeout", "300")  # it would wait for ten
-    assert (done.returncode, done.stdout) == (0, "everything has stopped\n")
+    assert (done.returncode, done.stdout) == (0, "Everything has stopped\n")
     process.communicate(timeout=PATIENCE)
     assert [
         event["body"]["stop_reason"] for event in history(fleet) if event["kind"] == "run_stopped"

@@ -1,6 +1,6 @@
 """Print the value of one setting, for scripts.
 
-A key that is known and has no value exits 1 and prints nothing.
+A known key without a value exits 1 and prints nothing. For a table it prints the keys with values.
 """
 
 from typing import Annotated
@@ -16,15 +16,18 @@ EXITS = {"set": 0, "unset": 1, "contract_error": 2}
 
 
 class Args(Struct, kw_only=True):
-    key: Annotated[str, Option(help="a key, as in supervise.target", positional=True)]
+    key: Annotated[str, Option(help="a key, such as supervise.target", positional=True)]
 
 
 def run(args: Args, context: Context) -> Reply:
-    found = settings.find_rows(context, args.key)
-    one = found[0] if found[0].key == settings.normal_key(args.key) else None
-    if one is None:  # a table: its keys by name
+    matches = settings.find_settings(context, args.key)
+    first = matches[0]
+    if first.key == settings.normal_key(args.key):
+        has_value = first.value is not None
         return Reply(
-            text="\n".join(f"{row.key} = {row.text}" for row in found if row.value is not None),
-            data=as_json(found),
+            code=0 if has_value else EXITS["unset"],
+            text=settings.bare_value(first),
+            data=as_json([first])[0],
         )
-    return Reply(code=int(one.value is None), text=settings.bare_value(one), data=as_json([one])[0])
+    lines = [f"{setting.key} = {setting.text}" for setting in matches if setting.value is not None]
+    return Reply(text="\n".join(lines), data=as_json(matches))

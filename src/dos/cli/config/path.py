@@ -1,4 +1,7 @@
-"""Print the path of dos.toml."""
+"""Print the path of dos.toml.
+
+It exits 1 where the file does not exist; then it prints where `dos init` would write it.
+"""
 
 from msgspec import Struct
 
@@ -13,10 +16,10 @@ class Args(Struct, kw_only=True):
 
 def run(args: Args, context: Context) -> Reply:
     path = context.world.workspace.config
-    there = path.exists()
+    exists = path.exists()
     return Reply(
-        code=int(not there),
+        code=int(not exists),
         text=str(path),
-        data={"path": str(path), "exists": there},
+        data={"path": str(path), "exists": exists},
         next_action="dos init",
     )

@@ -1,10 +1,9 @@
-"""The keys of the configuration that somebody asks for."""
+"""Helpers of the `dos config` verbs: find settings, find the file to edit, approve an edit."""
 
 import shlex
 from difflib import get_close_matches
 from pathlib import Path
 
-from dos.approval.io import approve
 from dos.config.edit import parse_key
 from dos.config.load import LoadedConfig
 from dos.config.show import Setting, list_settings
@@ -13,52 +12,88 @@ from dos.errors import BadInput, DosError
 from dos.verbs.context import Context, actor
 
 
-def find_rows(context: Context, key: str) -> list[Setting]:
-    """The key itself, or every key of the table; every key at all when none is named."""
-    known = list_settings(context.world.loaded_config)
+def find_settings(context: Context, key: str) -> list[Setting]:
+    """Return the setting of a key, all settings of a table, or all settings for an empty key.
+
+    Raises BadInput with the nearest key where there is no such key.
+    """
+    settings = list_settings(context.world.loaded_config)
     wanted = normal_key(key)
-    found = [
-        row for row in known if not wanted or row.key == wanted or row.key.startswith(f"{wanted}.")
-    ]
-    if not found:
-        tables = {row.key.rpartition(".")[0] for row in known}
-        near = get_close_matches(wanted, [*(row.key for row in known), *sorted(tables)], 1)
-        raise BadInput(
-            f"there is no key {key!r}" + (f"; did you mean {near[0]}?" if near else ""),
-            hint="`dos config show` lists every key.",
-        )
-    return found
+    if not wanted:
+        return settings
+    matches = []
+    for setting in settings:
+        if setting.key == wanted or setting.key.startswith(f"{wanted}."):
+            matches.append(setting)
+    if not matches:
+        raise _unknown_key(key, wanted, settings)
+    return matches
+
+
+def _unknown_key(key: str, wanted: str, settings: list[Setting]) -> BadInput:
+    keys = [setting.key for setting in settings]
+    tables = sorted({name.rpartition(".")[0] for name in keys})
+    near = get_close_matches(wanted, [*keys, *tables], 1)
+    suggestion = f"; did you mean {near[0]}?" if near else ""
+    return BadInput(f"unknown key {key!r}{suggestion}", hint="`dos config show` lists every key.")
+
+
+def find_value(loaded: LoadedConfig, key: str) -> str:
+    """Return the value of a key as TOML; "" where it has none."""
+    for setting in list_settings(loaded):
+        if setting.key == key:
+            return setting.text
+    return ""
 
 
 def editable_path(context: Context) -> Path:
-    """The dos.toml to change. From a linked worktree the main checkout's counts, and is not changed by the way."""
-    found = context.world.workspace
-    if found.uses_main_checkout:
-        again = shlex.join(["dos", "--workspace", str(found.root), "config", "set", "KEY", "VALUE"])
+    """Return the dos.toml to edit.
+
+    Raises BadInput in a linked worktree: the file of the main checkout is in force there.
+    """
+    workspace = context.world.workspace
+    if workspace.uses_main_checkout:
+        root = str(workspace.root)
+        command = shlex.join(["dos", "--workspace", root, "config", "set", "KEY", "VALUE"])
         raise BadInput(
-            f"{found.tree} is a linked worktree, and the dos.toml that counts here is {found.config}",
-            hint=f"Change it in the main checkout: {again}",
+            f"{workspace.tree} is a linked worktree; the dos.toml in force is {workspace.config}",
+            hint=f"Change it in the main checkout: {command}",
         )
-    return found.config
+    return workspace.config
 
 
-def bare_value(row: Setting) -> str:
-    """The value for a script: a string without its quotes, everything else as the file would have it."""
-    return row.value if isinstance(row.value, str) else row.text
+def bare_value(setting: Setting) -> str:
+    """Return the value for a script: a string without quotes, any other value as TOML."""
+    if isinstance(setting.value, str):
+        return setting.value
+    return setting.text
 
 
 def normal_key(key: str) -> str:
-    """The key as it is shown, however it was quoted."""
+    """Return the key as it is shown, however it was quoted."""
     try:
         return key_text(parse_key(key))
-    except BadInput:  # no key at all: it will not be found
+    except BadInput:  # not a key: it will not be found
         return key.strip()
 
 
+def warning_lines(warnings: list[str]) -> str:
+    """Return warnings as they are printed to stderr."""
+    return "\n".join(f"warning: {text}" for text in warnings)
+
+
 def approve_change(context: Context, edited: LoadedConfig) -> list[str]:
-    """Warnings: why the change is in the file, and not in effect for a fleet that runs."""
+    """Approve an edit that a person made by a verb, so that a running fleet uses it.
+
+    Returns a warning where the edit is in the file but not in force for a running fleet.
+    """
+    from dos.approval.io import approve  # only the verbs that edit load it
+
     try:
         warning = approve.approve_edit(context.world.workspace, edited, by=actor())
     except DosError as error:
-        warning = f"the change is saved, but not approved ({error.message}); the next `dos up` approves it"
+        warning = (
+            f"the change is saved, but not approved ({error.message});"
+            " the next `dos up` approves it"
+        )
     return [warning] if warning else []

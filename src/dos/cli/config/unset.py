@@ -1,15 +1,15 @@
 """Remove a key from dos.toml, or an entry from its list.
 
-With an entry the key stays, with the rest of its list: dos config unset lanes.autopick api
+The key has its default again. With an entry the key stays, with the rest of its list:
+dos config unset lanes.autopick api
 """
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from msgspec import Struct
 
-from dos.cli.config.settings import approve_change, editable_path, normal_key
+from dos.cli.config import settings
 from dos.config.edit import unset_value
-from dos.config.show import list_settings
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
 
@@ -17,22 +17,23 @@ EXITS = {"unset": 0, "contract_error": 2}
 
 
 class Args(Struct, kw_only=True):
-    key: Annotated[str, Option(help="the key, as in supervise.target", positional=True)]
-    entry: Annotated[
-        str, Option(help="only this entry of the list that the key holds", positional=True)
-    ] = ""
+    key: Annotated[str, Option(help="the key, such as supervise.target", positional=True)]
+    entry: Annotated[str, Option(help="remove only this entry of the list", positional=True)] = ""
 
 
 def run(args: Args, context: Context) -> Reply:
-    path = editable_path(context)
+    path = settings.editable_path(context)
     loaded = unset_value(path, args.key, args.entry)
-    warnings = approve_change(context, loaded)
-    complaint = "\n".join(f"warning: {text}" for text in warnings)
-    key = normal_key(args.key)
-    now = next((row.text for row in list_settings(loaded) if row.key == key), "")
+    warnings = settings.approve_change(context, loaded)
+    key = settings.normal_key(args.key)
+    value = settings.find_value(loaded, key)
+    data: dict[str, Any] = {"key": key, "path": str(path), "warnings": warnings}
     if args.entry:
-        data = {"key": key, "value": now, "path": str(path), "warnings": warnings}
-        return Reply(text=f"{key} = {now}  in {path}", data=data, stderr=complaint)
-    said = f"; it is {now} by default" if now else ""
-    data = {"key": key, "default": now, "path": str(path), "warnings": warnings}
-    return Reply(text=f"{key} is taken out of {path}{said}", data=data, stderr=complaint)
+        data["value"] = value
+        text = f"{key} = {value}  in {path}"
+    else:
+        data["default"] = value
+        text = f"{key} removed from {path}"
+        if value:
+            text += f"; its default is {value}"
+    return Reply(text=text, data=data, stderr=settings.warning_lines(warnings))

@@ -1,15 +1,15 @@
 """Answer a decision and release what waits for it.
 
-The first answer counts. Who comes second is told what was answered and by whom, and nothing is written. The lane or
-the unit that waits stands for the question, as long as it waits for only one. A number of the list does not: the list
-may have changed since it was printed.
+The first answer counts. A second one is refused, with the first answer and who gave it. A lane or a
+unit can stand for the decision while it waits for only one. A number of the list cannot: the list may
+have changed since it was printed.
 """
 
 from typing import Annotated
 
 from msgspec import Struct, to_builtins
 
-from dos.backlog.waiting import FleetWaits, Waits, describe_waits
+from dos.backlog.waiting import Waits, describe_waits
 from dos.cli.decisions import open_questions
 from dos.questions import answer, subject, view
 from dos.questions.state import Decisions
@@ -25,48 +25,62 @@ class Args(Struct, kw_only=True):
         str,
         Option(
             positional=True,
-            help="its id, as `dos decisions` prints it; or the lane that waits",
+            help="the id that `dos decisions` prints, or the lane or unit that waits",
             metavar="ID",
         ),
     ]
     choice: Annotated[str, Option(positional=True, help="one of its choices", metavar="CHOICE")]
-    by: Annotated[str, Option(help="who answers; you when not given", metavar="WHO")] = ""
+    by: Annotated[str, Option(help="who answers (default: you)", metavar="WHO")] = ""
 
 
 def run(args: Args, context: Context) -> Reply:
     by = validated_name(args.by, "name") if args.by else actor()
-    known = open_questions.gather(context)
-    asked = answer.find_question(context.journal_world.journal, _meant(known, args.decision), known)
-    choice = answer.validated_choice(asked, args.choice)
-    result = answer.answer(context.journal, asked, choice, by=by)
+    decisions = open_questions.gather(context)
+    journal = context.journal_world.journal
+    question = answer.find_question(journal, _find_id(decisions, args.decision), decisions)
+    choice = answer.validated_choice(question, args.choice)
+    result = answer.answer(context.journal, question, choice, by=by)
     now_ms = context.journal.now_ms()
     row = view.row(result.answered, now_ms)
     data = to_builtins(row) | {"answered": result.ours, "released": result.released}
     if not result.ours:
-        text = f"{row.id} was answered before, and nothing was changed\n{view.render_one(result.answered, now_ms)}"
+        first_answer = view.render_one(result.answered, now_ms)
+        text = f"{row.id} was answered before; nothing was changed\n{first_answer}"
         return Reply(code=1, text=text, data=data, indented=True)
     context.reload()
-    text, still = _after(result, open_questions.fleet_waits(context))
-    data["waiting"] = to_builtins(still)
-    return Reply(text=f"{row.id}: {choice}{text}", data=data, indented=True)
+    still_waiting: Waits = ()
+    if result.released:
+        waits = open_questions.fleet_waits(context)
+        still_waiting = view.other_waits(result.answered.question, waits)
+    data["waiting"] = to_builtins(still_waiting)
+    text = _describe_answer(choice, result.released, still_waiting)
+    return Reply(text=text, data=data, indented=True)
 
 
-def _after(result: answer.AnswerResult, waits: FleetWaits) -> tuple[str, Waits]:
-    """What the answer let go, and what that waits for besides."""
-    if not result.released:
-        return "", ()
-    still = view.other_waits(result.answered.question, waits)
-    lines = [f"; free to go on: {', '.join(result.released)}"]
-    lines += [f"{each.subject} also waits: {describe_waits([each])}" for each in still]
-    return "\n".join(lines), still
+def _describe_answer(choice: str, released: list[str], still_waiting: Waits) -> str:
+    """Return the answer, what can start again, and what that still waits for."""
+    sentences = [f"Answered: {choice}."]
+    for subject_name in released:
+        kind, colon, name = subject_name.partition(":")
+        words = f"{kind.capitalize()} {name}" if colon else kind.capitalize()
+        sentences.append(f"{words} can start again.")
+    lines = [" ".join(sentences)]
+    for wait in still_waiting:
+        lines.append(f"{wait.subject} also waits: {describe_waits([wait])}")
+    return "\n".join(lines)
 
 
-def _meant(known: Decisions, word: str) -> str:
-    """The one question that a unit, or a lane, waits for. Of a lane's, those that an answer can clear."""
-    meant = []
-    for decision, asked in known.open.items():
-        waits = asked.question.subjects
-        is_of_lane = subject.Lane(word) in waits and bool(asked.raised.choices)
-        if is_of_lane or subject.Unit(word) in waits:
-            meant.append(decision)
-    return meant[0] if len(meant) == 1 and word not in known.open else word
+def _find_id(decisions: Decisions, word: str) -> str:
+    """Return the id of the one decision that a lane or a unit waits for; else the word itself.
+
+    Of the decisions of a lane only those count that an answer can clear.
+    """
+    if word in decisions.open:
+        return word
+    ids = []
+    for decision_id, question in decisions.open.items():
+        subjects = question.question.subjects
+        is_of_lane = subject.Lane(word) in subjects and bool(question.raised.choices)
+        if is_of_lane or subject.Unit(word) in subjects:
+            ids.append(decision_id)
+    return ids[0] if len(ids) == 1 else word

@@ -1,4 +1,4 @@
-"""What waits for a person now, for the verbs that list, show and answer it."""
+"""Gathers the open questions and what lanes and units wait for, for the `dos decisions` verbs."""
 
 from dos.backlog.waiting import FleetWaits
 from dos.errors import BadInput, GitFailed
@@ -11,27 +11,27 @@ from dos.verbs.context import Context
 
 
 def fleet_waits(context: Context) -> FleetWaits:
-    """What everything waits for, as far as anybody can say."""
+    """Return what each lane and unit waits for."""
     return FleetReader(context.journal_world).waits()
 
 
 def gather(context: Context) -> Decisions:
-    """Where plans or git cannot be read, that is said, and the units that plans hold are missing.
+    """Return the open questions, also those that a supervisor would raise if one ran.
 
-    What a supervisor would ask about, were one there, is among it.
+    Where plans or git cannot be read, the units that a plan holds are missing, and a warning says so.
     """
     world = context.journal_world
     return attention.gather(world, _units(context), now_ms=world.journal.now_ms())
 
 
 def _units(context: Context) -> DeclaredUnits | None:
+    """Return the units and what holds them; None with a warning where they cannot be read."""
     world = context.journal_world
-    unread = "dos.toml has errors" if world.loaded_config.problems else ""
-    try:
-        seen = None if unread else FleetReader(world).observe()
-    except (BadInput, GitFailed) as error:
-        unread, seen = error.message, None
-    if seen is None:
-        context.warn(f"warning: units that a plan holds are not listed: {unread}")
-        return None
-    return observe.declared_units(seen)
+    problem = "dos.toml has errors"
+    if not world.loaded_config.problems:
+        try:
+            return observe.declared_units(FleetReader(world).observe())
+        except (BadInput, GitFailed) as error:
+            problem = error.message
+    context.warn(f"warning: units that a plan holds are not listed: {problem}")
+    return None

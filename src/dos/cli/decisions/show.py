@@ -1,4 +1,7 @@
-"""Show one decision, its choices and their effects."""
+"""Show one decision, its choices and their effects.
+
+It also shows what waits for it and, for a changed file, the difference.
+"""
 
 from typing import Annotated
 
@@ -22,18 +25,18 @@ class Args(Struct, kw_only=True):
 
 def run(args: Args, context: Context) -> Reply:
     journal = context.journal_world.journal
-    decision, known = args.decision, open_questions.gather(context)
-    if decision.isdecimal():
-        if not known.open:
-            return Reply(code=1, text="nothing waits for a person", data=None)
-        decision = answer.id_by_number(known, int(decision))
-    found = answer.find_question(journal, decision, known)
+    decision_id = args.decision
+    decisions = open_questions.gather(context)
+    if decision_id.isdecimal():
+        if not decisions.open:
+            return Reply(code=1, text="No open decisions", data=None)
+        decision_id = answer.id_by_number(decisions, int(decision_id))
+    question = answer.find_question(journal, decision_id, decisions)
     now_ms = journal.now_ms()
     waits = open_questions.fleet_waits(context)
-    data = to_builtins(view.row(found, now_ms, waits))
-    if isinstance(found.question, TextChanged):
-        data["difference"] = texts.diff_lines(
-            journal, context.journal_world.workspace.root, found.question
-        )
-    text = view.render_one(found, now_ms, data.get("difference", ()), waits)
+    data = to_builtins(view.row(question, now_ms, waits))
+    if isinstance(question.question, TextChanged):
+        root = context.journal_world.workspace.root
+        data["difference"] = texts.difference(journal, root, question.question)
+    text = view.render_one(question, now_ms, data.get("difference", ()), waits)
     return Reply(text=text, data=data, indented=True)

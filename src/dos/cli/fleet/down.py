@@ -1,8 +1,8 @@
 """Stop the fleet after the work in progress.
 
-Nothing is killed. Each worker ends at its next commit point; what it had not finished is done by the next `dos up`.
-With --now nobody waits for that: each run is asked to halt, which ends its agent, saves what it has done so far, and
-leaves it to go on later.
+Nothing is killed. Each worker ends at its next commit point; the next `dos up` does what it had not
+finished. With --now each run is asked to halt, which ends its agent, saves its work so far, and
+leaves the run to be resumed.
 """
 
 from typing import Annotated
@@ -27,62 +27,61 @@ NOW = "dos down --now"
 
 class Args(Struct, kw_only=True):
     timeout: Annotated[
-        float, Option(help="how long to wait for the end; 0 only asks", metavar="SECONDS")
+        float, Option(help="how long to wait for the end; 0: do not wait", metavar="SECONDS")
     ] = 300.0
-    now: Annotated[bool, Option(help="stop the agents too, instead of waiting for them")] = False
+    now: Annotated[bool, Option(help="stop the agents, too, instead of waiting for them")] = False
 
 
 def run(args: Args, context: Context) -> Reply:
     if args.timeout < 0:
         raise BadInput(
-            "--timeout cannot be below 0", hint="For example: --timeout 60; 0 only asks."
+            f"--timeout is {args.timeout:g}; it must be at least 0",
+            hint="For example: --timeout 60. With 0 it does not wait.",
         )
     if not _running(context.journal_world.journal):
-        return Reply(text="nothing runs here", data={"down": True, "left": []})
+        return Reply(text="Nothing is running", data={"down": True, "left": []})
     journal = context.journal
-    drain = DrainRequested(reason=NOW if args.now else "dos down")
-    asked: set[str] = set()
-    journal.append_all(
-        [
-            Entry(stream=streams.FLEET, kind=drain.kind, body=drain),
-            *(_halts(journal, asked) if args.now else []),
-        ]
-    )
-    with progress(context) as say:
+    halted: set[str] = set()
+    request = DrainRequested(reason=NOW if args.now else "dos down")
+    entries = [Entry(stream=streams.FLEET, kind=request.kind, body=request)]
+    if args.now:
+        entries += _halt_entries(journal, halted)
+    journal.append_all(entries)
+    with progress(context) as show:
         for seconds in halt.wait_until(lambda: not _running(journal), journal, args.timeout):
-            # Whoever had been started and had no lane yet has one by now.
-            if args.now and (late := _halts(journal, asked)):
-                journal.append_all(late)
-            say(
-                f"still running after {seconds:.0f} s: {join_some(_running(journal))}; Ctrl-C leaves them to it"
-            )
-    left = _running(journal)
-    if left:
-        names = ", ".join(left)
-        return Reply(
-            code=1,
-            text=f"asked to drain; still running: {names}",
-            data={"down": False, "left": left},
-        )
-    return Reply(text="everything has stopped", data={"down": True, "left": []})
+            if args.now:
+                # A worker that had no lane at the first request may have one by now.
+                entries = _halt_entries(journal, halted)
+                if entries:
+                    journal.append_all(entries)
+            names = join_some(_running(journal))
+            show(f"still running after {seconds:.0f} s: {names}; Ctrl-C stops waiting")
+    still_running = _running(journal)
+    if not still_running:
+        return Reply(text="Everything has stopped", data={"down": True, "left": []})
+    return Reply(
+        code=1,
+        text=f"Drain requested; still running: {', '.join(still_running)}",
+        data={"down": False, "left": still_running},
+    )
 
 
-def _halts(journal: Store, asked: set[str]) -> list[Entry]:
-    runs = [lease.run_id for lease in halt.live_run_leases(journal) if lease.run_id not in asked]
-    asked.update(runs)
-    return [
-        entry
-        for run_id in runs
-        for entry in halt.halt_entries(run_id, resumable=True, by=actor(), reason=NOW)
-    ]
+def _halt_entries(journal: Store, halted: set[str]) -> list[Entry]:
+    """Return the entries that halt runs which were not halted yet, and add those to the set."""
+    entries: list[Entry] = []
+    for lease in halt.live_run_leases(journal):
+        if lease.run_id not in halted:
+            halted.add(lease.run_id)
+            entries += halt.halt_entries(lease.run_id, resumable=True, by=actor(), reason=NOW)
+    return entries
 
 
 def _running(journal: Store) -> list[str]:
-    leases = [*journal.leases(lapsed=False), *journal.leases(locks=True, lapsed=False)]
-    ours = [
-        lease
-        for lease in leases
-        if lease.run_id or (lease.is_lock and lease.lane in streams.supervisor)
-    ]
-    alive = [lease for lease in ours if not process.holder_has_exited(lease)]
-    return [streams.supervisor(lease.host) if lease.is_lock else lease.lane for lease in alive]
+    """Return the lanes of live workers and the names of live supervisors."""
+    names = []
+    for lease in (*journal.leases(lapsed=False), *journal.leases(locks=True, lapsed=False)):
+        is_supervisor = lease.is_lock and lease.lane in streams.supervisor
+        if not (lease.run_id or is_supervisor) or process.holder_has_exited(lease):
+            continue
+        names.append(streams.supervisor(lease.host) if lease.is_lock else lease.lane)
+    return names

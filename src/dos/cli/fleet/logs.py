@@ -1,7 +1,7 @@
 """Show the log of the agent on a lane.
 
-It is the newest log of the lane. With -f it goes on until Ctrl-C, also with the agents that are started after this one.
-Logs are read on the machine on which the agent runs.
+It shows the newest log of the lane. With -f it continues until Ctrl-C, also with agents that are
+started later. A log can be read only on the host where its agent runs.
 """
 
 import sys
@@ -38,168 +38,176 @@ from dos.verbs.context import Context, Reply
 from dos.world import World
 
 EXITS = {"reported": 0, "no-log": 1, "contract_error": 2}
-LOOK_SECONDS = 0.2
+POLL_SECONDS = 0.2
 MOST_LINES = 1_000_000
 
 
 class Args(Struct, kw_only=True):
     lane: Annotated[str, Option(help="the lane", positional=True, metavar="LANE")]
-    follow: Annotated[bool, Option(help="and then what is new, as it comes", flags=("-f",))] = False
-    run: Annotated[str, Option(help="only of this run", metavar="RID")] = ""
-    raw: Annotated[bool, Option(help="as the agent printed it, not as a person reads it")] = False
-    lines: Annotated[int, Option(help="how many of the last ones", metavar="N")] = 50
+    follow: Annotated[bool, Option(help="continue with new lines", flags=("-f",))] = False
+    run: Annotated[str, Option(help="only logs of this run", metavar="RID")] = ""
+    raw: Annotated[bool, Option(help="print the lines as the agent wrote them")] = False
+    lines: Annotated[int, Option(help="how many lines to show from the end", metavar="N")] = 50
 
 
 def run(args: Args, context: Context) -> Reply:
     if not 0 <= args.lines <= MOST_LINES:
         raise BadInput(
-            f"--lines {args.lines} is no number of lines", hint=f"Give 0 to {MOST_LINES}."
+            f"--lines is {args.lines}; it must be from 0 to {MOST_LINES}",
+            hint="For example: --lines 100",
         )
     if args.raw and context.as_json:
-        raise BadInput("--raw and --json are two ways to show a log", hint="Leave one of them out.")
+        raise BadInput("--raw and --json exclude one another", hint="Leave one of them out.")
     run_id = run_ids.validated_run_id(args.run) if args.run else ""
     world = context.journal_world
-    lane = _lane(world, validated_name(args.lane, "lane name"))
-    found = logs.lane_logs(world.workspace.state, lane, run_id)
+    lane = _find_lane(world, validated_name(args.lane, "lane name"))
     if args.follow:
-        return _followed(args, context, lane, run_id)
-    if not found:
-        whose = f"{run_id} on {lane}" if run_id else lane
+        return _follow(args, context, lane, run_id)
+    lane_logs = logs.lane_logs(world.workspace.state, lane, run_id)
+    if not lane_logs:
+        subject = f"{run_id} on lane {lane}" if run_id else f"lane {lane}"
         return Reply(
-            code=1, text=f"there is no log of {whose} here: {_why_none(world, lane)}",
+            code=1,
+            text=f"No log of {subject} on this host: {_why_no_log(world, lane)}",
             data={"lane": lane, "run_id": run_id, "log": None, "lines": []},
-        )  # fmt: skip
-    reader = _Reader(world, found[-1], raw=args.raw)
-    last = (
-        [*reader.tail.last(args.lines, reader.read), *reader.ended()][-args.lines :]
-        if args.lines
-        else []
-    )
+        )
+    reader = _LogReader(world, lane_logs[-1], raw=args.raw)
+    lines = []
+    if args.lines:
+        whole_lines = reader.tail.last(args.lines, reader.read)
+        lines = [*whole_lines, *reader.read_partial_line()][-args.lines :]
     if args.raw:
-        for said in last:
-            _print_raw(said.text)
+        for line in lines:
+            _print_raw(line.text)
         return Reply()
-    data = reader.about(lane) | {"lines": to_builtins(last)}
     return Reply(
-        text="\n".join([reader.title(), *(_one_line(said.text) for said in last)]), data=data
+        text="\n".join([reader.title(), *(_one_line(line.text) for line in lines)]),
+        data=reader.describe(lane) | {"lines": to_builtins(lines)},
     )
 
 
-def _why_none(world: World, lane: str) -> str:
-    held = [
-        lease
-        for lease in world.journal.leases()
-        if comparison_key(lease.lane) == comparison_key(lane)
-    ]
-    if held and not process.is_local(held[-1]):
-        return f"its worker is on {held[-1].host}"
-    return "no agent was started there, or its log was removed"
+def _why_no_log(world: World, lane: str) -> str:
+    key = comparison_key(lane)
+    leases = [lease for lease in world.journal.leases() if comparison_key(lease.lane) == key]
+    if leases and not process.is_local(leases[-1]):
+        return f"its worker is on {leases[-1].host}"
+    return "no agent was started, or its log was removed"
 
 
-def _followed(args: Args, context: Context, lane: str, run_id: str) -> Reply:
-    world, reader = context.journal_world, None
+def _follow(args: Args, context: Context, lane: str, run_id: str) -> Reply:
+    """Print the newest log and what is added, then each newer log from its beginning."""
+    world = context.journal_world
+    reader: _LogReader | None = None
     try:
         while True:
-            logs_now = logs.lane_logs(world.workspace.state, lane, run_id)
-            newer = [log for log in logs_now if reader and log > reader.log]
-            if reader:
-                _say(
-                    context,
-                    reader,
-                    [said for line in reader.tail.read_new_lines() for said in reader.read(line)],
-                )
-            if reader and newer:
-                _say(context, reader, reader.ended())
-            if newer or (logs_now and not reader):
-                first = reader is None
-                reader = _Reader(world, newer[0] if newer else logs_now[-1], raw=args.raw)
-                if not (args.raw or context.as_json):
-                    context.print_line(reader.title())
-                _say(
-                    context,
-                    reader,
-                    reader.tail.last(args.lines if first else MOST_LINES, reader.read),
-                )
+            lane_logs = logs.lane_logs(world.workspace.state, lane, run_id)
+            next_log = None
+            if reader is None:
+                count = args.lines
+                if lane_logs:
+                    next_log = lane_logs[-1]
+            else:
+                count = MOST_LINES
+                newer = [log for log in lane_logs if log > reader.log]
+                _print_lines(context, reader, reader.read_new_lines())
+                if newer:
+                    next_log = newer[0]
+                    _print_lines(context, reader, reader.read_partial_line())
+            if next_log is None:
+                time.sleep(POLL_SECONDS)
                 continue
-            time.sleep(LOOK_SECONDS)
+            reader = _LogReader(world, next_log, raw=args.raw)
+            if not args.raw and not context.as_json:
+                context.print_line(reader.title())
+            _print_lines(context, reader, reader.tail.last(count, reader.read))
     except KeyboardInterrupt:
         return Reply()
 
 
-class _Reader:
-    """One log, and how its agent speaks."""
+class _LogReader:
+    """One log, read by the adapter of the agent that wrote it."""
 
     def __init__(self, world: World, log: Log, *, raw: bool) -> None:
         self.log = log
         self.tail = Tail(log.path)
         self.raw = raw
-        self.agent = _agent(world, log)
-        name = _adapter(world, self.agent)
-        # There is none for an agent that nobody knows any more.
-        self._adapter = registry.find(name) if not raw and name in registry.names() else None
-        self._state = self._adapter.begin() if self._adapter else StreamState()
+        self.agent = _find_agent(world, log)
+        self._adapter = None
+        self._state = StreamState()
+        adapter_name = _adapter_name(world, self.agent)
+        # An agent that was removed from dos.toml may have no adapter any more.
+        if not raw and adapter_name in registry.names():
+            self._adapter = registry.find(adapter_name)
+            self._state = self._adapter.begin()
 
     def read(self, line: bytes) -> list[AgentLine]:
-        text = line.decode("utf-8", "surrogateescape" if self.raw else "replace")
+        """Return what a line of the log tells people; with `raw`, the line itself."""
         if self.raw:
-            return [AgentLine("line", text)]
+            return [AgentLine("line", line.decode("utf-8", "surrogateescape"))]
+        text = line.decode("utf-8", "replace")
         if self._adapter:
             self._state = self._adapter.on_line(self._state, text)
         return event_lines.agent_lines(text, self._state.heard)
 
-    def ended(self) -> list[AgentLine]:
-        return [said for line in self.tail.take_partial_line() for said in self.read(line)]
+    def read_new_lines(self) -> list[AgentLine]:
+        """Return what the lines tell that were added since the last read."""
+        return [item for line in self.tail.read_new_lines() for item in self.read(line)]
+
+    def read_partial_line(self) -> list[AgentLine]:
+        """Return what a last line without an end tells."""
+        return [item for line in self.tail.take_partial_line() for item in self.read(line)]
 
     def title(self) -> str:
-        who = f", {self.agent}" if self.agent else ""
-        return (
-            f"== {self.log.run_id}, iteration {self.log.iteration}, attempt {self.log.attempt}{who}"
-        )
-
-    def about(self, lane: str) -> dict[str, Any]:
         log = self.log
+        agent = f", {self.agent}" if self.agent else ""
+        return f"== {log.run_id}, iteration {log.iteration}, attempt {log.attempt}{agent}"
+
+    def describe(self, lane: str) -> dict[str, Any]:
+        """Return whose log it is and where it is, for JSON."""
         return {
-            "lane": lane, "run_id": log.run_id, "iteration": log.iteration, "attempt": log.attempt,
-            "agent": self.agent, "log": str(log.path),
-        }  # fmt: skip
+            "lane": lane,
+            "run_id": self.log.run_id,
+            "iteration": self.log.iteration,
+            "attempt": self.log.attempt,
+            "agent": self.agent,
+            "log": str(self.log.path),
+        }
 
 
-def _say(context: Context, reader: _Reader, told: list[AgentLine]) -> None:
-    for said in told:
+def _print_lines(context: Context, reader: _LogReader, lines: list[AgentLine]) -> None:
+    for line in lines:
         if reader.raw:
-            _print_raw(said.text)
+            _print_raw(line.text)
         elif context.as_json:
-            log = reader.log
             row = {
-                "run_id": log.run_id,
-                "iteration": log.iteration,
-                "attempt": log.attempt,
-                **to_builtins(said),
+                "run_id": reader.log.run_id,
+                "iteration": reader.log.iteration,
+                "attempt": reader.log.attempt,
+                **to_builtins(line),
             }
             context.print_line(json.encode(row).decode())
         else:
-            context.print_line(_one_line(said.text))
+            context.print_line(_one_line(line.text))
     sys.stdout.flush()
 
 
 def _print_raw(line: str) -> None:
-    """To a file or a program byte for byte; a terminal is shown what would act on it."""
-    raw = getattr(sys.stdout, "buffer", None)
-    if raw is None or sys.stdout.isatty():
-        text = replace_undecodable(line)
-        sys.stdout.write(escape_invisible(text) + "\n")
-    else:
-        sys.stdout.flush()
-        raw.write(line.encode("utf-8", "surrogateescape") + b"\n")
-        raw.flush()
+    """Print a line byte by byte to a file or a pipe; on a terminal, escape what it would act on."""
+    binary_stdout = getattr(sys.stdout, "buffer", None)
+    if binary_stdout is None or sys.stdout.isatty():
+        sys.stdout.write(escape_invisible(replace_undecodable(line)) + "\n")
+        return
+    sys.stdout.flush()
+    binary_stdout.write(line.encode("utf-8", "surrogateescape") + b"\n")
+    binary_stdout.flush()
 
 
 def _one_line(text: str) -> str:
     return escape_invisible(text).replace("\n", "\\n")
 
 
-def _lane(world: World, given: str) -> str:
-    """The lane, provided that there is one or that logs of one are left."""
+def _find_lane(world: World, given: str) -> str:
+    """Return the lane if it is known or has logs; raises BadInput otherwise."""
     lane = world.config.canonical_lane(given) or given
     folders = logs.lanes_with_logs(world.workspace.state)
     if slug(lane) in folders:
@@ -207,23 +215,28 @@ def _lane(world: World, given: str) -> str:
     try:
         return caller.known_lane(world, lane)
     except BadInput as error:
-        spelled = {slug(name): name for name in world.config.known_lanes()}
-        have = join_some([spelled.get(folder, folder) for folder in folders])
-        hint = (
-            f"Lanes that have logs: {have}."
-            if have
-            else "No lane has logs yet; `dos up` starts agents."
-        )
-        raise BadInput(f"there is no lane {quote(given)}, and no log of one", hint=hint) from error
+        names = {slug(name): name for name in world.config.known_lanes()}
+        with_logs = join_some([names.get(folder, folder) for folder in folders])
+        hint = "No lane has logs yet; `dos up` starts agents."
+        if with_logs:
+            hint = f"Lanes with logs: {with_logs}."
+        raise BadInput(f"unknown lane {quote(given)}, and no logs of it", hint=hint) from error
 
 
-def _agent(world: World, log: Log) -> str:
-    """Who was started, by the journal: the n-th start of this iteration is the n-th log."""
-    starts = select(world.journal.load(run_state.stream(log.run_id)), AgentStarted)
-    started = [fact.agent for _, fact in starts if fact.iteration == log.iteration]
-    return started[min(log.attempt, len(started)) - 1] if started else world.config.workers.agent
+def _find_agent(world: World, log: Log) -> str:
+    """Return the agent that wrote a log: the n-th start of an iteration wrote its n-th log."""
+    events = world.journal.load(run_state.stream(log.run_id))
+    agents = []
+    for _, started in select(events, AgentStarted):
+        if started.iteration == log.iteration:
+            agents.append(started.agent)
+    if not agents:
+        return world.config.workers.agent
+    return agents[min(log.attempt, len(agents)) - 1]
 
 
-def _adapter(world: World, agent: str) -> str:
+def _adapter_name(world: World, agent: str) -> str:
     configured = world.config.agents.get(agent)
-    return (configured.adapter if configured else "") or agent
+    if configured and configured.adapter:
+        return configured.adapter
+    return agent

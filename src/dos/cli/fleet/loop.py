@@ -1,7 +1,8 @@
 """Show which workers to start, reap or flag.
 
-A plan: it starts nobody, stops nobody and writes nothing. The journal says who holds what, git what they committed in
-their own region, the system whether their process is there. What cannot be read counts as held.
+It is a plan: it starts nothing, stops nothing and writes nothing. The journal says who holds which
+lane, git what was committed in its region, the operating system whether the process is alive. What
+cannot be read counts as held.
 """
 
 from typing import Annotated
@@ -21,21 +22,21 @@ MOST_WORKERS = 1_000_000
 
 class Args(Struct, kw_only=True):
     target: Annotated[
-        int | None, Option(help="how many workers; [supervise] target when not given", metavar="N")
+        int | None, Option(help="number of workers (default: [supervise] target)", metavar="N")
     ] = None
     max_concurrency: Annotated[
         int | None,
-        Option(help="let lanes of autopick repeat, up to so many workers in all", metavar="N"),
+        Option(help="let autopick lanes have several workers, up to N in all", metavar="N"),
     ] = None
-    watch: Annotated[bool, Option(help="look again and again, until Ctrl-C")] = False
+    watch: Annotated[bool, Option(help="repeat until Ctrl-C")] = False
     interval: Annotated[
-        float, Option(help="with --watch: seconds between two looks", metavar="SECONDS")
+        float, Option(help="with --watch: seconds between two plans", metavar="SECONDS")
     ] = 30.0
     max_ticks: Annotated[
-        int | None, Option(help="with --watch: end after so many looks", metavar="N")
+        int | None, Option(help="with --watch: stop after N plans", metavar="N")
     ] = None
     now_ms: Annotated[
-        int | None, Option(help="what time it is; now when not given", metavar="MS")
+        int | None, Option(help="the current time, in ms since 1970 (default: now)", metavar="MS")
     ] = None
 
 
@@ -44,25 +45,28 @@ def run(args: Args, context: Context) -> Reply:
     _check_number("--max-concurrency", args.max_concurrency, 1)
     repeat.check_options(args.interval, args.max_ticks, args.now_ms)
     if not args.watch:
-        return _tick(args, context, args.now_ms)
+        return _plan(args, context, args.now_ms)
 
-    def tell(number: int) -> None:
-        found = _tick(args, context, repeat.tick_time_ms(args.now_ms, number, args.interval))
-        said = json.encode(found.data, order="sorted").decode() if context.as_json else found.text
-        for line in said.splitlines():
+    def print_plan(number: int) -> None:
+        now_ms = repeat.tick_time_ms(args.now_ms, number, args.interval)
+        reply = _plan(args, context, now_ms)
+        text = reply.text
+        if context.as_json:
+            text = json.encode(reply.data, order="sorted").decode()
+        for line in text.splitlines():
             context.print_line(line)
         context.reload()
 
-    repeat.repeat(tell, interval_seconds=args.interval, max_ticks=args.max_ticks)
+    repeat.repeat(print_plan, interval_seconds=args.interval, max_ticks=args.max_ticks)
     return Reply()
 
 
-def _tick(args: Args, context: Context, now_ms: int | None) -> Reply:
-    rules = context.policy.supervise.policy(
+def _plan(args: Args, context: Context, now_ms: int | None) -> Reply:
+    policy = context.policy.supervise.policy(
         target=args.target, max_concurrency=args.max_concurrency
     )
-    verdict, handles = reader.plan(context.policy_world, rules, now_ms=now_ms)
-    return Reply(text=view.render_population(verdict, rules, handles), data=to_builtins(verdict))
+    verdict, handles = reader.plan(context.policy_world, policy, now_ms=now_ms)
+    return Reply(text=view.render_population(verdict, policy, handles), data=to_builtins(verdict))
 
 
 def _check_number(flag: str, number: int | None, least: int) -> None:

@@ -1,7 +1,7 @@
 """Start nothing new on a lane or on the whole fleet.
 
-Whoever works finishes what it is at, and then holds; its lane stays its own. `dos resume LANE`, or `dos resume` for the
-fleet, lets it go on. A pause outlives every supervisor.
+A worker finishes its current work and then waits; it keeps its lane. `dos resume LANE`, or
+`dos resume` for the fleet, ends the pause. A pause stays in force when the supervisor restarts.
 """
 
 from typing import Annotated
@@ -19,27 +19,28 @@ EXITS = {"paused": 0, "contract_error": 2, "lock-busy": 4}
 class Args(Struct, kw_only=True):
     lane: Annotated[
         str,
-        Option(help="the lane; the whole fleet when not given", positional=True, metavar="LANE"),
+        Option(
+            help="the lane to pause (default: the whole fleet)", positional=True, metavar="LANE"
+        ),
     ] = ""
-    reason: Annotated[str, Option(help="why, for whoever finds it paused", metavar="TEXT")] = ""
+    reason: Annotated[str, Option(help="why, shown by `dos top`", metavar="TEXT")] = ""
 
 
 def run(args: Args, context: Context) -> Reply:
     lane = pauses.validated_lane(context, args.lane)
     reason = lookup.validated_text(args.reason, "reason")
-    before = pauses.active_pauses(context)
-    if lane not in before:
+    is_new = lane not in pauses.active_pauses(context)
+    subject = pauses.describe(lane)
+    command = pauses.resume_command(lane)
+    if is_new:
         pauses.record_pause(context, lane, reason)
-    what, again = pauses.describe(lane), pauses.resume_command(lane)
-    told = (
-        f"{what} was paused already"
-        if lane in before
-        else f"{what} is paused: who works finishes that, then holds"
-    )
+        text = f"{subject} is paused: workers finish their current work, then wait"
+    else:
+        text = f"{subject} is paused already"
     data = {
         "paused": True,
         "lane": lane or None,
-        "paused_now": lane not in before,
-        "ends_with": again,
+        "paused_now": is_new,
+        "ends_with": command,
     }
-    return Reply(text=f"{told}; `{again}` ends it", data=data, next_action=again)
+    return Reply(text=f"{text}; `{command}` ends it", data=data, next_action=command)

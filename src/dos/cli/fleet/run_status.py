@@ -1,4 +1,4 @@
-"""How one run stands, for `dos status RID`."""
+"""The state of one run, for `dos status RID`."""
 
 from typing import TYPE_CHECKING
 
@@ -20,47 +20,51 @@ if TYPE_CHECKING:
 
 
 def report(run_id: str, args: "Args", context: Context) -> Reply:
+    """Reply with the progress of a run and, once it has stopped, where it can resume."""
     world = context.world
-    seen = run_state.read(world.journal, run_id)
-    moving = _liveness(run_id, args, context, seen)
-    stopped = args.stopped or seen.suspended or moving.data["verdict"] == Answer.STALLED
-    found = None
-    if stopped and not args.live and seen.has_intent:
-        found = resume.judge(gather_resume(world, world.journal, run_id, seen))
+    run = run_state.read(world.journal, run_id)
+    liveness_reply = _liveness(run_id, args, context, run)
+    is_stalled = liveness_reply.data["verdict"] == Answer.STALLED
+    has_stopped = args.stopped or run.suspended or is_stalled
+    resume_plan = None
+    if has_stopped and not args.live and run.has_intent:
+        resume_plan = resume.judge(gather_resume(world, world.journal, run_id, run))
+    region: list[str] = []
+    for lease in world.journal.leases(lapsed=False):
+        if lease.run_id == run_id:
+            region += lease.region.globs
     status = Status(
         run_id=run_id,
-        liveness=moving.data,
-        progress=view.progress(evidence.gather_declaration(world, run_id, seen)),
-        region=[
-            glob
-            for lease in world.journal.leases(lapsed=False)
-            if lease.run_id == run_id
-            for glob in lease.region.globs
-        ],
-        resume=found,
+        liveness=liveness_reply.data,
+        progress=view.progress(evidence.gather_declaration(world, run_id, run)),
+        region=region,
+        resume=resume_plan,
     )
-    known = seen.version or any(lease.run_id == run_id for lease in world.journal.leases())
+    has_lease = any(lease.run_id == run_id for lease in world.journal.leases())
+    warning = ""
+    if not run.version and not has_lease:
+        warning = f"warning: nothing is recorded of {run_id}; `dos why` shows the newest run"
     return Reply(
-        code=moving.code,
+        code=liveness_reply.code,
         text=view.render_status(status),
         data=to_builtins(status),
-        next_action=moving.next_action,
-        stderr=""
-        if known
-        else f"warning: nothing is written of {run_id}; `dos why` shows the newest run",
+        next_action=liveness_reply.next_action,
+        stderr=warning,
     )
 
 
-def _liveness(run_id: str, args: "Args", context: Context, seen: RunState) -> Reply:
-    """Asked as `dos liveness` is, with what the run's own stream knows where no flag says otherwise."""
-    known = commits.commit_by_hash(context.world.git, seen.start_sha) or ""
-    lane = seen.lane if context.world.config.canonical_lane(seen.lane or " ") else ""
-    asked = liveness.Args(
+def _liveness(run_id: str, args: "Args", context: Context, run: RunState) -> Reply:
+    """Call `dos liveness`, with what the journal knows of the run where no option is given."""
+    start_sha = commits.commit_by_hash(context.world.git, run.start_sha) or ""
+    lane = ""
+    if context.world.config.canonical_lane(run.lane or " "):
+        lane = run.lane
+    arguments = liveness.Args(
         run_id=run_id,
-        start_sha=args.start_sha or known,
+        start_sha=args.start_sha or start_sha,
         lane=args.lane or lane,
         loop_ts=args.loop_ts,
         last_heartbeat_age_ms=args.last_heartbeat_age_ms,
         now_ms=args.now_ms,
     )
-    return liveness.run(asked, context)
+    return liveness.run(arguments, context)

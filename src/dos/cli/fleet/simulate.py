@@ -1,8 +1,9 @@
 """Test a simulated fleet with random faults, by seed.
 
-The supervisor, the worker and the journal are the real ones; git and the agents are modelled, and what goes wrong
-follows from the seed alone. A seed that fails is printed with the words that run it again. With --plant a bug is
-put in first: then a seed that fails is what is wanted, and the first one ends the search.
+The supervisor, the worker and the journal are the real ones; git and the agents are modelled, and
+time is a virtual clock. The faults follow from the seed alone, so a seed that breaks a promise is
+printed with the command that runs it again. With --plant a known bug is put in first: then a seed
+that fails is the wanted result, and the first one ends the search.
 """
 
 import os
@@ -23,53 +24,61 @@ SEEDS = 200
 
 class Args(Struct, kw_only=True):
     seeds: Annotated[
-        int | None, Option(help=f"how many seeds; {SEEDS:,} when not given", metavar="N")
+        int | None, Option(help=f"number of seeds (default: {SEEDS})", metavar="N")
     ] = None
     seed: Annotated[
-        int | None, Option(help="this seed, or the first one with --seeds", metavar="K")
+        int | None, Option(help="the seed to run, or the first one with --seeds", metavar="K")
     ] = None
-    store: Annotated[
-        str, Option(help="what the journal is kept in: memory or sqlite", metavar="NAME")
-    ] = "memory"
+    store: Annotated[str, Option(help="journal backend: memory or sqlite", metavar="NAME")] = (
+        "memory"
+    )
     plant: Annotated[
-        str, Option(help="put this bug in first; any other word lists them", metavar="BUG")
+        str, Option(help="plant this bug first (an unknown name lists them)", metavar="BUG")
     ] = ""
     jobs: Annotated[
-        int | None, Option(help="how many processes; one for each core when not given", metavar="N")
+        int | None, Option(help="number of processes (default: one a core)", metavar="N")
     ] = None
 
 
 def run(args: Args, context: Context) -> Reply:
-    # By its name: it stands above the surfaces, and nothing else of them reaches up to it.
-    many: Any = import_module("dos.testing.simulator.batches.batch")
-    asked = many.BatchRequest(
+    # Imported by name: no surface may depend on the simulator.
+    batch: Any = import_module("dos.testing.simulator.batches.batch")
+    request = batch.BatchRequest(
         first=args.seed or 0,
-        count=args.seeds if args.seeds is not None else SEEDS if args.seed is None else 1,
+        count=_seed_count(args),
         store=args.store,
         plant=args.plant,
         jobs=args.jobs if args.jobs is not None else os.cpu_count() or 1,
     )
-    many.check(asked)
-    with _shown(asked.count, context) as show:
-        for summary in many.run(asked):
+    batch.check(request)
+    with _progress_bar(request.count, context) as show:
+        for summary in batch.run(request):
             show(summary)
     silent = [] if args.plant else summary.never_happened
-    lines = [many.summary_line(summary), *many.failure_lines(summary, asked)]
-    lines += [f"never happened, so nothing was tested: {', '.join(silent)}"] if silent else []
+    lines = [batch.summary_line(summary), *batch.failure_lines(summary, request)]
+    if silent:
+        lines.append(f"faults that never happened, so nothing tested them: {', '.join(silent)}")
+    has_failed = bool(summary.failing or silent)
     data = {
         **to_builtins(summary),
         "fired": summary.fault_count,
         "silent": silent,
-        "failed": bool(summary.failing or silent),
+        "failed": has_failed,
     }
-    return Reply(code=int(data["failed"]), text="\n".join(lines), data=data)
+    return Reply(code=int(has_failed), text="\n".join(lines), data=data)
+
+
+def _seed_count(args: Args) -> int:
+    if args.seeds is not None:
+        return args.seeds
+    return SEEDS if args.seed is None else 1
 
 
 @contextmanager
-def _shown(count: int, context: Context) -> Iterator[Any]:
-    """A bar for a person who looks; nothing for anybody else."""
+def _progress_bar(count: int, context: Context) -> Iterator[Any]:
+    """Yield a function that shows a summary as a bar on a terminal, and nowhere else."""
     if context.as_json or not sys.stderr.isatty() or count == 1:
-        yield lambda summary: None
+        yield _ignore
         return
     from rich.console import Console
     from rich.progress import (
@@ -89,4 +98,12 @@ def _shown(count: int, context: Context) -> Iterator[Any]:
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("", total=count, failing=0)
-        yield lambda summary: bar.update(task, completed=summary.seeds, failing=summary.failing)
+
+        def show(summary: Any) -> None:
+            bar.update(task, completed=summary.seeds, failing=summary.failing)
+
+        yield show
+
+
+def _ignore(_summary: Any) -> None:
+    """Show nothing."""

@@ -1,7 +1,8 @@
 """Show what runs, what landed, what stopped and why.
 
-With a run it says how that run stands, by git, the journal and the system: whether it moves, which of its steps are
-done, and, once it has stopped, where it goes on. What the run says of itself plays no part.
+With a run it shows the state of that run by git, the journal and the operating system: whether it
+makes progress, which of its steps are done, and, once it has stopped, where it can resume. What the
+run says about itself does not count.
 """
 
 from pathlib import Path
@@ -15,8 +16,7 @@ from dos.backlog.io import attempts, survey
 from dos.backlog.io.gather import evidence_without_cooldown, placement_problem, with_cooldown
 from dos.backlog.pickable import Verdict
 from dos.errors import BadInput
-from dos.fleet import lane_entries
-from dos.fleet import view as fleet_view
+from dos.fleet import lane_entries, view
 from dos.fleet.io.reader import FleetReader
 from dos.fleet.observation import Observation
 from dos.fleet.state import held_units
@@ -40,22 +40,22 @@ EXITS = {
 
 
 class Args(Struct, kw_only=True):
-    run_id: Annotated[str | None, Option(help="only this run", positional=True, metavar="RID")] = (
-        None
-    )
+    run_id: Annotated[
+        str | None, Option(help="show only this run", positional=True, metavar="RID")
+    ] = None
     start_sha: Annotated[
-        str, Option(help="count commits from here, not from its start", metavar="SHA")
+        str, Option(help="count commits from here (default: the start of the run)", metavar="SHA")
     ] = ""
-    lane: Annotated[str, Option(help="only what it does in this lane", metavar="LANE")] = ""
-    loop_ts: Annotated[str, Option(help="only the lease with this stamp", metavar="STAMP")] = ""
+    lane: Annotated[str, Option(help="count only commits in this lane", metavar="LANE")] = ""
+    loop_ts: Annotated[str, Option(help="use the lease with this stamp", metavar="STAMP")] = ""
     last_heartbeat_age_ms: Annotated[
-        int | None, Option(help="how old its last beat is", metavar="MS")
+        int | None, Option(help="age of the last heartbeat", metavar="MS")
     ] = None
     now_ms: Annotated[
-        int | None, Option(help="what time it is; now when not given", metavar="MS")
+        int | None, Option(help="the current time, in ms since 1970 (default: now)", metavar="MS")
     ] = None
-    stopped: Annotated[bool, Option(help="take it that the run has stopped")] = False
-    live: Annotated[bool, Option(help="take it that the run is at work")] = False
+    stopped: Annotated[bool, Option(help="assume that the run has stopped")] = False
+    live: Annotated[bool, Option(help="assume that the run is working")] = False
 
 
 def run(args: Args, context: Context) -> Reply:
@@ -63,71 +63,78 @@ def run(args: Args, context: Context) -> Reply:
         from dos.cli.fleet import run_status
 
         return run_status.report(run_ids.validated_run_id(args.run_id), args, context)
-    if args != Args():
-        given = next(
-            name for name, value in structs.asdict(args).items() if value != getattr(Args(), name)
-        )
-        raise BadInput(
-            f"--{given.replace('_', '-')} says something of one run",
-            hint="Name it: dos status RID.",
-        )
+    _refuse_run_options(args)
     world = context.world
-    found = FleetReader(world).outlook()
-    fleet = found.observation
-    fresh = {lease.fence for lease in world.journal.leases(lapsed=False)}
-    units = [
-        (unit, lane_entries.lane_of(unit, world.config) or "")
-        for unit in (*fleet.units, *fleet.unapproved)
-    ]
-    seen = fleet_view.view(
+    outlook = FleetReader(world).outlook()
+    fleet = outlook.observation
+    live_fences = {lease.fence for lease in world.journal.leases(lapsed=False)}
+    leases = [(lease, lease.fence not in live_fences) for lease in world.journal.leases()]
+    units = []
+    for unit in (*fleet.units, *fleet.unapproved):
+        units.append((unit, lane_entries.lane_of(unit, world.config) or ""))
+    verdicts = _pickable_verdicts(world, fleet, units)
+    status = view.view(
         fleet.on_target,
-        [(lease, lease.fence not in fresh) for lease in world.journal.leases()],
-        [(*unit, hold) for unit, hold in zip(units, _holds(world, fleet, units), strict=True)],
+        leases,
+        [(*unit, verdict) for unit, verdict in zip(units, verdicts, strict=True)],
         supervisors=_supervisors(world),
-        salvaged=_salvaged(world, fleet.state),
-        waits=found.waits.units,
+        salvaged=_saved_work(world, fleet.state),
+        waits=outlook.waits.units,
     )
     warnings = survey.unofferable_units(world.workspace, world.config)
-    seen = structs.replace(seen, warnings=list(warnings))
-    return Reply(text=fleet_view.render(seen), data=to_builtins(seen), indented=True)
+    status = structs.replace(status, warnings=list(warnings))
+    return Reply(text=view.render(status), data=to_builtins(status), indented=True)
 
 
-def _holds(world: World, fleet: Observation, lanes: list[tuple[Unit, str]]) -> list[Verdict]:
-    tried, state = attempts.recorded_attempts(world), fleet.on_target
-    holds = []
+def _refuse_run_options(args: Args) -> None:
+    """Raise BadInput for an option that needs a run where none is named."""
+    defaults = Args()
+    for name, value in structs.asdict(args).items():
+        if value != getattr(defaults, name):
+            raise BadInput(
+                f"--{name.replace('_', '-')} needs a run", hint="Name it: dos status RID."
+            )
+
+
+def _pickable_verdicts(
+    world: World, fleet: Observation, lanes: list[tuple[Unit, str]]
+) -> list[Verdict]:
+    """Return for each unit whether a worker may take it now."""
+    recorded = attempts.recorded_attempts(world)
+    state = fleet.on_target
     units = held_units.close_gates([unit for unit, _ in lanes], state, fleet.answers)
+    verdicts = []
     for unit, (_, lane) in zip(units, lanes, strict=True):
-        seen = evidence_without_cooldown(unit, state, fleet.live_runs, now_ms=fleet.now_ms)
-        seen = with_cooldown(unit, seen, state, tried, world.config)
-        holds.append(
-            pickable.judge(structs.replace(seen, unparseable=placement_problem(unit, lane)))
-        )
-    return holds
+        evidence = evidence_without_cooldown(unit, state, fleet.live_runs, now_ms=fleet.now_ms)
+        evidence = with_cooldown(unit, evidence, state, recorded, world.config)
+        evidence = structs.replace(evidence, unparseable=placement_problem(unit, lane))
+        verdicts.append(pickable.judge(evidence))
+    return verdicts
 
 
-def _supervisors(world: World) -> list[fleet_view.Supervisor]:
-    """One for each host, as far as their leases and, on this host, the system tell."""
-    locks = [
-        lease for lease in world.journal.leases(locks=True) if lease.lane in streams.supervisor
-    ]
-    fresh = {lease.fence for lease in world.journal.leases(locks=True, lapsed=False)}
-    return [
-        fleet_view.Supervisor(
-            host=lease.host,
-            pid=lease.pid,
-            state="gone"
-            if process.holder_has_exited(lease)
-            else "running"
-            if lease.fence in fresh
-            else "silent",
-        )
-        for lease in locks
-    ]
+def _supervisors(world: World) -> list[view.Supervisor]:
+    """Return the supervisor of each host, by its lease and, on this host, by its process."""
+    live_fences = {lease.fence for lease in world.journal.leases(locks=True, lapsed=False)}
+    supervisors = []
+    for lease in world.journal.leases(locks=True):
+        if lease.lane not in streams.supervisor:
+            continue
+        if process.holder_has_exited(lease):
+            state = "gone"
+        elif lease.fence in live_fences:
+            state = "running"
+        else:
+            state = "silent"
+        supervisors.append(view.Supervisor(host=lease.host, pid=lease.pid, state=state))
+    return supervisors
 
 
-def _salvaged(world: World, state: FleetState) -> list[str]:
-    """What is still there: people delete what they have taken."""
-    moved = [
-        place for place in state.salvaged if not place.startswith("refs/") and Path(place).exists()
-    ]
-    return [*(world.git.salvage_refs() if world.workspace.common else []), *moved]
+def _saved_work(world: World, state: FleetState) -> list[str]:
+    """Return the refs and directories of saved work that still exist: people delete what they took."""
+    places = []
+    if world.workspace.common:
+        places += world.git.salvage_refs()
+    for place in state.salvaged:
+        if not place.startswith("refs/") and Path(place).exists():
+            places.append(place)
+    return places

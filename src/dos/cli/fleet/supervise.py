@@ -1,7 +1,8 @@
 """Plan starts and reaps from JSON lines of evidence on stdin.
 
-Each line of the input is an object with an evidence and, if need be, a policy; each line of the answer is a plan. It
-reads nothing else: the fields are those of dos.population, and of [supervise] in dos.toml.
+Each line of stdin is an object with an `evidence` and optionally a `policy`; each line of the answer
+is a plan. Nothing else is read. The fields are those of dos.population and of [supervise] in
+dos.toml.
 """
 
 from typing import Annotated
@@ -25,7 +26,7 @@ class Args(Struct, kw_only=True):
 
 
 class Tick(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One line of a batch."""
+    """One line of stdin."""
 
     evidence: SuperviseEvidence
     policy: Supervise = Supervise()
@@ -34,7 +35,11 @@ class Tick(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 def run(args: Args, context: Context) -> Reply:
     if not args.batch:
         raise BadInput(
-            "nobody says where the evidence comes from",
-            hint="Give it as lines of JSON with --batch; `dos loop` gathers it by itself.",
+            "--batch is missing: the evidence comes as JSON lines on stdin",
+            hint="Add --batch, or use `dos loop`, which gathers the evidence itself.",
         )
-    return answer_lines(Tick, lambda tick: supervise(tick.evidence, tick.policy.policy()))
+    return answer_lines(Tick, _plan)
+
+
+def _plan(tick: Tick) -> object:
+    return supervise(tick.evidence, tick.policy.policy())

@@ -1,8 +1,9 @@
 """Record a halt proposal for each run that stopped moving.
 
-Nobody is signalled: for a run that spins or has stalled a halt is written to the journal, for somebody to carry out. It
-is written once for each time that the run stops moving, and again only after a while. A run is its id; what follows
-tells more of it, where the journal does not know: its first commit, its lane, its loop's stamp, what to stop.
+Nothing is signalled: for a run that spins or has stalled, a halt proposal is recorded in the journal,
+for a person or a program to carry out. It is recorded once for each time that the run stops moving,
+and again after --repropose-ms. A run is named by its id; the parts after it give what the journal
+does not know: its first commit, its lane, the stamp of its loop, the handle to stop it by.
 """
 
 import re
@@ -12,11 +13,10 @@ from msgspec import Struct, json
 
 from dos.cli import repeat
 from dos.errors import BadInput, StoreFailed
-from dos.fleet.io import halt_proposals as evidence
+from dos.fleet.io import halt_proposals
 from dos.fleet.io.halt_proposals import OWNER, TrackedRun, WatchedRuns
 from dos.fleet.population import lease_health
-from dos.fleet.population.lease_health import HaltCandidate as Watched
-from dos.fleet.population.lease_health import HaltPolicy as Policy
+from dos.fleet.population.lease_health import HaltCandidate, HaltPolicy
 from dos.journal import run_state
 from dos.journal.backend import Entry
 from dos.journal.events.runs import HaltProposed
@@ -28,7 +28,7 @@ from dos.verbs.context import Context, Reply
 from dos.verbs.output import print_stderr
 
 EXITS = {"reported": 0, "contract_error": 2, "lock-busy": 4}
-# A stamp has colons of its own.
+# A stamp contains colons.
 _STAMP = re.compile(
     r"(\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d)?(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)?)(?::(.*))?"
 )
@@ -38,87 +38,86 @@ class Args(Struct, kw_only=True):
     track: Annotated[
         list[str],
         Option(
-            help="a run; can be repeated",
+            help="a run to watch; may be repeated",
             metavar="RID[:SHA[:LANE[:STAMP[:HANDLE]]]]",
             repeatable=True,
         ),
     ] = []
-    discover: Annotated[bool, Option(help="every run that holds a lane")] = False
+    discover: Annotated[bool, Option(help="watch every run that holds a lane")] = False
     budget_ms: Annotated[
-        int | None, Option(help="leave a stalled run alone that is younger", metavar="MS")
+        int | None, Option(help="do not propose a stalled run that is younger", metavar="MS")
     ] = None
     command: Annotated[
-        str, Option(help="what would stop one, for the record", metavar="COMMAND")
+        str, Option(help="the command that stops a run, for the record", metavar="COMMAND")
     ] = ""
     repropose_ms: Annotated[
-        int, Option(help="propose the same again after this long", metavar="MS")
+        int, Option(help="propose the same run again after this time", metavar="MS")
     ] = 1_800_000
-    watch: Annotated[bool, Option(help="look again and again, until Ctrl-C")] = False
+    watch: Annotated[bool, Option(help="repeat until Ctrl-C")] = False
     max_ticks: Annotated[
-        int | None, Option(help="with --watch: end after so many looks", metavar="N")
+        int | None, Option(help="with --watch: stop after N checks", metavar="N")
     ] = None
     interval: Annotated[
-        float, Option(help="with --watch: seconds between two looks", metavar="SECONDS")
+        float, Option(help="with --watch: seconds between two checks", metavar="SECONDS")
     ] = 300.0
     now_ms: Annotated[
-        int | None, Option(help="what time it is; now when not given", metavar="MS")
+        int | None, Option(help="the current time, in ms since 1970 (default: now)", metavar="MS")
     ] = None
 
 
 def run(args: Args, context: Context) -> Reply:
     if not args.track and not args.discover:
         raise BadInput(
-            "no run is named",
+            "no run to watch",
             hint="Give --track RID, or --discover for every run that holds a lane.",
         )
-    tracked = [_tracked(text) for text in args.track]
+    tracked = [_parse_tracked(text) for text in args.track]
     if args.command:
         validated_name(args.command, "command", longest=1_000)
     repeat.check_options(args.interval, args.max_ticks, args.now_ms)
     try:
-        policy = Policy(budget_ms=args.budget_ms, repropose_ms=args.repropose_ms)
+        policy = HaltPolicy(budget_ms=args.budget_ms, repropose_ms=args.repropose_ms)
     except ValueError as error:
-        raise BadInput(str(error), hint="Give milliseconds from 0.") from error
+        raise BadInput(str(error), hint="Give milliseconds, 0 or more.") from error
     if not args.watch:
-        return _tick(args, context, tracked, policy, args.now_ms)
+        return _check(args, context, tracked, policy, args.now_ms)
 
-    def tell(number: int) -> None:
+    def print_check(number: int) -> None:
+        now_ms = repeat.tick_time_ms(args.now_ms, number, args.interval)
         try:
-            found = _tick(
-                args,
-                context,
-                tracked,
-                policy,
-                repeat.tick_time_ms(args.now_ms, number, args.interval),
-            )
-            said = (
-                json.encode(found.data, order="sorted").decode() if context.as_json else found.text
-            )
-            for line in said.splitlines():
+            reply = _check(args, context, tracked, policy, now_ms)
+            text = reply.text
+            if context.as_json:
+                text = json.encode(reply.data, order="sorted").decode()
+            for line in text.splitlines():
                 context.print_line(line)
-        except StoreFailed as error:  # what could not be written now is due at the next look
-            print_stderr(f"the journal cannot be used now: {error.message}")
+        except StoreFailed as error:  # a proposal that was not recorded is due at the next check
+            print_stderr(f"warning: cannot use the journal: {error.message}")
         context.reload()
 
-    repeat.repeat(tell, interval_seconds=args.interval, max_ticks=args.max_ticks)
+    repeat.repeat(print_check, interval_seconds=args.interval, max_ticks=args.max_ticks)
     return Reply()
 
 
-def _tick(
-    args: Args, context: Context, tracked: list[TrackedRun], policy: Policy, now_ms: int | None
+def _check(
+    args: Args,
+    context: Context,
+    tracked: list[TrackedRun],
+    policy: HaltPolicy,
+    now_ms: int | None,
 ) -> Reply:
-    seen = evidence.gather(
+    """Check the runs once, and record a proposal for each that is due."""
+    watched = halt_proposals.gather(
         context.world, context.policy, tracked, discover=args.discover, now_ms=now_ms
     )
-    due = [run for run in seen.runs if lease_health.is_due(run, policy)]
+    due = [run for run in watched.runs if lease_health.is_due(run, policy)]
     if due:
-        context.journal.append_all([_entry(run, args.command) for run in due])
-    data = _data(seen, due, policy)
-    return Reply(text=_text(seen, due), data=data)
+        context.journal.append_all([_proposal(run, args.command) for run in due])
+    return Reply(text=_text(watched, due), data=_data(watched, due, policy))
 
 
-def _entry(run: Watched, command: str) -> Entry:
-    fact = HaltProposed(
+def _proposal(run: HaltCandidate, command: str) -> Entry:
+    proposal = HaltProposed(
         handle=run.handle,
         lane=run.lane,
         loop_ts=run.loop_ts,
@@ -131,58 +130,58 @@ def _entry(run: Watched, command: str) -> Entry:
     )
     return Entry(
         stream=run_state.stream(run.run_id),
-        kind=fact.kind,
-        body=fact,
-        key=evidence.proposal_key(run),
+        kind=proposal.kind,
+        body=proposal,
+        key=halt_proposals.proposal_key(run),
         at_ms=run.evidence.now_ms,
     )
 
 
-def _data(seen: WatchedRuns, due: list[Watched], policy: Policy) -> dict[str, Any]:
-    def answered(answer: Answer) -> list[str]:
-        return [run.run_id for run in seen.runs if run.verdict.answer is answer]
+def _data(watched: WatchedRuns, due: list[HaltCandidate], policy: HaltPolicy) -> dict[str, Any]:
+    def with_answer(answer: Answer) -> list[str]:
+        return [run.run_id for run in watched.runs if run.verdict.answer is answer]
 
+    within_budget = [run.run_id for run in watched.runs if lease_health.within_budget(run, policy)]
     return {
-        "watched": len(seen.runs),
-        "verdicts": {run.run_id: run.verdict.answer for run in seen.runs},
+        "watched": len(watched.runs),
+        "verdicts": {run.run_id: run.verdict.answer for run in watched.runs},
         "proposed_halts": [run.run_id for run in due],
-        "advancing": answered(Answer.ADVANCING),
-        "spinning": answered(Answer.SPINNING),
-        "stalled_within_budget": [
-            run.run_id for run in seen.runs if lease_health.within_budget(run, policy)
-        ],
-        "unknown": answered(Answer.UNKNOWN),
-        "skipped": seen.skipped,
+        "advancing": with_answer(Answer.ADVANCING),
+        "spinning": with_answer(Answer.SPINNING),
+        "stalled_within_budget": within_budget,
+        "unknown": with_answer(Answer.UNKNOWN),
+        "skipped": watched.skipped,
     }
 
 
-def _text(seen: WatchedRuns, due: list[Watched]) -> str:
+def _text(watched: WatchedRuns, due: list[HaltCandidate]) -> str:
     proposed = {run.run_id for run in due}
-    lines = [f"WATCH: {len(seen.runs)} watched, {len(due)} to be stopped"]
-    for run in seen.runs:
-        halt = f" — stop it: {run.handle}" if run.run_id in proposed else ""
-        lines.append(f"{run.run_id}  {run.verdict.answer}  {run.verdict.reason}{halt}")
-    return "\n".join(
-        [*lines, *(f"skipped {quote(name)}: it is no run id" for name in seen.skipped)]
-    )
+    lines = [f"WATCH: {len(watched.runs)} watched, {len(due)} to be stopped"]
+    for run in watched.runs:
+        line = f"{run.run_id}  {run.verdict.answer}  {run.verdict.reason}"
+        if run.run_id in proposed:
+            line += f" — stop it: {run.handle}"
+        lines.append(line)
+    for name in watched.skipped:
+        lines.append(f"skipped {quote(name)}: not a run id")
+    return "\n".join(lines)
 
 
-def _tracked(text: str) -> TrackedRun:
+def _parse_tracked(text: str) -> TrackedRun:
+    """Parse RID[:SHA[:LANE[:STAMP[:HANDLE]]]]; raises BadInput where there is no run id."""
     run_id, sha, lane, rest = (*text.split(":", 3), "", "", "")[:4]
     if not run_id.strip():
         raise BadInput(
-            f"--track {quote(text)} names no run", hint="For example: --track RID-01J8XK2M3N4P5Q6"
+            f"--track {quote(text)} has no run id", hint="For example: --track RID-01J8XK2M3N4P5Q6"
         )
     stamp = _STAMP.fullmatch(rest)
-    loop_ts, handle = (
-        (stamp[1], stamp[2] or "") if stamp else (rest.partition(":")[0], rest.partition(":")[2])
-    )
-    for what, part in (
-        ("start commit", sha),
-        ("lane name", lane),
-        ("loop stamp", loop_ts),
-        ("handle", handle),
-    ):
+    if stamp:
+        loop_ts = stamp[1]
+        handle = stamp[2] or ""
+    else:
+        loop_ts, _, handle = rest.partition(":")
+    parts = {"start commit": sha, "lane name": lane, "loop stamp": loop_ts, "handle": handle}
+    for what, part in parts.items():
         if part:
             validated_name(part, what)
     return TrackedRun(run_id=run_id, start_sha=sha, lane=lane, loop_ts=loop_ts, handle=handle)

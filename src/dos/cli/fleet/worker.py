@@ -1,8 +1,8 @@
 """Run one worker on a lane (`dos up` starts workers).
 
-A worker takes the lane's lease, runs the agent on one unit after another, lands what git and the acceptance command
-prove, and ends with a typed reason. After a crash it goes on with what the run before it had counted. `dos up` starts
-workers; start one by hand to watch a single lane.
+A worker takes the lease of the lane, runs the agent on one unit after another, lands what git and
+the acceptance command prove, and ends with a stop reason. After a crash it continues with the
+counters of the run before it. Start one yourself to watch a single lane.
 """
 
 import os
@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from dos import run_ids, workspace
 from dos.agents.io import orphans
-from dos.approval.io import approve as approving
+from dos.approval.io import approve
 from dos.cli.lanes import caller
 from dos.config.load import parse
 from dos.config.schema import Config
@@ -41,9 +41,9 @@ EXITS = {"stopped": 0, "lane-held": 1, "contract_error": 2, "lease-lost": 3, "jo
 
 class Args(Struct, kw_only=True):
     lane: Annotated[str, Option(help="the lane to work on", metavar="LANE")]
-    run_id: Annotated[str, Option(help="the run's id; made up when not given", metavar="RID")] = ""
+    run_id: Annotated[str, Option(help="run id (default: a new one)", metavar="RID")] = ""
     target_branch: Annotated[
-        str, Option(help="where to land; as configured when not given", metavar="BRANCH")
+        str, Option(help="branch to land on (default: as configured)", metavar="BRANCH")
     ] = ""
     settings_from_stdin: Annotated[
         bool, Option(help="read the settings from stdin, not from dos.toml")
@@ -58,24 +58,27 @@ def run(args: Args, context: Context) -> Reply:
         now_ms = time.time_ns() // 1_000_000
         run_id = run_ids.mint(now_ms, randbits(run_ids.ENTROPY_BITS), f"worker-{args.lane}").run_id
     if args.settings_from_stdin:
-        _take_settings(context, sys.stdin.buffer.read())
+        _use_settings(context, sys.stdin.buffer.read())
     config = context.policy
-    caller.known_lane(context.policy_world, args.lane)  # before anything is made for it
+    caller.known_lane(context.policy_world, args.lane)  # before anything is created for it
     for number in (signal.SIGTERM, signal.SIGHUP):
-        if (
-            signal.getsignal(number) is not signal.SIG_IGN
-        ):  # whoever started us with nohup wants us to go on
-            signal.signal(number, _break_off)
+        # A signal that is ignored, as by nohup, stays ignored.
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _interrupt)
     startup.load()
     orphans.become_subreaper()
     try:
         stop = _work(args, context, config, run_id)
     except AWAY as error:
-        # Not a worker that died: whoever started it learns by the exit code what it could not write down.
+        # The supervisor learns by the exit code what the worker could not record.
         stop = Stop(WorkerStop.JOURNAL_AWAY, str(error))
     data = {
-        "run_id": run_id, "lane": args.lane, "stop_reason": stop.reason, "needs": stop.needs, "reason": stop.detail
-    }  # fmt: skip
+        "run_id": run_id,
+        "lane": args.lane,
+        "stop_reason": stop.reason,
+        "needs": stop.needs,
+        "reason": stop.detail,
+    }
     return Reply(
         code=EXITS.get(stop.reason, 0),
         text=f"{tokens.words(stop.reason)}: {stop.detail}",
@@ -83,45 +86,45 @@ def run(args: Args, context: Context) -> Reply:
     )
 
 
-def _take_settings(context: Context, text: bytes) -> None:
-    """What the supervisor handed over counts, also when dos.toml is another by now, or is gone."""
+def _use_settings(context: Context, text: bytes) -> None:
+    """Use the settings of the supervisor, also where dos.toml was changed or removed meanwhile."""
     context.world.workspace = workspace.with_root(context.start_directory)
     context.world.loaded_config = parse(text.decode(), context.world.workspace.config)
 
 
 def _work(args: Args, context: Context, config: Config, run_id: str) -> Stop:
     workspace = context.world.workspace
-    patience = StoreRetry(config.leases.ttl_seconds, prove=lambda doubtful: None, pause=time.sleep)
-    effects = patience.retry_until(
+    retry = StoreRetry(config.leases.ttl_seconds, prove=lambda doubtful: None, pause=time.sleep)
+    effects = retry.retry_until(
         lambda: WorkerEffects(workspace, config, actor=run_id, target_branch=args.target_branch)
     )
-    if not args.run_id:  # by hand: a person starts it on what lies there now
-        approve = partial(
-            approving.approve, workspace, context.world.loaded_config, effects.store, by=actor()
-        )
-        patience.retry_until(approve)
+    if not args.run_id:  # a person starts it, and so approves the files as they are
+        loaded = context.world.loaded_config
+        retry.retry_until(partial(approve.approve, workspace, loaded, effects.store, by=actor()))
     try:
-        state = effects.store_retry.retry_until(lambda: _begin(effects, args.lane))
+        state = effects.store_retry.retry_until(lambda: _first_state(effects, args.lane))
         worker = Worker(lane=args.lane, run_id=run_id, state=state)
         performers = effects.performers()
-        if "DOS_FAULT_LOG" in os.environ:  # a test kills us between two effects
-            performers = import_module("dos.testing.kill_points").with_kill_points(
-                "worker", performers
-            )
+        if "DOS_FAULT_LOG" in os.environ:  # a test kills the worker between two effects
+            kill_points = import_module("dos.testing.kill_points")
+            performers = kill_points.with_kill_points("worker", performers)
         return drive(worker.work(), performers)
     finally:
         effects.close()
 
 
-def _begin(effects: WorkerEffects, lane: str) -> LoopState:
-    """Where the run that died here before us had come to, if one did."""
-    live, config = effects.watch.refresh(), effects.config
-    fleet, name = effects.watch.state(FleetState), config.canonical_lane(lane) or lane
-    dead = start_state.dead_run(fleet, live, name, process.holder_has_exited)
-    first = start_state.new_state(config)
-    return start_state.state_after(effects.store.load(streams.run(dead)), first) if dead else first
+def _first_state(effects: WorkerEffects, lane: str) -> LoopState:
+    """Return the state that a dead run on this lane had reached; a new one without such a run."""
+    leases = effects.watch.refresh()
+    fleet = effects.watch.state(FleetState)
+    name = effects.config.canonical_lane(lane) or lane
+    new_state = start_state.new_state(effects.config)
+    dead_run = start_state.dead_run(fleet, leases, name, process.holder_has_exited)
+    if not dead_run:
+        return new_state
+    return start_state.state_after(effects.store.load(streams.run(dead_run)), new_state)
 
 
-def _break_off(number: int, frame: object) -> None:
-    """As Ctrl-C does: what was started is ended on the way out, and not left to run alone."""
+def _interrupt(_number: int, _frame: object) -> None:
+    """Act as Ctrl-C does: the agent is ended on the way out, and not left running alone."""
     raise KeyboardInterrupt
