@@ -1,6 +1,7 @@
 """Helpers of the `dos config` verbs: find settings, find the file to edit, approve an edit."""
 
 import shlex
+from collections.abc import Iterable
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -77,7 +78,7 @@ def normal_key(key: str) -> str:
         return key.strip()
 
 
-def warning_lines(warnings: list[str]) -> str:
+def warning_lines(warnings: Iterable[str]) -> str:
     """Return warnings as they are printed to stderr."""
     return "\n".join(f"warning: {text}" for text in warnings)
 

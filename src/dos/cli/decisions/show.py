@@ -37,6 +37,6 @@ def run(args: Args, context: Context) -> Reply:
     data = to_builtins(view.row(question, now_ms, waits))
     if isinstance(question.question, TextChanged):
         root = context.journal_world.workspace.root
-        data["difference"] = texts.difference(journal, root, question.question)
+        data["difference"] = texts.diff_lines(journal, root, question.question)
     text = view.render_one(question, now_ms, data.get("difference", ()), waits)
     return Reply(text=text, data=data, indented=True)
