@@ -1,4 +1,4 @@
-"""What can be dispatched now, out of the units in scope?"""
+"""Plan a packet: the units that can be dispatched now. Render it as a page for people."""
 
 import re
 from collections.abc import Sequence
@@ -12,70 +12,84 @@ from dos.units.unit import PlanClaim, Unit
 
 
 class UnitCandidate(Struct, frozen=True, kw_only=True):
-    """A unit in scope, and what is known about it."""
+    """A unit in scope, with everything that decides whether it can be dispatched."""
 
     unit: Unit
     lane: str
-    reserve: tuple[str, ...] = ()  # what its lane may change
-    commit: str = ""  # of its landing
-    taken_by: str = ""  # the run that is at it
-    held: str = ""  # why it is not offered
+    reserve: tuple[str, ...] = ()  # the globs of its lane
+    commit: str = ""  # the commit of its landing
+    taken_by: str = ""  # the live run that works on it
+    held: str = ""  # the reason why it is not offered
     held_because: str = ""
     waits_for: tuple[str, ...] = ()  # names of units that have to land first
     prompt: str = ""
 
 
 class Packet(Struct, frozen=True, kw_only=True):
+    """The units to dispatch now, and why the other units in scope are not among them."""
+
     picks: tuple[Pick, ...]
-    left: int  # that could be dispatched, and did not fit in
+    left: int  # units that could be dispatched, but are over the limit
     candidates: tuple[UnitCandidate, ...]
     dispositions: tuple[Disposition, ...]
     verdict: Verdict
 
 
 def plan(candidates: Sequence[UnitCandidate], limit: int) -> Packet:
-    """The first units that can be worked on. What waits only for picks of this packet goes with them, after them."""
+    """Pick the first `limit` units that can be worked on.
+
+    A unit that waits only for picks of this packet is picked too, after them.
+    """
     picks: list[Pick] = []
     picked: set[str] = set()
     dispositions = []
-    # What its plan says is done goes last: if that is true, no agent should be sent there first.
-    for candidate in sorted(candidates, key=lambda each: each.unit.claimed == PlanClaim.SHIPPED):
-        free = not (candidate.commit or candidate.taken_by or candidate.held)
-        live = free and picked.issuperset(candidate.waits_for)
+    # Units that the plan calls done come last: if that is true, they should cost no agent.
+    for candidate in sorted(candidates, key=_is_called_done):
+        is_free = not (candidate.commit or candidate.taken_by or candidate.held)
+        live = is_free and picked.issuperset(candidate.waits_for)
         dispositions.append(_disposition(candidate, live=live))
         if live and len(picks) < limit:
             picks.append(_pick(candidate, len(picks) + 1))
             picked.add(candidate.unit.name)
     return Packet(
         picks=tuple(picks),
-        left=sum(each.live for each in dispositions) - len(picks),
+        left=sum(disposition.live for disposition in dispositions) - len(picks),
         candidates=tuple(candidates),
         dispositions=tuple(dispositions),
         verdict=classify(dispositions),
     )
 
 
+def _is_called_done(candidate: UnitCandidate) -> bool:
+    return candidate.unit.claimed == PlanClaim.SHIPPED
+
+
 def _disposition(candidate: UnitCandidate, *, live: bool) -> Disposition:
+    """What became of a candidate, for the gate."""
     unit = candidate.unit
-    made = Disposition(phase=unit.id, series=unit.plan, live=live)
+    disposition = Disposition(phase=unit.id, series=unit.plan, live=live)
     if live:
-        return made
+        return disposition
     if candidate.commit:
-        stamped = unit.claimed == PlanClaim.SHIPPED
         return structs.replace(
-            made,
+            disposition,
             drop_reason="shipped",
             ship_via="direct",
             ship_sha=candidate.commit,
-            plan_doc_stamped=stamped,
+            plan_doc_stamped=_is_called_done(candidate),
         )
     if candidate.taken_by:
-        return structs.replace(made, drop_reason="soft_claimed", claim_tag=candidate.taken_by)
-    return structs.replace(made, drop_reason=candidate.held.lower() or "dependency_unmet")
+        return structs.replace(
+            disposition, drop_reason="soft_claimed", claim_tag=candidate.taken_by
+        )
+    return structs.replace(disposition, drop_reason=candidate.held.lower() or "dependency_unmet")
 
 
 def _pick(candidate: UnitCandidate, number: int) -> Pick:
     unit = candidate.unit
+    pick_kind = "unit"
+    if _is_called_done(candidate):
+        pick_kind = "over-claim"
     return Pick(
         n=number,
         plan_id=unit.plan,
@@ -85,7 +99,7 @@ def _pick(candidate: UnitCandidate, number: int) -> Pick:
         doc_path=unit.document,
         subagent_type="general-purpose",
         mode="dispatch",
-        pick_kind="over-claim" if unit.claimed == PlanClaim.SHIPPED else "unit",
+        pick_kind=pick_kind,
         files=list(unit.paths),
         gates_on=[name.rpartition("/")[2] for name in candidate.waits_for],
         reserve_paths=list(candidate.reserve),
@@ -98,6 +112,8 @@ _TILDES = re.compile("~{3,}")
 
 
 class PageHeader(Struct, frozen=True, kw_only=True):
+    """What the head of a page says besides the packet."""
+
     tag: str
     root: str
     lanes: tuple[str, ...]
@@ -106,7 +122,7 @@ class PageHeader(Struct, frozen=True, kw_only=True):
 
 
 def encode_dispositions(packet: Packet, tag: str) -> bytes:
-    """The file that the gate reads."""
+    """The dispositions file, which the gate reads."""
     data = {
         "schema": DISPOSITIONS_SCHEMA,
         "tag": tag,
@@ -116,12 +132,15 @@ def encode_dispositions(packet: Packet, tag: str) -> bytes:
 
 
 def render_page(packet: Packet, header: PageHeader) -> str:
-    scope = f"- scope: {', '.join(header.scope)}\n" if header.scope else ""
-    facts = f"- root: {header.root}\n- lanes: {', '.join(header.lanes)}\n{scope}- written: {header.at}\n"
-    verdict = f"- verdict: {packet.verdict.answer}: {packet.verdict.reason}\n"
+    """The packet as Markdown: the portfolio, each pick with its prompt, and what has shipped."""
+    facts = [f"- root: {header.root}", f"- lanes: {', '.join(header.lanes)}"]
+    if header.scope:
+        facts.append(f"- scope: {', '.join(header.scope)}")
+    facts.append(f"- written: {header.at}")
+    facts.append(f"- verdict: {packet.verdict.answer}: {packet.verdict.reason}")
     parts = [
         f"# Next up {header.tag}\n",
-        facts + verdict,
+        "\n".join(facts) + "\n",
         "## Portfolio\n",
         _portfolio(packet),
         "## Dispatch\n",
@@ -134,28 +153,41 @@ def render_page(packet: Packet, header: PageHeader) -> str:
     shipped = [candidate for candidate in packet.candidates if candidate.commit]
     if shipped:
         parts.append("## Already shipped\n")
-        parts.append(
-            "".join(f"- {each.unit.name}, by its landing: {each.commit}\n" for each in shipped)
-        )
+        lines = [f"- {unit.unit.name}, by its landing: {unit.commit}\n" for unit in shipped]
+        parts.append("".join(lines))
     return "\n".join(parts)
 
 
 def _portfolio(packet: Packet) -> str:
-    live = {(each.series, each.phase) for each in packet.dispositions if each.live}
+    live = set()
+    for disposition in packet.dispositions:
+        if disposition.live:
+            live.add((disposition.series, disposition.phase))
     rows = ["| unit | lane | state | title |", "|---|---|---|---|"]
-    for each in packet.candidates:
-        state = f"live, after {', '.join(each.waits_for)}" if each.waits_for else "live"
-        if (each.unit.plan, each.unit.id) not in live:
-            waits = f"waits for {', '.join(each.waits_for)}" if each.waits_for else ""
-            taken = f"taken by {each.taken_by}" if each.taken_by else ""
-            state = (
-                (f"shipped {each.commit[:9]}" if each.commit else taken)
-                or each.held_because
-                or waits
-            )
-        cells = (each.unit.name, each.lane, state, each.unit.title)
-        rows.append(f"| {' | '.join(_cell(cell) for cell in cells)} |")
+    for candidate in packet.candidates:
+        unit = candidate.unit
+        state = _state(candidate, is_live=(unit.plan, unit.id) in live)
+        cells = [_cell(cell) for cell in (unit.name, candidate.lane, state, unit.title)]
+        rows.append(f"| {' | '.join(cells)} |")
     return "\n".join(rows) + "\n"
+
+
+def _state(candidate: UnitCandidate, *, is_live: bool) -> str:
+    """The state of a unit in the portfolio."""
+    before = ", ".join(candidate.waits_for)
+    if is_live and before:
+        return f"live, after {before}"
+    if is_live:
+        return "live"
+    if candidate.commit:
+        return f"shipped {candidate.commit[:9]}"
+    if candidate.taken_by:
+        return f"taken by {candidate.taken_by}"
+    if candidate.held_because:
+        return candidate.held_because
+    if before:
+        return f"waits for {before}"
+    return ""
 
 
 def _cell(text: str) -> str:
@@ -163,15 +195,18 @@ def _cell(text: str) -> str:
 
 
 def _rendered_pick(pick: Pick) -> str:
-    longest = max((len(found) for found in _TILDES.findall(pick.prompt_text)), default=2)
+    """A pick with its prompt, fenced by more tildes than the prompt has in a row."""
+    longest = max((len(tildes) for tildes in _TILDES.findall(pick.prompt_text)), default=2)
     fence = "~" * (longest + 1)
-    after = f"After: {', '.join(pick.gates_on)}\n\n" if pick.gates_on else ""
     title = " ".join(pick.phase_title.split())
     head = f"### {pick.n}. {pick.plan_id} {pick.phase_id} — {title}"
+    after = ""
+    if pick.gates_on:
+        after = f"After: {', '.join(pick.gates_on)}\n\n"
     return f"{head}\n\n{after}{fence}text\n{pick.prompt_text.rstrip()}\n{fence}\n"
 
 
 def rendered_picks(text: str) -> list[tuple[int, str, str]]:
-    """The picks that a packet's page shows: number, plan and phase."""
+    """The picks that a packet's page shows, each with its number, plan and phase."""
     found = (_PICK.match(line) for line in blocks.read_text(text).visible)
     return [(int(match["n"]), match["plan"], match["phase"]) for match in found if match]

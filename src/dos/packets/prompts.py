@@ -1,4 +1,4 @@
-"""The prompts of a packet, as the file beside it keeps them; and whether they were really written."""
+"""The prompts file beside a packet, and the check that every pick has its prompt."""
 
 from collections.abc import Sequence
 from enum import StrEnum
@@ -29,46 +29,45 @@ class Pick(Struct, frozen=True, kw_only=True):
 
 
 def encode_prompts(picks: Sequence[Pick]) -> bytes:
-    return (
-        json.format(json.encode({"schema": SCHEMA, "picks": to_builtins(picks)}), indent=2) + b"\n"
-    )
+    """The content of a prompts file."""
+    data = {"schema": SCHEMA, "picks": to_builtins(picks)}
+    return json.format(json.encode(data), indent=2) + b"\n"
 
 
 def decode_prompts(text: bytes | str) -> tuple[Pick, ...]:
-    """The picks of a prompts file; ValueError when it is none. What nobody knows is dropped."""
+    """The picks of a prompts file. Unknown keys are dropped; raises ValueError for another file."""
     try:
-        found = json.decode(text)
+        data = json.decode(text)
     except (DecodeError, UnicodeError, RecursionError) as error:
         raise ValueError(f"it is not JSON: {error}") from error
-    if (
-        not isinstance(found, dict)
-        or found.get("schema") != SCHEMA
-        or not isinstance(found.get("picks"), list)
-    ):
+    is_prompts = isinstance(data, dict) and data.get("schema") == SCHEMA
+    if not is_prompts or not isinstance(data.get("picks"), list):
         raise ValueError(f"it is not of the schema {SCHEMA}")
-    return tuple(_read_pick(pick, number) for number, pick in enumerate(found["picks"], 1))
+    return tuple(_decode_pick(pick, number) for number, pick in enumerate(data["picks"], 1))
 
 
-def _read_pick(given: Any, number: int) -> Pick:
-    if not isinstance(given, dict):
+def _decode_pick(data: Any, number: int) -> Pick:
+    """A pick, with an empty value for every field of another type."""
+    if not isinstance(data, dict):
         raise ValueError(f"pick {number} is not an object")
     values: dict[str, Any] = {}
     for field in structs.fields(Pick):
-        value = given.get(field.name)
+        value = data.get(field.name)
         if field.name == "n":
-            values["n"] = (
-                value if isinstance(value, int) and not isinstance(value, bool) else number
-            )
+            is_number = isinstance(value, int) and not isinstance(value, bool)
+            values["n"] = value if is_number else number
         elif isinstance(field.default, str):
             values[field.name] = value if isinstance(value, str) else ""
+        elif isinstance(value, list):
+            values[field.name] = [word for word in value if isinstance(word, str)]
         else:
-            values[field.name] = (
-                [word for word in value if isinstance(word, str)] if isinstance(value, list) else []
-            )
+            values[field.name] = []
     return Pick(**values)
 
 
 class ReasonCode(StrEnum):
+    """Why a packet is refused."""
+
     OK = "ok"
     ABSENT = "sidecar_absent"
     CORRUPT = "sidecar_corrupt"
@@ -76,7 +75,7 @@ class ReasonCode(StrEnum):
 
 
 class Shippable(Struct, frozen=True, kw_only=True):
-    """Were the prompts of a packet really written?"""
+    """Whether every pick that a packet shows has its prompt."""
 
     refuse: bool
     reason_code: ReasonCode
@@ -86,32 +85,40 @@ class Shippable(Struct, frozen=True, kw_only=True):
 
 
 def shippable(sidecar: bytes | str | None, rendered_pick_count: int) -> Shippable:
-    """What is in the prompts file decides, not what was meant to be; None: there is none."""
+    """Decide whether a packet may be used, by the content of its prompts file.
 
-    def answer(code: ReasonCode, reason: str, empty: Sequence[int] = ()) -> Shippable:
-        return Shippable(
-            refuse=code is not ReasonCode.OK,
-            reason_code=code,
-            reason=reason,
-            empty_body_picks=tuple(empty),
-            rendered_pick_count=rendered_pick_count,
-        )
-
+    `sidecar` is that content; None: there is no such file.
+    """
     if rendered_pick_count <= 0:
-        return answer(ReasonCode.OK, "no pick is shown, so none needs a prompt")
-    if sidecar is None:
-        return answer(
-            ReasonCode.ABSENT,
-            f"{rendered_pick_count} picks are shown, and the prompts are not there",
+        return _answer(
+            ReasonCode.OK, "no pick is shown, so none needs a prompt", rendered_pick_count
         )
+    if sidecar is None:
+        reason = f"{rendered_pick_count} picks are shown, but there is no prompts file"
+        return _answer(ReasonCode.ABSENT, reason, rendered_pick_count)
     try:
         picks = decode_prompts(sidecar)
     except ValueError as error:
-        return answer(ReasonCode.CORRUPT, f"the prompts cannot be read: {error}")
-    expected = {pick.n for pick in picks} | set(range(1, min(rendered_pick_count, MOST_PICKS) + 1))
-    empty = sorted(expected - {pick.n for pick in picks if pick.prompt_text.strip()})
+        reason = f"the prompts file cannot be read: {error}"
+        return _answer(ReasonCode.CORRUPT, reason, rendered_pick_count)
+    shown = range(1, min(rendered_pick_count, MOST_PICKS) + 1)
+    expected = {pick.n for pick in picks} | set(shown)
+    written = {pick.n for pick in picks if pick.prompt_text.strip()}
+    empty = sorted(expected - written)
     if empty:
-        return answer(
-            ReasonCode.EMPTY_BODIES, f"picks without a prompt: {', '.join(map(str, empty))}", empty
-        )
-    return answer(ReasonCode.OK, f"every one of {rendered_pick_count} picks has its prompt")
+        reason = f"picks without a prompt: {', '.join(map(str, empty))}"
+        return _answer(ReasonCode.EMPTY_BODIES, reason, rendered_pick_count, empty)
+    reason = f"every one of {rendered_pick_count} picks has its prompt"
+    return _answer(ReasonCode.OK, reason, rendered_pick_count)
+
+
+def _answer(
+    code: ReasonCode, reason: str, rendered_pick_count: int, empty: Sequence[int] = ()
+) -> Shippable:
+    return Shippable(
+        refuse=code is not ReasonCode.OK,
+        reason_code=code,
+        reason=reason,
+        empty_body_picks=tuple(empty),
+        rendered_pick_count=rendered_pick_count,
+    )

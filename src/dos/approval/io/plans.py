@@ -65,7 +65,7 @@ class PlanTexts:
     def approve_edit(
         self, store: Store, answers: Decisions, name: str, *, before: str, after: str, by: str
     ) -> bool:
-        """Approve one document's new text. False, and nothing changes, where `before` did not count."""
+        """Approve the new text of one document. False, and no change, when `before` was not in use."""
         if not self._is_covered:
             return True
         return self._approved.approve_edit(store, answers, name, before=before, after=after, by=by)

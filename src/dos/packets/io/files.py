@@ -1,4 +1,4 @@
-"""Writes a packet: the page, the prompts and the dispositions, each whole or not at all, under one number."""
+"""Write the files of a packet, each whole or not at all, and read its dispositions."""
 
 import os
 import re
@@ -15,39 +15,44 @@ from dos.packets.packet import Packet, encode_dispositions
 from dos.packets.prompts import Shippable
 from dos.text import quote
 
-
-def prompts_path(packet: Path) -> Path:
-    """Where the prompts of a packet are: `next-up-2026-01-31-1.md` has them in `next-up-2026-01-31-1.prompts.json`."""
-    return (
-        packet
-        if packet.name.endswith(".prompts.json")
-        else packet.with_name(f"{packet.stem}.prompts.json")
-    )
-
-
-def assert_packet_shippable(path: Path | str, rendered_pick_count: int) -> Shippable:
-    """By what the disk holds now. `path` is the packet or its prompts."""
-    try:
-        found = prompts_path(Path(path)).read_bytes()
-    except (OSError, ValueError):
-        found = None
-    return prompts.shippable(found, rendered_pick_count)
-
-
 MOST_A_DAY = 10_000
+LARGEST_FILE = 16 << 20  # bytes
+_NAME = re.compile(r"\.dispositions-(?P<tag>.+)\.json")
 
 
 class PacketFiles(Struct, frozen=True, kw_only=True):
+    """The files of one packet."""
+
     tag: str
     packet: Path
     prompts: Path
     dispositions: Path
 
 
+def prompts_path(packet: Path) -> Path:
+    """The prompts file of a packet: `next-up-1.md` has `next-up-1.prompts.json`."""
+    if packet.name.endswith(".prompts.json"):
+        return packet
+    return packet.with_name(f"{packet.stem}.prompts.json")
+
+
+def assert_packet_shippable(path: Path | str, rendered_pick_count: int) -> Shippable:
+    """Decide by the disk whether a packet may be used. `path` is the packet or its prompts."""
+    try:
+        content = prompts_path(Path(path)).read_bytes()
+    except (OSError, ValueError):
+        return prompts.shippable(None, rendered_pick_count)
+    return prompts.shippable(content, rendered_pick_count)
+
+
 def write_packet(
     directory: Path, packet: Packet, date: str, render: Callable[[str], str]
 ) -> PacketFiles:
-    """`render` gives the page for a tag. The page comes last: who sees it finds the files it speaks of."""
+    """Write the files of a packet and return their paths.
+
+    `render` gives the page for a tag. The page is written last, so that whoever sees it finds the
+    other files. Raises BadInput when they cannot be written.
+    """
     try:
         directory.mkdir(parents=True, exist_ok=True)
         _ignore(directory)
@@ -66,7 +71,10 @@ def write_packet(
 
 
 def _claim(directory: Path, packet: Packet, date: str) -> PacketFiles:
-    """The first number of the day that nobody has: two writers never share one."""
+    """Take the first free number of the day by writing the dispositions.
+
+    Only one of two concurrent writers can create that file.
+    """
     for number in range(1, MOST_A_DAY):
         tag = f"{date}-{number}"
         files = PacketFiles(
@@ -75,9 +83,9 @@ def _claim(directory: Path, packet: Packet, date: str) -> PacketFiles:
             prompts=directory / f"next-up-{tag}.prompts.json",
             dispositions=directory / f".dispositions-{tag}.json",
         )
-        if not files.packet.exists() and _put(
-            files.dispositions, encode_dispositions(packet, tag), only_new=True
-        ):
+        if files.packet.exists():
+            continue
+        if _put(files.dispositions, encode_dispositions(packet, tag), only_new=True):
             return files
     raise BadInput(
         f"there are {MOST_A_DAY} packets of {date} in {directory}", hint="Remove old ones."
@@ -85,7 +93,7 @@ def _claim(directory: Path, packet: Packet, date: str) -> PacketFiles:
 
 
 def _put(path: Path, data: bytes, *, only_new: bool = False) -> bool:
-    """False: somebody else has put a file there."""
+    """Write a file atomically. False when `only_new` and the file exists already."""
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=".writing-")
     try:
         with os.fdopen(handle, "wb") as file:
@@ -105,39 +113,41 @@ def _put(path: Path, data: bytes, *, only_new: bool = False) -> bool:
 
 
 def _ignore(directory: Path) -> None:
-    """Packets are notes for today: a folder of our own stays out of `git status`, itself included."""
-    home = next((place for place in (directory, *directory.parents) if place.name == ".dos"), None)
-    if home and not (home / ".gitignore").exists():
-        (home / ".gitignore").write_text("*\n", encoding="utf-8")
-
-
-LARGEST_FILE = 16 << 20
-_NAME = re.compile(r"\.dispositions-(?P<tag>.+)\.json")
+    """Keep packets below `.dos` out of `git status`: they are notes for one day."""
+    for folder in (directory, *directory.parents):
+        if folder.name == ".dos":
+            ignore = folder / ".gitignore"
+            if not ignore.exists():
+                ignore.write_text("*\n", encoding="utf-8")
+            return
 
 
 def read_dispositions(path: Path) -> gate.Packet:
-    """The race is looked for first: who lost it wrote no picks, or half of them."""
-    named = _NAME.fullmatch(path.name)
-    if named and _race(path.with_name(f".race-{named['tag']}.json")):
+    """The dispositions file of a packet, for the gate. Raises StaleDispositionContract.
+
+    A race marker beside it counts first: the writer that lost a race wrote no picks, or only some.
+    """
+    name = _NAME.fullmatch(path.name)
+    if name and _is_race(path.with_name(f".race-{name['tag']}.json")):
         return gate.Packet(raced=True)
     return gate.Packet(picks=gate.dispositions(_read(path), str(path)))
 
 
-def _race(path: Path) -> bool:
+def _is_race(path: Path) -> bool:
     try:
         return path.is_file() and gate.is_race(path.read_bytes()[:LARGEST_FILE])
     except OSError:
-        return False  # nothing that can be read says that there was one
+        return False  # an unreadable marker proves no race
 
 
 def _read(path: Path) -> bytes:
     try:
+        if not path.exists():
+            raise _unusable(path, "does not exist")
         if not path.is_file():
-            what = "is not a file" if path.exists() else "does not exist"
-            raise StaleDispositionContract(
-                f"{path} {what}", hint="Give the path of a .dispositions-TAG.json file."
-            )
-        if (size := path.stat().st_size) > LARGEST_FILE:
+            raise _unusable(path, "is not a file")
+        size = path.stat().st_size
+        if size > LARGEST_FILE:
             raise StaleDispositionContract(
                 f"{path} has {size} bytes", hint=f"At most {LARGEST_FILE} are read."
             )
@@ -147,3 +157,9 @@ def _read(path: Path) -> bytes:
         raise StaleDispositionContract(
             f"{quote(str(path))}: {why}", hint="Give the path of a readable file."
         ) from error
+
+
+def _unusable(path: Path, problem: str) -> StaleDispositionContract:
+    return StaleDispositionContract(
+        f"{path} {problem}", hint="Give the path of a .dispositions-TAG.json file."
+    )

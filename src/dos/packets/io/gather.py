@@ -1,4 +1,4 @@
-"""The units that a packet may hold: what their plans say, what has landed, who is at them."""
+"""Gather the units that a packet may hold: their plans, their landings, and who works on them."""
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
@@ -23,9 +23,8 @@ from dos.unknown import Unknown
 from dos.world import World
 
 Lane = Callable[[Unit], str]
-Prompt = Callable[
-    [Unit, str, Sequence[str]], str
-]  # from the unit, its lane, and why earlier tries did not land
+# From the unit, its lane, and why earlier attempts did not land.
+Prompt = Callable[[Unit, str, Sequence[str]], str]
 
 
 def gather(
@@ -37,46 +36,61 @@ def gather(
     lane_of: Lane,
     prompt: Prompt,
 ) -> list[UnitCandidate] | Unknown:
-    """Every unit in scope, in the order of the plans."""
+    """Every unit in scope, in the order of the plans; Unknown when git cannot be read.
+
+    Raises BadInput for a word of the scope that names neither a lane nor a plan.
+    """
     units = sources.read(world.workspace, config).units
     recorded, _ = fold.current(world.journal, FleetState)
-    tried, now_ms = attempts.recorded_attempts(world), round(now.timestamp() * 1000)
-    live = {lease.run_id for lease in world.journal.leases(lapsed=False)} - {""}
-    names = [name for unit in units for name in (unit.name, *unit.depends)]
-    truths, state = landed.inspect_target(world, names, recorded, declared=units)
-    inside = _within(scope, units, config, lane_of)
-    found = []
-    for unit in held_units.close_gates(units, state, fold.current(world.journal, Decisions)[0]):
-        if not inside(unit):
+    tried = attempts.recorded_attempts(world)
+    now_ms = round(now.timestamp() * 1000)
+    live_runs = {lease.run_id for lease in world.journal.leases(lapsed=False)} - {""}
+    names: list[str] = []
+    for unit in units:
+        names += [unit.name, *unit.depends]
+    landings, state = landed.inspect_target(world, names, recorded, declared=units)
+    is_in_scope = _within(scope, units, config, lane_of)
+    answers = fold.current(world.journal, Decisions)[0]
+    candidates = []
+    for unit in held_units.close_gates(units, state, answers):
+        if not is_in_scope(unit):
             continue
-        truth = truths[unit.name]
-        if isinstance(truth, Unknown):
-            return truth
-        lane, seen = lane_of(unit), state.units.get(unit.name, fleet.UnitState())
-        region = config.lane_region(lane) if lane else None
-        held = pickable.judge(
-            with_cooldown(unit, _standing(unit, lane, state, now_ms), state, tried, config)
+        landing = landings[unit.name]
+        if isinstance(landing, Unknown):
+            return landing
+        lane = lane_of(unit)
+        unit_state = state.units.get(unit.name, fleet.UnitState())
+        evidence = _evidence(unit, lane, state, now_ms)
+        held = pickable.judge(with_cooldown(unit, evidence, state, tried, config))
+        unmet = [name for name in unit.depends if not isinstance(landings[name], Landed)]
+        candidate = UnitCandidate(
+            unit=unit,
+            lane=lane,
+            reserve=_lane_globs(config, lane),
+            held=held.reason or "",
+            held_because=held.evidence,
+            waits_for=tuple(unmet),
+            prompt=prompt(unit, lane, unit_state.tries),
         )
-        found.append(
-            UnitCandidate(
-                unit=unit,
-                lane=lane,
-                reserve=region.globs if region else (),
-                commit=truth.commit if isinstance(truth, Landed) else "",
-                taken_by=seen.claimed_by if seen.claimed_by in live else "",
-                held=held.reason or "",
-                held_because=held.evidence,
-                waits_for=tuple(
-                    name for name in unit.depends if not isinstance(truths[name], Landed)
-                ),
-                prompt=prompt(unit, lane, seen.tries),
-            )
-        )
-    return found
+        if isinstance(landing, Landed):
+            candidate = structs.replace(candidate, commit=landing.commit)
+        if unit_state.claimed_by in live_runs:
+            candidate = structs.replace(candidate, taken_by=unit_state.claimed_by)
+        candidates.append(candidate)
+    return candidates
 
 
-def _standing(unit: Unit, lane: str, state: FleetState, now_ms: int) -> pickable.Evidence:
-    """What keeps a unit from being offered, but for landings, which git tells, and live runs."""
+def _lane_globs(config: Config, lane: str) -> tuple[str, ...]:
+    if not lane:
+        return ()
+    region = config.lane_region(lane)
+    if region is None:
+        return ()
+    return region.globs
+
+
+def _evidence(unit: Unit, lane: str, state: FleetState, now_ms: int) -> pickable.Evidence:
+    """What keeps a unit from being offered, without its landing and live runs: git tells those."""
     return structs.replace(
         evidence_without_cooldown(unit, state, (), now_ms=now_ms),
         shipped=False,
@@ -88,22 +102,28 @@ def _standing(unit: Unit, lane: str, state: FleetState, now_ms: int) -> pickable
 def _within(
     scope: Sequence[str], units: Sequence[Unit], config: Config, lane_of: Lane
 ) -> Callable[[Unit], bool]:
-    """Each word of the scope is a lane or a plan; a lane's own name comes first, then a plan's, then any spelling."""
+    """Whether a unit is in scope. Without a scope every unit is.
+
+    Each word names a lane or a plan: first a lane by its own name, then a plan, then any spelling.
+    """
     if not scope:
-        return lambda unit: True
-    plans = {unit.plan for unit in units}
-    lanes, wanted = set(), set()
+        return lambda _unit: True
+    all_plans = {unit.plan for unit in units}
+    lanes = set()
+    plans = set()
     for word in scope:
         lane = config.canonical_lane(word)
-        same = {plan for plan in plans if comparison_key(plan) == comparison_key(word)}
-        if lane == word or (lane and word not in plans):
+        similar = {plan for plan in all_plans if comparison_key(plan) == comparison_key(word)}
+        if lane == word or (lane and word not in all_plans):
             lanes.add(lane)
-        elif word in plans or same:
-            wanted |= {word} if word in plans else same
+        elif word in all_plans:
+            plans.add(word)
+        elif similar:
+            plans |= similar
         else:
-            known = ", ".join([*config.known_lanes(), *sorted(plans)])
+            known = ", ".join([*config.known_lanes(), *sorted(all_plans)])
             raise BadInput(
-                f"{quote(word)} is no lane and no plan; there are {known}",
+                f"{quote(word)} is neither a lane nor a plan; there are {known}",
                 hint="Give one of these names.",
             )
-    return lambda unit: lane_of(unit) in lanes or unit.plan in wanted
+    return lambda unit: lane_of(unit) in lanes or unit.plan in plans
