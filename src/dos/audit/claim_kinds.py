@@ -28,7 +28,8 @@ _NO_CLAIM = words(
 )
 _NO_CLAIM_PHRASES = ("address review", "review feedback", "rename variable")
 _TEST_PHRASES = re.compile(
-    r"\b(?:all tests|green build|passing tests|tests? pass|tests (?:green|passing)|fix(?:es)? the test"
+    r"\b(?:all tests|green build|passing tests|tests? pass|tests (?:green|passing)"
+    r"|fix(?:es)? the test"
     r"|fix (?:the )?failing test)"
 )
 _TEST_WORDS = words("test tests testing spec specs coverage")
@@ -37,33 +38,41 @@ _DOC_LEADS = words(
     "changelog clarify comment comments doc docs documentation readme rephrase typo wording"
 )
 _DOC_OBJECTS = words(
-    "changelog comment comments doc docs docstring docstrings documentation license readme typo typos"
+    "changelog comment comments doc docs docstring docstrings documentation license readme typo "
+    "typos"
 )
 _DOC_SUFFIX = re.compile(r".*\.(?:md|rst|txt|adoc|org)")
 _DOC_NAMES = words("readme claude claude.md license contributing changelog authors notice")
 _CODE_LEADS = words(
-    "add added adds correct delete disable downgrade drop enable fix fixed fixes handle hook implement implemented "
-    "implements introduce migrate move optimise optimize patch refactor remove removed removes rename resolve resolves "
+    "add added adds correct delete disable downgrade drop enable fix fixed fixes handle hook "
+    "implement implemented "
+    "implements introduce migrate move optimise optimize patch refactor remove removed removes "
+    "rename resolve resolves "
     "support upgrade wire "
-    "corrects corrected deletes deleted disables disabled drops dropped enables enabled handles handled introduces "
-    "introduced migrates migrated moves moved optimised optimized patches patched refactors refactored renames renamed "
+    "corrects corrected deletes deleted disables disabled drops dropped enables enabled handles "
+    "handled introduces "
+    "introduced migrates migrated moves moved optimised optimized patches patched refactors "
+    "refactored renames renamed "
     "resolved supports supported upgrades upgraded wires wired adding fixing implementing "
     "feat feature perf hotfix bugfix"
 )
 # Said of code as often as of documents: the words after them decide.
 _LOOSE_LEADS = words(
-    "build builds built finish finished finishes complete completed completes ship shipped ships update updated "
+    "build builds built finish finished finishes complete completed completes ship shipped ships "
+    "update updated "
     "updates done"
 )
 _DONE = words("done implemented finished completed complete shipped added fixed")
 # With one of these the subject describes, asks or denies instead of claiming.
 _NOT_DONE = words(
-    "not never no isn't aren't wasn't half nearly almost partly how what why when which where that if until"
+    "not never no isn't aren't wasn't half nearly almost partly how what why when which where "
+    "that if until"
 )
 _SCOPED = {"docs": ClaimKind.DOC, "doc": ClaimKind.DOC, "chore": ClaimKind.NONE}
 _PLUMBING = words("build ci deps")  # under these types a version that is bumped is no claim either
 _REMOVALS = words(
-    "remove removed removes delete deleted deletes drop dropped drops retire retired revert reverts undo"
+    "remove removed removes delete deleted deletes drop dropped drops retire retired revert "
+    "reverts undo"
 )
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*")
 _TAG = re.compile(r"(?:\[[^\]]{0,40}\]\s*|:[a-z0-9_+\-]{1,40}:\s*|[A-Z][A-Z0-9]+-\d+\s+)+")

@@ -1,12 +1,13 @@
-"""Do the tests ask for less than before?
+"""Find where a commit's tests check less than before.
 
-The tests of a whole commit are weighed together: what was moved or renamed is not lost. A case, or an assertion, may go
-with the code that it was about, when the commit says that it removes something and the code is gone.
+The tests of a whole commit are compared together, so that what was moved or renamed is not lost. A
+case, or an assertion, may go with the code that it was about, if the commit says that it removes
+something and the code is gone.
 """
 
 import re
 from collections import Counter
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from enum import StrEnum
 
 from msgspec import Struct
@@ -18,13 +19,16 @@ from dos.verify import file_kinds
 
 _WORD = re.compile(r"[^\W\d]\w{2,}")
 _DEFINED = re.compile(
-    r"\b(?:def|class|func|fn|fun|function|struct|enum|interface|type|trait|module|object|record|const|let|var|val)\s+"
-    r"(?:\([^)\n]*\)\s*)?([^\W\d]\w{2,})"
+    r"\b(?:def|class|func|fn|fun|function|struct|enum|interface|type|trait|module|object|record"
+    r"|const|let|var|val)\s+(?:\([^)\n]*\)\s*)?([^\W\d]\w{2,})"
 )
 _NAMED = 3  # at most, in a detail
+_LONGEST_TEXT = 80  # of an assertion in a detail
 
 
 class WeakeningKind(StrEnum):
+    """How tests were weakened, as `dos commit-audit` prints it."""
+
     FILE_DELETED = "test file deleted"
     CASES_REMOVED = "tests removed"
     ASSERTIONS_REMOVED = "assertions removed"
@@ -33,6 +37,8 @@ class WeakeningKind(StrEnum):
 
 
 class Weakening(Struct, frozen=True, kw_only=True):
+    """One way in which the tests of a file were weakened."""
+
     path: str
     what: WeakeningKind
     detail: str
@@ -42,283 +48,350 @@ class Weakening(Struct, frozen=True, kw_only=True):
 
 
 class TestChange(Struct, frozen=True, kw_only=True):
-    """A test file before and after; None where it is not there, or is no test file."""
+    """A test file before and after; None where it is missing or not a test file."""
 
-    __test__ = False
+    __test__ = False  # pytest would collect a class of this name
 
     path: str
     old: str | None
     new: str | None
 
 
-_Placed = tuple[str, Case]  # a case, and the file that it is in
-_Kept = tuple[str, Case, Case]  # the file that it is in now, what it was, what it is
+class _PlacedCase(Struct, frozen=True):
+    """A case and the file that it is in."""
+
+    path: str
+    case: Case
+
+
+class _KeptCase(Struct, frozen=True):
+    """A case that is still there: the file that it is in now, what it was, what it is."""
+
+    path: str
+    old: Case
+    new: Case
+
+
+class _Matching(Struct, frozen=True):
+    """The cases before and after, matched by name."""
+
+    lost: list[_PlacedCase]
+    gained: list[Case]
+    kept: list[_KeptCase]
 
 
 def is_watched(path: str) -> bool:
     """Whether a path can hold tests that are read here; Rust keeps them beside the code."""
-    return file_kinds.is_source(path) and (
-        file_kinds.is_test(path) or selects_tests(path) or path.lower().endswith(".rs")
-    )
+    if not file_kinds.is_source(path):
+        return False
+    return file_kinds.is_test(path) or selects_tests(path) or path.lower().endswith(".rs")
 
 
 def selects_tests(path: str) -> bool:
-    """Whether a file says which tests are run."""
-    return path.rpartition("/")[2] == "conftest.py"
+    """Whether a file decides which tests are run."""
+    return _file_name(path) == "conftest.py"
 
 
 def definitions(text: str) -> frozenset[str]:
+    """Return the names of functions, classes and variables that a source text defines."""
     return frozenset(_DEFINED.findall(text))
 
 
-def find(changes: Sequence[TestChange], gone: frozenset[str] = frozenset()) -> list[Weakening]:
-    """What was weakened, by file; `gone` are the names of code that the commit removes, and says that it does."""
-    old = {
-        change.path: _read(change.path, change.old) for change in changes if change.old is not None
-    }
-    new = {
-        change.path: _read(change.path, change.new)
-        for change in changes
-        if change.new is not None and _is_collected(change.path, old)
-    }
-    lost, gained, kept = _matched(old, new)
-    rows = max(
-        0, sum(suite.rows for suite in new.values()) - sum(suite.rows for suite in old.values())
-    )
-    deleted = {
-        change.path: change.old
-        for change in changes
-        if change.old is not None and change.new is None
-    }
-    orphans = {path for path, text in deleted.items() if _mentions(text, gone)}
-    missed, excused = list[_Placed](), list[Case]()
-    for path, case in lost:
-        if path in orphans or _mentions(case.text, gone):
-            excused.append(case)
-        else:
-            missed.append((path, case))
-    before, after = _asserted(old), _asserted(new)
-    found = list(_removed(missed, deleted)) if _is_short(missed, gained, rows) else []
-    found += _changed(kept, before - after, gone)
-    found += _fewer_rows(kept, gained)
-    found += _skipped(kept, old, new)
-    texts, names = (
-        {change.new for change in changes},
-        {path.rpartition("/")[2] for path in new if path not in old},
-    )
-    moved = {
-        path for path, text in deleted.items() if text in texts or path.rpartition("/")[2] in names
-    }
-    found += _emptied(
-        {path: text for path, text in deleted.items() if path not in orphans | moved}, old
-    )
-    if not found:
-        before.subtract(assertion for case in excused for assertion in case.assertions)
-        shares = sum(len(suite.loose) for suite in new.values()) > sum(
-            len(suite.loose) for suite in old.values()
-        )
-        found += _fewer(_without(before, gone), _without(after, gone), old, rows, shares=shares)
-    return sorted(found, key=lambda each: (each.path, each.what))
+def find(
+    changes: Sequence[TestChange], removed_names: frozenset[str] = frozenset()
+) -> list[Weakening]:
+    """Return what was weakened, sorted by file.
+
+    `removed_names` are names of code that the commit removes and says so: tests about them may go.
+    """
+    return _Comparison(changes, removed_names).weakenings()
 
 
-def _is_collected(path: str, old: dict[str, Suite]) -> bool:
-    """Whether runners that found the old files find this one: a new name has to be as much of a test's as theirs."""
-    return (
-        path in old
-        or selects_tests(path)
-        or file_kinds.is_named_test(path)
-        or not any(map(file_kinds.is_named_test, old))
-    )
+class _Comparison:
+    """The tests of a commit before and after, with what the commit removes."""
+
+    def __init__(self, changes: Sequence[TestChange], removed_names: frozenset[str]) -> None:
+        self.changes = changes
+        self.removed_names = removed_names
+        self.old: dict[str, Suite] = {}
+        self.new: dict[str, Suite] = {}
+        self.deleted: dict[str, str] = {}
+        for change in changes:
+            if change.old is not None:
+                self.old[change.path] = _read(change.path, change.old)
+            if change.old is not None and change.new is None:
+                self.deleted[change.path] = change.old
+        for change in changes:
+            if change.new is not None and _is_collected(change.path, self.old):
+                self.new[change.path] = _read(change.path, change.new)
+        # Deleted files about removed code.
+        self.orphans: set[str] = set()
+        for path, text in self.deleted.items():
+            if _mentions(text, removed_names):
+                self.orphans.add(path)
+
+    def weakenings(self) -> list[Weakening]:
+        matching = _match_cases(self.old, self.new)
+        more_rows = max(0, _rows_in(self.new) - _rows_in(self.old))
+        missed, excused = self._split_lost(matching.lost)
+        before, after = _count_assertions(self.old), _count_assertions(self.new)
+        found: list[Weakening] = []
+        if _is_short(missed, matching.gained, more_rows):
+            found += _removed_cases(missed, self.deleted)
+        found += _weaker_cases(matching.kept, before - after, self.removed_names)
+        found += _fewer_rows(matching.kept, matching.gained)
+        found += _newly_skipped(matching.kept, self.old, self.new)
+        found += _deleted_files(self._unexplained_deletions(), self.old)
+        if not found:
+            for case in excused:
+                before.subtract(case.assertions)
+            found += self._fewer_assertions(before, after, more_rows)
+        return sorted(found, key=lambda weakening: (weakening.path, weakening.what))
+
+    def _split_lost(self, lost: list[_PlacedCase]) -> tuple[list[_PlacedCase], list[Case]]:
+        """Split lost cases into those that are missed, and those that went with their code."""
+        missed: list[_PlacedCase] = []
+        excused: list[Case] = []
+        for placed in lost:
+            if placed.path in self.orphans or _mentions(placed.case.text, self.removed_names):
+                excused.append(placed.case)
+            else:
+                missed.append(placed)
+        return missed, excused
+
+    def _unexplained_deletions(self) -> dict[str, str]:
+        """Return the deleted files that were neither moved nor about removed code."""
+        new_texts = {change.new for change in self.changes}
+        new_names = {_file_name(path) for path in self.new if path not in self.old}
+        unexplained = {}
+        for path, text in self.deleted.items():
+            is_moved = text in new_texts or _file_name(path) in new_names
+            if path not in self.orphans and not is_moved:
+                unexplained[path] = text
+        return unexplained
+
+    def _fewer_assertions(
+        self, before: Counter[Assertion], after: Counter[Assertion], more_rows: int
+    ) -> list[Weakening]:
+        """Find whether all tests together assert less, where no single case shows it."""
+        before = _without_mentions(before, self.removed_names)
+        after = _without_mentions(after, self.removed_names)
+        is_sharing = _loose_assertions(self.new) > _loose_assertions(self.old)
+        for least in (Grade.STRONG, Grade.WEAK):
+            missing = _count(before, least) - _count(after, least) - more_rows
+            if missing <= 0:
+                continue
+            # Where cases came to share assertions, each of them is written only once.
+            if is_sharing and _distinct(after, least) >= _distinct(before, least):
+                continue
+            path, text = _first_lost(before - after, self.old)
+            kind = WeakeningKind.ASSERTIONS_REMOVED
+            if after.total() >= before.total():
+                kind = WeakeningKind.ASSERTIONS_LOOSENED
+            detail = f"{missing} fewer: {text[:_LONGEST_TEXT]}"
+            return [Weakening(path=path, what=kind, detail=detail)]
+        return []
+
+
+def _is_collected(path: str, old: Mapping[str, Suite]) -> bool:
+    """Whether a test runner that found the old files finds this one too.
+
+    A new file has to be named as much like a test as they are.
+    """
+    if path in old or selects_tests(path) or file_kinds.is_named_test(path):
+        return True
+    return not any(map(file_kinds.is_named_test, old))
 
 
 def _read(path: str, text: str) -> Suite:
     suite = test_cases.read(path, text)
     if file_kinds.is_test(path) or selects_tests(path):
         return suite
-    return Suite(
-        cases=suite.cases
-    )  # beside the code an assertion outside of the cases is the code's own
+    # In a source file an assertion outside of the cases belongs to the code.
+    return Suite(cases=suite.cases)
 
 
-def _matched(
-    old: dict[str, Suite], new: dict[str, Suite]
-) -> tuple[list[_Placed], list[Case], list[_Kept]]:
-    """Cases that are gone, that are new, and that are still there; by name, and first within their file."""
-    waiting: dict[str, list[_Placed]] = {}
+def _match_cases(old: Mapping[str, Suite], new: Mapping[str, Suite]) -> _Matching:
+    """Match cases by name, first within their file."""
+    waiting: dict[str, list[_PlacedCase]] = {}
     for path, suite in new.items():
         for case in suite.cases:
-            waiting.setdefault(case.name, []).append((path, case))
-    lost, kept = list[_Placed](), list[_Kept]()
+            waiting.setdefault(case.name, []).append(_PlacedCase(path, case))
+    lost: list[_PlacedCase] = []
+    kept: list[_KeptCase] = []
     for path, suite in old.items():
         for case in suite.cases:
-            found = waiting.get(case.name) or []
-            at = _nearest(path, found)
-            if at is None:
-                lost.append((path, case))
+            candidates = waiting.get(case.name) or []
+            index = _nearest(path, candidates)
+            if index is None:
+                lost.append(_PlacedCase(path, case))
             else:
-                there, now = found.pop(at)
-                kept.append((there, case, now))
-    return lost, [case for placed in waiting.values() for _, case in placed], kept
+                match = candidates.pop(index)
+                kept.append(_KeptCase(match.path, case, match.case))
+    gained: list[Case] = []
+    for candidates in waiting.values():
+        gained += [placed.case for placed in candidates]
+    return _Matching(lost, gained, kept)
 
 
-def _nearest(path: str, found: list[_Placed]) -> int | None:
-    """Which of the cases of one name goes on: in the same file, or in one that is run as a test as much as it was."""
-    for at, (there, _) in enumerate(found):
-        if there == path:
-            return at
+def _nearest(path: str, candidates: list[_PlacedCase]) -> int | None:
+    """Return which case of a name continues one of `path`.
+
+    One in the same file, else one in a file that test runners find as well as they found it.
+    """
+    for index, candidate in enumerate(candidates):
+        if candidate.path == path:
+            return index
     is_named = file_kinds.is_named_test(path)
-    return next(
-        (
-            at
-            for at, (there, _) in enumerate(found)
-            if not is_named or file_kinds.is_named_test(there)
-        ),
-        None,
-    )
+    for index, candidate in enumerate(candidates):
+        if not is_named or file_kinds.is_named_test(candidate.path):
+            return index
+    return None
 
 
-def _is_short(missed: list[_Placed], gained: list[Case], rows: int) -> bool:
-    """Whether fewer cases came than went; one that asserts nothing does not stand for one that did."""
+def _is_short(missed: list[_PlacedCase], gained: list[Case], more_rows: int) -> bool:
+    """Whether fewer cases came than went; one without assertions replaces none that had some."""
     real = sum(not case.is_skipped and case.count(Grade.WEAK) > 0 for case in gained)
-    asserting = sum(case.count(Grade.WEAK) > 0 for _, case in missed)
-    return asserting > real + rows or len(missed) > len(gained) + rows
+    asserting = sum(placed.case.count(Grade.WEAK) > 0 for placed in missed)
+    return asserting > real + more_rows or len(missed) > len(gained) + more_rows
 
 
-def _removed(missed: list[_Placed], deleted: Container[str]) -> Iterator[Weakening]:
+def _removed_cases(missed: list[_PlacedCase], deleted: Container[str]) -> Iterator[Weakening]:
     by_path: dict[str, list[str]] = {}
-    for path, case in missed:
-        by_path.setdefault(path, []).append(case.name)
+    for placed in missed:
+        by_path.setdefault(placed.path, []).append(placed.case.name)
     for path, names in by_path.items():
-        what = WeakeningKind.FILE_DELETED if path in deleted else WeakeningKind.CASES_REMOVED
-        yield Weakening(path=path, what=what, detail=join_some(names, _NAMED))
+        kind = WeakeningKind.CASES_REMOVED
+        if path in deleted:
+            kind = WeakeningKind.FILE_DELETED
+        yield Weakening(path=path, what=kind, detail=join_some(names, _NAMED))
 
 
-def _changed(
-    kept: list[_Kept], lost: Counter[Assertion], gone: frozenset[str]
+def _weaker_cases(
+    kept: list[_KeptCase], lost: Counter[Assertion], removed_names: frozenset[str]
 ) -> Iterator[Weakening]:
-    """Cases that are still there and ask for less, whatever was added elsewhere."""
-    for path, old, new in kept:
-        less = [
-            assertion
-            for assertion in old.assertions
-            if assertion.grade > Grade.VACUOUS
-            and lost[assertion]
-            and not _mentions(assertion.text, gone)
-        ]
-        if less and (_is_looser(old, new) or not new.count(Grade.WEAK)):
-            what = (
-                WeakeningKind.ASSERTIONS_LOOSENED
-                if new.assertions
-                else WeakeningKind.ASSERTIONS_REMOVED
-            )
-            yield Weakening(path=path, what=what, detail=f"{new.name}: {less[0].text[:80]}")
+    """Find cases that are still there and check less, whatever was added elsewhere."""
+    for pair in kept:
+        text = _lost_assertion(pair.old, lost, removed_names)
+        if text is None:
+            continue
+        if _is_looser(pair.old, pair.new) or not pair.new.count(Grade.WEAK):
+            kind = WeakeningKind.ASSERTIONS_REMOVED
+            if pair.new.assertions:
+                kind = WeakeningKind.ASSERTIONS_LOOSENED
+            detail = f"{pair.new.name}: {text[:_LONGEST_TEXT]}"
+            yield Weakening(path=pair.path, what=kind, detail=detail)
+
+
+def _lost_assertion(
+    case: Case, lost: Counter[Assertion], removed_names: frozenset[str]
+) -> str | None:
+    """Return the first assertion of a case that could fail, was lost, and is not excused."""
+    for assertion in case.assertions:
+        if assertion.grade == Grade.VACUOUS or not lost[assertion]:
+            continue
+        if not _mentions(assertion.text, removed_names):
+            return assertion.text
+    return None
 
 
 def _is_looser(old: Case, new: Case) -> bool:
-    """Strict assertions went, and laxer ones came in their place."""
-    came = len(new.assertions) - len(old.assertions)
-    strong, weak = (new.count(least) - old.count(least) for least in (Grade.STRONG, Grade.WEAK))
-    return (strong < 0 and came > strong) or (weak < 0 and came > weak)
+    """Whether strict assertions went and laxer ones came in their place."""
+    more = len(new.assertions) - len(old.assertions)
+    strong = new.count(Grade.STRONG) - old.count(Grade.STRONG)
+    weak = new.count(Grade.WEAK) - old.count(Grade.WEAK)
+    return (strong < 0 and more > strong) or (weak < 0 and more > weak)
 
 
-def _fewer_rows(kept: list[_Kept], gained: list[Case]) -> Iterator[Weakening]:
-    """Tables over cases that lost rows, where none of the others won them."""
-    missing = sum(old.rows - new.rows for _, old, new in kept) - sum(
-        case.rows or 1 for case in gained
-    )
-    for path, old, new in kept:
-        if missing > 0 and new.rows < old.rows:
-            detail = f"{old.rows - new.rows} rows of {new.name}"
-            yield Weakening(path=path, what=WeakeningKind.CASES_REMOVED, detail=detail)
-
-
-def _skipped(
-    kept: list[_Kept], old: dict[str, Suite], new: dict[str, Suite]
-) -> Iterator[Weakening]:
-    for path, was, case in kept:
-        if case.is_skipped and not was.is_skipped:
-            yield Weakening(path=path, what=WeakeningKind.TESTS_SKIPPED, detail=case.name)
-    for path, suite in new.items():
-        if (path in old or selects_tests(path)) and suite.wide_skips > old.get(
-            path, Suite()
-        ).wide_skips:
-            yield Weakening(
-                path=path, what=WeakeningKind.TESTS_SKIPPED, detail="a whole block or file"
-            )
-
-
-def _emptied(deleted: dict[str, str], old: dict[str, Suite]) -> Iterator[Weakening]:
-    """Files named as tests that are gone, in a manner of testing that is not known here."""
-    for path, text in deleted.items():
-        if (
-            text.strip()
-            and not old[path].cases
-            and (old[path].loose or file_kinds.is_named_test(path))
-        ):
-            yield Weakening(
-                path=path, what=WeakeningKind.FILE_DELETED, detail="nothing took its place"
-            )
-
-
-def _fewer(
-    before: Counter[Assertion],
-    after: Counter[Assertion],
-    old: dict[str, Suite],
-    rows: int,
-    *,
-    shares: bool,
-) -> Iterator[Weakening]:
-    """Whether all tests together assert less, where no single case shows it."""
-    for least in (Grade.STRONG, Grade.WEAK):
-        missing = _count(before, least) - _count(after, least) - rows
-        # Where the cases came to share assertions, each of them is written only once.
-        if missing <= 0 or (shares and _distinct(after, least) >= _distinct(before, least)):
-            continue
-        path, text = _whose(before - after, old)
-        what = (
-            WeakeningKind.ASSERTIONS_LOOSENED
-            if after.total() >= before.total()
-            else WeakeningKind.ASSERTIONS_REMOVED
-        )
-        yield Weakening(path=path, what=what, detail=f"{missing} fewer: {text[:80]}")
+def _fewer_rows(kept: list[_KeptCase], gained: list[Case]) -> Iterator[Weakening]:
+    """Find tables over cases that lost rows, where no other case gained them."""
+    lost = sum(pair.old.rows - pair.new.rows for pair in kept)
+    won = sum(case.rows or 1 for case in gained)
+    if lost <= won:
         return
+    for pair in kept:
+        if pair.new.rows < pair.old.rows:
+            detail = f"{pair.old.rows - pair.new.rows} rows of {pair.new.name}"
+            yield Weakening(path=pair.path, what=WeakeningKind.CASES_REMOVED, detail=detail)
 
 
-def _whose(lost: Counter[Assertion], old: dict[str, Suite]) -> tuple[str, str]:
+def _newly_skipped(
+    kept: list[_KeptCase], old: Mapping[str, Suite], new: Mapping[str, Suite]
+) -> Iterator[Weakening]:
+    skipped = WeakeningKind.TESTS_SKIPPED
+    for pair in kept:
+        if pair.new.is_skipped and not pair.old.is_skipped:
+            yield Weakening(path=pair.path, what=skipped, detail=pair.new.name)
+    for path, suite in new.items():
+        if path not in old and not selects_tests(path):
+            continue
+        if suite.wide_skips > old.get(path, Suite()).wide_skips:
+            yield Weakening(path=path, what=skipped, detail="a whole block or file")
+
+
+def _deleted_files(deleted: Mapping[str, str], old: Mapping[str, Suite]) -> Iterator[Weakening]:
+    """Find deleted files named as tests whose cases this module could not read."""
+    for path, text in deleted.items():
+        suite = old[path]
+        if not text.strip() or suite.cases:
+            continue
+        if suite.loose or file_kinds.is_named_test(path):
+            kind = WeakeningKind.FILE_DELETED
+            yield Weakening(path=path, what=kind, detail="nothing took its place")
+
+
+def _first_lost(lost: Counter[Assertion], old: Mapping[str, Suite]) -> tuple[str, str]:
+    """Return the file and the text of the first assertion that was lost."""
     for path, suite in old.items():
-        for assertion in _all(suite):
+        for assertion in _all_assertions(suite):
             if lost[assertion] and assertion.grade:
                 return path, assertion.text
     return next(iter(old), ""), ""
 
 
-def _asserted(tests: dict[str, Suite]) -> Counter[Assertion]:
-    return Counter(assertion for suite in tests.values() for assertion in _all(suite))
+def _count_assertions(tests: Mapping[str, Suite]) -> Counter[Assertion]:
+    counts: Counter[Assertion] = Counter()
+    for suite in tests.values():
+        counts.update(_all_assertions(suite))
+    return counts
 
 
-def _without(lines: Counter[Assertion], gone: frozenset[str]) -> Counter[Assertion]:
-    return Counter(
-        {
-            line: count
-            for line, count in lines.items()
-            if count > 0 and not _mentions(line.text, gone)
-        }
-    )
+def _without_mentions(
+    counts: Counter[Assertion], removed_names: frozenset[str]
+) -> Counter[Assertion]:
+    """Return the counts without assertions about removed code."""
+    kept: Counter[Assertion] = Counter()
+    for assertion, count in counts.items():
+        if count > 0 and not _mentions(assertion.text, removed_names):
+            kept[assertion] = count
+    return kept
 
 
-def _all(suite: Suite) -> Iterator[Assertion]:
+def _all_assertions(suite: Suite) -> Iterator[Assertion]:
     for case in suite.cases:
         yield from case.assertions
     yield from suite.loose
 
 
-def _count(lines: Counter[Assertion], least: Grade) -> int:
-    return sum(count for assertion, count in lines.items() if assertion.grade >= least)
+def _rows_in(tests: Mapping[str, Suite]) -> int:
+    return sum(suite.rows for suite in tests.values())
 
 
-def _distinct(lines: Counter[Assertion], least: Grade) -> int:
-    return sum(assertion.grade >= least for assertion in lines)
+def _loose_assertions(tests: Mapping[str, Suite]) -> int:
+    return sum(len(suite.loose) for suite in tests.values())
 
 
-def _mentions(text: str, gone: frozenset[str]) -> bool:
-    return bool(gone) and not gone.isdisjoint(_WORD.findall(text))
+def _count(counts: Counter[Assertion], least: Grade) -> int:
+    return sum(count for assertion, count in counts.items() if assertion.grade >= least)
+
+
+def _distinct(counts: Counter[Assertion], least: Grade) -> int:
+    return sum(assertion.grade >= least for assertion in counts)
+
+
+def _mentions(text: str, names: frozenset[str]) -> bool:
+    return bool(names) and not names.isdisjoint(_WORD.findall(text))
+
+
+def _file_name(path: str) -> str:
+    return path.rpartition("/")[2]

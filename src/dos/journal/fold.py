@@ -1,4 +1,4 @@
-"""States are folded from events; a snapshot only saves the time of folding them again.
+"""States that are folded from events, and the snapshots that save folding them again.
 
 A snapshot counts only for the code that made it, and only if no pruning has reached above it since.
 """
@@ -22,36 +22,38 @@ from dos.journal.events.reader import select
 from dos.journal.store import Store
 from dos.lease import Lease
 
-SNAPSHOT_EVERY = 1000  # events folded beyond the last snapshot before another one is worth a write
+SNAPSHOT_EVERY = 1000  # events beyond the last snapshot before another one is worth a write
 PAGE = 2000
 
 
 class State(Protocol):
-    """A msgspec struct that can be made from nothing: `kind()` is the state before the first event."""
+    """A msgspec struct with defaults: `kind()` is the state before the first event."""
 
     name: ClassVar[str]
 
     def apply(self, event: Event) -> None:
-        """Change by one event; a kind that means nothing here changes nothing."""
+        """Change by one event; a kind that means nothing to this state changes nothing."""
         ...
 
 
 AnyState = TypeVar("AnyState", bound=State)
 
 
-def fold(state: AnyState, happened: Iterable[Event]) -> AnyState:
-    for event in happened:
+def fold(state: AnyState, events: Iterable[Event]) -> AnyState:
+    """Apply events to a state, in order, and return it."""
+    for event in events:
         state.apply(event)
     return state
 
 
 def current(store: Store, kind: type[AnyState]) -> tuple[AnyState, int]:
-    """The state now, and the position of the newest event in it.
+    """Return the state now, and the position of the newest event in it.
 
-    All of it is read in one view: if old events were removed between two pages, an ending could be missed.
+    All of it is read in one view: if events were pruned between two pages, an ending could be
+    missed.
     """
     with store.backend.read() as view:
-        state, pos = _newest(view, kind)
+        state, pos = _snapshot_or_new(view, kind)
         while page := view.tail(pos, PAGE):
             fold(state, map(require_known_schema, page))
             pos = page[-1].pos
@@ -59,59 +61,67 @@ def current(store: Store, kind: type[AnyState]) -> tuple[AnyState, int]:
 
 
 class Watch:
-    """States that are kept up to date as the journal grows, and read with the leases as of the same moment.
+    """States that are kept up to date as the journal grows, with the leases of the same moment.
 
-    Only what is new is read, once for all of them. Whoever reads a state must not change it.
+    Only new events are read, once for all states. Callers must not change a state. With
+    `snapshots` a state's snapshot is written whenever the newest one is far behind.
     """
 
     def __init__(self, store: Store, *kinds: type[State], snapshots: bool = False) -> None:
-        self._store, self._kinds, self._keep = store, kinds, snapshots
+        self._store = store
+        self._kinds = kinds
+        self._snapshots = snapshots
         self._states: dict[type[State], State] = {}
-        self._kept: dict[
-            type[State], int
-        ] = {}  # the position of the newest snapshot that we know of
+        # The position of the newest snapshot that is known, by state.
+        self._snapshot_pos: dict[type[State], int] = {}
         self.pos = 0
-        self.lapsed: list[
-            Lease
-        ] = []  # whose time was over at the last look, and that nobody had ended
-        self.locks: list[Lease] = []  # that had not lapsed then
+        self.lapsed: list[Lease] = []  # leases of lanes that had lapsed and were not ended
+        self.locks: list[Lease] = []  # leases of locks that had not lapsed
 
     def refresh(self) -> list[Lease]:
-        """Take in what has happened; the leases that have not lapsed."""
+        """Apply new events, and return the leases of lanes that have not lapsed."""
         with self._store.backend.read() as view:
             if self._states:
                 self._follow(view)
             else:
                 self._begin(view)
-            held = view.leases()
-            standing = live_leases(view, held)
-            fences = {lease.fence for lease in standing}
-            self.lapsed = [lease for lease in held if not (lease.is_lock or lease.fence in fences)]
-            self.locks = [lease for lease in standing if lease.is_lock]
-            leases = [lease for lease in standing if not lease.is_lock]
-            due = [kind for kind in self._kinds if self._keep and self._is_due(view, kind)]
+            leases = self._read_leases(view)
+            due: list[type[State]] = []
+            if self._snapshots:
+                due = [kind for kind in self._kinds if self._is_snapshot_due(view, kind)]
         for kind in due:
             save_snapshot(self._store, self._states[kind], self.pos, beyond=SNAPSHOT_EVERY)
-            self._kept[kind] = self.pos
+            self._snapshot_pos[kind] = self.pos
         return leases
 
     def state(self, kind: type[AnyState]) -> AnyState:
-        found = self._states[kind]
-        assert isinstance(found, kind)
-        return found
+        """Return a state as of the last `refresh`."""
+        state = self._states[kind]
+        assert isinstance(state, kind)
+        return state
+
+    def _read_leases(self, view: ReadTransaction) -> list[Lease]:
+        """Note locks and lapsed leases, and return the leases of lanes that have not lapsed."""
+        held = view.leases()
+        live = live_leases(view, held)
+        fences = {lease.fence for lease in live}
+        self.lapsed = [lease for lease in held if not (lease.is_lock or lease.fence in fences)]
+        self.locks = [lease for lease in live if lease.is_lock]
+        return [lease for lease in live if not lease.is_lock]
 
     def _begin(self, view: ReadTransaction) -> None:
-        """Each state from its snapshot: they lie at positions of their own."""
-        found = {kind: _newest(view, kind) for kind in self._kinds}
-        pos = min((kept for _, kept in found.values()), default=0)
+        """Load each state from its snapshot, which may be at different positions, and catch up."""
+        loaded = {kind: _snapshot_or_new(view, kind) for kind in self._kinds}
+        pos = min((snapshot_pos for _, snapshot_pos in loaded.values()), default=0)
         while page := view.tail(pos, PAGE):
             for event in map(require_known_schema, page):
-                for state, kept in found.values():
-                    if event.pos > kept:
+                for state, snapshot_pos in loaded.values():
+                    if event.pos > snapshot_pos:
                         state.apply(event)
                 pos = event.pos
-        self._states = {kind: state for kind, (state, _) in found.items()}
-        self._kept = {kind: kept for kind, (_, kept) in found.items()}
+        for kind, (state, snapshot_pos) in loaded.items():
+            self._states[kind] = state
+            self._snapshot_pos[kind] = snapshot_pos
         self.pos = pos
 
     def _follow(self, view: ReadTransaction) -> None:
@@ -121,32 +131,40 @@ class Watch:
                     state.apply(event)
                 self.pos = event.pos
 
-    def _is_due(self, view: ReadTransaction, kind: type[State]) -> bool:
-        """Whether the newest snapshot is far behind, whoever of all that watch wrote it."""
-        if self.pos - self._kept[kind] > SNAPSHOT_EVERY and (found := _snapshot(view, kind)):
-            self._kept[kind] = found[0]
-        return self.pos - self._kept[kind] > SNAPSHOT_EVERY
+    def _is_snapshot_due(self, view: ReadTransaction, kind: type[State]) -> bool:
+        """Whether the newest snapshot is far behind, whichever process wrote it."""
+        if self.pos - self._snapshot_pos[kind] <= SNAPSHOT_EVERY:
+            return False
+        snapshot = _valid_snapshot(view, kind)
+        if snapshot:
+            self._snapshot_pos[kind] = snapshot[0]
+        return self.pos - self._snapshot_pos[kind] > SNAPSHOT_EVERY
 
 
 def save_snapshot(store: Store, state: State, pos: int, *, beyond: int = 0) -> None:
-    """Remember the state as of a position, unless one is remembered that is later, or not `beyond` before it."""
+    """Write a state as of a position, unless a snapshot exists that is less than `beyond` older."""
     raw = encode(state)
     with store.backend.write() as tx:
-        found = _snapshot(tx, type(state))
-        if found is None or found[0] + beyond < pos:
+        snapshot = _valid_snapshot(tx, type(state))
+        if snapshot is None or snapshot[0] + beyond < pos:
             tx.keep_snapshot(state.name, code_hash(type(state)), pos, raw)
 
 
 def encode(state: State) -> bytes:
+    """Return a state as its snapshot stores it."""
     return json.encode(state)
 
 
 def decode(kind: type[AnyState], raw: bytes) -> AnyState:
+    """Return the state that a snapshot stores. Raises ValueError if it is of another shape."""
     return json.decode(raw, type=kind)
 
 
 def pruned_through(view: ReadTransaction) -> int:
-    """The position up to which superseded events have been removed, or may have been by a pruning that was cut off."""
+    """Return the position up to which superseded events were removed.
+
+    A pruning that was cut off may have removed only some of them.
+    """
     newest = view.load(streams.PRUNINGS, view.head(streams.PRUNINGS) - 1, 1)
     facts = select(map(require_known_schema, newest), JournalPruned)
     return max((fact.through for _, fact in facts), default=0)
@@ -154,36 +172,49 @@ def pruned_through(view: ReadTransaction) -> int:
 
 @cache
 def code_hash(kind: type[State]) -> str:
-    """Changes with the code that folds, so that a state made by other rules is not taken for this one."""
-    seen = 0
-    made_with: tuple[str, ...] = getattr(
-        kind, "made_with", ()
-    )  # modules whose rules the state follows
-    for module in (kind.__module__, fleet.__name__, limits.__name__, catalog.__name__, *made_with):
+    """Return a hash of the code that folds a state.
+
+    It changes with the rules, so that a state made by other rules is not taken for this one. A
+    state names further modules that it depends on in `made_with`.
+    """
+    modules = [kind.__module__, fleet.__name__, limits.__name__, catalog.__name__]
+    modules += getattr(kind, "made_with", ())
+    checksum = 0
+    for module in modules:
         spec = sys.modules[module].__spec__
         if spec is None or spec.origin is None:
             raise Internal(
                 f"the state {kind.name!r} is defined in {module}, which has no source file"
             )
-        seen = crc32(_source(spec.loader, spec.origin), seen)
-    return f"{seen:08x}"
+        checksum = crc32(_source(spec.loader, spec.origin), checksum)
+    return f"{checksum:08x}"
 
 
 def _source(loader: object, origin: str) -> bytes:
-    get_data = getattr(loader, "get_data", None)  # also reads out of a zip archive
-    found: bytes = get_data(origin) if get_data else Path(origin).read_bytes()
-    return found
+    get_data = getattr(loader, "get_data", None)  # it also reads from a zip archive
+    if get_data is None:
+        return Path(origin).read_bytes()
+    source: bytes = get_data(origin)
+    return source
 
 
-def _snapshot(view: ReadTransaction, kind: type[State]) -> tuple[int, bytes] | None:
-    found = view.snapshot(kind.name, code_hash(kind))
-    # Below the pruned part the ending of a lease may be gone that a snapshot from within it still holds.
-    return found if found and found[0] >= pruned_through(view) else None
+def _valid_snapshot(view: ReadTransaction, kind: type[State]) -> tuple[int, bytes] | None:
+    snapshot = view.snapshot(kind.name, code_hash(kind))
+    if snapshot is None:
+        return None
+    # A snapshot within the pruned part may hold a lease whose ending is gone.
+    if snapshot[0] < pruned_through(view):
+        return None
+    return snapshot
 
 
-def _newest(view: ReadTransaction, kind: type[AnyState]) -> tuple[AnyState, int]:
-    found = _snapshot(view, kind)
+def _snapshot_or_new(view: ReadTransaction, kind: type[AnyState]) -> tuple[AnyState, int]:
+    """Return the state of the newest snapshot and its position, else a new state and 0."""
+    snapshot = _valid_snapshot(view, kind)
+    if snapshot is None:
+        return kind(), 0
+    pos, raw = snapshot
     try:
-        return (decode(kind, found[1]), found[0]) if found else (kind(), 0)
+        return decode(kind, raw), pos
     except ValueError:
-        return kind(), 0  # no loss: the events are there
+        return kind(), 0  # nothing is lost: the events are there
