@@ -1,7 +1,7 @@
-"""How many workers are there, how many should there be, and what is to be done about it?
+"""The population plan: how many workers run, how many should, and what to do about it.
 
-A plan, not an act: it starts nobody and stops nobody. A lease that is not known to be dead keeps its region, whatever
-else is thought of it; what could not be read is held, never free.
+A plan, not an action: it starts and stops nothing. A lease that is not known to be dead keeps its
+region, and a lane that could not be read counts as held, never as free.
 """
 
 from collections.abc import Iterable, Sequence
@@ -23,7 +23,7 @@ from dos.fleet.population.types import (
     SupervisePolicy,
     SuperviseVerdict,
 )
-from dos.loop.verdicts.liveness import Answer as Liveness
+from dos.loop.verdicts import liveness
 from dos.loop.verdicts.liveness import format_span
 from dos.regions import Region
 
@@ -31,42 +31,43 @@ from dos.regions import Region
 def supervise(
     evidence: SuperviseEvidence, policy: SupervisePolicy = SupervisePolicy()
 ) -> SuperviseVerdict:
-    return supervise_with_obstacles(evidence, policy)[0]
+    """Plan which workers to start, reap, flag and halt, so that `target` workers run."""
+    verdict, _ = supervise_with_obstacles(evidence, policy)
+    return verdict
 
 
 def supervise_with_obstacles(
     evidence: SuperviseEvidence, policy: SupervisePolicy = SupervisePolicy()
 ) -> tuple[SuperviseVerdict, list[Obstacle]]:
-    """The plan, and what keeps each lane from getting a worker that has nothing of its own to wait for."""
-    seen = _Seen(evidence, policy)
-    target, alive, admissible = evidence.target, seen.alive, seen.admissible()
+    """Return the plan, and why lanes that wait for nothing by themselves get no worker."""
+    scan = _Scan(evidence, policy)
+    target = evidence.target
+    alive = scan.alive
+    admissible = scan.admissible()
     spawn: list[PlanRow] = []
-    obstacles: list[Obstacle] = []
     blocked: list[Blocked] = []
     if alive < target:
-        spawn, obstacles = seen.fill(max(0, min(target, admissible) - alive), short=target - alive)
-        waits = {name: lane.waits for name, lane in seen.lanes.items() if lane.waits}
-        reasons = {each.lane: each.reason for each in obstacles} | waits
-        if len(spawn) < target - alive:
-            blocked = [
-                Blocked(lane=name, reason=reasons[name]) for name in seen.lanes if name in reasons
-            ]
+        missing = target - alive
+        need = max(0, min(target, admissible) - alive)
+        spawn, obstacles = scan.fill(need, short=missing)
+        if len(spawn) < missing:
+            blocked = scan.blocked(obstacles)
     else:
-        obstacles = seen.full()
+        obstacles = scan.full()
     answer, reason = _outcome(target, admissible, alive, spawn, blocked)
+    if scan.unknown:
+        reason = f"{reason}; {scan.unknown} could not be read and count as held"
     verdict = SuperviseVerdict(
         answer=answer,
-        reason=f"{reason}; {seen.unknown} could not be read and count as held"
-        if seen.unknown
-        else reason,
+        reason=reason,
         alive=alive,
         admissible=admissible,
         target=target,
         spawn=tuple(spawn),
-        reap=tuple(seen.reap),
-        flag=(*seen.flag, *_excess(evidence.lanes, alive - target)),
-        proposed_halt=tuple(seen.proposed_halt),
-        hold=tuple(seen.hold),
+        reap=tuple(scan.reap),
+        flag=(*scan.flag, *_excess(evidence.lanes, alive - target)),
+        proposed_halt=tuple(scan.proposed_halt),
+        hold=tuple(scan.hold),
         blocked=tuple(blocked),
         evidence=evidence,
     )
@@ -89,7 +90,7 @@ def overlapping_concurrent_lanes(
 
 
 class _Lane:
-    """What the entries of one lane say together."""
+    """One lane: what all of its entries say together."""
 
     __slots__ = (
         "advancing",
@@ -116,26 +117,27 @@ class _Lane:
         self.kept = False  # an entry stays as it is
         self.advancing = False
         self.unknown = False
-        self.waits = ""  # why it is held and counts for nobody, or why nobody may be started on it
+        self.waits = ""  # why no worker may be started on it
 
     def add(self, entry: LaneLiveness, *, repeats: bool, stays: bool) -> None:
+        """Add an entry; `stays` says whether its holder is still there after the tick."""
         self.entries.append(entry)
         self.exclusive = self.exclusive or entry.is_exclusive
         self.repeats = (self.repeats or repeats) and not self.exclusive
         self.off_roster = self.off_roster and entry.off_roster is True
         if entry.off_roster is True and not stays:
-            return  # nobody is started there again, so where it was does not matter any more
+            return  # no worker is started there again, so that its region does not matter
         if not self.placed:
-            self.placed, self.region = True, placement.region_of(entry.tree)
+            self.placed = True
+            self.region = placement.region_of(entry.tree)
         elif entry.tree != self.region.globs:
             both_known = self.region.is_known and placement.region_of(entry.tree).is_known
-            self.region = placement.region_of(
-                (*self.region.globs, *entry.tree) if both_known else ()
-            )
+            tree = (*self.region.globs, *entry.tree) if both_known else ()
+            self.region = placement.region_of(tree)
 
 
-class _Seen:
-    """One pass over the evidence: who is alive, who holds what, which lanes could get a worker."""
+class _Scan:
+    """One pass over the evidence: which workers are alive, and which lanes could get one."""
 
     def __init__(self, evidence: SuperviseEvidence, policy: SupervisePolicy) -> None:
         self.policy = policy
@@ -143,7 +145,7 @@ class _Seen:
         self.unknown = 0
         self.alone = ""  # the lane of a live worker that runs alone
         self.lanes: dict[str, _Lane] = {}
-        self.holders: list[LaneLiveness] = []  # who keeps a region
+        self.holders: list[LaneLiveness] = []  # entries that keep their region
         self.hold: list[PlanRow] = []
         self.reap: list[PlanRow] = []
         self.flag: list[PlanRow] = []
@@ -161,24 +163,25 @@ class _Seen:
             self._read(entry, self.lanes[entry.lane])
 
     def _stays(self, entry: LaneLiveness) -> bool:
-        """Somebody is there after this tick who is there before it."""
-        dead = entry.liveness is Liveness.STALLED and self.policy.reap_stalled
-        return entry.pending or not (entry.liveness is None or dead)
+        """Whether the holder of the entry is still there after this tick."""
+        is_reaped = entry.liveness is liveness.Answer.STALLED and self.policy.reap_stalled
+        return entry.pending or not (entry.liveness is None or is_reaped)
 
     def _read(self, entry: LaneLiveness, lane: _Lane) -> None:
+        """Count one entry, and add its row to the plan."""
         if entry.pending:
             self._keep(entry, lane, "launched; its lease is not there yet")
         elif entry.liveness is None:
             lane.free = not entry.waits
             lane.waits = entry.waits or ""
-        elif entry.is_person is True and entry.liveness is not Liveness.STALLED:
+        elif entry.is_person is True and entry.liveness is not liveness.Answer.STALLED:
             self._keep(entry, lane, "held, and not by a worker", counts=False)
-        elif entry.liveness is Liveness.ADVANCING:
+        elif entry.liveness is liveness.Answer.ADVANCING:
             lane.advancing = True
             self._keep(entry, lane, "ADVANCING")
-        elif entry.liveness is Liveness.SPINNING:
+        elif entry.liveness is liveness.Answer.SPINNING:
             self._spinning(entry, lane)
-        elif entry.liveness is not Liveness.STALLED:
+        elif entry.liveness is not liveness.Answer.STALLED:
             lane.unknown = True
             self.unknown += 1
             self._keep(entry, lane, "its liveness is unknown, and what is unknown is never free")
@@ -191,7 +194,8 @@ class _Seen:
             self._keep(entry, lane, lane.waits, counts=False, lives=False)
 
     def _spinning(self, entry: LaneLiveness, lane: _Lane) -> None:
-        age, most = entry.spinning_age_ms, self.policy.spin_halt_after_ms
+        age = entry.spinning_age_ms
+        most = self.policy.spin_halt_after_ms
         since = "" if age is None else f" for {format_span(age)}"
         self.flag.append(_row(entry, Disposition.FLAG, f"SPINNING{since}"))
         if most is not None and age is not None and age >= most:
@@ -208,23 +212,27 @@ class _Seen:
         lane.kept = True
         self.alive += counts
         self.hold.append(_row(entry, Disposition.HOLD, why))
-        # A name that stands for no region of its own keeps none: what its workers take is leased under other names.
+        # A name without a region of its own keeps none: its workers lease other names.
         if lane.region.is_known or not lane.repeats:
             self.holders.append(entry)
         if lives and lane.exclusive:
             self.alone = entry.lane
 
     def admissible(self) -> int:
-        """How many workers the lanes have room for; what is off the roster counts while somebody is there."""
+        """Return how many workers the lanes have room for.
+
+        A lane that is off the roster counts while it is held.
+        """
         fixed: list[Region] = []
-        exclusive = repeats = False
+        exclusive = False
+        repeats = False
         for lane in self.lanes.values():
             if lane.off_roster and not lane.kept:
                 continue
             if lane.exclusive:
                 exclusive = True
             elif lane.repeats and not lane.region.is_known:
-                repeats = True  # its workers find their own regions
+                repeats = True  # its workers choose their own regions
             else:
                 repeats = repeats or lane.repeats
                 fixed.append(lane.region)
@@ -234,16 +242,16 @@ class _Seen:
         return room or int(exclusive)
 
     def fill(self, need: int, *, short: int) -> tuple[list[PlanRow], list[Obstacle]]:
-        """Who is started, at most `need`: lanes first, then shared names; and what keeps each of the others waiting.
+        """Return the workers to start, at most `need`, and why each other lane gets none.
 
-        `short` is how many are missing; the lanes may have no room for so many.
+        Lanes come first, then names that repeat. `short` is how many workers are missing; the
+        lanes may have no room for so many.
         """
         free = self._free()
         fixed = [name for name, lane in free.items() if not (lane.exclusive or lane.repeats)]
         held = [placement.region_of(entry.tree) for entry in self.holders]
-        placed = placement.place(
-            [free[name].region for name in fixed], held, 0 if self.alone else need
-        )
+        most = 0 if self.alone else need
+        placed = placement.place([free[name].region for name in fixed], held, most)
         chosen = [fixed[number] for number in placed.chosen]
         if not self.alone:
             chosen += self._spread(need - len(chosen))
@@ -257,54 +265,61 @@ class _Seen:
         return self._rows(chosen), self._obstacles(free, chosen, reasons)
 
     def full(self) -> list[Obstacle]:
-        """As many as wanted are alive: nobody else is started."""
+        """Return the obstacles when the target is reached and no worker is started."""
         return self._full(self._free(), {})
+
+    def blocked(self, obstacles: Sequence[Obstacle]) -> list[Blocked]:
+        """Return why lanes get no worker, in the order of the roster."""
+        reasons = {obstacle.lane: obstacle.reason for obstacle in obstacles}
+        for name, lane in self.lanes.items():
+            if lane.waits:
+                reasons[name] = lane.waits
+        return [Blocked(lane=name, reason=reasons[name]) for name in self.lanes if name in reasons]
 
     def _full(self, lanes: Iterable[str], in_the_way: dict[str, str]) -> list[Obstacle]:
         reason = "as many workers as wanted are at work, or started before it"
         found = []
         for name in lanes:
             if name in in_the_way:
-                found.append(
-                    Obstacle(
-                        lane=name,
-                        waits_on=WaitsOn.REGION_HELD,
-                        reason=f"it overlaps {in_the_way[name]}",
-                    )
-                )
+                overlap = f"it overlaps {in_the_way[name]}"
+                found.append(Obstacle(lane=name, waits_on=WaitsOn.REGION_HELD, reason=overlap))
             else:
                 found.append(Obstacle(lane=name, waits_on=WaitsOn.HOST_FULL, reason=reason))
         return found
 
     def _free(self) -> dict[str, _Lane]:
+        """Return the lanes on which a worker could be started."""
+        lanes = self.lanes.items()
         return {
             name: lane
-            for name, lane in self.lanes.items()
-            if lane.free and not (lane.kept or lane.off_roster)
+            for name, lane in lanes
+            if lane.free and not lane.kept and not lane.off_roster
         }
 
     def _spread(self, need: int) -> list[str]:
-        """Every repeatable lane once, those that nobody holds first, and then round again."""
-        lanes = [
-            (name, lane)
-            for name, lane in self.lanes.items()
-            if lane.repeats
-            and (lane.free or lane.advancing)
-            and not (lane.unknown or lane.off_roster)
-        ]
-        order = [name for name, lane in lanes if not lane.kept] + [
-            name for name, lane in lanes if lane.kept
-        ]
-        return list(islice(cycle(order), need))
+        """Return `need` names of repeatable lanes in turn, those that are not held first."""
+        unheld: list[str] = []
+        held: list[str] = []
+        for name, lane in self.lanes.items():
+            is_usable = lane.free or lane.advancing
+            if not lane.repeats or not is_usable or lane.unknown or lane.off_roster:
+                continue
+            if lane.kept:
+                held.append(name)
+            else:
+                unheld.append(name)
+        return list(islice(cycle([*unheld, *held]), need))
 
     def _rows(self, chosen: Sequence[str]) -> list[PlanRow]:
         rows = []
         for name in chosen:
             lane = self.lanes[name]
-            reason = (
-                "its stalled worker is reaped" if lane.entries[0].liveness else "nobody holds it"
-            )
-            reason = "several workers may share its name" if lane.repeats else reason
+            if lane.repeats:
+                reason = "several workers may share its name"
+            elif lane.entries[0].liveness:
+                reason = "its stalled worker is reaped"
+            else:
+                reason = "nobody holds it"
             rows.append(PlanRow(lane=name, disposition=Disposition.SPAWN, reason=reason))
         return rows
 
@@ -317,11 +332,11 @@ class _Seen:
             if lane.waits or name in started:
                 continue
             if lane.repeats and lane.kept:
-                shares = f"nobody is put beside a worker that is {_shown(lane.entries)}"
+                shares = f"nobody is put beside a worker that is {_describe_holder(lane.entries)}"
                 found.append(Obstacle(lane=name, waits_on=WaitsOn.REGION_HELD, reason=shares))
             elif name in free:
-                on, reason = self._obstacle(name, lane, chosen, in_the_way)
-                found.append(Obstacle(lane=name, waits_on=on, reason=reason))
+                waits_on, reason = self._obstacle(name, lane, chosen, in_the_way)
+                found.append(Obstacle(lane=name, waits_on=waits_on, reason=reason))
         return found
 
     def _obstacle(
@@ -329,7 +344,7 @@ class _Seen:
     ) -> tuple[WaitsOn, str]:
         if self.alone:
             return WaitsOn.EXCLUSIVE, f"{self.alone} runs alone, and somebody is in it"
-        if lane.exclusive:  # somebody is there or is started, or it would be started itself
+        if lane.exclusive:  # another worker runs or starts, or this lane would be started
             others = [*(row.lane for row in self.hold), *chosen]
             first = f"{others[0]} does not wait for it" if others else "nobody is wanted"
             return WaitsOn.EXCLUSIVE, f"it runs alone, and {first}"
@@ -342,17 +357,14 @@ class _Seen:
 def _outcome(
     target: int, admissible: int, alive: int, spawn: Sequence[PlanRow], blocked: Sequence[Blocked]
 ) -> tuple[Answer, str]:
+    """Return the answer of the plan, and its reason."""
     if target > admissible:
         room = f"{target} are wanted, and the lanes have room for {admissible} at once"
-        return (
-            Answer.TARGET_UNREACHABLE,
-            f"{room}; add disjoint lanes to dos.toml [lanes], or ask for fewer",
-        )
+        hint = "add disjoint lanes to dos.toml [lanes], or ask for fewer"
+        return Answer.TARGET_UNREACHABLE, f"{room}; {hint}"
     if alive > target:
-        return (
-            Answer.OVER_TARGET,
-            f"{alive - target} more than wanted; who advances is flagged, and nobody is stopped",
-        )
+        what = "who advances is flagged, and nobody is stopped"
+        return Answer.OVER_TARGET, f"{alive - target} more than wanted; {what}"
     if alive == target:
         return Answer.AT_TARGET, "as many as wanted"
     missing = target - alive
@@ -363,17 +375,17 @@ def _outcome(
 
 
 def _excess(lanes: Sequence[LaneLiveness], excess: int) -> list[PlanRow]:
-    """Who could be done without: those that come last in the roster, and only those that advance."""
+    """Flag workers above the target: the last of the roster, and only those that advance."""
     found: list[PlanRow] = []
-    for entry in reversed(lanes if excess > 0 else ()):
-        if len(found) == excess:
+    for entry in reversed(lanes):
+        if len(found) >= excess:
             break
-        if entry.liveness is Liveness.ADVANCING and not entry.pending:
+        if entry.liveness is liveness.Answer.ADVANCING and not entry.pending:
             found.append(_row(entry, Disposition.FLAG, f"one of {excess} more than wanted"))
     return found
 
 
-def _shown(entries: Sequence[LaneLiveness]) -> str:
+def _describe_holder(entries: Sequence[LaneLiveness]) -> str:
     kept = next(entry for entry in entries if entry.pending or entry.liveness)
     return "being launched" if kept.pending else str(kept.liveness)
 
