@@ -96,14 +96,18 @@ def judge(evidence: Evidence) -> Verdict:
 
 
 def _answer(evidence: Evidence, *, is_left: bool, is_moving: bool) -> Answer:
+    """How far the work is, as one token."""
     if not evidence.declared:
         return Answer.EMPTY
     if not is_left:
         return Answer.SETTLED
-    return Answer.OPEN if is_moving else Answer.STUCK
+    if is_moving:
+        return Answer.OPEN
+    return Answer.STUCK
 
 
 def _reason(evidence: Evidence, counts: Mapping[str, int]) -> str:
+    """The counts, in one sentence."""
     if not evidence.declared:
         return "no plan declares a unit"
     parts = [f"{count} {name}" for name, count in counts.items() if count]

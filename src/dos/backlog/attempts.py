@@ -88,6 +88,7 @@ class Attempts(Struct, kw_only=True):
         return self.units.get(unit, UnitAttempts()).count
 
     def _add(self, attempt: Attempt) -> None:
+        """Count an attempt, and keep it if it is the newest of its outcome."""
         attempts = self.units.setdefault(attempt.unit, UnitAttempts())
         attempts.count += 1
         if attempt.at_ms >= attempts.newest_ms.get(attempt.outcome, attempt.at_ms):
@@ -97,6 +98,7 @@ class Attempts(Struct, kw_only=True):
             del self.units[min(self.units, key=self._newest_ms)]
 
     def _newest_ms(self, unit: str) -> int:
+        """When a unit was last tried; 0 if that was cleared."""
         return max(self.units[unit].newest_ms.values(), default=0)
 
 
@@ -139,16 +141,20 @@ def released_moment(record: Mapping[str, Any]) -> int | None:
 
 
 def _milliseconds(value: object) -> int | None:
+    """A moment from a log; None for what is no moment of this era."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
     try:
         number = int(value)
     except (ValueError, OverflowError):
         return None
-    return number if 0 <= number < YEAR_10000_MS else None
+    if 0 <= number < YEAR_10000_MS:
+        return number
+    return None
 
 
 def _stamp_milliseconds(stamp: object) -> int | None:
+    """A moment from an ISO stamp; UTC if it names no zone."""
     if not isinstance(stamp, str):
         return None
     try:
@@ -169,6 +175,8 @@ EXIT_CODES = {Freshness.NEVER_ATTEMPTED: 0, Freshness.ATTEMPTED: 3}
 
 
 class FreshnessEvidence(Struct, frozen=True, kw_only=True):
+    """Whether a unit was ever tried, and when last."""
+
     unit_id: str
     attempted: bool = False
     last_attempt_ms: int | None = None  # None: never, or unreadable

@@ -81,19 +81,24 @@ class Policy(Table, frozen=True, kw_only=True):
 
     @property
     def window(self) -> timedelta:
+        """The cooldown after an attempt that did not land."""
         if self.window_ms is None:
             return timedelta(milliseconds=round(self.window_hours * 3_600_000))
         return timedelta(milliseconds=round(self.window_ms))
 
     @property
     def error_window(self) -> timedelta:
+        """The cooldown after an error."""
         if self.error_window_ms is None:
             return timedelta(milliseconds=round(self.error_window_minutes * 60_000))
         return timedelta(milliseconds=round(self.error_window_ms))
 
     def window_after(self, outcome: AttemptOutcome) -> int:
         """The cooldown after an attempt of this outcome, in milliseconds."""
-        window = self.error_window if outcome is AttemptOutcome.ERROR else self.window
+        if outcome is AttemptOutcome.ERROR:
+            window = self.error_window
+        else:
+            window = self.window
         return round(window.total_seconds() * 1000)
 
 
@@ -109,6 +114,7 @@ class Verdict(Struct, frozen=True, kw_only=True):
 
     @property
     def held(self) -> bool:
+        """Whether the unit is on cooldown."""
         return self.answer is Answer.RECENTLY_ATTEMPTED
 
 
@@ -152,6 +158,7 @@ def judge(evidence: Evidence, policy: Policy = Policy()) -> Verdict:
 
 
 def _clear(evidence: Evidence, count: int, reason: str) -> Verdict:
+    """The verdict for a unit that is not on cooldown."""
     return Verdict(answer=Answer.CLEAR, unit_id=evidence.unit_id, count=count, reason=reason)
 
 
@@ -163,6 +170,7 @@ def _is_at_other_text(attempt: Attempt, evidence: Evidence) -> bool:
 
 
 def _why_clear(listed: list[Attempt], count: int) -> str:
+    """Why no attempt counts."""
     if listed:
         return "its text has changed since it was tried"
     if count:

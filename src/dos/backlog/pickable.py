@@ -86,18 +86,24 @@ class Verdict(Struct, frozen=True, kw_only=True):
 
     @property
     def is_redispatch_invariant(self) -> bool:
+        """Whether dispatching the unit again cannot change the answer."""
         return self.redispatch_invariant
 
     @property
     def exit_code(self) -> int:
-        return 0 if self.reason is None else EXIT_CODES[self.reason]
+        if self.reason is None:
+            return 0
+        return EXIT_CODES[self.reason]
 
 
 def judge(evidence: Evidence) -> Verdict:
     """Decide whether a unit may be taken; of several holds the first in precedence counts."""
     for reason, held, because in _holds(evidence):
         if held:
-            detail = f"{because}: {held}" if isinstance(held, str) else because
+            if isinstance(held, str):
+                detail = f"{because}: {held}"
+            else:
+                detail = because
             return Verdict(held=True, reason=reason, evidence=detail, unit=evidence.unit)
     return Verdict(held=False, unit=evidence.unit)
 
@@ -143,10 +149,14 @@ _FLAGS = tuple(
 
 
 def _flag(value: object) -> Flag:
-    return quote(value) if isinstance(value, str) and value else bool(value)
+    """A flag from JSON; a text is kept, for people."""
+    if isinstance(value, str) and value:
+        return quote(value)
+    return bool(value)
 
 
 def _milliseconds(value: object) -> int:
+    """A moment from JSON; 0 for what is none."""
     if not isinstance(value, int | float | str):
         return 0
     try:

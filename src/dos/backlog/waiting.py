@@ -106,6 +106,7 @@ def by_clearing_time(found: Iterable[Waiting]) -> Waits:
 
 
 def _clearing(waiting: Waiting) -> tuple[bool, float, int]:
+    """The sort key: no known end first, then the latest end, then the order of causes."""
     until = waiting.until.timestamp() if waiting.until else 0.0
     return waiting.until is not None, -until, _ORDER[waiting.on]
 
@@ -137,6 +138,7 @@ def describe_waits(waits: Sequence[Waiting]) -> str:
 
 
 def _detail(waiting: Waiting) -> str:
+    """Why a unit waits, and the command that clears it."""
     command = f"; {waiting.clears_with}" if waiting.clears_with else ""
     return f"{waiting.why or waiting.subject}{command}"
 

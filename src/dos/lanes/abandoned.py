@@ -19,6 +19,8 @@ class Answer(StrEnum):
 
 
 class Evidence(Struct, frozen=True, kw_only=True):
+    """What the store's clock and the system say of a lease's holder."""
+
     left_ms: int  # by the store's clock; 0 or less if its time is over
     restarted: bool = False
     process_gone: bool = False  # only if the system says so, of that very process
@@ -26,11 +28,14 @@ class Evidence(Struct, frozen=True, kw_only=True):
 
 
 class Verdict(Struct, frozen=True, kw_only=True):
+    """Whether the holder is gone, and by what that is known."""
+
     answer: Answer
     reason: str
 
     @property
     def abandoned(self) -> bool:
+        """Whether the lease may be revoked."""
         return self.answer is not Answer.HELD
 
 

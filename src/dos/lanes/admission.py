@@ -184,7 +184,10 @@ def run_predicates(
     """
     shown = PredicateRequest(lane=request.lane, kind=request.kind, tree=request.region.globs)
     for lease in live or (None,):
-        row = {} if lease is None else _row(lease)
+        if lease is None:
+            row = {}
+        else:
+            row = _row(lease)
         for predicate in predicates:
             if refusal := _run_predicate(predicate, shown, row, config):
                 return refusal
@@ -208,10 +211,16 @@ def _run_predicate(
     elif answer.admitted:
         return None
     else:
-        label = f"{answer.reason_class}: " if answer.reason_class else ""
+        if answer.reason_class:
+            label = f"{answer.reason_class}: "
+        else:
+            label = ""
         detail = f"predicate {name!r}: {label}{answer.reason}"
     fence = lease.get("fence")
-    blocked_by = fence if isinstance(fence, int) else None
+    if isinstance(fence, int):
+        blocked_by = fence
+    else:
+        blocked_by = None
     return Refusal(reason=RefusalReason.PREDICATE, detail=detail, blocked_by=blocked_by)
 
 
@@ -225,6 +234,7 @@ def _judge_lock(request: RequestedLane, live: Sequence[HeldLane]) -> Refusal | N
 
 
 def _judge_protected(request: RequestedLane, protected: Sequence[str]) -> Refusal | None:
+    """Refuse a lane that contains a protected path: no waiting changes that."""
     if not protected:  # an empty list of globs would be an unknown region, which overlaps all
         return None
     pair = regions.first_collision(request.region, regions.region(protected))
@@ -235,6 +245,7 @@ def _judge_protected(request: RequestedLane, protected: Sequence[str]) -> Refusa
 
 
 def _collision(request: Region, held: Region) -> str:
+    """The two globs that overlap, for people."""
     mine, theirs = regions.first_collision(request, held) or ("", "")
     if not theirs:
         return "its tree is EMPTY, so its region is unknown, and unknown overlaps everything"
@@ -242,8 +253,11 @@ def _collision(request: Region, held: Region) -> str:
 
 
 def _by(lease: HeldLane) -> str:
+    """Who holds a lease, for the end of a sentence."""
     if lease.fence is None:
-        return f" by {lease.holder!r}" if lease.holder else ""
+        if lease.holder:
+            return f" by {lease.holder!r}"
+        return ""
     return f" by {lease.holder!r}, fence {lease.fence}"
 
 
@@ -260,4 +274,5 @@ def _row(lease: HeldLane) -> dict[str, object]:
 
 
 def _refusal(reason: RefusalReason, detail: str, lease: HeldLane) -> Refusal:
+    """A refusal that names the lease that blocks."""
     return Refusal(reason=reason, detail=detail, blocked_by=lease.fence)

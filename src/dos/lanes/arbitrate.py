@@ -31,6 +31,8 @@ class ArbiterRequest(Struct, frozen=True, kw_only=True):
 
 
 class Answer(StrEnum):
+    """Whether a lane is granted."""
+
     ACQUIRE = "acquire"
     REFUSE = "refuse"
 
@@ -54,7 +56,9 @@ class Decision(Struct, frozen=True, kw_only=True):
     def exit_code(self) -> int:
         if self.outcome is Answer.ACQUIRE:
             return 0
-        return 2 if self.reason_class == RefusalReason.UNKNOWN_LANE else 1
+        if self.reason_class == RefusalReason.UNKNOWN_LANE:
+            return 2
+        return 1
 
     def to_json(self) -> dict[str, object]:
         """The decision ready to be written, its keys sorted."""
@@ -195,6 +199,7 @@ class _Case(Struct, frozen=True, kw_only=True):
 
 
 def _resolve_lease(lease: LiveLease, roster: Roster) -> _ResolvedLease:
+    """A live lease with its lane's declared name, and whether it runs alone."""
     runs_alone = lease.exclusive or roster.runs_alone(lease.lane)
     is_alone_by_kind = comparison_key(lease.lane_kind) == GLOBAL or roster.runs_alone(
         lease.lane_kind
@@ -293,6 +298,7 @@ def _alternatives(case: _Case, requested: LaneCandidate | None) -> list[LaneCand
 def _picked(
     case: _Case, found: Fit, requested: LaneCandidate | None, refusal: Refusal | None
 ) -> Decision:
+    """Grant a lane that the arbiter chose, and say in place of what."""
     lane = found.candidate.lane
     if requested is None or refusal is None:
         reason = f"bare request: auto-picked {lane!r} ({found.how})"
@@ -315,8 +321,12 @@ def _picked(
 
 
 def _nothing_fits(case: _Case, found: NoFit, refusal: Refusal | None) -> Decision:
+    """Refuse because no lane fits, with the reason that stands for all."""
     skips = found.describe_skips()
-    picks = 0 if found.nothing_to_pick else None
+    if found.nothing_to_pick:
+        picks = 0
+    else:
+        picks = None
     if refusal is not None:
         reason = f"{refusal.detail}; no other lane fits: {skips}"
         return case.refuse(refusal.reason, reason, picks=picks)
@@ -336,7 +346,10 @@ def _nothing_fits(case: _Case, found: NoFit, refusal: Refusal | None) -> Decisio
 def _forced(case: _Case, requested: LaneCandidate, refusal: Refusal | None) -> Decision:
     """Grant a lane that the caller forces, and say over which objections."""
     kind = requested.kind if requested.exclusive else case.request.kind or KEYWORD
-    notes = [refusal.detail] if refusal else []
+    if refusal:
+        notes = [refusal.detail]
+    else:
+        notes = []
     own = comparison_key(requested.lane)
     if any(comparison_key(lease.lane) == own for lease in case.live):
         notes.append("another lease on this lane is live")
@@ -347,6 +360,7 @@ def _forced(case: _Case, requested: LaneCandidate, refusal: Refusal | None) -> D
 
 
 def _beside_exclusive(case: _Case, exclusive: _ResolvedLease) -> Decision:
+    """Refuse because a live lane runs alone."""
     by = f" (held by {exclusive.holder!r})" if exclusive.holder else ""
     reason = f"live lane {exclusive.lane!r}{by} is exclusive: nothing runs beside it"
     if case.request.force:
@@ -355,6 +369,7 @@ def _beside_exclusive(case: _Case, exclusive: _ResolvedLease) -> Decision:
 
 
 def _unknown_lane(case: _Case) -> Decision:
+    """Refuse a name that is no lane, and suggest one that is."""
     name = case.request.lane.strip()
     roster = case.roster
     found = quote(name)

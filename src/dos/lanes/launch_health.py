@@ -53,6 +53,8 @@ class Evidence(Struct, frozen=True, kw_only=True):
 
 
 class Policy(Struct, frozen=True, kw_only=True):
+    """How many runs count, and how often a cause may recur."""
+
     window: int = 12  # how many of the last runs count
     most_recurrences: int = 3
 
@@ -90,6 +92,7 @@ def judge(evidence: Evidence, policy: Policy = Policy()) -> Verdict:
 
 
 def _judge_region(evidence: Evidence) -> Verdict | None:
+    """Block the launch if another lane works on the same files; None if not."""
     blocking = _blocking_lease(evidence)
     if blocking is None:
         return None
@@ -102,6 +105,7 @@ def _judge_region(evidence: Evidence) -> Verdict | None:
 
 
 def _judge_history(runs: tuple[LaneRun, ...], blockers: list[LaneRun], policy: Policy) -> Verdict:
+    """Route to a fix or a replan if the last runs did not get on."""
     if stopped := _unanswered_stop(runs):
         return Verdict(
             answer=Action.ROUTE_UNSTICK,

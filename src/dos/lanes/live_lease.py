@@ -53,6 +53,7 @@ def live_leases_from_rows(rows: object) -> list[LiveLease]:
 
 
 def _unusable(error: Exception) -> BadInput:
+    """The error for leases that cannot be read."""
     return BadInput(
         f"the live leases cannot be used: {error}",
         hint='Give a JSON array of objects, as [{"lane": "api", "tree": ["api/**"]}]; [] for none.',

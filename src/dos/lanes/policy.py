@@ -136,6 +136,7 @@ class Overlap(Table, frozen=True, kw_only=True):
 
     @property
     def tolerance(self) -> float:
+        """The ratio that counts: no setting may exceed the ceiling."""
         return min(self.ratio_max, SOFT_OVERLAP_CEILING)
 
 

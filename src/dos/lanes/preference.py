@@ -134,6 +134,7 @@ def is_disjoint_from_siblings(region: Region, preferences: Preferences) -> bool:
 
 
 def _sibling_region(sibling: str, lookup: Callable[[str], Tree] | None) -> Region:
+    """The region of a sibling; unknown if its tree cannot be looked up."""
     if not sibling or lookup is None:
         return regions.region(())
     return regions.region(lookup(sibling))
@@ -142,6 +143,7 @@ def _sibling_region(sibling: str, lookup: Callable[[str], Tree] | None) -> Regio
 def _first_admitted(
     candidates: Iterable[LaneCandidate], admit: Admit, preferences: Preferences, how: str
 ) -> Fit | NoFit:
+    """The first candidate that is admitted and has work, or why there is none."""
     skips: list[Skip] = []
     for candidate in candidates:
         if refusal := admit(candidate):
@@ -173,6 +175,7 @@ def _ask_oracle(candidate: LaneCandidate, preferences: Preferences) -> int | Ski
 
 
 def _rank(candidate: LaneCandidate, preferences: Preferences) -> float | None:
+    """The rank of a candidate; None if the caller's function gives no number."""
     key = preferences.rank_key
     if key is None:
         return None

@@ -43,6 +43,7 @@ class Roster(Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def _spelled(self) -> dict[str, str]:
+        """Each lane as declared, by its compared name."""
         spelled: dict[str, str] = {}
         for names in (self.concurrent, self.exclusive, self.autopick, self.trees, (GLOBAL,)):
             for name in names:
@@ -51,6 +52,7 @@ class Roster(Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def _alias_targets(self) -> dict[str, str]:
+        """The compared name of the lane that each alias stands for."""
         return {
             comparison_key(word): comparison_key(lane.strip())
             for word, lane in self.aliases.items()
@@ -58,9 +60,11 @@ class Roster(Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def _trees(self) -> dict[str, tuple[str, ...]]:
+        """The globs of each lane, by its compared name."""
         return {comparison_key(lane): tuple(globs) for lane, globs in self.trees.items()}
 
     @cached_property
     def _alone(self) -> set[str]:
+        """The compared names of the lanes beside which nothing runs."""
         side_by_side = {comparison_key(lane) for lane in self.concurrent}
         return {comparison_key(lane) for lane in self.exclusive} | ({GLOBAL} - side_by_side)

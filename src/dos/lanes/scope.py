@@ -69,6 +69,8 @@ class Policy(Struct, frozen=True, kw_only=True):
 
 
 class Classification(Struct, frozen=True, kw_only=True):
+    """The touched files, by whether they are inside the lane."""
+
     verdict: Answer
     reason: str
     in_scope_files: tuple[str, ...]
@@ -77,6 +79,8 @@ class Classification(Struct, frozen=True, kw_only=True):
 
 
 class Verdict(Struct, frozen=True, kw_only=True):
+    """Whether the touched files are allowed, as `dos scope-gate --json` prints it."""
+
     allowed: bool
     verdict: Answer
     reason: str
@@ -85,7 +89,9 @@ class Verdict(Struct, frozen=True, kw_only=True):
 
     @property
     def exit_code(self) -> int:
-        return 0 if self.allowed else EXIT_CODES[self.verdict]
+        if self.allowed:
+            return 0
+        return EXIT_CODES[self.verdict]
 
 
 def evidence_from_typed_paths(lane: str, files: Sequence[str], tree: Sequence[str]) -> Evidence:
@@ -105,7 +111,9 @@ def normalize_path(path: str) -> str:
 
 def lane_tree(lane: str, roster: Roster) -> tuple[str, ...]:
     """A lane's globs; the whole repository if no lane is named, none if it is not declared."""
-    return roster.tree(lane) if lane.strip() else WHOLE_REPOSITORY
+    if lane.strip():
+        return roster.tree(lane)
+    return WHOLE_REPOSITORY
 
 
 def judge(evidence: Evidence, policy: Policy = Policy()) -> Verdict:
@@ -122,10 +130,14 @@ def judge(evidence: Evidence, policy: Policy = Policy()) -> Verdict:
 
 
 def _classified(evidence: Evidence, policy: Policy) -> Classification:
+    """Put each touched file inside or outside the lane."""
     files = evidence.touched_files
     if not files:
         return _classification(evidence, Answer.IN_SCOPE, "no file was touched")
-    lane = f"lane {evidence.lane!r}" if evidence.lane else "the repository"
+    if evidence.lane:
+        lane = f"lane {evidence.lane!r}"
+    else:
+        lane = "the repository"
     region = regions.region(evidence.lane_tree)
     if not region.is_known:
         reason = f"{lane} has no tree: unknown blast radius"
@@ -137,7 +149,10 @@ def _classified(evidence: Evidence, policy: Policy) -> Classification:
     if policy.allow_shared_infra:
         outside = [file for file in strays if not _is_shared(file)]
     if len(outside) > policy.creep_tolerance:
-        answer = Answer.SCOPE_CREEP if inside else Answer.WRONG_TARGET
+        if inside:
+            answer = Answer.SCOPE_CREEP
+        else:
+            answer = Answer.WRONG_TARGET
         reason = f"{len(outside)} of {len(files)} files are outside {lane}: {_listed(outside)}"
         return _classification(evidence, answer, reason, inside, outside)
     if strays:
@@ -169,5 +184,9 @@ def _is_shared(file: str) -> bool:
 
 
 def _listed(files: Sequence[str]) -> str:
-    more = f" and {len(files) - SHOWN_FILES} more" if len(files) > SHOWN_FILES else ""
+    """The first few files, and how many more there are."""
+    if len(files) > SHOWN_FILES:
+        more = f" and {len(files) - SHOWN_FILES} more"
+    else:
+        more = ""
     return ", ".join(map(repr, files[:SHOWN_FILES])) + more

@@ -108,6 +108,7 @@ class Lifecycle(Table, frozen=True, kw_only=True):
             self._check_class(self.veto_class, ("veto_class",))
 
     def _check_class(self, name: str, key: Key) -> None:
+        """Raise BadValue for a class that is not one of `classes`."""
         if name not in self.classes:
             known = ", ".join(self.classes)
             raise BadValue(

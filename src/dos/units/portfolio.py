@@ -80,7 +80,9 @@ def soak_end(text: str) -> datetime | None:
             end += timedelta(days=1)
     except (ValueError, OverflowError):
         return None
-    return end if end.tzinfo else end.replace(tzinfo=UTC)
+    if end.tzinfo:
+        return end
+    return end.replace(tzinfo=UTC)
 
 
 def _own_problems(
@@ -128,7 +130,9 @@ def _resolve_dependency(
     else:
         what = f"unit {unit.name} depends on {name!r}, which no plan declares"
     found.append(_problem(ProblemKind.DEPENDENCY_UNKNOWN, unit, what))
-    return name if "/" in name else own
+    if "/" in name:
+        return name
+    return own
 
 
 def _cycles(units: Sequence[Unit]) -> list[Problem]:

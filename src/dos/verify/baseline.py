@@ -45,7 +45,9 @@ class CheckOutcome(Struct, frozen=True, kw_only=True, omit_defaults=True):
         """`red`: it fails; `blind`: it passes with the program gone; empty: it is good."""
         if self.is_good:
             return ""
-        return "blind" if self.passed else "red"
+        if self.passed:
+            return "blind"
+        return "red"
 
 
 class CheckResult(CheckOutcome, frozen=True, kw_only=True, omit_defaults=True):
@@ -60,6 +62,7 @@ class CheckResult(CheckOutcome, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def subject(self) -> Subject:
+        """What this result is about."""
         return Subject(host=self.host, tree=self.tree, commands=self.commands)
 
     @property

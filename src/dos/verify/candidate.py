@@ -81,6 +81,7 @@ class Candidate(Struct, frozen=True, kw_only=True):
 
     @property
     def is_taken_out(self) -> bool:
+        """Whether the work was there, and was reverted or removed."""
         removals = {Contradiction.REVERTED, Contradiction.REMOVED}
         return not removals.isdisjoint(self.contradictions)
 
@@ -146,6 +147,7 @@ def _assess_change(commit: CandidateCommit, against: list[Contradiction]) -> tup
 def _taken_out(
     commit: CandidateCommit, survival: SurvivalVerdict, against: list[Contradiction]
 ) -> str:
+    """Say that the work is gone, and by which commit; adds to `against`."""
     by = f" by {commit.undone_by[:7]}" if commit.undone_by else ""
     if commit.is_reverted:
         against.append(Contradiction.REVERTED)
@@ -159,12 +161,14 @@ def _taken_out(
 def _overwritten(
     commit: CandidateCommit, survival: SurvivalVerdict, against: list[Contradiction]
 ) -> str:
+    """Say that other work replaced it; adds to `against`."""
     against.append(Contradiction.OVERWRITTEN)
     by = f" (last by {commit.undone_by[:7]})" if commit.undone_by else ""
     return f"{survival.lost} was rewritten, and none of its {survival.total} lines is left{by}"
 
 
 def _assess_live(commit: CandidateCommit, survival: SurvivalVerdict) -> tuple[Tier, list[str]]:
+    """The tier of work that is still there, by its best witness."""
     left = f"{survival.kept} of {survival.total} lines are left"
     if survival.state is Survival.PARTIAL:
         left = f"only {left}"

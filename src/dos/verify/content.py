@@ -177,6 +177,7 @@ class _Scanner:
         return self._end_of_raw(match)
 
     def _end_of_nested(self, at: int) -> tuple[int, bool]:
+        """Where a comment that nests ends; one that is never closed is kept as text."""
         assert self.language.nests is not None
         depth = 1
         for mark in self.language.nests.finditer(self.text, at):
@@ -186,6 +187,7 @@ class _Scanner:
         return len(self.text), False
 
     def _end_of_raw(self, match: re.Match[str]) -> tuple[int, bool]:
+        """Where raw text ends: at the mark that its opening names."""
         marks = match.groupdict()
         if "mark" in marks:
             closes = f'){marks["mark"]}"'
@@ -237,7 +239,10 @@ def _stripped(lines: list[str], comments: tuple[str, ...]) -> list[str]:
     """The lines without margins, blank lines and whole-line comments."""
     stripped = []
     for line in lines:
-        plain = line[1:] if line[:1] == _INNER else line.strip()
+        if line[:1] == _INNER:
+            plain = line[1:]
+        else:
+            plain = line.strip()
         if not plain or plain.isspace():
             continue
         if comments and plain.startswith(comments):

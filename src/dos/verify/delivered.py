@@ -35,6 +35,8 @@ class Evidence(Struct, frozen=True, kw_only=True):
 
 
 class Verdict(Struct, frozen=True):
+    """What was delivered, and why it is not more."""
+
     answer: Answer
     reason: str
 
@@ -63,5 +65,6 @@ def judge(evidence: Evidence) -> Verdict:
 
 
 def _strays(paths: list[str]) -> str:
+    """Name the first path outside the lane, and count the rest."""
     more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
     return f"changed {paths[0]}{more} outside of the lane"

@@ -143,14 +143,17 @@ def is_bookkeeping(path: str) -> bool:
 
 
 def _is_prose(name: str) -> bool:
+    """Whether a name without a suffix is that of a document, such as README."""
     return name in _PROSE or _PROSE_FIRST.match(name) is not None
 
 
 def _basename(path: str) -> str:
+    """The last part of a path, in lower case."""
     return path.rpartition("/")[2].lower()
 
 
 def _suffix(name: str) -> str:
+    """What follows the last dot of a name."""
     return name.rpartition(".")[2]
 
 
@@ -216,4 +219,5 @@ def placeholder_text(path: str) -> str:
 
 
 def _occurs(name: str, text: str) -> bool:
+    """Whether a text contains a name as a whole word."""
     return re.search(rf"(?<![\w\-]){re.escape(name)}(?![\w\-])", text) is not None

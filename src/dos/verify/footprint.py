@@ -45,10 +45,12 @@ class Scope(Struct, frozen=True, kw_only=True):
 
     @property
     def is_declared(self) -> bool:
+        """Whether the unit declared where its work would be."""
         return bool(self.paths or self.files)
 
     @property
     def expected(self) -> tuple[str, ...]:
+        """The paths or files that the unit declared, for people."""
         return self.paths or self.files
 
     def covers(self, path: str) -> bool:
@@ -72,6 +74,7 @@ class Change(Struct, frozen=True, kw_only=True):
 
     @property
     def path(self) -> str:
+        """The path after the change."""
         return self.file.path
 
 
@@ -121,6 +124,7 @@ def judge(changes: Sequence[Change], scope: Scope, later: Scope = Scope()) -> Fo
 
 
 def _nothing_counts(changes: Sequence[Change]) -> Footprint:
+    """The flaw of a commit that changed only documents or bookkeeping."""
     kinds = {file_kinds.kind(change.path) for change in changes}
     only = f"only {_describe(changes)} changed"
     if kinds == {Kind.BOOKKEEPING}:
@@ -141,6 +145,7 @@ def _counts(change: Change, scope: Scope) -> bool:
 
 
 def _describe(changes: Sequence[Change]) -> str:
+    """Name the first path, and count the rest."""
     first = printable_path(changes[0].path)
     if len(changes) == 1:
         return first

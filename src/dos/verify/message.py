@@ -57,7 +57,10 @@ class Message(Struct, frozen=True):
         lines = text.replace("\r\n", "\n").replace("\r", "\n").lstrip("\n")
         paragraphs = _PARAGRAPHS.split(lines, maxsplit=1)
         subject = " ".join(line.strip() for line in paragraphs[0].split("\n"))
-        body = paragraphs[1] if len(paragraphs) > 1 else ""
+        if len(paragraphs) > 1:
+            body = paragraphs[1]
+        else:
+            body = ""
         return cls(subject[:LONGEST_SUBJECT].strip(), body)
 
 

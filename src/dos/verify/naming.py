@@ -87,6 +87,7 @@ class UnitName:
         return [needle for needle in unique if not any(other < needle for other in needles)]
 
     def _needle(self, spelling: str) -> frozenset[str]:
+        """The words of one spelling; with the plan's, if the id does not contain it."""
         if self.contains_plan(spelling):
             return words(spelling)
         return words(spelling) | words(self.plan)
@@ -98,6 +99,7 @@ class UnitName:
         return next(self._namings(message), None)
 
     def _namings(self, message: Message) -> Iterator[Naming]:
+        """Yield each way in which the message names the unit, the plainest first."""
         subject = message.subject
         if match := self._direct.match(subject):
             if self._is_step_on_the_way(subject[match.end() :]):
@@ -135,6 +137,7 @@ class UnitName:
                 yield _naming(Rung.BODY_MENTION, line, mention.start(), mention.end())
 
     def _slug_namings(self, subject: str) -> Iterator[Naming]:
+        """Subjects of a bundle or of a parent phase that contain the unit's words."""
         if self._is_bundle and (match := self._series_first.match(subject)):
             rest = subject[match.end() :]
             if _slug(self.phase) in _slug(rest):
@@ -145,6 +148,7 @@ class UnitName:
                 yield _naming(Rung.SUB_PHASE_PARENT, subject, match.start("unit"), match.end())
 
     def _faint_namings(self, message: Message) -> Iterator[Naming]:
+        """Names that count only if the changed files support them."""
         subject = message.subject
         if match := self._scope.match(subject):
             begin = match.start("unit")
@@ -177,8 +181,11 @@ class UnitName:
         return self._after_prefix(subject) > 0
 
     def _after_prefix(self, subject: str) -> int:
+        """Where the text after a release prefix begins; 0 if there is none."""
         match = self._release.match(subject)
-        return match.end() if match else 0
+        if match:
+            return match.end()
+        return 0
 
     def _is_step_on_the_way(self, rest: str) -> bool:
         """Whether the word after the name is a progress marker, such as `continued`."""
@@ -236,6 +243,7 @@ class UnitName:
 
     @cached_property
     def _direct(self) -> re.Pattern[str]:
+        """`docs/AUTH AUTH1: …`: the unit begins the subject."""
         series = re.escape(self.plan)
         spaced = f"{series}:?[ \\t]+{self._any_spelling}{_END}"
         if self.stamp.subject_dirs:
@@ -247,19 +255,23 @@ class UnitName:
 
     @cached_property
     def _paren(self) -> re.Pattern[str]:
+        """`… (AUTH AUTH1) (#12)`: the unit ends the subject."""
         named = f"{_any_of(self._plan_heads)}:?[ \\t]+{self._any_spelling}"
         return _compiled(f"\\((?:refs )?(?:{self._folders})?{named}\\){_PULL_REQUEST}[ \\t]*$")
 
     @cached_property
     def _mention(self) -> re.Pattern[str]:
+        """The unit with its plan anywhere, as a whole word."""
         return _compiled(f"{_BEGIN}{self._qualified}{_END}")
 
     @cached_property
     def _release(self) -> re.Pattern[str]:
+        """`v1.2.3:`, or a declared bundle prefix."""
         return _compiled("|".join([_RELEASE, *map(re.escape, self.stamp.summary_bundle_prefixes)]))
 
     @cached_property
     def _scope(self) -> re.Pattern[str]:
+        """`feat(AUTH): AUTH1 …`: a conventional commit."""
         plan = re.escape(self.plan)
         return _compiled(f"\\w+\\({plan}\\)!?:[ \\t]*(?P<unit>{self._any_spelling}){_END}")
 
@@ -280,6 +292,7 @@ class UnitName:
 
     @cached_property
     def _listed(self) -> re.Pattern[str]:
+        """The unit's names as they may stand in a trailer."""
         forms = [f"{_any_of(self._plan_heads)}(?:/|:?[ \\t]+){self._any_spelling}"]
         forms += map(re.escape, self._bare_spellings)
         return _compiled("|".join(forms))
@@ -294,6 +307,7 @@ class UnitName:
 
     @cached_property
     def _series_first(self) -> re.Pattern[str]:
+        """`docs/OPS: …`: the plan begins the subject."""
         return _compiled(f"{_FOLDER}{re.escape(self.plan)}{_END}:?")
 
     @cached_property
@@ -305,11 +319,13 @@ class UnitName:
 
     @cached_property
     def _parent_first(self) -> re.Pattern[str]:
+        """The parent phase begins the subject."""
         unit = f"{re.escape(self.plan)}:?[ \\t]+{re.escape(self._parent)}"
         return _compiled(f"{self._folders}(?P<unit>{unit}){_END}")
 
 
 def _naming(rung: Rung, text: str, begin: int, end: int, *, faint: bool = False) -> Naming:
+    """A naming, with the words beside it that say it is not done."""
     return Naming(rung=rung, faint=faint, negated=unfinished_words(text, begin, end))
 
 
@@ -324,4 +340,5 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 
 def _slug(text: str) -> str:
+    """Words joined by underscores, so that spaces and dashes compare equal."""
     return re.sub(r"[\s\-_]+", "_", text.strip().lower())

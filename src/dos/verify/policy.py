@@ -19,6 +19,7 @@ class Policy(Table, frozen=True, kw_only=True):
 
     @property
     def ci_required(self) -> bool:
+        """Whether a green CI run is a condition for SHIPPED."""
         return self.ci == "require"
 
 

@@ -25,6 +25,8 @@ EXIT_CODES = {
 
 
 class Evidence(Struct, frozen=True, kw_only=True):
+    """The claim about a unit, and what git shows."""
+
     unit: str
     claimed: bool
     oracle_shipped: bool | Unknown
@@ -64,6 +66,7 @@ def judge(evidence: Evidence) -> Verdict:
 
 
 def _verdict(answer: Answer, evidence: Evidence, reason: str) -> Verdict:
+    """The verdict with the evidence that callers print."""
     shipped = evidence.oracle_shipped
     return Verdict(
         answer=answer,

@@ -183,6 +183,7 @@ def _meets(commit: CandidateCommit, candidate: Candidate, policy: Policy) -> boo
 def _answer(
     best: CandidateCommit, candidate: Candidate, evidence: Evidence, policy: Policy
 ) -> tuple[Answer, str]:
+    """The answer by the strongest candidate, with its reason."""
     reason = "; ".join(candidate.reasons)
     if not best.is_merged:
         return Answer.NOT_SHIPPED, reason
@@ -233,6 +234,7 @@ def _general_contradictions(evidence: Evidence) -> list[Contradiction]:
 
 
 def _without_candidates(evidence: Evidence, general: Sequence[Contradiction]) -> Verdict:
+    """The verdict if no commit names the unit."""
     tier = Tier.ABSENT
     if evidence.unreadable:
         answer = Answer.CANNOT_TELL
@@ -261,6 +263,7 @@ def _without_candidates(evidence: Evidence, general: Sequence[Contradiction]) ->
 
 
 def _source(commit: CandidateCommit) -> Source:
+    """By what the unit is known to have shipped, as a released token."""
     if commit.ci == "GREEN":
         return Source.CI
     if commit.naming.rung is Rung.REGISTRY:

@@ -65,10 +65,12 @@ class File(Struct, frozen=True, kw_only=True):
 
     @property
     def added(self) -> Counter[str]:
+        """The significant lines that the commit added."""
         return _significant(Counter(self.new or ()) - Counter(self.old or ()))
 
     @property
     def removed(self) -> Counter[str]:
+        """The significant lines that the commit removed."""
         return _significant(Counter(self.old or ()) - Counter(self.new or ()))
 
 
@@ -101,6 +103,7 @@ def judge(files: Iterable[File]) -> SurvivalVerdict:
 
 
 def _state(kept: int, total: int, lost: Sequence[File]) -> Survival:
+    """What became of the work: all of it, some of it, or none."""
     if kept >= ENOUGH * total and kept:
         return Survival.LIVE
     if kept:
@@ -113,6 +116,7 @@ def _state(kept: int, total: int, lost: Sequence[File]) -> Survival:
 def _still_added(
     added: Counter[str], old: Counter[str], new: Counter[str], now: Counter[str]
 ) -> int:
+    """How many of the added lines are in the file now beyond those of before."""
     return sum(max(0, min(new[line], now[line]) - old[line]) for line in added)
 
 

@@ -139,6 +139,7 @@ def clear_units(store: Store, units: Sequence[tuple[Unit, str]], *, by: str) -> 
 
 
 def _find_unit(declared: Sequence[Unit], word: str) -> Unit:
+    """The unit that a word names. Raises BadInput if no plan has it."""
     unit = sources.find_unit(declared, word)
     if unit is None:
         raise BadInput(f"no plan has the unit {quote(word)}", hint="`dos status` lists the units.")
@@ -146,6 +147,7 @@ def _find_unit(declared: Sequence[Unit], word: str) -> Unit:
 
 
 def _has_failed(state: FleetState, unit: Unit) -> bool:
+    """Whether the last attempt at a unit did not ship."""
     known = state.units.get(unit.name, fleet.UnitState())
     if known.landed or known.last_attempt is None:
         return False

@@ -97,6 +97,7 @@ def placement_problem(unit: Unit, lane: str) -> Flag:
 
 
 def _no_such_unit(word: str, portfolio: Portfolio) -> BadInput:
+    """The error for a name that no plan has; an unreadable plan may have it."""
     unread = ""
     for problem in portfolio.problems:
         if problem.kind in UNREAD:
@@ -121,6 +122,7 @@ def _unclear(unit: Unit, portfolio: Portfolio) -> Flag:
 
 
 def _gate(unit: Unit, known: fleet.UnitState) -> Flag:
+    """What a person has to decide first; empty for nothing."""
     if known.deaths >= MOST_DEATHS:
         return f"{known.deaths} runs in a row died at it"
     return known.undone or unit.gated

@@ -78,6 +78,7 @@ class _Screened(NamedTuple):
 def _screened(
     units: Sequence[Unit], fleet: FleetState, config: Config, tried: Attempts, now_ms: int
 ) -> _Screened:
+    """Judge each unit by its hold and its cooldown, which callers show apart."""
     screened = _Screened([], [], [])
     for unit in units:
         hold = pickable.judge(evidence_without_cooldown(unit, fleet, (), now_ms=now_ms))
@@ -101,6 +102,7 @@ def _interrupted(known: Mapping[str, UnitState], run_id: str) -> list[str]:
 
 
 def _refusals(known: Mapping[str, UnitState]) -> dict[str, Refusals]:
+    """How often the landing of each unit was refused, and why."""
     refusals = {}
     for name, unit in known.items():
         if unit.refused:
@@ -116,6 +118,7 @@ def check_claim(fleet: FleetState, unit: str, others: Collection[str]) -> None:
 
 
 def _history(unit: UnitState) -> list[str]:
+    """What was tried before, for the next agent's prompt."""
     if not unit.saved or unit.missed:
         return unit.tries
     return [*unit.tries, f"it was cut off; its work is on {', '.join(unit.saved)}"]
@@ -169,7 +172,10 @@ def _completion(own: Sequence[Unit], landed: Collection[str]) -> complete.Verdic
     if not own:
         return None
     left = tuple(unit.name for unit in own if unit.name not in landed)
-    answer = complete.Answer.INCOMPLETE if left else complete.Answer.COMPLETE
+    if left:
+        answer = complete.Answer.INCOMPLETE
+    else:
+        answer = complete.Answer.COMPLETE
     return complete.Verdict(
         answer=answer,
         residual=left,

@@ -43,7 +43,10 @@ def apply_shown_units(fleet: FleetState, shown: ShownUnits, answers: Decisions) 
         before = fleet.units.get(name, UnitState())
         if before.landed != landed_then:
             continue  # it landed since
-        undone = "" if (name, before.landed) in wanted_again else unit.undone
+        if (name, before.landed) in wanted_again:
+            undone = ""
+        else:
+            undone = unit.undone
         # What was tried or claimed since then is in the journal's state.
         units[name] = structs.replace(before, landed=unit.landed, undone=undone)
     if not units:
@@ -162,6 +165,7 @@ class TargetState:
         return fleet.incidents.disputed.union(*(incident.commits for incident in self.incidents))
 
     def _suspects(self, fleet: FleetState, live: Collection[str]) -> Collection[str]:
+        """Units that may be on the branch by an agent's own commit; they wait for the journal."""
         if self._watch is None:
             return ()
         self._watch.suspect(self._memory.shipped_commits, fleet, live)

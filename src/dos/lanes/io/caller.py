@@ -46,6 +46,7 @@ def find_calling_agent(workspace: Workspace | None, leases: Sequence[Lease]) -> 
 
 
 def _by_key(carried: Mapping[str, str], workers: Sequence[Lease], found_by: str) -> Agent | None:
+    """By the key of a lease in the environment."""
     key = carried.get(KEY_VARIABLE, "")
     if not key:
         return None
@@ -73,6 +74,7 @@ def _by_marks(
 def _by_ancestor(
     ancestor: int, workspace: Workspace | None, workers: Sequence[Lease]
 ) -> Agent | None:
+    """By a worker among the ancestors, or by an ancestor's environment."""
     found_by = f"process {ancestor}, which it descends from, is its worker"
     for lease in workers:
         if lease.pid == ancestor and process.holder_is_running(lease):

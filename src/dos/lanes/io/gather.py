@@ -127,6 +127,7 @@ def scope_evidence(
 
 
 def _commit(world: World, name: str) -> str:
+    """The hash of a commit. Raises GitFailed if the name is no commit."""
     commit = world.git.commit_of(name or "HEAD")
     if commit is None:
         raise GitFailed(

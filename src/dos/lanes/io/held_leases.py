@@ -75,6 +75,7 @@ class LeaseRenewer(threading.Thread):
         return self.lost.is_set() or self._is_over(self._ends + self._pause())
 
     def run(self) -> None:
+        """Renew until stopped; reopen the store after a failure while the lease lasts."""
         while not self._done.is_set():
             try:
                 with self._open_store() as store:
@@ -89,6 +90,7 @@ class LeaseRenewer(threading.Thread):
                 self._done.wait(self._pause() / 4)  # then the store is opened again
 
     def _renew(self, store: Store) -> None:
+        """Renew once. Raises Fenced if the lease was taken over."""
         began = lease_seconds()
         if store.renew([self._lease.fence]).lost:
             self._lose()
@@ -97,9 +99,11 @@ class LeaseRenewer(threading.Thread):
         self._ends = max(self._ends, began + self._lease.ttl_ms / 1000)
 
     def _is_over(self, ends: float) -> bool:
+        """Whether the lease's time is over by this process's own clock."""
         return not self._outlasts_outages and lease_seconds() >= ends
 
     def _lose(self) -> None:
+        """Tell those who wait that the lease is lost."""
         self.lost.set()
         if self._also_set:
             self._also_set.set()
@@ -176,13 +180,17 @@ def lease_request(
     """The lease that this process asks for, to renew it itself. Raises BadInput: no such lane."""
     pid = os.getpid()
     own_process = process.identify(pid)
-    name = lane if is_lock else config.canonical_lane(lane)
+    name: str | None = lane
+    if not is_lock:
+        name = config.canonical_lane(lane)
     if name is None:
         raise BadInput(
             f"there is no lane {lane!r}; the lanes are {', '.join(config.known_lanes())}",
             hint="`dos man lane` lists them; [lanes] in dos.toml declares them.",
         )
-    lane_region = None if is_lock else config.lane_region(name)
+    lane_region = None
+    if not is_lock:
+        lane_region = config.lane_region(name)
     has_key = bool(lease_key) and not is_lock
     return Request(
         lane=name,

@@ -46,7 +46,9 @@ def launch_evidence(
         live = [live_lease(lease) for lease in world.journal.leases(lapsed=False)]
     else:
         live = live_leases_from_json(leases)
-    region = regions.region(tree) if tree else config.lane_region(lane)
+    region = config.lane_region(lane)
+    if tree:
+        region = regions.region(tree)
     if git_log:
         runs = released_texts.lane_runs(_lines(git_log), lane)
     else:
@@ -81,9 +83,16 @@ def _stopped_ms(entry: tuple[int, LaneRun]) -> int:
 
 
 def _run(run_id: str, run: fleet.FleetRun) -> LaneRun:
+    """A run of the journal, judged by the table of stop reasons."""
     reason = table.find(run.stop_reason)
-    clears_by = reason.clears_by if reason else ClearsBy.OPERATOR
-    needs = reason.needs if reason else Needs.OPERATOR
+    if reason:
+        clears_by = reason.clears_by
+    else:
+        clears_by = ClearsBy.OPERATOR
+    if reason:
+        needs = reason.needs
+    else:
+        needs = Needs.OPERATOR
     blocked = not run.landed and needs in (Needs.OPERATOR, Needs.ENVIRONMENT)
     return LaneRun(
         label=(
@@ -98,6 +107,7 @@ def _run(run_id: str, run: fleet.FleetRun) -> LaneRun:
 
 
 def _lines(path: Path) -> list[str]:
+    """The lines of a log. Raises BadInput if it is no readable file of a sane size."""
     try:
         if not path.is_file() or path.stat().st_size > LARGEST_LOG:
             raise BadInput(

@@ -21,12 +21,14 @@ class LeaseRow(Struct, frozen=True, kw_only=True):
 
     @property
     def expires_in_seconds(self) -> float:
+        """The time that is left; 0 if it has lapsed."""
         if self.lapsed:
             return 0.0
         return max(0, self.left_ms) / 1000
 
     @property
     def age_seconds(self) -> int:
+        """The time since it was granted or last renewed."""
         return max(0, self.age_ms) // 1000
 
     def to_json(self) -> dict[str, Any]:
@@ -87,6 +89,7 @@ def leases_with_holders(journal: Store) -> list[tuple[Lease, Evidence]]:
 
 
 def _holder_evidence(lease: Lease, now_ms: int, boot: str) -> Evidence:
+    """What decides whether the lease has lost its holder."""
     return Evidence(
         left_ms=lease.expires_ms - now_ms,
         restarted=lease.boot != boot,

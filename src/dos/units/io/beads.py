@@ -47,7 +47,10 @@ def read(root: Path, where: str) -> tuple[list[Unit], list[Problem]]:
     found: list[tuple[int, Unit]] = []
     problems: list[Problem] = []
     for path in _files(root, where):
-        name = str(path.relative_to(root)) if path.is_relative_to(root) else str(path)
+        if path.is_relative_to(root):
+            name = str(path.relative_to(root))
+        else:
+            name = str(path)
         try:
             lines = path.read_bytes().split(b"\n")
         except OSError as error:
@@ -61,18 +64,24 @@ def read(root: Path, where: str) -> tuple[list[Unit], list[Problem]]:
 
 
 def _priority(entry: tuple[int, Unit]) -> int:
+    """The sort key: 0 is the most urgent."""
     return entry[0]
 
 
 def _unreadable(what: str, document: str, line: int = 0) -> Problem:
+    """The problem of a file or a line that is no issue."""
     return Problem(kind=ProblemKind.UNREADABLE, what=what, document=document, line=line)
 
 
 def _files(root: Path, where: str) -> list[Path]:
+    """The files of issues: the one that is named, or those in the folder."""
     path = root / where
     if path.is_file():
         return [path]
-    files = sorted(path.glob("*.jsonl")) if path.is_dir() else []
+    if path.is_dir():
+        files = sorted(path.glob("*.jsonl"))
+    else:
+        files = []
     if not files:
         raise BadInput(
             f"[plans] beads is {where!r}, and there are no issues",

@@ -52,7 +52,10 @@ def read_documents(
     else:
         names = sorted(texts, key=Path)
     for name in names:
-        text = read_text(root / name) if texts is None else texts[name]
+        if texts is None:
+            text = read_text(root / name)
+        else:
+            text = texts[name]
         if isinstance(text, Unknown):
             yield name, text
         elif text is not None:

@@ -78,7 +78,9 @@ def resolve_unit_name(world: World, word: str) -> str:
     if "/" in word:
         return word
     unit = find_unit(read(world.workspace, world.config).units, word)
-    return unit.name if unit else word
+    if unit:
+        return unit.name
+    return word
 
 
 def find_unit(declared: Sequence[Unit], word: str) -> Unit | None:
@@ -97,7 +99,9 @@ def find_unit(declared: Sequence[Unit], word: str) -> Unit | None:
         raise BadInput(
             f"{quote(word)} is in several plans: {names}", hint="Give one of these names."
         )
-    return matches[0] if matches else None
+    if matches:
+        return matches[0]
+    return None
 
 
 def infeasible_units(root: Path, units: Sequence[Unit], config: Config) -> Iterator[Problem]:
@@ -119,9 +123,12 @@ def infeasible_units(root: Path, units: Sequence[Unit], config: Config) -> Itera
 
 
 def _lane(unit: Unit, config: Config) -> str:
+    """The lane of a unit: its own, else the first of autopick."""
     if unit.lane:
         return config.canonical_lane(unit.lane) or ""
-    return config.lanes.autopick[0] if config.lanes.autopick else ""
+    if config.lanes.autopick:
+        return config.lanes.autopick[0]
+    return ""
 
 
 def _paths_outside_lane(unit: Unit, config: Config) -> list[str]:
@@ -134,6 +141,7 @@ def _paths_outside_lane(unit: Unit, config: Config) -> list[str]:
 
 
 def _is_disjoint(glob: str, region: regions.Region) -> bool:
+    """Whether a glob shares no file with the region."""
     try:
         return regions.disjoint(regions.region([glob]), region)
     except (RegionInvalid, BadInput):
@@ -148,16 +156,23 @@ def _missing_program(root: Path, command: str, config: Config) -> str:
     if not _SHELL_CHARACTERS.isdisjoint(program):
         return ""
     if "/" not in program:
-        return "" if shutil.which(program) else program
+        if shutil.which(program):
+            return ""
+        return program
     path = Path(os.path.expanduser(program))  # noqa: PTH111 - there may be no home
     if path.is_absolute():
-        return "" if path.exists() else program
+        if path.exists():
+            return ""
+        return program
     if config.workers.setup or path.parts[0] not in _MADE_BY_SETUP:
         return ""  # the setup may make it, or the work itself
-    return "" if (root / path).exists() else program
+    if (root / path).exists():
+        return ""
+    return program
 
 
 def _first_program(command: str) -> str:
+    """The first word of a command that is a program; empty if that is unclear."""
     try:
         words = shlex.split(command, comments=True)
     except ValueError:
@@ -197,6 +212,7 @@ def _with_settings(unit: Unit, config: Config) -> Unit:
 def _documents(
     workspace: Workspace, config: Config, *, counted: bool, texts: Mapping[str, str | None] | None
 ) -> tuple[list[Unit], list[Problem]]:
+    """The units of the plan documents, and what is wrong with them."""
     units: list[Unit] = []
     problems: list[Problem] = []
     paths = config.paths

@@ -77,7 +77,10 @@ def find_marks(lines: list[str], *, tables: bool) -> Iterator[Mark]:
         elif first == "|" and tables:
             if last_row != at - 1:
                 has_rule = at + 1 < len(lines) and _is_rule(lines[at + 1])
-                header = _cells(stripped) if has_rule else []
+                if has_rule:
+                    header = _cells(stripped)
+                else:
+                    header = []
                 yield Row(at, [], _cells(stripped))
             elif not _is_rule(stripped):
                 yield Row(at, header, _cells(stripped))
@@ -101,6 +104,7 @@ def _heading(at: int, line: str, stripped: str) -> Heading | None:
 
 
 def _item(at: int, indent: int, line: str, stripped: str) -> Iterator[Mark]:
+    """The mark of a list item, if it states a field or can name a unit."""
     if indent > WIDEST:
         return
     if stated := fields.parse_field(line):
@@ -112,6 +116,7 @@ def _item(at: int, indent: int, line: str, stripped: str) -> Iterator[Mark]:
 
 
 def _cells(row: str) -> list[str]:
+    """The cells of a table row; an escaped bar is part of a cell."""
     inner = row.strip().removeprefix("|")
     if "\\" in inner:
         cells = [cell.replace("\\|", "|") for cell in _ESCAPED_BAR.split(inner)]
@@ -169,7 +174,9 @@ def _front_matter(lines: list[str]) -> tuple[dict[str, str], int]:
         return {}, 0
     for number, line in enumerate(lines[1:LONGEST_FRONT_MATTER], 1):
         if line.rstrip() in ("---", "..."):
-            return (keys, number + 1) if keys else ({}, 0)
+            if keys:
+                return (keys, number + 1)
+            return ({}, 0)
         if line.startswith("##"):
             break
         if match := _FRONT.match(line):
@@ -180,10 +187,13 @@ def _front_matter(lines: list[str]) -> tuple[dict[str, str], int]:
 
 
 def _scalar(written: str) -> str:
+    """A value of the front matter, without quotes and comments."""
     value = written.strip()
     if value[:1] in ("'", '"') and value.find(value[0], 1) > 0:
         return value[1 : value.find(value[0], 1)].strip()
-    return "" if value.startswith("#") else value.partition(" #")[0].strip()
+    if value.startswith("#"):
+        return ""
+    return value.partition(" #")[0].strip()
 
 
 def _visible(written: list[str], begins: int) -> tuple[list[str], tuple[int, str] | None]:
@@ -222,7 +232,10 @@ def _opened(line: str) -> str:
     if "```" not in line and "~~~" not in line:
         return ""
     marker = _MARKER.match(line)
-    rest = line[marker.end() :] if marker else line.lstrip()
+    if marker:
+        rest = line[marker.end() :]
+    else:
+        rest = line.lstrip()
     mark = rest[:1]
     if mark not in ("`", "~"):
         return ""
@@ -234,6 +247,7 @@ def _opened(line: str) -> str:
 
 
 def _closes(line: str, fence: str) -> bool:
+    """Whether a line closes the fence: the same character, at least as often."""
     bare = line.strip()
     return len(bare) >= len(fence) and bare == fence[0] * len(bare)
 

@@ -71,6 +71,7 @@ def read(
 def _declaration(
     draft: UnitDraft, markdown: blocks.MarkdownText, document: str, ids: frozenset[str]
 ) -> Declaration:
+    """A draft as a unit; fields that it lacks come from around it or the front matter."""
     stated = draft.stated
     front = markdown.front
     gated = fields.stated_text(stated, "gated") or _inherited(draft, "gated")
@@ -109,7 +110,10 @@ def _claim(draft: UnitDraft, ids: frozenset[str], *, is_held: bool) -> tuple[Pla
         if claim is PlanClaim.BLOCKED:
             is_blocked = True
     status = draft.stated.get("status", "")
-    claim = claim_of_status(status) if status else PlanClaim.OPEN
+    if status:
+        claim = claim_of_status(status)
+    else:
+        claim = PlanClaim.OPEN
     if claim is PlanClaim.SHIPPED:
         return claim, f"status: {status}"
     if is_blocked:

@@ -84,7 +84,10 @@ def enumerate_units(
             detail = f"{unit_id} is said to have shipped, and the document does not declare it"
             drift.append(Drift(kind=DriftKind.MISMATCH, detail=detail))
     if not by_unit:
-        detail = f"no unit of the series {series} was found" if series else "no unit was found"
+        if series:
+            detail = f"no unit of the series {series} was found"
+        else:
+            detail = "no unit was found"
         drift.append(Drift(kind=DriftKind.EMPTY, detail=detail))
     return Enumeration(
         series=series,
@@ -110,6 +113,7 @@ def _unparseable(text: str, problems: Sequence[Problem]) -> list[Drift]:
 
 
 def _entry(declared: Declaration, meta_shipped: Collection[str]) -> Entry:
+    """A unit with what claims that it shipped; the caller's word comes first."""
     unit_id = declared.unit.id
     by = ShippedBy.NONE
     evidence = ""

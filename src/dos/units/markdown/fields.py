@@ -257,6 +257,7 @@ def claim_of_line(line: str, own: str, others: frozenset[str]) -> PlanClaim:
 
 
 def _names_another(clause: str, own: str, others: frozenset[str]) -> bool:
+    """Whether a clause names a unit of the document other than this one."""
     words = {word.rstrip(".'-/") for word in _WORD.findall(clause)}
     return bool((words & others) - {own})
 
@@ -279,7 +280,10 @@ def claim_of_status(word: str) -> PlanClaim:
     value = word.strip(" *_`.").lower()
     if value.startswith(("not ", "un")):
         return PlanClaim.OPEN
-    first = value.split(None, 1)[0].strip(",;:()") if value else ""
+    if value:
+        first = value.split(None, 1)[0].strip(",;:()")
+    else:
+        first = ""
     return STATUSES.get(value) or STATUSES.get(first) or PlanClaim.NONE
 
 

@@ -89,7 +89,10 @@ def parse_series_lead(text: str, known: Iterable[str], asked: str = "") -> Lead 
         at = before.end()
         if head.startswith(f"{series} {series}", at):
             at += len(series) + 1  # the plan, then the unit
-        suffix = _SUFFIX.match(head, at + len(series)) if head.startswith(series, at) else None
+        if head.startswith(series, at):
+            suffix = _SUFFIX.match(head, at + len(series))
+        else:
+            suffix = None
         if suffix is None:
             continue
         end = suffix.end()
@@ -158,8 +161,11 @@ def belongs_to_series(unit_id: str, series: str) -> bool:
 def series_of(unit_id: str) -> str:
     """The series that an id seems to belong to; empty for a lone letter and a number."""
     found = _LETTERS.match(unit_id)
-    return found[0] if found else ""
+    if found:
+        return found[0]
+    return ""
 
 
 def _is_range(unit_id: str, rest: str) -> bool:
+    """Whether the id is the first of a range, such as AUTH1-AUTH3."""
     return _RANGE.match(unit_id + rest[:80]) is not None

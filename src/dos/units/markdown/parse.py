@@ -368,7 +368,9 @@ class UnitParser:
         """The unit that a line belongs to: of the innermost list item, else of the heading."""
         while self.items and self.items[-1][1] <= at:
             self.items.pop()
-        return self.items[-1][0] if self.items else self.owner
+        if self.items:
+            return self.items[-1][0]
+        return self.owner
 
     def _switch(self, owner: UnitDraft | None, *, ends: int, begins: int | None = None) -> None:
         """End the current section, and begin one of another unit or of none."""

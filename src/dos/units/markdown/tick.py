@@ -38,12 +38,18 @@ def _tick_line(line: str) -> str:
 def _tick_row(line: str) -> str:
     """Replace a status that says otherwise by `done`; where there is none, mark the title."""
     cells = _CELL.split(line)
-    first = 1 if line.lstrip().startswith("|") else 0
+    if line.lstrip().startswith("|"):
+        first = 1
+    else:
+        first = 0
     for place in range(first + 1, len(cells)):
         written = cells[place].strip()
         if STATUSES.get(written.strip("*_`").lower()) in _NOT_DONE:
             cells[place] = cells[place].replace(written, "done")
             return "|".join(cells)
-    title = first + 1 if len(cells) > first + 2 else first
+    if len(cells) > first + 2:
+        title = first + 1
+    else:
+        title = first
     cells[title] = f"{cells[title].rstrip()} {MARK} "
     return "|".join(cells)

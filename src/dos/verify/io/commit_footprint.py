@@ -75,6 +75,7 @@ class FootprintReader:
         return structs.replace(candidate, is_reverted=bool(reverted_by), undone_by=undone_by)
 
     def _change(self, change: FileChange) -> Change:
+        """A change of git with the significant lines of both sides."""
         old_path = change.old_path or change.path
         old, is_old_text = self._lines(old_path, change.old_blob, change.old_mode)
         new, is_new_text = self._lines(change.path, change.new_blob, change.new_mode)
@@ -112,6 +113,7 @@ class FootprintReader:
         return file
 
     def _current_lines(self, path: str, history: LaterHistory) -> Sequence[str] | None:
+        """The significant lines of a file at the tip; None if it is not there."""
         entry = history.entry_at(path)
         if entry is None or entry.is_tree:
             return None

@@ -42,10 +42,12 @@ def with_witnesses(
 
 
 def _uses_ci(config: Config) -> bool:
+    """Whether the configuration asks for the CI's state at all."""
     return config.verify.non_git_oracle == CI_STATUS or config.verify.ci_required
 
 
 def _with_receipts(world: World, unit: str, commit: CandidateCommit) -> CandidateCommit:
+    """The commit with what runners and receipts say of it."""
     own: list[CheckedReceipt] = []
     others: list[CheckedReceipt] = []
     for receipt in find.receipts_for_commit(world, commit.sha, unit):
@@ -73,10 +75,14 @@ def _is_own(receipt: CheckedReceipt) -> bool:
 
 
 def _key_id(receipt: CheckedReceipt) -> str:
-    return receipt.receipt.key_id if receipt.receipt else ""
+    """The id of the key that signed a receipt; empty if it has no receipt."""
+    if receipt.receipt:
+        return receipt.receipt.key_id
+    return ""
 
 
 def _with_ci(world: World, config: Config, commit: CandidateCommit) -> CandidateCommit:
+    """The commit with its CI state. A CI that the agent could forge attests nothing."""
     report = ci.gather_ci(
         world.workspace, config.ci, commit.sha, repo_url=world.git.remote(), committed=True
     )
@@ -107,6 +113,7 @@ def landing_proofs(world: World, landings: Iterable[Landing]) -> dict[Landing, P
 
 
 def _verdicts(world: World, branch: str, landed: list[Landing]) -> Sequence[Verdict | Unknown]:
+    """The verdict on each landing at its branch; Unknown if git cannot be read."""
     ref = branch if branch.startswith("refs/") else f"refs/heads/{branch}"
     units = []
     for landing in landed:
@@ -119,6 +126,7 @@ def _verdicts(world: World, branch: str, landed: list[Landing]) -> Sequence[Verd
 
 
 def _receipt(world: World, landing: Landing) -> CheckedReceipt | None:
+    """The best receipt of a landing; an unreadable one says why it does not count."""
     try:
         receipts = find.receipts_for_commit(world, landing.commit, landing.unit)
     except DosError as error:

@@ -95,6 +95,7 @@ class Declarations:
         return content.decode(self._objects.blob(entry.sha) or b"")
 
     def _scope(self, unit: Unit, folder: str) -> Scope:
+        """The scope that a unit of a plan document states, or that its text implies."""
         stamp = self._config.stamp
         named: tuple[str, ...] = ()
         if not unit.paths:
@@ -142,6 +143,7 @@ class Declarations:
         return self._ids[sha]
 
     def _document(self, path: str, sha: str) -> Document:
+        """A parsed document, by its blob."""
         if sha not in self._documents:
             self._documents[sha] = _parsed(self._text(sha)[0], path, self._config.enumerate)
         return self._documents[sha]
@@ -182,10 +184,12 @@ def _config_keys(name: UnitName) -> Iterator[str]:
 
 @lru_cache(maxsize=8)  # one process verifies the same few documents again and again
 def _parsed(text: str, path: str, grammar: Grammar) -> Document:
+    """Parse a document; cached by its text, because documents seldom change."""
     return document.read(text, plan=document.plan_name(path), document=path, grammar=grammar)
 
 
 def _place(entry: tuple[int, Unit]) -> int:
+    """The sort key: the place in the document."""
     return entry[0]
 
 

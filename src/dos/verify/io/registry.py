@@ -94,8 +94,12 @@ def _is_hostile(text: str) -> bool:
 
 
 def _text(value: Any) -> str:
-    return "" if value is None else str(value).strip()
+    """A YAML value as text; null is empty."""
+    if value is None:
+        return ""
+    return str(value).strip()
 
 
 def _plain(text: str) -> str:
+    """Letters and digits alone, in lower case, so that spellings compare equal."""
     return _NOISE.sub("", text).lower()

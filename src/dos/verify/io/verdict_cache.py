@@ -86,6 +86,7 @@ class VerdictCache:
     def _still_valid(
         self, names: Collection[str], growth: _Growth | None
     ) -> dict[str, _CachedVerdict]:
+        """The cached verdicts that the new commits cannot have changed."""
         valid: dict[str, _CachedVerdict] = {}
         if growth is None:
             return valid
@@ -137,11 +138,13 @@ def _verified(verifier: Verifier, names: list[str]) -> dict[str, _CachedVerdict]
 
 
 def _plan_and_phase(name: str) -> tuple[str, str]:
+    """Split PLAN/ID, where the plan may itself contain a slash."""
     plan, _, phase = name.rpartition("/")
     return plan, phase
 
 
 def _cached_verdict(evidence: Evidence, verdict: Verdict, needles: Needles) -> _CachedVerdict:
+    """A verdict with the paths, words and commits that it depends on."""
     commits = evidence.commits
     return _CachedVerdict(
         verdict=verdict,

@@ -173,6 +173,7 @@ class Verifier:
         return bool(self.config.verify.non_git_oracle) or self.config.verify.ci_required
 
     def _evidence(self, name: UnitName, shas: Sequence[str]) -> Evidence:
+        """The evidence for one unit, from the commits that the index found."""
         naming = self._commits_naming(name, shas)
         unbacked = "" if self.ask.since else self._add_registered(name, naming)
         merged = {commit.sha for commit, _ in naming}
@@ -238,11 +239,14 @@ class Verifier:
             if is_new and not names_some_unit(commit.message):
                 naming.append((commit, Naming(rung=Rung.REGISTRY, faint=True)))
             return ""
-        return f"{file} calls it done, and names no commit of this history" if rows else ""
+        if rows:
+            return f"{file} calls it done, and names no commit of this history"
+        return ""
 
     def _inspect(
         self, name: UnitName, commit: Commit, naming: Naming, *, is_merged: bool
     ) -> CandidateCommit:
+        """One commit as a candidate, with its footprint if that can be read."""
         candidate = CandidateCommit(
             sha=commit.sha,
             summary=Message.parse(commit.message).subject,
@@ -257,6 +261,7 @@ class Verifier:
     def _with_footprint(
         self, name: UnitName, commit: Commit, candidate: CandidateCommit
     ) -> CandidateCommit:
+        """The candidate with what it changed and what is left. Raises GitFailed."""
         parent = self.objects.commit(commit.parents[0]) if commit.parents else None
         if commit.parents and parent is None:
             why = "its parent is missing: this clone is shallow"
@@ -277,17 +282,20 @@ class Verifier:
 
 
 def _no_progress(_count: int) -> None:
+    """Ignore progress."""
     return
 
 
 def _blank(
     unit: tuple[str, str], ask: Ask, *, limits: tuple[str, ...] = (), unreadable: str = ""
 ) -> Evidence:
+    """The evidence about a unit where there is no history to read."""
     plan, phase = unit
     return Evidence(plan=plan, phase=phase, ref=ask.ref, limits=limits, unreadable=unreadable)
 
 
 def _commit(objects: Objects, ref: str) -> Commit:
+    """The commit that a ref names. Raises BadInput if it names none."""
     commit = objects.commit(ref)
     if commit is None:
         raise BadInput(
@@ -298,11 +306,13 @@ def _commit(objects: Objects, ref: str) -> Commit:
 
 
 def _is_about(row: registry.RegistryRow, name: UnitName) -> bool:
+    """Whether a registry's row is about the unit, in any case."""
     is_same_plan = row.plan.casefold() == name.plan.casefold()
     return is_same_plan and row.phase.casefold() == name.phase.casefold()
 
 
 def _is_hash(text: str) -> bool:
+    """Whether a text can be the hash of a commit: rows may contain anything."""
     return 7 <= len(text) <= 64 and set(text.lower()) <= set("0123456789abcdef")
 
 
@@ -328,6 +338,7 @@ def _is_dirty(root: Path, committed: Config) -> bool:
 
 
 def _judging_settings(config: Config) -> tuple[object, ...]:
+    """The settings that can change a verdict."""
     return (
         config.stamp,
         config.verify,
