@@ -13,7 +13,7 @@ from dos.fleet.io.worker_effects import WorkerEffects
 from dos.fleet.worker import dispatch, journal_writer, land, pick, worker
 from dos.journal.backends.memory import MemoryBackend
 from dos.testing.simulator.simulation import Simulation
-from dos.testing.simulator.world.clock import VirtualClock
+from dos.testing.simulator.world.process import VirtualClock
 from dos.world import World
 
 BY_A_WORKER = (worker, pick, dispatch, land, journal_writer, incidents)
@@ -70,7 +70,7 @@ from typing import assert_type
 
 from dos.fleet.effect import performs
 from dos.fleet.effect import Effect, Steps, do
-from dos.testing.simulator.world.scheduler import Later, Process, Suspended, simulated_by
+from dos.testing.simulator.world.process import Later, Process, Suspended, simulated_by
 
 
 class Count(Effect[int], frozen=True, kw_only=True):

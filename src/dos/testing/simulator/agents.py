@@ -7,8 +7,8 @@ from msgspec import Struct
 from dos.agents.adapter import LAUNCH_FAILED, AgentOutcome, Ending, Usage
 from dos.fleet import effects
 from dos.testing.simulator.world import faults
+from dos.testing.simulator.world.process import SUSPENDED, Process, Suspended
 from dos.testing.simulator.world.repository import Tree
-from dos.testing.simulator.world.scheduler import SUSPENDED, Process, Suspended
 from dos.testing.simulator.world.site import Site
 from dos.testing.simulator.world.workspace import COST_USD, SILENCE_SECONDS, WALL_SECONDS
 

@@ -27,7 +27,7 @@ from dos.questions.units import Incident, UnitHeld, UnitUndone
 from dos.testing.simulator import invariants
 from dos.testing.simulator.invariants import InvariantBroken
 from dos.testing.simulator.supervisor_effects import SupervisorEffects, Tick
-from dos.testing.simulator.world.scheduler import Process
+from dos.testing.simulator.world.process import Process
 from dos.testing.simulator.world.site import Site
 
 

@@ -28,7 +28,7 @@ from dos.testing.simulator.answers import AnswerChecker
 from dos.testing.simulator.invariants import InvariantBroken
 from dos.testing.simulator.supervisor_effects import SupervisorEffects
 from dos.testing.simulator.world import faults
-from dos.testing.simulator.world.scheduler import Process
+from dos.testing.simulator.world.process import Process
 from dos.testing.simulator.world.site import Site
 from dos.testing.simulator.world.watched_events import (
     Checked,

@@ -20,7 +20,7 @@ from dos.questions.resources import BaselineFailed
 from dos.questions.state import Decisions, OpenQuestion
 from dos.reasons.table import Needs
 from dos.testing.simulator.world import faults
-from dos.testing.simulator.world.scheduler import Host, Process
+from dos.testing.simulator.world.process import Host, Process
 from dos.testing.simulator.world.site import Site
 from dos.testing.simulator.world.texts import UNUSABLE, edited_plan, edited_settings
 

@@ -25,8 +25,7 @@ from dos.testing.simulator.invariants import InvariantBroken
 from dos.testing.simulator.outside_events import OutsideEvents
 from dos.testing.simulator.supervisor_effects import SupervisorEffects
 from dos.testing.simulator.worker_effects import WorkerEffects
-from dos.testing.simulator.world.clock import BEGIN_MS, VirtualClock
-from dos.testing.simulator.world.scheduler import Process
+from dos.testing.simulator.world.process import BEGIN_MS, Process, VirtualClock
 from dos.testing.simulator.world.site import Site
 
 LATER_MS = 30 * prune.DAY_MS

@@ -40,8 +40,7 @@ from dos.questions.io import attention
 from dos.testing.simulator.worker_effects import WorkerEffects
 from dos.testing.simulator.world import faults
 from dos.testing.simulator.world.branch_view import BranchView
-from dos.testing.simulator.world.repository import TARGET
-from dos.testing.simulator.world.scheduler import (
+from dos.testing.simulator.world.process import (
     SUSPENDED,
     Host,
     Later,
@@ -50,6 +49,7 @@ from dos.testing.simulator.world.scheduler import (
     Suspended,
     simulated_by,
 )
+from dos.testing.simulator.world.repository import TARGET
 from dos.testing.simulator.world.site import Site
 from dos.units.unit import Unit
 from dos.verify.baseline import Subject

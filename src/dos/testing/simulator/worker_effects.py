@@ -19,9 +19,8 @@ from dos.receipts.receipt import IssuedReceipt
 from dos.regions import Region, region
 from dos.testing.simulator.agents import Agents
 from dos.testing.simulator.world import faults
-from dos.testing.simulator.world.clock import BEGIN_MS
-from dos.testing.simulator.world.repository import TARGET
-from dos.testing.simulator.world.scheduler import (
+from dos.testing.simulator.world.process import (
+    BEGIN_MS,
     SUSPENDED,
     Later,
     Performers,
@@ -29,6 +28,7 @@ from dos.testing.simulator.world.scheduler import (
     Suspended,
     simulated_by,
 )
+from dos.testing.simulator.world.repository import TARGET
 from dos.testing.simulator.world.site import HOST_NAME, Site
 from dos.units.unit import Landing, Unit
 
@@ -458,6 +458,6 @@ class WorkerEffects:
 
     def _must_stop(self, process: Process) -> bool:
         return any(
-            self.site.fleet.stop_requests(keeper.lease).must_stop
-            for keeper in process.renewers.values()
+            self.site.fleet.stop_requests(renewer.lease).must_stop
+            for renewer in process.renewers.values()
         )

@@ -20,7 +20,7 @@ from dos.testing.simulator.invariants import INVARIANTS
 from dos.testing.simulator.mutants.table import PLANTED, planted
 from dos.testing.simulator.simulation import Failure, Simulation, journal_digest
 from dos.testing.simulator.world import faults
-from dos.testing.simulator.world.clock import VirtualClock
+from dos.testing.simulator.world.process import VirtualClock
 
 STORES = ("memory", "sqlite")
 

@@ -23,7 +23,7 @@ from dos.journal.events.limits import UnitCleared
 from dos.lease import Lease, Request
 from dos.questions.question import Choice, ClearLane, Consequence
 from dos.questions.state import Decisions
-from dos.testing.simulator.world.scheduler import Host, Process
+from dos.testing.simulator.world.process import Host, Process
 
 if TYPE_CHECKING:
     from dos.testing.simulator.simulation import Simulation

@@ -16,8 +16,8 @@ from dos.limits.budget import Spent
 from dos.limits.state.spend import Spend
 from dos.loop import decide as loop
 from dos.loop.types import IterationOutcome, LoopDecision, LoopState, OutcomeKind
+from dos.testing.simulator.world.process import SUSPENDED, Later, Process, Suspended
 from dos.testing.simulator.world.repository import TARGET, Tree
-from dos.testing.simulator.world.scheduler import SUSPENDED, Later, Process, Suspended
 from dos.units.unit import Landing
 
 if TYPE_CHECKING:

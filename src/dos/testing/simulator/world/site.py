@@ -1,4 +1,4 @@
-"""All of one simulated system: the machine, the store, the repository, two hosts, and who watches them."""
+"""One simulated system: the scheduler, the store, the repository, two hosts and their state."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
@@ -34,10 +34,10 @@ from dos.loop.types import LoopState
 from dos.questions.state import Decisions
 from dos.testing.simulator.world import faults, workspace
 from dos.testing.simulator.world.branch_view import BranchView
-from dos.testing.simulator.world.clock import VirtualClock
 from dos.testing.simulator.world.faults import FaultPlan
+from dos.testing.simulator.world.process import Host, Performers, Process, VirtualClock
 from dos.testing.simulator.world.repository import Repository
-from dos.testing.simulator.world.scheduler import Host, Performers, Process, Scheduler
+from dos.testing.simulator.world.scheduler import Scheduler
 from dos.testing.simulator.world.texts import (
     PLAN,
     HostTexts,
@@ -51,14 +51,17 @@ from dos.testing.simulator.world.workspace import ITERATIONS
 from dos.units.unit import Unit
 
 T = TypeVar("T")
-DEADLY = 0.3  # of the worlds where people are asked more have a unit that workers die at
+DEADLY = 0.3  # share of the worlds with more questions that have a deadly unit
 MOST_EVENTS = 1_000_000
 OF_TEXTS = (PlansApproved.kind, SettingsApproved.kind, DecisionAnswered.kind)
-HOST_NAME = "twin"  # of all hosts: machines that were made from one image share it
+HOST_NAME = "twin"  # all hosts have this name: machines made from one image share it
 
 
 class EventReader:
-    """Looks at the store very often. In memory one view stays open: opening one costs more than what is asked of it."""
+    """Reads the store after every write.
+
+    In memory one view stays open: opening a view costs more than reading it.
+    """
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
@@ -71,23 +74,29 @@ class EventReader:
         self._open.close()
 
     def tail(self, after: int) -> list[Event]:
-        return self._ask(lambda view: view.tail(after, MOST_EVENTS))
+        """Return the events after the position."""
+        return self._read(lambda view: view.tail(after, MOST_EVENTS))
 
     def leases(self) -> list[Lease]:
-        return self._ask(lambda view: view.leases())
+        """Return the table of leases."""
+        return self._read(lambda view: view.leases())
 
     def last(self) -> int:
-        return self._ask(lambda view: view.last())
+        """Return the position of the newest event."""
+        return self._read(lambda view: view.last())
 
-    def _ask(self, question: Callable[[ReadTransaction], T]) -> T:
+    def _read(self, query: Callable[[ReadTransaction], T]) -> T:
         if self._view is not None:
-            return question(self._view)
+            return query(self._view)
         with self._backend.read(once=True) as view:
-            return question(view)
+            return query(view)
 
 
 class Site:
-    """What the performers share."""
+    """The simulated world that all performers share.
+
+    The states below are folded event by event, so that no process has to read the whole journal.
+    """
 
     def __init__(
         self,
@@ -98,7 +107,10 @@ class Site:
         is_checked: bool = False,
         asking: Random | None = None,
     ) -> None:
-        """`asking` draws what people are asked about besides; None: nothing."""
+        """Draw the world from the seed.
+
+        `asking` draws the faults that people are asked about; None: there are none.
+        """
         self.random = random
         self.question_random = asking
         self.workspace = structs.replace(workspace.draw_workspace(random), is_checked=is_checked)
@@ -112,20 +124,17 @@ class Site:
         self.repository.on_replanned = self._add_unit
         self.units = list(self.workspace.units)
         self.hosts = [Host(name) for name in workspace.HOSTS]
-        self.texts: dict[
-            str, HostTexts
-        ] = {}  # by host, where people are asked more; else nobody edits plans
+        # By host, in worlds with more questions; elsewhere plans and settings are never edited.
+        self.texts: dict[str, HostTexts] = {}
         self.deadly_unit = ""  # the unit that most workers die at
         if asking:
-            self.deadly_unit = (
-                asking.choice(self.units).name if self.units and asking.random() < DEADLY else ""
-            )
+            if self.units and asking.random() < DEADLY:
+                self.deadly_unit = asking.choice(self.units).name
             self.repository.documents = {
                 PLAN: plan_text(self.units),
                 FILE_NAME: settings_text(ITERATIONS),
             }
             self.texts = {host.name: HostTexts(host.name, self.repository) for host in self.hosts}
-        # Folded event by event, for everybody who asks.
         self.fleet = FleetState()
         self.quota = ProviderLimits()
         self.spend = Spend()
@@ -133,22 +142,20 @@ class Site:
         self.decisions = Decisions()
         self.landing_queue = LandingQueue()
         self.baselines = Baselines()
-        self.host_faults: dict[
-            str, str
-        ] = {}  # host -> what is wrong with its surroundings, once somebody has looked
-        self.event_count = 0  # events that are more than a sign of life
+        self.host_faults: dict[str, str] = {}  # host -> its fault, once a supervisor has checked it
+        self.event_count = 0  # events other than renewals
         self.text_event_count = 0  # approvals and answers
-        self.offer_event_count = 0  # of those, the ones that may change what can be offered
+        self.offer_event_count = 0  # events that may change which units are open
         self.admit = partial(admission.judge, budgets=self.workspace.budgets)
         self.worker_performers: Performers = {}
         self.fleet_performers: Performers = {}
         self._views: dict[int, BranchView] = {}  # by process
         self._by_run: dict[str, Process] = {}
-        self._supervisors = 0  # that were started
+        self._supervisors = 0  # supervisors started so far
         self._pid = 100
 
     def _add_unit(self, lane: str) -> None:
-        """A plan that was groomed may hold one more unit, once for each lane."""
+        """Let a replan add one unit, at most once for each lane."""
         unit = Unit(plan="PLAN", id=f"{lane.upper()}9", title="found by a replan", lane=lane)
         if unit not in self.units and self.random.random() < 0.5:
             self.units.append(unit)
@@ -156,7 +163,7 @@ class Site:
                 self._commit_plan(unit)
 
     def _commit_plan(self, unit: Unit) -> None:
-        """A checkout follows the branch, unless somebody has edited the file there."""
+        """Commit the unit to the plan; checkouts without edits of their own follow the branch."""
         before = self.repository.documents[PLAN]
         after = plan_text([*portfolio(before).units, unit])
         self.repository.documents[PLAN] = after
@@ -165,30 +172,35 @@ class Site:
                 texts.plan.write(after)
 
     def units_on(self, host: Host) -> Sequence[Unit]:
-        """The units by the texts that count on a host."""
+        """Return the units of the plan that counts on this host."""
         texts = self.texts.get(host.name)
-        return (
-            texts.units(self.store, self.decisions, self.text_event_count) if texts else self.units
-        )
+        if texts is None:
+            return self.units
+        return texts.units(self.store, self.decisions, self.text_event_count)
 
     def all_units(self) -> Iterator[Unit]:
-        """The units of all hosts, and some of them several times."""
+        """Yield the units of all hosts, some of them several times."""
         yield from self.units
-        for host in self.hosts if self.texts else ():
-            yield from self.units_on(host)
+        if self.texts:
+            for host in self.hosts:
+                yield from self.units_on(host)
 
     def branch_view(self, process: Process | None) -> BranchView:
-        """What a process remembers of its looks at the target branch; None: somebody looks for the first time."""
-        fresh = BranchView(self.repository, is_watched=self.question_random is not None)
-        return self._views.setdefault(process.pid, fresh) if process else fresh
+        """Return the process's view of the target branch; a new one for None."""
+        new_view = BranchView(self.repository, is_watched=self.question_random is not None)
+        if process is None:
+            return new_view
+        return self._views.setdefault(process.pid, new_view)
 
     def fleet_on_target(self, view: BranchView, units: Sequence[Unit]) -> FleetState:
-        """The fleet's state as the target branch shows it."""
-        live = {lease.run_id for lease in self.live_leases()} - {""} if self.question_random else ()
+        """Return the fleet's state as the target branch shows it."""
+        live: set[str] = set()
+        if self.question_random:
+            live = {lease.run_id for lease in self.live_leases()} - {""}
         return view.fleet_on_target(self.fleet, units, self.decisions, live)
 
     def start_supervisor(self, host: Host, *, by_person: bool = True) -> Process:
-        """By a person, who approves what is on disk; or by the system."""
+        """Start a supervisor; a person who starts one approves the texts on disk."""
         process = self._process(host, streams.supervisor(host.name), "")
         self._upgrade(host)
         supervisor = Supervisor(
@@ -200,24 +212,25 @@ class Site:
             until_idle=True,
             version=str(host.version),
         )
-        process.generator = (
-            self._supervise(process, supervisor)
-            if by_person and self.texts
-            else supervisor.supervise()
-        )
+        if by_person and self.texts:
+            process.generator = self._approve_and_supervise(process, supervisor)
+        else:
+            process.generator = supervisor.supervise()
         process.performers = self.fleet_performers
         host.supervisor = process
         self.scheduler.schedule(self.random.randint(50, 3_000), self.scheduler.begin, process)
         return process
 
     def _upgrade(self, host: Host) -> None:
-        """Install another version before every third start of a supervisor, wherever that is."""
+        """Install another version before every third start of a supervisor, on any host."""
         self._supervisors += 1
         if self._supervisors % 3 == 0:
             host.version += 1
             self.scheduler.counts[faults.UPGRADE] += 1
 
-    def _supervise(self, process: Process, supervisor: Supervisor) -> Steps[SupervisorResult]:
+    def _approve_and_supervise(
+        self, process: Process, supervisor: Supervisor
+    ) -> Steps[SupervisorResult]:
         while process.host.away_until > self.scheduler.now:
             yield from do(Pause(seconds=1))
         self.texts[process.host.name].approve(process.store, self.scheduler.clock.wall_ms())
@@ -227,29 +240,27 @@ class Site:
     def start_worker(
         self, host: Host, lane: str, run_id: str, launch_ms: int, settings: str | None = None
     ) -> Process:
-        """`settings` is the text that the worker is handed; None: it has those of the simulation."""
+        """Start a worker; `settings` is its dos.toml, None stands for the simulation's settings."""
         process = self._process(host, lane, run_id)
-        first = (
-            self.workspace.state
-            if settings is None
-            else first_state(settings, self.workspace.config)
-        )
+        first = self.workspace.state
+        if settings is not None:
+            first = first_state(settings, self.workspace.config)
         process.generator = self._work(process, first)
         process.performers = self.worker_performers
         self.scheduler.schedule(launch_ms, self.scheduler.begin, process)
         return process
 
     def _work(self, process: Process, first: LoopState) -> Steps[Stop]:
-        """It goes on after whoever died on its lane."""
+        """Work on the lane, from the state of the run that died there, if one did."""
         dead = start_state.dead_run(
             self.fleet,
             self.live_leases(),
             process.lane,
             lambda lease: self.has_exited(lease, process.host),
         )
-        state = (
-            start_state.state_after(self.store.load(streams.run(dead)), first) if dead else first
-        )
+        state = first
+        if dead:
+            state = start_state.state_after(self.store.load(streams.run(dead)), first)
         worker = Worker(
             lane=process.lane,
             run_id=process.run_id,
@@ -267,7 +278,7 @@ class Site:
         return process
 
     def draws_question(self, share: float) -> bool:
-        """Whether something happens, at so many times out of one, that people are asked about."""
+        """Draw whether a fault happens that people are asked about."""
         return (
             self.question_random is not None
             and not self.scheduler.is_calm
@@ -275,31 +286,34 @@ class Site:
         )
 
     def is_running(self, run_id: str) -> bool:
-        """A process of this run lives, here or there."""
+        """Whether a process of this run is alive, on any host."""
         process = self._by_run.get(run_id)
         return process is not None and process.alive
 
     def host_of(self, run_id: str) -> str:
+        """Return the name of the run's host."""
         return self._by_run[run_id].host.name
 
     def holder(self, lease: Request) -> Process | None:
+        """Return the process that took the lease."""
         return self.scheduler.processes.get(lease.pid or 0)
 
     def has_exited(self, lease: Request, host: Host) -> bool:
-        """By the word of a host's system, which knows of its own processes alone."""
+        """Whether the holder has exited, as far as this host can tell: only of its own processes."""
         if lease.system != host.name:
             return False
         process = self.holder(lease)
         return process is None or not process.alive
 
     def live_leases(self) -> list[Lease]:
-        """The leases of lanes that have not lapsed."""
+        """Return the leases of lanes that have not expired."""
         now = self.scheduler.clock.lease_ms()
         return [
             lease for lease in self.reader.leases() if not lease.is_lock and lease.expires_ms > now
         ]
 
     def apply(self, event: Event) -> None:
+        """Fold one event into all states."""
         if event.kind == LeaseRenewed.kind:
             return
         self.event_count += 1
