@@ -1,4 +1,4 @@
-"""[reasons]: the tokens of a workspace's own, and what the words in a token that nobody declared say about it."""
+"""[reasons]: the reasons that a workspace declares, and how undeclared tokens are classified."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -7,14 +7,14 @@ from msgspec import Meta
 
 from dos.fields import Table
 
-if TYPE_CHECKING:  # the whole table of reasons, which most verbs never ask
+if TYPE_CHECKING:  # the whole table of reasons, which most verbs never need
     from dos.reasons.table import Registry
 
 Category = Literal["TRUE_DRAIN", "OPERATOR_GATE", "STALE_CLAIM", "MISROUTE", "UNCLASSIFIED"]
 
 
 class Reason(Table, frozen=True, kw_only=True):
-    """A refusal reason of the workspace's own."""
+    """[reasons.TOKEN]: a refusal reason that the workspace declares."""
 
     category: Category
     """Category that the reason belongs to."""
@@ -29,7 +29,7 @@ class Reason(Table, frozen=True, kw_only=True):
 
 
 class MorphologyRule(Table, frozen=True, kw_only=True):
-    """A token that nobody declared and that has these words in it belongs to this category."""
+    """[[reasons.morphology]]: the category of undeclared tokens that contain these words."""
 
     substring: Annotated[str, Meta(min_length=1)]
     """Words that a token contains."""
@@ -54,13 +54,14 @@ MORPHOLOGY = (
 
 
 def built_in_tokens() -> frozenset[str]:
+    """Return the tokens of the built-in reasons, which a workspace cannot declare again."""
     from dos.reasons import table
 
     return frozenset(reason.token.upper() for reason in table.TABLE)
 
 
 def registry(declared: Mapping[str, Reason]) -> "Registry":
-    """The built-in reasons and the workspace's own. What clears those is a person, as far as anybody can know."""
+    """Return the built-in reasons and the declared ones, which are cleared by a person."""
     from dos.reasons import table
 
     return table.BUILT_IN.extend(

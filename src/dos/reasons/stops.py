@@ -1,12 +1,12 @@
-"""Why a run stopped."""
+"""The reasons why runs stop: for each, what it means and what to do."""
 
 from functools import partial
 
 from dos.reasons.rows import Category, ClearsBy, Kind, Needs, make_reason
 
-_LIVE = "`dos lease-lane live` shows who holds what; ask for another lane, or wait."
+_LIVE = "`dos lease-lane live` lists the leases; request another lane, or wait."
 _AGAIN = "`dos up` starts it again."
-_WAITS = "`dos status` says what waits, and for what."
+_WAITS = "`dos status` shows what each unit waits for."
 _UNITS = "Add units to a plan document."
 
 _row = partial(make_reason, Kind.STOP)
@@ -14,19 +14,19 @@ _row = partial(make_reason, Kind.STOP)
 STOPS = (
     _row("complete", Category.TRUE_DRAIN, ClearsBy.NOBODY, "Every declared unit is verified.", ""),
     _row(
-        "drained-twice", Category.TRUE_DRAIN, ClearsBy.NOBODY, "A replan refilled the backlog, and it is empty again.",
+        "drained-twice", Category.TRUE_DRAIN, ClearsBy.NOBODY, "The backlog is empty again after a replan refilled it.",
         _UNITS,
     ),
     _row(
-        "iteration-cap", Category.UNCLASSIFIED, ClearsBy.NOBODY, "The run did as many iterations as it may.",
-        "`dos up` starts the next run; dos config set workers.max_iterations N allows more.", retryable=True,
+        "iteration-cap", Category.UNCLASSIFIED, ClearsBy.NOBODY, "The run reached its limit of iterations.",
+        "`dos up` starts the next run; `dos config set workers.max_iterations N` allows more.", retryable=True,
     ),
     _row(
         "drain", Category.TRUE_DRAIN, ClearsBy.REPLAN, "No unit is left to offer.", _UNITS,
         needs=Needs.OPERATOR, retryable=False,
     ),
     _row(
-        "benign-drain", Category.TRUE_DRAIN, ClearsBy.OPERATOR, "Nothing is left, and replans found nothing more.",
+        "benign-drain", Category.TRUE_DRAIN, ClearsBy.OPERATOR, "No unit is left, and replans found no more.",
         _UNITS,
     ),
     _row(
@@ -35,27 +35,27 @@ STOPS = (
     ),
     _row(
         "halted", Category.UNCLASSIFIED, ClearsBy.OPERATOR, "A person stopped this run.",
-        "`dos resume LANE` lets the lane go on; so does `dos up`.",
+        "`dos resume LANE`, or `dos up`, starts the lane again.",
     ),
     _row(
-        "decision-needed", Category.OPERATOR_GATE, ClearsBy.OPERATOR, "It cannot go on until a person has answered.",
-        "`dos decisions` shows the question and the choices.",
+        "decision-needed", Category.OPERATOR_GATE, ClearsBy.OPERATOR, "The run needs an answer to continue.",
+        "`dos decisions` shows the question and its choices.",
     ),
     _row(
-        "not-ready", Category.OPERATOR_GATE, ClearsBy.CODE_FIX, "The setup command failed in its worktree.",
-        "`dos config get workers.setup` shows the command; `[workers] setup_seconds` its time.",
+        "not-ready", Category.OPERATOR_GATE, ClearsBy.CODE_FIX, "The setup command failed in the lane's worktree.",
+        "`dos config get workers.setup` shows the command; [workers] setup_seconds is its time limit.",
         needs=Needs.ENVIRONMENT,
     ),
     _row(
-        "lease-lost", Category.UNCLASSIFIED, ClearsBy.OTHER_WORKER, "Somebody else has the lane now.",
-        "What was not landed is salvaged; `dos status` names the refs.", needs=Needs.NOBODY,
+        "lease-lost", Category.UNCLASSIFIED, ClearsBy.OTHER_WORKER, "Another worker has taken the lane.",
+        "Work that did not land is saved; `dos status` names its refs.", needs=Needs.NOBODY,
     ),
     _row(
-        "journal-away", Category.UNCLASSIFIED, ClearsBy.TIME, "The journal stayed away for as long as a lease lasts.",
-        "`dos doctor` says what is wrong with it; " + _AGAIN,
+        "journal-away", Category.UNCLASSIFIED, ClearsBy.TIME, "The journal was unavailable for as long as a lease lasts.",
+        "`dos doctor` shows what is wrong with it; " + _AGAIN,
     ),
     _row(
-        "lane-held", Category.OPERATOR_GATE, ClearsBy.OTHER_WORKER, "The lane, or one that overlaps it, was taken.",
+        "lane-held", Category.OPERATOR_GATE, ClearsBy.OTHER_WORKER, "Another worker holds the lane, or one that overlaps it.",
         _LIVE,
     ),
     _row(
@@ -63,59 +63,59 @@ STOPS = (
         "Wait for its reset; " + _AGAIN,
     ),
     _row(
-        "consecutive-overloaded", Category.UNCLASSIFIED, ClearsBy.TIME, "The provider was overloaded again and again.",
+        "consecutive-overloaded", Category.UNCLASSIFIED, ClearsBy.TIME, "The provider was overloaded several times in a row.",
         "Wait; " + _AGAIN,
     ),
     _row(
-        "pick-cooldown", Category.OPERATOR_GATE, ClearsBy.TIME, "Only units that were tried a moment ago are left.",
+        "pick-cooldown", Category.OPERATOR_GATE, ClearsBy.TIME, "All remaining units are on cooldown.",
         "Wait for [cooldown] window_hours, or shorten it.",
     ),
     _row(
-        "launch-failed", Category.UNCLASSIFIED, ClearsBy.OPERATOR, "The agent's process did not come up.",
-        "`dos doctor` says whether the agent can be started.", needs=Needs.ENVIRONMENT,
+        "launch-failed", Category.UNCLASSIFIED, ClearsBy.OPERATOR, "The agent's process did not start.",
+        "`dos doctor` checks whether the agent can be started.", needs=Needs.ENVIRONMENT,
     ),
     _row(
         "consecutive-unclear", Category.UNCLASSIFIED, ClearsBy.CODE_FIX,
-        "The agent ended without a result again and again.",
+        "The agent ended without a result several times in a row.",
         "`dos logs LANE` shows what it printed.", needs=Needs.ENVIRONMENT,
     ),
     _row(
-        "blocked", Category.OPERATOR_GATE, ClearsBy.OPERATOR, "Units are left, and none of them may be offered.",
-        "`dos status` shows the units; clear what holds them.",
+        "blocked", Category.OPERATOR_GATE, ClearsBy.OPERATOR, "Units are left, but none of them may be offered.",
+        "`dos status` shows what holds each unit.",
     ),
     _row(
         "blocked-redispatch-invariant", Category.OPERATOR_GATE, ClearsBy.OPERATOR,
-        "What blocks the lane cannot be cleared by another dispatch or replan.", _WAITS,
+        "Neither a dispatch nor a replan can clear what blocks the lane.", _WAITS,
     ),
     _row(
         "pick-held-invariant", Category.OPERATOR_GATE, ClearsBy.OPERATOR,
-        "The next unit is held by something that another dispatch cannot change.", _WAITS,
+        "Another dispatch cannot clear what holds the next unit.", _WAITS,
     ),
     _row(
         "consecutive-dirty-zero", Category.STALE_CLAIM, ClearsBy.CODE_FIX,
-        "The agent said it was done again and again, and nothing landed.",
-        "`dos status` says why each try did not land.",
+        "The agent finished several times in a row, and nothing landed.",
+        "`dos status` shows why each attempt did not land.",
     ),
     _row(
         "unmeasured-shipped", Category.STALE_CLAIM, ClearsBy.CODE_FIX,
-        "A unit is said to have shipped, and nobody measured it.", "Look for its commits: git log --grep UNIT",
+        "A unit was reported as shipped without a measurement.", "Look for its commits: git log --grep UNIT",
     ),
     _row(
         "stale-stamp-unreconciled", Category.STALE_CLAIM, ClearsBy.CODE_FIX,
-        "What is marked as shipped is not, and replans do not mend it.", "Correct the plan document.",
+        "A unit is marked as shipped although it is not, and replans do not fix it.", "Correct the plan document.",
     ),
-    _row("replan-stalled", Category.UNCLASSIFIED, ClearsBy.OPERATOR, "Replans refill nothing.", _UNITS),
+    _row("replan-stalled", Category.UNCLASSIFIED, ClearsBy.OPERATOR, "Replans find no new units.", _UNITS),
     _row(
         "thrashing", Category.UNCLASSIFIED, ClearsBy.OPERATOR,
-        "The work moves back and forth, or its scope is not declared.",
-        "Split the unit, or state all of its scope in the plan.",
+        "The work goes back and forth, or its scope is not declared.",
+        "Split the unit, or declare its whole scope in the plan.",
     ),
     _row(
-        "spinning", Category.UNCLASSIFIED, ClearsBy.OPERATOR, "The run is alive, and nothing it does reaches git.",
-        "`dos status` shows what it is at; end its process if that is nothing.",
+        "spinning", Category.UNCLASSIFIED, ClearsBy.OPERATOR, "The run is alive, but nothing that it does reaches git.",
+        "`dos status` shows what it is doing; `dos halt LANE` stops it.",
     ),
     _row(
         "not-ratcheting", Category.UNCLASSIFIED, ClearsBy.OPERATOR, "Iterations no longer improve what is measured.",
-        "Keep what is there, or change the aim.",
+        "Keep the result, or change the goal.",
     ),
 )  # fmt: skip

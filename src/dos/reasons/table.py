@@ -1,6 +1,7 @@
-"""Every reason for a refusal, a hold, a block or a stop, once: what it means, what clears it, whether to try again.
+"""The table of all reasons for refusals, holds, blocked gates and stops.
 
-`dos man wedge` shows this table, together with the [reasons] that a workspace declares.
+Every reason is in it once: what it means, what clears it, and whether a retry helps. `dos man wedge`
+shows it, together with the [reasons] that a workspace declares.
 """
 
 import re
@@ -43,7 +44,7 @@ __all__ = [
 
 
 class Registry:
-    """Reasons by their tokens, in any case."""
+    """Reasons by their tokens. Case does not matter."""
 
     __slots__ = ("_by_token", "rows")
 
@@ -56,18 +57,21 @@ class Registry:
             self._by_token[_key(row.token)] = row
 
     def find(self, token: str) -> Reason | None:
+        """Return the reason of a token. None: it is not declared."""
         return self._by_token.get(_key(token))
 
     def category_for(self, token: str) -> Category:
-        found = self.find(token)
-        return found.category if found else Category.UNCLASSIFIED
+        """Return the category of a token; UNCLASSIFIED if it is not declared."""
+        reason = self.find(token)
+        return reason.category if reason else Category.UNCLASSIFIED
 
     def is_refusal(self, token: str) -> bool:
-        """What nobody has heard of refuses."""
-        found = self.find(token)
-        return found is None or found.refusal
+        """Whether the reason refuses a launch. An undeclared one does, to be safe."""
+        reason = self.find(token)
+        return reason is None or reason.refusal
 
     def extend(self, more: Iterable[Reason]) -> "Registry":
+        """Return a registry with more reasons. Raises ValueError for a token that is taken."""
         return Registry((*self.rows, *more))
 
 
@@ -80,7 +84,7 @@ BUILT_IN = Registry(TABLE)
 
 
 def find(token: str) -> Reason | None:
-    """A built-in reason by its token, in any case."""
+    """Return the built-in reason of a token, in any case. None: there is none."""
     return BUILT_IN.find(token)
 
 
@@ -90,7 +94,7 @@ _REMEDIES = {ClearsBy.REPLAN: "/replan", ClearsBy.CODE_FIX: "/unstick"}
 
 
 class BlockedCause(Struct, frozen=True, kw_only=True):
-    """A reason as the catalogue of blocked causes has it."""
+    """A reason as the catalogue of blocked causes of dos-kernel has it."""
 
     key: str
     label: str
@@ -100,6 +104,7 @@ class BlockedCause(Struct, frozen=True, kw_only=True):
 
 
 def blocked_cause(key: str) -> BlockedCause | None:
+    """Return the entry of the catalogue of blocked causes. None: there is none of that key."""
     key = key.strip()
     row = find(key) if key in CAUSE_KEYS else None
     if row is None:
@@ -114,29 +119,36 @@ def blocked_cause(key: str) -> BlockedCause | None:
 
 
 def recurring_self_heal_for(key: str, runs: int) -> str:
-    """The remedy for a cause that so many runs met; empty for one that nobody knows."""
-    found = blocked_cause(key)
-    if found is None:
+    """Return the remedy for a cause that so many runs met; empty for an unknown cause."""
+    cause = blocked_cause(key)
+    if cause is None:
         return ""
-    return "/unstick" if found.key in UNSPECIFIC and runs >= 2 else found.self_heals_via
+    if cause.key in UNSPECIFIC and runs >= 2:
+        return "/unstick"
+    return cause.self_heals_via
 
 
-# What others say
+# Tokens and verdicts of other programs
 
 
 def category_by_words(token: str, rules: Iterable[tuple[str, str]]) -> tuple[str, str] | None:
-    """The category of a token that nobody declared, by the words in its name, and the words that gave it away.
+    """Return the category of an undeclared token by the words in it, and the words that matched.
 
-    Whole words, so that GATE is in SOAK_GATE and not in PROPAGATE. The first rule that fits wins.
+    Whole words are compared, so that GATE is in SOAK_GATE but not in PROPAGATE. The first rule that
+    matches wins.
     """
-    inside = _words(token)
+    words = _words(token)
     for text, category in rules:
-        wanted = _words(text)
-        if wanted and any(
-            inside[at : at + len(wanted)] == wanted for at in range(len(inside) - len(wanted) + 1)
-        ):
+        if _has_sequence(words, _words(text)):
             return category, text.upper()
     return None
+
+
+def _has_sequence(words: list[str], sequence: list[str]) -> bool:
+    if not sequence:
+        return False
+    starts = range(len(words) - len(sequence) + 1)
+    return any(words[start : start + len(sequence)] == sequence for start in starts)
 
 
 def _words(text: str) -> list[str]:
@@ -146,7 +158,7 @@ def _words(text: str) -> list[str]:
 def envelope_is_refusal(
     envelope: Mapping[str, Any] | None, known: Registry = BUILT_IN
 ) -> tuple[bool, str | None]:
-    """Does the verdict that came with a packet say not to launch it, and by which of its words?"""
+    """Return whether the verdict that came with a packet refuses its launch, and which key says so."""
     if not envelope:
         return False, None
     if envelope.get("do_not_render"):
