@@ -64,7 +64,7 @@ def judge(checks: Iterable[Check], required: Collection[str] = ()) -> Verdict:
     names = {check.name for check in gating}
     missing = [name for name in required if name not in names]
     if missing:
-        reason = f"required and not reported: {join_some(missing, SHOWN)}"
+        reason = f"required and not there: {join_some(missing, SHOWN)}"
         return Verdict(answer=State.PENDING, reason=reason)
     unfinished = [_describe_open(check) for check in gating if check.open]
     if unfinished:
@@ -72,11 +72,11 @@ def judge(checks: Iterable[Check], required: Collection[str] = ()) -> Verdict:
         return Verdict(answer=State.PENDING, reason=reason)
     passed = sum(check.conclusion == PASSING for check in gating)
     if not passed:
-        reason = f"none of {len(gating)} checks passed: they were skipped or neutral"
+        reason = f"none of {len(gating)} checks passed, they were only skipped"
         return Verdict(answer=State.NO_SIGNAL, reason=reason)
     reason = f"{passed} of {len(gating)} checks passed, none failed"
     return Verdict(answer=State.GREEN, reason=reason)
 
 
 def _describe_open(check: Check) -> str:
-    return f"{check.name}: {check.conclusion or check.status or 'not started'}"
+    return f"{check.name}: {check.conclusion or check.status or 'not begun'}"

@@ -65,7 +65,7 @@ def judge(asked: Citation, found: Sequence[CitedWork] | Unknown) -> Verdict:
     cite = _plain(asked.cite)
     cited = [work for work in found if cite in map(_plain, work.citations)]
     if not cited:
-        return Verdict(answer=Answer.UNRESOLVED, reason=f"no work is cited as {asked.cite}")
+        return Verdict(answer=Answer.UNRESOLVED, reason=f"nothing is cited as {asked.cite}")
     named = [work for work in cited if _is_named(work, asked.name)]
     if not named:
         reason = f"{asked.cite} is {cited[0].name!r}, not {asked.name!r}"
@@ -74,7 +74,7 @@ def judge(asked: Citation, found: Sequence[CitedWork] | Unknown) -> Verdict:
     quoting = [work for work in named if quote and quote in _plain(work.text)]
     can_refute = len(quote) >= SHORTEST_QUOTE and all(work.whole for work in named)
     if can_refute and not quoting:
-        reason = f"{asked.cite} does not contain the quote"
+        reason = f"{asked.cite} does not say what is quoted"
         return Verdict(answer=Answer.RESOLVED_MISMATCH, reason=reason)
     work = (quoting or named)[0]
     reason = f"{asked.cite} is {work.name or 'there'}"

@@ -39,7 +39,7 @@ def judge(
     if not was_there:
         return attest(NAME, accountability, key, f"{key} is new")
     if _same(before[key], after[key]):
-        return refute(NAME, accountability, key, f"{key} did not change")
+        return refute(NAME, accountability, key, f"{key} is as it was")
     return attest(NAME, accountability, key, f"{key} changed")
 
 

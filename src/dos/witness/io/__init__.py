@@ -1,1 +1,1 @@
-"""Witnesses: what the claimant did not write."""
+"""Reads evidence from places that the claimant did not write."""

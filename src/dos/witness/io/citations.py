@@ -1,4 +1,4 @@
-"""Works under a citation, from a file of them or from a command of the user's. Nothing of ours asks the network."""
+"""Looks up cited works in a file or through the user's command; dos itself uses no network."""
 
 import re
 from collections.abc import Iterator
@@ -20,27 +20,27 @@ NAME = "citation"
 TIMEOUT_SECONDS = 20.0
 _ENTRY = re.compile(r"@\w+\s*\{\s*([^\s,{}]+)\s*,")
 _FIELD = re.compile(r"(\w+)\s*=\s*(?:\"([^\"]*)\"|\{((?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*)\})")
-_SAY = {
-    Answer.RESOLVED_MATCH: attest,
-    Answer.ABSTAIN: no_signal,
-}  # whatever else was found is against it
+# Every other answer is against the citation.
+_SAY = {Answer.RESOLVED_MATCH: attest, Answer.ABSTAIN: no_signal}
 
 
 def witness(world: World, subject: str) -> EvidenceFacts:
-    """`CITE||NAME||QUOTE`, the last two of which may be left out."""
+    """Say whether a citation holds: `CITE||NAME||QUOTE`, of which the last two are optional."""
     asked = citation.parse_citation(subject)
-    found, rung = _look_up(world, asked.cite)
-    verdict = citation.judge(asked, found)
+    works, rung = _look_up(world, asked.cite)
+    verdict = citation.judge(asked, works)
     say = _SAY.get(verdict.answer, refute)
     return say(NAME, rung, subject, f"{verdict.answer}: {verdict.reason}")
 
 
 def _look_up(world: World, cite: str) -> tuple[list[CitedWork] | Unknown, Accountability]:
-    policy, committed = world.config.evidence, writable.committed_policy(world.workspace)
+    """Return the works for a citation, and who could have written them."""
+    policy = world.config.evidence
     if policy.citation_command:
-        same = not isinstance(committed, Unknown) and committed.evidence == policy
-        rung = Accountability.OS_RECORDED if same else Accountability.AGENT_AUTHORED
-        return _printed(world, policy.citation_command, cite), rung
+        committed = writable.committed_policy(world.workspace)
+        is_committed = not isinstance(committed, Unknown) and committed.evidence == policy
+        rung = Accountability.OS_RECORDED if is_committed else Accountability.AGENT_AUTHORED
+        return _works_from_command(world, policy.citation_command, cite), rung
     if policy.citations:
         path = world.workspace.root / policy.citations
         return read_works(path), writable.file_accountability(world, path)
@@ -48,47 +48,46 @@ def _look_up(world: World, cite: str) -> tuple[list[CitedWork] | Unknown, Accoun
     return Unknown(why), Accountability.AGENT_AUTHORED
 
 
-def _printed(world: World, command: tuple[str, ...], cite: str) -> list[CitedWork] | Unknown:
+def _works_from_command(
+    world: World, command: tuple[str, ...], cite: str
+) -> list[CitedWork] | Unknown:
     words = [word.replace("{cite}", cite) for word in command]
     ran = commands.run(words, writable.caller_root(world.workspace), TIMEOUT_SECONDS)
-    said = commands.output_or_unknown("[evidence] citation_command", ran)
-    return (
-        said
-        if isinstance(said, Unknown)
-        else _read(said, "what [evidence] citation_command printed")
-    )
+    output = commands.output_or_unknown("[evidence] citation_command", ran)
+    if isinstance(output, Unknown):
+        return output
+    return _parse_json(output, "what [evidence] citation_command printed")
 
 
 def read_works(path: Path) -> list[CitedWork] | Unknown:
+    """Return the works of a file: BibTeX by its suffix, else JSON."""
     data = writable.read_bounded(path)
     if isinstance(data, Unknown):
         return data
     if path.suffix == ".bib":
-        return list(_bibtex(data.decode("utf-8", "replace")))
-    return _read(data, path.name)
+        return list(_parse_bibtex(data.decode("utf-8", "replace")))
+    return _parse_json(data, path.name)
 
 
-def _read(data: bytes, what: str) -> list[CitedWork] | Unknown:
-    """A JSON list, as CSL has it, or an object a line."""
+def _parse_json(data: bytes, what: str) -> list[CitedWork] | Unknown:
+    """Return the works of a JSON list, as CSL has it, or of one object a line."""
+    lines = [data]
+    if not data.lstrip().startswith(b"["):
+        lines = [line for line in data.splitlines() if line.strip()]
+    works: list[CitedWork] = []
     try:
-        lines = (
-            [data]
-            if data.lstrip().startswith(b"[")
-            else [line for line in data.splitlines() if line.strip()]
-        )
-        found = [json.decode(line, type=dict[str, Any] | list[dict[str, Any]]) for line in lines]
-        return [
-            _work(row) for rows in found for row in (rows if isinstance(rows, list) else [rows])
-        ]
+        for line in lines:
+            rows = json.decode(line, type=dict[str, Any] | list[dict[str, Any]])
+            if isinstance(rows, dict):
+                rows = [rows]
+            works += [_work(row) for row in rows]
     except (MsgspecError, UnicodeDecodeError, RecursionError) as error:
         return Unknown(f"{what} is not a list of works: {error}")
-
-
-def _lines(data: bytes) -> list[dict[str, Any]]:
-    return [json.decode(line, type=dict[str, Any]) for line in data.splitlines() if line.strip()]
+    return works
 
 
 def _work(row: dict[str, Any]) -> CitedWork:
+    """Return the work of a row in our own fields, or in those of CSL."""
     if "citations" in row:
         return convert(row, CitedWork)
     names = (str(row[key]) for key in ("id", "DOI", "URL", "citation-key") if row.get(key))
@@ -99,15 +98,16 @@ def _work(row: dict[str, Any]) -> CitedWork:
     )
 
 
-def _bibtex(text: str) -> Iterator[CitedWork]:
-    starts = [*_ENTRY.finditer(text)]
-    ends = [*(start.start() for start in starts[1:]), len(text)]
-    for start, end in zip(starts, ends, strict=True):
-        fields = {
-            found[1].lower(): re.sub(r"[{}]", "", found[2] or found[3] or "")
-            for found in _FIELD.finditer(text, start.end(), end)
-        }
-        names = (start[1], fields.get("doi", ""), fields.get("url", ""))
+def _parse_bibtex(text: str) -> Iterator[CitedWork]:
+    """Yield the entries of a BibTeX file."""
+    entries = [*_ENTRY.finditer(text)]
+    ends = [*(entry.start() for entry in entries[1:]), len(text)]
+    for entry, end in zip(entries, ends, strict=True):
+        fields = {}
+        for field in _FIELD.finditer(text, entry.end(), end):
+            value = field[2] or field[3] or ""
+            fields[field[1].lower()] = re.sub(r"[{}]", "", value)
+        names = (entry[1], fields.get("doi", ""), fields.get("url", ""))
         yield CitedWork(
             citations=tuple(filter(None, names)),
             name=fields.get("title", ""),

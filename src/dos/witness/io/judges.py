@@ -1,8 +1,12 @@
-"""Every judge by its name, those of dos before what other packages add, and what one says about a claim."""
+"""The judges by name, and what one says about a claim.
+
+Built-in judges come before those that other packages add.
+"""
 
 import math
 import os
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,89 +18,100 @@ from dos.errors import BadInput
 from dos.machine import commands
 from dos.text import did_you_mean, quote
 from dos.unknown import Unknown
-from dos.witness import judges
-from dos.witness import judges as similarity
 from dos.witness.io.writable import caller_root
-from dos.witness.judges import Claim, JudgeVerdict, Stance, abstain
+from dos.witness.judges import (
+    THRESHOLD,
+    Claim,
+    JudgeVerdict,
+    Stance,
+    abstain,
+    build_prompt,
+    judge_similarity,
+    parse_reply,
+)
 from dos.world import World
 
 VARIABLE = "DOS_LLM_JUDGE_CMD"
 TIMEOUT_SECONDS = 120.0
+SCORER = "DOS_SIMILARITY_CMD"
+LIMIT = "DOS_SIMILARITY_THRESHOLD"
+SCORER_SECONDS = 120.0
+ALIASES = {"llm": "command"}  # the name in dos-kernel 0.30 and older
 
 
 class CommandJudge(Struct, frozen=True, kw_only=True):
+    """Asks the program of `$DOS_LLM_JUDGE_CMD` or `[judges] command`, with a prompt on its input."""
+
     cwd: Path
 
     def rule(self, claim: Claim, config: Config) -> JudgeVerdict:
         line = os.environ.get(VARIABLE, "").strip()
-        words = ["/bin/sh", "-c", line] if line else list(config.judges.command)
+        if line:
+            words = ["/bin/sh", "-c", line]
+            seconds = TIMEOUT_SECONDS
+        else:
+            words = list(config.judges.command)
+            seconds = config.judges.timeout_seconds
         if not words:
-            return judges.abstain(f"there is no program to ask: set {VARIABLE} or [judges] command")
-        seconds = TIMEOUT_SECONDS if line else config.judges.timeout_seconds
-        feed = judges.build_prompt(claim).encode("utf-8", "replace")
-        said = commands.output_or_unknown(
-            "the program", commands.run(words, self.cwd, seconds, stdin_bytes=feed)
-        )
-        return (
-            judges.abstain(said.why)
-            if isinstance(said, Unknown)
-            else judges.parse_reply(said.decode("utf-8", "replace"))
-        )
-
-
-SCORER, LIMIT = "DOS_SIMILARITY_CMD", "DOS_SIMILARITY_THRESHOLD"
-LIKENESS_SECONDS = 120.0
+            return abstain(f"there is no program to ask: set {VARIABLE} or [judges] command")
+        prompt = build_prompt(claim).encode("utf-8", "replace")
+        ran = commands.run(words, self.cwd, seconds, stdin_bytes=prompt)
+        output = commands.output_or_unknown("the program", ran)
+        if isinstance(output, Unknown):
+            return abstain(output.why)
+        return parse_reply(output.decode("utf-8", "replace"))
 
 
 class SimilarityJudge(Struct, frozen=True, kw_only=True):
+    """Compares the claim with the evidence, by `$DOS_SIMILARITY_CMD` or by common words."""
+
     cwd: Path
 
-    def rule(self, claim: Claim, config: Config) -> JudgeVerdict:
+    def rule(self, claim: Claim, _config: Config) -> JudgeVerdict:
         line = os.environ.get(SCORER, "").strip()
-        if (
-            not line
-            or not claim.claim_text.strip()
-            or not any(item.strip() for item in claim.evidence)
-        ):
-            return similarity.judge_similarity(claim, threshold())
-        feed = "\0".join((claim.claim_text, "\n".join(claim.evidence))).encode("utf-8", "replace")
-        ran = commands.run(["/bin/sh", "-c", line], self.cwd, LIKENESS_SECONDS, stdin_bytes=feed)
-        said = commands.output_or_unknown("the scorer", ran)
-        if isinstance(said, Unknown):
-            return abstain(said.why)
-        score = _number(said.decode("utf-8", "replace"))
-        return (
-            abstain("the scorer gave no number")
-            if score is None
-            else similarity.judge_similarity(claim, threshold(), score)
-        )
+        has_evidence = any(item.strip() for item in claim.evidence)
+        if not line or not claim.claim_text.strip() or not has_evidence:
+            return judge_similarity(claim, threshold())
+        texts = "\0".join((claim.claim_text, "\n".join(claim.evidence)))
+        feed = texts.encode("utf-8", "replace")
+        words = ["/bin/sh", "-c", line]
+        ran = commands.run(words, self.cwd, SCORER_SECONDS, stdin_bytes=feed)
+        output = commands.output_or_unknown("the scorer", ran)
+        if isinstance(output, Unknown):
+            return abstain(output.why)
+        score = _number(output.decode("utf-8", "replace"))
+        if score is None:
+            return abstain("the scorer gave no number")
+        return judge_similarity(claim, threshold(), score)
 
 
 def threshold() -> float:
-    found = _number(os.environ.get(LIMIT, ""))
-    return found if found is not None and 0 <= found <= 1 else similarity.THRESHOLD
+    """Return the least similarity to agree: `$DOS_SIMILARITY_THRESHOLD`, else the default."""
+    value = _number(os.environ.get(LIMIT, ""))
+    if value is None or not 0 <= value <= 1:
+        return THRESHOLD
+    return value
 
 
 def _number(text: str) -> float | None:
     try:
-        found = float(text.strip())
+        value = float(text.strip())
     except ValueError:
         return None
-    return found if math.isfinite(found) else None
-
-
-ALIASES = {"llm": "command"}  # the name that released versions have for it
+    return value if math.isfinite(value) else None
 
 
 class AbstainingJudge(Struct, frozen=True):
-    def rule(self, claim: Claim, config: Config) -> JudgeVerdict:
+    """Never has an opinion."""
+
+    def rule(self, _claim: Claim, _config: Config) -> JudgeVerdict:
         return abstain("this judge has no opinion")
 
 
 class OperatorDecision(Struct, frozen=True):
-    """What a person decided, as an opinion."""
+    """Takes what a person decided as an opinion."""
 
-    def rule(self, claim: Claim, config: Config) -> JudgeVerdict:
+    def rule(self, claim: Claim, _config: Config) -> JudgeVerdict:
         stances = {"accept-recommended": Stance.AGREE, "escalate": Stance.DISAGREE}
         stance = stances.get(claim.claim_text.strip(), Stance.ABSTAIN)
         return JudgeVerdict(stance=stance, why=f"the operator said {quote(claim.claim_text)}")
@@ -105,25 +120,31 @@ class OperatorDecision(Struct, frozen=True):
 def open_judge(
     world: World, name: str, warn: Callable[[str], None]
 ) -> Callable[[Claim], JudgeVerdict]:
-    """The judge of that name, ready to be asked."""
-    here = caller_root(world.workspace)
+    """Return the judge of a name as a function; raises BadInput for an unknown name."""
+    cwd = caller_root(world.workspace)
     judges: dict[str, Any] = {
         "abstain": AbstainingJudge(),
-        "command": CommandJudge(cwd=here),
-        "similarity": SimilarityJudge(cwd=here),
+        "command": CommandJudge(cwd=cwd),
+        "similarity": SimilarityJudge(cwd=cwd),
         "operator-decision": OperatorDecision(),
     }
-    wanted = ALIASES.get(name, name)
-    if wanted not in judges:
+    name = ALIASES.get(name, name)
+    if name not in judges:
         judges |= plugins.load_others(plugins.JUDGES, {*judges, *ALIASES}, warn)
-    if wanted not in judges:
+    if name not in judges:
         raise BadInput(
-            f"there is no judge {quote(wanted)}", hint=did_you_mean(wanted, judges, "judges")
+            f"there is no judge {quote(name)}", hint=did_you_mean(name, judges, "judges")
         )
-    return lambda claim: run_judge(judges[wanted], claim, world.config)
+    return partial(_rule, judges[name], world.config)
+
+
+def _rule(judge: Any, config: Config, claim: Claim) -> JudgeVerdict:
+    return run_judge(judge, claim, config)
 
 
 def run_judge(judge: Any, claim: Claim, config: Any) -> JudgeVerdict:
-    """Whatever goes wrong, the judge abstains: it never agrees by accident."""
-    said = plugins.typed_answer(lambda: judge.rule(claim, config), JudgeVerdict)
-    return abstain(f"the judge gave no opinion: {said.why}") if isinstance(said, Unknown) else said
+    """Ask a judge; whatever goes wrong is an abstention, so that it never agrees by accident."""
+    verdict = plugins.typed_answer(lambda: judge.rule(claim, config), JudgeVerdict)
+    if isinstance(verdict, Unknown):
+        return abstain(f"the judge gave no opinion: {verdict.why}")
+    return verdict

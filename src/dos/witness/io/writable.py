@@ -1,4 +1,7 @@
-"""Who can have written a file, and by which policy: an agent may write the work tree, and an uncommitted dos.toml."""
+"""Tells who could have written a file, and by which policy that is decided.
+
+An agent can write the work tree and an uncommitted dos.toml, so only committed policy counts.
+"""
 
 import os
 import stat
@@ -18,12 +21,17 @@ LARGEST_BYTES = 64_000_000
 
 
 def caller_root(workspace: Workspace) -> Path:
-    """The root of the workspace as the caller's own work tree has it."""
-    return workspace.root if workspace.root.is_relative_to(workspace.tree) else workspace.tree
+    """Return the root of the workspace in the caller's own work tree."""
+    if workspace.root.is_relative_to(workspace.tree):
+        return workspace.root
+    return workspace.tree
 
 
 def committed_policy(workspace: Workspace) -> Config | Unknown:
-    """The configuration as the main work tree's branch has it: what nobody committed there binds nobody."""
+    """Return the configuration that is committed on the main work tree's branch.
+
+    Without a dos.toml there it is the default; Unknown where git or the file cannot be read.
+    """
     if workspace.common is None:
         return Unknown("there is no git repository, so nothing is committed")
     home = workspace.common.parent if workspace.common.name == ".git" else workspace.tree
@@ -39,41 +47,42 @@ def committed_policy(workspace: Workspace) -> Config | Unknown:
 
 
 def file_accountability(world: World, path: Path) -> Accountability:
-    """Recorded by others only where the committed policy says that agents cannot write there."""
-    found = Path(os.path.realpath(path))
-    if is_agent_writable(world.workspace, found):
+    """Return OS_RECORDED only where the committed policy says that agents cannot write there."""
+    resolved = Path(os.path.realpath(path))
+    if is_agent_writable(world.workspace, resolved):
         return Accountability.AGENT_AUTHORED
     policy = committed_policy(world.workspace)
-    places = () if isinstance(policy, Unknown) else policy.evidence.places
-    recorded = any(found.is_relative_to(os.path.realpath(place)) for place in places)
-    return Accountability.OS_RECORDED if recorded else Accountability.AGENT_AUTHORED
+    if isinstance(policy, Unknown):
+        return Accountability.AGENT_AUTHORED
+    for place in policy.evidence.places:
+        if resolved.is_relative_to(os.path.realpath(place)):
+            return Accountability.OS_RECORDED
+    return Accountability.AGENT_AUTHORED
 
 
 def is_agent_writable(workspace: Workspace, path: Path) -> bool:
-    """In a work tree, or where git and dos keep theirs."""
-    own = (
-        workspace.root,
-        workspace.tree,
-        workspace.state,
-        *([workspace.common] if workspace.common else []),
-    )
-    found = Path(os.path.realpath(path))
-    return any(found.is_relative_to(os.path.realpath(folder)) for folder in own)
+    """Whether a path is in a work tree, or where git and dos keep their own files."""
+    resolved = Path(os.path.realpath(path))
+    for folder in (workspace.root, workspace.tree, workspace.state, workspace.common):
+        if folder is not None and resolved.is_relative_to(os.path.realpath(folder)):
+            return True
+    return False
 
 
 def read_bounded(path: Path) -> bytes | Unknown:
-    """All that is in a file. A pipe in its place cannot hold us up, and a file without end cannot fill us."""
-    called = quote(str(path), LONGEST_PATH)
+    """Return the whole content of a regular file of bounded size, or why it is unknown.
+
+    Opening a pipe does not block, and an endless file does not fill the memory.
+    """
+    shown = quote(str(path), LONGEST_PATH)
     try:
         handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
         with os.fdopen(handle, "rb") as file:
             if not stat.S_ISREG(os.fstat(handle).st_mode):
-                return Unknown(f"{called} is not a file")
+                return Unknown(f"{shown} is not a file")
             data = file.read(LARGEST_BYTES + 1)
     except (OSError, ValueError) as error:
-        return Unknown(f"{called} cannot be read: {getattr(error, 'strerror', None) or error}")
-    return (
-        data
-        if len(data) <= LARGEST_BYTES
-        else Unknown(f"{called} is larger than {LARGEST_BYTES:,} bytes")
-    )
+        return Unknown(f"{shown} cannot be read: {getattr(error, 'strerror', None) or error}")
+    if len(data) > LARGEST_BYTES:
+        return Unknown(f"{shown} is larger than {LARGEST_BYTES:,} bytes")
+    return data
