@@ -7,7 +7,7 @@ from loop_tables import GOLDEN, NO_LAUNCH, SEQUENCES, UNCLEAR, changed, outcome_
 from msgspec import ValidationError, structs, to_builtins
 
 from dos import loop_decide
-from dos.loop import decide as loop
+from dos.loop.decide import RUNGS, needs
 from dos.loop.gate import Gate
 from dos.loop_decide import IterationOutcome, LoopState, OutcomeKind, StopReason, decide
 from dos.reasons.table import Needs
@@ -43,7 +43,7 @@ def test_a_child_that_always_seems_to_move_ends_the_loop_before_the_cap():
 
 def test_there_are_twenty_stop_reasons_and_each_says_who_can_clear_it():
     assert len(StopReason) == 20
-    silent = {why for why in StopReason if loop.needs(why) is Needs.NOBODY}
+    silent = {why for why in StopReason if needs(why) is Needs.NOBODY}
     assert silent == {StopReason.ITERATION_CAP, StopReason.COMPLETE, StopReason.DRAINED_TWICE}
     assert StopReason.WEDGE is StopReason.BLOCKED
 
@@ -69,7 +69,7 @@ def test_the_ladder_lists_the_rungs_up_to_the_one_that_decided():
     made = decide(LoopState(iteration=10), outcome_of(UNCLEAR))
     assert made.ladder[-2:] == ("unclear", "iteration-cap")
     made = decide(LoopState(), IterationOutcome(kind=OutcomeKind.GATE, verdict=Gate.DRAIN))
-    assert made.ladder == (*(name for name, _ in loop.RUNGS), "iteration-cap")
+    assert made.ladder == (*(name for name, _ in RUNGS), "iteration-cap")
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from loop_tables import outcome_of, state_of
 from msgspec import structs
 
-from dos.loop import decide as loop
-from dos.loop.decide import decide
+from dos.loop.decide import RUNGS, decide
+from dos.loop.decision import CAP
 from dos.loop.types import EVIDENCE, IterationOutcome, LoopState, OutcomeKind, StopReason
 
 MANY = settings(max_examples=EXAMPLES, deadline=None)
@@ -167,9 +167,9 @@ def check_only_truth_completes(
 
 
 def check_the_ladder(fields: dict[str, Any], outcome: IterationOutcome) -> None:
-    names = (*(name for name, _ in loop.RUNGS), loop.CAP)
+    names = (*(name for name, _ in RUNGS), CAP)
     ladder = decide(state_of(fields), outcome).ladder
-    climbed = ladder[:-1] if ladder[-1] == loop.CAP else ladder
+    climbed = ladder[:-1] if ladder[-1] == CAP else ladder
     assert climbed == names[: len(climbed)]
 
 

@@ -1,19 +1,17 @@
-"""Does a loop go on after an iteration: dispatch, replan, wait or stop; and if it stops, who can clear it?
+"""Decide whether a loop continues after an iteration: dispatch, replan, wait or stop.
 
-The order of `RUNGS` is the decision: the first rung that answers wins. The cap comes last of all, so that a stop with a
-name of its own is never hidden behind it.
+The order of `RUNGS` is the decision: the first rung that answers wins. A rung that does not answer
+may change the counters of the next state.
 """
 
 from collections.abc import Callable
 from datetime import UTC, timedelta
 
-from msgspec import structs
-
-from dos.backlog.cooldown import Answer as Cooldown
+from dos.backlog import cooldown
+from dos.loop import improve
+from dos.loop.decision import Step, is_outraced, needs
 from dos.loop.gate import Gate, gate_policy
-from dos.loop.improve import Answer as Ratchet
 from dos.loop.types import (
-    EVIDENCE,
     Action,
     DescendantProgress,
     IterationOutcome,
@@ -23,121 +21,51 @@ from dos.loop.types import (
     Productivity,
     StopReason,
 )
-from dos.loop.verdicts import limit
-from dos.loop.verdicts.convergence import Answer as Convergence
-from dos.loop.verdicts.liveness import Answer as Liveness
+from dos.loop.verdicts import convergence, limit, liveness
 from dos.reasons import table
 from dos.reasons.table import Needs
-from dos.runs.complete import Answer as Completion
+from dos.runs import complete
 
-CAP = "iteration-cap"
-FORGET_EVIDENCE = dict.fromkeys(EVIDENCE)
+__all__ = ["RUNGS", "decide", "needs"]
 
 
 def decide(state: LoopState, outcome: IterationOutcome) -> LoopDecision:
-    step = _Step(state, outcome)
+    """Return what the loop does after an iteration, and its state for the next one.
+
+    Pure. The evidence in the state is read once: the next state has none.
+    """
+    step = Step(state, outcome)
     for number, (_, rung) in enumerate(RUNGS):
-        step.number = number
+        step.considered = _CONSIDERED[number]
         if decision := rung(step):
             return decision
     raise AssertionError("the last rung answers every outcome")
 
 
-def needs(why: str) -> Needs:
-    """Who can clear a stop, from the one table of reasons."""
-    found = table.find(why)
-    if found is None:
-        raise LookupError(f"the table of reasons has no row for {why}")
-    return found.needs
-
-
-class _Step:
-    """One climb: what was seen, and how the state changes on the way."""
-
-    __slots__ = ("changes", "number", "outcome", "state")
-
-    def __init__(self, state: LoopState, outcome: IterationOutcome) -> None:
-        self.state = state
-        self.outcome = outcome
-        self.number = 0
-        self.changes: dict[str, object] = dict(FORGET_EVIDENCE)
-        if outcome.kind != OutcomeKind.UNCLEAR and not _outraced(state, outcome):
-            self.changes["consecutive_adopt_wait"] = 0
-        if outcome.verdict != Gate.RACE:
-            self.changes["consecutive_race"] = 0
-
-    def change(self, **changes: object) -> None:
-        self.changes.update(changes)
-
-    def count(self, streak: str) -> tuple[bool, str]:
-        """One more in a row: is that too many, and how many of how many."""
-        new = getattr(self.state, "consecutive_" + streak) + 1
-        most = getattr(self.state, "max_" + streak)
-        self.changes["consecutive_" + streak] = new
-        return new >= most, f"{new}/{most}"
-
-    def stop(self, why: StopReason, reason: str) -> LoopDecision:
-        who = _NEEDS[why]
-        return LoopDecision(
-            action=Action.STOP,
-            stop_reason=why,
-            needs=who,
-            surface=who is not Needs.NOBODY,
-            reason=reason,
-            ladder=_CONSIDERED[self.number],
-            next_state=structs.replace(self.state, **self.changes),
-        )
-
-    def go_on(
-        self, mode: str, reason: str, *, reconcile: bool = False, who: Needs = Needs.NOBODY
-    ) -> LoopDecision:
-        state = self.state
-        if state.iteration >= state.max_iterations:
-            ran = f"{state.iteration} of {state.max_iterations} iterations ran; {reason}"
-            return structs.replace(
-                self.stop(StopReason.ITERATION_CAP, ran), ladder=_CONSIDERED_WITH_CAP[self.number]
-            )
-        return LoopDecision(
-            action=Action.CONTINUE,
-            next_mode=mode,
-            reconcile=reconcile,
-            needs=who,
-            surface=who is not Needs.NOBODY,
-            reason=reason,
-            ladder=_CONSIDERED_WITH_CAP[self.number],
-            next_state=structs.replace(state, iteration=state.iteration + 1, **self.changes),
-        )
-
-    def again(self, reason: str, **how: object) -> LoopDecision:
-        """The same iteration once more, after a while."""
-        return LoopDecision(
-            reason=reason,
-            ladder=_CONSIDERED[self.number],
-            next_state=structs.replace(self.state, **self.changes),
-            **how,  # type: ignore[arg-type]
-        )
-
-
-def _launch_failed(step: _Step) -> LoopDecision | None:
+def _launch_failed(step: Step) -> LoopDecision | None:
+    """Stop when the agent cannot be started; wait when it may start later."""
     if step.outcome.kind != OutcomeKind.LAUNCH_FAILED:
         return None
-    seconds, ended = step.outcome.retry_after_seconds, step.outcome.ended_at
+    seconds = step.outcome.retry_after_seconds
+    ended = step.outcome.ended_at
     if seconds is None:
         return step.stop(StopReason.LAUNCH_FAILED, "the agent's process did not come up")
     if step.state.consecutive_wait >= step.state.max_wait:
         return step.stop(StopReason.LAUNCH_FAILED, f"it did not come up, {_waited(step.state)}")
     _, times = step.count("wait")
+    until = (ended + timedelta(seconds=seconds)).astimezone(UTC) if ended else None
     return step.again(
         f"the agent did not come up; asked to try again in {seconds:g} s (wait {times})",
         action=Action.WAIT,
         needs=Needs.TIME,
         surface=True,
         backoff_seconds=seconds,
-        until=(ended + timedelta(seconds=seconds)).astimezone(UTC) if ended else None,
+        until=until,
     )
 
 
-def _rate_limited(step: _Step) -> LoopDecision | None:
+def _rate_limited(step: Step) -> LoopDecision | None:
+    """Wait for the provider's usage window to reset, or stop."""
     if step.outcome.kind != OutcomeKind.RATE_LIMITED:
         return None
     resets_at = step.outcome.resets_at
@@ -157,7 +85,8 @@ def _waited(state: LoopState) -> str:
     return f"also after {state.consecutive_wait}/{state.max_wait} waits in a row"
 
 
-def _overloaded(step: _Step) -> LoopDecision | None:
+def _overloaded(step: Step) -> LoopDecision | None:
+    """Repeat the iteration after a back-off while the provider is overloaded."""
     if step.outcome.kind != OutcomeKind.OVERLOADED:
         step.change(consecutive_overloaded=0, consecutive_wait=0)
         return None
@@ -170,80 +99,85 @@ def _overloaded(step: _Step) -> LoopDecision | None:
     )
 
 
-def _complete(step: _Step) -> LoopDecision | None:
-    seen = step.state.completion
-    if seen is None or seen.answer != Completion.COMPLETE:
+def _complete(step: Step) -> LoopDecision | None:
+    """Stop when every declared unit is verified."""
+    evidence = step.state.completion
+    if evidence is None or evidence.answer != complete.Answer.COMPLETE:
         return None
     return step.stop(StopReason.COMPLETE, "every declared unit is verified")
 
 
-def _under_declared(step: _Step) -> LoopDecision | None:
-    seen = step.state.completion
-    if seen is None or seen.answer != Completion.UNDERDECLARED:
+def _under_declared(step: Step) -> LoopDecision | None:
+    """Stop when all declared units are done and more was needed."""
+    evidence = step.state.completion
+    if evidence is None or evidence.answer != complete.Answer.UNDERDECLARED:
         return None
     return step.stop(
         StopReason.THRASHING, "all that was declared is done, and it was declared too small"
     )
 
 
-def _converging(step: _Step) -> LoopDecision | None:
-    seen = step.state.convergence
-    if seen is None or seen.answer not in (Convergence.THRASHING, Convergence.STARVED):
+def _converging(step: Step) -> LoopDecision | None:
+    """Stop when the remaining work does not get less."""
+    evidence = step.state.convergence
+    if evidence is None or evidence.answer not in (
+        convergence.Answer.THRASHING,
+        convergence.Answer.STARVED,
+    ):
         return None
-    return step.stop(StopReason.THRASHING, f"what is left does not get less: {seen.answer}")
+    return step.stop(StopReason.THRASHING, f"what is left does not get less: {evidence.answer}")
 
 
-def _spinning(step: _Step) -> LoopDecision | None:
-    seen = step.state.liveness
-    if seen is None or getattr(seen, "answer", seen) != Liveness.SPINNING:
+def _spinning(step: Step) -> LoopDecision | None:
+    """Stop when the run is alive and nothing has landed for too long."""
+    evidence = step.state.liveness
+    if evidence is None or getattr(evidence, "answer", evidence) != liveness.Answer.SPINNING:
         return None
     return step.stop(StopReason.SPINNING, "alive, and nothing has landed for too long")
 
 
-def _ratcheting(step: _Step) -> LoopDecision | None:
-    seen = step.state.ratchet
-    if seen is None or seen.answer != Ratchet.ESCALATE:
+def _ratcheting(step: Step) -> LoopDecision | None:
+    """Stop when no change was worth keeping for too long."""
+    evidence = step.state.ratchet
+    if evidence is None or evidence.answer != improve.Answer.ESCALATE:
         return None
     return step.stop(StopReason.NOT_RATCHETING, "no change was worth keeping for too long")
 
 
-def _pick_held(step: _Step) -> LoopDecision | None:
-    seen = step.state.pickability
-    if seen is None or not seen.is_redispatch_invariant:
+def _pick_held(step: Step) -> LoopDecision | None:
+    """Stop when the next unit is held and another attempt cannot help."""
+    evidence = step.state.pickability
+    if evidence is None or not evidence.is_redispatch_invariant:
         return None
     return step.stop(
         StopReason.PICK_HELD_INVARIANT,
-        f"the next unit is held, and trying again cannot help: {seen.reason}",
+        f"the next unit is held, and trying again cannot help: {evidence.reason}",
     )
 
 
-def _pick_cooldown(step: _Step) -> LoopDecision | None:
-    seen = step.state.cooldown
-    if seen is None or seen.answer != Cooldown.RECENTLY_ATTEMPTED:
+def _pick_cooldown(step: Step) -> LoopDecision | None:
+    """Stop when only units on cooldown are left."""
+    evidence = step.state.cooldown
+    if evidence is None or evidence.answer != cooldown.Answer.RECENTLY_ATTEMPTED:
         return None
     return step.stop(
         StopReason.PICK_COOLDOWN,
-        f"only units are left that were just tried: {seen.unit_id}".rstrip(": "),
+        f"only units are left that were just tried: {evidence.unit_id}".rstrip(": "),
     )
 
 
-def _outraced(state: LoopState, outcome: IterationOutcome) -> bool:
-    """Races are retried so many times in a row; one more has no clear end."""
-    return outcome.verdict == Gate.RACE and state.consecutive_race >= state.max_race
-
-
-def _unclear(step: _Step) -> LoopDecision | None:
-    state, outcome = step.state, step.outcome
-    if outcome.kind != OutcomeKind.UNCLEAR and not _outraced(state, outcome):
+def _unclear(step: Step) -> LoopDecision | None:
+    """Continue after an iteration without a clear end, but only so often in a row."""
+    state = step.state
+    outcome = step.outcome
+    if outcome.kind != OutcomeKind.UNCLEAR and not is_outraced(state, outcome):
         step.change(consecutive_unclear=0)
         return None
     if outcome.verdict == Gate.RACE:
         step.count("race")
-    if (
-        state.descendant_progress == DescendantProgress.ADVANCING
-        # Only so often between two clear ends, or a child that always seems to move would keep the loop for ever.
-        and state.consecutive_adopt_wait < state.max_adopt_wait
-    ):
+    is_advancing = state.descendant_progress == DescendantProgress.ADVANCING
+    # Only so often in a row, or a child that always seems to advance would keep the loop forever.
+    if is_advancing and state.consecutive_adopt_wait < state.max_adopt_wait:
         _, times = step.count("adopt_wait")
         step.change(consecutive_unclear=0)
         return step.go_on(
@@ -255,7 +189,8 @@ def _unclear(step: _Step) -> LoopDecision | None:
     return step.go_on("dispatch", f"no clear end {times}")
 
 
-def _shipped(step: _Step) -> LoopDecision | None:
+def _shipped(step: Step) -> LoopDecision | None:
+    """Continue after a dispatch that ran its agent, unless it landed nothing too often."""
     outcome = step.outcome
     if outcome.kind != OutcomeKind.SHIPPED:
         step.change(consecutive_dirty_zero=0)
@@ -280,12 +215,15 @@ def _shipped(step: _Step) -> LoopDecision | None:
             )
         return step.go_on("dispatch", f"nothing landed {times}")
     step.change(consecutive_dirty_zero=0)
-    landed = "a ship is claimed" if outcome.ship_count is None else f"{outcome.ship_count} landed"
-    return step.go_on("dispatch", landed)
+    if outcome.ship_count is None:
+        return step.go_on("dispatch", "a ship is claimed")
+    return step.go_on("dispatch", f"{outcome.ship_count} landed")
 
 
-def _replanned(step: _Step) -> LoopDecision | None:
-    state, outcome = step.state, step.outcome
+def _replanned(step: Step) -> LoopDecision | None:
+    """Continue after a replan, unless replans evidence nothing too often."""
+    state = step.state
+    outcome = step.outcome
     if outcome.kind != OutcomeKind.REPLAN_DONE:
         return None
     step.change(last_gate_was_drain=False)
@@ -302,22 +240,26 @@ def _replanned(step: _Step) -> LoopDecision | None:
         step.count("unproductive_replan_drains")
     too_often, times = step.count("unproductive_replan")
     if too_often:
-        return step.stop(StopReason.REPLAN_STALLED, f"replans found nothing {times} times in a row")
-    return step.go_on("dispatch", f"the replan found nothing {times}")
+        return step.stop(
+            StopReason.REPLAN_STALLED, f"replans evidence nothing {times} times in a row"
+        )
+    return step.go_on("dispatch", f"the replan evidence nothing {times}")
 
 
-def _blocked_cause(step: _Step) -> LoopDecision | None:
+def _blocked_cause(step: Step) -> LoopDecision | None:
+    """Stop when the gate is blocked by a cause that no replan can clear."""
     cause = step.outcome.blocked_cause
-    found = table.blocked_cause(cause) if cause else None
-    if found is None or found.self_heals_via == "/replan":
+    row = table.blocked_cause(cause) if cause else None
+    if row is None or row.self_heals_via == "/replan":
         return None
     return step.stop(
         StopReason.BLOCKED_REDISPATCH_INVARIANT,
-        f"blocked by {found.key}, which no replan can clear",
+        f"blocked by {row.key}, which no replan can clear",
     )
 
 
-def _stale_stamp(step: _Step) -> LoopDecision | None:
+def _stale_stamp(step: Step) -> LoopDecision | None:
+    """Stop when the plan document stays out of date."""
     verdict = step.outcome.verdict
     if verdict not in (Gate.STALE_STAMP, Gate.BLOCKED):
         step.change(consecutive_stale_stamp=0)
@@ -333,9 +275,11 @@ def _stale_stamp(step: _Step) -> LoopDecision | None:
     return None
 
 
-def _gate(step: _Step) -> LoopDecision | None:
-    state, verdict = step.state, step.outcome.verdict
-    assert verdict is not None  # every other kind was answered above
+def _gate(step: Step) -> LoopDecision | None:
+    """Decide by the gate policy: dispatch, replan or stop."""
+    state = step.state
+    verdict = step.outcome.verdict
+    assert verdict is not None  # an earlier rung has answered every other kind
     policy = gate_policy(verdict, state.gate_mode)
     if policy.next_mode == "stop":
         if verdict == Gate.DRAIN:
@@ -349,15 +293,15 @@ def _gate(step: _Step) -> LoopDecision | None:
     return step.go_on(policy.next_mode, f"the gate says {verdict}", reconcile=policy.reconcile)
 
 
-def _drained(step: _Step) -> LoopDecision:
+def _drained(step: Step) -> LoopDecision:
+    """Stop or replan when no unit is left to offer."""
     state = step.state
-    fruitless, most = (
-        state.consecutive_unproductive_replan_drains,
-        state.max_unproductive_replan_drains,
-    )
+    fruitless = state.consecutive_unproductive_replan_drains
+    most = state.max_unproductive_replan_drains
     if fruitless >= most:
         return step.stop(
-            StopReason.BENIGN_DRAIN, f"drained, and {fruitless}/{most} replans of it found nothing"
+            StopReason.BENIGN_DRAIN,
+            f"drained, and {fruitless}/{most} replans of it evidence nothing",
         )
     if state.last_replan_drained:
         return step.stop(StopReason.DRAINED_TWICE, "drained again, right after a replan of a drain")
@@ -365,7 +309,7 @@ def _drained(step: _Step) -> LoopDecision:
     return step.go_on("replan", "no unit is left to offer")
 
 
-RUNGS: tuple[tuple[str, Callable[[_Step], LoopDecision | None]], ...] = (
+RUNGS: tuple[tuple[str, Callable[[Step], LoopDecision | None]], ...] = (
     ("launch-failed", _launch_failed),
     ("rate-limited", _rate_limited),
     ("overloaded", _overloaded),
@@ -385,5 +329,3 @@ RUNGS: tuple[tuple[str, Callable[[_Step], LoopDecision | None]], ...] = (
 )
 _NAMES = tuple(name for name, _ in RUNGS)
 _CONSIDERED = tuple(_NAMES[: number + 1] for number in range(len(_NAMES)))
-_CONSIDERED_WITH_CAP = tuple((*names, CAP) for names in _CONSIDERED)
-_NEEDS = {why: needs(why) for why in StopReason}

@@ -10,7 +10,7 @@ from dos.journal.events.envelope import Event
 from dos.journal.events.limits import IncidentFound
 from dos.journal.events.reader import FactReader
 from dos.loop import record, tokens
-from dos.loop.decide import CAP
+from dos.loop.decision import CAP
 from dos.loop.record import LIMITS, RecordedDecision
 from dos.loop.types import EVIDENCE, LoopState
 from dos.reasons import table

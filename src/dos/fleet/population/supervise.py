@@ -77,16 +77,22 @@ def supervise_with_obstacles(
 def overlapping_concurrent_lanes(
     lanes: Iterable[tuple[str, Sequence[str], bool]],
 ) -> list[tuple[str, str]]:
-    """Pairs of lanes that never run side by side, by name; a lane that runs alone anyway is left out."""
-    named = [
-        (name, placement.region_of(tuple(tree))) for name, tree, exclusive in lanes if not exclusive
-    ]
-    pairs = regions.overlapping_pairs([region for _, region in named])
-    found = {
-        (min(names), max(names))
-        for names in ((named[one][0], named[other][0]) for one, other in pairs)
-    }
-    return sorted(pair for pair in found if pair[0] != pair[1])
+    """Return the pairs of lanes, by name, that never run at the same time.
+
+    Exclusive lanes are left out: they run alone anyway.
+    """
+    names: list[str] = []
+    lane_regions: list[Region] = []
+    for name, tree, is_exclusive in lanes:
+        if not is_exclusive:
+            names.append(name)
+            lane_regions.append(placement.region_of(tuple(tree)))
+    pairs = set()
+    for one, other in regions.overlapping_pairs(lane_regions):
+        first, second = sorted((names[one], names[other]))
+        if first != second:
+            pairs.add((first, second))
+    return sorted(pairs)
 
 
 class _Lane:
