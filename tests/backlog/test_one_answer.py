@@ -19,19 +19,18 @@ from dos.backlog.waiting import Waiting, WaitsOn
 from dos.fleet import effects, observe
 from dos.fleet.io.reader import FleetReader, Outlook
 from dos.fleet.io.supervisor_effects import SupervisorEffects
-from dos.fleet.population import reconcile as staffing
+from dos.fleet.population import reconcile
 from dos.fleet.tick import ObserveFleet
 from dos.journal import fold, streams
 from dos.journal.backends.open import open_store
 from dos.journal.events import envelope, fleet
-from dos.journal.events import limits as engine
+from dos.journal.events.limits import LimitHit, PauseRequested, PlansApproved
 from dos.journal.store import Store
 from dos.lease import Request
 from dos.limits.state import quota
 from dos.machine import process
-from dos.questions import state as decisions
 from dos.questions import subject
-from dos.questions.state import Decisions
+from dos.questions.state import AnsweredQuestion, Decisions, raise_entry
 from dos.regions import region
 from dos.world import World
 
@@ -150,7 +149,7 @@ class Site:
             case "pause" | "pause-all":
                 self.store.record(
                     streams.FLEET,
-                    engine.PauseRequested(lane=lane if what == "pause" else "", by="ann"),
+                    PauseRequested(lane=lane if what == "pause" else "", by="ann"),
                 )
             case "hold":
                 self._hold(lane, holder="ann")
@@ -165,7 +164,7 @@ class Site:
                 self._work(lane, unit)
             case "limit" | "login":
                 ending = "usage_window" if what == "limit" else "auth"
-                fact = engine.LimitHit(
+                fact = LimitHit(
                     vendor="scripted", account="", ending=ending, found="", lane=lane, run_id=""
                 )
                 self.store.record(streams.limit(quota.limit_key(fact)), fact)
@@ -192,7 +191,7 @@ class Site:
         text = plan.read_text()
         if "A9" in text:
             return
-        approved = engine.PlansApproved(
+        approved = PlansApproved(
             where=checkout_name(self.root), documents={"docs/p-plan.md": text}, committed={}
         )
         self.store.record(streams.APPROVALS, approved)
@@ -204,9 +203,9 @@ class Site:
             seen = FleetReader(world).observe()
         found = [*observe.questions(seen), *observe.failure_questions(seen)]
         for question in found:
-            self.store.append_all([decisions.raise_entry(question)])
+            self.store.append_all([raise_entry(question)])
 
-    def answer(self, number: int, choice: int) -> decisions.AnsweredQuestion | None:
+    def answer(self, number: int, choice: int) -> AnsweredQuestion | None:
         """As a person does, who may be quicker than the supervisor that would ask."""
         rows = [row for row in self.dos("decisions").json if row["choices"]]
         if not rows:
@@ -373,12 +372,12 @@ def loop_is_up(made: Site, *_: int) -> None:
             policy = world.config.supervise.policy()
         finally:
             acting.close()
-    done = staffing.plan(seen.lanes, policy.target, policy, failing=seen.failing_lanes).actions
+    done = reconcile.plan(seen.lanes, policy.target, policy, failing=seen.failing_lanes).actions
     planned = made.dos("loop").json
     for action, key in (
-        (staffing.Spawn, "spawn"),
-        (staffing.Reap, "reap"),
-        (staffing.Flag, "flag"),
+        (reconcile.Spawn, "spawn"),
+        (reconcile.Reap, "reap"),
+        (reconcile.Flag, "flag"),
     ):
         assert {each.lane for each in done if isinstance(each, action)} == {
             row["lane"] for row in planned[key]
@@ -391,7 +390,7 @@ def answer_takes_effect(made: Site, number: int, choice: int) -> None:
     assume(answered is not None)
     question = answered.question
     found = outlook(made.root)
-    started = {action.lane for action in found.plan.actions if isinstance(action, staffing.Spawn)}
+    started = {action.lane for action in found.plan.actions if isinstance(action, reconcile.Spawn)}
     every = found.waits.all_waits()
     assert question.id not in {each.question for each in every}, (
         "an answered question holds nothing"

@@ -10,20 +10,18 @@ from dos.backlog.io import attempts, survey
 from dos.backlog.pickable import MOST_DEATHS
 from dos.config.schema import Config
 from dos.errors import BadInput
-from dos.fleet import close_questions as closing
-from dos.fleet import observe, waits
+from dos.fleet import close_questions, observe, waits
 from dos.fleet.choose_agent import lanes_without_agent
 from dos.fleet.observation import Observation
-from dos.fleet.population import reconcile as staffing
-from dos.fleet.population.reconcile import GiveUp, Spawn
+from dos.fleet.population.reconcile import NO_WORK_STOPS, Action, GiveUp, Spawn, plan
 from dos.fleet.population.types import Supervise
 from dos.fleet.state import held_units
 from dos.fleet.state.fleet import FleetState, LaneStarts
 from dos.journal import fold, streams
 from dos.journal.backend import Entry
 from dos.journal.backends.memory import MemoryBackend
-from dos.journal.events import fleet as events
-from dos.journal.events import limits as engine
+from dos.journal.events import fleet
+from dos.journal.events.limits import FleetFound, HaltRequested, LimitHit
 from dos.journal.store import Store
 from dos.lanes.policy import Lanes
 from dos.limits.policy import Budget, Budgets
@@ -31,13 +29,20 @@ from dos.limits.quota import AgentCandidate
 from dos.limits.state import quota
 from dos.limits.state.quota import ProviderLimits
 from dos.limits.state.spend import Spend
-from dos.questions import state as decisions
 from dos.questions import subject
 from dos.questions.catalog import AnyQuestion
 from dos.questions.lanes import LaneFailed, LaneStopped
 from dos.questions.resources import limit_question
 from dos.questions.runs import Spinning
-from dos.questions.state import Decisions
+from dos.questions.state import (
+    Decisions,
+    OpenQuestion,
+    PendingClose,
+    answer_entries,
+    expiry_entries,
+    raise_entry,
+    raised_event,
+)
 from dos.questions.units import LandingConflict, UnitUndone
 from dos.units.unit import Unit
 
@@ -67,42 +72,42 @@ class Story:
     def dies(self, *runs: str, lane: str = "api") -> None:
         for run in runs:
             self.store.record(
-                streams.spawn(lane), events.SpawnIntended(lane=lane, run_id=run, host="h")
+                streams.spawn(lane), fleet.SpawnIntended(lane=lane, run_id=run, host="h")
             )
 
     def begins(self, run: str, lane: str = "api") -> None:
         self.store.record(
-            streams.run(run), events.RunBegun(run_id=run, lane=lane, host="h", start_sha="")
+            streams.run(run), fleet.RunBegun(run_id=run, lane=lane, host="h", start_sha="")
         )
 
     def fails(self, run: str, unit: str, why: str, lane: str = "api") -> None:
         who = {"run_id": run, "lane": lane, "unit": unit}
         text = next(each.fingerprint for each in self.units if each.name == unit)
-        measured = events.WorkMeasured(
+        measured = fleet.WorkMeasured(
             **who, iteration=1, verdict="NOTHING", reason=why, **NO_COMMIT
         )
         self.store.record(streams.run(run), measured)
         self.store.record(
-            streams.unit(unit), events.UnitAttempted(**who, outcome="drained", text=text)
+            streams.unit(unit), fleet.UnitAttempted(**who, outcome="drained", text=text)
         )
 
     def starts(self) -> None:
         """A moment later, since whatever was asked in the same millisecond was asked after it."""
-        fact = events.FleetStarted(host="h", pid=1, target=2)
+        fact = fleet.FleetStarted(host="h", pid=1, target=2)
         self.store.append_all(
             [Entry(stream="fleet", kind=fact.kind, body=fact, at_ms=self.store.now_ms() + 1)]
         )
 
     def stops(self, run: str, why: str, needs: str, lane: str = "api") -> None:
-        fact = events.RunStopped(run_id=run, lane=lane, stop_reason=why, needs=needs, reason="so")
+        fact = fleet.RunStopped(run_id=run, lane=lane, stop_reason=why, needs=needs, reason="so")
         self.store.record(streams.run(run), fact)
 
     def ask(self, question: AnyQuestion) -> None:
-        self.store.append_all([decisions.raise_entry(question)])
+        self.store.append_all([raise_entry(question)])
 
     def answer(self, decision: str, choice: str, *, expired: bool = False) -> None:
         asked = self.state(Decisions).open[decision]
-        self.store.append_all(decisions.answer_entries(asked, choice, by="ann", expired=expired))
+        self.store.append_all(answer_entries(asked, choice, by="ann", expired=expired))
 
     def seen(self) -> Observation:
         state, answers, now_ms = (
@@ -151,20 +156,18 @@ class Story:
     def asked(self) -> list[AnyQuestion]:
         return list(observe.questions(self.seen()))
 
-    def closings(self) -> list[decisions.PendingClose]:
-        return closing.closings(self.seen())
+    def closings(self) -> list[PendingClose]:
+        return close_questions.closings(self.seen())
 
-    def actions(self) -> list[staffing.Action]:
+    def actions(self) -> list[Action]:
         self.later_ms += 30_001  # no rest lasts as long
         return self.planned()
 
-    def planned(self) -> list[staffing.Action]:
+    def planned(self) -> list[Action]:
         seen = self.seen()
         own = waits.own_waits(seen)
         return list(
-            staffing.plan(
-                observe.entries(seen, own), 2, failing=observe.failing_lanes(seen, own)
-            ).actions
+            plan(observe.entries(seen, own), 2, failing=observe.failing_lanes(seen, own)).actions
         )
 
     def waits(self, lane: str = "api") -> bool:
@@ -186,7 +189,7 @@ def given_up(story) -> Story:
     story.later_ms = 5_000  # longer than the back-off, and shorter than the period
     (action,) = (each for each in story.planned() if isinstance(each, GiveUp))
     story.ask(action.question)
-    story.store.record("spawn/api", events.LaneFailed(lane="api", reason=action.question.reason))
+    story.store.record("spawn/api", fleet.LaneFailed(lane="api", reason=action.question.reason))
     return story
 
 
@@ -199,11 +202,11 @@ def test_a_lane_that_is_retried_is_tried_at_once_whatever_died_before(given_up):
 
 def test_a_lane_that_is_left_stays_left_also_after_an_earlier_retry(given_up):
     given_up.answer("lane-failed-api-1", "retry")
-    given_up.store.record("spawn/api", events.LaneFailed(lane="api", reason="they die again"))
+    given_up.store.record("spawn/api", fleet.LaneFailed(lane="api", reason="they die again"))
     given_up.ask(LaneFailed.ask("api", "they die again", ordinal=2))
     given_up.answer("lane-failed-api-2", "leave")
     assert given_up.actions() == [Spawn("docs")]
-    given_up.store.record("fleet", events.FleetStarted(host="h", pid=1, target=2))
+    given_up.store.record("fleet", fleet.FleetStarted(host="h", pid=1, target=2))
     assert given_up.actions() == [Spawn("api"), Spawn("docs")], "until the next start"
 
 
@@ -215,10 +218,8 @@ def test_a_lane_that_was_answered_for_before_it_was_given_up_on_is_asked_about_w
     for run in "ABC":
         story.dies(*(f"{run}{number}" for number in range(3)))
         (question,) = observe.failure_questions(story.seen())
-        unwritten = decisions.OpenQuestion(
-            raised=decisions.raised_event(question), at_ms=0, version=0
-        )
-        story.store.append_all(decisions.answer_entries(unwritten, choice, by="ann"))
+        unwritten = OpenQuestion(raised=raised_event(question), at_ms=0, version=0)
+        story.store.append_all(answer_entries(unwritten, choice, by="ann"))
         if choice == "leave":
             assert (
                 not list(observe.failure_questions(story.seen()))
@@ -229,12 +230,12 @@ def test_a_lane_that_was_answered_for_before_it_was_given_up_on_is_asked_about_w
         assert Spawn("api") in story.planned()
 
 
-@pytest.mark.parametrize("why", sorted(staffing.NO_WORK_STOPS))
+@pytest.mark.parametrize("why", sorted(NO_WORK_STOPS))
 def test_a_run_that_found_nothing_to_take_holds_its_lane_no_longer_than_that(story, why):
     story.units = [structs.replace(UNITS[0], depends=("P/D1",)), UNITS[1]]
     story.stops("R1", why, "operator")
     assert story.actions() == [Spawn("docs")] and not story.questions()
-    landed = events.UnitLanded(
+    landed = fleet.UnitLanded(
         run_id="R2", lane="docs", unit="P/D1", branch="main", base="a", commit="b"
     )
     story.store.record("run/R2", landed)
@@ -322,7 +323,7 @@ def test_a_question_that_a_start_ends_leaves_what_still_cools_and_retries_what_d
     (closing,) = failed.closings()
     assert closing.choice == "retry"
     failed.later_ms = 0
-    failed.store.append_all(decisions.expiry_entries(closing.asked, closing.choice))
+    failed.store.append_all(expiry_entries(closing.asked, closing.choice))
     assert failed.open() == ["P/A3"], "what nobody answered clears nothing"
 
 
@@ -335,7 +336,7 @@ def test_a_unit_that_is_rewritten_is_tried_at_once_and_the_question_closes_when_
     failed.units[2] = structs.replace(failed.units[2], acceptance="true")
     (closing,) = failed.closings()
     assert (closing.choice, bool(closing.reason)) == ("leave", True)
-    failed.store.append_all(decisions.expiry_entries(closing.asked, closing.choice, closing.reason))
+    failed.store.append_all(expiry_entries(closing.asked, closing.choice, closing.reason))
     assert failed.open() == ["P/A1", "P/A2", "P/A3"]
 
 
@@ -371,7 +372,7 @@ def test_what_a_run_died_at_is_no_try_in_vain_and_a_run_that_goes_on_after_it_co
 ):
     story.begins("R1")
     story.store.record(
-        "run/R1", events.UnitClaimed(run_id="R1", lane="api", iteration=1, unit="P/A1")
+        "run/R1", fleet.UnitClaimed(run_id="R1", lane="api", iteration=1, unit="P/A1")
     )
     story.starts()
     assert story.open() == ["P/A1"], "the run died at it"
@@ -390,7 +391,7 @@ def test_a_run_that_comes_to_the_end_of_its_try_ends_a_row_of_deaths(story):
     for number in range(3):
         run_id = f"R{number}"
         story.begins(run_id)
-        claim = events.UnitClaimed(
+        claim = fleet.UnitClaimed(
             run_id=run_id, lane="api", iteration=1, unit="P/A1", repeated=number > 0
         )
         story.store.record(streams.run(run_id), claim)
@@ -460,7 +461,7 @@ def test_an_answered_retry_takes_effect_and_a_start_clears_no_cooldown(steps):
                 story.starts()
                 for closing in story.closings():
                     story.store.append_all(
-                        decisions.expiry_entries(closing.asked, closing.choice, closing.reason)
+                        expiry_entries(closing.asked, closing.choice, closing.reason)
                     )
                 assert story.resting() == before
 
@@ -490,15 +491,15 @@ def test_an_answer_about_something_else_lets_nothing_go(story, question, choice)
     assert story.waits() and story.actions() == [Spawn("docs")]
 
 
-def hit(vendor: str, run: str) -> engine.LimitHit:
-    return engine.LimitHit(
+def hit(vendor: str, run: str) -> LimitHit:
+    return LimitHit(
         vendor=vendor, account="work", ending="auth", found="401", lane="api", run_id=run
     )
 
 
 def ended_at_limit(story: Story, vendor: str) -> None:
     who = {"run_id": "R1", "lane": "api"}
-    story.store.record("run/R1", events.RunBegun(**who, host="h", start_sha=""))
+    story.store.record("run/R1", fleet.RunBegun(**who, host="h", start_sha=""))
     fact = hit(vendor, "R1")
     story.store.record(streams.limit(quota.limit_key(fact)), fact)
     story.stops("R1", "launch-failed", "environment")
@@ -536,8 +537,8 @@ def spent(scope: str) -> Story:
         structs.replace(CONFIG, budgets=structs.replace(Budgets(), **{scope: Budget(usd=1.0)}))
     )
     who = {"run_id": "R1", "lane": "api"}
-    story.store.record("run/R1", events.RunBegun(**who, host="h", start_sha=""))
-    ended = events.AgentEnded(
+    story.store.record("run/R1", fleet.RunBegun(**who, host="h", start_sha=""))
+    ended = fleet.AgentEnded(
         **who,
         unit="P/A1",
         iteration=1,
@@ -599,13 +600,11 @@ def test_so_many_deaths_as_are_allowed_are_counted_and_fit_into_their_period():
 def test_runs_that_died_are_forgotten_when_another_begins(story):
     for number in range(50):
         run = {"run_id": f"R{number}", "lane": "api"}
+        story.store.record(streams.run(f"R{number}"), fleet.RunBegun(**run, host="h", start_sha=""))
         story.store.record(
-            streams.run(f"R{number}"), events.RunBegun(**run, host="h", start_sha="")
+            streams.run(f"R{number}"), fleet.UnitClaimed(**run, unit="P/A1", iteration=1)
         )
-        story.store.record(
-            streams.run(f"R{number}"), events.UnitClaimed(**run, unit="P/A1", iteration=1)
-        )
-        story.store.record(streams.run(f"R{number}"), engine.HaltRequested(run_id=f"R{number}"))
+        story.store.record(streams.run(f"R{number}"), HaltRequested(run_id=f"R{number}"))
     state = story.state(FleetState)
     assert (list(state.runs), list(state.halts)) == (["R49"], ["R49"])
     assert observe.startup_findings(story.seen()).repeated == ["P/A1"]
@@ -614,14 +613,12 @@ def test_runs_that_died_are_forgotten_when_another_begins(story):
 def test_what_died_is_told_once(story):
     for lane in LANES:
         run = {"run_id": f"R-{lane}", "lane": lane}
-        story.store.record(streams.run(f"R-{lane}"), events.RunBegun(**run, host="h", start_sha=""))
+        story.store.record(streams.run(f"R-{lane}"), fleet.RunBegun(**run, host="h", start_sha=""))
         story.store.record(
-            streams.run(f"R-{lane}"), events.UnitClaimed(**run, unit=f"P/{lane}", iteration=1)
+            streams.run(f"R-{lane}"), fleet.UnitClaimed(**run, unit=f"P/{lane}", iteration=1)
         )
     assert observe.startup_findings(story.seen()).repeated == ["P/api", "P/docs"]
-    story.store.record(
-        "fleet", engine.FleetFound(host="h", adopted=["docs: h:12"], repeated=["P/api"])
-    )
+    story.store.record("fleet", FleetFound(host="h", adopted=["docs: h:12"], repeated=["P/api"]))
     assert observe.startup_findings(story.seen()).repeated == ["P/docs"], (
         "it was at work then, and has died since"
     )
@@ -629,11 +626,11 @@ def test_what_died_is_told_once(story):
 
 def test_what_had_landed_when_its_run_died_is_skipped_and_what_landed_long_ago_is_no_news(story):
     who = {"run_id": "R1", "lane": "api"}
-    story.store.record("run/R1", events.RunBegun(**who, host="h", start_sha=""))
+    story.store.record("run/R1", fleet.RunBegun(**who, host="h", start_sha=""))
     for unit in ("P/A0", "P/A1"):
-        story.store.record("run/R1", events.UnitClaimed(**who, unit=unit, iteration=1))
+        story.store.record("run/R1", fleet.UnitClaimed(**who, unit=unit, iteration=1))
         story.store.record(
-            "run/R1", events.UnitLanded(**who, unit=unit, branch="main", base="a", commit="b")
+            "run/R1", fleet.UnitLanded(**who, unit=unit, branch="main", base="a", commit="b")
         )
     found = observe.startup_findings(story.seen())
     assert (found.skipped, found.repeated) == (["P/A1"], [])
@@ -657,7 +654,7 @@ def test_what_is_left_says_what_it_waits_for(story):
 def test_the_run_that_began_and_never_stopped_is_the_one_to_follow(story):
     for run in ("R1", "R2"):
         story.store.record(
-            streams.run(run), events.RunBegun(run_id=run, lane="api", host="h", start_sha="")
+            streams.run(run), fleet.RunBegun(run_id=run, lane="api", host="h", start_sha="")
         )
     story.stops("R3", "lane-held", "time")
     assert story.state(FleetState).starts["api"].current_run == "R2"

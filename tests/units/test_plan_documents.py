@@ -6,8 +6,7 @@ import pytest
 
 from dos.config.schema import Config, Lanes, Paths
 from dos.errors import BadInput
-from dos.units.io import documents as plan_documents
-from dos.units.io import sources
+from dos.units.io import documents, sources
 from dos.units.unit import ProblemKind
 from dos.workspace import find
 
@@ -21,8 +20,8 @@ def place(tmp_path):
     return find(tmp_path)
 
 
-def written(place, **documents):
-    for name, text in documents.items():
+def written(place, **plans):
+    for name, text in plans.items():
         (place.root / "docs" / f"{name}-plan.md").write_text(text)
 
 
@@ -65,7 +64,7 @@ def test_the_work_trees_of_agents_hold_no_plans(place):
     inside = place.root / ".dos" / "worktrees" / "api" / "docs"
     inside.mkdir(parents=True)
     (inside / "x-plan.md").write_text("## U1: copy\n")
-    assert plan_documents.plan_paths(place.root, "**/*-plan.md") == []
+    assert documents.plan_paths(place.root, "**/*-plan.md") == []
 
 
 @pytest.mark.skipif(os.getuid() == 0, reason="root reads everything")
@@ -78,12 +77,12 @@ def test_a_document_that_may_not_be_read_is_a_problem(place):
 @pytest.mark.parametrize("glob", ["/etc/*.md", ""])
 def test_a_pattern_for_no_files_is_an_error_that_says_what_to_type(place, glob):
     with pytest.raises(BadInput, match="plans_glob") as raised:
-        plan_documents.plan_paths(place.root, glob)
+        documents.plan_paths(place.root, glob)
     assert "dos config unset paths.plans_glob" in raised.value.hint
 
 
 def test_a_file_that_grows_beyond_all_measure_is_not_read(place, monkeypatch):
-    monkeypatch.setattr(plan_documents, "LARGEST_BYTES", 10)
+    monkeypatch.setattr(documents, "LARGEST_BYTES", 10)
     written(place, a="## U1: x and more\n")
     assert "larger than 10 bytes" in str(sources.read(place, Config()).problems[0])
 

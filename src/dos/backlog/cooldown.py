@@ -21,7 +21,10 @@ class AttemptOutcome(StrEnum):
     @classmethod
     def read(cls, text: object) -> "AttemptOutcome":
         """The outcome of that name; UNKNOWN for any other value."""
-        return next((outcome for outcome in cls if outcome == text), cls.UNKNOWN)
+        for outcome in cls:
+            if outcome == text:
+                return outcome
+        return cls.UNKNOWN
 
 
 class Attempt(Struct, frozen=True, kw_only=True):

@@ -101,7 +101,7 @@ Waits = tuple[Waiting, ...]
 
 
 def by_clearing_time(found: Iterable[Waiting]) -> Waits:
-    """Each wait once, the one that clears last first; one without a known end clears last of all."""
+    """Each wait once, the one that clears last first; one without a known end is the last."""
     return tuple(sorted(dict.fromkeys(found), key=_clearing))
 
 

@@ -5,7 +5,7 @@ names a lane. Budgets and predicates come after it and can only refuse more.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol, Self, TypeVar
+from typing import Protocol, Self
 
 from msgspec import Struct
 
@@ -35,7 +35,6 @@ KERNEL_FILES = tuple(
     )
 )
 
-Given = TypeVar("Given")
 Budgets = Mapping[str, int]
 
 

@@ -86,7 +86,7 @@ class Lanes(Table, frozen=True, kw_only=True, dict=True):
             yield name, ("trees", name)
 
     def roster(self) -> list[str]:
-        """The lanes that workers are placed on: concurrent, then exclusive, each once, as declared."""
+        """The lanes that workers are placed on: concurrent, then exclusive, each once."""
         return list(dict.fromkeys((*self.concurrent, *self.exclusive)))
 
     def declared(self) -> list[str]:
@@ -97,11 +97,12 @@ class Lanes(Table, frozen=True, kw_only=True, dict=True):
     def _by_folded(self) -> dict[str, str]:
         """Every lane by its compared name or alias; a name outranks an alias."""
         lanes = {comparison_key(lane): lane for lane in self.declared()}
-        words = {
-            comparison_key(word): comparison_key(lane.strip())
-            for word, lane in self.aliases.items()
-        }
-        return {word: lanes[lane] for word, lane in words.items() if lane in lanes} | lanes
+        by_key = {}
+        for alias, lane in self.aliases.items():
+            target = lanes.get(comparison_key(lane.strip()))
+            if target is not None:
+                by_key[comparison_key(alias)] = target
+        return by_key | lanes
 
     def canonical(self, name: str) -> str | None:
         """The lane as declared, for a name in any case or an alias; None if not declared."""

@@ -53,10 +53,10 @@ class Roster(Struct, frozen=True, kw_only=True, dict=True):
     @cached_property
     def _alias_targets(self) -> dict[str, str]:
         """The compared name of the lane that each alias stands for."""
-        return {
-            comparison_key(word): comparison_key(lane.strip())
-            for word, lane in self.aliases.items()
-        }
+        targets = {}
+        for alias, lane in self.aliases.items():
+            targets[comparison_key(alias)] = comparison_key(lane.strip())
+        return targets
 
     @cached_property
     def _trees(self) -> dict[str, tuple[str, ...]]:

@@ -143,8 +143,13 @@ def _classified(evidence: Evidence, policy: Policy) -> Classification:
         reason = f"{lane} has no tree: unknown blast radius"
         return _classification(evidence, Answer.WRONG_TARGET, reason, outside=files)
 
-    inside = [file for file in files if regions.lane_holds(region, file)]
-    strays = [file for file in files if not regions.lane_holds(region, file)]
+    inside: list[str] = []
+    strays: list[str] = []
+    for file in files:
+        if regions.lane_holds(region, file):
+            inside.append(file)
+        else:
+            strays.append(file)
     outside = strays
     if policy.allow_shared_infra:
         outside = [file for file in strays if not _is_shared(file)]

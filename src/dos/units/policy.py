@@ -1,4 +1,4 @@
-"""The tables that say where units come from, and what a plan's class may be."""
+"""The settings tables [plans], [lifecycle] and [enumerate]."""
 
 from typing import Annotated, Literal
 
@@ -21,7 +21,7 @@ Words = tuple[str, ...]
 
 
 class Plans(Table, frozen=True, kw_only=True):
-    """Where units come from: plan documents, the files of an issue tracker, or what a program prints."""
+    """[plans]: where units come from."""
 
     source: Literal["documents", "beads", "command"] = "documents"
     """Where units come from: plan documents, an issue tracker's files, or a command."""
@@ -51,7 +51,7 @@ class Plans(Table, frozen=True, kw_only=True):
 
 
 class Transition(Table, frozen=True, kw_only=True):
-    """A plan may move from one class to another."""
+    """[[lifecycle.transitions]]: a plan may move from one class to another."""
 
     from_class: str = field(name="from")
     """Not read by this version; accepted because dos-kernel files may set it."""
@@ -69,7 +69,7 @@ ALL_SHIPPED = (
 
 
 class Lifecycle(Table, frozen=True, kw_only=True):
-    """The classes a plan goes through; the first is where it starts."""
+    """[lifecycle]: the classes a plan goes through; it starts in the first."""
 
     classes: Words = ("active", "done")
     """Classes that a plan goes through; it starts in the first."""

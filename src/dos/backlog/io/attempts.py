@@ -101,10 +101,15 @@ def freshness_evidence(world: World, unit: str, *, instead: str | None = None) -
         moments = [attempt.at_ms for attempt in recorded_attempts(world).newest(unit)]
         is_attempted = bool(moments)
     else:
-        rows = [row for row in attempts_from_json(instead) if released_unit(row) == unit]
-        readable = [released_moment(row) for row in rows]
-        moments = [moment for moment in readable if moment is not None]
-        is_attempted = bool(rows)
+        moments = []
+        is_attempted = False
+        for row in attempts_from_json(instead):
+            if released_unit(row) != unit:
+                continue
+            is_attempted = True
+            moment = released_moment(row)
+            if moment is not None:
+                moments.append(moment)
     return FreshnessEvidence(
         unit_id=unit, attempted=is_attempted, last_attempt_ms=max(moments, default=None)
     )
