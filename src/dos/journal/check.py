@@ -1,4 +1,4 @@
-"""Is the journal what it should be? Walks all of it and names everything that is wrong, not only the first thing."""
+"""Checks a journal: walks all events and reports every problem, not only the first."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -8,8 +8,7 @@ from msgspec import Struct
 
 from dos import regions
 from dos.errors import JournalCorrupt, StoreFailed
-from dos.journal import lease_state as leases
-from dos.journal import streams
+from dos.journal import lease_state, streams
 from dos.journal.backend import ReadTransaction
 from dos.journal.events import lanes
 from dos.journal.events.envelope import SCHEMA, Event
@@ -22,21 +21,24 @@ from dos.lease import Lease
 from dos.text import comparison_key
 
 PAGE = 2000
+_FARTHEST_STEP = 1 << 40  # positions beyond the damage at which the search for more ends
 Progress = Callable[[int, int], None]  # events walked, of how many
 
 
 class Problem(Struct, frozen=True):
+    """One thing that is wrong with a journal."""
+
     pos: int  # of the event; 0 when it is not about one
     what: str
 
 
 class CheckReport(Struct, frozen=True, kw_only=True):
+    """The result of a check. The field names are keys of `dos journal check --json`."""
+
     events: int
     streams: int
     leases: int
-    unknown_kinds: dict[
-        str, int
-    ]  # written by a newer version, or by somebody else; they change no state
+    unknown_kinds: dict[str, int]  # of a newer version or another program; they change no state
     problems: list[Problem]
 
 
@@ -44,71 +46,77 @@ class CheckReport(Struct, frozen=True, kw_only=True):
 class IntegrityCheck(Protocol):
     """A backend that can examine its own files."""
 
-    def integrity(self) -> list[str]: ...
+    def integrity(self) -> list[str]:
+        """Return what is wrong with the files, as sentences."""
+        ...
 
 
 def check(store: Store, *, progress: Progress | None = None) -> CheckReport:
-    """Everything is read in one view, so that writers who go on meanwhile are not taken for damage."""
+    """Walk a journal and report what is wrong with it.
+
+    Everything is read in one view, so that events that are written meanwhile are not taken for
+    damage. Around events that cannot be read the walk is taken up again after the damage. Raises
+    StoreFailed only for a store that is busy, full or away.
+    """
     walk = _Walk()
-    walk.note_all(_own_findings(store))
-    total, marked = (
-        _read_or(store, 0, lambda view: view.count(0)),
-        _read_or(store, -1, pruned_through) >= 0,
-    )
-    limit, walked = PAGE, False
+    for problem in _backend_problems(store):
+        walk.report_problem(0, problem)
+    total = _read_or(store, 0, lambda view: view.count(0))
+    is_pruning_readable = _read_or(store, -1, pruned_through) >= 0
+    limit = PAGE
+    is_walked = False
     while True:
         try:
             with store.backend.read() as view:
-                walk.through = pruned_through(view) if marked else 0
+                walk.pruned_through = pruned_through(view) if is_pruning_readable else 0
                 while page := view.raw(walk.last, limit):
-                    for event, stored in page:
-                        walk.see(event, stored)
+                    walk.examine_page(page)
                     limit = min(2 * limit, PAGE)
                     if progress:
                         progress(walk.count, total)
-                walked = True
-                walk.compare(view)
+                is_walked = True
+                walk.compare_leases(view)
             return walk.report()
         except StoreFailed as error:
             if not _is_damage(error):
                 raise
-            if walked:
-                walk.note(0, f"the lease table cannot be read: {error}")
+            if is_walked:
+                walk.report_problem(0, f"the lease table cannot be read: {error}")
                 return walk.report()
             if limit > 1:
-                limit //= 2  # closer to the place, page by page
-                continue
-            if (beyond := _next_readable(store, walk.last)) is None:
-                walk.note(0, f"no event after {walk.last} can be read: {error}")
+                limit //= 2  # smaller pages come closer to the damage
+            elif not _skip_damage(store, walk, error):
                 return walk.report()
-            walk.note(
-                walk.last + 1,
-                f"the events from {walk.last + 1} to {beyond} cannot be read: {error}",
-            )
-            walk.last = beyond
+
+
+def _skip_damage(store: Store, walk: "_Walk", error: StoreFailed) -> bool:
+    """Report events that cannot be read and move past them; False when none can be read after."""
+    beyond = _next_readable(store, walk.last)
+    if beyond is None:
+        walk.report_problem(0, f"no event after {walk.last} can be read: {error}")
+        return False
+    first = walk.last + 1
+    walk.report_problem(first, f"the events from {first} to {beyond} cannot be read: {error}")
+    walk.last = beyond
+    return True
 
 
 class _Walk:
-    """The history again, one event after the other, with every rule looked at."""
+    """Replays the history one event after the other and checks every rule."""
 
     def __init__(self) -> None:
-        self.last = 0
+        self.last = 0  # the position of the event that was examined last
         self.count = 0
-        self.through = 0
+        self.pruned_through = 0  # up to here gaps and missing leases are explained by pruning
         self._leases = Leases()
-        self._heads: dict[
-            str, tuple[int, int]
-        ] = {}  # stream -> version and position of its newest event
-        self._floors: dict[str, int] = {}  # stream -> the highest fence it was written under
+        # By stream: version and position of its newest event, and its highest fence.
+        self._heads: dict[str, tuple[int, int]] = {}
+        self._floors: dict[str, int] = {}
         self._unknown: Counter[str] = Counter()
         self._problems: list[Problem] = []
 
-    def note(self, pos: int, what: str) -> None:
+    def report_problem(self, pos: int, what: str) -> None:
         self._problems.append(Problem(pos, what))
-
-    def note_all(self, found: list[str]) -> None:
-        for what in found:
-            self.note(0, what)
 
     def report(self) -> CheckReport:
         return CheckReport(
@@ -119,86 +127,82 @@ class _Walk:
             problems=self._problems,
         )
 
-    def see(self, event: Event, stored: int) -> None:
-        if event.pos <= self.last:
-            self.note(event.pos, f"event {event.pos} comes after event {self.last}")
-        self.last = event.pos
+    def examine_page(self, page: list[tuple[Event, int]]) -> None:
+        for event, checksum in page:
+            self._examine(event, checksum)
+
+    def _examine(self, event: Event, checksum: int) -> None:
+        pos = event.pos
+        if pos <= self.last:
+            self.report_problem(pos, f"event {pos} comes after event {self.last}")
+        self.last = pos
         self.count += 1
         try:
-            event.verified(stored)
+            event.verified(checksum)
         except (JournalCorrupt, TypeError):
-            self.note(event.pos, f"event {event.pos} is not what was written")
+            self.report_problem(pos, f"event {pos} is not what was written")
             return
         finally:
-            # Also of a damaged event, or every one of them would be reported as a gap again.
-            self._see_version(event)
+            # Also for a damaged event, or its successor would be reported as a gap again.
+            self._examine_version(event)
         if event.schema > SCHEMA:
-            self.note(
-                event.pos,
-                f"event {event.pos} has schema {event.schema}, and this dos reads up to {SCHEMA}",
+            self.report_problem(
+                pos, f"event {pos} has schema {event.schema}, and this dos reads up to {SCHEMA}"
             )
             return
         try:
             if decode(event) is None:
                 self._unknown[event.kind] += 1
-                _ = event.body
+                _ = event.body  # raises if it is not JSON
         except (JournalCorrupt, ValueError) as error:
-            self.note(event.pos, f"event {event.pos} ({event.kind}) cannot be decoded: {error}")
+            self.report_problem(pos, f"event {pos} ({event.kind}) cannot be decoded: {error}")
             return
-        self._see_fence(event)
-        self._see_lease(event)
+        self._examine_fence(event)
+        self._examine_lease(event)
 
-    def compare(self, view: ReadTransaction) -> None:
-        """The lease table must say what the events say."""
+    def compare_leases(self, view: ReadTransaction) -> None:
+        """Report where the lease table differs from what the events say."""
         try:
             listed = {lease.fence: lease for lease in view.leases()}
         except ValueError as error:
-            self.note(0, f"the lease table cannot be read: {error}")
+            self.report_problem(0, f"the lease table cannot be read: {error}")
             return
-        for fence in sorted(listed.keys() | self._leases.live.keys()):
+        live = self._leases.live
+        for fence in sorted(listed.keys() | live.keys()):
             if fence not in listed:
-                self.note(
-                    fence, f"the lease with fence {fence} is live and missing from the lease table"
-                )
-            elif fence not in self._leases.live:
-                self.note(
-                    fence, f"the lease table has fence {fence}, which by the events is not live"
-                )
-            elif listed[fence] != self._leases.live[fence]:
-                self.note(
-                    fence,
-                    f"the lease table and the events disagree about the lease with fence {fence}",
-                )
+                what = f"the lease with fence {fence} is live and missing from the lease table"
+            elif fence not in live:
+                what = f"the lease table has fence {fence}, which by the events is not live"
+            elif listed[fence] != live[fence]:
+                what = f"the lease table and the events disagree about the lease with fence {fence}"
+            else:
+                continue
+            self.report_problem(fence, what)
 
-    def _see_version(self, event: Event) -> None:
+    def _examine_version(self, event: Event) -> None:
         if not isinstance(event.stream, str) or not isinstance(event.ver, int):
             return
         version, pos = self._heads.get(event.stream, (0, 0))
         self._heads[event.stream] = (event.ver, event.pos)
-        gap = event.ver > version + 1
-        if event.ver <= version or (gap and pos >= self.through):
-            self.note(
+        is_gap = event.ver > version + 1
+        if event.ver <= version or (is_gap and pos >= self.pruned_through):
+            self.report_problem(
                 event.pos, f"stream {event.stream!r} goes from version {version} to {event.ver}"
             )
 
-    def _see_fence(self, event: Event) -> None:
+    def _examine_fence(self, event: Event) -> None:
         if event.fence is None:
             return
+        written = f"event {event.pos} was written under fence {event.fence}"
         floor = self._floors.get(event.stream, 0)
         self._floors[event.stream] = max(floor, event.fence)
         if event.fence < floor:
-            self.note(
-                event.pos,
-                f"event {event.pos} was written under fence {event.fence}, after fence {floor}",
-            )
-        if event.fence not in self._leases.live and event.pos > self.through:
-            self.note(
-                event.pos,
-                f"event {event.pos} was written under fence {event.fence}, which was not live",
-            )
+            self.report_problem(event.pos, f"{written}, after fence {floor}")
+        if event.fence not in self._leases.live and event.pos > self.pruned_through:
+            self.report_problem(event.pos, f"{written}, which was not live")
 
-    def _see_lease(self, event: Event) -> None:
-        match fact := leases.reader.decode(event):
+    def _examine_lease(self, event: Event) -> None:
+        match fact := lease_state.reader.decode(event):
             case None:
                 return
             case (
@@ -207,53 +211,60 @@ class _Walk:
                 | lanes.LeaseExpired()
                 | lanes.LeaseRevoked()
             ):
-                self._see_change(event, fact.lease)
+                self._examine_change(event, fact.lease)
             case lanes.LeaseAdopted():
-                self._see_change(event, fact.previous)
+                self._examine_change(event, fact.previous)
             case lanes.LeaseGranted():
                 pass
             case never:
                 assert_never(never)
         self._leases.apply(event)
-        if begun := self._leases.live.get(event.pos):
-            self._see_overlaps(event, begun)
+        granted = self._leases.live.get(event.pos)
+        if granted:
+            self._examine_overlaps(event, granted)
 
-    def _see_change(self, event: Event, fence: int) -> None:
-        if fence not in self._leases.live and event.pos > self.through:
-            self.note(
+    def _examine_change(self, event: Event, fence: int) -> None:
+        if fence not in self._leases.live and event.pos > self.pruned_through:
+            self.report_problem(
                 event.pos,
                 f"event {event.pos} ({event.kind}) is about fence {fence}, which was not live",
             )
 
-    def _see_overlaps(self, event: Event, begun: Lease) -> None:
-        if event.stream != streams.lease(begun.lane, is_lock=begun.is_lock):
-            self.note(
+    def _examine_overlaps(self, event: Event, granted: Lease) -> None:
+        if event.stream != streams.lease(granted.lane, is_lock=granted.is_lock):
+            self.report_problem(
                 event.pos,
-                f"event {event.pos} grants lane {begun.lane!r} on stream {event.stream!r}",
+                f"event {event.pos} grants lane {granted.lane!r} on stream {event.stream!r}",
             )
         for other in self._leases.live.values():
-            if other.fence != begun.fence and (why := _conflict(begun, other)):
-                self.note(
-                    event.pos, f"fence {begun.fence} was granted beside fence {other.fence}: {why}"
+            if other.fence == granted.fence:
+                continue
+            conflict = _conflict(granted, other)
+            if conflict:
+                self.report_problem(
+                    event.pos,
+                    f"fence {granted.fence} was granted beside fence {other.fence}: {conflict}",
                 )
 
 
-def _conflict(begun: Lease, other: Lease) -> str:
-    if begun.is_lock != other.is_lock:
+def _conflict(granted: Lease, other: Lease) -> str:
+    """Return why two leases may not be held together; "" when they may."""
+    if granted.is_lock != other.is_lock:
         return ""
-    if begun.is_lock:
-        return (
-            f"lock {begun.lane!r} was held"
-            if comparison_key(begun.lane) == comparison_key(other.lane)
-            else ""
-        )
-    if refusal := admission.judge_pair(begun, other):
+    if granted.is_lock:
+        if comparison_key(granted.lane) == comparison_key(other.lane):
+            return f"lock {granted.lane!r} was held"
+        return ""
+    refusal = admission.judge_pair(granted, other)
+    if refusal:
         return refusal.detail
-    unknown = regions.conflict(begun.region, begun.mode, other.region, other.mode)
-    return "the region of one is unknown" if unknown else ""
+    if regions.conflict(granted.region, granted.mode, other.region, other.mode):
+        return "the region of one is unknown"
+    return ""
 
 
-def _own_findings(store: Store) -> list[str]:
+def _backend_problems(store: Store) -> list[str]:
+    """Return what the backend finds wrong with its own files, if it can look."""
     if not isinstance(store.backend, IntegrityCheck):
         return []
     try:
@@ -265,33 +276,40 @@ def _own_findings(store: Store) -> list[str]:
 
 
 def _is_damage(error: StoreFailed) -> bool:
-    """Not a store that is busy, full or away: those have classes of their own."""
+    """Whether an error means damage; a busy, full or missing store has a class of its own."""
     return isinstance(error, JournalCorrupt) or type(error) is StoreFailed
 
 
-def _read_or(store: Store, otherwise: int, read: Callable[[ReadTransaction], int]) -> int:
+def _read_or(store: Store, default: int, read: Callable[[ReadTransaction], int]) -> int:
+    """Return what `read` finds in a view, or the default where damage prevents it."""
     try:
         with store.backend.read() as view:
             return read(view)
     except StoreFailed as error:
         if not _is_damage(error):
             raise
-        return otherwise
+        return default
 
 
 def _next_readable(store: Store, after: int) -> int | None:
-    """A position from which reading goes on: the steps double until one succeeds, then the edge is searched for."""
+    """Return a position from which events can be read again, or None.
 
-    def readable(pos: int) -> bool:
+    The steps double until one succeeds; then the edge of the damage is searched for.
+    """
+
+    def is_readable(pos: int) -> bool:
         return _read_or(store, -1, lambda view: len(view.raw(pos, 1))) >= 0
 
     step = 1
-    while not readable(after + step):
+    while not is_readable(after + step):
         step *= 2
-        if step > 1 << 40:
+        if step > _FARTHEST_STEP:
             return None
     low, high = after + step // 2, after + step
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if readable(middle) else (middle, high)
+        if is_readable(middle):
+            high = middle
+        else:
+            low = middle
     return high
