@@ -1,7 +1,9 @@
 """Print the completion script of a shell.
 
+It completes verbs, options and the names of lanes.
 bash: eval "$(dos completion bash)" in ~/.bashrc. zsh: eval "$(dos completion zsh)" in ~/.zshrc.
-fish: dos completion fish > ~/.config/fish/completions/dos.fish. `lanes` prints the lanes; the scripts ask for it.
+fish: dos completion fish > ~/.config/fish/completions/dos.fish.
+`dos completion lanes` prints the lanes; the scripts call it.
 """
 
 from typing import Annotated
@@ -16,7 +18,7 @@ EXITS = {"shown": 0, "contract_error": 2}
 
 class Args(Struct, kw_only=True):
     what: Annotated[
-        str, Option(help="which", positional=True, choices=("bash", "zsh", "fish", "lanes"))
+        str, Option(help="the shell", positional=True, choices=("bash", "zsh", "fish", "lanes"))
     ]
 
 

@@ -1,7 +1,7 @@
 """List the exit codes of every verb.
 
-0 is always the good direction, 2 always means that what was typed or written cannot be used, 70 is a bug of dos, 77
-means that an agent of the fleet asked for what only a person may do, 130 is Ctrl-C.
+0 is always the good result. 2 is a usage or input error, 70 a bug in dos, 130 Ctrl-C. 77: an agent of
+the fleet called a verb that only a person may use.
 """
 
 from typing import Annotated
@@ -17,17 +17,19 @@ EXITS = {"shown": 0, "contract_error": 2}
 
 class Args(Struct, kw_only=True):
     verb: Annotated[
-        list[str], Option(help="only this verb, or this family of verbs", positional=True)
+        list[str], Option(help="only this verb, or the verbs of this first word", positional=True)
     ] = []
 
 
 def run(args: Args, context: Context) -> Reply:
     if args.verb:
-        table = {verb.name: catalog.exit_codes(verb) for verb in catalog.find_verbs(args.verb)}
+        verbs = catalog.find_verbs(args.verb)
+        table = {verb.name: catalog.exit_codes(verb) for verb in verbs}
     else:
         table = catalog.all_exit_codes()
     lines = []
-    for name, exits in table.items():
-        rows = sorted(exits.items(), key=lambda row: row[1])
-        lines.append(f"{name:<22} " + ", ".join(f"{code} {token}" for token, code in rows))
+    for name, codes in table.items():
+        rows = sorted(codes.items(), key=lambda item: item[1])
+        listed = ", ".join(f"{code} {catalog.exit_words(token)}" for token, code in rows)
+        lines.append(f"{name:<22} {listed}")
     return Reply(text="\n".join(lines), data=table)

@@ -1,17 +1,16 @@
 """Explain a lane, a reason or a verb.
 
-`dos man lane` and `dos man wedge` list what there is; with a name they explain one. A wedge is whatever keeps a lane
-from moving: a reason for a refusal, a hold, a block or a stop. Anything else is taken for a verb, and its help page is
-shown; or for a reason, when there is no such verb. A lane or a reason that is not on its list exits 1; a section or a
-verb that there is not exits 2, as everywhere.
+`dos man lane` and `dos man wedge` list all lanes and reasons; with a name they explain one. A wedge
+is a reason for a refusal, a hold, a block or a stop. Any other word is a verb, whose help page is
+shown, or else a reason. An unknown lane or reason exits 1; an unknown section or verb exits 2.
 """
 
 from typing import Annotated
 
 from msgspec import Struct
 
-from dos.cli.about import help as help_verb
 from dos.cli.about import man_pages
+from dos.cli.about.help import page
 from dos.errors import BadInput
 from dos.fleet.state.fleet import FleetState
 from dos.journal import fold
@@ -30,78 +29,86 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
+    name = " ".join(args.entry)
     match args.section:
         case "lane":
-            return _lane(" ".join(args.entry), context)
+            return _explain_lane(name, context) if name else _list_lanes(context)
         case "wedge":
-            return _reason(" ".join(args.entry), context)
+            return _explain_reason(name, context) if name else _list_reasons(context)
+    words = [args.section, *args.entry]
     try:
-        text = help_verb.page([args.section, *args.entry])
+        text = page(words)
     except BadInput:
         if args.entry or man_pages.find_reason(context.world.config, args.section) is None:
             raise
-        return _reason(args.section, context)
-    return Reply(text=text, data={"verb": " ".join([args.section, *args.entry]), "text": text})
+        return _explain_reason(args.section, context)
+    return Reply(text=text, data={"verb": " ".join(words), "text": text})
 
 
-def _lane(name: str, context: Context) -> Reply:
-    config = context.world.config
-    if not name:
-        every = man_pages.all_lanes(config)
-        return Reply(
-            text=_listed([(lane.lane, lane.kind) for lane in every]),
-            data={"lanes": [lane.to_json() for lane in every]},
-            next_action="dos man lane NAME",
-        )
-    found = man_pages.find_lane(config, name)
-    if found is None:
-        names = config.known_lanes()
-        near = did_you_mean(name, names, "lanes")
-        complaint = (
-            f"error: there is no lane {quote(name)}; {near}\n  hint: `dos man lane` lists them."
-        )
-        return Reply(code=1, stderr=complaint, data={"lane": name, "known": names})
-    leases = [
-        lease for lease in context.world.journal.leases(lapsed=False) if lease.lane == found.lane
-    ]
-    held = ", ".join(f"{lease.holder}, fence {lease.fence}" for lease in leases)
+def _list_lanes(context: Context) -> Reply:
+    lanes = man_pages.all_lanes(context.world.config)
     return Reply(
-        text=man_pages.lane_page(found, held), data=found.to_json() | {"held_by": held or None}
+        text=_two_columns([(lane.lane, lane.kind) for lane in lanes]),
+        data={"lanes": [lane.to_json() for lane in lanes]},
+        next_action="dos man lane NAME",
     )
 
 
-def _reason(token: str, context: Context) -> Reply:
+def _explain_lane(name: str, context: Context) -> Reply:
     config = context.world.config
-    if not token:
-        table = man_pages.all_reasons(config)
-        return Reply(
-            text=_listed(
-                [(row.token, f"{row.category:<13}  {row.summary}".rstrip()) for row in table]
-            ),
-            data={"reasons": [row.to_json() for row in table]},
-            next_action="dos man wedge TOKEN",
-        )
-    found = man_pages.find_reason(config, token)
-    if found is None:
-        category = man_pages.guess_category(config, token)
-        found_out = f"{quote(token)} is no declared reason; by its name it counts as {category}"
-        hint = (
-            f"`dos man wedge` lists them; declare one of your own as [reasons.{token}] in dos.toml."
-        )
+    lane = man_pages.find_lane(config, name)
+    if lane is None:
+        names = config.known_lanes()
+        error = f"error: unknown lane {quote(name)}; {did_you_mean(name, names, 'lanes')}"
         return Reply(
             code=1,
-            stderr=f"error: {found_out}\n  hint: {hint}",
+            stderr=f"{error}\n  hint: `dos man lane` lists them.",
+            data={"lane": name, "known": names},
+        )
+    holders = []
+    for lease in context.world.journal.leases(lapsed=False):
+        if lease.lane == lane.lane:
+            holders.append(f"{lease.holder}, fence {lease.fence}")
+    held_by = ", ".join(holders)
+    return Reply(
+        text=man_pages.lane_page(lane, held_by),
+        data=lane.to_json() | {"held_by": held_by or None},
+    )
+
+
+def _list_reasons(context: Context) -> Reply:
+    reasons = man_pages.all_reasons(context.world.config)
+    rows = []
+    for reason in reasons:
+        rows.append((reason.token, f"{reason.category:<13}  {reason.summary}".rstrip()))
+    return Reply(
+        text=_two_columns(rows),
+        data={"reasons": [reason.to_json() for reason in reasons]},
+        next_action="dos man wedge TOKEN",
+    )
+
+
+def _explain_reason(token: str, context: Context) -> Reply:
+    config = context.world.config
+    reason = man_pages.find_reason(config, token)
+    if reason is None:
+        category = man_pages.guess_category(config, token)
+        error = f"error: unknown reason {quote(token)}; by its name it counts as {category}"
+        hint = f"`dos man wedge` lists all; declare one as [reasons.{token}] in dos.toml."
+        return Reply(
+            code=1,
+            stderr=f"{error}\n  hint: {hint}",
             data={"token": token, "category": category},
         )
     fleet, _ = fold.current(context.world.journal, FleetState)
-    live = man_pages.stopped_lanes(found, fleet)
+    lanes = man_pages.stopped_lanes(reason, fleet)
     return Reply(
-        text=man_pages.reason_page(found, ", ".join(live)),
-        data=found.to_json() | {"live": live},
-        next_action=found.fix,
+        text=man_pages.reason_page(reason, ", ".join(lanes)),
+        data=reason.to_json() | {"live": lanes},
+        next_action=reason.fix,
     )
 
 
-def _listed(rows: list[tuple[str, str]]) -> str:
+def _two_columns(rows: list[tuple[str, str]]) -> str:
     width = max((len(name) for name, _ in rows), default=0)
-    return "\n".join(f"{name:<{width}}  {kind}" for name, kind in rows)
+    return "\n".join(f"{name:<{width}}  {text}" for name, text in rows)

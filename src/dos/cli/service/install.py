@@ -1,8 +1,9 @@
 """Install a system service that runs `dos up`.
 
-A file for systemd, or for launchd, is written; nothing is started unless --start says so. Workers outlive the service:
-whoever starts it again finds them. The plans and the settings that are on disk now are approved: a start by the system
-approves nothing.
+The service survives a logout, a crash of the supervisor and a restart of the machine. A file for
+systemd or launchd is written; with --start it is started, too. Workers keep running when the service
+stops, and the next start finds them. The plans and settings on disk are approved now, because a start
+by the system approves nothing.
 """
 
 import os
@@ -20,18 +21,14 @@ EXITS = {"installed": 0, "shown": 0, "not-ours": 1, "not-started": 1, "contract_
 
 
 class Args(Struct, kw_only=True):
-    dry_run: Annotated[bool, Option(help="show the file, and write nothing")] = False
-    user: Annotated[bool, Option(help="for you alone; so it is when nothing is said")] = False
-    system: Annotated[bool, Option(help="for the whole machine, as the owner of the workspace")] = (
-        False
-    )
-    kind: Annotated[
-        str, Option(help="what the system has; found out when not given", choices=KINDS)
-    ] = ""
+    dry_run: Annotated[bool, Option(help="print the file, write nothing")] = False
+    user: Annotated[bool, Option(help="install for the current user (default)")] = False
+    system: Annotated[bool, Option(help="install for the machine, run as the owner")] = False
+    kind: Annotated[str, Option(help="service manager (default: detected)", choices=KINDS)] = ""
     target: Annotated[
-        int | None, Option(help="how many workers; [supervise] target when not given", metavar="N")
+        int | None, Option(help="number of workers (default: [supervise] target)", metavar="N")
     ] = None
-    start: Annotated[bool, Option(help="and start it")] = False
+    start: Annotated[bool, Option(help="also start it")] = False
 
 
 def run(args: Args, context: Context) -> Reply:
@@ -45,49 +42,53 @@ def run(args: Args, context: Context) -> Reply:
         target=args.target,
         journal=journal,
     )
+    commands = [" ".join(command) for command in service.start]
     data: dict[str, Any] = {
         "path": str(service.path),
         "kind": service.kind,
         "name": service.name,
         "file": service.text,
+        "started": False,
+        "commands": commands,
     }
-    commands = [" ".join(command) for command in service.start]
     if args.dry_run:
         service.check_ownership()
-        text = f"{service.path} would be:\n\n{service.text}"
-        return Reply(
-            text=text, data=data | {"written": False, "started": False, "commands": commands}
-        )
-    written = unit_file.write(service)
-    unapproved = _approve(context)
-    data |= {"written": written, "started": False, "commands": commands}
-    lines = [f"{service.path} " + ("is written" if written else "is as it should be")]
-    lines += [unapproved] if unapproved else []
+        text = f"{service.path} would contain:\n\n{service.text}"
+        return Reply(text=text, data=data | {"written": False})
+    data["written"] = unit_file.write(service)
+    outcome = "written" if data["written"] else "unchanged"
+    lines = [f"{service.path} {outcome}"]
+    not_approved = _approve(context)
+    if not_approved:
+        lines.append(not_approved)
     if args.start:
-        failed = unit_file.run_commands(service.start)
-        lines.append(f"it could not be started: {failed}" if failed else "it is started")
+        problem = unit_file.run_commands(service.start)
+        lines.append(f"not started: {problem}" if problem else "started")
         return Reply(
-            code=1 if failed else 0, text="\n".join(lines), data=data | {"started": not failed}
+            code=1 if problem else 0,
+            text="\n".join(lines),
+            data=data | {"started": not problem},
         )
-    lines += [
-        "to start it, now and at every login:"
-        if not service.system
-        else "to start it, now and at every boot:"
-    ]
+    when = "boot" if service.system else "login"
+    lines.append(f"To start it now and at every {when}:")
     lines += [f"  {command}" for command in commands]
     if service.kind == "systemd" and not service.system:
-        lines += ["to let it run while nobody is logged in:", "  loginctl enable-linger"]
+        lines += ["To keep it running while you are logged out:", "  loginctl enable-linger"]
     return Reply(text="\n".join(lines), data=data, next_action=commands[-1])
 
 
 def _approve(context: Context) -> str:
-    """The system will start it, and approves nothing: whoever installs it is the person who does.
+    """Approve the plans and settings on disk; return why not, where they are not approved.
 
-    Not root for somebody else: the owner could not open a journal that root has made.
+    The system starts the service and approves nothing, so the person who installs it does. Root does
+    not approve for another owner, who could not open a journal that root created.
     """
     workspace = context.world.workspace
     owner = workspace.root.stat().st_uid
     if owner != os.geteuid():
-        return "the plans and dos.toml are not approved: commit them, or run `dos up` once as the owner of the workspace"
+        return (
+            "The plans and dos.toml are not approved: commit them, or run `dos up` once as the"
+            " owner of the workspace"
+        )
     approve.approve(workspace, context.world.loaded_config, context.journal, by=actor())
     return ""

@@ -1,6 +1,7 @@
 """Remove the system service.
 
-A service that runs goes on until it is stopped: --stop does that first, which lets the workers finish what they are at.
+A service that runs continues until it is stopped. --stop stops it first, which lets the workers
+finish their work.
 """
 
 from typing import Annotated, Any
@@ -16,14 +17,10 @@ EXITS = {"removed": 0, "not-installed": 0, "not-ours": 1, "not-stopped": 1, "con
 
 
 class Args(Struct, kw_only=True):
-    dry_run: Annotated[bool, Option(help="only say what would be removed")] = False
-    user: Annotated[bool, Option(help="the one for you alone; so it is when nothing is said")] = (
-        False
-    )
-    system: Annotated[bool, Option(help="the one for the whole machine")] = False
-    kind: Annotated[
-        str, Option(help="what the system has; found out when not given", choices=KINDS)
-    ] = ""
+    dry_run: Annotated[bool, Option(help="print what would be removed, remove nothing")] = False
+    user: Annotated[bool, Option(help="the service of the current user (default)")] = False
+    system: Annotated[bool, Option(help="the service of the machine")] = False
+    kind: Annotated[str, Option(help="service manager (default: detected)", choices=KINDS)] = ""
     stop: Annotated[bool, Option(help="stop it first")] = False
 
 
@@ -36,16 +33,20 @@ def run(args: Args, context: Context) -> Reply:
         "kind": service.kind,
         "name": service.name,
         "commands": commands,
+        "removed": False,
     }
     if not service.exists:
-        return Reply(text=f"there is no {service.path}", data=data | {"removed": False})
+        return Reply(text=f"No service is installed: {service.path} does not exist", data=data)
     service.check_ownership()
     if args.dry_run:
-        return Reply(text=f"{service.path} would be removed", data=data | {"removed": False})
-    if args.stop and (failed := unit_file.run_commands(service.stop)):
-        return Reply(code=1, text=f"it is not removed: {failed}", data=data | {"removed": False})
+        return Reply(text=f"{service.path} would be removed", data=data)
+    if args.stop:
+        problem = unit_file.run_commands(service.stop)
+        if problem:
+            return Reply(code=1, text=f"Not removed: {problem}", data=data)
     unit_file.remove(service)
-    lines = [f"{service.path} is removed"]
+    lines = [f"{service.path} removed"]
     if not args.stop:
-        lines += ["what of it still runs is stopped by:", *(f"  {command}" for command in commands)]
+        lines.append("To stop a service that still runs:")
+        lines += [f"  {command}" for command in commands]
     return Reply(text="\n".join(lines), data=data | {"removed": True})

@@ -13,13 +13,9 @@ EXITS = {"installed": 0, "not-installed": 1, "contract_error": 2}
 
 
 class Args(Struct, kw_only=True):
-    user: Annotated[bool, Option(help="the one for you alone; so it is when nothing is said")] = (
-        False
-    )
-    system: Annotated[bool, Option(help="the one for the whole machine")] = False
-    kind: Annotated[
-        str, Option(help="what the system has; found out when not given", choices=KINDS)
-    ] = ""
+    user: Annotated[bool, Option(help="the service of the current user (default)")] = False
+    system: Annotated[bool, Option(help="the service of the machine")] = False
+    kind: Annotated[str, Option(help="service manager (default: detected)", choices=KINDS)] = ""
 
 
 def run(args: Args, context: Context) -> Reply:
@@ -29,16 +25,13 @@ def run(args: Args, context: Context) -> Reply:
     if not service.exists:
         return Reply(
             code=1,
-            text=f"no service is installed: there is no {service.path}",
+            text=f"No service is installed: {service.path} does not exist",
             data=data | {"installed": False, "running": ""},
             next_action="dos service install",
         )
     service.check_ownership()
-    running = unit_file.service_state(service)
-    told = (
-        f"; the system says: {running}" if running else "; the system cannot be asked about it here"
-    )
+    state = unit_file.service_state(service)
     return Reply(
-        text=f"{service.path} is installed{told}",
-        data=data | {"installed": True, "running": running},
+        text=f"{service.path} is installed; state: {state or 'unknown'}",
+        data=data | {"installed": True, "running": state},
     )

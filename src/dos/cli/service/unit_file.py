@@ -1,4 +1,4 @@
-"""The file by which the system itself keeps `dos up` running: what stands in it, where it lies, whose it is."""
+"""The file by which systemd or launchd keeps `dos up` running: its content, its path, its owner."""
 
 import os
 import pwd
@@ -7,6 +7,7 @@ import subprocess
 import sys
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 from msgspec import Struct
 
@@ -14,14 +15,15 @@ from dos.errors import BadInput, DosError, Refused
 from dos.text import printable_path, quote, slug
 from dos.workspace import Workspace
 
+# Stands in installed files, by which they are recognised: it cannot change.
 MARKER = "Written by `dos service install`; `dos service remove` takes it away."
 KINDS = ("systemd", "launchd")
-KEPT_VARIABLES = ("PATH", "XDG_STATE_HOME", "XDG_CONFIG_HOME")
+KEPT_VARIABLES = ("PATH", "XDG_STATE_HOME", "XDG_CONFIG_HOME")  # worktrees are below the state home
 RESTART_SECONDS = 10
 COMMAND_SECONDS = 30.0
 
-# Workers are not ended with their supervisor: the next one finds them. That is why only the main process is signalled.
-# However it ended it is started again, also by a signal; but for exit 0, which means that `dos down` was asked for.
+# Only the main process is signalled: workers keep running, and the next supervisor finds them. The
+# service is restarted however it ended, except after exit 0, which means that `dos down` stopped it.
 _UNIT = """# {marker}
 [Unit]
 Description=dos fleet of {name}
@@ -41,14 +43,16 @@ WantedBy={target}
 
 
 class Service(Struct, frozen=True, kw_only=True):
+    """A planned service: its file, and the commands that start, stop and query it."""
+
     kind: str
-    system: bool  # for the whole machine, not for one user
+    system: bool  # of the machine, not of one user
     name: str
     path: Path
     text: str
     start: list[list[str]]
     stop: list[list[str]]
-    after_removal: list[list[str]]  # what is left to be done when the file is gone
+    after_removal: list[list[str]]  # to run when the file is gone
     link: Path | None  # by which the system starts it
     query: list[str]  # prints whether it runs
 
@@ -56,19 +60,22 @@ class Service(Struct, frozen=True, kw_only=True):
     def exists(self) -> bool:
         return self.path.is_symlink() or self.path.exists()
 
-    def check_ownership(self) -> None:
-        """What somebody else wrote is left alone, also where it has our name."""
-        if self.exists and (
-            not self.path.is_file() or MARKER not in self.path.read_text("utf-8", "replace")
-        ):
-            raise Refused(
-                f"{self.path} is there, and `dos service install` did not write it",
-                hint=f"Look at it; then move it away: mv {self.path} {self.path}.old",
-            )
-
     @property
     def is_current(self) -> bool:
+        """Whether the file is there with exactly this content."""
         return self.path.is_file() and self.path.read_text("utf-8", "replace") == self.text
+
+    def check_ownership(self) -> None:
+        """Raise Refused for a file of this name that `dos service install` did not write."""
+        if not self.exists:
+            return
+        if self.path.is_file():
+            if MARKER in self.path.read_text("utf-8", "replace"):
+                return
+        raise Refused(
+            f"{self.path} exists, and `dos service install` did not write it",
+            hint=f"Check it, then move it away: mv {self.path} {self.path}.old",
+        )
 
 
 def plan_service(
@@ -80,52 +87,66 @@ def plan_service(
     target: int | None = None,
     journal: str = "",
 ) -> Service:
-    """`journal` marks the one that the fleet has when the service is installed."""
+    """Return the service of a workspace; nothing is written.
+
+    `journal` marks the journal that the fleet has when the service is installed. Raises BadInput for
+    options or names that cannot be used.
+    """
     if user and system:
-        raise BadInput(
-            "--user and --system are two different services", hint="Leave one of them out."
-        )
+        raise BadInput("--user and --system exclude one another", hint="Leave one of them out.")
     if target is not None and target < 1:
-        raise BadInput(f"--target {target} is no number of workers", hint="For example: --target 2")
+        raise BadInput(
+            f"--target is {target}; it must be at least 1", hint="For example: --target 2"
+        )
     root = str(workspace.root)
-    # Where the user's own state lies, too: the worktrees are there.
-    kept = {"PATH": os.defpath} | {
-        name: os.environ[name] for name in KEPT_VARIABLES if os.environ.get(name)
-    }
-    for what, text in (
-        ("the workspace", root),
-        *((f"${name}", value) for name, value in kept.items()),
-    ):
-        if not text.isprintable():
-            raise BadInput(
-                f"{what} has an unprintable name in it: {quote(text)}", hint="Rename it."
-            )
+    kept = {"PATH": os.defpath}
+    for variable in KEPT_VARIABLES:
+        value = os.environ.get(variable)
+        if value:
+            kept[variable] = value
+    _check_printable("the path of the workspace", root)
+    for variable, value in kept.items():
+        _check_printable(f"${variable}", value)
     words = [sys.executable, "-P", "-m", "dos", "--workspace", root, "up", "--plain"]
-    words += ["--service", journal] if journal else []
-    words += ["--target", str(target)] if target else []
-    # Two workspaces may have the same name, in different places.
-    name = f"dos-{slug(workspace.root.name)[:60]}-{sha256(root.encode('utf-8', 'surrogateescape')).hexdigest()[:8]}"
-    made = kind or ("launchd" if sys.platform == "darwin" else "systemd")
-    return (_launchd if made == "launchd" else _systemd)(workspace, name, words, kept, system)
+    if journal:
+        words += ["--service", journal]
+    if target:
+        words += ["--target", str(target)]
+    # The digest of the path tells two workspaces of one name apart.
+    digest = sha256(root.encode("utf-8", "surrogateescape")).hexdigest()[:8]
+    name = f"dos-{slug(workspace.root.name)[:60]}-{digest}"
+    if not kind:
+        kind = "launchd" if sys.platform == "darwin" else "systemd"
+    if kind == "launchd":
+        return _launchd(workspace, name, words, kept, system)
+    return _systemd(workspace, name, words, kept, system)
+
+
+def _check_printable(what: str, text: str) -> None:
+    if not text.isprintable():
+        raise BadInput(f"{what} has unprintable characters: {quote(text)}", hint="Rename it.")
 
 
 def write(service: Service) -> bool:
-    """False: it was there already, as it should be."""
+    """Write the file whole or not at all; return False where it was there with this content.
+
+    Raises Refused for a file of another origin, and DosError where it cannot be written.
+    """
     service.check_ownership()
     if service.is_current:
         return False
-    fresh = service.path.with_name(f"{service.path.name}.{os.getpid()}")
+    temporary = service.path.with_name(f"{service.path.name}.{os.getpid()}")
     try:
         service.path.parent.mkdir(parents=True, exist_ok=True)
-        fresh.write_text(service.text, encoding="utf-8")
-        fresh.replace(service.path)
+        temporary.write_text(service.text, encoding="utf-8")
+        temporary.replace(service.path)
     except OSError as error:
         raise _unwritable(service, error) from error
     return True
 
 
 def remove(service: Service) -> bool:
-    """False: there was nothing to remove."""
+    """Remove the file and the link to it; return False where there was none."""
     service.check_ownership()
     if not service.exists:
         return False
@@ -139,51 +160,60 @@ def remove(service: Service) -> bool:
 
 
 def run_commands(commands: list[list[str]]) -> str:
-    """Run them one after the other; what went wrong, or nothing."""
+    """Run the commands one after another; return the first problem, or ""."""
     for command in commands:
         if not shutil.which(command[0]):
-            return f"{command[0]} is not to be found here"
+            return f"{command[0]} is not installed"
+        line = " ".join(command)
         try:
-            done = subprocess.run(
+            result = subprocess.run(
                 command, capture_output=True, text=True, timeout=COMMAND_SECONDS, errors="replace"
             )
         except subprocess.TimeoutExpired:
-            return f"`{' '.join(command)}` did not come back within {COMMAND_SECONDS:g} s"
-        if done.returncode:
-            return f"`{' '.join(command)}` failed: {printable_path((done.stderr or done.stdout).strip())}"
+            return f"`{line}` did not end within {COMMAND_SECONDS:g} s"
+        if result.returncode:
+            output = (result.stderr or result.stdout).strip()
+            return f"`{line}` failed: {printable_path(output)}"
     return ""
 
 
 def service_state(service: Service) -> str:
-    """What the system says of it; empty where it cannot be asked."""
+    """Return the state that the service manager reports; "" where it cannot be asked."""
     if not shutil.which(service.query[0]):
         return ""
     try:
-        done = subprocess.run(
+        result = subprocess.run(
             service.query, capture_output=True, text=True, timeout=COMMAND_SECONDS, errors="replace"
         )
     except subprocess.TimeoutExpired:
         return ""
     if service.kind == "launchd":
-        return "" if done.returncode else "loaded"
-    return done.stdout.strip()
+        return "" if result.returncode else "loaded"
+    return result.stdout.strip()
 
 
 def _systemd(
     workspace: Workspace, name: str, words: list[str], kept: dict[str, str], system: bool
 ) -> Service:
+    """Return the unit of systemd, of the machine or of the current user."""
     unit = f"{name}.service"
-    control = ["systemctl"] if system else ["systemctl", "--user"]
-    home = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
-    folder = Path("/etc/systemd/system") if system else home / "systemd" / "user"
-    target = "multi-user.target" if system else "default.target"
+    if system:
+        control = ["systemctl"]
+        folder = Path("/etc/systemd/system")
+        target = "multi-user.target"
+    else:
+        control = ["systemctl", "--user"]
+        home = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
+        folder = home / "systemd" / "user"
+        target = "default.target"
+    environment = []
+    for variable, value in kept.items():
+        environment.append(f"Environment={_quoted(f'{variable}={value}')}")
     text = _UNIT.format(
         marker=MARKER,
         name=workspace.root.name.replace("%", "%%"),
         command=" ".join(_quoted(word).replace("$", "$$") for word in words),
-        environment="\n".join(
-            f"Environment={_quoted(f'{name}={value}')}" for name, value in kept.items()
-        ),
+        environment="\n".join(environment),
         restart=RESTART_SECONDS,
         user=f"User={_owner(workspace)}\n" if system else "",
         target=target,
@@ -205,26 +235,30 @@ def _systemd(
 def _launchd(
     workspace: Workspace, name: str, words: list[str], kept: dict[str, str], system: bool
 ) -> Service:
+    """Return the property list of launchd, of the machine or of the current user."""
     import plistlib
 
     log = str(workspace.state / "logs" / "supervisor.log")
-    text = plistlib.dumps(
-        {
-            "Label": name,
-            "ProgramArguments": words,
-            "EnvironmentVariables": kept,
-            "RunAtLoad": True,
-            "KeepAlive": {"SuccessfulExit": False},
-            "ThrottleInterval": RESTART_SECONDS,
-            "AbandonProcessGroup": True,
-            "StandardOutPath": log,
-            "StandardErrorPath": log,
-            **({"UserName": _owner(workspace)} if system else {}),
-        }
-    ).decode()
-    head, newline, rest = text.partition("\n")
-    folder = Path("/Library/LaunchDaemons") if system else Path.home() / "Library" / "LaunchAgents"
-    file, domain = folder / f"{name}.plist", "system" if system else f"gui/{os.getuid()}"
+    settings: dict[str, Any] = {
+        "Label": name,
+        "ProgramArguments": words,
+        "EnvironmentVariables": kept,
+        "RunAtLoad": True,
+        "KeepAlive": {"SuccessfulExit": False},
+        "ThrottleInterval": RESTART_SECONDS,
+        "AbandonProcessGroup": True,
+        "StandardOutPath": log,
+        "StandardErrorPath": log,
+    }
+    if system:
+        settings["UserName"] = _owner(workspace)
+        folder = Path("/Library/LaunchDaemons")
+        domain = "system"
+    else:
+        folder = Path.home() / "Library" / "LaunchAgents"
+        domain = f"gui/{os.getuid()}"
+    file = folder / f"{name}.plist"
+    head, newline, rest = plistlib.dumps(settings).decode().partition("\n")
     return Service(
         kind="launchd",
         system=system,
@@ -240,13 +274,13 @@ def _launchd(
 
 
 def _quoted(word: str) -> str:
-    """As systemd reads it: a percent sign names one of its own values unless it is doubled."""
+    """Quote a word for systemd, which expands a percent sign unless it is doubled."""
     escaped = word.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%")
     return f'"{escaped}"'
 
 
 def _owner(workspace: Workspace) -> str:
-    """Whose repository it is: whoever installs for the machine is root, and agents should not be."""
+    """Return the owner of the repository: root installs for the machine, but agents must not be root."""
     owner = workspace.root.stat().st_uid
     try:
         return pwd.getpwuid(owner).pw_name
@@ -255,9 +289,7 @@ def _owner(workspace: Workspace) -> str:
 
 
 def _unwritable(service: Service, error: OSError) -> DosError:
-    hint = (
-        "Run it as root, or leave --system out."
-        if service.system
-        else "`ls -ld` shows whose it is."
-    )
+    hint = f"Check its owner: ls -ld {service.path.parent}"
+    if service.system:
+        hint = "Run it as root, or leave --system out."
     return DosError(f"{service.path} cannot be changed: {error.strerror}", hint=hint)
