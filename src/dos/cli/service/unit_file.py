@@ -69,9 +69,8 @@ class Service(Struct, frozen=True, kw_only=True):
         """Raise Refused for a file of this name that `dos service install` did not write."""
         if not self.exists:
             return
-        if self.path.is_file():
-            if MARKER in self.path.read_text("utf-8", "replace"):
-                return
+        if self.path.is_file() and MARKER in self.path.read_text("utf-8", "replace"):
+            return
         raise Refused(
             f"{self.path} exists, and `dos service install` did not write it",
             hint=f"Check it, then move it away: mv {self.path} {self.path}.old",
