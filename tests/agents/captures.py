@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from dos.agents.adapter import Activity, Adapter, AgentOutcome, Clocks, StreamState, Waiting
+from dos.agents.adapter import Adapter, AgentOutcome, Clocks, Heard, StreamState
 
 FOLDER = Path(__file__).parent.parent / "fixtures" / "agents"
 NOW = datetime(2026, 11, 15, 14, 0, 20, tzinfo=UTC)  # a Sunday
@@ -40,5 +40,5 @@ def ended(
     return adapter.outcome(after(adapter, said), exit_code, clocks)
 
 
-def heard(adapter: Adapter, said: Sequence[str]) -> list[Activity | Waiting]:
+def heard(adapter: Adapter, said: Sequence[str]) -> list[Heard]:
     return [each for state in states(adapter, said) for each in state.heard]

@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 import pytest
 from captures import ENDED, FOLDER, SILENT, adapter_of, after, ended, heard, lines
 
-from dos.agents import registry
-from dos.agents.adapter import Ending, Usage, Waiting
+from dos.agents import registry, stream
+from dos.agents.adapter import Ending, ToolResult, Usage, Waiting
 
 ENDINGS = [
     ("claude-ok.jsonl", 0, Ending.OK),
@@ -179,3 +179,28 @@ def test_what_was_denied_is_told_also_of_a_good_end():
 
 def test_a_program_that_could_not_begin_tells_why():
     assert judge("claude-unknown-option.log", 1).found.raw == "error: unknown option '--nosuchflag'"
+
+
+@pytest.mark.parametrize(
+    ("file", "exit_code", "output"),
+    [
+        ("claude-ok.jsonl", None, "2a21a57 AUTH1: ship one"),
+        ("codex-ok.jsonl", 0, "187535b AUTH1: ship one"),
+        ("gemini-ok.jsonl", None, "0af6f1a AUTH1: ship one"),
+        ("opencode-ok.jsonl", 0, "cd2ddb2 AUTH1: ship one"),
+    ],
+)
+def test_what_a_tool_returned_is_heard(file, exit_code, output):
+    results = [event for event in told(file) if isinstance(event, ToolResult)]
+    assert results == [ToolResult(output=output, exit_code=exit_code)]
+
+
+def test_only_the_end_of_a_long_result_is_kept():
+    result = stream.tool_result("\n".join(str(number) for number in range(100)), exit_code=1)
+    assert result.output.splitlines() == [str(number) for number in range(90, 100)]
+    assert result.failed
+
+
+@pytest.mark.parametrize("exit_code", ["1", True, float("nan"), None, [1]])
+def test_an_exit_code_that_is_no_number_is_unknown(exit_code):
+    assert stream.tool_result("x", exit_code=exit_code).exit_code is None

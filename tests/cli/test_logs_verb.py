@@ -11,7 +11,7 @@ from commanding import command
 from fleet_scenes import OTHER, RUN, journal, log, work
 from patience import PATIENCE
 
-from dos.agents.adapter import Activity, Ending, Waiting
+from dos.agents.adapter import Activity, Ending, ToolResult, Waiting
 from dos.report import event_lines
 
 
@@ -116,6 +116,16 @@ def test_where_another_host_works_it_says_which(dos, workspace, monkeypatch):
             (Waiting(ending=Ending.OVERLOADED, seconds=2.5, text="529"),),
             [("waiting", "waits for its provider (overloaded), tries again in 2.5 s: 529")],
         ),
+        (
+            (ToolResult(output="one\ntwo", exit_code=3, failed=True),),
+            [("result", "  exit 3"), ("output", "    one"), ("output", "    two")],
+        ),
+        ((ToolResult(exit_code=0),), [("result", "  exit 0")]),
+        (
+            (ToolResult(output="denied", failed=True),),
+            [("result", "  failed"), ("output", "    denied")],
+        ),
+        ((ToolResult(output="x"),), [("result", "  result"), ("output", "    x")]),
         ((Waiting(ending=Ending.TRANSIENT),), [("waiting", "waits for its provider (transient)")]),
     ],
 )

@@ -13,12 +13,13 @@ from programs import CLAUDE_CODE, CODEX, GEMINI, OPENCODE, Program
 
 from dos.agents import registry
 from dos.agents.adapter import (
-    Activity,
     AgentOutcome,
     Clocks,
     Ending,
     EndingEvidence,
+    Heard,
     Settings,
+    ToolResult,
     Waiting,
 )
 from dos.machine import execute
@@ -31,7 +32,7 @@ SLOW = pytest.mark.soak  # to start
 
 class Ended:
     def __init__(
-        self, outcome: AgentOutcome, lines: list[str], heard: list[Activity | Waiting], tree: Path
+        self, outcome: AgentOutcome, lines: list[str], heard: list[Heard], tree: Path
     ) -> None:
         self.outcome = outcome
         self.lines = lines
@@ -105,6 +106,27 @@ def test_work_ends_well_with_its_last_words_and_what_it_used(tmp_path, program):
     assert sum(usage.input_tokens for usage in ended.outcome.usage) == 200
     assert sum(usage.output_tokens for usage in ended.outcome.usage) == 40
     assert ended.commits() == 2
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        pytest.param(program, marks=SLOW, id=program.name)
+        for program in (CLAUDE_CODE, CODEX, GEMINI, OPENCODE)
+    ],
+)
+def test_what_a_tool_returned_is_told_with_its_exit_code(tmp_path, program):
+    fails = {"bash": "echo three lines; exit 3"}
+    works = {"bash": "echo it works"}
+    ended = end(tmp_path, program, [fails, works, {"say": "It is done."}])
+    first, second = [event for event in ended.heard if isinstance(event, ToolResult)]
+    # Gemini CLI reports a command that failed as a success, without its exit code.
+    expected = (None, False) if program is GEMINI else (3, True)
+    assert (first.exit_code, first.failed) == expected, ended.lines
+    assert "three lines" in first.output
+    assert not second.failed
+    assert second.exit_code in (0, None)
+    assert "it works" in second.output
 
 
 @pytest.mark.parametrize(

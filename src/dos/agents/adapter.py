@@ -166,6 +166,17 @@ class Activity(Struct, frozen=True, kw_only=True):
     text: str
 
 
+class ToolResult(Struct, frozen=True, kw_only=True):
+    """What a tool of the agent returned, for people who watch.
+
+    `output` is the end of what it printed. The exit code is None where the program reports none.
+    """
+
+    output: str = ""
+    exit_code: int | None = None
+    failed: bool = False
+
+
 class Waiting(Struct, frozen=True, kw_only=True):
     """The agent waits for its provider and retries by itself: it neither works nor hangs."""
 
@@ -183,7 +194,8 @@ class UsageReport(Struct, frozen=True, kw_only=True):
 
 
 Used = UsageReport  # the name by which adapters of other packages import it
-StreamEvent = Activity | Waiting | UsageReport
+Heard = Activity | ToolResult | Waiting  # what one line of a program tells people
+StreamEvent = Heard | UsageReport
 
 
 class StreamState(Struct, frozen=True, kw_only=True):
@@ -194,7 +206,7 @@ class StreamState(Struct, frozen=True, kw_only=True):
     model: str = ""
     claim: str = ""
     last_words: str = ""  # the newest line that is not blank
-    heard: tuple[Activity | Waiting, ...] = ()  # what the newest line reports
+    heard: tuple[Heard, ...] = ()  # what the newest line reports
     waiting: Waiting | None = None  # for its provider, now
     counted: dict[str, Usage] = {}  # usage by model
     # Usage by message, besides `counted`: several lines report each, and the last of them counts.

@@ -3,6 +3,8 @@
 The `result` alone is not enough: it may call an error a success, so earlier lines count too.
 """
 
+import re
+from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
@@ -19,6 +21,7 @@ from dos.agents.adapter import (
     Scope,
     Settings,
     StreamState,
+    ToolResult,
     Usage,
     Waiting,
 )
@@ -38,6 +41,7 @@ _MODEL_WINDOWS = ("seven_day_opus", "seven_day_sonnet")
 # With any of these the user chooses the conversation.
 _SESSION_OPTIONS = ("--session-id", "--resume", "--continue", "-r", "-c")
 _SYNTHETIC = "<synthetic>"  # the model of answers that the program itself writes
+_EXIT_CODE = re.compile(r"Exit code (\d{1,3})\b\s*")
 _WEAKER_THAN_REJECTED = (Ending.TRANSIENT, Ending.USAGE_WINDOW, Ending.UNKNOWN)
 
 
@@ -94,7 +98,8 @@ def on_line(state: State, line: str) -> State:
         case "assistant", _:
             return _on_answer(state, record)
         case "user", _:
-            return structs.replace(state, stuck=None, waiting=None)
+            results = tuple(_tool_results(record))
+            return structs.replace(state, stuck=None, waiting=None, heard=results)
         case "result", _:
             return _on_result(state, record)
     return state
@@ -267,6 +272,21 @@ def _activities(record: dict[str, Any]) -> tuple[Activity, ...]:
                 subject = _tool_subject(as_mapping(block.get("input")))
                 activities += stream.activity(as_text(block.get("name")), subject)
     return activities
+
+
+def _tool_results(record: dict[str, Any]) -> Iterator[ToolResult]:
+    for block in _blocks(record):
+        if block.get("type") != "tool_result":
+            continue
+        output = as_text(block.get("content")) or "\n".join(
+            as_text(as_mapping(part).get("text")) for part in as_list(block.get("content"))
+        )
+        failed = block.get("is_error") is True
+        # Only the text of a failed command tells its exit code.
+        exit_code = _EXIT_CODE.match(output) if failed else None
+        if exit_code:
+            output = output[exit_code.end() :]
+        yield stream.tool_result(output, exit_code=exit_code and int(exit_code[1]), failed=failed)
 
 
 def _tool_subject(tool_input: dict[str, Any]) -> str:

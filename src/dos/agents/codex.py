@@ -6,10 +6,10 @@ from msgspec import structs
 
 from dos.agents import provider_errors, stream
 from dos.agents.adapter import (
-    Activity,
     AgentOutcome,
     Clocks,
     Ending,
+    Heard,
     Launch,
     Settings,
     StreamState,
@@ -98,7 +98,7 @@ def outcome(state: State, exit_code: int | None, clocks: Clocks) -> AgentOutcome
     return stream.conclude(state, exit_code, clocks, final=final, pending=pending)
 
 
-def _activity(stage: str, item: dict[str, Any]) -> tuple[Activity, ...]:
+def _activity(stage: str, item: dict[str, Any]) -> tuple[Heard, ...]:
     match stage, item.get("type"):
         case "item.completed", "agent_message" | "reasoning":
             return stream.activity(as_text(item.get("text")))
@@ -107,6 +107,12 @@ def _activity(stage: str, item: dict[str, Any]) -> tuple[Activity, ...]:
         case "item.completed", "file_change":
             changes = [as_mapping(change) for change in as_list(item.get("changes"))]
             return stream.activity("edit", *(as_text(change.get("path")) for change in changes))
+        case "item.completed", "command_execution":
+            output = as_text(item.get("aggregated_output"))
+            return (stream.tool_result(output, exit_code=item.get("exit_code")),)
+        case "item.completed", "mcp_tool_call":
+            failed = item.get("status") == "failed"
+            return (stream.tool_result(as_text(nested(item, "error", "message")), failed=failed),)
         case "item.started", "mcp_tool_call" | "web_search" as kind:
             return stream.activity(kind, as_text(item.get("tool")), as_text(item.get("query")))
     return ()

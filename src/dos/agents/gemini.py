@@ -103,6 +103,10 @@ def _on_progress(state: State, record: dict[str, Any]) -> State:
             heard = stream.activity(as_text(record.get("tool_name")), subject)
             # The claim is what it says after the last tool.
             return structs.replace(state, claim="", heard=heard)
+        case "tool_result":
+            output = as_text(record.get("output")) or as_text(nested(record, "error", "message"))
+            failed = record.get("status") == "error"
+            return structs.replace(state, heard=(stream.tool_result(output, failed=failed),))
     return state
 
 

@@ -13,6 +13,7 @@ from dos.agents.adapter import (
     Launch,
     Settings,
     StreamState,
+    ToolResult,
     Usage,
 )
 from dos.agents.stream import as_mapping, as_text, nested
@@ -96,10 +97,19 @@ def _on_part(state: State, record: dict[str, Any]) -> State:
             tool_input = as_mapping(nested(record, "part", "state", "input"))
             subject = as_text(tool_input.get("command")) or as_text(tool_input.get("filePath"))
             heard = stream.activity(as_text(nested(record, "part", "tool")), subject)
-            return structs.replace(state, heard=heard)
+            return structs.replace(state, heard=(*heard, _tool_result(record)))
         case "step_finish":
             return stream.add_usage(state, _usage(record))
     return state
+
+
+def _tool_result(record: dict[str, Any]) -> ToolResult:
+    tool = as_mapping(nested(record, "part", "state"))
+    return stream.tool_result(
+        as_text(tool.get("output")) or as_text(tool.get("error")),
+        exit_code=nested(tool, "metadata", "exit"),
+        failed=tool.get("status") == "error",
+    )
 
 
 def outcome(state: State, exit_code: int | None, clocks: Clocks) -> AgentOutcome:

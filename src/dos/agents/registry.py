@@ -13,11 +13,11 @@ from msgspec import field, structs
 from dos import plugins
 from dos.agents import stream
 from dos.agents.adapter import (
-    Activity,
     Adapter,
     AgentOutcome,
     Clocks,
     EndingEvidence,
+    Heard,
     Launch,
     Settings,
     StreamEvent,
@@ -94,7 +94,7 @@ class FoldedLineAdapter:
         events = self._adapter.parse(line)
         for event in events:
             state = _after_event(state, event)
-        heard = tuple(event for event in events if isinstance(event, Activity | Waiting))
+        heard = tuple(event for event in events if isinstance(event, Heard))
         return structs.replace(state, heard=heard)
 
     def outcome(self, state: LineState, exit_code: int | None, clocks: Clocks) -> AgentOutcome:

@@ -74,6 +74,10 @@ def _on_progress(state: State, record: dict[str, Any]) -> State:
             path = stream.as_text(record.get("path"))
             subject = stream.as_text(record.get("subject"))
             return structs.replace(state, heard=stream.activity(kind, path, subject))
+        case "run":
+            result = stream.tool_result("", exit_code=record.get("exit_code"))
+            command = stream.activity("run", stream.as_text(record.get("command")))
+            return structs.replace(state, heard=(*command, result))
         case "usage":
             return stream.add_usage(state, _usage(record))
     return state

@@ -16,6 +16,7 @@ from dos.agents.adapter import (
     Ending,
     EndingEvidence,
     StreamState,
+    ToolResult,
     Usage,
     Waiting,
     ending_by_exit_code,
@@ -24,6 +25,7 @@ from dos.agents.adapter import (
 CLAIM_CHARACTERS = 2000
 EVIDENCE_CHARACTERS = 500
 ACTIVITY_CHARACTERS = 200
+RESULT_LINES = 10
 KILLED_EXITS = (129, 130, 137, 143)  # how a shell reports SIGHUP, SIGINT, SIGKILL and SIGTERM
 MOST_TOKENS = 10**15  # a larger number is not a count of tokens
 State = TypeVar("State", bound=StreamState)
@@ -104,6 +106,20 @@ def activity(*words: str) -> tuple[Activity, ...]:
     if not line:
         return ()
     return (Activity(text=truncated(line, ACTIVITY_CHARACTERS)),)
+
+
+def tool_result(output: str, *, exit_code: object = None, failed: bool = False) -> ToolResult:
+    """What a tool returned. An exit code other than 0 is a failure."""
+    code = as_number(exit_code)
+    if code is None:
+        return ToolResult(output=_end_of(output), failed=failed)
+    return ToolResult(output=_end_of(output), exit_code=int(code), failed=failed or code != 0)
+
+
+def _end_of(output: str) -> str:
+    """The last lines, where errors are reported."""
+    lines = output.strip().splitlines()[-RESULT_LINES:]
+    return "\n".join(truncated(line, ACTIVITY_CHARACTERS) for line in lines)
 
 
 def evidence(field: str, raw: object) -> EndingEvidence:

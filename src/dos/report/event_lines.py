@@ -5,7 +5,7 @@ from typing import assert_never
 
 from msgspec import Struct
 
-from dos.agents.adapter import Activity, Waiting
+from dos.agents.adapter import Activity, Heard, ToolResult, Waiting
 from dos.journal.events import fleet, lanes, limits
 from dos.journal.events.envelope import Event
 from dos.journal.events.proofs import ReceiptIssued
@@ -149,31 +149,47 @@ def _waiting_tone(fact: WaitingFact) -> tuple[str, str]:
 class AgentLine(Struct, frozen=True):
     """What an agent printed, as a person reads it: its own stream is made for programs."""
 
-    kind: str  # activity | waiting: for its provider | line: as it stands in the log
+    # activity | result: of a tool | output: of that tool | waiting: for its provider
+    # | line: as it stands in the log
+    kind: str
     text: str
 
 
-def agent_lines(line: str, activities: Sequence[Activity | Waiting]) -> list[AgentLine]:
+def agent_lines(line: str, activities: Sequence[Heard]) -> list[AgentLine]:
     """Return what a line of an agent's log tells people.
 
     `activities` is what its adapter made of the line. A line of JSON that tells nothing is left
     out; a line of another form is shown as it is.
     """
     if activities:
-        return [_agent_line(activity) for activity in activities]
+        return [shown for activity in activities for shown in _agent_lines(activity)]
     if not line.strip() or line.lstrip().startswith("{"):
         return []
     return [AgentLine("line", line)]
 
 
-def _agent_line(activity: Activity | Waiting) -> AgentLine:
+def _agent_lines(activity: Heard) -> list[AgentLine]:
     match activity:
         case Activity(text=text):
-            return AgentLine("activity", text)
+            return [AgentLine("activity", text)]
+        case ToolResult():
+            return _result_lines(activity)
         case Waiting(ending=ending, seconds=seconds, text=text):
             parts = [f"waits for its provider ({ending})"]
             if seconds is not None:
                 parts.append(f", tries again in {seconds:g} s")
             if text:
                 parts.append(f": {text}")
-            return AgentLine("waiting", "".join(parts))
+            return [AgentLine("waiting", "".join(parts))]
+
+
+def _result_lines(result: ToolResult) -> list[AgentLine]:
+    """How the tool ended, and below it the end of what it printed."""
+    if result.exit_code is not None:
+        ended = f"exit {result.exit_code}"
+    elif result.failed:
+        ended = "failed"
+    else:
+        ended = "result"  # some programs report a failed command as a success
+    output = [AgentLine("output", f"    {line}") for line in result.output.splitlines()]
+    return [AgentLine("result", f"  {ended}"), *output]

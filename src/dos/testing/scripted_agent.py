@@ -64,7 +64,8 @@ def play(step: dict[str, Any], unit: str) -> int | None:
         case {"say": text}:
             _tell(type="say", text=text)
         case {"run": command}:
-            subprocess.run(command, shell=True, check=False)
+            done = subprocess.run(command, shell=True, check=False)
+            _tell(type="run", command=command, exit_code=done.returncode)
         case {"sleep": seconds}:
             time.sleep(seconds)
         case {"crash": _}:
