@@ -94,7 +94,7 @@ def _decide_run(args: Args, context: Context, outcome: IterationOutcome) -> Repl
     """Decide the iteration that ended and record it; a repeated call gets the recorded answer."""
     from dos.cli.lanes.caller import optional_name
     from dos.fleet.worker.start_state import new_state
-    from dos.loop.step import step
+    from dos.loop.step import StepRequest, step
 
     if args.attempt is not None and args.iteration is None:
         raise BadInput("--attempt needs --iteration", hint="Give --iteration, too.")
@@ -108,11 +108,8 @@ def _decide_run(args: Args, context: Context, outcome: IterationOutcome) -> Repl
         start = _read(args.state, "--state", LoopState)
     else:
         start = new_state(context.policy)
-    stepped = step(
-        context.journal,
-        run_id,
-        outcome,
-        fresh=start,
+    request = StepRequest(
+        outcome=outcome,
         evidence=evidence,
         lane=optional_name(args.lane, "lane name"),
         unit=optional_name(args.unit, "unit"),
@@ -120,6 +117,7 @@ def _decide_run(args: Args, context: Context, outcome: IterationOutcome) -> Repl
         attempt=args.attempt,
         fence=_fence(),
     )
+    stepped = step(context.journal, run_id, request, fresh=start)
     more = {
         "run_id": args.run,
         "iteration": stepped.iteration,

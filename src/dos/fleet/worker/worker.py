@@ -149,10 +149,14 @@ class Worker:
         if result and result.fault and decision.stop_reason:
             # `claude is not logged in` says more than `the agent's process did not come up`.
             decision = structs.replace(decision, reason=result.fault)
-        name = unit.name if unit else ""
-        fact = record.decision_fact(
-            self.run_id, self.lane, name, self.attempt, state, iteration.outcome, decision
+        made = record.IterationDecision(
+            attempt=self.attempt,
+            unit=unit.name if unit else "",
+            state=state,
+            outcome=iteration.outcome,
+            decision=decision,
         )
+        fact = record.decision_fact(self.run_id, self.lane, made)
         if result:
             agent = result.agent_result
             fact = structs.replace(

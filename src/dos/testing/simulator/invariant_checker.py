@@ -19,7 +19,6 @@ from dos.lease import Lease
 from dos.limits import budget
 from dos.limits.accounts import Account, LaneDay
 from dos.loop import record
-from dos.loop import record as replaying
 from dos.loop.types import OutcomeKind, StopReason, WorkerStop
 from dos.questions import state as decisions
 from dos.questions.resources import BudgetSpent
@@ -347,7 +346,7 @@ class InvariantChecker:
                 raise InvariantBroken(
                     invariants.LIMITS, f"event {event.pos} counts a limit as a failure"
                 )
-        replay = replaying.replay(record.read_decisions([event]))
+        replay = record.replay(record.read_decisions([event]))
         if replay.difference:
             raise InvariantBroken(
                 invariants.REPLAY, f"event {event.pos}: now {replay.difference.replayed.action}"
