@@ -1,8 +1,8 @@
-"""Which old events may go: only those that later ones have superseded, so that no state folded from the rest differs.
+"""Removes old events that later ones superseded, so that no state folded from the rest differs.
 
-Gone are the renewals of a lease but its newest, refusals, faults of hooks, and whole leases that have ended and belong
-to no run.
-Everything else stays for ever, and so does the newest event of every stream, because the next version follows it.
+Removable are the renewals of a lease except its newest, refusals, faults of hooks, and whole leases
+that have ended and belong to no run. Everything else is kept for ever, and so is the newest event
+of every stream, because the next version follows it.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -25,13 +25,13 @@ from dos.journal.store import Store
 
 HOUR_MS = 3_600_000
 DAY_MS = 24 * HOUR_MS
-FLOOR_MS = DAY_MS  # nothing younger is ever removed
-KEYED_MS = 7 * DAY_MS  # a writer that retries with a key must find its first try
+FLOOR_MS = DAY_MS  # no younger event is ever removed
+KEYED_MS = 7 * DAY_MS  # a writer that retries with a key must find its first event
 BATCH = 5_000
 
-Passing = lanes.LeaseRefused | fleet.HookFault  # nothing follows from them
-Handled = lease_state.Handled | Passing
-# Silence is what keeps the rest.
+Transient = lanes.LeaseRefused | fleet.HookFault  # no state follows from them
+Handled = lease_state.Handled | Transient
+# Events of the silent kinds are kept.
 _reader: FactReader[Handled] = FactReader(
     Handled,
     silent="""
@@ -53,6 +53,8 @@ Head = Callable[[str], int]
 
 
 class PruneResult(Struct, frozen=True, kw_only=True):
+    """How many events were examined, removed and kept, and the file with the removed ones."""
+
     examined: int
     removed: int
     kept: int
@@ -60,46 +62,59 @@ class PruneResult(Struct, frozen=True, kw_only=True):
 
 
 class Ages(Struct, frozen=True, kw_only=True):
+    """Which events are old enough to be removed."""
+
     now_ms: int
     cutoff_ms: int
 
-    def young(self, event: Event) -> bool:
-        """Here begins what is too young. A stamp from the future is no sign of that: a clock was wrong."""
+    def is_young(self, event: Event) -> bool:
+        """Whether the young part of a journal begins with this event.
+
+        A time in the future does not count: then a clock was wrong.
+        """
         return self.cutoff_ms < event.at_ms <= self.now_ms
 
-    def old(self, event: Event) -> bool:
-        return event.at_ms <= self.cutoff_ms and (
-            event.key is None or event.at_ms <= self.now_ms - KEYED_MS
-        )
+    def is_old(self, event: Event) -> bool:
+        """Whether an event is old enough; one with a key is kept longer, for writers that retry."""
+        cutoff_ms = self.cutoff_ms
+        if event.key is not None:
+            cutoff_ms = min(cutoff_ms, self.now_ms - KEYED_MS)
+        return event.at_ms <= cutoff_ms
 
 
 class Survey:
-    """What must be known of the old part of a journal before any of it can be judged: small, however long it is."""
+    """What must be known of the old part of a journal before any of its events can be judged.
+
+    It is small, however long the journal is.
+    """
 
     def __init__(self, ages: Ages, head: Head) -> None:
         self.ages = ages
-        self.through = 0
+        self.through = 0  # the position of the last old event
         self.examined = 0
         self._head = head
         self._heads: dict[str, int] = {}
-        self._renewed: dict[
-            int, int
-        ] = {}  # the leases live at the end -> the position of their newest renewal
-        self._kept: set[int] = set()  # the leases whose beginning stays, and so must their ending
+        # The leases that are live at the end of the old part -> position of the newest renewal.
+        self._renewed: dict[int, int] = {}
+        self._kept: set[int] = set()  # leases whose beginning is kept, and so must their ending
 
-    def read(self, happened: Iterable[Event]) -> "Survey":
-        for event in happened:
-            if self.ages.young(event):
+    def read(self, events: Iterable[Event]) -> "Survey":
+        """Read events up to the first young one."""
+        for event in events:
+            if self.ages.is_young(event):
                 break
             self.through = event.pos
             self.examined += 1
-            self._note(event)
+            self._survey(event)
         self._kept.update(self._renewed)
         return self
 
-    def superseded(self, event: Event) -> bool:
-        fact = _reader.decode(event) if event.pos <= self.through else None
-        if fact is None or not self._free(event):
+    def is_superseded(self, event: Event) -> bool:
+        """Whether an event of the old part can be removed."""
+        if event.pos > self.through:
+            return False
+        fact = _reader.decode(event)
+        if fact is None or not self._is_free(event):
             return False
         match fact:
             case lanes.LeaseGranted() | lanes.LeaseAdopted():
@@ -113,49 +128,53 @@ class Survey:
             case never:
                 assert_never(never)
 
-    def _note(self, event: Event) -> None:
+    def _survey(self, event: Event) -> None:
         match lease_state.reader.decode(event):
             case None:
                 pass
             case lanes.LeaseGranted() as fact:
-                self._begin(event, stays=bool(fact.asked.run_id))
+                self._begin(event, is_kept=bool(fact.asked.run_id))
             case lanes.LeaseAdopted() as fact:
-                # It ends the lease before it: it stays as long as that one's beginning does.
-                self._begin(event, stays=bool(fact.asked.run_id) or fact.previous in self._kept)
+                # It ends the lease before it, so it is kept as long as that one's beginning is.
+                is_kept = bool(fact.asked.run_id) or fact.previous in self._kept
+                self._begin(event, is_kept=is_kept)
                 self._renewed.pop(fact.previous, None)
             case lanes.LeaseRenewed() as fact:
                 if fact.lease in self._renewed:
                     self._renewed[fact.lease] = event.pos
             case lanes.LeaseReleased() | lanes.LeaseExpired() | lanes.LeaseRevoked() as fact:
                 self._renewed.pop(fact.lease, None)
-                if not self._free(event):
+                if not self._is_free(event):
                     self._kept.add(fact.lease)
             case never:
                 assert_never(never)
 
-    def _begin(self, event: Event, *, stays: bool) -> None:
+    def _begin(self, event: Event, *, is_kept: bool) -> None:
         # A lease of a run is part of what the run did, and other states follow it.
         self._renewed[event.pos] = 0
-        if stays or not self._free(event):
+        if is_kept or not self._is_free(event):
             self._kept.add(event.pos)
 
-    def _free(self, event: Event) -> bool:
-        """Nothing but its own meaning keeps it. One with a fence stays: the fence guards its stream."""
-        return (
-            self.ages.old(event) and event.fence is None and event.ver < self._newest(event.stream)
-        )
+    def _is_free(self, event: Event) -> bool:
+        """Whether only an event's meaning can keep it.
 
-    def _newest(self, stream: str) -> int:
+        One with a fence is kept, because the fence guards its stream.
+        """
+        if event.fence is not None or not self.ages.is_old(event):
+            return False
+        return event.ver < self._newest_version(event.stream)
+
+    def _newest_version(self, stream: str) -> int:
         if stream not in self._heads:
             self._heads[stream] = self._head(stream)
         return self._heads[stream]
 
 
-def superseded(happened: list[Event], *, older_than_ms: int, now_ms: int) -> list[Event]:
-    """Which of a whole journal's events may go."""
-    heads = {event.stream: event.ver for event in happened}
-    survey = Survey(_ages(older_than_ms, now_ms), heads.__getitem__).read(happened)
-    return [event for event in happened if survey.superseded(event)]
+def superseded(events: list[Event], *, older_than_ms: int, now_ms: int) -> list[Event]:
+    """Return which events of a whole journal can be removed."""
+    heads = {event.stream: event.ver for event in events}
+    survey = Survey(_ages(older_than_ms, now_ms), heads.__getitem__).read(events)
+    return [event for event in events if survey.is_superseded(event)]
 
 
 def prune(
@@ -167,18 +186,19 @@ def prune(
     dry_run: bool = False,
     now_ms: int,
 ) -> PruneResult:
-    """Remove what is superseded and old, after writing it to a file in the directory `archive`.
+    """Remove superseded old events, after writing them to a new file in the directory `archive`.
 
-    In a journal of more than `max_entries` events, a day is old enough.
+    In a journal of more than `max_entries` events an age of one day is old enough. With `dry_run`
+    nothing is written or removed. Raises BadInput for a negative age.
     """
     with store.backend.read() as view:
-        crowded = max_entries is not None and view.count(0) > max_entries
-    ages = _ages(FLOOR_MS if crowded else older_than_ms, now_ms)
+        is_crowded = max_entries is not None and view.count(0) > max_entries
+    ages = _ages(FLOOR_MS if is_crowded else older_than_ms, now_ms)
     survey = Survey(ages, lambda stream: _head(store, stream)).read(store.events())
     removed = 0
-    archived = (
-        Archive(archive, f"journal-{now_ms}-through-{survey.through}.jsonl") if archive else None
-    )
+    archived = None
+    if archive:
+        archived = Archive(archive, f"journal-{now_ms}-through-{survey.through}.jsonl")
     for batch in _batches(store, survey):
         removed += len(batch)
         if dry_run:
@@ -204,14 +224,17 @@ def _ages(older_than_ms: int, now_ms: int) -> Ages:
 
 def _batches(store: Store, survey: Survey) -> Iterator[list[Event]]:
     examined = takewhile(lambda event: event.pos <= survey.through, store.events())
-    old = filter(survey.superseded, examined)
-    while batch := list(islice(old, BATCH)):
+    removable = filter(survey.is_superseded, examined)
+    while batch := list(islice(removable, BATCH)):
         yield batch
 
 
 def _remove(store: Store, batch: list[Event], through: int) -> None:
-    # In order of position, so that a lease's ending never goes before its beginning; and in the same transaction it is
-    # said that events are missing here, so that a pruning that is cut off leaves a journal that explains itself.
+    """Remove a batch and record it in the same transaction.
+
+    Batches come in order of position, so that a lease's ending never goes before its beginning. A
+    pruning that is cut off leaves a journal whose gaps are explained.
+    """
     with store.backend.write() as tx:
         tx.delete([event.pos for event in batch])
         fact = JournalPruned(through=max(through, pruned_through(tx)), removed=len(batch))

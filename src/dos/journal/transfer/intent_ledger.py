@@ -1,7 +1,6 @@
-"""The intent ledger of released versions: its records as facts of the run that they are about. Pure."""
+"""The intent ledger of dos-kernel ≤ 0.30: its records as events of the run that they are about."""
 
 from datetime import UTC, datetime
-from typing import Any
 
 from dos.errors import NameInvalid
 from dos.journal.events.envelope import Fact
@@ -17,19 +16,19 @@ from dos.run_ids import validated_run_id
 
 FAMILY = "intent-ledger"
 OPS = frozenset({"INTENT", "STEP_CLAIMED", "STEP_VERIFIED", "SUSPEND", "RESUME_PROPOSED"})
+_EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
 _LATEST = datetime(9999, 1, 1, tzinfo=UTC)
 
 
 def ledger_run_id(record: Record) -> str:
-    """The run that a record of such a ledger says it is about; empty for any other record."""
-    return (
-        valid_run_id(_text(record, "run_id"))
-        if _text(record, "op") in OPS and is_ledger_record(record)
-        else ""
-    )
+    """Return the run that a record of an intent ledger is about; "" for any other record."""
+    if _text(record, "op") not in OPS or not is_ledger_record(record):
+        return ""
+    return valid_run_id(_text(record, "run_id"))
 
 
 def valid_run_id(text: str) -> str:
+    """Return the text if it is a run id, else ""."""
     try:
         return validated_run_id(text)
     except NameInvalid:
@@ -37,25 +36,20 @@ def valid_run_id(text: str) -> str:
 
 
 def is_ledger_record(record: Record) -> bool:
+    """Whether a record's schema tag allows that it belongs to an intent ledger."""
     tag = record.get("schema")
     return not isinstance(tag, dict) or tag.get("family", FAMILY) == FAMILY
 
 
 def fact_from_record(record: Record, run: str) -> Fact | None:
-    """What a record says; None when it says nothing of a run. Fields of the wrong type were never written."""
+    """Return the event that a record stands for; None when it says nothing about a run.
+
+    Fields of a wrong type are treated as missing.
+    """
     step, sha = _text(record, "step_id"), _text(record, "sha")
     match record.get("op"):
         case "INTENT":
-            return IntentDeclared(
-                run_id=run,
-                goal=_text(record, "goal"),
-                plan=_text(record, "plan"),
-                phase=_text(record, "phase"),
-                start_sha=_text(record, "start_sha"),
-                steps=_texts(record.get("declared_steps")),
-                regions=_regions(record.get("step_regions")),
-                env=found if isinstance(found := record.get("env"), dict) else {},
-            )
+            return _intent(record, run)
         case "STEP_CLAIMED" if step:
             return StepClaimed(run_id=run, step=step, sha=sha)
         case "STEP_VERIFIED" if step:
@@ -82,29 +76,54 @@ def fact_from_record(record: Record, run: str) -> Fact | None:
     return None
 
 
+def _intent(record: Record, run: str) -> IntentDeclared:
+    env = record.get("env")
+    return IntentDeclared(
+        run_id=run,
+        goal=_text(record, "goal"),
+        plan=_text(record, "plan"),
+        phase=_text(record, "phase"),
+        start_sha=_text(record, "start_sha"),
+        steps=_texts(record.get("declared_steps")),
+        regions=_regions(record.get("step_regions")),
+        env=env if isinstance(env, dict) else {},
+    )
+
+
 def written_ms(record: Record) -> int | None:
-    """When it was written, by its own stamp; None when that is no time."""
+    """Return when a record was written, by its own timestamp; None when that is no time."""
     try:
-        at = datetime.fromisoformat(_text(record, "ts")).replace(tzinfo=UTC)
+        written = datetime.fromisoformat(_text(record, "ts")).replace(tzinfo=UTC)
     except ValueError:
         return None
-    return int(at.timestamp() * 1000) if datetime(1970, 1, 1, tzinfo=UTC) <= at < _LATEST else None
+    if not _EARLIEST <= written < _LATEST:
+        return None
+    return int(written.timestamp() * 1000)
 
 
 def _text(record: Record, name: str) -> str:
-    found = record.get(name)
-    return found if isinstance(found, str) else ""
+    value = record.get(name)
+    if isinstance(value, str):
+        return value
+    return ""
 
 
 def _texts(value: object) -> list[str]:
-    return [text for text in value if isinstance(text, str)] if isinstance(value, list) else []
+    if not isinstance(value, list):
+        return []
+    return [text for text in value if isinstance(text, str)]
 
 
 def _regions(value: object) -> dict[str, list[str]]:
-    found: dict[Any, Any] = value if isinstance(value, dict) else {}
-    return {step: _texts(globs) for step, globs in found.items() if isinstance(globs, list)}
+    if not isinstance(value, dict):
+        return {}
+    return {step: _texts(globs) for step, globs in value.items() if isinstance(globs, list)}
 
 
 def _turn(value: object) -> int:
-    is_turn = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 31
-    return value if isinstance(value, int) and is_turn else -1
+    """Return a turn number; -1 for anything else. A bool is an int to Python, but no turn."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        return -1
+    if not 0 <= value < 1 << 31:
+        return -1
+    return value
