@@ -19,16 +19,19 @@ from dos.agents.adapter import LAUNCH_FAILED
 from dos.agents.io import orphans
 from dos.lease import Lease
 from dos.machine import execute
-from dos.machine.execute import EndedBy, Limits
+from dos.machine.execute import EndedBy, Limits, Output
 from dos.regions import region
 
 
 def run(code: str, tmp_path, *, wall: float = 30, silence: float = 30, **more):
+    for_limits = {name: more.pop(name) for name in ("should_stop", "snapshot") if name in more}
+    for_output = {name: more.pop(name) for name in ("log", "on_line") if name in more}
     return execute.run(
         [sys.executable, "-c", code],
         cwd=tmp_path,
         environment=dict(os.environ) | more.pop("environment", {}),
-        limits=Limits(wall_seconds=wall, silence_seconds=silence),
+        limits=Limits(wall_seconds=wall, silence_seconds=silence, **for_limits),
+        output=Output(**for_output),
         **more,
     )
 
@@ -154,7 +157,7 @@ def test_no_pipe_and_no_log_is_left_open(tmp_path):
             cwd=tmp_path,
             environment={},
             limits=Limits(wall_seconds=9),
-            log=tmp_path / "log",
+            output=Output(log=tmp_path / "log"),
         )
     gc.collect()
 

@@ -81,10 +81,14 @@ def end(
             launch.argv,
             cwd=tree,
             environment=environment | launch.environment | table["environment"],
-            limits=execute.Limits(wall_seconds=120),
+            limits=execute.Limits(
+                wall_seconds=120,
+                should_stop=lambda: tries is not None and model.refusals() >= tries,
+            ),
             stdin_text=launch.stdin,
-            should_stop=lambda: tries is not None and model.refusals() >= tries,
-            on_line=lambda line: states.append(adapter.on_line(states[-1], line)),
+            output=execute.Output(
+                on_line=lambda line: states.append(adapter.on_line(states[-1], line))
+            ),
         )
     finally:
         model.stop()

@@ -1,4 +1,4 @@
-"""Runs a command of the user's within its time, and keeps how it ended and what it printed."""
+"""Run a command of the user within a time limit, and return its exit code and output."""
 
 import os
 import re
@@ -16,18 +16,23 @@ from dos.text import quote
 from dos.unknown import Unknown
 
 LARGEST_BYTES = 64_000_000
-LONGEST_TAIL = 4_000  # of what it complained about
+LONGEST_TAIL = 4_000  # characters of its standard error
 NO_VARIABLES: Mapping[str, str] = {}
 
 
 class CommandResult(Struct, frozen=True, kw_only=True):
+    """The exit code and the output of a command."""
+
     code: int
     output: bytes
-    error_lines: tuple[str, ...]  # the last lines of them
+    error_lines: tuple[str, ...]  # the last lines of its standard error
 
     @property
     def last_error_line(self) -> str:
-        return self.error_lines[-1] if self.error_lines else ""
+        """The last line of its standard error; empty when it printed none."""
+        if not self.error_lines:
+            return ""
+        return self.error_lines[-1]
 
 
 def run(
@@ -38,53 +43,54 @@ def run(
     stdin_bytes: bytes = b"",
     environment: Mapping[str, str] = NO_VARIABLES,
 ) -> CommandResult | Unknown:
-    """Through files, so that a program that prints without end fills neither a pipe nor our memory."""
-    called = quote(" ".join(argv))
-    # A caller inside of a hook of git exports its own repository: it is not the one to look at.
-    kept = {
-        name: value for name, value in os.environ.items() if not name.startswith("GIT_")
-    } | dict(environment)
-    with TemporaryFile() as given, TemporaryFile() as output, TemporaryFile() as complaints:
-        given.write(stdin_bytes)
-        given.seek(0)
+    """Run a command; Unknown when it cannot start, takes too long, or prints too much.
+
+    Its output goes through files, so that endless output fills neither a pipe nor the memory.
+    """
+    shown = quote(" ".join(argv))
+    # Inside a git hook, git exports the repository of the hook: it is not the one to work on.
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    with TemporaryFile() as stdin, TemporaryFile() as output, TemporaryFile() as errors:
+        stdin.write(stdin_bytes)
+        stdin.seek(0)
         try:
             child = subprocess.Popen(
                 argv,
                 cwd=cwd,
-                env=process.child_environment(kept, cwd),
-                stdin=given,
+                env=process.child_environment({**inherited, **environment}, cwd),
+                stdin=stdin,
                 stdout=output,
-                stderr=complaints,
+                stderr=errors,
                 start_new_session=True,
             )
         except (OSError, ValueError) as error:
-            return Unknown(
-                f"{called} cannot be started: {getattr(error, 'strerror', None) or error}"
-            )
+            why = getattr(error, "strerror", None) or error
+            return Unknown(f"{shown} cannot be started: {why}")
         with child:
             try:
                 child.wait(timeout_seconds)
             except subprocess.TimeoutExpired:
-                with suppress(ProcessLookupError):
-                    os.killpg(child.pid, signal.SIGKILL)  # with everything it started
-                return Unknown(f"{called} did not end within {timeout_seconds:g} s")
-        if (size := output.seek(0, os.SEEK_END)) > LARGEST_BYTES:
-            return Unknown(
-                f"{called} printed {size:,} bytes, and at most {LARGEST_BYTES:,} are read"
-            )
+                _kill_group(child.pid)
+                return Unknown(f"{shown} did not end within {timeout_seconds:g} s")
+        size = output.seek(0, os.SEEK_END)
+        if size > LARGEST_BYTES:
+            return Unknown(f"{shown} printed {size:,} bytes; at most {LARGEST_BYTES:,} are read")
         output.seek(0)
-        complaints.seek(max(0, complaints.seek(0, os.SEEK_END) - LONGEST_TAIL))
-        said = complaints.read().decode("utf-8", "replace").strip().splitlines()
-        return CommandResult(code=child.returncode, output=output.read(), error_lines=tuple(said))
+        errors.seek(max(0, errors.seek(0, os.SEEK_END) - LONGEST_TAIL))
+        error_lines = errors.read().decode("utf-8", "replace").strip().splitlines()
+        return CommandResult(
+            code=child.returncode, output=output.read(), error_lines=tuple(error_lines)
+        )
 
 
-def output_or_unknown(called: str, ran: CommandResult | Unknown) -> bytes | Unknown:
-    """What a command printed, if it ended well."""
-    if isinstance(ran, Unknown):
-        return ran
-    if ran.code == 0:
-        return ran.output
-    return Unknown(f"{called} ended with {ran.code}: {ran.last_error_line or 'and said nothing'}")
+def output_or_unknown(name: str, result: CommandResult | Unknown) -> bytes | Unknown:
+    """The output of a command that succeeded; Unknown with its last error line otherwise."""
+    if isinstance(result, Unknown):
+        return result
+    if result.code == 0:
+        return result.output
+    why = result.last_error_line or "it printed no error"
+    return Unknown(f"{name} ended with exit code {result.code}: {why}")
 
 
 TIMEOUT_SECONDS = 5.0
@@ -92,22 +98,26 @@ _VERSION = re.compile(r"\d+(?:\.\d+)+[\w.+-]*")
 
 
 def program_versions(
-    found: Mapping[str, str], timeout_seconds: float = TIMEOUT_SECONDS
+    programs: Mapping[str, str], timeout_seconds: float = TIMEOUT_SECONDS
 ) -> dict[str, str | Unknown]:
-    """Ask every program at once; one that hangs costs the time of one."""
-    if not found:
+    """The versions of programs, by name, from their paths.
+
+    All are asked at once: several that hang cost the time of one.
+    """
+    if not programs:
         return {}
     from concurrent.futures import ThreadPoolExecutor
 
-    with ThreadPoolExecutor(max_workers=len(found)) as pool:
-        asked = {
+    with ThreadPoolExecutor(max_workers=len(programs)) as pool:
+        pending = {
             name: pool.submit(program_version, path, timeout_seconds)
-            for name, path in found.items()
+            for name, path in programs.items()
         }
-        return {name: answer.result() for name, answer in asked.items()}
+        return {name: future.result() for name, future in pending.items()}
 
 
 def program_version(path: str, timeout_seconds: float = TIMEOUT_SECONDS) -> str | Unknown:
+    """The version number that `PATH --version` prints; Unknown when it prints none."""
     try:
         child = subprocess.Popen(
             [path, "--version"],
@@ -124,19 +134,19 @@ def program_version(path: str, timeout_seconds: float = TIMEOUT_SECONDS) -> str 
         return Unknown(f"it cannot be started: {error.strerror}")
     with child:
         try:
-            said, _ = child.communicate(timeout=timeout_seconds)
+            printed, _ = child.communicate(timeout=timeout_seconds)
         except subprocess.TimeoutExpired:
-            _end(child)
+            _kill_group(child.pid)
             return Unknown(f"it printed no version within {timeout_seconds:g} s")
-    number = _VERSION.search(said)
     if child.returncode != 0:
         return Unknown(f"`--version` ended with exit code {child.returncode}")
-    return number.group() if number else Unknown(f"it said {said.strip()[:60]!r}")
+    number = _VERSION.search(printed)
+    if number is None:
+        return Unknown(f"it printed {printed.strip()[:60]!r}")
+    return number.group()
 
 
-def _end(child: "subprocess.Popen[str]") -> None:
-    """With everything it started: a child of its own could hold the pipe open for ever."""
-    try:
-        os.killpg(child.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        return
+def _kill_group(pid: int) -> None:
+    """Kill a process and all that it started: a child could keep the pipe open for ever."""
+    with suppress(ProcessLookupError):
+        os.killpg(pid, signal.SIGKILL)

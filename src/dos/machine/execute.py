@@ -1,6 +1,6 @@
-"""Runs a program for us: in a session of its own, every line kept, with clocks that end it.
+"""Run a program in a session of its own, keep its last lines, and end it at its limits.
 
-Agents, acceptance commands and tests all go through here.
+Agents, acceptance commands and tests all run through here.
 """
 
 import os
@@ -11,7 +11,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager, nullcontext
+from contextlib import ExitStack, closing, contextmanager
 from enum import StrEnum
 from hashlib import sha256
 from pathlib import Path
@@ -21,20 +21,21 @@ from typing import IO, NoReturn
 from msgspec import Struct
 
 from dos.agents.adapter import LAUNCH_FAILED
-from dos.machine import process as processes
+from dos.machine.process import child_environment
 
-GRACE_SECONDS = 5.0  # between asking a program to end and ending it
-LINGER_SECONDS = 1.0  # for what is still in the pipe when the program itself has ended
+GRACE_SECONDS = 5.0  # between SIGTERM and SIGKILL
+LINGER_SECONDS = 1.0  # for what is still in the pipe when the program has ended
 LINES_KEPT = 20_000
 LONGEST_LINE = 1_000_000
-OLDER = ".older"  # in the name of the part of a log that was put aside
-LARGEST_LOG = 64_000_000  # with what was put aside of it
-SHORTEST_LOOK_SECONDS = 0.05
-LONGEST_LOOK_SECONDS = 0.5
+OLDER = ".older"  # in the name of the older half of a log
+LARGEST_LOG = 64_000_000  # both halves together
+SHORTEST_POLL_SECONDS = 0.05
+LONGEST_POLL_SECONDS = 0.5
 
-# The program must not outlive us: set by a process that then becomes the program, since a function run between fork
-# and exec of a process with threads could hang. Signals are given back their meaning: Python takes SIGPIPE away, nohup
-# and a shell's & the others, and a test must not pass or fail by how the fleet was started.
+# This small program starts the real one, so that the real one dies with this process. A function
+# between fork and exec could do that too, but may hang in a process with threads. Signals get
+# their default meaning back: Python ignores SIGPIPE, nohup and a shell's & ignore others, and a
+# test must not depend on how the fleet was started.
 _LAUNCHER = f"""
 import ctypes, os, signal, sys
 if sys.platform == "linux":
@@ -52,7 +53,7 @@ except OSError as error:
 
 
 class EndedBy(StrEnum):
-    """Why we ended a program that would have gone on."""
+    """Which limit ended a program."""
 
     SILENT = "silent"
     OVERTIME = "overtime"
@@ -61,55 +62,68 @@ class EndedBy(StrEnum):
 
 
 class ProcessResult(Struct, frozen=True, kw_only=True):
+    """How a program ended, and the last lines that it printed."""
+
     exit_code: int
-    lines: list[str]  # the last ones
-    ended_by: EndedBy | None  # it was ended by us
+    lines: list[str]
+    ended_by: EndedBy | None  # None: it ended by itself
     seconds: float
-    output_digest: str = ""  # of every byte that it printed, as far as it was heard
+    output_digest: str = ""  # of every byte that was read from it
 
     @property
     def timed_out(self) -> bool:
         return self.ended_by in (EndedBy.SILENT, EndedBy.OVERTIME, EndedBy.IDLE)
 
 
-class Limits(Struct, frozen=True, kw_only=True):
-    wall_seconds: float
-    silence_seconds: float = float("inf")
-    idle_seconds: float = float("inf")  # lines, and nothing changes
-
-
 def never_stop() -> bool:
+    """The `should_stop` of a program that only its time limits end."""
     return False
 
 
-def ignore_line(line: str) -> None:
-    pass
-
-
 def no_snapshot() -> object:
+    """The `snapshot` of a program without an idle limit."""
     return None
+
+
+def ignore_line(_line: str) -> None:
+    """The `on_line` of a program whose lines are only kept."""
+
+
+class Limits(Struct, frozen=True, kw_only=True):
+    """When to end a program before it ends by itself."""
+
+    wall_seconds: float
+    silence_seconds: float = float("inf")  # without any output
+    idle_seconds: float = float("inf")  # with output, but without a change of `snapshot`
+    should_stop: Callable[[], bool] = never_stop
+    snapshot: Callable[[], object] = no_snapshot  # what the program is expected to change
+
+
+class Output(Struct, frozen=True, kw_only=True):
+    """What to do with the output of a program, besides keeping its last lines."""
+
+    log: Path | None = None
+    on_line: Callable[[str], None] = ignore_line  # called from the thread that reads
 
 
 @contextmanager
 def exit_on_signals() -> Iterator[None]:
-    """Whoever asks us to end lets us clean up first: SIGTERM and SIGHUP leave by an exception, as Ctrl-C does."""
+    """Let SIGTERM and SIGHUP raise SystemExit in the block, so that it can clean up."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    heeded = [
-        number
-        for number in (signal.SIGTERM, signal.SIGHUP)
-        if signal.getsignal(number) is not signal.SIG_IGN
-    ]
-    before = {number: signal.signal(number, _raise_exit) for number in heeded}
+    previous = {}
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            previous[number] = signal.signal(number, _raise_exit)
     try:
         yield
     finally:
-        for number, what in before.items():
-            signal.signal(number, what)
+        for number, handler in previous.items():
+            signal.signal(number, handler)
 
 
-def _raise_exit(number: int, frame: FrameType | None) -> NoReturn:
+def _raise_exit(number: int, _frame: FrameType | None) -> NoReturn:
     raise SystemExit(128 + number)
 
 
@@ -120,101 +134,105 @@ def run(
     environment: dict[str, str],
     limits: Limits,
     stdin_text: str = "",
-    log: Path | None = None,
-    should_stop: Callable[[], bool] = never_stop,
-    on_line: Callable[[str], None] = ignore_line,
-    snapshot: Callable[[], object] = no_snapshot,
+    output: Output = Output(),
 ) -> ProcessResult:
-    """`heard` is told each line, from a thread of its own; `changing` is asked now and then what there is."""
+    """Run a program until it ends or a limit ends it, and return how it ended.
+
+    A program that does not exist ends with `LAUNCH_FAILED`. Processes of its group end with it.
+    Raises OSError when the log cannot be opened; then nothing is started.
+    """
     began = time.monotonic()
     with ExitStack() as opened:
-        output = (
-            _Log(log) if log else None
-        )  # before anything is started: what cannot be logged is not begun
-        if output:
-            opened.callback(output.close)
+        log = None
+        if output.log:
+            log = _Log(output.log)
+            opened.callback(log.close)
         process = subprocess.Popen(
             [sys.executable, "-I", "-S", "-c", _LAUNCHER, str(os.getpid()), *argv],
             cwd=cwd,
-            env=processes.child_environment(environment, cwd),
+            env=child_environment(environment, cwd),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
-        opened.pop_all()  # now it is for who listens to close it
-    listening = _OutputReader(process, stdin_text, output, on_line)
+        opened.pop_all()  # from now on the reader closes the log
+    reader = _OutputReader(process, stdin_text, log, output.on_line)
     try:
-        why = _wait(process, listening, limits, should_stop, snapshot)
+        ended_by = _wait(process, reader, limits)
     finally:
         _end(process)
-        listening.finish()
+        reader.finish()
     return ProcessResult(
         exit_code=process.returncode,
-        lines=listening.lines(),
-        ended_by=why,
+        lines=reader.lines(),
+        ended_by=ended_by,
         seconds=time.monotonic() - began,
-        output_digest=listening.digest.hexdigest(),
+        output_digest=reader.digest.hexdigest(),
     )
 
 
 def _wait(
-    process: "subprocess.Popen[bytes]",
-    listening: "_OutputReader",
-    limits: Limits,
-    stopped: Callable[[], bool],
-    changing: Callable[[], object],
+    process: "subprocess.Popen[bytes]", reader: "_OutputReader", limits: Limits
 ) -> EndedBy | None:
-    """Until the program itself has ended, whatever its pipe says; or until a clock, or we, have had enough."""
+    """Wait until the program has ended (its pipe may stay open), or until a limit is reached."""
     began = time.monotonic()
-    change = _ChangeWatch(began, limits.idle_seconds)
-    pause = SHORTEST_LOOK_SECONDS
+    change = _ChangeWatch(began, limits)
+    pause = SHORTEST_POLL_SECONDS
     while True:
         try:
             process.wait(timeout=pause)
             return None
         except subprocess.TimeoutExpired:
             now = time.monotonic()
-            pause = min(LONGEST_LOOK_SECONDS, 1.1 * pause)
-            if stopped():
-                return EndedBy.STOPPED
-            if now - began > limits.wall_seconds:
-                return EndedBy.OVERTIME
-            if now - listening.last_output_at > limits.silence_seconds:
-                return EndedBy.SILENT
-            if change.is_overdue(now, changing):
-                return EndedBy.IDLE
+        pause = min(LONGEST_POLL_SECONDS, 1.1 * pause)
+        if limits.should_stop():
+            return EndedBy.STOPPED
+        if now - began > limits.wall_seconds:
+            return EndedBy.OVERTIME
+        if now - reader.last_output_at > limits.silence_seconds:
+            return EndedBy.SILENT
+        if change.is_overdue(now):
+            return EndedBy.IDLE
 
 
 class _ChangeWatch:
-    """Has anything changed for so long? Looking costs something, so it is done a few times in that time."""
+    """Tells when the snapshot has not changed for too long.
 
-    def __init__(self, now: float, seconds: float) -> None:
-        self._seconds = seconds
-        self._looked = self._changed = now
-        self._seen: object = None
+    A snapshot is costly, so it is taken only a few times within the limit.
+    """
 
-    def is_overdue(self, now: float, changing: Callable[[], object]) -> bool:
-        if now - self._looked < self._seconds / 8:
+    def __init__(self, now: float, limits: Limits) -> None:
+        self._seconds = limits.idle_seconds
+        self._snapshot = limits.snapshot
+        self._checked_at = now
+        self._changed_at = now
+        self._last: object = None
+
+    def is_overdue(self, now: float) -> bool:
+        if now - self._checked_at < self._seconds / 8:
             return False
-        self._looked, seen = now, changing()
-        if seen != self._seen:
-            self._seen, self._changed = seen, now
-        return now - self._changed > self._seconds
+        self._checked_at = now
+        snapshot = self._snapshot()
+        if snapshot != self._last:
+            self._last = snapshot
+            self._changed_at = now
+        return now - self._changed_at > self._seconds
 
 
 class _Log:
-    """What was printed, the newest part of it: once the file is full it is put aside, and another one is begun."""
+    """The newest part of the output: a full file is moved aside, and a new one is begun."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._aside = path.with_name(f"{path.stem}{OLDER}{path.suffix}")
         self._file: IO[bytes] | None = path.open("wb", buffering=0)
-        self._size = self._removed = 0
+        self._size = 0
+        self._removed = 0  # bytes of files that were moved aside and overwritten
         self._is_between_lines = True
 
     def write(self, piece: bytes) -> None:
-        """A disk without room costs the log, and not the program: somebody has to go on listening to it."""
+        """Write a piece of output. On a full disk the log ends, and the program continues."""
         if not self._file:
             return
         try:
@@ -222,11 +240,11 @@ class _Log:
                 if not self._is_between_lines and b"\n" in piece:
                     end, newline, piece = piece.partition(b"\n")
                     self._put(end + newline)
-                if piece:  # else nothing newer is there yet
+                if piece:  # else there is nothing newer yet
                     self._roll()
             self._put(piece)
         except OSError as error:
-            sys.stderr.write(f"the log cannot be written any more: {error}\n")
+            sys.stderr.write(f"cannot write the log any more: {error}\n")
             self.close()
 
     def close(self) -> None:
@@ -241,64 +259,81 @@ class _Log:
 
     def _roll(self) -> None:
         assert self._file
-        gone = f"; {self._removed:,} bytes before that were removed" if self._removed else ""
+        removed = ""
+        if self._removed:
+            removed = f"; {self._removed:,} bytes before that were removed"
         self._file.close()
         self._path.replace(self._aside)
         self._file = self._path.open("wb", buffering=0)
-        self._file.write(f"what was printed before this is in {self._aside.name}{gone}\n".encode())
-        self._removed, self._size = self._removed + self._size, 0
+        self._file.write(
+            f"what was printed before this is in {self._aside.name}{removed}\n".encode()
+        )
+        self._removed += self._size
+        self._size = 0
 
 
 class _OutputReader:
-    """Two threads: one feeds the program, one takes what it prints, in pieces, so that no line is too long."""
+    """Two threads: one writes the program's input, one reads its output in pieces.
+
+    Reading in pieces instead of lines bounds the memory that one endless line needs.
+    """
 
     def __init__(
         self,
         process: "subprocess.Popen[bytes]",
-        feed: str,
+        stdin_text: str,
         log: _Log | None,
-        heard: Callable[[str], None],
+        on_line: Callable[[str], None],
     ) -> None:
         assert process.stdin is not None and process.stdout is not None
         self.last_output_at = time.monotonic()
         self.digest = sha256()
         self._kept: deque[str] = deque(maxlen=LINES_KEPT)
-        self._open = b""
+        self._open = b""  # the beginning of a line that has not ended
         self._log = log
-        self._heard = heard
+        self._on_line = on_line
         self._reader = threading.Thread(target=self._read, args=(process.stdout,), daemon=True)
         self._reader.start()
-        threading.Thread(target=_feed, args=(process.stdin, feed.encode()), daemon=True).start()
+        arguments = (process.stdin, stdin_text.encode())
+        threading.Thread(target=_feed, args=arguments, daemon=True).start()
 
     def finish(self) -> None:
+        """Read what is left. A child that keeps the pipe open is not waited for."""
         self._reader.join(timeout=LINGER_SECONDS)
-        if self._reader.is_alive():  # somebody else has the pipe, and nobody ends the line any more
-            self._hear_rest()
+        if self._reader.is_alive():
+            self._pass_on_open_line()
 
     def lines(self) -> list[str]:
-        return [*self._kept, *self._rest()]
+        """The last lines, also one that has not ended."""
+        lines = list(self._kept)
+        if self._open:
+            lines.append(self._open.decode("utf-8", "replace"))
+        return lines
 
-    def _hear_rest(self) -> None:
-        for line in self._rest():
-            self._heard(line)
-
-    def _rest(self) -> list[str]:
-        """A last line that nothing ends."""
-        return [self._open.decode("utf-8", "replace")] if self._open else []
+    def _pass_on_open_line(self) -> None:
+        if self._open:
+            self._on_line(self._open.decode("utf-8", "replace"))
 
     def _read(self, pipe: IO[bytes]) -> None:
-        with pipe, closing(self._log) if self._log else nullcontext():
+        with ExitStack() as opened:
+            opened.enter_context(pipe)
+            if self._log:
+                opened.enter_context(closing(self._log))
             while piece := os.read(pipe.fileno(), 65536):
                 self.last_output_at = time.monotonic()
                 self.digest.update(piece)
                 if self._log:
                     self._log.write(piece)
-                *whole, self._open = (self._open + piece).split(b"\n")
-                self._open = self._open[-LONGEST_LINE:]
-                for line in (each.decode("utf-8", "replace") for each in whole):
-                    self._kept.append(line)
-                    self._heard(line)
-        self._hear_rest()
+                self._split(piece)
+        self._pass_on_open_line()
+
+    def _split(self, piece: bytes) -> None:
+        *ended, self._open = (self._open + piece).split(b"\n")
+        self._open = self._open[-LONGEST_LINE:]
+        for raw in ended:
+            line = raw.decode("utf-8", "replace")
+            self._kept.append(line)
+            self._on_line(line)
 
 
 def _feed(pipe: IO[bytes], text: bytes) -> None:
@@ -306,11 +341,11 @@ def _feed(pipe: IO[bytes], text: bytes) -> None:
         with pipe:
             pipe.write(text)
     except BrokenPipeError:
-        pass  # it did not want to be told; how it ends will say more
+        pass  # it does not read its input; its exit code will tell more
 
 
 def _end(process: "subprocess.Popen[bytes]") -> None:
-    """End the program and its group; who left the group is found by its environment (`leftovers`)."""
+    """End the program and its group. `agents.io.orphans` finds what has left the group."""
     if process.poll() is None:
         _signal_group(process.pid, signal.SIGTERM)
         try:
@@ -325,4 +360,4 @@ def _signal_group(group: int, number: signal.Signals) -> None:
     try:
         os.killpg(group, number)
     except ProcessLookupError:
-        pass  # all of them have ended
+        pass  # all processes of the group have ended

@@ -1,10 +1,14 @@
-"""Processes of this machine. A pid is an identity only together with its start time."""
+"""Processes of this machine, and those of `dos` among them.
+
+A pid identifies a process only together with its start time.
+"""
 
 import os
 import sys
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -13,34 +17,40 @@ from dos.errors import WorkspaceMissing
 from dos.journal.clock import SystemClock
 from dos.lease import Request
 
-MOST_WALKS = 100  # up to the first ancestor of a process, while others on the way end
+if TYPE_CHECKING:
+    import psutil
+
+MOST_WALKS = 100  # a walk to the first ancestor starts again when a process on the way ends
 
 
 class Identity(Struct, frozen=True):
+    """A pid with the start time of its process, in seconds."""
+
     pid: int
     started: float
 
 
 def host() -> str:
-    """The name of this machine, as people know it. Two machines may have the same one."""
+    """The name of this machine for people. Two machines may share one."""
     return os.environ.get("DISPATCH_HOST_ID") or os.uname().nodename
 
 
 def child_environment(environment: Mapping[str, str], directory: Path) -> dict[str, str]:
-    """The environment of a program that dos starts in `directory`: `PWD` names that directory, `OLDPWD` is gone.
+    """The environment of a program that dos starts in `directory`, with `PWD` set to it.
 
-    Python's subprocess changes the directory and leaves both variables as they were, and some programs (opencode)
-    believe `PWD` instead of asking the system: they would work in the directory of the shell around us.
+    Python's subprocess changes the directory but neither `PWD` nor `OLDPWD`. Some programs
+    (opencode) trust `PWD`, and would work in the directory of the shell around dos.
     """
     kept = {name: value for name, value in environment.items() if name != "OLDPWD"}
     return kept | {"PWD": str(directory.resolve())}
 
 
 def system() -> str:
-    """Which table of processes a pid of ours is in: the host's name, and what no other system shares.
+    """The name of the process table that pids of this process belong to.
 
-    That is one start of one kernel, and one pid namespace in it. Only of a process of the same system can the system
-    say that it is gone: a machine with the same name, or a container beside us, has other processes under our pids.
+    It holds the host, one boot of its kernel and one pid namespace. Only a process in the same
+    table can tell that another one has exited: a machine of the same name, or a container, has
+    other processes under these pids.
     """
     return f"{host()}-{_process_table()}"
 
@@ -51,7 +61,7 @@ def _process_table() -> str:
 
 
 def _pid_namespace() -> str:
-    """Its inode; 0 where a kernel has no such thing."""
+    """The inode of the pid namespace; 0 where the kernel has none."""
     try:
         return str(Path("/proc/self/ns/pid").stat().st_ino)
     except OSError:
@@ -74,34 +84,38 @@ def identify(pid: int) -> Identity | None:
 
 
 def _identify_by_ticks(pid: int) -> Identity | None:
-    """By the clock that nobody can set: a start time reckoned from the wall clock moves whenever that is set."""
+    """Identify by kernel ticks: a start by the wall clock would move when that clock is set."""
     try:
-        with open(f"/proc/{pid}/stat", "rb") as file:  # noqa: PTH123 - asked of every lease at every look
+        with open(f"/proc/{pid}/stat", "rb") as file:  # noqa: PTH123 - called often
             fields = file.read().rpartition(b")")[2].split()
     except (FileNotFoundError, ProcessLookupError):
         return None
-    state, ticks = fields[0], int(fields[19])
-    return None if state in (b"Z", b"X") else Identity(pid, ticks / os.sysconf("SC_CLK_TCK"))
+    if fields[0] in (b"Z", b"X"):  # it has exited, and its parent has not noticed yet
+        return None
+    ticks = int(fields[19])
+    return Identity(pid, ticks / os.sysconf("SC_CLK_TCK"))
 
 
 def ancestors(pid: int) -> list[int]:
-    """The processes that a process descends from, the nearest first; without the system's first one.
+    """The processes that a process descends from, nearest first, without the system's first one.
 
-    A process whose first thread has ended looks like a dead one, and its children are still its own.
+    A process whose first thread has ended looks dead, but still has its children.
     """
     found: list[int] = []
     for _ in range(MOST_WALKS):
-        found, parent = [], _parent(pid)
+        found = []
+        parent = _parent(pid)
         while parent is not None and parent > 1 and parent not in found:
             found.append(parent)
             parent = _parent(parent)
         if parent is not None:
-            break  # else one has ended meanwhile, and its children have another parent now
+            break
+        # A process on the way has ended, and its children have another parent now: walk again.
     return found
 
 
 def environment_of(pid: int) -> dict[str, str]:
-    """What a process was started with; nothing where the system does not say it."""
+    """The environment that a process was started with; empty where it cannot be read."""
     import psutil
 
     try:
@@ -111,7 +125,7 @@ def environment_of(pid: int) -> dict[str, str]:
 
 
 def command_line(pid: int) -> list[str]:
-    """The words that a process was started with; none where the system does not say them."""
+    """The command line of a process; empty where it cannot be read."""
     import psutil
 
     try:
@@ -121,7 +135,7 @@ def command_line(pid: int) -> list[str]:
 
 
 def _parent(pid: int) -> int | None:
-    """None where the process is gone."""
+    """The parent of a process; None when the process is gone."""
     import psutil
 
     try:
@@ -131,16 +145,17 @@ def _parent(pid: int) -> int | None:
 
 
 def has_exited(pid: int, started: float) -> bool:
-    """True only when the system says that this very process does not run any more."""
+    """Whether exactly this process has exited, by its pid and its start time."""
     now = identify(pid)
-    # Start times come from the same clock ticks, so a tenth of a second is far more than their rounding.
+    # Start times come from the same clock ticks: a tenth of a second is more than rounding.
     return now is None or abs(now.started - started) > 0.1
 
 
 def holder_is_running(lease: Request) -> bool | None:
-    """Only its own system can say it, and only of a process whose start is known; None for everything else.
+    """Whether the process that holds a lease runs; None when that cannot be known here.
 
-    The name of a host proves nothing, as two machines may share it: a lease that names no system runs out by time.
+    Only its own system can tell, and only of a process whose start is known. A host's name proves
+    nothing, so a lease without a system ends only by time.
     """
     if lease.system != system() or lease.pid is None or lease.pid_started is None:
         return None
@@ -148,18 +163,23 @@ def holder_is_running(lease: Request) -> bool | None:
 
 
 def holder_has_exited(lease: Request) -> bool:
+    """Whether the process that holds a lease is known to have exited."""
     return holder_is_running(lease) is False
 
 
 def is_local(lease: Request) -> bool:
-    """Whether its logs are on this machine, as far as the lease tells: one of an older version has a name alone."""
-    return lease.system == system() if lease.system else lease.host == host()
+    """Whether the holder's logs are on this machine. Older leases name only a host."""
+    if lease.system:
+        return lease.system == system()
+    return lease.host == host()
 
 
 class DosProcess(Struct, frozen=True, kw_only=True):
+    """A running `dos` process."""
+
     identity: Identity
-    arguments: tuple[str, ...]  # what stands after `dos`
-    stopped: bool  # by a signal: it holds what it holds and does nothing
+    arguments: tuple[str, ...]  # the words after `dos`
+    stopped: bool  # suspended by a signal: it keeps its leases and does nothing
 
     @property
     def verb(self) -> str:
@@ -170,26 +190,29 @@ class DosProcess(Struct, frozen=True, kw_only=True):
 
 
 def verb_of(words: Sequence[str]) -> str:
-    """The verb among the words after `dos`."""
+    """The verb among the words after `dos`; empty when there is none."""
     rest = list(words)
     while rest and rest[0].startswith("-"):
-        del rest[: 2 if rest[0] == "--workspace" else 1]
-    return rest[0] if rest else ""
+        if rest[0] == "--workspace":
+            del rest[0]
+        del rest[:1]
+    if not rest:
+        return ""
+    return rest[0]
 
 
 def option_of(words: Sequence[str], flag: str) -> str:
-    """Its value, whether it is a word of its own or not."""
-    for number, name in enumerate(words):
-        value = "".join(words[number + 1 : number + 2])
-        if name == flag or name.startswith(f"{flag}="):
-            return value if name == flag else name.partition("=")[2]
+    """The value of an option, in the form `--flag value` or `--flag=value`; else empty."""
+    for number, word in enumerate(words):
+        if word == flag:
+            return "".join(words[number + 1 : number + 2])
+        if word.startswith(f"{flag}="):
+            return word.partition("=")[2]
     return ""
 
 
 def dos_processes(state: Path) -> list[DosProcess]:
-    """Every other `dos` process whose workspace keeps its state there."""
-    import os
-
+    """Every other `dos` process of the workspace with this state directory."""
     import psutil
 
     found = []
@@ -197,44 +220,57 @@ def dos_processes(state: Path) -> list[DosProcess]:
         if process.pid == os.getpid():
             continue
         try:
-            with process.oneshot():
-                words = dos_arguments(process.cmdline())
-                if (
-                    words is None
-                    or process.status() == psutil.STATUS_ZOMBIE
-                    or not belongs_to_workspace(process.cwd(), words, state)
-                ):
-                    continue
-                stopped = process.status() in (psutil.STATUS_STOPPED, psutil.STATUS_TRACING_STOP)
-                if identity := identify(process.pid):
-                    found.append(
-                        DosProcess(identity=identity, arguments=tuple(words), stopped=stopped)
-                    )
+            dos_process = _dos_process(process, state)
         except (psutil.NoSuchProcess, psutil.AccessDenied):
-            continue  # it ended meanwhile, or it is another user's and so none of this workspace's
+            continue  # it has ended, or it is another user's and so not of this workspace
+        if dos_process:
+            found.append(dos_process)
     return found
 
 
+def _dos_process(process: "psutil.Process", state: Path) -> DosProcess | None:
+    import psutil
+
+    with process.oneshot():
+        words = dos_arguments(process.cmdline())
+        if words is None or process.status() == psutil.STATUS_ZOMBIE:
+            return None
+        if not belongs_to_workspace(process.cwd(), words, state):
+            return None
+        identity = identify(process.pid)
+        if identity is None:
+            return None
+        stopped = process.status() in (psutil.STATUS_STOPPED, psutil.STATUS_TRACING_STOP)
+        return DosProcess(identity=identity, arguments=tuple(words), stopped=stopped)
+
+
 def dos_arguments(command: Sequence[str]) -> list[str] | None:
-    """What follows `dos` in a command line; None when it is no command line of ours."""
-    if len(command) < 2 or not Path(command[0]).name.startswith(("python", "dos")):
+    """The words after `dos` in a command line; None when it does not run dos."""
+    if len(command) < 2:
         return None
-    if Path(command[0]).name == "dos":
-        return list(command[1:])
+    program = Path(command[0]).name
     rest = list(command[1:])
+    if program == "dos":
+        return rest
+    if not program.startswith(("python", "dos")):
+        return None
     while rest:
         word = rest.pop(0)
         if word == "-m":
-            return rest[1:] if rest[:1] in (["dos"], ["dos.cli"]) else None
-        if word in ("-X", "-W"):  # the interpreter's own flags that take a value
+            if rest[:1] in (["dos"], ["dos.cli"]):
+                return rest[1:]
+            return None
+        if word in ("-X", "-W"):  # options of Python that take a value
             del rest[:1]
         elif not word.startswith("-"):
-            return rest if Path(word).name == "dos" else None
+            if Path(word).name == "dos":
+                return rest
+            return None
     return None
 
 
 def belongs_to_workspace(directory: str, words: Sequence[str], state: Path) -> bool:
-    """Whether a `dos` that was started there with these words is of the workspace that keeps its state there."""
+    """Whether a `dos` started in a directory with these words uses this state directory."""
     named = option_of(words, "--workspace")
     try:
         return workspace.find(Path(directory, named)).state == state

@@ -19,7 +19,7 @@ from dos.journal.events.limits import AgentWaiting, AgentWentOn
 from dos.journal.store import Store
 from dos.limits import budget
 from dos.machine import execute
-from dos.machine.execute import EndedBy, Limits, ProcessResult
+from dos.machine.execute import EndedBy, Limits, Output, ProcessResult
 
 
 class AgentMonitor(HaltListener):
@@ -123,12 +123,9 @@ class Launcher:
                 launch.argv,
                 cwd=tree.tree,
                 environment={**environment, **launch.environment, **configured.agent.environment},
-                limits=self._limits(effect),
+                limits=self._limits(effect, should_stop, git_state),
                 stdin_text=launch.stdin,
-                log=log,
-                should_stop=should_stop,
-                on_line=monitor.on_line,
-                snapshot=git_state,
+                output=Output(log=log, on_line=monitor.on_line),
             )
         self._last_version = monitor.last_version
         outcome = adapter.outcome(monitor.state, result.exit_code, _clocks(result, monitor))
@@ -144,12 +141,16 @@ class Launcher:
             login=login,
         )
 
-    def _limits(self, effect: RunAgent) -> Limits:
+    def _limits(
+        self, effect: RunAgent, should_stop: Callable[[], bool], git_state: Callable[[], object]
+    ) -> Limits:
         workers = self._workers
         return Limits(
             wall_seconds=min(workers.wall_seconds, effect.allowance.wall_seconds or inf),
             silence_seconds=workers.silence_seconds,
             idle_seconds=workers.idle_seconds or inf,
+            should_stop=should_stop,
+            snapshot=git_state,
         )
 
 

@@ -49,8 +49,7 @@ def run_acceptance(
         ["sh", "-c", command],
         cwd=tree,
         environment=environment,
-        limits=execute.Limits(wall_seconds=seconds),
-        should_stop=stopped,
+        limits=execute.Limits(wall_seconds=seconds, should_stop=stopped),
     )
     run = CommandRun(
         script=command,
