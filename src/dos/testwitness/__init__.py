@@ -1,1 +1,1 @@
-"""Is a test red without a change and green with it?"""
+"""Test witnesses: whether a test fails without a change and passes with it."""

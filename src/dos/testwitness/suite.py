@@ -1,13 +1,17 @@
-"""How did a test command come out?
+"""Reads the output of test commands, and recognises the test files of a repository.
 
-What pytest and unittest print at the end is read, wherever the command got them from; of everything else only the exit
-code is. Anything but 0 is then a failing test, except where the shell says that nothing could be started.
+What pytest and unittest print at the end is read, whichever command called them; of every other
+runner only the exit code counts. Any code but 0 is then a failing test, except where the shell says
+that nothing could be started.
 """
 
 import re
 from collections.abc import Sequence
 
+from msgspec import Struct
+
 from dos.testwitness.verdict import SuiteOutcome, SuiteRun
+from dos.text import plural
 from dos.verify import file_kinds
 
 _CANNOT_START = {
@@ -37,89 +41,136 @@ _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 def read_output(
     command: str, exit_code: int, lines: Sequence[str], seconds: float = 0.0
 ) -> SuiteRun:
-    """Of a command that has ended by itself."""
+    """Return how a test command came out that ended by itself."""
+    outcome, why, tests = _outcome(command, exit_code, lines)
+    return SuiteRun(
+        outcome=outcome, why=why, tests=tests, exit_code=exit_code, seconds=round(seconds, 3)
+    )
 
-    def run(outcome: SuiteOutcome, why: str, tests: int | None = None) -> SuiteRun:
-        return SuiteRun(
-            outcome=outcome, why=why, tests=tests, exit_code=exit_code, seconds=round(seconds, 3)
-        )
 
+# An outcome, its reason, and the number of tests where the runner printed one.
+_Outcome = tuple[SuiteOutcome, str, int | None]
+
+
+def _outcome(command: str, exit_code: int, lines: Sequence[str]) -> _Outcome:
     if exit_code in _CANNOT_START:
-        return run(SuiteOutcome.NOT_RUN, f"exit {exit_code}: {_CANNOT_START[exit_code]}")
-    if exit_code < 0 or exit_code > _SIGNALS_FROM:
-        number = -exit_code if exit_code < 0 else exit_code - _SIGNALS_FROM
-        return run(SuiteOutcome.ERROR, f"ended by signal {number}")
+        return SuiteOutcome.NOT_RUN, f"exit {exit_code}: {_CANNOT_START[exit_code]}", None
+    if exit_code < 0:
+        return SuiteOutcome.ERROR, f"ended by signal {-exit_code}", None
+    if exit_code > _SIGNALS_FROM:
+        return SuiteOutcome.ERROR, f"ended by signal {exit_code - _SIGNALS_FROM}", None
     counts = _counts(lines)
-    if counts is not None:
-        failed, errors, tests, skipped = counts
-        if exit_code == 0 and failed + errors:
-            return run(
-                SuiteOutcome.NOT_RUN,
-                f"exit 0, and its runner counts {failed + errors} that did not pass",
-                tests,
-            )
-        if exit_code == 0 and tests <= skipped:
-            return run(SuiteOutcome.NOT_RUN, _ALL_SKIPPED if skipped else _NO_TESTS, tests)
-        if exit_code == 0:
-            return run(SuiteOutcome.PASS, f"{tests} tests" if tests != 1 else "1 test", tests)
-        if failed or errors:
-            return run(
-                SuiteOutcome.FAIL if failed else SuiteOutcome.ERROR,
-                f"{failed} failed, {errors} broke off",
-                tests,
-            )
-        if not tests:
-            return run(SuiteOutcome.NOT_RUN, _NO_TESTS, tests)
+    counted = counts.outcome(exit_code) if counts else None
+    return counted or _outcome_by_code(command, exit_code, lines)
+
+
+def _outcome_by_code(command: str, exit_code: int, lines: Sequence[str]) -> _Outcome:
+    """Return the outcome of a run whose output says nothing about tests."""
     if exit_code == 0:
-        return run(SuiteOutcome.PASS, "exit 0")
+        return SuiteOutcome.PASS, "exit 0", None
     if "pytest" in command and exit_code in _PYTEST_CODES:
         outcome = _PYTEST_CODES[exit_code]
-        return run(
-            outcome, _NO_TESTS if outcome is SuiteOutcome.NOT_RUN else f"exit {exit_code} of pytest"
-        )
-    if any(sign in line for line in lines for sign in _NOT_BUILT):
-        return run(SuiteOutcome.ERROR, "it was not built")
-    return run(SuiteOutcome.FAIL, f"exit {exit_code}")
+        why = _NO_TESTS if outcome is SuiteOutcome.NOT_RUN else f"exit {exit_code} of pytest"
+        return outcome, why, None
+    if any(_is_build_failure(line) for line in lines):
+        return SuiteOutcome.ERROR, "it was not built", None
+    return SuiteOutcome.FAIL, f"exit {exit_code}", None
 
 
-def _counts(lines: Sequence[str]) -> tuple[int, int, int, int] | None:
-    """Failed, errors, all that ran, skipped: summed over every summary, since a command can call several runners."""
-    found = [
-        counts
-        for number, line in enumerate(lines)
-        if (counts := _summary(_COLOURS.sub("", line), lines, number))
-    ]
-    if not found:
+def _is_build_failure(line: str) -> bool:
+    return any(sign in line for sign in _NOT_BUILT)
+
+
+class _Counts(Struct, frozen=True, kw_only=True):
+    """The numbers of a test summary."""
+
+    failed: int
+    errors: int
+    tests: int  # all that ran, skipped ones included
+    skipped: int
+
+    def outcome(self, exit_code: int) -> _Outcome | None:
+        """Return what the numbers and the exit code come to; None where only the code can tell."""
+        if exit_code == 0:
+            return self._outcome_of_success()
+        if self.failed or self.errors:
+            outcome = SuiteOutcome.FAIL if self.failed else SuiteOutcome.ERROR
+            return outcome, f"{self.failed} failed, {self.errors} broke off", self.tests
+        if not self.tests:
+            return SuiteOutcome.NOT_RUN, _NO_TESTS, self.tests
         return None
-    failed, errors, tests, skipped = (sum(column) for column in zip(*found, strict=True))
-    return failed, errors, tests, skipped
+
+    def _outcome_of_success(self) -> _Outcome:
+        not_passed = self.failed + self.errors
+        if not_passed:
+            why = f"exit 0, and its runner counts {not_passed} that did not pass"
+            return SuiteOutcome.NOT_RUN, why, self.tests
+        if self.tests <= self.skipped:
+            why = _ALL_SKIPPED if self.skipped else _NO_TESTS
+            return SuiteOutcome.NOT_RUN, why, self.tests
+        return SuiteOutcome.PASS, plural(self.tests, "test"), self.tests
 
 
-def _summary(line: str, lines: Sequence[str], number: int) -> tuple[int, int, int, int] | None:
-    if said := _PYTEST.fullmatch(line.strip()):
-        counts = {
-            kind.removesuffix("s"): int(count) for count, kind in _PYTEST_COUNT.findall(said[1])
-        }
-        if not counts and said[1] != "no tests ran":
-            return None
-        failed, skipped = counts.get("failed", 0), counts.get("skipped", 0)
-        ran = counts.get("passed", 0) + counts.get("xfailed", 0) + counts.get("xpassed", 0)
-        return failed, counts.get("error", 0), failed + ran + skipped, skipped
-    if said := _UNITTEST.fullmatch(line.strip()):
-        # Its second half stands a few lines below.
-        ends = (
-            _UNITTEST_END.fullmatch(_COLOURS.sub("", after).strip())
-            for after in lines[number + 1 : number + 4]
-        )
-        end = next(filter(None, ends), None)
-        if end is None:
-            return None
-        counts = {kind.strip(): int(count) for kind, count in _UNITTEST_COUNT.findall(end[1] or "")}
-        failed = counts.get("failures", 0) + counts.get("unexpected successes", 0)
-        return failed, counts.get("errors", 0), int(said[1]), counts.get("skipped", 0)
-    return None
+def _counts(lines: Sequence[str]) -> _Counts | None:
+    """Return the sum of every summary, since a command can call several runners."""
+    summaries = []
+    for number, line in enumerate(lines):
+        plain = _COLOURS.sub("", line).strip()
+        found = _pytest_summary(plain) or _unittest_summary(plain, lines[number + 1 : number + 4])
+        if found:
+            summaries.append(found)
+    if not summaries:
+        return None
+    return _Counts(
+        failed=sum(summary.failed for summary in summaries),
+        errors=sum(summary.errors for summary in summaries),
+        tests=sum(summary.tests for summary in summaries),
+        skipped=sum(summary.skipped for summary in summaries),
+    )
 
 
+def _pytest_summary(line: str) -> _Counts | None:
+    """Return the numbers in the last line of pytest, or None for any other line."""
+    match = _PYTEST.fullmatch(line)
+    if match is None:
+        return None
+    counts: dict[str, int] = {}
+    for count, kind in _PYTEST_COUNT.findall(match[1]):
+        counts[kind.removesuffix("s")] = int(count)
+    if not counts and match[1] != "no tests ran":
+        return None
+    failed = counts.get("failed", 0)
+    skipped = counts.get("skipped", 0)
+    passed = counts.get("passed", 0) + counts.get("xfailed", 0) + counts.get("xpassed", 0)
+    errors = counts.get("error", 0)
+    return _Counts(failed=failed, errors=errors, tests=failed + passed + skipped, skipped=skipped)
+
+
+def _unittest_summary(line: str, following: Sequence[str]) -> _Counts | None:
+    """Return the numbers of unittest: the total on one line, the rest a few lines below."""
+    match = _UNITTEST.fullmatch(line)
+    if match is None:
+        return None
+    for after in following:
+        end = _UNITTEST_END.fullmatch(_COLOURS.sub("", after).strip())
+        if end:
+            break
+    else:
+        return None
+    counts: dict[str, int] = {}
+    for kind, count in _UNITTEST_COUNT.findall(end[1] or ""):
+        counts[kind.strip()] = int(count)
+    return _Counts(
+        failed=counts.get("failures", 0) + counts.get("unexpected successes", 0),
+        errors=counts.get("errors", 0),
+        tests=int(match[1]),
+        skipped=counts.get("skipped", 0),
+    )
+
+
+# Which files are tests. In doubt a file counts as a test: a fixture that is taken for code would be
+# missing where new tests meet old code, and they would fail there for the wrong reason; code that
+# is taken for a fixture only makes them pass there.
 _FOLDERS = frozenset(
     ("testdata", "fixtures", "e2e", "cypress", "__fixtures__", "__snapshots__", "__mocks__")
 )
@@ -129,37 +180,34 @@ _SETTINGS = re.compile(
     re.DOTALL,  # a name can hold any character
 )
 _RUNNABLE = re.compile(
-    r"tests?\.[^.]+|test_.*\.[^.]+|.*[_.-](?:tests?|specs?)\.[^.]+|.*tests?\.(?:java|kt|cs|swift|scala|php)",
+    r"tests?\.[^.]+|test_.*\.[^.]+|.*[_.-](?:tests?|specs?)\.[^.]+"
+    r"|.*tests?\.(?:java|kt|cs|swift|scala|php)",
     re.DOTALL,
 )
-# They say how tests are run, and much else: what they hold is part of the code.
-_HARNESS = frozenset(
-    (
-        "makefile", "gnumakefile", "justfile", "taskfile.yml", "package.json", "pyproject.toml", "setup.cfg",
-        "setup.py", "noxfile.py", "cargo.toml", "build.gradle", "build.gradle.kts", "pom.xml", "rakefile",
-        "composer.json", "sitecustomize.py", "usercustomize.py",
-    )
-)  # fmt: skip
+# Files that say how tests are run, and much else: they are part of the code.
+_HARNESS = frozenset({
+    "makefile", "gnumakefile", "justfile", "taskfile.yml", "package.json", "pyproject.toml",
+    "setup.cfg", "setup.py", "noxfile.py", "cargo.toml", "build.gradle", "build.gradle.kts",
+    "pom.xml", "rakefile", "composer.json", "sitecustomize.py", "usercustomize.py",
+})  # fmt: skip
 
 
 def is_test(path: str) -> bool:
+    """Whether a file is a test, or something that only tests need."""
     *folders, name = path.lower().split("/")
-    return (
-        file_kinds.is_test(path)
-        or bool(_SETTINGS.fullmatch(name))
-        or is_runnable(path)
-        or not _FOLDERS.isdisjoint(folders)
-    )
+    if file_kinds.is_test(path) or is_runnable(path):
+        return True
+    return bool(_SETTINGS.fullmatch(name)) or not _FOLDERS.isdisjoint(folders)
 
 
 def is_runnable(path: str) -> bool:
-    """A file that a test runner can be pointed at."""
+    """Whether a test runner can be given the file."""
     name = path.lower().rpartition("/")[2]
     return bool(_RUNNABLE.fullmatch(name)) and file_kinds.is_source(path)
 
 
 def is_harness(path: str, command: str) -> bool:
-    """A file that decides what running the tests means: a known one, or one that the command names or would load."""
+    """Whether a file decides how the tests run: a known one, or one that the command names."""
     name = path.removesuffix("/__init__.py").rpartition("/")[2]
     words = re.split(r"[\s/;&|'\"]+", command)
     return name.lower() in _HARNESS or name in words or name.removesuffix(".py") in words

@@ -1,7 +1,8 @@
-"""Is a test evidence for a change: is it red without the change, and green with it?
+"""Judges whether a test is evidence for a change: it fails without the change, and passes with it.
 
-Two ways to know. Somebody says how the test came out, which can speak against the change and never for it. Or a runner
-saw the old and the new tests on the old and on the new code, each of the four in a tree of its own.
+There are two ways to know. A caller reports how the test came out, which can speak against the
+change and never for it. Or a runner saw the old and the new tests on the old and the new code, each
+of the four combinations in its own tree.
 """
 
 from enum import StrEnum
@@ -16,9 +17,9 @@ class SuiteOutcome(StrEnum):
     """How a run of tests came out."""
 
     PASS = "pass"
-    FAIL = "fail"  # a test said no
-    ERROR = "error"  # it did not come as far as that
-    NOT_RUN = "not-run"  # nothing can be said: it could not be started, took too long, or had no test in it
+    FAIL = "fail"  # a test failed
+    ERROR = "error"  # it broke off before a test could fail
+    NOT_RUN = "not-run"  # it did not start, took too long, or had no test
 
 
 SPELLINGS = {outcome.value: outcome for outcome in SuiteOutcome} | {
@@ -30,41 +31,54 @@ SPELLINGS = {outcome.value: outcome for outcome in SuiteOutcome} | {
 
 
 class Answer(StrEnum):
+    """What a test shows about a change."""
+
     DISCRIMINATES = "DISCRIMINATES"
-    VACUOUS = "VACUOUS"  # green without the change as well
-    UNSATISFIED = "UNSATISFIED"  # red with the change
-    REGRESSIVE = "REGRESSIVE"  # what was green is red now
+    VACUOUS = "VACUOUS"  # passes without the change too
+    UNSATISFIED = "UNSATISFIED"  # fails with the change
+    REGRESSIVE = "REGRESSIVE"  # old tests that passed fail now
     ABSTAIN = "ABSTAIN"
-    FLAKY = "FLAKY"  # the same tests on the same code did not come out the same
+    FLAKY = "FLAKY"  # the same tests on the same code had different outcomes
 
 
 class Evidence(Struct, frozen=True, kw_only=True):
+    """The outcome without and with the change, and who reports it."""
+
     baseline: SuiteOutcome = SuiteOutcome.NOT_RUN  # without the change
     candidate: SuiteOutcome = SuiteOutcome.NOT_RUN  # with it
     rung: Accountability = Accountability.AGENT_AUTHORED
 
 
 class Verdict(Struct, frozen=True, kw_only=True):
+    """What a test shows about a change."""
+
     answer: Answer = field(name="verdict")
     reason: str
-    witnesses: bool = False  # the test stands behind the change
-    assert_level: bool = False  # without the change a test said no; it did not merely break
+    witnesses: bool = False  # the test is evidence for the change
+    assert_level: bool = False  # without the change a test failed, and did not just break off
     evidence: Evidence = Evidence()
 
 
 def judge(seen: Evidence, *, disowned: bool = False) -> Verdict:
-    """Of outcomes that are told; disowned: by somebody who could have made them up, and says so."""
+    """Judge outcomes that a caller reports.
+
+    `disowned`: the caller says that the claimant could have made them up.
+    """
 
     def verdict(answer: Answer, reason: str) -> Verdict:
-        good = answer is Answer.DISCRIMINATES
-        assert_level = good and seen.baseline is SuiteOutcome.FAIL
+        witnesses = answer is Answer.DISCRIMINATES
         return Verdict(
-            answer=answer, reason=reason, witnesses=good, assert_level=assert_level, evidence=seen
+            answer=answer,
+            reason=reason,
+            witnesses=witnesses,
+            assert_level=witnesses and seen.baseline is SuiteOutcome.FAIL,
+            evidence=seen,
         )
 
-    before, after = seen.baseline, seen.candidate
+    before = seen.baseline
+    after = seen.candidate
     if disowned:
-        return verdict(Answer.ABSTAIN, "whoever is judged could have made the outcomes up")
+        return verdict(Answer.ABSTAIN, "the claimant could have made the outcomes up")
     if SuiteOutcome.NOT_RUN in (before, after):
         return verdict(Answer.ABSTAIN, f"without the change: {before}; with it: {after}")
     if before is SuiteOutcome.PASS and after is not SuiteOutcome.PASS:
@@ -81,7 +95,7 @@ def judge(seen: Evidence, *, disowned: bool = False) -> Verdict:
 
 
 class Cell(StrEnum):
-    """Which tests on which code."""
+    """A combination of old or new tests with old or new code."""
 
     OLD_OLD = "old_tests_old_code"
     OLD_NEW = "old_tests_new_code"
@@ -90,22 +104,26 @@ class Cell(StrEnum):
 
     @property
     def new_tests(self) -> bool:
+        """Whether the tests are those of the change."""
         return self in (Cell.NEW_OLD, Cell.NEW_NEW)
 
     @property
     def new_code(self) -> bool:
+        """Whether the code is that of the change."""
         return self in (Cell.OLD_NEW, Cell.NEW_NEW)
 
     def __str__(self) -> str:
-        return f"{'new' if self.new_tests else 'old'} tests on {'new' if self.new_code else 'old'} code"
+        tests = "new" if self.new_tests else "old"
+        code = "new" if self.new_code else "old"
+        return f"{tests} tests on {code} code"
 
 
 class SuiteRun(Struct, frozen=True, kw_only=True):
+    """One run of a test command."""
+
     outcome: SuiteOutcome
     why: str = ""
-    tests: int | None = (
-        None  # how many its runner said it ran; None: it said nothing that we can read
-    )
+    tests: int | None = None  # how many its runner counted; None: it printed no number
     exit_code: int | None = None
     seconds: float = 0.0
 
@@ -114,78 +132,95 @@ Runs = tuple[SuiteRun, ...]
 
 
 class Matrix(Struct, frozen=True, kw_only=True):
-    """What a runner saw of each cell, in order; no runs: it was not looked at."""
+    """The runs of each cell in order; a cell without runs was not tried."""
 
     old_tests_old_code: Runs = ()
     old_tests_new_code: Runs = ()
     new_tests_old_code: Runs = ()
     new_tests_new_code: Runs = ()
-    has_old_tests: bool = True  # without any, there is nothing that the old row could say
-    hindrance: str = ""  # why there is nothing to look at in the first place
-    weakened: tuple[str, ...] = ()  # tests that the change itself made ask for less
+    has_old_tests: bool = True  # without any, the old tests are not run
+    hindrance: str = ""  # why nothing can be measured
+    weakened: tuple[str, ...] = ()  # tests that the change itself weakens
     rung: Accountability = Accountability.AGENT_AUTHORED
 
     def runs(self, cell: Cell) -> Runs:
+        """Return the runs of a cell."""
         found: Runs = getattr(self, cell.value)
         return found
 
     def with_run(self, cell: Cell, run: SuiteRun) -> "Matrix":
+        """Return the matrix with one more run of a cell."""
         return structs.replace(self, **{cell.value: (*self.runs(cell), run)})
 
     @property
     def old_row(self) -> tuple[Cell, ...]:
+        """The cells of the old tests, if there are any."""
         return (Cell.OLD_OLD, Cell.OLD_NEW) if self.has_old_tests else ()
 
 
 def remaining_runs(seen: Matrix, repeat: int) -> list[Cell]:
-    """The runs that are still to be made before anything can be said, in any order; none: it can be said now."""
-    if seen.hindrance or any(_cut_short(seen.runs(cell)) for cell in Cell):
+    """Return the runs that are needed before a verdict, in any order; none when one is possible.
+
+    Old tests that pass once are enough. Where they fail, they decide, and so are repeated.
+    """
+    if seen.hindrance or any(_is_decided(seen.runs(cell)) for cell in Cell):
         return []
-    for cell in seen.old_row:  # green once is enough; red decides, and is asked again
+    for cell in seen.old_row:
         runs = seen.runs(cell)
         if not runs:
             return [cell]
         if runs[-1].outcome is not SuiteOutcome.PASS:
             return [cell] * (repeat - len(runs))
-    return [
-        cell for cell in (Cell.NEW_OLD, Cell.NEW_NEW) for _ in range(repeat - len(seen.runs(cell)))
-    ]
+    remaining: list[Cell] = []
+    for cell in (Cell.NEW_OLD, Cell.NEW_NEW):
+        remaining += [cell] * (repeat - len(seen.runs(cell)))
+    return remaining
 
 
 def judge_matrix(seen: Matrix) -> Verdict:
-    """Of what a runner saw."""
-
-    def verdict(answer: Answer, reason: str) -> Verdict:
-        return Verdict(answer=answer, reason=reason, evidence=evidence)
-
-    before, after = _last(seen.new_tests_old_code), _last(seen.new_tests_new_code)
-    evidence = Evidence(baseline=before, candidate=after, rung=seen.rung)
+    """Judge what a runner saw: the old tests first, then whether the new ones discriminate."""
+    evidence = Evidence(
+        baseline=_last(seen.new_tests_old_code),
+        candidate=_last(seen.new_tests_new_code),
+        rung=seen.rung,
+    )
+    abstention = Verdict(answer=Answer.ABSTAIN, reason=seen.hindrance, evidence=evidence)
     if seen.hindrance:
-        return verdict(Answer.ABSTAIN, seen.hindrance)
-    cells = (*seen.old_row, Cell.NEW_OLD, Cell.NEW_NEW)
-    # First what was seen, then what is missing: whoever ran them stopped at what can be said.
-    for cell in sorted(cells, key=lambda cell: not seen.runs(cell)):
-        runs = seen.runs(cell)
-        if len({run.outcome for run in runs}) > 1:
-            return verdict(Answer.FLAKY, f"{cell}: {', then '.join(run.outcome for run in runs)}")
-        outcome = _last(runs)
-        if outcome is SuiteOutcome.NOT_RUN:
-            return verdict(Answer.ABSTAIN, f"{cell}: {runs[-1].why if runs else 'not run'}")
-        if cell is Cell.OLD_OLD and outcome is not SuiteOutcome.PASS:
-            return verdict(
-                Answer.ABSTAIN, f"{cell}: {outcome}; the tests were red before the change"
-            )
-        if cell is Cell.OLD_NEW and outcome is not SuiteOutcome.PASS:
-            return verdict(
-                Answer.REGRESSIVE, f"{cell}: {outcome}; what was green before the change is red now"
-            )
-    if silent := _ended_early(seen):
+        return abstention
+    # Cells with runs first: the runner stops as soon as a verdict is possible.
+    cells = sorted((*seen.old_row, Cell.NEW_OLD, Cell.NEW_NEW), key=lambda c: not seen.runs(c))
+    for cell in cells:
+        problem = _cell_problem(cell, seen.runs(cell))
+        if problem:
+            answer, reason = problem
+            return structs.replace(abstention, answer=answer, reason=reason)
+    silent = _ended_early(seen)
+    if silent:
         reason = f"{silent}: exit 0, and not the last line that the test runner prints elsewhere"
-        return verdict(Answer.ABSTAIN, reason)
+        return structs.replace(abstention, reason=reason)
     return _qualified(judge(evidence), seen)
 
 
+def _cell_problem(cell: Cell, runs: Runs) -> tuple[Answer, str] | None:
+    """Return the verdict that one cell alone decides, or None."""
+    if len({run.outcome for run in runs}) > 1:
+        outcomes = ", then ".join(run.outcome for run in runs)
+        return Answer.FLAKY, f"{cell}: {outcomes}"
+    outcome = _last(runs)
+    if outcome is SuiteOutcome.NOT_RUN:
+        return Answer.ABSTAIN, f"{cell}: {runs[-1].why if runs else 'not run'}"
+    if outcome is SuiteOutcome.PASS:
+        return None
+    if cell is Cell.OLD_OLD:
+        return Answer.ABSTAIN, f"{cell}: {outcome}; the tests failed before the change"
+    if cell is Cell.OLD_NEW:
+        reason = f"{cell}: {outcome}; tests that passed before the change fail now"
+        return Answer.REGRESSIVE, reason
+    return None
+
+
 def _qualified(verdict: Verdict, seen: Matrix) -> Verdict:
+    """Abstain where the change weakens tests itself; else add how often the tests ran."""
     if verdict.answer is not Answer.DISCRIMINATES:
         return verdict
     if seen.weakened:
@@ -193,15 +228,16 @@ def _qualified(verdict: Verdict, seen: Matrix) -> Verdict:
         return structs.replace(
             verdict, answer=Answer.ABSTAIN, reason=reason, witnesses=False, assert_level=False
         )
+    baseline = verdict.evidence.baseline
+    reason = f"the new tests come out as {baseline} on the old code and pass on the new"
     times = len(seen.new_tests_new_code)
-    reason = (
-        f"the new tests come out as {verdict.evidence.baseline} on the old code and pass on the new"
-    )
-    return structs.replace(verdict, reason=reason + (f", {times} times each" if times > 1 else ""))
+    if times > 1:
+        reason += f", {times} times each"
+    return structs.replace(verdict, reason=reason)
 
 
-def _cut_short(runs: Runs) -> bool:
-    """Whatever another run said, it would not change the answer."""
+def _is_decided(runs: Runs) -> bool:
+    """Whether another run could not change the answer."""
     outcomes = {run.outcome for run in runs}
     return len(outcomes) > 1 or SuiteOutcome.NOT_RUN in outcomes
 
@@ -211,12 +247,16 @@ def _last(runs: Runs) -> SuiteOutcome:
 
 
 def _ended_early(seen: Matrix) -> Cell | None:
-    """A cell that is green without its runner having said so, where it is known to say so: code that ends its own
-    process with 0 looks like this."""
-    cells = (Cell.NEW_NEW, Cell.OLD_NEW, Cell.NEW_OLD, Cell.OLD_OLD)
-    runs = [(cell, run) for cell in cells for run in seen.runs(cell)]
-    if all(run.tests is None for _, run in runs):
-        return None
-    return next(
-        (cell for cell, run in runs if run.outcome is SuiteOutcome.PASS and run.tests is None), None
-    )
+    """Return a cell that passed without a summary, where the runner prints one in other cells.
+
+    Code that ends its own process with exit code 0 looks like this.
+    """
+    silent = None
+    prints_summary = False
+    for cell in (Cell.NEW_NEW, Cell.OLD_NEW, Cell.NEW_OLD, Cell.OLD_OLD):
+        for run in seen.runs(cell):
+            if run.tests is not None:
+                prints_summary = True
+            elif run.outcome is SuiteOutcome.PASS and silent is None:
+                silent = cell
+    return silent if prints_summary else None
