@@ -1,5 +1,8 @@
-"""Whatever happened to a fleet: every surface gives one answer, `dos loop` plans what `dos up` does, and an answer of a
-person takes effect."""
+"""Laws of a fleet, whatever happened to it.
+
+Every surface gives one answer, `dos loop` plans what `dos up` does, and a person's answer takes
+effect.
+"""
 
 import os
 import shutil
@@ -67,7 +70,8 @@ command = ["/nowhere"]
 """
 SOAKS = "- soak until: 2999-01-01\n"
 DEPENDS = "- depends: P/A2\n"
-PLANS = {  # what else each unit says; web has one unit alone, so that the lane waits for what holds it
+# What else each unit says; web has a single unit, so that the lane waits for what holds it.
+PLANS = {
     "web soaks": {"P/W1": SOAKS},
     "plain": {},
     "draft": {"P/A1": "- class: draft\n"},
@@ -186,7 +190,7 @@ class Site:
                 self._record(fact)
 
     def _edit(self) -> None:
-        """What is on disk is approved; then the plan becomes another: a unit more, and one that waits for another."""
+        """Approve what is on disk, then edit the plan: add a unit, and one that depends on it."""
         plan = self.root / "docs" / "p-plan.md"
         text = plan.read_text()
         if "A9" in text:
@@ -245,8 +249,10 @@ STEPS = st.lists(
     st.tuples(
         st.sampled_from(
             [
-                "spawn", "begin", "fail", "die", "give-up", "pause", "pause-all", "hold", "work", "killed", "cut-off",
-                "spin", "limit", "login", "start", "edit", "ask", "thrashing", "consecutive-dirty-zero", "halted",
+                "spawn", "begin", "fail", "die", "give-up", "pause", "pause-all", "hold", "work",
+                "killed", "cut-off",
+                "spin", "limit", "login", "start", "edit", "ask", "thrashing",
+                "consecutive-dirty-zero", "halted",
                 "drain", "pick-cooldown",
             ]
         ),
@@ -256,7 +262,8 @@ STEPS = st.lists(
     max_size=6,
 )  # fmt: skip
 
-# What a fleet's history begins with, so that few fleets are enough for each law to meet what it is about.
+# What a fleet's history begins with, so that few fleets are enough for each law to meet what it is
+# about.
 TRIED = (("begin", "docs", ""), ("fail", "docs", "P/D1"))
 FAILED = (*TRIED, ("consecutive-dirty-zero", "docs", ""))
 STOPPED = (*TRIED, ("thrashing", "docs", ""))
@@ -435,7 +442,8 @@ def beginning(law: Law, first: int) -> list[tuple[str, ...]]:
 
 
 LAWS = pytest.mark.parametrize("law", BEGINNINGS, ids=lambda law: law.__name__)
-# The first choice of most questions lets something go, and the oldest question is that of the beginning.
+# The first choice of most questions lets something go, and the oldest question is that of the
+# beginning.
 ANSWERS = {"number": st.sampled_from((0, 0, 1, 2)), "choice": st.sampled_from((0, 0, 1, 2))}
 
 

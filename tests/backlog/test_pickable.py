@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from dos.backlog import pickable
 from dos.backlog.pickable import EXIT_CODES, INVARIANT, Answer, Verdict
 
-# In the order of precedence: what holds, the state that says so, the exit code, whether another dispatch cannot help.
+# In the order of precedence: what holds, the state that says so, the exit code, whether another
+# dispatch cannot help.
 HOLDS = [
     (Answer.SHIPPED, {"shipped": True}, 25, False),
     (Answer.UNPARSEABLE, {"unparseable": True}, 24, False),
@@ -47,9 +48,12 @@ def test_the_order_of_the_table_is_the_order_of_the_answers_and_each_has_a_code(
     "state",
     [
         None, {}, {"nobody_knows_this": True}, {"shipped": None, "in_flight": 0, "soak_open": ""},
-        {"plan_class": "active"}, {"plan_class": 5}, {"plan_class": None}, {"cooldown_until_ms": 1000},
-        {"cooldown_until_ms": "soon"}, {"cooldown_until_ms": None}, {"cooldown_until_ms": float("nan")},
-        {"cooldown_until_ms": -5}, {"cooldown_until_ms": [9999]}, {"cooldown_until_ms": float("-inf")},
+        {"plan_class": "active"}, {"plan_class": 5}, {"plan_class": None},
+        {"cooldown_until_ms": 1000},
+        {"cooldown_until_ms": "soon"}, {"cooldown_until_ms": None},
+        {"cooldown_until_ms": float("nan")},
+        {"cooldown_until_ms": -5}, {"cooldown_until_ms": [9999]},
+        {"cooldown_until_ms": float("-inf")},
     ],
 )  # fmt: skip
 def test_nothing_holds_it(state):

@@ -66,7 +66,8 @@ def test_of_units_any_of_which_would_do_the_lane_waits_for_the_likeliest(found, 
 
 def test_what_is_told_names_the_reason_its_end_and_what_to_type():
     cooling = Waiting(
-        on=WaitsOn.COOLDOWN, subject="P/A1", why="3 attempts", until=NOW, clears_with="dos up --retry P/A1"
+        on=WaitsOn.COOLDOWN, subject="P/A1", why="3 attempts", until=NOW,
+        clears_with="dos up --retry P/A1"
     )  # fmt: skip
     assert str(cooling) == "on cooldown until 2026-05-01T12:00:00Z: 3 attempts"
     assert describe_waits([cooling, cooling]) == f"{cooling} (and 1 more); dos up --retry P/A1"

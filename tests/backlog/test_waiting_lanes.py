@@ -1,4 +1,4 @@
-"""What a lane waits for, and what lets it go: exactly the answer, the limit or the unit that it waited for."""
+"""What a lane waits for, and that only the answer, limit or unit that it waits for clears it."""
 
 import pytest
 from hypothesis import given, settings
@@ -327,9 +327,7 @@ def test_a_question_that_a_start_ends_leaves_what_still_cools_and_retries_what_d
     assert failed.open() == ["P/A3"], "what nobody answered clears nothing"
 
 
-def test_a_unit_that_is_rewritten_is_tried_at_once_and_the_question_closes_when_it_is_about_nothing_else(
-    failed,
-):
+def test_a_rewritten_unit_is_tried_at_once_and_a_question_about_nothing_else_closes(failed):
     failed.ask(failed.asked()[0])
     failed.units[0] = structs.replace(failed.units[0], title="said more clearly")
     assert failed.open() == ["P/A1", "P/A3"] and not failed.closings()

@@ -1,4 +1,4 @@
-"""The workspace in which lanes are arbitrated: three lanes that run side by side and one that runs alone."""
+"""A workspace for the arbiter: three lanes that run side by side and one that runs alone."""
 
 from dos.lanes.arbitrate import ArbiterRequest
 from dos.lanes.live_lease import LiveLease

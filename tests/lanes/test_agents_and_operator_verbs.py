@@ -1,4 +1,4 @@
-"""A real agent that tries to run the fleet: refused in every guise, and its honest work still lands."""
+"""A real agent that tries to run the fleet is refused, and its honest work still lands."""
 
 import json
 import sys
@@ -22,7 +22,8 @@ def test_an_agent_cannot_run_the_fleet_in_any_guise(fleet):
         f"env -u DOS_LEASE_KEY {dos} down --now; echo unset=$? >> {log}",
         f"env -i {dos} config set workers.test true; echo config=$? >> {log}",
         f"(setsid sh -c '{dos} pause; echo daemon=$? >> {log}' &)",
-        f"(setsid env -i sh -c '{dos} pause; echo orphan=$? >> {log}' &)",  # its new parent is the worker
+        f"(setsid env -i sh -c '{dos} pause; echo orphan=$? >> {log}' &)",
+        # its new parent is the worker
         f"while ! test -e {go}; do sleep 0.1; done",
     ]
     steps = [{"run": line} for line in lines]
@@ -46,15 +47,17 @@ def test_an_agent_cannot_run_the_fleet_in_any_guise(fleet):
     wait_for(lambda: "DEMO/A1" in landed(fleet), 240)
     assert fleet.dos("down", "--now", "--timeout", "120").returncode == 0
     process.communicate(timeout=240)
-    (granted, *_) = [event["body"]["asked"] for event in history(fleet) if event["kind"] == "lease_granted"
-                     and event["stream"] == "lane/one"]  # fmt: skip
+    of_lane = [event for event in history(fleet) if event["stream"] == "lane/one"]
+    (granted, *_) = [
+        event["body"]["asked"] for event in of_lane if event["kind"] == "lease_granted"
+    ]
     assert len(granted["key_hash"]) == 64
     assert "DOS_LEASE_KEY" not in json.dumps([event["body"] for event in history(fleet)])
 
 
 @pytest.mark.soak
 def test_an_agent_that_rewrites_the_plan_is_judged_by_the_approved_one_and_a_person_is_asked(fleet):
-    """It replaces the acceptance in the user's own checkout, does nothing, and says that it is done."""
+    """It replaces the acceptance in the user's checkout, does nothing, and claims to be done."""
     repository = fleet.repository
     plan = repository.root / "docs" / "demo-plan.md"
     rewrite = f"sed -i 's/`test -s one.a.txt`/`true`/' {plan}"

@@ -1,4 +1,4 @@
-"""Which of several lanes fits first, when a caller brings its own order, ranks, counts and siblings?"""
+"""The arbiter with a caller's own order, ranks, counts and siblings."""
 
 import pytest
 from arbiter_workspace import API, ask, live, roster

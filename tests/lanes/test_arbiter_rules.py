@@ -1,4 +1,4 @@
-"""What a name means to the arbiter, what runs alone, and what force, modes and predicates change."""
+"""Lane names, exclusive lanes, force, modes and predicates in the arbiter."""
 
 import pytest
 from arbiter_workspace import API, GLOBAL, TREES, ask, live, roster

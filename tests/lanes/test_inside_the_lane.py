@@ -1,4 +1,4 @@
-"""Whoever asks whether a file is inside a lane is told the same."""
+"""Every surface gives the same answer to whether a file is inside a lane."""
 
 from amounts import EXAMPLES
 from hypothesis import given, settings
@@ -29,7 +29,7 @@ roots = st.sampled_from(["", "sub/", "sub/api/", "Sub Folder/", "x[1]/", "{a,b}/
 def test_every_pure_surface_answers_as_the_region_does(
     lane: list[str], path: str, root: str, top: str
 ) -> None:
-    """The folder of dos.toml and the one that the file is in are drawn apart: they may be others."""
+    """The folder of dos.toml and that of the file are drawn independently: they may differ."""
     region, file = regions.region(lane), f"{top}{path}"
     held = regions.lane_holds(region, file, root)
 

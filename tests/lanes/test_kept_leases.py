@@ -1,4 +1,4 @@
-"""The leases that a process holds: one keeper for each, however often it is taken, and the loss of any is heard."""
+"""The leases that a process holds: one renewer for each, and the loss of any is reported."""
 
 import os
 import threading
@@ -73,7 +73,8 @@ def test_a_lane_that_is_taken_in_several_tries_is_kept_once_and_its_last_holder_
     acting = WorkerEffects(world.workspace, world.config, actor="test")
     dead = os.spawnlp(os.P_WAIT, "true", "true") or 2**22 - 1  # no process has this pid
     asked = Request(
-        lane="one", holder="dead", host=os.uname().nodename, ttl_ms=600_000, region=region(["one/**"]), pid=dead,
+        lane="one", holder="dead", host=os.uname().nodename, ttl_ms=600_000,
+        region=region(["one/**"]), pid=dead,
         pid_started=1.0, system=process.system(),
     )  # fmt: skip
     held = acting.store.acquire(asked, admission.judge)

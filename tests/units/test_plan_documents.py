@@ -1,4 +1,4 @@
-"""Plan documents as files: which are read, in which order, and what happens to those that cannot be."""
+"""Plan documents as files: which are read, in which order, and which are unreadable."""
 
 import os
 

@@ -97,7 +97,10 @@ def test_what_stands_below_a_heading_does_not_ship_it(text):
     assert "1" in enumerate_units(text).remaining
 
 
-PARENTS = "## AB1: a\n### AB1.1: b ✅\n#### AB1.1.1: c ✅\n### AB1-x: d ✅\n## AB2: e\n### AB2.1: f\n### AB2.2: g ✅\n"
+PARENTS = (
+    "## AB1: a\n### AB1.1: b ✅\n#### AB1.1.1: c ✅\n### AB1-x: d ✅\n"
+    "## AB2: e\n### AB2.1: f\n### AB2.2: g ✅\n"
+)
 
 
 def test_parents_are_rolled_up_only_by_request():

@@ -192,8 +192,10 @@ def test_other_separators_of_lines_are_characters_like_any():
 
 def test_a_unit_states_its_fields():
     unit = only(
-        "## AUTH1: log in\n\nProse.\n\n- **Lane:** api\n* paths:\n    - src/a.py\n    - `src/b.py`\n"
-        "+ acceptance: `make test`\n- depends on: AUTH2, BILL/BILL3 and CORE CORE4\n- class: draft\n"
+        "## AUTH1: log in\n\nProse.\n\n- **Lane:** api\n"
+        "* paths:\n    - src/a.py\n    - `src/b.py`\n"
+        "+ acceptance: `make test`\n- depends on: AUTH2, BILL/BILL3 and CORE CORE4\n"
+        "- class: draft\n"
         "- gated: the operator picks a vendor\n- soak until: 2026-08-20\n\nMore.\n"
     )
     assert (unit.lane, unit.paths, unit.acceptance) == (
@@ -299,7 +301,10 @@ def test_a_row_states_fields_by_the_header_of_its_table():
 @pytest.mark.parametrize("cell", ["X5", "**X5**", "~~X5~~"])
 @pytest.mark.parametrize("plan", ["X", "OTHER"])
 def test_a_mark_behind_the_id_of_a_row_is_no_title(plan, cell, mark):
-    table = f"| Unit | Title | Lane |\n|---|---|---|\n| X4 | second | api |\n| {cell} {mark} | third | api |\n"
+    table = (
+        "| Unit | Title | Lane |\n|---|---|---|\n| X4 | second | api |\n"
+        f"| {cell} {mark} | third | api |\n"
+    )
     _, unit = read(table, plan=plan).units
     assert (unit.id, unit.title, unit.lane, unit.claimed) == (
         "X5",
@@ -365,9 +370,13 @@ def test_nothing_else_does(text):
 
 
 def test_a_child_that_shipped_does_not_ship_its_parent_and_a_neighbour_does_not_ship_a_unit():
-    text = "## AUTH1: a\n### AUTH1.1: b ✅\n## AUTH2: c, after AUTH1 SHIPPED\n## AUTH3: d (AUTH2 ✅), SHIPPED\n"
+    text = (
+        "## AUTH1: a\n### AUTH1.1: b ✅\n## AUTH2: c, after AUTH1 SHIPPED\n"
+        "## AUTH3: d (AUTH2 ✅), SHIPPED\n"
+    )
     assert claimed(text) == {
-        "AUTH1": PlanClaim.OPEN, "AUTH1.1": PlanClaim.SHIPPED, "AUTH2": PlanClaim.OPEN, "AUTH3": PlanClaim.SHIPPED,
+        "AUTH1": PlanClaim.OPEN, "AUTH1.1": PlanClaim.SHIPPED, "AUTH2": PlanClaim.OPEN,
+        "AUTH3": PlanClaim.SHIPPED,
     }  # fmt: skip
 
 

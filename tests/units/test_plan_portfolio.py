@@ -108,7 +108,10 @@ def test_a_unit_that_asks_for_an_agent_that_nobody_knows_is_held_and_the_reason_
     found = assemble(units, why_no_agent=known.__getitem__)
     (problem,) = found.problems
     assert problem.kind is ProblemKind.AGENT_UNKNOWN
-    text = "a-plan.md:7: unit A/A1 names the agent 'codx': there is no such agent; did you mean 'codex'?"
+    text = (
+        "a-plan.md:7: unit A/A1 names the agent 'codx':"
+        " there is no such agent; did you mean 'codex'?"
+    )
     assert str(problem) == text
     assert [each.gated for each in found.units] == [text, "", ""]
 

@@ -1,4 +1,4 @@
-"""Marking landed units in plan documents: the mark says shipped, and no other line says anything else."""
+"""Marking landed units in plan documents: the mark says shipped, and other lines stay."""
 
 import pytest
 from hypothesis import given

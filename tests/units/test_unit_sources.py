@@ -1,4 +1,4 @@
-"""Units that do not come from plan documents: an issue tracker's files, and what a program prints."""
+"""Units from an issue tracker's files, and from what a program prints."""
 
 import os
 import sys
@@ -180,12 +180,18 @@ def test_a_line_that_is_no_unit_is_a_problem_and_the_others_count(place, line):
 
 def test_it_runs_at_the_root_of_the_workspace_without_a_git_of_somebody_elses(place, monkeypatch):
     monkeypatch.setenv("GIT_DIR", "/elsewhere")
-    script = "import os, json; print(json.dumps({'id': 'A1', 'title': os.getcwd() + str(os.environ.get('GIT_DIR'))}))"
+    script = (
+        "import os, json; title = os.getcwd() + str(os.environ.get('GIT_DIR'));"
+        " print(json.dumps({'id': 'A1', 'title': title}))"
+    )
     assert from_command(place, script).units[0].title == f"{os.path.realpath(place.root)}None"
 
 
 def test_a_program_that_fails_is_an_error_that_shows_what_it_said(place):
-    script = "import sys; print('{\"id\": \"A1\"}'); print('the tracker is down', file=sys.stderr); sys.exit(3)"
+    script = (
+        'import sys; print(\'{"id": "A1"}\');'
+        " print('the tracker is down', file=sys.stderr); sys.exit(3)"
+    )
     with pytest.raises(BadInput, match="exit code 3") as raised:
         from_command(place, script)
     assert "the tracker is down" in raised.value.message

@@ -1,4 +1,4 @@
-"""Histories of any shape: told as commits on branches, and written as a real repository by one fast-import."""
+"""Generated histories: commits on branches, written as a real repository by one fast-import."""
 
 import os
 import subprocess
@@ -26,8 +26,10 @@ PLAIN_FORMS = (
     "v1.2.3: {id} and more", "v1.2.3: more\n\nIn short:\n- {id} do it\n",
 )  # fmt: skip
 FAINT_FORMS = (
-    "feat({plan}): {id} do it", "feat: do it ({plan} {id})", "feat: do it ({plan} {id}) (#42)", "{id}, ZED9: both",
-    "ZED9 + {id}: both", "{plan}: {id}, ZED9", "{plan}: ZED9/{id} both", "A branch (#7)\n\n* {id}: do it\n\n* ZED9: it",
+    "feat({plan}): {id} do it", "feat: do it ({plan} {id})", "feat: do it ({plan} {id}) (#42)",
+    "{id}, ZED9: both",
+    "ZED9 + {id}: both", "{plan}: {id}, ZED9", "{plan}: ZED9/{id} both",
+    "A branch (#7)\n\n* {id}: do it\n\n* ZED9: it",
 )  # fmt: skip
 UNFINISHED_FORMS = ("{id}: WIP", "wip/{id}: do it", "{plan}: {id} not done")
 FORMS = (*PLAIN_FORMS, *FAINT_FORMS, *UNFINISHED_FORMS)
@@ -151,7 +153,7 @@ class Story(Struct):
         self.add(move.message, tree, branch=branch)
 
     def revert(self, number: int, branch: int = 0) -> int:
-        """As `git revert` does: what the commit did to its first parent is taken back from what is there now."""
+        """Revert as git does: undo in the present tree what the commit did to its parent."""
         node = self.nodes[number]
         before = self.nodes[node.parents[0]].tree if node.parents else {}
         subject = node.message.partition("\n")[0]
@@ -314,7 +316,8 @@ def messages(units: list[tuple[str, str]]) -> st.SearchStrategy[str]:
 
 
 KINDS = (
-    "work", "work", "work", "change", "rewrite", "shorten", "delete", "rename", "fork", "merge", "ours", "revert",
+    "work", "work", "work", "change", "rewrite", "shorten", "delete", "rename", "fork", "merge",
+    "ours", "revert",
     "claim",
 )  # fmt: skip
 
@@ -344,7 +347,8 @@ def stories(
 NOISE: st.SearchStrategy[list[Callable[[Story], object]]] = st.lists(
     st.builds(
         lambda kind, message, pick: lambda story: _noise(story, kind, message, pick),
-        st.sampled_from(["file", "empty", "branch", "delete", "rename"]), st.sampled_from(STRANGE), st.integers(0, 3),
+        st.sampled_from(["file", "empty", "branch", "delete", "rename"]), st.sampled_from(STRANGE),
+        st.integers(0, 3),
     ),
     min_size=1,
     max_size=6,

@@ -1,4 +1,4 @@
-"""A commit names only the unit that it was made for; what it says of others in prose names nobody."""
+"""A commit names only the unit that it was made for; prose about others names none."""
 
 import pytest
 

@@ -11,7 +11,8 @@ SUFFIXES = sorted(languages._BY_SUFFIX)
 KEPT = [
     ("a.py", 'url = "http://x  y"  # no\n', ['url="http://x  y"']),
     ("a.py", "x = '# not a comment'\n", ["x='# not a comment'"]),
-    ("a.py", '#!/usr/bin/env python\n"""doc\nmore"""\nimport os  # c\n', ["#!/usr/bin/env python", "import os"]),
+    ("a.py", '#!/usr/bin/env python\n"""doc\nmore"""\nimport os  # c\n',
+     ["#!/usr/bin/env python", "import os"]),
     ("a.py", 'def f( a , b ):\n  r"""d"""\n  return a[ 1 ]\n', ["def f(a,b):", " return a[1]"]),
     ("a.py", 'x = (\n    "kept"\n    "too"\n)\n', ["x=(", ' "kept"', ' "too"', ")"]),
     ("a.py", 's = """a\n   b # c\n\n"""\n', ['s="""a', "   b # c", '"""']),
@@ -33,7 +34,8 @@ KEPT = [
     ("a.hs", "{-# LANGUAGE X #-}\nf x = x -- c\n  where y = {- a {- b -} -} 1\nop --> x\n",
      ["{-# LANGUAGE X #-}", "f x = x", " where y = 1", "op --> x"]),
     ("a.ml", "let x = 1 (* a (* b *) c *)\n", ["let x = 1"]),
-    ("a.sh", '#!/bin/sh\n# c\necho "$#" a#b # d\necho ${x#y}\n', ["#!/bin/sh", 'echo "$#" a#b', "echo ${x#y}"]),
+    ("a.sh", '#!/bin/sh\n# c\necho "$#" a#b # d\necho ${x#y}\n',
+     ["#!/bin/sh", 'echo "$#" a#b', "echo ${x#y}"]),
     ("a.yml", "# c\na: \"x # y\" # z\nb:\n    - don't # q\n", ['a: "x # y"', "b:", " - don't"]),
     ("a.sql", "select 'a--b' -- c\n/* x */ from t", ["select 'a--b'", "from t"]),
     ("a.rb", '=begin\nfoo\n=end\nx = "#{a}" # c\n', ['x = "#{a}"']),
@@ -103,14 +105,18 @@ HOSTILE = st.text("ab =(){}[]'\"`#/*-<>!\\%;:,\n\t@$r", max_size=200)
 def test_the_short_way_to_compare_agrees_with_the_long_one(suffix, old, new):
     path = f"a.{suffix}"
     if suffix in ("py", "pyi", "bzl", "star", "bazel"):
-        return  # whether a string stands alone depends on brackets before the change; the short way errs to "differs"
+        # Whether a string stands alone depends on brackets before the change; the short way
+        # may then say "differs".
+        return
     alike = significant_lines(path, old) == significant_lines(path, new)
     assert not differs_in_substance(path, old, new) or not alike
 
 
 STATEMENTS = {
-    "a.py": ["x = 1", "def f(a):\n    return a", 's = "# no"', 't = """\n# in\n"""', "g(\n    'a',\n)", "if x:\n  y()"],
-    "a.js": ["let x = 1;", "function f(a) {\n  return a;\n}", 's = "// no";', "t = `\n// in\n`;", "a = b / c;"],
+    "a.py": ["x = 1", "def f(a):\n    return a", 's = "# no"', 't = """\n# in\n"""',
+    "g(\n    'a',\n)", "if x:\n  y()"],
+    "a.js": ["let x = 1;", "function f(a) {\n  return a;\n}", 's = "// no";', "t = `\n// in\n`;",
+    "a = b / c;"],
     "a.c": ["int x = 1;", "int f(int a) {\n  return a;\n}", 's = "/* no */";', "c = '\"';"],
     "a.go": ["x := 1", "s := `// no\n`", 't := "/*"'],
     "a.rb": ["x = 1", 's = "# no"', "def f\n  1\nend"],

@@ -1,4 +1,4 @@
-"""What is remembered of a branch, and looked at again only where it can have changed, is what a whole look shows."""
+"""Cached verdicts on a branch are always those that a whole verification gives."""
 
 import pytest
 from amounts import long
@@ -25,7 +25,7 @@ def few(examples):
 
 
 def visited(story: Story, picks: list[int], *, grows: bool) -> list[int]:
-    """The nodes at which the branch is seen, one after the other; in any order it was pushed by force."""
+    """The nodes at which the branch is verified, in turn; out of order it was force-pushed."""
     if not grows:
         return [pick % len(story.nodes) for pick in picks]
     line = story.first_parents(story.tip)[::-1]

@@ -124,8 +124,10 @@ def test_code_that_became_a_text_file_is_gone(repository):
 @pytest.mark.parametrize(
     "subject",
     [
-        "AUTH1: TODO", "wip/AUTH1: half done", "AUTH1: WIP not done", "AUTH: AUTH1 blocked, not started",
-        "AUTH1: revert login", "AUTH: AUTH1 reverted", "todo/AUTH1: plan", "revert/AUTH1: undo", "AUTH1: login (WIP)",
+        "AUTH1: TODO", "wip/AUTH1: half done", "AUTH1: WIP not done",
+        "AUTH: AUTH1 blocked, not started",
+        "AUTH1: revert login", "AUTH: AUTH1 reverted", "todo/AUTH1: plan", "revert/AUTH1: undo",
+        "AUTH1: login (WIP)",
         "AUTH1: login, not finished",
         "v1.2.3: all but not AUTH1", "v1.2.3: release\n\n- AUTH1 not done",
     ],
@@ -330,7 +332,8 @@ def test_a_branch_cannot_lower_the_bar_of_the_protected_one(repository):
 @pytest.mark.parametrize(
     "text",
     [
-        "base = 1\n\n", "base = 1  \n", "# a login\nbase = 1\n", "base = 1  # login\n", '"""A login."""\nbase = 1\n',
+        "base = 1\n\n", "base = 1  \n", "# a login\nbase = 1\n", "base = 1  # login\n",
+        '"""A login."""\nbase = 1\n',
         "base = 1\r\n", "\ufeffbase = 1\n", "base = 1\npass\n",
     ],
 )  # fmt: skip
@@ -430,7 +433,8 @@ def test_any_depth_of_history_is_looked_at(repository):
     script = []
     for number in range(4_100):
         script.append(
-            f"commit refs/heads/main\ncommitter A <a@b> {1_700_000_000 + number} +0000\ndata 4\nmore\n"
+            "commit refs/heads/main\n"
+            f"committer A <a@b> {1_700_000_000 + number} +0000\ndata 4\nmore\n"
             + (f"from {repository.head}^0\n" if not number else "")
         )
     repository.commit("AUTH1: login", {"src/login.py": LINES})

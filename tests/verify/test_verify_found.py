@@ -1,4 +1,4 @@
-"""Lies that once were believed, honest work that once was denied, and faults that once were answers."""
+"""Regressions: lies that were believed, honest work that was denied, faults that answered."""
 
 import os
 import sqlite3
@@ -184,8 +184,10 @@ def test_comments_of_older_languages_mean_nothing(path, comment):
 @pytest.mark.parametrize(
     "subject",
     [
-        "AUTH1: part 1 of 3", "AUTH1: scaffolding", "AUTH1: skeleton of it", "AUTH1: back out login", "AUTH1: tbd",
-        "AUTH1: login does not compile", "AUTH1: not-done", "AUTH1: login isn’t done", "AUTH1: W.I.P.",
+        "AUTH1: part 1 of 3", "AUTH1: scaffolding", "AUTH1: skeleton of it",
+        "AUTH1: back out login", "AUTH1: tbd",
+        "AUTH1: login does not compile", "AUTH1: not-done", "AUTH1: login isn’t done",
+        "AUTH1: W.I.P.",
         "AUTH1: w\u200bip", "AUTH1: ＴＯＤＯ", "AUTH1: roll back login",
     ],
 )  # fmt: skip
@@ -231,8 +233,10 @@ def test_reading_never_goes_back_and_forth(read, text):
 @pytest.mark.parametrize(
     "text",
     [
-        "recently_completed: &a [1]\nb: &b [*a,*a,*a]\nc: [*b,*b,*b]\n", "recently_completed: " + "[" * 100_000,
-        "recently_completed: !!timestamp foo", "recently_completed: !!bool x", "recently_completed: !!int ''",
+        "recently_completed: &a [1]\nb: &b [*a,*a,*a]\nc: [*b,*b,*b]\n",
+        "recently_completed: " + "[" * 100_000,
+        "recently_completed: !!timestamp foo", "recently_completed: !!bool x",
+        "recently_completed: !!int ''",
     ],
 )  # fmt: skip
 def test_a_hostile_registry_is_no_registry(repository, text):
@@ -255,7 +259,8 @@ def test_an_encoding_that_nobody_knows_is_no_fault(repository, encoding):
         f"encoding {encoding}\n\nAUTH1: é\n"
     ).encode("latin-1")
     made = subprocess.run(
-        ["git", "hash-object", "--literally", "-t", "commit", "-w", "--stdin"], cwd=repository.root, input=raw,
+        ["git", "hash-object", "--literally", "-t", "commit", "-w", "--stdin"], cwd=repository.root,
+        input=raw,
         capture_output=True, check=True,
     )  # fmt: skip
     repository.git("update-ref", "refs/heads/main", made.stdout.decode().strip())
@@ -266,7 +271,8 @@ def test_an_encoding_that_nobody_knows_is_no_fault(repository, encoding):
 @pytest.mark.parametrize(
     "damage",
     [
-        "UPDATE commits SET sha = 'text' WHERE id = 2", "UPDATE commits SET sha = 7 WHERE id = 2", "DROP TABLE about",
+        "UPDATE commits SET sha = 'text' WHERE id = 2", "UPDATE commits SET sha = 7 WHERE id = 2",
+        "DROP TABLE about",
         "CREATE VIEW v AS SELECT * FROM about",
     ],
 )  # fmt: skip
@@ -321,7 +327,8 @@ def test_a_commit_from_the_future_is_merged_all_the_same(repository):
 def test_many_empty_commits_of_a_name_do_not_hide_the_real_one(repository):
     repository.commit("AUTH1: login", {"src/login.py": LINES})
     script = "".join(
-        f"commit refs/heads/main\ncommitter A <a@b> {1_900_000_000 + number} +0000\ndata 12\nAUTH1: again\n"
+        "commit refs/heads/main\n"
+        f"committer A <a@b> {1_900_000_000 + number} +0000\ndata 12\nAUTH1: again\n"
         + (f"from {repository.head}\n" if not number else "")
         for number in range(70)
     )

@@ -181,7 +181,10 @@ def test_what_was_amended_or_reset_away_never_was(tmp_path):
     assert repository.verify("AUTH", "AUTH1").answer is NOT
 
 
-REGISTRY = "recently_completed:\n- plan: {plan}\n  phase: {phase}\n  status: {status}\n  commit_sha: {sha}\n"
+REGISTRY = (
+    "recently_completed:\n- plan: {plan}\n  phase: {phase}\n"
+    "  status: {status}\n  commit_sha: {sha}\n"
+)
 
 
 @pytest.mark.parametrize(

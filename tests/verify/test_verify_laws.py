@@ -1,4 +1,4 @@
-"""What holds of `dos verify` whatever the history: laws over generated repositories, and over the verdicts alone."""
+"""Laws of `dos verify` over generated repositories, and over the verdicts alone."""
 
 import json
 import os
@@ -213,24 +213,33 @@ def test_a_revert_takes_back_and_its_revert_puts_back_in_many_repositories(
 # Who asks, and from where, is no matter.
 
 SETTINGS = [
-    "color.ui=always", "color.diff=always", "log.decorate=full", "log.showSignature=true", "log.follow=true",
-    "log.showRoot=false", "log.mailmap=true", "log.date=relative", "log.diffMerges=off", "format.pretty=oneline",
+    "color.ui=always", "color.diff=always", "log.decorate=full", "log.showSignature=true",
+    "log.follow=true",
+    "log.showRoot=false", "log.mailmap=true", "log.date=relative", "log.diffMerges=off",
+    "format.pretty=oneline",
     "format.encodeEmailHeaders=true", "i18n.logOutputEncoding=UTF-16", "i18n.commitEncoding=latin1",
     "core.quotePath=true", "core.abbrev=4", "core.ignoreCase=true", "core.precomposeUnicode=true",
     "core.commitGraph=true", "core.bigFileThreshold=1", "core.pager=false", "core.fsmonitor=false",
-    "core.useReplaceRefs=true", "core.attributesFile=/nowhere", "core.disambiguate=tree", "core.bare=true",
-    "core.warnAmbiguousRefs=false", "core.excludesFile=/nowhere", "core.autocrlf=true", "core.eol=crlf",
+    "core.useReplaceRefs=true", "core.attributesFile=/nowhere", "core.disambiguate=tree",
+    "core.bare=true",
+    "core.warnAmbiguousRefs=false", "core.excludesFile=/nowhere", "core.autocrlf=true",
+    "core.eol=crlf",
     "diff.renames=copies", "diff.renameLimit=1", "diff.noprefix=true", "diff.orderFile=/nowhere",
-    "diff.external=false", "diff.ignoreSubmodules=all", "diff.algorithm=histogram", "diff.submodule=log",
-    "grep.patternType=perl", "grep.extendedRegexp=true", "alias.log=!false", "alias.cat-file=!false",
-    "pager.log=true", "gc.auto=1", "protocol.version=0", "fetch.fsckObjects=true", "feature.experimental=true",
-    "safe.bareRepository=explicit", "advice.detachedHead=false", "submodule.recurse=true", "tag.gpgSign=true",
-    "log.initialDecorationSet=all", "core.splitIndex=true", "core.untrackedCache=true", "index.threads=1",
+    "diff.external=false", "diff.ignoreSubmodules=all", "diff.algorithm=histogram",
+    "diff.submodule=log",
+    "grep.patternType=perl", "grep.extendedRegexp=true", "alias.log=!false",
+    "alias.cat-file=!false",
+    "pager.log=true", "gc.auto=1", "protocol.version=0", "fetch.fsckObjects=true",
+    "feature.experimental=true",
+    "safe.bareRepository=explicit", "advice.detachedHead=false", "submodule.recurse=true",
+    "tag.gpgSign=true",
+    "log.initialDecorationSet=all", "core.splitIndex=true", "core.untrackedCache=true",
+    "index.threads=1",
 ]  # fmt: skip
 
 
 def eventful() -> Story:
-    """Something of every kind: a ship that was moved, a revert, a removal, a lost merge, a rewrite, a claim."""
+    """One of every kind: a moved ship, a revert, a removal, a lost merge, a rewrite, a claim."""
     story = Story()
     units = ["MOVED", "REVERTED", "REMOVED", "LOST", "REWRITTEN", "EMPTY", "DOCS", "SIDE"]
     for number, name in enumerate(units):
@@ -273,7 +282,8 @@ def asked(root: Path, **ask: object) -> list[Verdict]:
 def test_the_eventful_history_has_all_kinds_of_answers(events):
     answers = {verdict.plan: verdict.answer.value for verdict in asked(events.root)}
     assert answers == {
-        "MOVED": "SHIPPED", "REVERTED": "UNDONE", "REMOVED": "UNDONE", "LOST": "UNDONE", "REWRITTEN": "UNPROVEN",
+        "MOVED": "SHIPPED", "REVERTED": "UNDONE", "REMOVED": "UNDONE", "LOST": "UNDONE",
+        "REWRITTEN": "UNPROVEN",
         "EMPTY": "UNPROVEN", "DOCS": "UNPROVEN", "NONE": "NOT_SHIPPED",
     }  # fmt: skip
 
@@ -337,13 +347,19 @@ def test_terminals_languages_and_variables_change_nothing(events, tmp_path):
     theirs = str(other.root / ".git")
     assert said(events.root, tty=True, TERM="xterm-256color", DOS_COLOR="always") == expected
     for environment in (
-        {"LC_ALL": "C"}, {"LC_ALL": "tr_TR.UTF-8", "LANG": "de_DE.UTF-8"}, {"PYTHONIOENCODING": "ascii"},
-        {"GIT_DIR": theirs, "GIT_WORK_TREE": str(other.root), "GIT_INDEX_FILE": "/nowhere", "GIT_COMMON_DIR": theirs},
-        {"GIT_OBJECT_DIRECTORY": theirs + "/objects", "GIT_NAMESPACE": "x", "GIT_CEILING_DIRECTORIES": "/"},
+        {"LC_ALL": "C"}, {"LC_ALL": "tr_TR.UTF-8", "LANG": "de_DE.UTF-8"},
+        {"PYTHONIOENCODING": "ascii"},
+        {"GIT_DIR": theirs, "GIT_WORK_TREE": str(other.root), "GIT_INDEX_FILE": "/nowhere",
+        "GIT_COMMON_DIR": theirs},
+        {"GIT_OBJECT_DIRECTORY": theirs + "/objects", "GIT_NAMESPACE": "x",
+        "GIT_CEILING_DIRECTORIES": "/"},
         {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "log.follow", "GIT_CONFIG_VALUE_0": "true"},
-        {"GIT_TRACE": "1", "GIT_LITERAL_PATHSPECS": "1", "GIT_PAGER": "false", "GIT_REPLACE_REF_BASE": "refs/heads/"},
-        {"GIT_CONFIG_PARAMETERS": "'log.follow'='true'", "GIT_NO_REPLACE_OBJECTS": "", "GIT_DEFAULT_HASH": "sha256"},
-        {"GIT_EXTERNAL_DIFF": "false", "GIT_GRAFT_FILE": "/nowhere", "GIT_ICASE_PATHSPECS": "1", "NO_COLOR": "1"},
+        {"GIT_TRACE": "1", "GIT_LITERAL_PATHSPECS": "1", "GIT_PAGER": "false",
+        "GIT_REPLACE_REF_BASE": "refs/heads/"},
+        {"GIT_CONFIG_PARAMETERS": "'log.follow'='true'", "GIT_NO_REPLACE_OBJECTS": "",
+        "GIT_DEFAULT_HASH": "sha256"},
+        {"GIT_EXTERNAL_DIFF": "false", "GIT_GRAFT_FILE": "/nowhere", "GIT_ICASE_PATHSPECS": "1",
+        "NO_COLOR": "1"},
     ):  # fmt: skip
         assert said(events.root, **environment) == expected, environment
 
@@ -508,7 +524,7 @@ def exit_code(capsys, root: Path, *words: str) -> int:
 
 @pytest.fixture
 def small(tmp_path):
-    """A ship, one that was taken out again, and a deletion that counts as work; every object in a file of its own."""
+    """A ship, one that was removed again, and a deletion that counts; every object is loose."""
     made = Repository(tmp_path / "work")
     made.commit(
         "begin",
@@ -620,11 +636,16 @@ def test_a_git_that_fails_gives_no_other_answer(small, capsys, monkeypatch, tmp_
 # A question leaves no trace.
 
 WORDS = {
-    "verify": ["AUTH", "AUTH1"], "claims": ["--text", "AUTH AUTH1 is done"], "answer-shape": ["--text", "Yes."],
-    "hook stop": ["--plan", "AUTH", "--phase", "AUTH1"], "coverage": ["--declared", "2", "--states", "done,done"],
-    "arg-provenance": ["--tool", "t", "--args", "{}"], "witness": ["key"], "judge": ["--judge", "abstain", "claim"],
-    "judge-eval": ["--cases", "docs/all-plan.md"], "attest": ["--claim", "it", "--accept-cmd", "true"],
-    "test-witness run": ["--cmd", "true"], "receipt": ["AUTH", "AUTH1"], "verify-receipt": ["--commit", "HEAD"],
+    "verify": ["AUTH", "AUTH1"], "claims": ["--text", "AUTH AUTH1 is done"],
+    "answer-shape": ["--text", "Yes."],
+    "hook stop": ["--plan", "AUTH", "--phase", "AUTH1"],
+    "coverage": ["--declared", "2", "--states", "done,done"],
+    "arg-provenance": ["--tool", "t", "--args", "{}"], "witness": ["key"],
+    "judge": ["--judge", "abstain", "claim"],
+    "judge-eval": ["--cases", "docs/all-plan.md"],
+    "attest": ["--claim", "it", "--accept-cmd", "true"],
+    "test-witness run": ["--cmd", "true"], "receipt": ["AUTH", "AUTH1"],
+    "verify-receipt": ["--commit", "HEAD"],
 }  # fmt: skip
 FAMILY = sorted(name for name, verb in VERBS.items() if verb.group == "truth")
 
@@ -742,11 +763,14 @@ fates = st.builds(
 )
 seen = st.builds(
     CandidateCommit,
-    sha=st.integers(1, 10**6).map("{:040x}".format), summary=st.just("s"), naming=namings, footprint=prints,
-    unreadable=st.sampled_from(["", "", "cut off"]), is_scoped=st.booleans(), survival=st.none() | fates,
+    sha=st.integers(1, 10**6).map("{:040x}".format), summary=st.just("s"), naming=namings,
+    footprint=prints,
+    unreadable=st.sampled_from(["", "", "cut off"]), is_scoped=st.booleans(),
+    survival=st.none() | fates,
     undone_by=st.sampled_from(["", "f" * 40]), is_reverted=st.booleans(),
     is_merged=st.sampled_from([True, True, False]), witnessed=st.sampled_from(["", "seen"]),
-    attested=st.sampled_from(["", "signed"]), ci=st.sampled_from(["", "GREEN", "RED", "PENDING", "NO_SIGNAL"]),
+    attested=st.sampled_from(["", "signed"]),
+    ci=st.sampled_from(["", "GREEN", "RED", "PENDING", "NO_SIGNAL"]),
 )  # fmt: skip
 policies = st.builds(
     Policy,
@@ -781,7 +805,7 @@ def check_the_answer_rests_on_its_tier(candidates, policy):
 
 
 def check_more_evidence_lowers_nothing(candidates, more, policy):
-    """What ships stays shipped beside anything that does not speak against it; what is seen of a commit only helps."""
+    """More candidates that do not contradict, and more evidence, never lower an answer."""
     before, alone = shipped.judge(of(*candidates), policy), shipped.judge(of(more), policy)
     is_red = policy.ci_required and any(each.ci == "RED" for each in (*candidates, more))
     if (before.shipped or alone.shipped) and not is_red:

@@ -1,4 +1,4 @@
-"""More lies that a committer with a shell can tell, accidents that look like them, and repositories in odd shapes."""
+"""More lies of a committer with a shell, accidents that look like them, odd repositories."""
 
 import os
 import shutil
@@ -77,9 +77,12 @@ def index_of(repository):
 @pytest.mark.parametrize(
     "message",
     [
-        "AUTH\u200b1: login", "\u200bAUTH1: login", "\u202eAUTH1: login", "\u0391UTH1: login", "AUTH\uff11: login",
-        "AUTH1\u0301: login", "AUTHl: login", "fixup! AUTH1: login", "Merge AUTH1: login", "AUTH1.5: login",
-        "x\nAUTH1: login", "x\n\nAUTH1: login", "x\n\nAUTH1: login\n\nlast", "x AUTH1: login", "AUTH1\u00a0: login",
+        "AUTH\u200b1: login", "\u200bAUTH1: login", "\u202eAUTH1: login", "\u0391UTH1: login",
+        "AUTH\uff11: login",
+        "AUTH1\u0301: login", "AUTHl: login", "fixup! AUTH1: login", "Merge AUTH1: login",
+        "AUTH1.5: login",
+        "x\nAUTH1: login", "x\n\nAUTH1: login", "x\n\nAUTH1: login\n\nlast", "x AUTH1: login",
+        "AUTH1\u00a0: login",
     ],
 )  # fmt: skip
 def test_what_only_looks_like_the_name_is_not_the_name(repository, message):
@@ -112,11 +115,16 @@ def test_a_message_of_any_bytes_is_read(repository, message, header):
 @pytest.mark.parametrize(
     ("path", "text"),
     [
-        ("src/l.js", "/* login */ // login\n"), ("src/l.rb", "=begin\nlogin\n=end\n"), ("src/l.css", "/* login */\n"),
-        ("src/l.lua", "--[==[ login ]==]\n"), ("src/l.html", "<!-- login -->\n"), ("src/l.vue", "<!-- login -->\n"),
-        ("src/l.sql", "-- login\n"), ("src/l.json", "{}\n"), ("src/l.hs", "{- a {- login -} b -}\n"),
-        ("src/l.rs", "/// login\n//! login\n/* a /* b */ c */\n"), ("src/l.go", "// login\n"), ("src/l.py", "...\n"),
-        ("src/l.py", "r'''\nlogin\n'''\n"), ("src/l.ps1", "<# login #>\n"), ("src/l.yml", "# login\n"), ("src/l.c", ""),
+        ("src/l.js", "/* login */ // login\n"), ("src/l.rb", "=begin\nlogin\n=end\n"),
+        ("src/l.css", "/* login */\n"),
+        ("src/l.lua", "--[==[ login ]==]\n"), ("src/l.html", "<!-- login -->\n"),
+        ("src/l.vue", "<!-- login -->\n"),
+        ("src/l.sql", "-- login\n"), ("src/l.json", "{}\n"),
+        ("src/l.hs", "{- a {- login -} b -}\n"),
+        ("src/l.rs", "/// login\n//! login\n/* a /* b */ c */\n"), ("src/l.go", "// login\n"),
+        ("src/l.py", "...\n"),
+        ("src/l.py", "r'''\nlogin\n'''\n"), ("src/l.ps1", "<# login #>\n"),
+        ("src/l.yml", "# login\n"), ("src/l.c", ""),
     ],
 )  # fmt: skip
 def test_a_new_file_that_says_nothing_is_no_login(repository, path, text):
@@ -336,8 +344,10 @@ def test_nothing_is_fetched_to_answer(repository):
     repository.commit("AUTH1: login", LOGIN)
     forget(repository, repository.git("rev-parse", "HEAD:src/login.py"))
     for key, value in (
-        ("core.repositoryformatversion", "1"), ("extensions.partialClone", "origin"), ("remote.origin.url", "ssh://x/y"),
-        ("remote.origin.promisor", "true"), ("core.sshCommand", f"touch {repository.root}/ran; false"),
+        ("core.repositoryformatversion", "1"), ("extensions.partialClone", "origin"),
+        ("remote.origin.url", "ssh://x/y"),
+        ("remote.origin.promisor", "true"),
+        ("core.sshCommand", f"touch {repository.root}/ran; false"),
     ):  # fmt: skip
         repository.git("config", key, value)
     assert dos(repository.root)[0] != 0
@@ -437,9 +447,12 @@ READERS = {
 @pytest.mark.parametrize(
     ("reader", "piece"),
     [
-        ("named", "a1,"), ("named", "AUTH "), ("named", "x\n\n* AUTH2: x\n"), ("named", "v1.2.3: AUTH1 "),
-        ("negated", "not ("), ("negated", "no a "), ("negated", "half-"), ("a.py", "\n'a'\n"), ("a.py", '"""'),
-        ("a.js", "=/[a"), ("a.js", "/*"), ("a.rs", 'r#"'), ("a.hs", "{-"), ("a.lua", "--[["), ("a.html", "<!--"),
+        ("named", "a1,"), ("named", "AUTH "), ("named", "x\n\n* AUTH2: x\n"),
+        ("named", "v1.2.3: AUTH1 "),
+        ("negated", "not ("), ("negated", "no a "), ("negated", "half-"), ("a.py", "\n'a'\n"),
+        ("a.py", '"""'),
+        ("a.js", "=/[a"), ("a.js", "/*"), ("a.rs", 'r#"'), ("a.hs", "{-"), ("a.lua", "--[["),
+        ("a.html", "<!--"),
         ("a.sh", "\\'"), ("a.yml", ' "'), ("named", "(AUTH "),
     ],
 )  # fmt: skip

@@ -17,7 +17,10 @@ class Login(unittest.TestCase):
     def test_it(self):
         self.assertEqual(login("ada"), "hello ada")
 """
-BASE = "import unittest\n\nclass Base(unittest.TestCase):\n    def test_it(self):\n        self.assertTrue(__name__)\n"
+BASE = (
+    "import unittest\n\nclass Base(unittest.TestCase):\n"
+    "    def test_it(self):\n        self.assertTrue(__name__)\n"
+)
 COMMAND = f"{quote(sys.executable)} -m unittest discover -s tests -p test_*.py -t ."
 
 
@@ -26,7 +29,8 @@ def repository(tmp_path):
     made = Repository(tmp_path / "work")
     made.commit("begin", {
         "docs/auth-plan.md": "## AUTH AUTH1: say hello\n",
-        "dos.toml": f'[units.AUTH1]\npaths = ["login.py", "tests/**"]\naccept = {json.dumps(COMMAND)}\n',
+        "dos.toml": '[units.AUTH1]\npaths = ["login.py", "tests/**"]\n'
+        f"accept = {json.dumps(COMMAND)}\n",
         "login.py": "def login(name):\n    return ''\n",
         "tests/__init__.py": "",
         "tests/test_base.py": BASE,
@@ -41,7 +45,8 @@ def ci(repository, conclusion, ci_policy):
     rows = json.dumps([{"name": "test", "status": "completed", "conclusion": conclusion}])
     script = f"import sys; sys.stdout.write({rows!r})"
     text = (
-        f'[verify]\n{ci_policy}\n[ci]\ncommand = [{json.dumps(sys.executable)}, "-c", {json.dumps(script)}]\n'
+        f"[verify]\n{ci_policy}\n[ci]\n"
+        f'command = [{json.dumps(sys.executable)}, "-c", {json.dumps(script)}]\n'
         + (repository.root / "dos.toml").read_text()
     )
     repository.commit("ask the CI", {"dos.toml": text})
