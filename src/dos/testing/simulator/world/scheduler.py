@@ -20,14 +20,17 @@ from dos.testing.simulator.world import faults
 from dos.testing.simulator.world.faults import FaultPlan
 from dos.testing.simulator.world.process import (
     SUSPENDED,
+    A,
     Later,
     LeaseRenewer,
     Performer,
     Process,
+    Suspended,
     VirtualClock,
 )
 
 AWAY = (StoreUnreachable, StoreBusy)
+LOOK_MS = 10_000  # between two looks of a waiting process
 
 # Sent to a store across a network: the answer may be lost, or the request arrive twice.
 SENT = (
@@ -237,6 +240,42 @@ class Scheduler:
         elif fault == faults.LATE_DUPLICATE and isinstance(effect, REPEATED_LATE):
             self.counts[fault] += 1
             self.schedule(self.random.randint(1_000, 90_000), arrive)
+
+    # Waiting
+
+    def wait(
+        self,
+        process: Process,
+        deadline: float,
+        is_over: Callable[[], bool],
+        answer: Callable[[], A],
+    ) -> Suspended[A]:
+        """Resume the process with the answer once `is_over`, at the deadline or without a lease."""
+        self._poll(process, deadline, is_over, answer)
+        return SUSPENDED
+
+    def _poll(
+        self,
+        process: Process,
+        deadline: float,
+        is_over: Callable[[], bool],
+        answer: Callable[[], object],
+    ) -> None:
+        left = deadline - self.now
+        over = left <= 0 or self.has_lost_lease(process) or is_over()
+        if not process.alive:
+            return
+        if process.paused_until > self.now:
+            left = process.paused_until - self.now
+        elif over:
+            self.schedule(0, self._resume_waiting, (process, answer))
+            return
+        self.schedule(min(left, LOOK_MS), lambda _: self._poll(process, deadline, is_over, answer))
+
+    def _resume_waiting(self, waiting: tuple[Process, Callable[[], object]]) -> None:
+        process, answer = waiting
+        if process.alive:
+            self.resume(process, answer())
 
     # A store that is away, a lease that may be lost
 
