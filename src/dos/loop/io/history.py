@@ -1,4 +1,4 @@
-"""What stopped a run, and what stopped the runs before it, as the journal tells it."""
+"""What the journal says of runs: what stopped them, their rounds, and their leases."""
 
 from collections.abc import Iterable, Iterator
 from typing import assert_never
@@ -28,26 +28,30 @@ from dos.text import comparison_key
 
 
 def recurring_evidence(journal: Store, run_id: str = "") -> Evidence | None:
-    """For a run, or for the one that stopped last; None when there is no such run."""
-    runs = fold.current(journal, FleetState)[0].runs
-    stopped = sorted(
-        (name for name, run in runs.items() if run.stop_reason),
-        key=lambda name: runs[name].stopped_ms,
-    )
-    asked = run_id or next(reversed(stopped), "")
-    if asked not in runs:
+    """Return what stopped a run and the runs before it; None when there is no such run.
+
+    Without `run_id` it is the run that stopped last.
+    """
+    state, _ = fold.current(journal, FleetState)
+    runs = state.runs
+    stopped = [name for name, run in runs.items() if run.stop_reason]
+    stopped.sort(key=lambda name: runs[name].stopped_ms)
+    if not run_id and stopped:
+        run_id = stopped[-1]
+    if run_id not in runs:
         return None
-    earlier = stopped[: stopped.index(asked)] if asked in stopped else stopped
-    own = _hit(asked, runs[asked])
+    earlier = stopped[: stopped.index(run_id)] if run_id in stopped else stopped
+    own = _hit(run_id, runs[run_id])
+    hits = [_hit(name, runs[name]) for name in earlier]
     return Evidence(
-        run=asked,
+        run=run_id,
         cause_keys=(own.cause_key,) if own else (),
-        prior_hits=tuple(hit for name in earlier if (hit := _hit(name, runs[name]))),
+        prior_hits=tuple(hit for hit in hits if hit),
     )
 
 
 def _hit(name: str, run: FleetRun) -> Hit | None:
-    """A stop that nobody has to clear is no blocker."""
+    """Return the stop of a run as a hit; a stop that needs nobody is none."""
     if not run.stop_reason or run.needs in ("", Needs.NOBODY):
         return None
     return Hit(
@@ -61,42 +65,55 @@ def _hit(name: str, run: FleetRun) -> Hit | None:
 
 
 class Rounds(Struct, frozen=True, kw_only=True):
-    residuals: tuple[int, ...]  # units that were left, for each iteration that counted them
+    """The iterations of a run, as numbers."""
+
+    residuals: tuple[int, ...]  # open units, for each iteration that counted them
     failures: breaker.Evidence
 
 
 def rounds(happened: Iterable[Event]) -> Rounds:
-    """An iteration that launched nothing, or was told to come back later, neither failed nor succeeded."""
-    residuals, in_a_row, total = [], 0, 0
+    """Count the open units and the failures of a run's iterations.
+
+    An iteration that started no agent, or has to wait, neither failed nor succeeded.
+    """
+    residuals: list[int] = []
+    consecutive = 0
+    total = 0
     for step in record.read_decisions(happened):
         if step.state.completion is not None:
             residuals.append(len(step.state.completion.residual))
-        failed = (
-            step.outcome.kind in (OutcomeKind.UNCLEAR, OutcomeKind.LAUNCH_FAILED)
-            or step.outcome.ship_count == 0
-        )
-        if failed:
-            in_a_row, total = in_a_row + 1, total + 1
-        elif step.outcome.ship_count:
-            in_a_row = 0
-    return Rounds(
-        residuals=tuple(residuals), failures=breaker.Evidence(consecutive=in_a_row, total=total)
-    )
+        outcome = step.outcome
+        is_broken = outcome.kind in (OutcomeKind.UNCLEAR, OutcomeKind.LAUNCH_FAILED)
+        if is_broken or outcome.ship_count == 0:
+            consecutive += 1
+            total += 1
+        elif outcome.ship_count:
+            consecutive = 0
+    failures = breaker.Evidence(consecutive=consecutive, total=total)
+    return Rounds(residuals=tuple(residuals), failures=failures)
 
 
 class LeaseQuery(Struct, frozen=True, kw_only=True):
-    """Whose leases: the run's; and one that names no run, if it has the lane and the stamp, as older loops know it."""
+    """Which leases belong to a run.
+
+    With a lane and a time stamp also leases that name no run, as older loops took them.
+    """
 
     run_id: str
     lane: str = ""
     loop_ts: str = ""
 
-    def matches(self, asked: Request) -> bool:
-        if asked.is_lock or (self.lane and comparison_key(asked.lane) != comparison_key(self.lane)):
+    def matches(self, request: Request) -> bool:
+        """Whether the lease was taken for the run."""
+        if request.is_lock:
             return False
-        if self.loop_ts and asked.loop_ts != self.loop_ts:
+        if self.lane and comparison_key(request.lane) != comparison_key(self.lane):
             return False
-        return asked.run_id == self.run_id or bool(not asked.run_id and self.lane and self.loop_ts)
+        if self.loop_ts and request.loop_ts != self.loop_ts:
+            return False
+        if request.run_id:
+            return request.run_id == self.run_id
+        return not self.run_id or bool(self.lane and self.loop_ts)
 
 
 class LeaseHistory(Struct, kw_only=True):
@@ -104,20 +121,19 @@ class LeaseHistory(Struct, kw_only=True):
 
     granted: dict[int, Request] = field(default_factory=dict)  # by fence
     began_ms: int = 0  # when the first of them was granted
-    beats: list[int] = field(default_factory=list)  # when it gave a sign of life
-    moves: list[int] = field(default_factory=list)  # when it took another lane, or gave one back
-    live: list[Lease] = field(default_factory=list)  # nobody has ended them
+    beats: list[int] = field(default_factory=list)  # when it sent a heartbeat
+    moves: list[int] = field(default_factory=list)  # when it took another lane or released one
+    live: list[Lease] = field(default_factory=list)  # not ended yet
 
-    def apply(self, event: Event, wanted: LeaseQuery) -> None:
+    def apply(self, event: Event, query: LeaseQuery) -> None:
+        """Add an event of a lease, if it is one of the run's."""
         match lease_state.reader.decode(event):
             case LeaseGranted() as fact:
-                if wanted.matches(fact.asked):
-                    if self.granted:  # taking the first lane is no progress yet
-                        self.moves.append(event.at_ms)
-                    self._take(event, fact.asked)
+                is_another = bool(self.granted)  # the first lane is no progress yet
+                if self._take(event, fact.asked, query) and is_another:
+                    self.moves.append(event.at_ms)
             case LeaseAdopted() as fact:
-                if wanted.matches(fact.asked):
-                    self._take(event, fact.asked)
+                self._take(event, fact.asked, query)
             case LeaseRenewed() as fact:
                 if fact.lease in self.granted:
                     self.beats.append(event.at_ms)
@@ -125,41 +141,49 @@ class LeaseHistory(Struct, kw_only=True):
                 if fact.lease in self.granted:
                     self.moves.append(event.at_ms)
             case LeaseExpired() | LeaseRevoked() | None:
-                pass  # what others did to it says nothing good of it
+                pass  # these are no progress of the run
             case never:
                 assert_never(never)
 
-    def _take(self, event: Event, asked: Request) -> None:
+    def _take(self, event: Event, request: Request, query: LeaseQuery) -> bool:
+        """Add a granted lease; False when it is not the run's."""
+        if not query.matches(request):
+            return False
         if not self.granted:
             self.began_ms = event.at_ms
-        self.granted[event.pos] = asked
+        self.granted[event.pos] = request
         self.beats.append(event.at_ms)
+        return True
 
 
-def lease_history(store: Store, wanted: LeaseQuery) -> LeaseHistory:
+def lease_history(store: Store, query: LeaseQuery) -> LeaseHistory:
+    """Read the leases of a run from the journal."""
     with store.backend.read() as view:
-        history = LeaseHistory(live=[lease for lease in view.leases() if wanted.matches(lease)])
-        streams = _streams(view, wanted, history.live)
-        found = sorted((event for stream in streams for event in _leases(view, stream)), key=_pos)
-    for event in found:
-        history.apply(event, wanted)
+        live = [lease for lease in view.leases() if query.matches(lease)]
+        history = LeaseHistory(live=live)
+        events: list[Event] = []
+        for stream in _lease_streams(view, query, live):
+            events += _lease_events(view, stream)
+    for event in sorted(events, key=_position):
+        history.apply(event, query)
     return history
 
 
-def _streams(view: ReadTransaction, wanted: LeaseQuery, live: list[Lease]) -> set[str]:
-    """Where its leases are written down; all lanes, only when nothing says which."""
-    if lanes := {lease.lane for lease in live} | ({wanted.lane} if wanted.lane else set()):
+def _lease_streams(view: ReadTransaction, query: LeaseQuery, live: list[Lease]) -> set[str]:
+    """Return the streams with the run's leases: all lanes only where its lane is not known."""
+    lanes = {lease.lane for lease in live}
+    if query.lane:
+        lanes.add(query.lane)
+    if lanes:
         return {streams.lease(lane) for lane in lanes}
     return set(view.streams(streams.lane_leases.prefix))
 
 
-def _leases(view: ReadTransaction, stream: str) -> Iterator[Event]:
-    return (
-        require_known_schema(event)
-        for event in view.load(stream, 0, None)
-        if event.kind in lease_state.reader.handles
-    )
+def _lease_events(view: ReadTransaction, stream: str) -> Iterator[Event]:
+    for event in view.load(stream, 0, None):
+        if event.kind in lease_state.reader.handles:
+            yield require_known_schema(event)
 
 
-def _pos(event: Event) -> int:
+def _position(event: Event) -> int:
     return event.pos
