@@ -207,7 +207,7 @@ def test_init_says_how_to_begin_a_plan_where_there_is_none(planned, dos):
     assert "--first-plan" not in dos("init", "--force").out
     (planned / "docs" / "one-plan.md").unlink()
     assert (
-        "plans   docs/**/*-plan.md: there is none yet; `dos init --first-plan` writes"
+        "plans   docs/**/*-plan.md: no plan yet; `dos init --first-plan` writes"
         in dos("init", "--force").out
     )
     assert "there is none yet" not in dos("init", "--force", "--first-plan").out

@@ -1,11 +1,13 @@
 """Check the workspace and show a fix for each problem.
 
-It works on a broken dos.toml too: what is wrong with the file is a finding. Nothing is changed without --fix, and
---fix does only what cannot hurt: it revokes leases whose processes are gone and forgets worktrees that are not there.
+It works on a broken dos.toml, too: the errors of the file are findings. Without --fix nothing is
+changed, and --fix does only what is safe: it revokes leases whose process has exited, and removes the
+records of worktrees that no longer exist.
 
---deep runs [workers] setup and test in a fresh tree of the target branch, then the test once more with all source files
-emptied, which it has to notice, and tries whether the acceptance commands of open units can be started. It takes as
-long as they take. `dos up` does the same before it starts agents, and does not repeat it where --deep found all well.
+--deep runs [workers] setup and test in a fresh tree of the target branch, then the test once more
+with all source files emptied, which must fail, and checks that the acceptance commands of open units
+can be started. It takes as long as they take. `dos up` does the same before it starts agents, and
+skips it where --deep has passed.
 """
 
 import sys
@@ -29,40 +31,36 @@ EXITS = {"reported": 0, "findings": 1, "contract_error": 2, "not_permitted": 77}
 
 
 class Args(Struct, kw_only=True):
-    check: Annotated[bool, Option(help="exit 1 when anything above a note was found")] = False
-    fix: Annotated[
-        bool, Option(help="put right what can be put right safely, and say what was done")
-    ] = False
+    check: Annotated[bool, Option(help="exit 1 for any finding above a note")] = False
+    fix: Annotated[bool, Option(help="repair what is safe to repair, and show it")] = False
     deep: Annotated[
         bool, Option(help="also run setup and test in a fresh tree, and probe acceptance commands")
     ] = False
-    dry_run: Annotated[bool, Option(help="with --fix: only say what would be done")] = False
+    dry_run: Annotated[bool, Option(help="with --fix: show what it would do, change nothing")] = (
+        False
+    )
 
 
 def run(args: Args, context: Context) -> Reply:
     if args.dry_run and not args.fix:
-        raise BadInput(
-            "--dry-run says what --fix would do, and --fix is not there",
-            hint="dos doctor --fix --dry-run",
-        )
+        raise BadInput("--dry-run needs --fix", hint="Use: dos doctor --fix --dry-run")
     if args.deep:
         from dos.verbs import permission
 
-        permission.check_permission(
-            VERBS["doctor"], args, context, "--deep"
-        )  # what it finds lets agents start
+        # A passed check lets agents start, so no agent may run it.
+        permission.check_permission(VERBS["doctor"], args, context, "--deep")
     world = context.lenient_world
     repairs = None
     if args.fix:
         repairs = examine.repair(world, lambda: context.journal, dry_run=args.dry_run)
-    begin = finding.cd_prefix(world)
     more: dict[str, examine.Examiner] = {}
     if args.deep:
         more["baseline"] = _baseline(context)
-    more["waiting"] = _waiting  # after the check: what it found to pass holds nobody
-    findings = [
-        structs.replace(found, fix=begin + found.fix) for found in examine.examine(world, more)
-    ]
+    more["waiting"] = _waiting  # after the baseline: one that passes holds no unit
+    prefix = finding.cd_prefix(world)
+    findings = []
+    for entry in examine.examine(world, more):
+        findings.append(structs.replace(entry, fix=prefix + entry.fix))
     report = view.Report(
         facts=facts.gather(world),
         config=world.config,
@@ -70,55 +68,58 @@ def run(args: Args, context: Context) -> Reply:
         repairs=repairs,
         git_hooks=_git_hooks(world.workspace),
     )
-    return Reply(
-        code=int(args.check and bool(report.gating)),
-        text=""
-        if context.as_json
-        else view.render(report, unicode=stdout_is_utf8(), colour=colour_wanted()),
-        # Every verb is loaded for its exit codes: only those who read them wait for that.
-        data=view.document(report, catalog.all_exit_codes()) if context.as_json else None,
-        next_action=report.gating[0].fix if report.gating else "dos up",
-    )
+    code = int(args.check and bool(report.gating))
+    next_action = report.gating[0].fix if report.gating else "dos up"
+    if context.as_json:
+        # Reads the exit codes of every verb, which only JSON shows.
+        data = view.document(report, catalog.all_exit_codes())
+        return Reply(code=code, data=data, next_action=next_action)
+    text = view.render(report, unicode=stdout_is_utf8(), colour=colour_wanted())
+    return Reply(code=code, text=text, next_action=next_action)
 
 
 def _waiting(world: World) -> list[Finding]:
-    """What only a person clears before somebody works again."""
+    """Return a note for each thing that only a person can clear."""
     from dos.fleet.io.reader import FleetReader
 
     if not world.workspace.state.exists():
         return []
-    store.open_journal(world)  # one that cannot be read was told of, and is not asked again
-    found = FleetReader(world).waits().all_waits()
-    why = "Nobody works on it until then."
-    return [
-        note("WAITING", f"{each.subject}: {each}", why, each.clears_with)
-        for each in found
-        if each.needs_person
-    ]
+    store.open_journal(world)  # raises for a journal that another examiner has reported
+    notes = []
+    for wait in FleetReader(world).waits().all_waits():
+        if wait.needs_person:
+            why = "No worker starts on it until then."
+            notes.append(note("WAITING", f"{wait.subject}: {wait}", why, wait.clears_with))
+    return notes
 
 
 def _baseline(context: Context) -> examine.Examiner:
+    """Return the examiner of --deep, which shows its progress on a terminal."""
     from dos.baseline.io import on_demand
 
     is_watched = sys.stderr.isatty() and not context.as_json
 
-    def progress(line: str) -> None:
+    def show_progress(line: str) -> None:
         if is_watched:
-            print_stderr(f"dos doctor: {line.replace(chr(10), ' ')}")
+            one_line = line.replace("\n", " ")
+            print_stderr(f"dos doctor: {one_line}")
 
-    return lambda world: on_demand.examine(world, lambda: context.journal, progress)
+    def examine_baseline(world: World) -> list[Finding]:
+        return on_demand.examine(world, lambda: context.journal, show_progress)
+
+    return examine_baseline
 
 
 def _git_hooks(workspace: Workspace) -> str:
-    from dos.hooks import install as installing
+    """Return the states of the installed git hooks; "" where none is installed."""
+    from dos.hooks import install
 
     try:
-        hooks = installing.inspect_hooks(installing.find_directory(workspace).directory)
+        directory = install.find_directory(workspace).directory
+        hooks = install.inspect_hooks(directory)
     except DosError:
-        return ""  # where there could be none, there is none
+        return ""  # no repository, so no hooks
     states = {hook.state for hook in hooks}
-    return (
-        ""
-        if states == {installing.HookState.MISSING}
-        else ", ".join(sorted(states)).replace("_", " ")
-    )
+    if states == {install.HookState.MISSING}:
+        return ""
+    return ", ".join(sorted(states)).replace("_", " ")

@@ -1,13 +1,13 @@
 """Inspect the repository and write dos.toml.
 
-It finds the folders that can be lanes, the agent programs on your path, the test command and the plan documents. It
-writes one file and says how to undo it.
+It finds the folders that can be lanes, the agent programs on your PATH, the test command and the plan
+documents. It writes one file and prints the command that undoes it.
 """
 
 import os
 import shlex
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from msgspec import Struct
 
@@ -29,6 +29,7 @@ from dos.verbs.context import Context, Reply
 EXITS = {"written": 0, "exists": 1, "contract_error": 2}
 DEFAULT_GLOB = "docs/**/*-plan.md"
 MOST_WORKERS = 3
+COMMIT_SUBJECT = "Add dos.toml"
 FIRST_PLAN = """# First plan
 
 ## FIRST1: describe the first unit here
@@ -42,160 +43,199 @@ What should be true when it is done.
 
 class Args(Struct, kw_only=True):
     directory: Annotated[str, Option(help="the repository", positional=True, metavar="DIR")] = ""
-    force: Annotated[bool, Option(help="write over a dos.toml that is there")] = False
-    dry_run: Annotated[bool, Option(help="print what would be written, and write nothing")] = False
-    first_plan: Annotated[bool, Option(help="also write docs/first-plan.md, a plan to fill in")] = (
-        False
-    )
-    commit: Annotated[bool, Option(help="commit the files that it writes, and nothing else")] = (
-        False
-    )
+    force: Annotated[bool, Option(help="replace an existing dos.toml")] = False
+    dry_run: Annotated[bool, Option(help="print the file, write nothing")] = False
+    first_plan: Annotated[bool, Option(help="also write docs/first-plan.md, a template")] = False
+    commit: Annotated[bool, Option(help="commit the written files, and nothing else")] = False
+
+
+class _Inference(Struct, frozen=True, kw_only=True):
+    """What was found in a repository, and the dos.toml that is made of it."""
+
+    lanes: Lanes
+    programs: dict[str, str]  # name and path
+    setup: str
+    test: str
+    glob: str
+    text: str
+
+    def to_json(self, path: Path) -> dict[str, Any]:
+        return {
+            "path": str(path),
+            "written": False,
+            "lanes": list(self.lanes.concurrent),
+            "agents": self.programs,
+            "test": self.test,
+            "setup": self.setup,
+        }
 
 
 def run(args: Args, context: Context) -> Reply:
     root = _root(args, context)
     try:
-        return _written_anew(args, root)
+        return _init(args, root)
     except OSError as error:
         raise BadInput(
             f"{quote(str(error.filename or root), LONGEST_PATH)}: {error.strerror}",
-            hint="Look at that path, and run `dos init` again.",
+            hint="Check that path, and run `dos init` again.",
         ) from error
 
 
-def _written_anew(args: Args, root: Path) -> Reply:
-    lanes = _lanes(root)
+def _init(args: Args, root: Path) -> Reply:
+    inference = _infer(root)
+    target = root / "dos.toml"
+    data = inference.to_json(target)
+    if args.dry_run:
+        return Reply(text=inference.text, data=data | {"text": inference.text})
+    lanes = inference.lanes.concurrent
+    if target.exists() and not args.force:
+        if not args.first_plan:
+            return Reply(
+                code=1,
+                text=f"{target} exists and was not changed.\n"
+                "  hint: `dos init --force` replaces it.",
+                data=data,
+            )
+        plan = _write_first_plan(root, lanes)
+        lines = [f"{target} exists and was not changed", str(plan)]
+        lines += _commit(args, root, plan.written)
+        return Reply(text="\n".join(lines), data=data)
+    lines = [f"wrote {target}"]
+    written = [str(target)]
+    if args.first_plan:
+        plan = _write_first_plan(root, lanes)
+        lines.append(str(plan))
+        written += plan.written
+    backup = _write(target, inference.text)
+    undo = ["mv", str(backup), str(target)] if backup else ["rm", *written]
+    lines += _describe(inference, root)
+    lines.append(f"undo: {shlex.join(undo)}")
+    lines += _commit(args, root, written)
+    lines.append("next: dos doctor; dos up; dos status")
+    return Reply(text="\n".join(lines), data=data | {"written": True})
+
+
+def _infer(root: Path) -> _Inference:
+    lanes = _infer_lanes(root)
     programs = infer.agent_programs()
     commands = infer_commands(root)
-    tests = commands.test
     glob = infer.plans_glob(root) or DEFAULT_GLOB
+    known_agents = [infer.AGENT_PROGRAMS[program] for program in programs]
+    agents = [name for name in known_agents if name in NAMES]
     text = scaffold(
         root,
         lanes=lanes,
         target=max(1, min(MOST_WORKERS, len(lanes.concurrent))),
-        agent=next(
-            (name for program in programs if (name := infer.AGENT_PROGRAMS[program]) in NAMES), ""
-        ),
+        agent=agents[0] if agents else "",
         setup=commands.setup,
-        test=tests,
+        test=commands.test,
         plans_glob=glob,
     )
-    target = root / "dos.toml"
-    data = {
-        "path": str(target), "written": False, "lanes": list(lanes.concurrent), "agents": programs, "test": tests,
-        "setup": commands.setup,
-    }  # fmt: skip
-    if args.dry_run:
-        return Reply(text=text, data=data | {"text": text})
-    if target.exists() and not args.force:
-        if args.first_plan:
-            first = _write_first_plan(root, lanes.concurrent)
-            said = [f"left {target} as it is", str(first), *_commit(args, root, first.written)]
-            return Reply(text="\n".join(said), data=data)
-        return Reply(
-            code=1,
-            text=f"{target} is there already, and was left as it is.\n  hint: `dos init --force` writes it anew.",
-            data=data,
-        )
-    plan = _write_first_plan(root, lanes.concurrent) if args.first_plan else None
-    before = _write(target, text)
-    planned = plan.written if plan else []
-    said = [f"wrote {target}", *([str(plan)] if plan else [])]
-    said += [
-        f"  lanes   {', '.join(lanes.concurrent) or '(none: one worker for the whole tree)'}",
-        f"  agents  {', '.join(programs) or 'none found on the path: set `agent` under [workers]'}",
-        f"  tests   {tests or 'no test command found: set `test` under [workers]'}",
-        f"  setup   {commands.setup or 'nothing to set up was found'}",
-        f"  plans   {glob}{_without_plans(root, glob)}",
-        f"undo: {shlex.join(['mv', str(before), str(target)] if before else ['rm', str(target), *planned])}",
-        *_commit(args, root, [str(target), *planned]),
-        "next: dos doctor; dos up; dos status",
+    return _Inference(
+        lanes=lanes,
+        programs=programs,
+        setup=commands.setup,
+        test=commands.test,
+        glob=glob,
+        text=text,
+    )
+
+
+def _describe(inference: _Inference, root: Path) -> list[str]:
+    """Return a line for each thing that was found, or what to set where it was not."""
+    lanes = ", ".join(inference.lanes.concurrent) or "(none: one worker for the whole tree)"
+    agents = ", ".join(inference.programs) or "none on the PATH: set `agent` under [workers]"
+    plans = inference.glob
+    if not documents.plan_paths(root, inference.glob):
+        plans += ": no plan yet; `dos init --first-plan` writes a template"
+    return [
+        f"  lanes   {lanes}",
+        f"  agents  {agents}",
+        f"  tests   {inference.test or 'no test command found: set `test` under [workers]'}",
+        f"  setup   {inference.setup or 'no setup needed, as far as found'}",
+        f"  plans   {plans}",
     ]
-    return Reply(text="\n".join(said), data=data | {"written": True})
 
 
-def _without_plans(root: Path, glob: str) -> str:
-    if documents.plan_paths(root, glob):
-        return ""
-    return ": there is none yet; `dos init --first-plan` writes one to fill in"
-
-
-def _lanes(root: Path) -> Lanes:
-    """From the files that git tracks, or would where it tracks none yet; from the folders where git knows nothing."""
+def _infer_lanes(root: Path) -> Lanes:
+    """Return lanes from the files that git tracks, or would track; without git from the folders."""
     if workspace.find(root).common is not None:
         for which in ("--cached", "--others"):
-            done = Reader(root).attempt("ls-files", "-z", which, "--exclude-standard")
-            if done.returncode == 0 and (
-                found := [path for path in done.stdout.split("\0") if path]
-            ):
-                return infer_lanes(root, found)
+            result = Reader(root).attempt("ls-files", "-z", which, "--exclude-standard")
+            paths = [path for path in result.stdout.split("\0") if path]
+            if result.returncode == 0 and paths:
+                return infer_lanes(root, paths)
     lanes = infer_lanes_from_directory(root)
     return lanes if lanes.autopick else infer_lanes(root, [])
 
 
 def _root(args: Args, context: Context) -> Path:
-    start = (
-        Path(context.start_directory, args.directory)
-        if args.directory
-        else Path(context.start_directory)
-    )
-    if not os.path.isdir(start):  # noqa: PTH112 - pathlib raises for a name that no system can have
+    """Return the directory for dos.toml; raises where it could not be used there."""
+    start = context.start_directory
+    if args.directory:
+        start = Path(start, args.directory)
+    # Not pathlib: it raises for a name that no file system can have.
+    if not os.path.isdir(start):  # noqa: PTH112
         raise WorkspaceMissing(
             f"{quote(str(start), LONGEST_PATH)} is not a directory",
             hint="Name a repository: dos init path/to/repository",
         )
-    if bare := workspace.bare_repository(start):
+    bare = workspace.bare_repository(start)
+    if bare:
+        clone = shlex.join(["git", "clone", str(bare), "checkout"])
         raise BadInput(
-            f"{quote(str(bare), LONGEST_PATH)} is a bare repository: it has no files that lanes could be made of",
-            hint=f"Run it in a checkout: {shlex.join(['git', 'clone', str(bare), 'checkout'])} && dos init checkout",
+            f"{quote(str(bare), LONGEST_PATH)} is a bare repository: it has no files for lanes",
+            hint=f"Run it in a checkout: {clone} && dos init checkout",
         )
     found = workspace.find(start)
     if found.uses_main_checkout:
         raise BadInput(
-            f"{found.tree} is a linked worktree, and the dos.toml that counts here is {found.config}:"
-            " a second one would never be read",
-            hint=f"Write that one anew: dos init --force {shlex.quote(str(found.root))}",
+            f"{found.tree} is a linked worktree, where {found.config} is in force:"
+            " a second dos.toml would never be read",
+            hint=f"Replace that one: dos init --force {shlex.quote(str(found.root))}",
         )
-    return found.tree if not args.directory else start.resolve()
+    if args.directory:
+        return start.resolve()
+    return found.tree
 
 
 def _commit(args: Args, root: Path, paths: list[str]) -> list[str]:
-    """Commits what was written, or says how: workers judge by what is committed."""
+    """Commit what was written, or return the commands: workers judge by committed files."""
     if not paths or workspace.find(root).common is None:
         return []
     words = [str(Path(path).relative_to(root)) for path in paths]
-    if not args.commit:
-        added, committed = (
-            ["git", "add", "--", *words],
-            ["git", "commit", "-m", "Add dos.toml", "--", *words],
-        )
-        return [
-            "workers judge by what is committed; commit these files (or run `dos init --commit` instead):",
-            f"  cd {shlex.quote(str(root))} && {shlex.join(added)} && {shlex.join(committed)}",
-        ]
-    made = commits.commit_paths(root, words, "Add dos.toml")
-    return [f"committed {', '.join(words)} as {made[:9]}"]
+    if args.commit:
+        commit = commits.commit_paths(root, words, COMMIT_SUBJECT)
+        return [f"committed {', '.join(words)} as {commit[:9]}"]
+    add = shlex.join(["git", "add", "--", *words])
+    commit = shlex.join(["git", "commit", "-m", COMMIT_SUBJECT, "--", *words])
+    return [
+        "Workers judge by committed files. Commit these (`dos init --commit` does it):",
+        f"  cd {shlex.quote(str(root))} && {add} && {commit}",
+    ]
 
 
 def _write(target: Path, text: str) -> Path | None:
-    """All of it or nothing; what was there is kept beside it."""
+    """Write the file whole or not at all; return the backup of the file that it replaces."""
     if target.is_symlink() or (target.exists() and not target.is_file()):
         raise BadInput(
-            f"{target} is not a plain file, and was left as it is", hint="Move it away first."
+            f"{target} is not a regular file, and was not changed", hint="Move it away first."
         )
-    before = target.with_name("dos.toml.before") if target.exists() else None
-    fresh = target.with_name("dos.toml.new")
+    backup = target.with_name("dos.toml.before") if target.exists() else None
+    temporary = target.with_name("dos.toml.new")
     try:
-        fresh.write_text(text, encoding="utf-8")
-        if before:
-            target.replace(before)
-        fresh.replace(target)
+        temporary.write_text(text, encoding="utf-8")
+        if backup:
+            target.replace(backup)
+        temporary.replace(target)
     finally:
-        fresh.unlink(missing_ok=True)
-    return before
+        temporary.unlink(missing_ok=True)
+    return backup
 
 
 class _FirstPlan(Struct, frozen=True, kw_only=True):
+    """The template of a plan, and whether it was written now."""
+
     path: Path
     is_new: bool
 
@@ -204,7 +244,9 @@ class _FirstPlan(Struct, frozen=True, kw_only=True):
         return [str(self.path)] if self.is_new else []
 
     def __str__(self) -> str:
-        return f"wrote {self.path}" if self.is_new else f"left {self.path} as it is"
+        if self.is_new:
+            return f"wrote {self.path}"
+        return f"{self.path} exists and was not changed"
 
 
 def _write_first_plan(root: Path, lanes: tuple[str, ...]) -> _FirstPlan:
@@ -212,5 +254,6 @@ def _write_first_plan(root: Path, lanes: tuple[str, ...]) -> _FirstPlan:
     if path.exists():
         return _FirstPlan(path=path, is_new=False)
     path.parent.mkdir(exist_ok=True)
-    path.write_text(FIRST_PLAN.format(lane=lanes[0] if lanes else "main"), encoding="utf-8")
+    lane = lanes[0] if lanes else "main"
+    path.write_text(FIRST_PLAN.format(lane=lane), encoding="utf-8")
     return _FirstPlan(path=path, is_new=True)

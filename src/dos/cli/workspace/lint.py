@@ -1,7 +1,8 @@
 """Check dos.toml for errors.
 
-A file that cannot be read, an unknown table and an unknown key are errors here like everything else, and so is a
-setting that this version accepts and does not read. It exits 1 for errors and warnings; with --strict for errors alone.
+A file that cannot be read, an unknown table and an unknown key are errors, and so is a setting that
+this version accepts but does not read. It exits 1 for errors and warnings; with --strict for errors
+alone.
 """
 
 from typing import Annotated
@@ -18,30 +19,34 @@ EXITS = {"clean": 0, "findings": 1, "contract_error": 2}
 
 
 class Args(Struct, kw_only=True):
-    strict: Annotated[bool, Option(help="exit 1 only for errors, not for warnings")] = False
+    strict: Annotated[bool, Option(help="exit 1 for errors alone, not for warnings")] = False
 
 
 def run(args: Args, context: Context) -> Reply:
     world = context.lenient_world
-    loaded, path = world.loaded_config, world.workspace.config
-    likely = trees_by_name(world.workspace.root)
-    found = lint.lint(
+    loaded = world.loaded_config
+    findings = lint.lint(
         loaded.config,
         loaded.problems,
         commands=edit_commands(world),
-        folder_trees=likely,
+        folder_trees=trees_by_name(world.workspace.root),
         set_keys=loaded.origins,
     )
-    if begin := cd_prefix(world):
-        found = [structs.replace(each, fix=begin + each.fix) for each in found]
+    prefix = cd_prefix(world)
+    if prefix:
+        findings = [structs.replace(entry, fix=prefix + entry.fix) for entry in findings]
     lines = []
-    for each, left_out in first_of_each_kind(found):
-        lines += [f"{each.severity:<6}{each.kind}  {each.detail}", f"      fix: {each.fix}"]
-        lines += [f"      {left_out}"] if left_out else []
-    where = loaded.path or f"no {path}: the defaults"
+    for entry, left_out in first_of_each_kind(findings):
+        lines.append(f"{entry.severity:<6}{entry.kind}  {entry.detail}")
+        lines.append(f"      fix: {entry.fix}")
+        if left_out:
+            lines.append(f"      {left_out}")
+    if not lines:
+        where = loaded.path or f"no {world.workspace.config}: the defaults"
+        lines.append(f"clean: {where}")
     return Reply(
-        code=int(lint.should_fail(found, strict=args.strict)),
-        text="\n".join(lines) or f"clean: {where}",
-        data=lint.as_json(found) if context.as_json else None,
-        next_action=found[0].fix if found else "dos doctor",
+        code=int(lint.should_fail(findings, strict=args.strict)),
+        text="\n".join(lines),
+        data=lint.as_json(findings) if context.as_json else None,
+        next_action=findings[0].fix if findings else "dos doctor",
     )
