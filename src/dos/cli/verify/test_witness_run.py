@@ -89,7 +89,7 @@ def run(args: Args, context: Context) -> Reply:
         if not context.as_json:
             context.warn(line)
 
-    result = witness_tests(context.world.git, request, told=report)
+    result = witness_tests(context.world.git, request, progress=report)
     data = _data(request, result, command_from) | {"unit": unit}
     position: int | None = None
     warning = ""

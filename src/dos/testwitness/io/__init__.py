@@ -1,1 +1,1 @@
-"""Runs tests on throw-away copies of what was committed, and reads what was recorded of them."""
+"""Runs tests in temporary trees of commits, and reads what was recorded of them."""

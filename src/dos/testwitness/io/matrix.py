@@ -1,4 +1,4 @@
-"""What a commit did to the tests, and the files of every mixture of old and new tests with old and new code."""
+"""What a commit changed in the tests, and the files of each mix of old and new tests and code."""
 
 import os
 import stat
@@ -12,7 +12,7 @@ from dos.audit.weakening import TestChange
 from dos.git.objects import Objects, TreeEntry
 from dos.git.repository import Reader
 from dos.regions import lane_holds, region
-from dos.testwitness import suite as suite_files
+from dos.testwitness import suite
 from dos.testwitness.verdict import Cell
 from dos.unknown import Unknown
 
@@ -27,22 +27,23 @@ class Change(Struct, frozen=True, kw_only=True):
     tree: str
     old: Files
     new: Files
-    tests: frozenset[str]  # all that counts as a test, and all that only tests need, on either side
-    runnable: frozenset[str]  # those of them that a test runner can be pointed at
-    weakened: tuple[str, ...] = ()  # what it takes away from the tests itself
+    tests: frozenset[str]  # on either side, with all that only tests need
+    runnable: frozenset[str]  # those of them that a test runner can be given
+    weakened: tuple[str, ...] = ()  # tests that the change itself weakens
 
     @property
     def changed(self) -> list[str]:
-        """The tests that are new or other than they were."""
+        """The tests that are new or changed."""
         return sorted(_touched(self.old, self.new) & self.tests & self.new.keys())
 
     @property
     def deleted(self) -> list[str]:
+        """The tests that are gone."""
         return sorted(self.tests & self.old.keys() - self.new.keys())
 
     @property
     def hindrance(self) -> str:
-        """Why nothing can be measured; empty: something can."""
+        """Why nothing can be measured, or an empty text."""
         if not self.changed:
             return "it adds no test, and changes none"
         if _touched(self.old, self.new) <= self.tests:
@@ -51,67 +52,74 @@ class Change(Struct, frozen=True, kw_only=True):
 
     @property
     def has_old_tests(self) -> bool:
+        """Whether the parent has tests that can be run."""
         return bool(self.runnable & self.old.keys())
 
     def files(self, cell: Cell) -> Files:
-        """The tree of a cell: each path as the side has it that the cell takes it from."""
+        """Return the tree of a cell: its code from one side, its tests from the other."""
         code = self.new if cell.new_code else self.old
         tests = self.new if cell.new_tests else self.old
-        return {path: file for path, file in code.items() if path not in self.tests} | {
-            path: file for path, file in tests.items() if path in self.tests
-        }
+        tree = {path: file for path, file in code.items() if path not in self.tests}
+        tree |= {path: file for path, file in tests.items() if path in self.tests}
+        return tree
 
     def to_run(self, cell: Cell) -> list[str]:
-        """What a runner is pointed at: of the new tests those that changed, where any of them can be run by itself."""
-        side = self.new if cell.new_tests else self.old
-        every = sorted(self.runnable & side.keys())
-        return (
-            [path for path in self.changed if path in self.runnable] or every
-            if cell.new_tests
-            else every
-        )
+        """Return the files for the runner: of the new tests only changed ones, if it can run them."""
+        if cell.new_tests:
+            changed = [path for path in self.changed if path in self.runnable]
+            return changed or sorted(self.runnable & self.new.keys())
+        return sorted(self.runnable & self.old.keys())
 
     def harness(self, command: str) -> list[str]:
-        """What it changed beside the tests that decides how they are run."""
+        """Return the changed files besides tests that decide how the tests run."""
         others = _touched(self.old, self.new) - self.tests
-        return sorted(path for path in others if suite_files.is_harness(path, command))
+        return sorted(path for path in others if suite.is_harness(path, command))
 
 
 def read_change(
     git: Reader, sha: str, globs: Sequence[str] = (), folder: str = ""
 ) -> Change | Unknown:
-    """With globs, which start at the folder, those alone are the tests."""
+    """Return what a commit changed, or why it cannot be compared with its parent.
+
+    With globs, which start at the folder, only files that match them are tests.
+    """
     with Objects(git) as objects:
-        found = objects.commit(sha)
-        if found is None:
+        commit = objects.commit(sha)
+        if commit is None:
             return Unknown(f"{sha} is not here")
-        if not found.parents:
+        if not commit.parents:
             return Unknown("it has no parent: there is no code without it")
-        parent = objects.commit(found.parents[0])
+        parent = objects.commit(commit.parents[0])
         if parent is None:
-            return Unknown(f"its parent {found.parents[0][:9]} is not here: the history is cut off")
-        old, new = dict(objects.files(parent.tree)), dict(objects.files(found.tree))
+            name = commit.parents[0][:9]
+            return Unknown(f"its parent {name} is not here: the history is cut off")
+        old = dict(objects.files(parent.tree))
+        new = dict(objects.files(commit.tree))
         weakened = weakening.find(list(_test_changes(objects, old, new)))
-    is_test = _matching(globs, folder) if globs else suite_files.is_test
+    is_test = _matching(globs, folder) if globs else suite.is_test
     tests = frozenset(filter(is_test, old.keys() | new.keys()))
-    runnable = frozenset(filter(suite_files.is_runnable, tests))
+    runnable = frozenset(filter(suite.is_runnable, tests))
+    if globs and not runnable:
+        runnable = tests
     return Change(
-        commit=found.sha,
+        commit=commit.sha,
         parent=parent.sha,
-        tree=found.tree,
+        tree=commit.tree,
         old=old,
         new=new,
         tests=tests,
-        runnable=runnable or (tests if globs else frozenset()),
+        runnable=runnable,
         weakened=tuple(map(str, weakened)),
     )
 
 
 def _touched(old: Files, new: Files) -> set[str]:
+    """Return the paths that were added, changed or removed."""
     return {path for path, _ in old.items() ^ new.items()}
 
 
 def _test_changes(objects: Objects, old: Files, new: Files) -> Iterator[TestChange]:
+    """Yield the contents of changed files in which tests could be weakened."""
     for path in sorted(_touched(old, new)):
         if weakening.is_watched(path):
             yield TestChange(
@@ -120,15 +128,22 @@ def _test_changes(objects: Objects, old: Files, new: Files) -> Iterator[TestChan
 
 
 def _text(objects: Objects, file: TreeEntry | None) -> str | None:
-    content = objects.blob(file.sha) if file and stat.S_ISREG(file.mode) else None
+    """Return the text of a regular file, or None."""
+    if file is None or not stat.S_ISREG(file.mode):
+        return None
+    content = objects.blob(file.sha)
     return None if content is None else content.decode("utf-8", "replace")
 
 
 def relative_paths(paths: Sequence[str], folder: str) -> list[str]:
-    """The paths as they are called from a folder; a name that begins with a dash is no option."""
-    near = [os.path.relpath(path, folder) if folder else path for path in paths]
-    return [f"./{path}" if path.startswith("-") else path for path in near]
+    """Return the paths relative to a folder; one that starts with a dash must not be an option."""
+    relative = []
+    for path in paths:
+        name = os.path.relpath(path, folder) if folder else path
+        relative.append(f"./{name}" if name.startswith("-") else name)
+    return relative
 
 
 def _matching(globs: Sequence[str], folder: str) -> Callable[[str], bool]:
-    return partial(lane_holds, region(globs), root=f"{folder}/" if folder else "")
+    root = f"{folder}/" if folder else ""
+    return partial(lane_holds, region(globs), root=root)

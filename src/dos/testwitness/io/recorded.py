@@ -1,4 +1,4 @@
-"""What a runner recorded of a commit's tests, as a witness."""
+"""The test witnesses in the journal: what a runner recorded of a commit's tests."""
 
 from collections.abc import Sequence
 
@@ -14,10 +14,14 @@ from dos.witness.accountability import Accountability
 from dos.witness.fact import EvidenceFacts, attest, no_signal, refute
 from dos.world import World
 
-TYPED = "--cmd"
+NAME = "tests"
+AGAINST = (Answer.UNSATISFIED, Answer.REGRESSIVE)
+TYPED = "--cmd"  # the source of a command that was given for the run
 
 
 class RecordedWitness(Struct, frozen=True, kw_only=True):
+    """One recorded run of the tests of a commit."""
+
     commit: str
     tree: str
     unit: str
@@ -32,51 +36,55 @@ class RecordedWitness(Struct, frozen=True, kw_only=True):
 
     @property
     def is_bound(self) -> bool:
-        """The command was the workspace's or the unit's own: whoever asked for the run did not choose it."""
+        """Whether the command is the workspace's or the unit's, and not chosen for the run."""
         return self.command_from != TYPED
 
 
 def records_for_commit(world: World, sha: str) -> list[RecordedWitness]:
-    """Newest first."""
-    found = []
+    """Return the records of a commit, newest first."""
+    records = []
     for _, fact in select(world.journal.load(streams.witness(sha)), TestWitnessed):
         if fact.commit == sha:
-            stands = fact.witnesses and fact.verdict == Answer.DISCRIMINATES
-            found.append(
-                convert(
-                    structs.replace(fact, witnesses=stands), RecordedWitness, from_attributes=True
-                )
-            )
-    return found[::-1]
+            witnesses = fact.witnesses and fact.verdict == Answer.DISCRIMINATES
+            checked = structs.replace(fact, witnesses=witnesses)
+            records.append(convert(checked, RecordedWitness, from_attributes=True))
+    return records[::-1]
 
 
 def newest_undisputed(found: Sequence[RecordedWitness], unit: str = "") -> RecordedWitness | None:
-    """The newest that speaks for the commit, if no run that was asked for in the same way spoke against it.
+    """Return the newest record for the commit that no run of the same command speaks against.
 
-    A test that is green by chance would otherwise only have to be run until it is.
+    Otherwise, a test that passes by chance would only have to be run until it does.
     """
-    bound = [each for each in found if each.is_bound and each.unit in ("", unit)]
-    against = {
-        each.command for each in bound if not each.witnesses and each.verdict != Answer.ABSTAIN
-    }
-    return next((each for each in bound if each.witnesses and each.command not in against), None)
-
-
-NAME = "tests"
-AGAINST = (Answer.UNSATISFIED, Answer.REGRESSIVE)
+    bound = [record for record in found if record.is_bound and record.unit in ("", unit)]
+    disputed = set()
+    for record in bound:
+        if not record.witnesses and record.verdict != Answer.ABSTAIN:
+            disputed.add(record.command)
+    for record in bound:
+        if record.witnesses and record.command not in disputed:
+            return record
+    return None
 
 
 def witness_recorded_tests(world: World, subject: str) -> EvidenceFacts:
-    """`COMMIT`. The newest record whose command nobody typed for it; else the newest, which proves nothing."""
+    """Say what the newest record of `COMMIT` shows.
+
+    A record whose command was given for the run proves nothing, and counts only if there is no
+    other.
+    """
     sha = commits.resolve_claimed_commit(world.git, subject.strip())
     if isinstance(sha, Unknown):
         return no_signal(NAME, Accountability.OS_RECORDED, subject, sha.why)
-    found = sorted(records_for_commit(world, sha), key=lambda record: not record.is_bound)
-    if not found:
-        return no_signal(
-            NAME, Accountability.OS_RECORDED, subject, "no runner has recorded its tests"
-        )
-    newest = found[0]
+    records = records_for_commit(world, sha)
+    if not records:
+        why = "no runner has recorded its tests"
+        return no_signal(NAME, Accountability.OS_RECORDED, subject, why)
+    newest = next((record for record in records if record.is_bound), records[0])
     rung = newest.rung if newest.is_bound else Accountability.AGENT_AUTHORED
-    say = attest if newest.witnesses else refute if newest.verdict in AGAINST else no_signal
-    return say(NAME, rung, subject, f"{newest.verdict}: {newest.reason}")
+    detail = f"{newest.verdict}: {newest.reason}"
+    if newest.witnesses:
+        return attest(NAME, rung, subject, detail)
+    if newest.verdict in AGAINST:
+        return refute(NAME, rung, subject, detail)
+    return no_signal(NAME, rung, subject, detail)

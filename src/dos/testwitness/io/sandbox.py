@@ -1,7 +1,7 @@
-"""A place in which a test command runs and which is as if it had never been afterwards.
+"""A temporary folder in which a test command runs, and of which nothing is left.
 
-Every run has the same path, the same times on its files and the same environment, so that a test can tell which code it
-is tried on by the code alone. Its home and its temporary folder are empty and go away with it.
+Every run has the same path, file times and environment, so that a test can tell which code it runs
+on by the code alone. Its home and temporary folders are empty and are removed with it.
 """
 
 import os
@@ -22,21 +22,30 @@ from dos.machine.execute import Limits, ProcessResult
 from dos.testwitness.io import sandbox_child
 from dos.text import LONGEST_PATH, quote
 
+MARK = "DOS_WITNESS"
+PROBE_SECONDS = 30.0
+WAIT_SECONDS = 5.0
+# What programs need to be found and to run. The user's settings and secrets stay outside.
+_KEPT = ("PATH", "LANG", "LANGUAGE", "TZ", "LD_LIBRARY_PATH", "JAVA_HOME", "GOROOT", "NIX_PATH")
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def write_files(git: Reader, files: Mapping[str, TreeEntry], place: Path, moment: int) -> None:
-    """Every file gets the same time, so that none tells which side it comes from."""
+    """Write the files of a tree to a new folder, all with the same time.
+
+    No file tells by its time which side it comes from. Raises DosError where it cannot be written.
+    """
     place.mkdir(mode=0o755)
-    made, times = {place}, (moment, moment)
+    folders = {place}
+    times = (moment, moment)
     try:
         with Objects(git) as objects:
             for path, file in files.items():
-                target = place / _checked(path)
-                _make(target.parent, made)
-                _one(objects, target, file)
+                target = place / _safe_path(path)
+                _make_folder(target.parent, folders)
+                _write_file(objects, target, file)
                 os.utime(target, times, follow_symlinks=False)
-        for folder in made:
+        for folder in folders:
             os.utime(folder, times)
     except OSError as error:
         raise DosError(
@@ -45,38 +54,43 @@ def write_files(git: Reader, files: Mapping[str, TreeEntry], place: Path, moment
         ) from error
 
 
-def _make(folder: Path, made: set[Path]) -> None:
-    """Nothing is ever written through what we did not make: a link or a file of that name is refused."""
-    if folder not in made:
-        _make(folder.parent, made)
+def _make_folder(folder: Path, folders: set[Path]) -> None:
+    """Make a folder and its parents; a link or a file of that name is refused.
+
+    Nothing is ever written through a folder that this process did not make.
+    """
+    if folder not in folders:
+        _make_folder(folder.parent, folders)
         folder.mkdir(mode=0o755)
-        made.add(folder)
+        folders.add(folder)
 
 
-def _one(objects: Objects, path: Path, file: TreeEntry) -> None:
+def _write_file(objects: Objects, path: Path, file: TreeEntry) -> None:
     if file.mode == SUBMODULE:
-        return path.mkdir(mode=0o755)  # its files are another repository's
+        path.mkdir(mode=0o755)  # its files belong to another repository
+        return
     content = objects.blob(file.sha)
     if content is None:
         raise GitFailed(
             f"the object {file.sha} cannot be read: it is not there", hint="`git fsck` says more."
         )
     if stat.S_ISLNK(file.mode):
-        return path.symlink_to(os.fsdecode(content))
+        path.symlink_to(os.fsdecode(content))
+        return
     with os.fdopen(os.open(path, _NEW_FILE, 0o600), "wb") as target:
         target.write(content)
         os.fchmod(target.fileno(), 0o755 if file.mode & stat.S_IXUSR else 0o644)
-    return None
 
 
 def remove_tree(place: Path) -> None:
-    """All of it: a folder that the tests closed to themselves is opened first."""
+    """Remove a folder, also where tests took their own permissions on parts of it away."""
     try:
         if not place.exists():
             return
         place.chmod(stat.S_IRWXU)
         for folder, below, _ in os.walk(place):
-            for path in (Path(folder, name) for name in below):
+            for name in below:
+                path = Path(folder, name)
                 if not path.is_symlink():
                     path.chmod(stat.S_IRWXU)
         shutil.rmtree(place)
@@ -86,25 +100,23 @@ def remove_tree(place: Path) -> None:
         ) from error
 
 
-def _checked(path: str) -> str:
-    """Git itself would not write such a name; a tree that was made by hand can hold it."""
+def _safe_path(path: str) -> str:
+    """Return the path, or raise GitFailed for one that git itself would not write.
+
+    A tree that was made by hand can hold it.
+    """
     names = path.split("/")
     if {"", ".", ".."}.isdisjoint(names) and all(name.lower() != ".git" for name in names):
         return path
     raise GitFailed(
         f"the commit holds a file named {quote(path, LONGEST_PATH)}, which no checkout may write",
-        hint="`git fsck` says more; somebody made this tree by hand.",
+        hint="`git fsck` says more; the tree was made by hand.",
     )
 
 
-MARK = "DOS_WITNESS"
-PROBE_SECONDS = 30.0
-WAIT_SECONDS = 5.0
-# What programs need to be found and to speak. All else, a user's settings and secrets above all, stays outside.
-_KEPT = ("PATH", "LANG", "LANGUAGE", "TZ", "LD_LIBRARY_PATH", "JAVA_HOME", "GOROOT", "NIX_PATH")
-
-
 class Sandbox:
+    """Runs commands on copies of files; a context that removes them, unless they are kept."""
+
     def __init__(
         self, git: Reader, *, moment: int, timeout_seconds: float, keep: bool = False
     ) -> None:
@@ -119,7 +131,7 @@ class Sandbox:
         except OSError as error:
             raise DosError(
                 f"no temporary folder can be made: {error.strerror}",
-                hint="Set TMPDIR to a place that can be written.",
+                hint="Set TMPDIR to a folder that can be written.",
             ) from error
 
     def __enter__(self) -> Self:
@@ -132,13 +144,15 @@ class Sandbox:
     def run(
         self, files: Mapping[str, TreeEntry], command: str, folder: str, name: str
     ) -> ProcessResult | None:
-        """The command on a fresh copy of the files, in one of their folders; None when there is no such folder."""
+        """Run a command in a folder of a fresh copy of the files; None without such a folder."""
         place = self.home / "run"
         place.mkdir(mode=0o700)
         try:
             write_files(self._git, files, place / "tree", self._moment)
             inside = place / "tree" / folder
-            return self._run(command, place, inside) if inside.is_dir() else None
+            if not inside.is_dir():
+                return None
+            return self._run(command, place, inside)
         finally:
             self._put_away(place, name)
 
@@ -153,59 +167,57 @@ class Sandbox:
             kill_marked(mark)
 
     def _put_away(self, place: Path, name: str) -> None:
+        """Remove the folder of a run, or keep it under a number and a name."""
         if not self._keep:
-            return remove_tree(place)
+            remove_tree(place)
+            return
         self._kept += 1
         place.rename(self.home / f"{self._kept}-{name}")
-        return None
 
 
 def confined_command(command: list[str], *, network_off: bool) -> list[str]:
-    return [
-        sys.executable,
-        "-I",
-        "-S",
-        sandbox_child.__file__,
-        "off" if network_off else "on",
-        *command,
-    ]
+    """Return the command that runs another one below `sandbox_child`, in a bare interpreter."""
+    network = "off" if network_off else "on"
+    return [sys.executable, "-I", "-S", sandbox_child.__file__, network, *command]
 
 
 def kill_marked(mark: str) -> None:
-    """End who carries the mark: the second look, for what got away from the first."""
+    """Kill processes with the mark in their environment: what escaped `sandbox_child`."""
     import psutil
 
-    found = []
+    killed = []
     for process in psutil.process_iter():
         try:
             if process.environ().get(MARK) == mark:
                 process.kill()
-                found.append(process)
+                killed.append(process)
         except (psutil.NoSuchProcess, psutil.AccessDenied, psutil.ZombieProcess):
             continue  # it has ended, or is another user's
-    psutil.wait_procs(found, timeout=WAIT_SECONDS)
+    psutil.wait_procs(killed, timeout=WAIT_SECONDS)
 
 
 def _environment(place: Path, mark: str) -> dict[str, str]:
-    kept = {
-        name: value for name, value in os.environ.items() if name in _KEPT or name.startswith("LC_")
-    }
-    for name in ("home", "tmp"):
-        (place / name).mkdir()
-    own = {
+    """Return the variables of a run, and make its home and temporary folders."""
+    variables = {
         "HOME": str(place / "home"),
         "TMPDIR": str(place / "tmp"),
         "PYTHONDONTWRITEBYTECODE": "1",
         "CI": "true",
+        MARK: mark,
     }
-    return kept | own | {MARK: mark}
+    for name, value in os.environ.items():
+        if name in _KEPT or name.startswith("LC_"):
+            variables[name] = value
+    for name in ("home", "tmp"):
+        (place / name).mkdir()
+    return variables
 
 
 def _can_cut_network() -> bool:
+    """Whether this system lets a command run without a network; tried with `true`."""
     if sys.platform != "linux":
         return False
-    words, limits = confined_command(["true"], network_off=True), Limits(wall_seconds=PROBE_SECONDS)
-    return (
-        execute.run(words, cwd=Path("/"), environment=dict(os.environ), limits=limits).exit_code
-        == 0
-    )
+    words = confined_command(["true"], network_off=True)
+    limits = Limits(wall_seconds=PROBE_SECONDS)
+    ran = execute.run(words, cwd=Path("/"), environment=dict(os.environ), limits=limits)
+    return ran.exit_code == 0

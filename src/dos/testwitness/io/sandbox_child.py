@@ -1,8 +1,9 @@
-"""Starts a command, without a network if asked, and ends whatever it leaves behind, however that detached itself.
+"""Starts a command, without a network if asked, and ends all processes that it leaves behind.
 
-A program of its own: a bare interpreter runs this file, so it uses nothing of dos. Words: off or on, then the command.
-On Linux every orphan below us becomes our child, even one in a session of its own and with another environment;
-elsewhere only the command's group is ended.
+This file is a program: a bare interpreter runs it, so it imports nothing of dos. Its arguments are
+`off` or `on` for the network, then the command. On Linux every orphan below it becomes its child,
+even one in its own session and with another environment; elsewhere only the command's process
+group is ended.
 """
 
 import ctypes
@@ -17,18 +18,24 @@ from typing import NoReturn
 
 CANNOT_START = 120
 _IS_LINUX = sys.platform == "linux"
-_SIGNAL_WHEN_PARENT_DIES, _ADOPT_ORPHANS = 1, 36
-_NEW_USERS, _NEW_NETWORK = 0x10000000, 0x40000000
-_SET_FLAGS, _UP = 0x8914, 0x1
+# Numbers of the Linux interface, which Python does not name.
+_SIGNAL_WHEN_PARENT_DIES = 1
+_ADOPT_ORPHANS = 36
+_NEW_USERS = 0x10000000
+_NEW_NETWORK = 0x40000000
+_SET_FLAGS = 0x8914
+_UP = 0x1
 
 
-class _Told(Exception):
-    """Somebody wants us to end."""
+class _Terminated(Exception):
+    """This process was asked to end."""
 
 
 def main(network: str, command: list[str]) -> NoReturn:
-    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])  # until there is somebody to end
-    signal.signal(signal.SIGTERM, _tell)
+    """Run the command, end what it leaves, and exit with its code."""
+    # Blocked until there is a child to end.
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
+    signal.signal(signal.SIGTERM, _terminate)
     if _IS_LINUX:
         libc = ctypes.CDLL(None)
         libc.prctl(_ADOPT_ORPHANS, 1)
@@ -43,19 +50,20 @@ def main(network: str, command: list[str]) -> NoReturn:
     try:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])
         code = _code_of(child)
-    except _Told:
+    except _Terminated:
         code = 128 + signal.SIGTERM
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     _end_rest(child)
     os._exit(code)
 
 
-def _tell(number: int, frame: object) -> None:
-    raise _Told
+def _terminate(_number: int, _frame: object) -> None:
+    raise _Terminated
 
 
 def _become(command: list[str]) -> NoReturn:
-    os.setpgid(0, 0)  # a command that ends its own group does not end us
+    """Replace the forked child by the command."""
+    os.setpgid(0, 0)  # a command that kills its own group must not kill this process
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])
@@ -70,6 +78,7 @@ def _become(command: list[str]) -> NoReturn:
 
 
 def _code_of(child: int) -> int:
+    """Wait for the child and return its exit code as a shell would; other orphans are reaped."""
     while True:
         ended, status = os.waitpid(-1, 0)
         if ended == child:
@@ -78,7 +87,10 @@ def _code_of(child: int) -> int:
 
 
 def _end_rest(child: int) -> None:
-    """Who is ended hands its own children to us, so this goes on until there is nobody."""
+    """Kill the command's group, then all children until none is left.
+
+    The children of a killed process become ours, so this takes several rounds.
+    """
     try:
         os.killpg(child, signal.SIGKILL)
     except (ProcessLookupError, PermissionError):
@@ -88,12 +100,13 @@ def _end_rest(child: int) -> None:
             for pid in left:
                 os.kill(pid, signal.SIGKILL)
         except PermissionError:
-            return  # it made itself another user's, and only that user can end it
+            return  # it changed its user, and only that user can kill it
         for pid in left:
             os.waitpid(pid, 0)
 
 
 def _children() -> list[int]:
+    """Return the ids of this process's children."""
     found = []
     for entry in Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -106,9 +119,10 @@ def _children() -> list[int]:
 
 
 def _cut_network() -> None:
-    """Into a network that has nothing but a loopback of its own; who may not have one becomes its own master first."""
+    """Move to a network with only its own loopback, in a new user namespace where that is needed."""
     libc = ctypes.CDLL(None, use_errno=True)
-    user, group = os.geteuid(), os.getegid()
+    user = os.geteuid()
+    group = os.getegid()
     if libc.unshare(_NEW_NETWORK) != 0:
         if libc.unshare(_NEW_USERS | _NEW_NETWORK) != 0:
             number = ctypes.get_errno()
