@@ -1,1 +1,1 @@
-"""Which unit may be offered now, and why one is not worked on."""
+"""Decide which unit may be offered now, and why another is not worked on."""

@@ -1,4 +1,8 @@
-"""The units of a whole workspace: each name once, dependencies resolved, problems listed."""
+"""The units of a whole workspace: each name once, dependencies resolved, problems listed.
+
+A problem never stops the others: the units that are clear are offered, and `dos doctor` shows the
+rest.
+"""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta

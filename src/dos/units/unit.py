@@ -1,4 +1,4 @@
-"""A unit of work, as a plan states it, and what is wrong with a plan."""
+"""A unit of work as a plan states it, the problems of a plan, and the landing of a unit."""
 
 from datetime import datetime
 from enum import StrEnum

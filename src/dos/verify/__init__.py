@@ -1,1 +1,1 @@
-"""Did a unit ship, and does the commit do what it says?"""
+"""Decide whether a unit shipped, by the commits that name it."""

@@ -195,7 +195,7 @@ def truths_of_agent_commits(
 def _landed_for_others(world: World, verdicts: Verdicts, fleet: FleetState) -> dict[str, Truth]:
     """The truth about units that only the landing of another unit names.
 
-    A landing is for the unit that was claimed. In a shared tree it is not told apart: there,
+    A landing is for the unit that was claimed. This is not decided in a shared tree, where
     commits of people lie between those of a landing.
     """
     if world.config.workers.isolation == "shared":

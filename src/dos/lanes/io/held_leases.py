@@ -125,7 +125,7 @@ class HeldLeases:
         self.lanes: dict[int, Lease] = {}  # by fence, without locks
 
     def add(self, lease: Lease, *, requested_at: float) -> None:
-        """Start to renew a lease; nothing happens if it is renewed already."""
+        """Start renewing a lease; nothing happens if it is renewed already."""
         if lease.fence in self._renewers:
             return
         renewer = LeaseRenewer(
@@ -141,7 +141,7 @@ class HeldLeases:
             self.lanes[lease.fence] = lease
 
     def release(self, fence: int) -> None:
-        """Stop to renew a lease; the journal is not told."""
+        """Stop renewing a lease; nothing is written to the journal."""
         self.lanes.pop(fence, None)
         if renewer := self._renewers.pop(fence, None):
             renewer.stop()
@@ -163,7 +163,7 @@ class HeldLeases:
         self._some_lost.wait(seconds)
 
     def close(self) -> None:
-        """Stop to renew all of them."""
+        """Stop renewing all of them."""
         for fence in list(self._renewers):
             self.release(fence)
 

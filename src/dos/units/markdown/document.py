@@ -1,12 +1,17 @@
-"""One plan document: its units, what it claims about each, and what is wrong with it."""
+"""One plan document: its units, what it claims about each, and what is wrong with it.
+
+A claim is kept and compared with git; it never counts as the truth. A row or a list item inherits
+the lane, the paths and the like of the unit around it; a heading states its own.
+"""
 
 from textwrap import dedent
 
 from msgspec import Struct
 
 from dos.units.markdown import blocks, fields
+from dos.units.markdown.draft import COUNTED, HEADER, ITEM, NAMED, ROW, UnitDraft
 from dos.units.markdown.fields import claim_of_line, claim_of_status
-from dos.units.markdown.parse import COUNTED, HEADER, ITEM, NAMED, ROW, UnitDraft, UnitParser
+from dos.units.markdown.parse import UnitParser
 from dos.units.policy import Grammar
 from dos.units.unit import PlanClaim, Problem, ProblemKind, Unit
 

@@ -1,5 +1,8 @@
 """What a unit states about itself: fields such as `- lane: api`, table cells, a status.
 
+A key with a slip of the pen, such as `- lnae: api`, is found as well: read as prose it would be
+lost without a word.
+
 A status counts only in the unit's own heading, row or list item: not in its prose, not in its
 children.
 """

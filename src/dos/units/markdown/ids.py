@@ -1,4 +1,9 @@
-"""Unit ids: what a heading, a list item or a table cell begins with."""
+"""Unit ids: what a heading, a list item or a table cell begins with.
+
+`## 3. AUTH **AUTH2** — title` names the unit AUTH2 of the plan AUTH. An id has letters and a
+number. A colon, a dash or bold separates it from the title; without any of them it has to belong
+to a series that the document uses elsewhere, so that prose is not taken for a unit.
+"""
 
 import re
 from collections.abc import Iterable

@@ -1,37 +1,23 @@
-"""Find the units among the marks of a plan document, and the lines that belong to each."""
+"""Find the units among the marks of a plan document, and the lines that belong to each.
+
+A heading with an id opens the section of a unit, which lasts until a heading of the same level.
+A table row or a list item with an id declares a unit as well, and several of them can declare
+the same unit: the heading defines it, the others add fields. Where nothing has an id, headings
+that only count (`2.` or `Phase 2`) are read instead.
+"""
 
 import sys
 from functools import cached_property
 
-from msgspec import Struct, field, structs
+from msgspec import structs
 
 from dos.units.markdown import blocks, fields, ids
+from dos.units.markdown.draft import COUNTED, HEADER, ITEM, NAMED, NUMBERS, PHASES, ROW, UnitDraft
 from dos.units.markdown.ids import Lead
 from dos.units.policy import Grammar
 from dos.units.unit import Problem, ProblemKind
 
-NAMED, NUMBERS, PHASES = "named", "numbers", "phases"
-HEADER, COUNTED, ROW, ITEM = "header", "generic-header", "table-row", "list-item"
 DEEPEST = 4  # levels of units inside units: each contains the text of those in it
-
-
-class UnitDraft(Struct, kw_only=True):
-    """A unit while its document is being read."""
-
-    id: str
-    plan: str
-    names_plan: bool  # the line itself names the plan
-    title: str
-    line: int
-    level: int = 0  # of a heading; 0 for rows and items
-    sources: list[str]
-    own_lines: list[str]  # its heading, rows and items, as they are written
-    parent: "UnitDraft | None" = None
-    stated: dict[str, str] = field(default_factory=dict)
-    sections: list[tuple[int, int]] = field(default_factory=list)
-    field_lines: set[int] = field(default_factory=set)  # the lines that state a field
-    unparseable: str = ""  # what in its lines may mean something else than it says
-    cells: list[str] = field(default_factory=list)  # the cells of its row that are no field
 
 
 class UnitParser:
@@ -55,6 +41,7 @@ class UnitParser:
         self._reset()
 
     def _reset(self) -> None:
+        """Forget what was found, to read the marks in another style."""
         self.units: list[UnitDraft] = []
         self.by_name: dict[tuple[str, str], UnitDraft] = {}
         self.by_id: dict[str, UnitDraft] = {}
@@ -125,6 +112,7 @@ class UnitParser:
         return NAMED
 
     def _read_counted(self, style: str) -> None:
+        """Read the marks once, with headings that count as units."""
         reads_rows = style == NUMBERS and self.grammar.generic_numeric_table
         for mark in self.marks:
             if isinstance(mark, blocks.Heading):
@@ -136,6 +124,7 @@ class UnitParser:
         self._switch(None, ends=len(self.text.written))
 
     def _read_heading(self, mark: blocks.Heading) -> None:
+        """Declare the unit of a heading, if its id is clear and new."""
         lead = self.leads.get(mark.at)
         if mark.at in self.leads and not (lead and lead.separated):
             by_series = ids.parse_series_lead(mark.body, self.known_series, self.series)
@@ -154,6 +143,7 @@ class UnitParser:
         self._place_heading(mark, lead, HEADER)
 
     def _begins_with_new_id(self, mark: blocks.Heading) -> bool:
+        """Whether the heading's first word could be an id that is not declared yet."""
         if mark.at not in self.leads:
             return False
         lead = ids.parse_lead(f"{mark.body.partition(' ')[0]}:")
@@ -169,6 +159,7 @@ class UnitParser:
         return lead
 
     def _read_counted_heading(self, mark: blocks.Heading, style: str) -> None:
+        """Declare the unit of a heading that begins with a number or a phase."""
         if style == NUMBERS:
             prefix = ""
             counted = ids.leading_number(mark.body)
@@ -211,6 +202,7 @@ class UnitParser:
             at += 1
 
     def _read_item(self, mark: blocks.Item) -> None:
+        """Declare the unit of a list item, if it cannot be a mere thing to check."""
         lead = ids.parse_lead(mark.body, self.known_series, self.series)
         if lead is None or lead.is_range:
             return
@@ -227,6 +219,7 @@ class UnitParser:
             self.items.append((unit, end))
 
     def _end_of_item(self, mark: blocks.Item) -> int:
+        """The first line below an item that is not indented further than it."""
         for at in range(mark.at + 1, len(self.indents)):
             if self.indents[at] <= mark.indent:
                 return at
@@ -242,6 +235,7 @@ class UnitParser:
         return indents
 
     def _read_row(self, mark: blocks.Row) -> None:
+        """Declare the unit of a table row, by its first cell."""
         lead = _id_in_first_cell(mark)
         if lead is None and mark.cells:
             lead = ids.parse_lead(ids.bare_id(mark.cells[0]), self.known_series, self.series)
@@ -251,6 +245,7 @@ class UnitParser:
             self._declare_row(mark, lead)
 
     def _read_counted_row(self, mark: blocks.Row) -> None:
+        """Declare the unit of a table row that begins with a number."""
         if not mark.cells:
             return
         counted = ids.leading_number(ids.bare_id(mark.cells[0]).strip("*`~ "))
@@ -259,6 +254,7 @@ class UnitParser:
             self._declare_row(mark, Lead(id=number, title=title))
 
     def _declare_row(self, mark: blocks.Row, lead: Lead) -> None:
+        """Declare a row's unit, and read its other cells by the header."""
         unit = self._declare(lead, mark.at, ROW, parent=self._unit_at(mark.at))
         if unit is None:
             return
@@ -324,6 +320,7 @@ class UnitParser:
         return None
 
     def _read_field(self, mark: blocks.Field) -> None:
+        """Give a field to the unit around it."""
         unit = self._unit_at(mark.at)
         if unit is None:
             self._note_unmarked(mark)
@@ -354,6 +351,7 @@ class UnitParser:
             self._report(ProblemKind.KEY_MISTYPED, mark.at, problem)
 
     def _list_below(self, unit: UnitDraft, mark: blocks.Field) -> str:
+        """The values of a field that is written as a list below its key."""
         values = []
         for at in range(mark.at + 1, len(self.text.visible)):
             line = self.text.visible[at]
@@ -382,11 +380,13 @@ class UnitParser:
         self.since = ends if begins is None else begins
 
     def _is_known(self, lead: Lead) -> bool:
+        """Whether an id belongs to a series of this document."""
         if lead.of_series:
             return True
         return any(ids.belongs_to_series(lead.id, series) for series in self.known_series)
 
     def _report(self, kind: ProblemKind, at: int, what: str) -> None:
+        """Note a problem with the document, at a line."""
         self.problems.append(Problem(kind=kind, what=what, document=self.document, line=at + 1))
 
 

@@ -1,1 +1,1 @@
-"""Gathers what decides whether a unit shipped."""
+"""Gather from git, receipts and the CI what decides whether a unit shipped."""
