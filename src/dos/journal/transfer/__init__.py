@@ -1,1 +1,1 @@
-"""Export and import, and the logs of released versions."""
+"""Export and import of the journal, and the logs of dos-kernel ≤ 0.30."""

@@ -1,10 +1,10 @@
-"""The lane log of released versions: its records, what is live by them, and our leases in its shape. Pure."""
+"""The lane log of dos-kernel ≤ 0.30: its records, the leases that are live by them, and ours."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
 from typing import Any, assert_never
 
-from dos.journal import lease_state as leases
+from dos.journal import lease_state
 from dos.journal.events import fleet, lanes
 from dos.journal.events.envelope import Event
 from dos.journal.events.reader import FactReader
@@ -12,12 +12,12 @@ from dos.lease import Lease
 from dos.times import utc_stamp
 
 Record = Mapping[str, Any]
-Key = tuple[str, str]  # loop_ts and lane: what identifies a lease in that log
+Key = tuple[str, str]  # loop_ts and lane, which identify a lease in that log
 CORRUPT = "_CORRUPT"
 FAMILIES = ("lane-journal", "intent-ledger")
-VERSION = 1  # of both
+VERSION = 1  # of both families
 _Change = lanes.LeaseRenewed | lanes.LeaseReleased | lanes.LeaseExpired | lanes.LeaseRevoked
-Handled = leases.Handled | lanes.LeaseRefused | fleet.UnitAttempted
+Handled = lease_state.Handled | lanes.LeaseRefused | fleet.UnitAttempted
 reader: FactReader[Handled] = FactReader(
     Handled,
     silent="""
@@ -36,58 +36,59 @@ reader: FactReader[Handled] = FactReader(
     """,
 )
 _FLAT = (
-    "lane",
-    "lane_kind",
-    "tree",
-    "loop_ts",
-    "host_id",
-    "pid",
-    "acquired_at",
-    "heartbeat_at",
-    "ttl_minutes",
-    "holder",
-    "run_id",
-)
+    "lane", "lane_kind", "tree", "loop_ts", "host_id", "pid", "acquired_at", "heartbeat_at",
+    "ttl_minutes", "holder", "run_id",
+)  # fmt: skip
 
 
 def replay(records: Iterable[object]) -> list[dict[str, Any]]:
-    """The live leases of a lane log, in its order. It takes anything and leaves it unchanged."""
+    """Return the leases that are live by the records of a lane log, in its order.
+
+    Records may be anything that JSON can hold, and are not changed.
+    """
     live: dict[Key, dict[str, Any]] = {}
     for record in records:
         if isinstance(record, Mapping):
-            _step(live, record)
+            _apply(live, record)
     return list(live.values())
 
 
 def next_seq(records: Iterable[object]) -> int:
-    seen = [0]
+    """Return the sequence number after the highest one that the records name."""
+    highest = 0
     for record in records:
         if isinstance(record, Mapping):
-            seen += [_number(record.get("seq")), _number(record.get("seq_watermark"))]
-    return 1 + max(seen)
+            for name in ("seq", "seq_watermark"):
+                highest = max(highest, _number(record.get(name)))
+    return highest + 1
 
 
 class Readability(StrEnum):
+    """Whether this version can read a record, as `dos journal` prints it in JSON."""
+
     READABLE = "READABLE"
     UNTAGGED = "UNTAGGED"
     WRONG_FAMILY = "WRONG_FAMILY"
-    UNREADABLE_NEWER = "UNREADABLE_NEWER"  # refused, never guessed at
+    UNREADABLE_NEWER = "UNREADABLE_NEWER"  # refused: guessing at its meaning could be wrong
 
 
 def readability(record: Record) -> Readability:
-    """What a record's schema tag says about who may read it."""
+    """Return what a record's schema tag says about whether this version can read it."""
     tag = record.get("schema")
-    family, version = (
-        (tag.get("family"), tag.get("version")) if isinstance(tag, Mapping) else (None, tag)
-    )
+    family, version = None, tag
+    if isinstance(tag, Mapping):
+        family, version = tag.get("family"), tag.get("version")
     if isinstance(version, bool) or not isinstance(version, int) or version < 1:
         return Readability.UNTAGGED
     if isinstance(family, str) and family not in FAMILIES:
         return Readability.WRONG_FAMILY
-    return Readability.UNREADABLE_NEWER if version > VERSION else Readability.READABLE
+    if version > VERSION:
+        return Readability.UNREADABLE_NEWER
+    return Readability.READABLE
 
 
 def lane_log_lease(lease: Lease) -> dict[str, Any]:
+    """Return a lease as a lane log writes it."""
     return {
         "lane": lease.lane,
         "lane_kind": lease.kind,
@@ -103,10 +104,13 @@ def lane_log_lease(lease: Lease) -> dict[str, Any]:
     }
 
 
-def lane_records(happened: Iterable[Event]) -> Iterator[tuple[Event, dict[str, Any]]]:
-    """Our lease events and attempts as records of that log, each with its event. Named locks had another file."""
-    held = leases.Leases()
-    for event, fact in reader.facts(happened):
+def lane_records(events: Iterable[Event]) -> Iterator[tuple[Event, dict[str, Any]]]:
+    """Yield lease events and attempts as records of a lane log, each with its event.
+
+    Named locks are left out: they had another file.
+    """
+    held = lease_state.Leases()
+    for event, fact in reader.facts(events):
         old = held.live.get(previous_lease(fact))
         held.apply(event)
         for record in _records(event, fact, old, held.live.get(event.pos)):
@@ -114,7 +118,7 @@ def lane_records(happened: Iterable[Event]) -> Iterator[tuple[Event, dict[str, A
 
 
 def previous_lease(fact: Handled | None) -> int:
-    """The lease that something became of; 0: it is of no earlier one."""
+    """Return the fence of the earlier lease that a fact changes or ends; 0 when there is none."""
     match fact:
         case lanes.LeaseAdopted():
             return fact.previous
@@ -131,15 +135,11 @@ def previous_lease(fact: Handled | None) -> int:
             assert_never(never)
 
 
-def _step(live: dict[Key, dict[str, Any]], record: Record) -> None:
+def _apply(live: dict[Key, dict[str, Any]], record: Record) -> None:
     key = _key(record)
     match record.get("op"):
         case "CHECKPOINT":
-            live.clear()
-            leases = record.get("leases")
-            for lease in leases if isinstance(leases, list) else ():
-                if isinstance(lease, Mapping) and any(_key(lease)):
-                    live[_key(lease)] = dict(lease)
+            _restore(live, record.get("leases"))
         case _ if not any(key):
             return
         case "ACQUIRE" | "RECONCILE":
@@ -153,17 +153,25 @@ def _step(live: dict[Key, dict[str, Any]], record: Record) -> None:
         case "HEARTBEAT" if key in live:
             _beat(live[key], record)
         case "ADOPT" if key in live:
-            given = {
-                name: record[name]
-                for name in ("holder", "pid", "host_id")
-                if record.get(name) is not None
-            }
-            live[key].update(given)
+            for name in ("holder", "pid", "host_id"):
+                if record.get(name) is not None:
+                    live[key][name] = record[name]
             _beat(live[key], record)
 
 
+def _restore(live: dict[Key, dict[str, Any]], leases: object) -> None:
+    """Replace the live leases by those of a checkpoint."""
+    live.clear()
+    if not isinstance(leases, list):
+        return
+    for lease in leases:
+        if isinstance(lease, Mapping) and any(_key(lease)):
+            live[_key(lease)] = dict(lease)
+
+
 def _beat(lease: dict[str, Any], record: Record) -> None:
-    if (beat := record.get("heartbeat_at") or record.get("ts")) is not None:
+    beat = record.get("heartbeat_at") or record.get("ts")
+    if beat is not None:
         lease["heartbeat_at"] = beat
 
 
@@ -174,24 +182,30 @@ def _key(record: Record) -> Key:
 def _text(value: object) -> str:
     if isinstance(value, str):
         return value
-    return str(value) if _number(value) else ""
+    if _number(value):
+        return str(value)
+    return ""
 
 
 def _contradicts(lease: Record, key: Key) -> bool:
-    """The lease says it is another one than the record that grants it."""
+    """Whether a lease names another key than the record that grants it."""
     return any(said and said != known for said, known in zip(_key(lease), key, strict=True))
 
 
 def _number(value: object) -> int:
-    # Not a bool; and neither infinity nor NaN, which no integer can hold.
+    """Return a number as an integer; 0 for anything else, among it bool, infinity and NaN."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return 0
-    return int(value) if abs(value) < 1e18 else 0
+    if not abs(value) < 1e18:
+        return 0
+    return int(value)
 
 
 def _minutes(ttl_ms: int) -> int | float:
     whole, rest = divmod(ttl_ms, 60_000)
-    return ttl_ms / 60_000 if rest else whole
+    if rest:
+        return ttl_ms / 60_000
+    return whole
 
 
 def _records(
@@ -243,9 +257,9 @@ def _records(
 def _change(event: Event, fact: _Change, old: Lease) -> dict[str, Any]:
     match fact:
         case lanes.LeaseRenewed():
-            return {"op": "HEARTBEAT", **_place(old), "heartbeat_at": utc_stamp(event.at_ms)}
+            return {"op": "HEARTBEAT", **_identity(old), "heartbeat_at": utc_stamp(event.at_ms)}
         case lanes.LeaseReleased():
-            return {"op": "RELEASE", **_place(old), "reason": fact.reason}
+            return {"op": "RELEASE", **_identity(old), "reason": fact.reason}
         case lanes.LeaseExpired():
             return _scavenge(old, "expired")
         case lanes.LeaseRevoked():
@@ -258,7 +272,7 @@ def _adoption(event: Event, begun: Lease, old: Lease | None) -> Iterator[dict[st
     if old and _same_but_holder(begun, old):
         yield {
             "op": "ADOPT",
-            **_place(begun),
+            **_identity(begun),
             "holder": begun.holder,
             "pid": begun.pid,
             "prev_holder": old.holder,
@@ -266,17 +280,19 @@ def _adoption(event: Event, begun: Lease, old: Lease | None) -> Iterator[dict[st
             "reason": "adopted",
         }
         return
-    # That log can only change the holder of a lease; anything more is an end and a beginning.
+    # A lane log can only change the holder of a lease; anything more is an end and a beginning.
     if old:
         yield _scavenge(old, "adopted")
     yield _acquire(begun, prev_holder=old.holder if old else None)
 
 
 def _same_but_holder(begun: Lease, old: Lease) -> bool:
-    def known(lease: Lease) -> tuple[object, ...]:
+    """Whether an adoption changed only the holder, so that a lane log can express it."""
+
+    def terms(lease: Lease) -> tuple[object, ...]:
         return lease.lane, lease.loop_ts, lease.region, lease.kind, lease.ttl_ms, lease.run_id
 
-    return known(begun) == known(old) and (begun.pid is not None or old.pid is None)
+    return terms(begun) == terms(old) and (begun.pid is not None or old.pid is None)
 
 
 def _acquire(lease: Lease, prev_holder: str | None = None) -> dict[str, Any]:
@@ -290,12 +306,12 @@ def _acquire(lease: Lease, prev_holder: str | None = None) -> dict[str, Any]:
 def _scavenge(lease: Lease, reason: str) -> dict[str, Any]:
     return {
         "op": "SCAVENGE",
-        **_place(lease),
+        **_identity(lease),
         "pid": lease.pid,
         "prev_holder": lease.holder,
         "reason": reason,
     }
 
 
-def _place(lease: Lease) -> dict[str, Any]:
+def _identity(lease: Lease) -> dict[str, Any]:
     return {"lane": lease.lane, "loop_ts": lease.loop_ts, "host_id": lease.host}
