@@ -1,1 +1,1 @@
-"""Is it getting anywhere?"""
+"""Verdicts on the progress of runs and loops. Pure: evidence and policy in, verdict out."""

@@ -1,4 +1,4 @@
-"""Has a kind of failure happened often enough to stop: so many times in a row, or so many in all?"""
+"""Decide whether a kind of failure has happened too often, in a row or in total."""
 
 from enum import StrEnum
 from typing import Literal
@@ -10,17 +10,23 @@ from dos.loop.verdicts.numbers import check_counts
 
 
 class Answer(StrEnum):
+    """The state of a circuit breaker."""
+
     CLOSED = "CLOSED"
-    OPEN = "OPEN"  # as a circuit breaker that has tripped
+    OPEN = "OPEN"  # it has tripped
 
 
 class Escalation(StrEnum):
+    """Who decides after a trip."""
+
     NONE = "NONE"
     JUDGE = "JUDGE"
     HUMAN = "HUMAN"
 
 
 class Evidence(Struct, frozen=True, kw_only=True):
+    """How often it has failed."""
+
     consecutive: int = 0
     total: int = 0
 
@@ -29,7 +35,7 @@ class Evidence(Struct, frozen=True, kw_only=True):
 
 
 class Policy(Table, frozen=True, kw_only=True):
-    """[breaker]: how many failures of a kind are too many, and who is asked then; 0 switches a limit off."""
+    """[breaker]: how many failures of a kind are too many, and who is asked; 0 is no limit."""
 
     max_consecutive: Count = 3
     """Failures of one kind in a row that trip the breaker; 0 is no limit."""
@@ -53,17 +59,22 @@ class Policy(Table, frozen=True, kw_only=True):
 
 
 class Verdict(Struct, frozen=True, kw_only=True):
+    """Whether the breaker has tripped, and on which limit."""
+
     answer: Answer = field(name="state")
     escalation: Escalation = Escalation.NONE
     reason: str = ""
     tripped_on: str | None = None  # consecutive | total
 
 
-def judge(seen: Evidence, policy: Policy = Policy()) -> Verdict:
-    # The row comes first: it says more about now than the sum does.
+def judge(evidence: Evidence, policy: Policy = Policy()) -> Verdict:
+    """Compare the failures with the limits of the policy.
+
+    Failures in a row come first, because they say more about the present than the total.
+    """
     for name, count, most in (
-        ("consecutive", seen.consecutive, policy.max_consecutive),
-        ("total", seen.total, policy.max_total),
+        ("consecutive", evidence.consecutive, policy.max_consecutive),
+        ("total", evidence.total, policy.max_total),
     ):
         if most and count >= most:
             how = "in a row" if name == "consecutive" else "in all"
@@ -72,16 +83,18 @@ def judge(seen: Evidence, policy: Policy = Policy()) -> Verdict:
                 answer=Answer.OPEN, escalation=policy.escalation, reason=reason, tripped_on=name
             )
     return Verdict(
-        answer=Answer.CLOSED, reason=f"{seen.consecutive} failures in a row, {seen.total} in all"
+        answer=Answer.CLOSED,
+        reason=f"{evidence.consecutive} failures in a row, {evidence.total} in all",
     )
 
 
-def record_failure(seen: Evidence, policy: Policy = Policy()) -> tuple[Evidence, Verdict]:
-    counted = Evidence(consecutive=seen.consecutive + 1, total=seen.total + 1)
+def record_failure(evidence: Evidence, policy: Policy = Policy()) -> tuple[Evidence, Verdict]:
+    """Count one more failure; return the new counts and the verdict on them."""
+    counted = Evidence(consecutive=evidence.consecutive + 1, total=evidence.total + 1)
     return counted, judge(counted, policy)
 
 
-def record_success(seen: Evidence, policy: Policy = Policy()) -> tuple[Evidence, Verdict]:
-    """The row is broken; what it cost in all is not forgotten."""
-    counted = Evidence(total=seen.total)
+def record_success(evidence: Evidence, policy: Policy = Policy()) -> tuple[Evidence, Verdict]:
+    """Reset the failures in a row, keep the total; return the new counts and the verdict."""
+    counted = Evidence(total=evidence.total)
     return counted, judge(counted, policy)

@@ -1,4 +1,4 @@
-"""Is what is left to do getting less, round by round?"""
+"""Decide whether the remaining work gets less, round by round."""
 
 from enum import StrEnum
 from itertools import pairwise
@@ -9,14 +9,18 @@ from dos.loop.verdicts.numbers import check_counts, check_positive
 
 
 class Answer(StrEnum):
-    INSUFFICIENT = "INSUFFICIENT"  # one round says nothing
-    CONVERGING = "CONVERGING"  # or at least no sign that it does not
-    STARVED = "STARVED"  # it does not move at all
-    THRASHING = "THRASHING"  # up and down, and no new low
+    """How the remaining work develops."""
+
+    INSUFFICIENT = "INSUFFICIENT"  # fewer than two rounds
+    CONVERGING = "CONVERGING"  # or too few rounds to say that it does not
+    STARVED = "STARVED"  # no change at all
+    THRASHING = "THRASHING"  # up and down, without a new low
 
 
 class Evidence(Struct, frozen=True, kw_only=True):
-    residuals: tuple[int, ...] = ()  # how much was left after each round, oldest first
+    """The open units after each round."""
+
+    residuals: tuple[int, ...] = ()  # oldest first
 
     def __post_init__(self) -> None:
         for residual in self.residuals:
@@ -24,22 +28,28 @@ class Evidence(Struct, frozen=True, kw_only=True):
 
 
 class Policy(Struct, frozen=True, kw_only=True):
-    max_nonconverging: int = 3  # so many rounds without a gain are needed to say so
-    window: int = 4  # rounds that are shown; more of them must also be equal before it is starved
+    """How many rounds are needed for a verdict."""
+
+    max_nonconverging: int = 3  # rounds without a gain before it counts as not converging
+    window: int = 4  # rounds that are shown, and that must be equal before it counts as starved
 
     def __post_init__(self) -> None:
         check_positive(max_nonconverging=self.max_nonconverging, window=self.window)
 
 
 class Verdict(Struct, frozen=True, kw_only=True):
+    """How the remaining work develops, and the rounds that show it."""
+
     answer: Answer = field(name="state")
     reason: str = ""
     window: tuple[int, ...] = ()
     should_surface: bool = False
 
 
-def judge(seen: Evidence, policy: Policy = Policy()) -> Verdict:
-    history, rounds = seen.residuals, policy.max_nonconverging
+def judge(evidence: Evidence, policy: Policy = Policy()) -> Verdict:
+    """Compare the last rounds with one another."""
+    history = evidence.residuals
+    rounds = policy.max_nonconverging
 
     def verdict(answer: Answer, reason: str) -> Verdict:
         return Verdict(

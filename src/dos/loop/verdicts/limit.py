@@ -1,4 +1,4 @@
-"""A provider says no more: does that pass, when, and who has to do something?"""
+"""Decide what a limit of a provider means: whether it passes, when, and who has to act."""
 
 from enum import StrEnum
 
@@ -11,6 +11,8 @@ MOST_RETRIES = 3
 
 
 class Answer(StrEnum):
+    """The kinds of limits."""
+
     TRANSIENT_OVERLOAD = "transient_overload"
     USAGE_WINDOW = "usage_window"
     HARD_QUOTA = "hard_quota"
@@ -18,6 +20,8 @@ class Answer(StrEnum):
 
 
 class Verdict(Struct, frozen=True, kw_only=True):
+    """What a loop does about a limit."""
+
     answer: Answer = field(name="category")
     retry_same_iteration: bool = False
     backoff_seconds: tuple[float, ...] = ()
@@ -39,7 +43,7 @@ VERDICTS = {
     Answer.NONE: Verdict(answer=Answer.NONE),
 }
 
-# Every word that a loop, a quota error or an outcome has for it.
+# The words that loops, quota errors and outcomes use.
 _WORDS = {
     "OVERLOADED": Answer.TRANSIENT_OVERLOAD,
     "RPM_THROTTLED": Answer.TRANSIENT_OVERLOAD,
@@ -54,5 +58,6 @@ _WORDS = {
 
 
 def judge(word: str | None) -> Verdict:
-    """What the word for a limit stands for; a word that is none of them is no limit."""
-    return VERDICTS[_WORDS.get((word or "").strip().upper(), Answer.NONE)]
+    """Return what the word for a limit means; an unknown word is no limit."""
+    key = (word or "").strip().upper()
+    return VERDICTS[_WORDS.get(key, Answer.NONE)]

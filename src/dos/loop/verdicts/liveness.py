@@ -1,4 +1,4 @@
-"""Is a run moving, or only running?"""
+"""Decide whether a run makes progress, runs without progress, or is dead."""
 
 from enum import StrEnum
 
@@ -10,6 +10,8 @@ from dos.unknown import Unknown
 
 
 class Answer(StrEnum):
+    """How a run is doing."""
+
     ADVANCING = "ADVANCING"  # something landed inside the window, or it is too early to expect it
     SPINNING = "SPINNING"  # alive past its grace with nothing landed
     STALLED = "STALLED"  # no sign of life
@@ -17,17 +19,17 @@ class Answer(StrEnum):
 
 
 class Evidence(Struct, frozen=True, kw_only=True):
-    """What git, the journal and the system say of a run; never what it says of itself."""
+    """What git, the journal and the system say of a run; what it says of itself does not count."""
 
     run_started_ms: int
     now_ms: int
     commits_since_start: int | Unknown  # that touch its region
-    journal_events_since: int = 0  # lanes that it took and gave back after its first; never beats
-    last_heartbeat_age_ms: int | None = None  # None: it never beat
-    process_alive: bool | None = None  # None: nobody here can say
-    tokens_spent_since: int | None = None  # told, so it decides nothing
+    journal_events_since: int = 0  # lanes that it took or released after its first one
+    last_heartbeat_age_ms: int | None = None  # None: it sent no heartbeat
+    process_alive: bool | None = None  # None: not known on this system
+    tokens_spent_since: int | None = None  # reported by the run, so it decides nothing
     progress_age_ms: int | None = None  # of the newest commit or event
-    lapsed: bool = False  # its lease is over, and so is every beat that renewed it
+    lapsed: bool = False  # its lease has expired
 
     def __post_init__(self) -> None:
         if not isinstance(self.commits_since_start, Unknown):
@@ -41,6 +43,7 @@ class Evidence(Struct, frozen=True, kw_only=True):
 
     @property
     def age_ms(self) -> int:
+        """The time since the run began."""
         return max(0, self.now_ms - self.run_started_ms)
 
 
@@ -75,23 +78,28 @@ class Policy(Table, frozen=True, kw_only=True):
 
 
 class Verdict(Struct, frozen=True, kw_only=True):
+    """How a run is doing, why, and what that was judged from."""
+
     answer: Answer = field(name="verdict")
     reason: str = ""
     evidence: Evidence | None = None
 
 
-def judge(seen: Evidence, policy: Policy = Policy()) -> Verdict:
-    def verdict(answer: Answer, reason: str) -> Verdict:
-        return Verdict(answer=answer, reason=reason, evidence=seen)
+def judge(evidence: Evidence, policy: Policy = Policy()) -> Verdict:
+    """Judge a run by its process, its progress and its heartbeats, in this order."""
 
-    if isinstance(seen.commits_since_start, Unknown):
+    def verdict(answer: Answer, reason: str) -> Verdict:
+        return Verdict(answer=answer, reason=reason, evidence=evidence)
+
+    if isinstance(evidence.commits_since_start, Unknown):
         return verdict(
-            Answer.UNKNOWN, f"progress could not be read: {seen.commits_since_start.why}"
+            Answer.UNKNOWN, f"progress could not be read: {evidence.commits_since_start.why}"
         )
-    # A dead process outranks all that it left behind: its commits, and a wrapper that goes on beating for it.
-    if seen.process_alive is False:
+    # A dead process outranks its commits, and a wrapper that sends heartbeats for it.
+    if evidence.process_alive is False:
         return verdict(Answer.STALLED, "its process is gone")
-    progress, beat = _since_progress_ms(seen), seen.last_heartbeat_age_ms
+    progress = _since_progress_ms(evidence)
+    beat = evidence.last_heartbeat_age_ms
     if progress is not None and progress <= policy.window_ms:
         return verdict(Answer.ADVANCING, f"the newest progress is {format_span(progress)} old")
     landed = (
@@ -99,39 +107,43 @@ def judge(seen: Evidence, policy: Policy = Policy()) -> Verdict:
         if progress is None
         else f"nothing has landed for {format_span(progress)}"
     )
-    if seen.lapsed:
+    if evidence.lapsed:
         return verdict(Answer.STALLED, f"its lease is over, and {landed}")
-    # A process that is there lives, however long ago it said so.
-    if beat is not None and beat > policy.spin_ms and not seen.process_alive:
+    # A process that runs is alive, however old its last heartbeat is.
+    if beat is not None and beat > policy.spin_ms and not evidence.process_alive:
         return verdict(
             Answer.STALLED, f"the last sign of life is {format_span(beat)} old, and {landed}"
         )
-    if seen.age_ms < policy.grace_ms:
+    if evidence.age_ms < policy.grace_ms:
         return verdict(
             Answer.ADVANCING,
-            f"it began {format_span(seen.age_ms)} ago: too early to expect anything",
+            f"it began {format_span(evidence.age_ms)} ago: too early to expect anything",
         )
-    if beat is None and not seen.process_alive:
+    if beat is None and not evidence.process_alive:
         return verdict(
-            Answer.STALLED, f"it began {format_span(seen.age_ms)} ago and never gave a sign of life"
+            Answer.STALLED,
+            f"it began {format_span(evidence.age_ms)} ago and never gave a sign of life",
         )
     lives = (
         "its process is there"
-        if beat is None or seen.process_alive
+        if beat is None or evidence.process_alive
         else f"alive {format_span(beat)} ago"
     )
     return verdict(Answer.SPINNING, f"{lives}, and {landed}")
 
 
 def format_span(span_ms: int) -> str:
+    """Return a time span in words: `90 s`, `5 min`, `2.5 h`."""
     seconds = span_ms // 1000
     if seconds < 120:
         return f"{seconds} s"
     return f"{seconds // 60} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
 
 
-def _since_progress_ms(seen: Evidence) -> int | None:
-    """Progress without a time was made since the run began, and nobody may call it younger than that."""
-    if seen.progress_age_ms is not None:
-        return seen.progress_age_ms
-    return seen.age_ms if seen.commits_since_start or seen.journal_events_since else None
+def _since_progress_ms(evidence: Evidence) -> int | None:
+    """Return the age of the last progress; where its time is not known, the age of the run."""
+    if evidence.progress_age_ms is not None:
+        return evidence.progress_age_ms
+    return (
+        evidence.age_ms if evidence.commits_since_start or evidence.journal_events_since else None
+    )

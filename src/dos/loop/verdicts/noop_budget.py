@@ -1,4 +1,4 @@
-"""May a turn that does nothing be held open once more?"""
+"""Decide whether a turn that does nothing may be held open once more."""
 
 from enum import StrEnum
 
@@ -9,11 +9,15 @@ from dos.loop.verdicts.numbers import check_counts
 
 
 class Answer(StrEnum):
+    """Whether the budget of idle turns allows another."""
+
     LIVE = "LIVE"
     EXHAUSTED = "EXHAUSTED"
 
 
 class Evidence(Struct, frozen=True, kw_only=True):
+    """The idle turns so far."""
+
     noop_turns: int = 0  # in a row, so far
 
     def __post_init__(self) -> None:
@@ -31,6 +35,8 @@ class Policy(Table, frozen=True, kw_only=True):
 
 
 class Verdict(Struct, frozen=True, kw_only=True):
+    """Whether another idle turn is allowed."""
+
     answer: Answer = field(name="verdict")
     allow: bool = False
     noop_turns: int = 0  # with this one, where it is allowed
@@ -38,13 +44,17 @@ class Verdict(Struct, frozen=True, kw_only=True):
 
 
 class WaitMarkerDecision(PublicRecord, frozen=True, kw_only=True):
+    """Whether another wait marker may be emitted."""
+
     allow: bool
     markers_emitted: int
     reason: str = ""
 
 
-def judge(seen: Evidence, policy: Policy = Policy()) -> Verdict:
-    turns, most = seen.noop_turns, policy.max_streak
+def judge(evidence: Evidence, policy: Policy = Policy()) -> Verdict:
+    """Allow an idle turn as long as the limit is not reached."""
+    turns = evidence.noop_turns
+    most = policy.max_streak
     if turns >= most:
         return Verdict(
             answer=Answer.EXHAUSTED,
@@ -57,7 +67,7 @@ def judge(seen: Evidence, policy: Policy = Policy()) -> Verdict:
 
 
 def wait_marker_budget(markers_emitted: int, max_markers: int = 4) -> WaitMarkerDecision:
-    """The same question, asked of the markers that hold a turn open to wait."""
+    """Decide the same for the markers that hold a turn open to wait."""
     verdict = judge(Evidence(noop_turns=markers_emitted), Policy(max_streak=max_markers))
     return WaitMarkerDecision(
         allow=verdict.allow, markers_emitted=verdict.noop_turns, reason=verdict.reason
@@ -65,6 +75,6 @@ def wait_marker_budget(markers_emitted: int, max_markers: int = 4) -> WaitMarker
 
 
 def propose_tighter_budget(observed_markers: int, current_max: int = 4) -> int:
-    """A budget that would have ended a wait of this many markers one sooner. Advice: it never loosens one."""
+    """Propose a budget that ends a wait of this many markers one earlier, and never a looser one."""
     check_counts(observed_markers=observed_markers, current_max=current_max)
     return max(1, min(current_max, observed_markers - 1))

@@ -1,4 +1,4 @@
-"""Is the work of each step fading?"""
+"""Decide whether the steps of a run do less and less work."""
 
 from enum import StrEnum
 
@@ -9,13 +9,17 @@ from dos.loop.verdicts.numbers import check_counts
 
 
 class Answer(StrEnum):
+    """How much work the last steps did."""
+
     PRODUCTIVE = "PRODUCTIVE"
     DIMINISHING = "DIMINISHING"  # two steps in a row below the floor
     STALLED = "STALLED"  # two steps in a row with nothing at all
 
 
 class Evidence(Struct, frozen=True, kw_only=True):
-    deltas: tuple[int, ...] = ()  # the work of each step, oldest first
+    """The work of each step."""
+
+    deltas: tuple[int, ...] = ()  # oldest first
 
     def __post_init__(self) -> None:
         for delta in self.deltas:
@@ -35,6 +39,8 @@ class Policy(Table, frozen=True, kw_only=True):
 
 
 class History(Struct, frozen=True, kw_only=True):
+    """The steps, as the answer shows them."""
+
     deltas: tuple[int, ...] = ()
     step_count: int = 0
     last_delta: int | None = None
@@ -42,14 +48,18 @@ class History(Struct, frozen=True, kw_only=True):
 
 
 class Verdict(Struct, frozen=True, kw_only=True):
+    """Whether the work fades, and the steps that show it."""
+
     answer: Answer = field(name="verdict")
     reason: str = ""
     history: History = History()
 
 
-def judge(seen: Evidence, policy: Policy = Policy()) -> Verdict:
-    history = _history(seen.deltas)
-    last, prior = history.last_delta, history.prior_delta
+def judge(evidence: Evidence, policy: Policy = Policy()) -> Verdict:
+    """Judge the last two steps, once there are enough of them."""
+    history = _history(evidence.deltas)
+    last = history.last_delta
+    prior = history.prior_delta
 
     def verdict(answer: Answer, reason: str) -> Verdict:
         return Verdict(answer=answer, reason=reason, history=history)
@@ -59,7 +69,7 @@ def judge(seen: Evidence, policy: Policy = Policy()) -> Verdict:
             Answer.PRODUCTIVE,
             f"{history.step_count} steps are too few to judge; {policy.min_steps} are needed",
         )
-    # One weak step is no trend, not even an empty one: each accusation needs two in a row.
+    # One weak step is no trend, not even an empty one: two in a row are needed.
     if prior is not None and last == prior == 0:
         return verdict(Answer.STALLED, "the last two steps did nothing")
     if prior is not None and last < policy.floor and prior < policy.floor:

@@ -1,4 +1,4 @@
-"""Has what stopped this run stopped others before?"""
+"""Decide whether what stopped this run has stopped others before."""
 
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
@@ -7,16 +7,19 @@ from msgspec import Struct
 
 from dos.loop.verdicts.numbers import check_amounts, check_counts, check_positive
 
-RUN_WEIGHT, COST_WEIGHT = 1000, 10
+RUN_WEIGHT = 1000
+COST_WEIGHT = 10
 
 
 class Answer(StrEnum):
+    """Whether the cause is new."""
+
     NEW = "NEW"
     RECURRING = "RECURRING"
 
 
 class Hit(Struct, frozen=True, kw_only=True):
-    """One time that something stopped a run."""
+    """One stop of a run, with its cause."""
 
     run: str
     cause_key: str
@@ -32,20 +35,24 @@ class Hit(Struct, frozen=True, kw_only=True):
 
 
 class Evidence(Struct, frozen=True, kw_only=True):
+    """What stopped this run and the runs before it."""
+
     run: str
-    cause_keys: tuple[str, ...] = ()  # of this run; blank ones say nothing
+    cause_keys: tuple[str, ...] = ()  # of this run; blank ones are ignored
     prior_hits: tuple[Hit, ...] = ()
 
 
 class Policy(Struct, frozen=True, kw_only=True):
-    min_recurrence: int = 2  # distinct runs, this one among them
+    """From how many runs on a cause is recurring."""
+
+    min_recurrence: int = 2  # distinct runs, with this one
 
     def __post_init__(self) -> None:
         check_positive(min_recurrence=self.min_recurrence)
 
 
 class Cluster(Struct, frozen=True, kw_only=True):
-    """Every hit of one cause."""
+    """All hits of one cause."""
 
     cause_key: str
     runs_affected: int
@@ -56,10 +63,13 @@ class Cluster(Struct, frozen=True, kw_only=True):
 
     @property
     def score(self) -> float:
+        """The weight of the cause: runs first, then cost, then time."""
         return RUN_WEIGHT * self.runs_affected + COST_WEIGHT * self.cost_usd + self.wall_min
 
 
 class Verdict(Struct, frozen=True, kw_only=True):
+    """The worst cause of this run, and whether it is recurring."""
+
     recurring: bool
     cause_key: str = ""
     runs_affected: int = 0
@@ -74,13 +84,14 @@ class Verdict(Struct, frozen=True, kw_only=True):
         return Answer.RECURRING if self.recurring else Answer.NEW
 
 
-def judge(seen: Evidence, policy: Policy = Policy()) -> Verdict:
-    """Only what this run met is reported, however often something else stopped others."""
-    keys = dict.fromkeys(key for key in seen.cause_keys if key.strip())
+def judge(evidence: Evidence, policy: Policy = Policy()) -> Verdict:
+    """Judge the worst of the causes that stopped this run; other causes do not count."""
+    keys = dict.fromkeys(key for key in evidence.cause_keys if key.strip())
     if not keys:
         return Verdict(recurring=False, reason="nothing stopped this run")
-    hits = [*seen.prior_hits, *(Hit(run=seen.run, cause_key=key) for key in keys)]
-    worst = max((_cluster(key, hits) for key in keys), key=lambda cluster: cluster.score)
+    hits = [*evidence.prior_hits, *(Hit(run=evidence.run, cause_key=key) for key in keys)]
+    clusters = [_cluster(key, hits) for key in keys]
+    worst = max(clusters, key=lambda cluster: cluster.score)
     recurring = worst.runs_affected >= policy.min_recurrence
     runs = "1 run" if worst.runs_affected == 1 else f"{worst.runs_affected} runs"
     return Verdict(
@@ -91,7 +102,8 @@ def judge(seen: Evidence, policy: Policy = Policy()) -> Verdict:
         cost_usd=worst.cost_usd,
         wall_min=worst.wall_min,
         example=worst.example,
-        reason=f"{worst.cause_key} stopped {runs}; from {policy.min_recurrence} it counts as recurring",
+        reason=f"{worst.cause_key} stopped {runs};"
+        f" from {policy.min_recurrence} it counts as recurring",
     )
 
 
@@ -101,10 +113,11 @@ def classify(
     prior_hits: Iterable[Hit],
     min_recurrence: int = 2,
 ) -> Verdict:
-    seen = Evidence(
+    """Judge the causes of a run against earlier hits, for callers without the records."""
+    evidence = Evidence(
         run=this_run_id, cause_keys=tuple(this_run_cause_keys), prior_hits=tuple(prior_hits)
     )
-    return judge(seen, Policy(min_recurrence=min_recurrence))
+    return judge(evidence, Policy(min_recurrence=min_recurrence))
 
 
 def _cluster(key: str, hits: Sequence[Hit]) -> Cluster:
