@@ -1,4 +1,8 @@
-"""Account for every declared unit: landed, in progress, interrupted, held, on cooldown or free."""
+"""Account for every declared unit: landed, in progress, interrupted, held, on cooldown or free.
+
+The account answers "is the plan done, and if not, does anything move?". It never calls a plan done
+because nothing was declared, or because git could not be read.
+"""
 
 from collections.abc import Collection, Mapping
 from enum import StrEnum
@@ -48,7 +52,11 @@ class Verdict(Struct, frozen=True, kw_only=True):
 
 
 def judge(evidence: Evidence) -> Verdict:
-    """Put every declared unit into one list, and decide how far the work is."""
+    """Put every declared unit into one list, and decide how far the work is.
+
+    A unit that fits several lists is in the first of: landed, in progress, held, interrupted, on
+    cooldown, free.
+    """
     if isinstance(evidence.landed, Unknown):
         reason = f"what has landed could not be read: {evidence.landed.why}"
         return Verdict(answer=Answer.UNKNOWN, reason=reason)

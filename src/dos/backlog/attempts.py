@@ -1,6 +1,7 @@
 """The attempts at each unit as the journal records them, and how fresh a unit is by them.
 
-Kept are their number and the newest of each outcome: more than that decides nothing.
+Kept are their number and the newest of each outcome: more than that decides nothing. Attempts
+that were imported from a log of dos-kernel ≤ 0.30 count like those of this journal.
 """
 
 from collections.abc import Mapping

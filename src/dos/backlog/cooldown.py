@@ -1,4 +1,8 @@
-"""Attempts at a unit, and whether it is on cooldown after one that did not land."""
+"""Attempts at a unit, and whether it is on cooldown after one that did not land.
+
+A unit that failed is not offered again at once: the next agent would fail for the same reason, and
+other units are waiting. Rewriting the unit, or a person's word, ends its cooldown.
+"""
 
 from datetime import timedelta
 from enum import StrEnum

@@ -1,4 +1,8 @@
-"""Decide whether a worker may take a unit now and, if not, the one reason that counts."""
+"""Decide whether a worker may take a unit now and, if not, the one reason that counts.
+
+The order of the reasons is part of the contract: callers act on the first, so what a new dispatch
+cannot change has to come before what time alone clears.
+"""
 
 from collections.abc import Mapping
 from enum import StrEnum

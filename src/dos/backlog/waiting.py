@@ -1,4 +1,8 @@
-"""Why no worker is on a lane or a unit right now: one value that every surface prints."""
+"""Why no worker is on a lane or a unit right now: one value that every surface prints.
+
+`dos status`, `dos top`, the report and every question show these waits, so they cannot disagree.
+Of several waits the one that clears last comes first: clearing another one changes nothing.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta

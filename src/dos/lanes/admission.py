@@ -132,7 +132,11 @@ def judge(
 
 
 def judge_pair(request: RequestedLane, lease: HeldLane, ratio_max: float = 0.0) -> Refusal | None:
-    """Decide whether a requested and a held lane may be live at once; None if they may."""
+    """Decide whether a requested and a held lane may be live at once; None if they may.
+
+    Two lanes with overlapping regions may, if their modes do not conflict, or if the overlap is
+    within the tolerated share of the request.
+    """
     is_same_lane = comparison_key(lease.lane) == comparison_key(request.lane)
     if is_same_lane and regions.modes_conflict(request.mode, lease.mode):
         detail = f"lane {request.lane!r} is already held{_by(lease)}"

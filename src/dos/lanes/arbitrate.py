@@ -1,4 +1,8 @@
-"""Decide which lane may be worked on, given what is asked for and what is live."""
+"""Decide which lane may be worked on, given what is asked for and what is live.
+
+The decision is advice: the journal judges again, by the same rules, in the transaction that grants
+the lease. So two callers that are advised the same lane cannot both get it.
+"""
 
 from collections.abc import Sequence
 from enum import StrEnum
@@ -132,6 +136,7 @@ class _Case(Struct, frozen=True, kw_only=True):
     preferences: Preferences
 
     def admit(self, candidate: LaneCandidate) -> Refusal | None:
+        """Judge a candidate by the rules of the journal; None if it may be granted."""
         return admission.judge(
             candidate,
             self.live,
@@ -158,6 +163,7 @@ class _Case(Struct, frozen=True, kw_only=True):
         return tuple(free)
 
     def candidate(self, name: str, kind: str, tree: Sequence[str]) -> LaneCandidate:
+        """A lane as a candidate; one that runs alone is a kind of its own."""
         runs_alone = self.roster.runs_alone(name)
         lane = self.roster.canonical(name) or name
         return LaneCandidate(

@@ -1,4 +1,8 @@
-"""Decide whether a lane is worth launching on: its region is free and its last runs got on."""
+"""Decide whether a lane is worth launching on: its region is free and its last runs got on.
+
+The same cause that stops run after run will stop the next one, too: such a lane is sent to a fix
+or to a new plan in place of another launch.
+"""
 
 from collections import Counter
 from enum import StrEnum

@@ -1,4 +1,8 @@
-"""The settings tables [lanes], [overlap] and [concurrency]: what may be worked on at once."""
+"""The settings tables [lanes], [overlap] and [concurrency]: what may be worked on at once.
+
+Names are checked when the file is read, so that a misspelt lane is an error and not a lane that
+nothing ever runs on.
+"""
 
 from collections.abc import Iterator
 from functools import cached_property

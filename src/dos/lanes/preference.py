@@ -1,4 +1,8 @@
-"""Choose among candidate lanes in order of preference, and note why each other was skipped."""
+"""Choose among candidate lanes in order of preference, and note why each other was skipped.
+
+A caller in the same process may bring its own order, ranks and counts of work. Its functions run
+guarded: one that raises skips a lane or loses its rank, and never breaks the decision.
+"""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial

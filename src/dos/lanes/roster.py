@@ -1,4 +1,8 @@
-"""The lanes of a workspace: their names, their trees, and which of them run alone."""
+"""The lanes of a workspace: their names, their trees, and which of them run alone.
+
+The arbiter takes a roster in place of the configuration, so that callers can pass lanes that no
+file declares.
+"""
 
 from collections.abc import Mapping
 from functools import cached_property

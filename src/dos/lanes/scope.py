@@ -1,4 +1,8 @@
-"""Decide whether the files that were touched belong to the lane that touched them."""
+"""Decide whether the files that were touched belong to the lane that touched them.
+
+A lane whose tree is unknown owns no file, so everything it touched is outside: what cannot be
+checked is not allowed.
+"""
 
 import posixpath
 from collections.abc import Iterable, Sequence

@@ -1,4 +1,8 @@
-"""The settings tables [plans], [lifecycle] and [enumerate]."""
+"""The settings tables [plans], [lifecycle] and [enumerate].
+
+What dos-kernel ≤ 0.30 read and this version does not is accepted all the same, so that one
+dos.toml serves both.
+"""
 
 from typing import Annotated, Literal
 
@@ -98,9 +102,8 @@ class Lifecycle(Table, frozen=True, kw_only=True):
                     "Keep one of them.",
                 )
         if self.transitions is ALL_SHIPPED and not {"active", "done"} <= set(self.classes):
-            force_setattr(
-                self, "transitions", ()
-            )  # the default moves between classes that this file does not have
+            # The default moves between classes that this file does not have.
+            force_setattr(self, "transitions", ())
         for place, move in enumerate(self.transitions):
             self._check_class(move.from_class, ("transitions", place, "from"))
             self._check_class(move.to_class, ("transitions", place, "to"))

@@ -1,4 +1,9 @@
-"""A commit that names a unit, and how far this commit alone proves that the unit shipped."""
+"""A commit that names a unit, and how far this commit alone proves that the unit shipped.
+
+The tiers build on one another: a commit names the unit, changes something that counts, inside the
+declared paths, and that is still there; then a runner or another party confirms it. A
+contradiction is reported even if the policy asks for less than it contradicts.
+"""
 
 from enum import IntEnum, StrEnum
 
@@ -87,7 +92,11 @@ class Candidate(Struct, frozen=True, kw_only=True):
 
 
 def assess(commit: CandidateCommit) -> Candidate:
-    """The tier that one commit reaches by itself, and what speaks against it."""
+    """The tier that one commit reaches by itself, and what speaks against it.
+
+    What it changed is looked at only if it is merged and not negated: otherwise it is a claim, and
+    nothing more, whatever it contains.
+    """
     tier = Tier.NAMED
     against: list[Contradiction] = []
     reasons: list[str] = []

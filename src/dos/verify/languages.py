@@ -68,6 +68,15 @@ UNCLOSED = re.compile(r"/\*(?!.*\*/\Z)|<!--(?!.*-->\Z)|<\#(?!.*\#>\Z)", re.DOTAL
 
 _C_COMMENTS = (_BLOCK, _SLASHES)
 
+# By suffixes, or by the names of files without one. What a language adds to its neighbours:
+# - C++ and Rust have raw strings, whose end is named at their beginning;
+# - Kotlin, Scala, Swift and Rust nest their block comments, so do Haskell, OCaml, F#, Julia, Nim;
+# - a quote in Rust may begin a lifetime, so only a whole character literal is kept;
+# - JavaScript has patterns between slashes, in which `//` is no comment;
+# - in Python and YAML, in Makefiles and Haskell, indentation means something;
+# - in shells a `#` begins a comment only where a word begins: `${x#y}` and `a#b` have none;
+# - a shebang is a comment by its looks, and decides how the file runs, so it is kept.
+
 _TABLE = {
     "c h m mm proto zig v sol hx d thrift prisma glsl hlsl wgsl vert frag": Language(
         begins="\"'/", keep=(_DOUBLE, _CHARACTER), drop=_C_COMMENTS, tight=True

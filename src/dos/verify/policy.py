@@ -1,4 +1,8 @@
-"""The settings tables [verify] and [stamp]."""
+"""The settings tables [verify] and [stamp].
+
+Both are read from the commit that is verified, not from disk: an agent that edits dos.toml must
+not be able to lower what is required of its own work.
+"""
 
 from typing import Literal
 

@@ -1,4 +1,7 @@
-"""Compare the claim that a unit is done with what git shows."""
+"""Compare the claim that a unit is done with what git shows.
+
+Only git can take a unit off the list: a claim without a commit keeps it there, and is flagged.
+"""
 
 from enum import StrEnum
 

@@ -114,7 +114,11 @@ class Verdict(Struct, frozen=True, kw_only=True):
 
 
 def judge(evidence: Evidence, policy: Policy = Policy()) -> Verdict:
-    """Decide whether a unit shipped, by its strongest candidate."""
+    """Decide whether a unit shipped, by its strongest candidate.
+
+    The answer is CANNOT_TELL if what would decide could not be read; an unreadable history is
+    never taken for one in which the unit is missing.
+    """
     assessed = []
     for commit in evidence.commits:
         if not _only_removes_others_lines(commit, evidence.commits):
@@ -183,7 +187,10 @@ def _meets(commit: CandidateCommit, candidate: Candidate, policy: Policy) -> boo
 def _answer(
     best: CandidateCommit, candidate: Candidate, evidence: Evidence, policy: Policy
 ) -> tuple[Answer, str]:
-    """The answer by the strongest candidate, with its reason."""
+    """The answer by the strongest candidate, with its reason.
+
+    CI and soaks can only lower an answer: they are asked after the evidence in git suffices.
+    """
     reason = "; ".join(candidate.reasons)
     if not best.is_merged:
         return Answer.NOT_SHIPPED, reason

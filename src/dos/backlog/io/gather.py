@@ -1,4 +1,7 @@
-"""Gather what is known of units: from their plans, the journal and the live leases."""
+"""Gather what is known of units: from their plans, the journal and the live leases.
+
+Nothing is decided here: `backlog.pickable` and `backlog.account` judge what is gathered.
+"""
 
 from collections.abc import Collection, Sequence
 

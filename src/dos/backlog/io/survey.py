@@ -1,4 +1,8 @@
-"""The backlog of a lane: its units without the landed ones, and which may be offered now."""
+"""The backlog of a lane: its units without the landed ones, and which may be offered now.
+
+A worker surveys its lane before every iteration, so that a plan that was edited, a unit that was
+cleared and a landing of another host count at once.
+"""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple

@@ -1,4 +1,8 @@
-"""Gather what decides a launch on a lane: the live leases, and how its last runs ended."""
+"""Gather what decides a launch on a lane: the live leases, and how its last runs ended.
+
+A run that landed something counts as progress even if it was stopped; one that landed nothing
+counts as blocked only if its stop reason needs a person or a change of the environment.
+"""
 
 from pathlib import Path
 

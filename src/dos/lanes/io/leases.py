@@ -1,4 +1,7 @@
-"""Leases at one moment of the store's clock: their rows for people, and their holders."""
+"""Leases at one moment of the store's clock: their rows for people, and their holders.
+
+All leases of one call are read at the same moment, so that their ages can be compared.
+"""
 
 from typing import Any
 

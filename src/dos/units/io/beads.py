@@ -1,4 +1,8 @@
-"""Read units from an issue tracker that keeps its issues as JSON lines: `.beads/*.jsonl`."""
+"""Read units from an issue tracker that keeps its issues as JSON lines: `.beads/*.jsonl`.
+
+An issue states the fields of a unit as labels such as `lane:api`, or in its description as a plan
+document does. Priority decides the order, `blocks` the dependencies.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path

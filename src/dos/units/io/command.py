@@ -1,4 +1,8 @@
-"""Read units from the output of a program: one JSON object a line."""
+"""Read units from the output of a program: one JSON object a line.
+
+This is how any tracker can supply units. The program runs in the workspace, with a time limit, and
+its output counts only if it exits with 0.
+"""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,4 +1,8 @@
-"""Read the units of a workspace from plan documents, an issue tracker's files, or a program."""
+"""Read the units of a workspace from plan documents, an issue tracker's files, or a program.
+
+The order of the units is the order in which they are offered. Units that can never be done, for
+their paths or their acceptance command, are reported here, before an agent is paid for trying.
+"""
 
 import os
 import re

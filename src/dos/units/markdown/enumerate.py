@@ -1,4 +1,7 @@
-"""List the units of a plan document: which it claims as shipped, and which are left."""
+"""List the units of a plan document: which it claims as shipped, and which are left.
+
+These are claims of the document and of the caller. `dos plan` compares them with git.
+"""
 
 from collections.abc import Collection, Sequence
 from enum import StrEnum

@@ -1,4 +1,8 @@
-"""Read what a commit changed that counts for a unit, and what is left of it at a tip."""
+"""Read what a commit changed that counts for a unit, and what is left of it at a tip.
+
+A file is followed if it was renamed, and its lines are looked for in the files that the deleting
+commit touched: moving work to another place does not undo it.
+"""
 
 from collections.abc import Sequence
 
