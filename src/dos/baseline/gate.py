@@ -1,4 +1,7 @@
-"""May agents start on this host: do the workspace's setup and test pass on the target before anybody has worked?"""
+"""Decide whether agents may start on a host: setup and test have to pass on the target first.
+
+It also folds the checks from the journal.
+"""
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
@@ -23,7 +26,7 @@ class Check(CheckResult, frozen=True, kw_only=True):
 
 
 class CheckQuestion(Struct, frozen=True, kw_only=True):
-    """A question that was put about a check, and what became of it."""
+    """A question about a failed check, with its answer."""
 
     id: str
     subject: Subject
@@ -33,15 +36,19 @@ class CheckQuestion(Struct, frozen=True, kw_only=True):
 
 
 class Step(StrEnum):
+    """What has to happen before agents start."""
+
     CLEAR = "clear"  # agents may start
-    CHECK = "check"  # it has to be checked first
+    CHECK = "check"  # the target has to be checked first
     WAIT = "wait"  # for a person
 
 
 class Plan(Struct, frozen=True, kw_only=True):
+    """The next step, with the question to ask."""
+
     step: Step
-    question: AnyQuestion | None = None  # to be asked
-    passed: Sequence[str] = ()  # open questions whose cause is gone
+    question: AnyQuestion | None = None  # to ask now
+    passed: Sequence[str] = ()  # ids of open questions whose cause is gone
     why: str = ""
 
 
@@ -54,51 +61,60 @@ def plan(
     started_ms: int = 0,
     cleared: bool = False,
 ) -> Plan:
-    """`newest` is the last check of the same commands on the host, and `cleared` says that agents may start already.
+    """Decide whether agents may start on the subject's host.
 
-    A check that failed counts until a person says `retry` or starts the fleet again: what was wrong need not have been
-    in the tree.
+    `newest` is the last check of the same commands on the host; `cleared` tells that agents were
+    allowed to start before. A failed check counts until a person answers `retry` or starts the
+    fleet again: its cause need not have been in the tree.
     """
-    mine = [each for each in asked if each.subject.host == subject.host]
-    is_open = [each.id for each in mine if not each.choice]
-    if cleared and (newest is None or newest.is_good or is_accepted(newest, mine)):
-        return Plan(step=Step.CLEAR, passed=is_open)
+    questions = [question for question in asked if question.subject.host == subject.host]
+    open_ids = [question.id for question in questions if not question.choice]
+    if cleared and (newest is None or newest.is_good or is_accepted(newest, questions)):
+        return Plan(step=Step.CLEAR, passed=open_ids)
+    # Of any tree: other lanes land tested work, and checking each new tree would never end.
     if newest and newest.is_good and newest.at_ms >= started_ms:
-        # The branch may have moved meanwhile: what others land there was tested, and would keep us checking for ever.
-        return Plan(step=Step.CLEAR, passed=is_open)
+        return Plan(step=Step.CLEAR, passed=open_ids)
     check = known.get(subject)
-    if check is None or not is_current(check, mine, started_ms=started_ms):
+    if check is None or not is_current(check, questions, started_ms=started_ms):
         return Plan(step=Step.CHECK)
-    if check.is_good or is_accepted(check, mine):
-        return Plan(step=Step.CLEAR, passed=is_open)
-    if is_open:
-        return Plan(step=Step.WAIT, why=f"`dos decisions show {is_open[0]}`")
-    found = f"`{check.command}` {'does not see the tree' if check.fault == 'blind' else 'fails'} on {check.branch}"
-    if any(each.choice == ChoiceName.LEAVE and each.answered_ms > check.at_ms for each in mine):
-        return Plan(step=Step.WAIT, why=f"{found}; `dos up` checks it again")
-    return Plan(step=Step.WAIT, question=BaselineFailed.ask(check), why=found)
+    if check.is_good or is_accepted(check, questions):
+        return Plan(step=Step.CLEAR, passed=open_ids)
+    if open_ids:
+        return Plan(step=Step.WAIT, why=f"`dos decisions show {open_ids[0]}`")
+    problem = "fails"
+    if check.fault == "blind":
+        problem = "does not see the tree"
+    why = f"`{check.command}` {problem} on {check.branch}"
+    for question in questions:
+        if question.choice == ChoiceName.LEAVE and question.answered_ms > check.at_ms:
+            return Plan(step=Step.WAIT, why=f"{why}; `dos up` checks it again")
+    return Plan(step=Step.WAIT, question=BaselineFailed.ask(check), why=why)
 
 
 def is_current(check: Check, asked: Sequence[CheckQuestion], *, started_ms: int = 0) -> bool:
-    """One that passed counts for good."""
+    """Whether a check still counts. One that passed counts for ever."""
     if check.is_good:
         return True
-    retried = [each.answered_ms for each in asked if each.choice == ChoiceName.RETRY]
+    retried = [question.answered_ms for question in asked if question.choice == ChoiceName.RETRY]
     return check.at_ms >= max([started_ms, *retried])
 
 
 def is_accepted(check: CheckResult, asked: Sequence[CheckQuestion]) -> bool:
-    """A person lets agents start all the same: on this tree; or, where the test sees no tree, with this command."""
-    return any(
-        each.choice == ChoiceName.START
-        and each.fault == check.fault
-        and each.subject.commands == check.commands
-        and (each.fault == "blind" or each.subject.tree == check.tree)
-        for each in asked
-    )
+    """Whether a person answered `start` although this check failed.
+
+    The answer holds for the same tree; for a test that sees no tree, for the same commands.
+    """
+    for question in asked:
+        is_same_fault = question.fault == check.fault and (
+            question.subject.commands == check.commands
+        )
+        is_same_tree = question.fault == "blind" or question.subject.tree == check.tree
+        if question.choice == ChoiceName.START and is_same_fault and is_same_tree:
+            return True
+    return False
 
 
-KEPT = 200
+KEPT = 200  # checks
 _reader: FactReader[BaselineChecked] = FactReader(
     BaselineChecked,
     silent="""
@@ -120,69 +136,82 @@ _reader: FactReader[BaselineChecked] = FactReader(
 
 
 class Baselines(Struct, kw_only=True):
+    """The newest check of every subject, and the failures of every host."""
+
     name: ClassVar[str] = "baselines"
 
     checks: list[Check] = field(default_factory=list)  # the newest last
     failures: dict[str, int] = field(default_factory=dict)  # by host
 
     def apply(self, event: Event) -> None:
+        """Fold one event."""
         fact = _reader.decode(event)
         if fact is None:
             return
         check = Check(**structs.asdict(fact), at_ms=event.at_ms)
-        self.checks = [*(each for each in self.checks if each.subject != check.subject), check][
-            -KEPT:
-        ]
+        others = [other for other in self.checks if other.subject != check.subject]
+        self.checks = [*others, check][-KEPT:]
         if not check.is_good:
             self.failures[fact.host] = max(fact.ordinal, self.failures.get(fact.host, 0))
 
     def by_subject(self) -> dict[Subject, Check]:
-        return {each.subject: each for each in self.checks}
+        """The checks by what they are about."""
+        return {check.subject: check for check in self.checks}
 
     def newest(self, host: str, commands: str) -> Check | None:
-        """The last check of these commands on a host, of whichever tree."""
-        of_host = (each for each in self.checks if (each.host, each.commands) == (host, commands))
-        return max(of_host, key=lambda each: each.at_ms, default=None)
+        """The last check of these commands on a host, of any tree."""
+        newest = None
+        for check in self.checks:
+            if (check.host, check.commands) != (host, commands):
+                continue
+            if newest is None or check.at_ms > newest.at_ms:
+                newest = check
+        return newest
 
 
 def as_fact(check: Check) -> BaselineChecked:
-    """What was written down of it."""
-    return BaselineChecked(
-        **{name: getattr(check, name) for name in BaselineChecked.__struct_fields__}
-    )
+    """The event that a check was folded from."""
+    fields = {name: getattr(check, name) for name in BaselineChecked.__struct_fields__}
+    return BaselineChecked(**fields)
 
 
 def check_questions(decisions: Decisions) -> list[CheckQuestion]:
     """The questions about checks, open and answered."""
-    found = [(each.question, "", 0) for each in decisions.open.values()]
-    found += [
-        (each.question, each.choice, each.answered_ms) for each in decisions.answered.values()
-    ]
-    return [
-        CheckQuestion(
-            id=question.id,
-            subject=question.checked_subject,
-            fault=question.fault,
-            choice=choice,
-            answered_ms=answered_ms,
-        )
-        for question, choice, answered_ms in found
-        if isinstance(question, BaselineFailed)
-    ]
+    questions = []
+    for raised in decisions.open.values():
+        if isinstance(raised.question, BaselineFailed):
+            questions.append(_check_question(raised.question))
+    for answered in decisions.answered.values():
+        if isinstance(answered.question, BaselineFailed):
+            question = _check_question(answered.question)
+            questions.append(
+                structs.replace(question, choice=answered.choice, answered_ms=answered.answered_ms)
+            )
+    return questions
+
+
+def _check_question(question: BaselineFailed) -> CheckQuestion:
+    return CheckQuestion(id=question.id, subject=question.checked_subject, fault=question.fault)
 
 
 def blocking_question(known: Baselines, decisions: Decisions, host: str) -> str:
-    """The question that keeps agents from starting on a host: open, or answered with `leave`; empty: none does."""
-    mine = [each for each in check_questions(decisions) if each.subject.host == host]
-    failed = max(
-        (each.at_ms for each in known.checks if each.host == host and not each.is_good), default=0
-    )
-    passed = max(
-        (each.at_ms for each in known.checks if each.host == host and each.is_good), default=0
-    )
-    for each in mine:
-        if not each.choice or (
-            each.choice == ChoiceName.LEAVE and each.answered_ms > failed > passed
-        ):
-            return each.id
+    """The id of the question that keeps agents from starting on a host; empty: none does.
+
+    It is open, or it was answered with `leave` after the last failure.
+    """
+    failed_ms = 0
+    passed_ms = 0
+    for check in known.checks:
+        if check.host != host:
+            continue
+        if check.is_good:
+            passed_ms = max(passed_ms, check.at_ms)
+        else:
+            failed_ms = max(failed_ms, check.at_ms)
+    for question in check_questions(decisions):
+        if question.subject.host != host:
+            continue
+        is_left = question.choice == ChoiceName.LEAVE
+        if not question.choice or (is_left and question.answered_ms > failed_ms > passed_ms):
+            return question.id
     return ""

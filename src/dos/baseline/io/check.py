@@ -1,4 +1,8 @@
-"""Runs the workspace's setup and test in a fresh tree of a commit that no agent has touched, and empties it once."""
+"""Check the baseline: run setup and test in a fresh tree of a commit without agents' work.
+
+The test runs a second time with the program's files emptied: a test that still passes then does
+not test this tree.
+"""
 
 import os
 import shutil
@@ -8,7 +12,7 @@ from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
 
-from msgspec import DecodeError, json, structs
+from msgspec import DecodeError, Struct, json, structs
 
 from dos.agents.io import orphans
 from dos.baseline import gate
@@ -34,15 +38,14 @@ Progress = Callable[[str], None]
 
 TAIL_LINES = 20
 LONGEST_LINE = 300
-PROBE_SECONDS = 20.0  # for one acceptance command: it is only seen whether it can be started
+PROBE_SECONDS = 20.0  # for one acceptance command, only to see whether it can start
 ALL_PROBES_SECONDS = 60.0
 LOCK_PAUSES = Backoff((0.2,))  # in seconds
-SLOWER_WITHOUT_SOURCES = (
-    3  # so much longer than before may the test take on emptied sources, and a minute
-)
-NOT_EXECUTABLE, NOT_FOUND = 126, 127
+SLOWER_WITHOUT_SOURCES = 3  # the test on emptied sources may take so many times as long
+NOT_EXECUTABLE = 126  # exit codes of a shell
+NOT_FOUND = 127
 _CANNOT_RUN = ("not found", "No module named", "No such file or directory", "MODULE_NOT_FOUND")
-# What a test command runs in turn, by their names at the top of a tree.
+# Files at the top of a tree that name what a test command runs.
 _RUNNERS = (
     "Makefile",
     "makefile",
@@ -56,11 +59,28 @@ _RUNNERS = (
 
 
 class CheckStopped(Exception):
-    """Whoever wanted to know does not any more."""
+    """The caller does not need the result any more."""
+
+
+class CheckRequest(Struct, frozen=True, kw_only=True):
+    """What to check, and for whom."""
+
+    commit: str
+    branch: str
+    lease: Lease  # marks the programs that the check starts
+    acceptance: Mapping[str, str] = {}  # commands by unit, to be probed for missing programs
+    failures: int = 0  # earlier failed checks on this host
+
+
+Accept = Callable[[str, float], AcceptanceResult]  # runs a command within so many seconds
+
+
+def _unknown_subject(_subject: Subject) -> BaselineChecked | None:
+    return None
 
 
 class BaselineCommands:
-    """The commands that have to pass before anybody works, for those who only ask whether they did."""
+    """The commands that have to pass before agents start, for readers that run none of them."""
 
     def __init__(self, config: Config, git: Reader) -> None:
         self._workers = config.workers
@@ -76,17 +96,19 @@ class BaselineCommands:
 
     @property
     def commands(self) -> str:
-        """A digest of what is run."""
-        return sha256("\0".join((self._workers.setup, self._workers.test)).encode()).hexdigest()[
-            :16
-        ]
+        """A digest of the commands."""
+        text = "\0".join((self._workers.setup, self._workers.test))
+        return sha256(text.encode()).hexdigest()[:16]
 
     def subject(self, commit: str) -> Subject:
+        """What a check of this commit on this host is about."""
         tree = self._git.run("rev-parse", f"{commit}^{{tree}}").strip()
         return Subject(host=process.host(), tree=tree, commands=self.commands)
 
 
 class Baseline(BaselineCommands):
+    """Runs the commands in a worktree of its own, which it removes afterwards."""
+
     def __init__(self, workspace: Workspace, config: Config, git: Writer, checks: Checks) -> None:
         super().__init__(config, git)
         self._writer = git
@@ -94,53 +116,55 @@ class Baseline(BaselineCommands):
         self._checks = checks
 
     def blocking_question(self, watch: fold.Watch, host: str) -> str:
-        """The question that keeps agents from starting on a host; empty: none does."""
+        """The id of the question that keeps agents from starting on a host; empty: none does."""
         if not self.is_enabled:
             return ""
         return gate.blocking_question(watch.state(Baselines), watch.state(Decisions), host)
 
     def check(
         self,
-        commit: str,
-        branch: str,
-        lease: Lease,
+        request: CheckRequest,
         *,
         stopped: Callable[[], bool],
-        acceptance: Mapping[str, str] = {},
-        failures: int = 0,
-        known: Callable[[Subject], BaselineChecked | None] = lambda subject: None,
+        known: Callable[[Subject], BaselineChecked | None] = _unknown_subject,
         progress: Progress = execute.ignore_line,
     ) -> BaselineChecked | None:
-        """None when it was stopped. One process of a host at a time; `known` is asked once it is our turn.
+        """Check a commit, one check at a time on a host; None when `stopped` ended it.
 
-        `acceptance` are commands by unit, to be probed for programs that are missing. `progress` is told what is run.
+        `known` may answer instead, once it is this check's turn. `progress` is told what is run.
         """
-        subject = self.subject(commit)
+        subject = self.subject(request.commit)
         try:
             with self._alone(stopped, progress):
-                if found := known(subject):
+                found = known(subject)
+                if found:
                     return found
-                progress(f"making a fresh tree of {branch} ({commit[:9]})")
-                with self._fresh(commit) as inside:
-                    run = _CheckRun(
-                        self._workers,
-                        inside,
-                        self._checks,
-                        lease,
-                        stopped=stopped,
-                        fetched=self._fetched,
-                        progress=progress,
-                    )
-                    answer = run.judge(acceptance)
+                progress(f"making a fresh tree of {request.branch} ({request.commit[:9]})")
+                with self._fresh(request.commit) as inside:
+                    accept = self._accept(inside.tree, request.lease, stopped)
+                    run = _CheckRun(self._workers, inside, self._fetched, accept, progress)
+                    answer = run.judge(request.acceptance)
         except CheckStopped:
             return None
+        ordinal = 0
+        if not answer.is_good:
+            ordinal = request.failures + 1
         return BaselineChecked(
             **structs.asdict(subject),
             **structs.asdict(answer),
-            branch=branch,
-            commit=commit,
-            ordinal=0 if answer.is_good else failures + 1,
+            branch=request.branch,
+            commit=request.commit,
+            ordinal=ordinal,
         )
+
+    def _accept(self, tree: Path, lease: Lease, stopped: Callable[[], bool]) -> Accept:
+        def accept(command: str, seconds: float) -> AcceptanceResult:
+            answer = self._checks.run_outside_a_run(tree, command, lease, seconds, stopped)
+            if stopped():
+                raise CheckStopped
+            return answer
+
+        return accept
 
     @property
     def _fetched(self) -> Path:
@@ -152,14 +176,14 @@ class Baseline(BaselineCommands):
 
     @contextmanager
     def _alone(self, stopped: Callable[[], bool], progress: Progress) -> Iterator[None]:
-        """One check at a time on this host. Raises Stopped when nobody wants to know any more."""
-        waits = False
+        """Wait until no other check runs on this host. Raises CheckStopped."""
+        is_waiting = False
 
         def gives_up() -> bool:
-            nonlocal waits
-            if not waits:
+            nonlocal is_waiting
+            if not is_waiting:
                 progress("waiting for another check on this host to end")
-                waits = True
+                is_waiting = True
             return stopped()
 
         self._folder.parent.mkdir(parents=True, exist_ok=True)
@@ -175,7 +199,7 @@ class Baseline(BaselineCommands):
 
     @contextmanager
     def _fresh(self, commit: str) -> Iterator[Writer]:
-        """A worktree with nothing in it but the commit. It is ours alone, so nothing in it is anybody's work."""
+        """A worktree of the commit alone. Only checks use it, so it holds no work to save."""
         self._remove()
         inside = Writer(self._folder)
         try:
@@ -202,22 +226,18 @@ class _CheckRun:
         self,
         workers: Workers,
         inside: Writer,
-        checks: Checks,
-        lease: Lease,
-        *,
-        stopped: Callable[[], bool],
         fetched: Path,
+        accept: Accept,
         progress: Progress,
     ) -> None:
         self._workers = workers
         self._inside = inside
-        self._checks = checks
-        self._lease = lease
-        self._stopped = stopped
-        self._fetched = fetched
+        self._fetched = fetched  # where the repository keeps its submodules
+        self._accept = accept
         self._progress = progress
 
     def judge(self, acceptance: Mapping[str, str]) -> CheckOutcome:
+        """Run setup, test and probes, then the test on emptied sources."""
         workers = self._workers
         began = time.monotonic()
         problem = worktree_files.check_out_submodules(self._inside, self._fetched)
@@ -225,7 +245,8 @@ class _CheckRun:
             setup = self._run("setup", workers.setup, workers.setup_seconds)
             if setup.passed is False:
                 return _failed(workers.setup, setup, began)
-            problem = problem and worktree_files.check_out_submodules(self._inside, self._fetched)
+            if problem:  # setup may have fetched what was missing
+                problem = worktree_files.check_out_submodules(self._inside, self._fetched)
         if problem:
             return CheckOutcome(command="git submodule update --init", passed=False, reason=problem)
         test = self._run("the test", workers.test, workers.wall_seconds)
@@ -234,103 +255,104 @@ class _CheckRun:
         test_seconds = time.monotonic() - began
         missing = self._probe(acceptance)
         blanked = self._empty()
-        sees = None
-        if blanked:
-            most = min(workers.wall_seconds, SLOWER_WITHOUT_SOURCES * test_seconds + 60)
-            emptied = f"the test with {plural(blanked, 'source file')} emptied"
-            sees = self._run(emptied, workers.test, most).passed is False
-        else:
-            self._progress(f"the test passes; {NOTHING_TO_EMPTY}")
         return CheckOutcome(
             command=workers.test,
             passed=True,
             reason=test.detail,
             blanked=blanked,
-            sees_tree=sees,
+            sees_tree=self._sees_tree(blanked, test_seconds),
             seconds=round(time.monotonic() - began, 3),
             missing=missing,
         )
 
+    def _sees_tree(self, blanked: int, test_seconds: float) -> bool | None:
+        """Whether the test fails on emptied sources; None when there were none to empty."""
+        if not blanked:
+            self._progress(f"the test passes; {NOTHING_TO_EMPTY}")
+            return None
+        most = min(self._workers.wall_seconds, SLOWER_WITHOUT_SOURCES * test_seconds + 60)
+        emptied = f"the test with {plural(blanked, 'source file')} emptied"
+        return self._run(emptied, self._workers.test, most).passed is False
+
     def _run(self, what: str, command: str, seconds: float) -> AcceptanceResult:
-        """The same, told before and after."""
+        """Run a command, and report its start and its end."""
         self._progress(f"running {what}: {' '.join(command.split())} (at most {seconds:.0f} s)")
         began = time.monotonic()
         answer = self._accept(command, seconds)
-        self._progress(
-            f"{what} {'passed' if answer.passed else 'failed'} after {time.monotonic() - began:.1f} s"
-        )
-        return answer
-
-    def _accept(self, command: str, seconds: float) -> AcceptanceResult:
-        answer = self._checks.run_outside_a_run(
-            self._inside.tree, command, self._lease, seconds, self._stopped
-        )
-        if self._stopped():
-            raise CheckStopped
+        ended = "failed"
+        if answer.passed:
+            ended = "passed"
+        self._progress(f"{what} {ended} after {time.monotonic() - began:.1f} s")
         return answer
 
     def _probe(self, acceptance: Mapping[str, str]) -> dict[str, str]:
-        """Of the units whose acceptance command cannot run here, why. That it fails is expected before the work."""
-        missing: dict[str, str] = {}
-        answers: dict[str, str] = {}
+        """Why acceptance commands cannot run here, by unit.
+
+        That such a command fails is expected before the work is done.
+        """
         if acceptance:
             commands = plural(len(set(acceptance.values())), "acceptance command")
             self._progress(
                 f"probing {commands} for missing programs (at most {ALL_PROBES_SECONDS:g} s)"
             )
+        missing: dict[str, str] = {}
+        answers: dict[str, str] = {}
         deadline = time.monotonic() + ALL_PROBES_SECONDS
         for unit, command in acceptance.items():
             if command not in answers and time.monotonic() < deadline:
                 answers[command] = cannot_run(self._accept(command, PROBE_SECONDS))
-            if why := answers.get(command):
+            why = answers.get(command)
+            if why:
                 missing[unit] = why
         return missing
 
     def _empty(self) -> int:
-        """Empty the program's files; how many there were."""
+        """Replace the program's files by placeholders, and return how many there were."""
         tree = self._inside.tree
         tracked = [path for path in self._inside.paths_of("HEAD") if (tree / path).is_file()]
-        found = file_kinds.files_to_empty(tracked, _runner(tree, self._workers.test, tracked))
-        written = [
-            path
-            for path in found
-            if not (tree / path).is_symlink() and (tree / path).stat().st_size
-        ]
-        for path in written:
-            (tree / path).write_text(file_kinds.placeholder_text(path))
-        return len(written)
+        emptied = 0
+        for path in file_kinds.files_to_empty(tracked, _runner(tree, self._workers.test, tracked)):
+            file = tree / path
+            if not file.is_symlink() and file.stat().st_size:
+                file.write_text(file_kinds.placeholder_text(path))
+                emptied += 1
+        return emptied
 
 
 def cannot_run(answer: AcceptanceResult) -> str:
-    """Why a command could not be run at all; empty: it ran, whatever it said."""
-    code = answer.run.exit_code if answer.run else 0
-    if code in (0, None):
+    """Why a command could not run at all; empty: it ran, whatever its result."""
+    if answer.run is None or answer.run.exit_code in (0, None):
         return ""
-    told = next(
-        (line for line in reversed(answer.output) if any(word in line for word in _CANNOT_RUN)), ""
-    )
-    if code in (NOT_EXECUTABLE, NOT_FOUND) or "No module named" in told:
-        return told.strip() or answer.detail
+    message = ""
+    for line in reversed(answer.output):
+        if any(phrase in line for phrase in _CANNOT_RUN):
+            message = line
+            break
+    if answer.run.exit_code in (NOT_EXECUTABLE, NOT_FOUND) or "No module named" in message:
+        return message.strip() or answer.detail
     return ""
 
 
 def _runner(tree: Path, command: str, tracked: list[str]) -> str:
-    """The test command, with the text of what it runs in turn: the files that it names must stay."""
-    texts = [command, *(_read(tree / name) for name in _RUNNERS), *_scripts(tree / "package.json")]
+    """The test command with the text of the files that it runs: files named there must stay."""
+    texts = [command]
+    texts += [_read(tree / name) for name in _RUNNERS]
+    texts += _scripts(tree / "package.json")
     for path in tracked:
-        if path.rpartition(".")[2] in file_kinds.SHELL and file_kinds.is_named_by_runner(
-            path, "\n".join(texts)
-        ):
+        is_shell = path.rpartition(".")[2] in file_kinds.SHELL
+        if is_shell and file_kinds.is_named_by_runner(path, "\n".join(texts)):
             texts.append(_read(tree / path))
     return "\n".join(texts)
 
 
 def _read(path: Path) -> str:
-    return path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
+    if not path.is_file():
+        return ""
+    return path.read_text(encoding="utf-8", errors="replace")
 
 
 def _scripts(package: Path) -> list[str]:
-    """What `npm test` and the like run; not the files that the package is made of."""
+    """The scripts of a package.json, which `npm test` and the like run."""
     try:
         scripts = json.decode(_read(package) or "{}")["scripts"]
         return [str(script) for script in scripts.values()]

@@ -1,4 +1,4 @@
-"""Checks the target on demand, as `dos up` does before it starts agents: one who asks beforehand is told the same."""
+"""Check the baseline for `dos doctor --deep`, with the same result that `dos up` would get."""
 
 import os
 import time
@@ -7,7 +7,7 @@ from functools import partial
 
 from dos.agents.io import orphans
 from dos.agents.io.halt_listener import HaltListener
-from dos.baseline.io.check import Baseline, Progress
+from dos.baseline.io.check import Baseline, CheckRequest, Progress
 from dos.config import fix_commands
 from dos.config.layout.commands import infer_commands
 from dos.doctor.subjects import git, store
@@ -19,12 +19,12 @@ from dos.git.repository import Writer
 from dos.journal import fold, streams
 from dos.journal.events.limits import BaselineChecked
 from dos.journal.store import Store
-from dos.landing import target as targets
 from dos.landing.checks import Checks
+from dos.landing.target import open_target
 from dos.lease import Lease
 from dos.machine import execute, process
 from dos.regions import region
-from dos.units.io import sources as units
+from dos.units.io import sources
 from dos.units.unit import PlanClaim, ProblemKind, Unit
 from dos.verify.baseline import BLIND_ADVICE, CheckResult
 from dos.world import World
@@ -32,13 +32,14 @@ from dos.world import World
 _STOPS = "`dos up` starts no agent until it passes; it asks you instead."
 _UNCHECKED = {
     "baseline": '[workers] baseline is "off", so --deep had nothing to run',
-    "isolation": '[workers] isolation is "shared", so --deep had nothing to run: there is no fresh tree to run it in',
+    "isolation": '[workers] isolation is "shared", so --deep had nothing to run:'
+    " there is no fresh tree to run it in",
     "test": "[workers] test is not set, so --deep had nothing to run",
 }
 
 
 def unchecked_note(world: World) -> list[Finding]:
-    """Nothing was run; which setting gives it something to run."""
+    """The note that nothing was run, with the setting that would change it; empty: there is one."""
     key = world.config.workers.unchecked_because
     if not key:
         return []
@@ -47,54 +48,51 @@ def unchecked_note(world: World) -> list[Finding]:
 
 
 def findings_about(world: World, result: CheckResult, units: Mapping[str, Unit]) -> list[Finding]:
-    """Of a check that was made; `units` are those whose acceptance commands were probed."""
+    """The findings of a check. `units` are those whose acceptance commands were probed."""
     if result.fault == "red":
-        key = "setup" if result.command == world.config.workers.setup else "test"
-        fix = edit_commands(world).for_key("workers", key) if key == "setup" else _fix_test(world)
-        return [
-            error(
-                "BASELINE_RED",
-                _with_location(world, key, result.problem),
-                _STOPS,
-                fix,
-                output=result.output,
-            )
-        ]
+        key = "test"
+        fix = _fix_test(world)
+        if result.command == world.config.workers.setup:
+            key = "setup"
+            fix = edit_commands(world).for_key("workers", "setup")
+        what = _with_location(world, key, result.problem)
+        return [error("BASELINE_RED", what, _STOPS, fix, output=result.output)]
     if result.fault == "blind":
+        what = _with_location(world, "test", result.problem)
         why = f"{BLIND_ADVICE}. Work that breaks the program would land."
-        return [
-            error(
-                "BASELINE_BLIND",
-                _with_location(world, "test", result.problem),
-                why,
-                _fix_test(world),
-            )
-        ]
-    return [
-        _cannot_run(world, units[name], why)
-        for name, why in result.missing.items()
-        if name in units
-    ]
+        return [error("BASELINE_BLIND", what, why, _fix_test(world))]
+    findings = []
+    for name, reason in result.missing.items():
+        if name in units:
+            findings.append(_cannot_run(world, units[name], reason))
+    return findings
 
 
 def _with_location(world: World, key: str, problem: str) -> str:
     line = world.loaded_config.origins.get(("workers", key))
-    return f"{world.workspace.config.name}:{line}: {problem}" if line else problem
+    if not line:
+        return problem
+    return f"{world.workspace.config.name}:{line}: {problem}"
 
 
 def _cannot_run(world: World, unit: Unit, reason: str) -> Finding:
-    where = f"{unit.document}:{unit.line}: " if unit.document else ""
+    location = ""
+    if unit.document:
+        location = f"{unit.document}:{unit.line}: "
     command = unit.acceptance or world.config.workers.acceptance
-    what = f"{where}the acceptance command of {unit.name} cannot run on a fresh tree: `{command}`: {reason}"
+    what = (
+        f"{location}the acceptance command of {unit.name} cannot run on a fresh tree:"
+        f" `{command}`: {reason}"
+    )
     why = (
-        "Unless the unit itself makes what is missing, its work is never accepted. Let [workers] setup in dos.toml"
-        " install it, or correct the command."
+        "Unless the unit itself makes what is missing, its work is never accepted. Let [workers]"
+        " setup in dos.toml install it, or correct the command."
     )
     return warning("ACCEPTANCE_CANNOT_RUN", what, why, _edit_acceptance(world, unit))
 
 
 def _edit_acceptance(world: World, unit: Unit) -> str:
-    """Opens what declares the command."""
+    """The command that opens the declaration of a unit's acceptance command."""
     if not unit.acceptance:
         return edit_commands(world).for_key("workers", "acceptance")
     if world.config.plans.source == "command" or not unit.document:
@@ -103,38 +101,43 @@ def _edit_acceptance(world: World, unit: Unit) -> str:
 
 
 def _fix_test(world: World) -> str:
-    """Gives a fresh tree what the test needs: by the setup that the repository's files suggest, if there is none."""
-    workers, suggested = world.config.workers, infer_commands(world.workspace.root).setup
-    if not workers.setup and suggested:
+    """The command that prepares a fresh tree for the test.
+
+    Without a setup it sets the one that the repository's files suggest.
+    """
+    if world.config.workers.setup:
+        return edit_commands(world).for_key("workers", "setup")
+    suggested = infer_commands(world.workspace.root).setup
+    if suggested:
         return fix_commands.set_command(("workers", "setup"), suggested)
-    return edit_commands(world).for_key("workers", "setup" if workers.setup else "test")
+    return edit_commands(world).for_key("workers", "test")
 
 
 def _enable(world: World, key: str) -> str:
-    if key == "test":
-        suggested = infer_commands(world.workspace.root).test
-        return (
-            fix_commands.set_command(("workers", "test"), suggested)
-            if suggested
-            else edit_commands(world).for_key("workers", "test")
-        )
-    return fix_commands.set_command(
-        ("workers", key), {"baseline": "auto", "isolation": "worktree"}[key]
-    )
+    """The command that lets `--deep` run something."""
+    if key != "test":
+        value = {"baseline": "auto", "isolation": "worktree"}[key]
+        return fix_commands.set_command(("workers", key), value)
+    suggested = infer_commands(world.workspace.root).test
+    if suggested:
+        return fix_commands.set_command(("workers", "test"), suggested)
+    return edit_commands(world).for_key("workers", "test")
 
 
-MARK = "doctor/"  # among the names of lanes, by which what a command leaves behind is found
+MARK = "doctor/"  # the prefix of the lane name that marks programs of such a check
 
 
 def examine(world: World, open_journal: Callable[[], Store], progress: Progress) -> list[Finding]:
-    """What is wrong with the target, after it was checked in a fresh tree.
+    """Check the target in a fresh tree, and return what is wrong with it.
 
-    A result that lets agents start is written down, so that `dos up` need not check it again; any other is only told.
+    A result that lets agents start is recorded, so that `dos up` need not check again. A failure
+    is only returned.
     """
     if not git.is_usable(world) or world.loaded_config.problems:
         return []  # what is wrong there is a finding already
-    if not_checked := unchecked_note(world):
-        return not_checked
+    unchecked = unchecked_note(world)
+    if unchecked:
+        return unchecked
     probed = _probed(world)
     with execute.exit_on_signals():
         result = _check(world, probed, progress)
@@ -151,56 +154,59 @@ def examine(world: World, open_journal: Callable[[], Store], progress: Progress)
 
 
 def _check(world: World, probed: dict[str, Unit], progress: Progress) -> BaselineChecked | None:
-    place, config = world.workspace, world.config
-    repository = Writer(place.root)
+    """The result for the target's newest commit; None when there is no target."""
+    workspace = world.workspace
+    config = world.config
+    repository = Writer(workspace.root)
     branch = target.branch(config, repository)
-    commit = targets.open_target(repository, config.workers.remote).newest(branch) if branch else ""
-    if not branch or not commit:
+    if not branch:
+        return None
+    commit = open_target(repository, config.workers.remote).newest(branch)
+    if not commit:
         return None
     listen = partial(HaltListener, open_store=lambda: world.journal, is_lost=execute.never_stop)
-    checks = Checks(place, config, listen=listen, lease_key="")
-    marked = _check_lease()
+    checks = Checks(workspace, config, listen=listen, lease_key="")
+    lease = _check_lease()
+    request = CheckRequest(
+        commit=commit,
+        branch=branch,
+        lease=lease,
+        acceptance={name: checks.acceptance(unit) for name, unit in probed.items()},
+    )
+    baseline = Baseline(workspace, config, repository, checks)
     try:
-        return Baseline(place, config, repository, checks).check(
-            commit,
-            branch,
-            marked,
-            stopped=execute.never_stop,
-            acceptance={name: checks.acceptance(unit) for name, unit in probed.items()},
-            progress=progress,
-        )
+        return baseline.check(request, stopped=execute.never_stop, progress=progress)
     finally:
-        orphans.end_processes(str(place.root), marked)
+        orphans.end_processes(str(workspace.root), lease)
 
 
 def _probed(world: World) -> dict[str, Unit]:
-    """The units that are still to be done and have an acceptance command, by name.
+    """The unfinished units with an acceptance command, by name.
 
-    Not those of which the plan alone tells that its program is missing: that is a finding of its own.
+    Units whose plan alone shows that the program is missing are left out: the doctor has another
+    finding for those.
     """
-    portfolio = units.read(world.workspace, world.config)
-    known = fold.current(world.journal, FleetState)[0].units
-    landed = {name for name, unit in known.items() if unit.landed}
-    found = {
-        (problem.document, problem.line)
-        for problem in portfolio.problems
-        if problem.kind is ProblemKind.ACCEPTANCE_PROGRAM_MISSING
-    }
-    return {
-        unit.name: unit
-        for unit in portfolio.units
-        if (unit.acceptance or world.config.workers.acceptance)
-        and unit.claimed != PlanClaim.SHIPPED
-        and unit.name not in landed
-        and (unit.document, unit.line) not in found
-    }
+    portfolio = sources.read(world.workspace, world.config)
+    states = fold.current(world.journal, FleetState)[0].units
+    found_before = set()
+    for problem in portfolio.problems:
+        if problem.kind is ProblemKind.ACCEPTANCE_PROGRAM_MISSING:
+            found_before.add((problem.document, problem.line))
+    probed = {}
+    for unit in portfolio.units:
+        state = states.get(unit.name)
+        is_done = unit.claimed == PlanClaim.SHIPPED or bool(state and state.landed)
+        has_command = bool(unit.acceptance or world.config.workers.acceptance)
+        if has_command and not is_done and (unit.document, unit.line) not in found_before:
+            probed[unit.name] = unit
+    return probed
 
 
 def _check_lease() -> Lease:
-    """Nobody grants it and it holds nothing: what the commands start is found by its name and its number.
+    """A lease that no journal grants: it only marks the programs of this check.
 
-    The number grows with time, so that what a check left that was killed is ended by the next one. Of two at once, one
-    waits for the other before it starts anything.
+    Its fence grows with time, so the next check ends what a killed one left behind. Two checks at
+    once do not end each other: one waits before it starts anything.
     """
     now_ms = time.time_ns() // 1_000_000
     return Lease(

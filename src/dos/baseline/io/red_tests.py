@@ -1,11 +1,11 @@
-"""Whose fault is it that the workspace's tests fail: the work's, or that of whatever surrounds it?"""
+"""Tell whether failing tests are the fault of the work, or of the machine and the target branch."""
 
 from collections.abc import Callable
 
 from dos.agents.io.halt_listener import HaltListener
 from dos.baseline import gate
-from dos.baseline.gate import Baselines, is_accepted, is_current
-from dos.baseline.io.check import Baseline
+from dos.baseline.gate import Baselines, CheckQuestion, is_accepted, is_current
+from dos.baseline.io.check import Baseline, CheckRequest
 from dos.fleet.state.fleet import FleetState
 from dos.journal import fold
 from dos.journal.events.limits import BaselineChecked
@@ -13,11 +13,14 @@ from dos.lease import Lease
 from dos.questions.state import Decisions
 from dos.verify.baseline import Subject
 
-LATELY_MS = 600_000  # so long a test that passed on a tree says that this machine is in order
+LATELY_MS = 600_000  # a test that passed more recently shows that this machine is in order
 
 
 class BaselineRetest:
-    """Runs the tests on the commit that the work is on top of; what other lanes found out just now is not run again."""
+    """Runs the tests on the commit below the work.
+
+    A recent check by another lane of this host is used instead of a new one.
+    """
 
     def __init__(
         self,
@@ -32,36 +35,43 @@ class BaselineRetest:
         self._listen = listen
 
     def fault(self, commit: str, branch: str, lease: Lease) -> BaselineChecked | None:
-        """How the tests fail on a commit without the work of an agent; None: they pass, or a person knows that they
-        fail. Raises Halted when a person stops the run meanwhile."""
+        """How the tests fail on a commit without an agent's work.
+
+        None when they pass, or when a person accepted that they fail. Raises Halted when a person
+        halts the run meanwhile.
+        """
         if not self._baseline.is_enabled:
             return None
+        request = CheckRequest(
+            commit=commit,
+            branch=branch,
+            lease=lease,
+            failures=self._baselines().failures.get(lease.host, 0),
+        )
         with self._listen(lease.run_id) as listener:
             checked = self._baseline.check(
-                commit,
-                branch,
-                lease,
-                stopped=listener.must_stop,
-                failures=self._known().failures.get(lease.host, 0),
-                known=self._checked_lately,
+                request, stopped=listener.must_stop, known=self._checked_lately
             )
         listener.raise_if_halted()
-        if checked is None or checked.passed:
+        if checked is None or checked.passed or is_accepted(checked, self._questions()):
             return None
-        asked = gate.check_questions(self._watch.state(Decisions))
-        return None if is_accepted(checked, asked) else checked
+        return checked
 
-    def _known(self) -> Baselines:
+    def _baselines(self) -> Baselines:
         self._watch.refresh()
         return self._watch.state(Baselines)
 
+    def _questions(self) -> list[CheckQuestion]:
+        return gate.check_questions(self._watch.state(Decisions))
+
     def _checked_lately(self, subject: Subject) -> BaselineChecked | None:
-        check = self._known().by_subject().get(subject)
-        asked = gate.check_questions(self._watch.state(Decisions))
-        if check is None or not is_current(
-            check, asked, started_ms=self._watch.state(FleetState).started_ms
-        ):
+        check = self._baselines().by_subject().get(subject)
+        if check is None:
             return None
-        # What passed long ago says nothing about the machine as it is now.
+        started_ms = self._watch.state(FleetState).started_ms
+        if not is_current(check, self._questions(), started_ms=started_ms):
+            return None
         is_late = self._now_ms() - check.at_ms > LATELY_MS
-        return None if check.passed and is_late else gate.as_fact(check)
+        if check.passed and is_late:
+            return None  # it tells nothing about the machine as it is now
+        return gate.as_fact(check)

@@ -16,7 +16,7 @@ from dos.approval.io.settings import SettingsText
 from dos.backlog.io.target import TargetState
 from dos.baseline import gate
 from dos.baseline.gate import Baselines
-from dos.baseline.io.check import Baseline
+from dos.baseline.io.check import Baseline, CheckRequest
 from dos.config.load import LoadedConfig, parse
 from dos.config.schema import Config
 from dos.errors import Conflict
@@ -220,14 +220,14 @@ class SupervisorEffects(WorkerEffects):
         def is_stopped() -> bool:
             return self._is_lost() or self._is_drained(effect.lease)
 
-        return self.baseline.check(
-            self._target_commit(),
-            self.target(),
-            effect.lease,
-            stopped=is_stopped,
+        request = CheckRequest(
+            commit=self._target_commit(),
+            branch=self.target(),
+            lease=effect.lease,
             acceptance=acceptance,
             failures=self.watch.state(Baselines).failures.get(process.host(), 0),
         )
+        return self.baseline.check(request, stopped=is_stopped)
 
     def _unfinished_units(self) -> list[Unit]:
         states = self.watch.state(FleetState).units
