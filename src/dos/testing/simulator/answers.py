@@ -1,7 +1,7 @@
-"""An answer takes effect: what a supervisor makes of each answer of a person at its next tick.
+"""Checks that a person's answer takes effect at the next tick of a supervisor.
 
-Then the lane that waited for it is started, or the fleet says what else it waits for; and nothing that the answer was
-to release still holds it.
+The lane that waited for it is started, or the fleet reports what else it waits for; and nothing
+that the answer releases still holds the lane.
 """
 
 from collections.abc import Iterable
@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from msgspec import Struct
 
 from dos.approval.io.texts import document_digest
-from dos.backlog.io import target as on_target
+from dos.backlog.io.target import apply_shown_units
 from dos.baseline import gate
 from dos.choices import ChoiceName
 from dos.fleet import waits
@@ -29,10 +29,11 @@ from dos.testing.simulator.invariants import InvariantBroken
 from dos.testing.simulator.supervisor_effects import SupervisorEffects, Tick
 from dos.testing.simulator.world.process import Process
 from dos.testing.simulator.world.site import Site
+from dos.testing.simulator.world.texts import HostTexts
 
 
 class Answer(Struct, frozen=True, kw_only=True):
-    """An answer of a person, until a supervisor has looked."""
+    """An answer of a person that no supervisor has acted on yet."""
 
     position: int
     asked_ms: int
@@ -43,20 +44,22 @@ class Answer(Struct, frozen=True, kw_only=True):
 
 
 class AnswerChecker:
+    """Follows each answer until a supervisor has acted on it."""
+
     def __init__(self, site: Site, fleets: SupervisorEffects) -> None:
         self.site = site
         self.fleets = fleets
-        self._fresh: list[Answer] = []  # that no supervisor has acted on
-        self._ticks: dict[int, Tick] = {}  # by supervisor, while it is at it
-        self._settings: dict[
-            str, Answer
-        ] = {}  # checkout -> the newest answer about dos.toml, where it is to be used
-        self._started: dict[str, int] = {}  # lane -> the position of its newest start
+        self._pending: list[Answer] = []
+        self._ticks: dict[int, Tick] = {}  # by supervisor, during its tick
+        # checkout -> the newest answer that its dos.toml is to be used
+        self._settings: dict[str, Answer] = {}
+        self._started: dict[str, int] = {}  # lane -> position of its newest start
         fleets.on_observe = self.on_observe
         fleets.on_tick_end = self.on_tick_end
         fleets.on_spawn = self.on_spawn
 
     def record_answer(self, event: Event, asked: OpenQuestion, choice: Choice) -> None:
+        """Follow the answer, if a lane or one of its units waited for it."""
         question = asked.question
         lanes = frozenset(self._lanes(question))
         if lanes:
@@ -68,7 +71,7 @@ class AnswerChecker:
                 choice=choice,
                 lanes=lanes,
             )
-            self._fresh.append(answer)
+            self._pending.append(answer)
             if isinstance(question, SettingsChanged):
                 self._settings.pop(question.where, None)
                 if choice.name == ChoiceName.USE:
@@ -92,7 +95,7 @@ class AnswerChecker:
                     yield from self.site.workspace.config.roster()
 
     def on_observe(self, process: Process, tick: Tick) -> None:
-        """A supervisor has seen the fleet: what the answers released holds nothing any more."""
+        """Check, after a supervisor's observation, that nothing the answers release still holds."""
         self._ticks.pop(process.pid, None)
         answers = self._concerning(process, tick)
         if answers:
@@ -108,43 +111,51 @@ class AnswerChecker:
                     )
 
     def on_tick_end(self, process: Process) -> None:
-        """It has done what it is going to do: each lane is started, or waits for something else that is said."""
+        """Check, after a supervisor's tick, that each lane was started or waits for something."""
         tick = self._ticks.pop(process.pid, None)
         if tick is None:
             return
         fleet = tick.fleet
-        target = 0 if fleet.drain_requested else self.site.workspace.target
+        target = self.site.workspace.target
+        if fleet.drain_requested:
+            target = 0
         plan = reconcile.plan(fleet.lanes, target, failing=fleet.failing_lanes)
         waiting = waits.with_obstacles(tick.seen, fleet.waits, plan.obstacles).lanes
         for answer in self._concerning(process, tick):
-            self._fresh.remove(answer)
+            self._pending.remove(answer)
             for lane in answer.lanes - fleet.leases.keys():
                 is_done = lane not in waiting or tick.seen.working_on(lane)
                 if not (is_done or waiting[lane] or self._has_moved(tick, lane)):
                     raise InvariantBroken(
                         invariants.TAKES_EFFECT,
-                        f"after {_describe(answer)} nobody starts on lane {lane}",
+                        f"after {_describe(answer)} no worker is started on lane {lane}",
                     )
 
     def _concerning(self, process: Process, tick: Tick) -> list[Answer]:
-        """What a person has said of a host, its own supervisor acts on."""
-        known = [each for each in self._fresh if each.position <= tick.position]
-        return [each for each in known if self._is_addressed(process, tick, each.question)]
+        """Return the answers that this supervisor has to act on: of a host, only its own does."""
+        answers = []
+        for answer in self._pending:
+            is_known = answer.position <= tick.position
+            if is_known and self._is_addressed(process, tick, answer.question):
+                answers.append(answer)
+        return answers
 
     def _is_addressed(self, process: Process, tick: Tick, question: AnyQuestion) -> bool:
         if isinstance(question, BaselineFailed):
             return question.host == process.host.name
-        return question.where == tick.seen.where if isinstance(question, TextChanged) else True
+        if isinstance(question, TextChanged):
+            return question.where == tick.seen.where
+        return True
 
     def _has_moved(self, tick: Tick, lane: str) -> bool:
-        """Somebody started it since, or wrote something else that made a start of this supervisor's be refused."""
+        """Whether another process started the lane since, or made this supervisor's start fail."""
+        if self._started.get(lane, 0) > tick.position:
+            return True
         starts = self.site.fleet.starts.get(lane)
-        return self._started.get(lane, 0) > tick.position or (
-            starts is not None and starts.version != tick.fleet.versions.get(lane, 0)
-        )
+        return starts is not None and starts.version != tick.fleet.versions.get(lane, 0)
 
     def _missed_unit(self, process: Process, seen: Observation, lane: str) -> str:
-        shown = on_target.apply_shown_units(
+        shown = apply_shown_units(
             self.site.fleet, self.site.branch_view(process).shown, self.site.decisions
         )
         now = self.fleets.workers.backlog(
@@ -152,7 +163,9 @@ class AnswerChecker:
         )
         offered = {unit.name for unit in seen.backlogs[lane].open}
         missed = {unit.name for unit in now.open} - offered
-        return f"a supervisor does not see {min(missed)}" if missed else ""
+        if not missed:
+            return ""
+        return f"a supervisor does not see {min(missed)}"
 
     def _still_held(self, tick: Tick, answer: Answer, lane: str) -> str:
         """What the answer was to release, and holds the lane as it did before; empty: nothing."""
@@ -203,19 +216,27 @@ class AnswerChecker:
         return ""
 
     def _text_ignored(self, changed: TextChanged, answer: Answer, seen: Observation) -> str:
-        """The text counts that a person wants used, and none that is not wanted, unless `dos up` approved it since."""
-        is_unused = changed.id in {each.id for each in seen.changed_texts}
+        """Return how the answer about a text was ignored; "" if it was not.
+
+        A text that a person wants is used, and no other one, unless `dos up` approved it since.
+        """
+        is_unused = any(question.id == changed.id for question in seen.changed_texts)
         if answer.choice.name == ChoiceName.USE:
             return f"{changed.document} is not used" if is_unused else ""
-        texts = next(each for each in self.site.texts.values() if each.where == changed.where)
+        texts = self._texts_at(changed.where)
         on_disk = texts.on_disk(changed.document)
         if document_digest(on_disk) != changed.digest or texts.approved_ms >= answer.asked_ms:
             return ""
         is_committed = on_disk == self.site.repository.documents[changed.document]
-        return "" if is_unused or is_committed else f"{changed.document} is used"
+        if is_unused or is_committed:
+            return ""
+        return f"{changed.document} is used"
+
+    def _texts_at(self, where: str) -> HostTexts:
+        return next(texts for texts in self.site.texts.values() if texts.where == where)
 
     def on_spawn(self, process: Process, settings: str | None) -> None:
-        """A worker is started with the settings that a person wants used."""
+        """Check that a worker is started with the settings that a person wants used."""
         texts = self.site.texts.get(process.host.name)
         used = self._settings.get(texts.where) if texts else None
         if texts is None or used is None or texts.approved_ms >= used.asked_ms:
@@ -228,20 +249,25 @@ class AnswerChecker:
             )
 
     def _still_to_do(self, incident: Incident, seen: Observation) -> str:
-        """A unit whose commits a person keeps is done, as long as they are there."""
+        """A unit whose commits a person keeps is done, as long as the commits are there."""
         named = self.site.repository.named
-        kept = [unit for unit in incident.units if named.get(unit) in incident.commits]
-        left = [unit for unit in kept if unit in seen.unfinished]
-        return f"{left[0]} is still to be done" if left else ""
+        for unit in incident.units:
+            if named.get(unit) in incident.commits and unit in seen.unfinished:
+                return f"{unit} is still to be done"
+        return ""
 
     def _is_about_now(self, failed: BaselineFailed, answer: Answer) -> bool:
-        """No check has failed since, and the branch is where it was: an answer holds for one tree alone."""
-        at = [each.at_ms for each in self.site.baselines.checks if each.host == failed.host]
-        return failed.tree == self.site.repository.target and max(at, default=0) < answer.at_ms
+        """Whether no check has failed since and the branch has not moved.
+
+        An answer about a failed baseline holds for one tree only.
+        """
+        checks = self.site.baselines.checks
+        times = [check.at_ms for check in checks if check.host == failed.host]
+        return failed.tree == self.site.repository.target and max(times, default=0) < answer.at_ms
 
 
 def _tried_since(seen: Observation, unit: str, answer: Answer) -> bool:
-    """Whoever was at the unit when a person answered has come to the end of the try."""
+    """Whether an attempt on the unit has ended since the answer."""
     known = seen.state.units.get(unit)
     return (
         known is not None
@@ -251,19 +277,16 @@ def _tried_since(seen: Observation, unit: str, answer: Answer) -> bool:
 
 
 def _is_held(seen: Observation, held: UnitHeld) -> bool:
-    """For the same reason that a person was asked about, and by nothing that came later."""
+    """Whether the unit is held for the reason that the question was about, not for a later one."""
     unit = seen.unfinished[held.unit]
     return held_units.about_held(unit, seen.verdicts[held.unit], seen.state).id == held.id
 
 
 def _asks_again(questions: Iterable[AnyQuestion], spent: BudgetSpent) -> bool:
-    """One of them is about the same budget, and that was not raised."""
-    same = ("account", "measure", "limit")
-    return any(
-        isinstance(each, BudgetSpent)
-        and all(getattr(each, name) == getattr(spent, name) for name in same)
-        for each in questions
-    )
+    """Whether one of the questions is about the same budget, which was not raised."""
+    budget = (spent.account, spent.measure, spent.limit)
+    others = [question for question in questions if isinstance(question, BudgetSpent)]
+    return any((other.account, other.measure, other.limit) == budget for other in others)
 
 
 def _describe(answer: Answer) -> str:

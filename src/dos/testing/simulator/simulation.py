@@ -1,4 +1,4 @@
-"""The parts of one simulation, put together: a whole system from its first supervisor to its rest."""
+"""One simulation: its parts put together, run to the end, and checked at rest."""
 
 from collections.abc import Sequence
 from random import Random
@@ -9,9 +9,9 @@ from msgspec import Struct
 
 from dos.baseline.gate import Step
 from dos.fleet import effects, observe
-from dos.fleet import waits as waits_of
 from dos.fleet.observation import Observation
 from dos.fleet.state.fleet import FleetState
+from dos.fleet.waits import own_waits
 from dos.journal import fold, prune
 from dos.journal.backend import Backend
 from dos.journal.events.envelope import Event
@@ -32,19 +32,20 @@ LATER_MS = 30 * prune.DAY_MS
 
 
 def check_end(
-    site: Site, watch: InvariantChecker, fleets: SupervisorEffects, *, thorough: bool
+    site: Site, checker: InvariantChecker, fleets: SupervisorEffects, *, thorough: bool
 ) -> None:
-    _check_repository(site, watch)
-    _check_liveness(site, watch, fleets)
-    if watch.event_count != len(site.reader.tail(0)):
-        raise InvariantBroken(invariants.POSITIONS, f"{watch.event_count} events were seen")
+    """Check the invariants that hold at rest; raises InvariantBroken."""
+    _check_repository(site, checker)
+    _check_liveness(site, checker, fleets)
+    if checker.event_count != len(site.reader.tail(0)):
+        raise InvariantBroken(invariants.POSITIONS, f"{checker.event_count} events were checked")
     if thorough:
         _check_retention(site)
 
 
 def journal_digest(site: Site) -> str:
-    """Of everything that was written and landed: the same for the same seed, wherever it runs."""
-    seen = 0
+    """Return a digest of all events and of git: the same for the same seed, on every machine."""
+    checksum = 0
     for event in site.store.events():
         row = (
             event.stream,
@@ -56,109 +57,118 @@ def journal_digest(site: Site) -> str:
             event.at_ms,
             event.actor,
         )
-        seen = crc32(repr(row).encode(), seen)
-    return f"{crc32(repr((site.repository.target, site.repository.salvaged)).encode(), seen):08x}"
+        checksum = crc32(repr(row).encode(), checksum)
+    refs = repr((site.repository.target, site.repository.salvaged))
+    return f"{crc32(refs.encode(), checksum):08x}"
 
 
-def _check_repository(site: Site, watch: InvariantChecker) -> None:
+def _check_repository(site: Site, checker: InvariantChecker) -> None:
     repository = site.repository
     if repository.doubled:
-        raise InvariantBroken(invariants.ONCE, f"git holds {repository.doubled[0]} twice")
+        raise InvariantBroken(invariants.ONCE, f"git has {repository.doubled[0]} twice")
     for unit, commit in repository.landed.items():
-        if commit not in watch.intended:
+        if commit not in checker.intended:
             raise InvariantBroken(
                 invariants.INTENT,
-                f"{unit} is on the branch in {commit}, which was never written as intended",
+                f"{unit} is on the branch in {commit}, which was not recorded as intended",
             )
     missing = set(range(1, repository.edits + 1)) - repository.reachable_edits()
     if missing:
-        raise InvariantBroken(invariants.KEPT, f"edit {min(missing)} is nowhere any more")
+        raise InvariantBroken(invariants.KEPT, f"edit {min(missing)} is lost")
 
 
-def _check_liveness(site: Site, watch: InvariantChecker, fleets: SupervisorEffects) -> None:
-    machine = site.scheduler
-    running = [process for process in machine.processes.values() if process.alive]
-    # Told to wait until tomorrow is an end for today; its supervisors stay with it.
-    is_parked = any(_waits_for_long(process.effect, machine.ends_at) for process in running)
-    # Only the host of a worker that died at its start can say that nobody is on the way any more.
+def _check_liveness(site: Site, checker: InvariantChecker, fleets: SupervisorEffects) -> None:
+    """Every process has ended, and every lane has a reason why it has no worker."""
+    # Every host is asked: only the host of a worker that died at its start can tell that it died.
     views = [fleets.observation(host) for host in site.hosts]
-    seen = views[0]
-    waits = is_parked or any(
-        _waits_for_tomorrow(view, machine.ends_at) for view in (views if site.texts else [seen])
-    )
-    if running and not waits:
-        which = running[0]
-        doing = type(which.effect).__name__
-        raise InvariantBroken(
-            invariants.LIVENESS,
-            f"{which.lane} ({which.run_id or 'supervisor'}) still runs, at {doing}",
-        )
-    if watch.landed_at > watch.fleet_ended_at:
-        return  # who had slept over its lease woke when the fleet had ended: the next start goes on from there
-    # Of a host whose tests fail a person was told; who starts the fleet again may do it there.
-    unmended = any(fleets.baseline_of(host).step is Step.WAIT for host in site.hosts)
+    # Where texts differ, each host decides by its own; elsewhere the first stands for all.
+    deciding = views if site.texts else views[:1]
+    waits = _waits_beyond_end(site, deciding)
+    if not waits:
+        _check_ended(site)
+    if checker.landed_at > checker.fleet_ended_at:
+        # A worker that had slept woke after the fleet had ended: the next start resumes from there.
+        return
+    if site.fleet.drain:
+        return
+    # A person was told that the tests of a host fail.
+    has_red_host = any(fleets.baseline_of(host).step is Step.WAIT for host in site.hosts)
     for lane in site.workspace.config.roster():
-        asked = any(observe.waits_for_a_person(view, lane) for view in views)
-        # Where texts differ, what one host alone could offer is for its own fleet to do.
-        is_open = (
-            all(view.backlogs[lane].open for view in views)
-            if site.texts
-            else seen.backlogs[lane].open
-        )
-        if is_open and not (site.fleet.drain or waits or unmended or asked):
+        is_asked = any(observe.waits_for_a_person(view, lane) for view in views)
+        is_open = all(view.backlogs[lane].open for view in deciding)
+        if is_open and not (waits or has_red_host or is_asked):
+            raise InvariantBroken(invariants.LIVENESS, f"lane {lane} has open units and no worker")
+    for question in _unasked(deciding):
+        raise InvariantBroken(invariants.LIVENESS, f"no person was asked: {question.text}")
+
+
+def _waits_beyond_end(site: Site, views: Sequence[Observation]) -> bool:
+    """Whether a worker or a lane waits for a time after the end of the simulation."""
+    ends_at = site.scheduler.ends_at
+    for process in site.scheduler.processes.values():
+        if process.alive and _waits_for_long(process.effect, ends_at):
+            return True
+    return any(_waits_for_tomorrow(view, ends_at) for view in views)
+
+
+def _check_ended(site: Site) -> None:
+    for process in site.scheduler.processes.values():
+        if process.alive:
+            effect = type(process.effect).__name__
             raise InvariantBroken(
-                invariants.LIVENESS, f"lane {lane} has work to offer, and nobody works on it"
+                invariants.LIVENESS,
+                f"{process.lane} ({process.run_id or 'supervisor'}) still runs, at {effect}",
             )
-    for question in [] if site.fleet.drain else _unasked(views if site.texts else [seen]):
-        raise InvariantBroken(invariants.LIVENESS, f"nobody was asked: {question.text}")
 
 
 def _unasked(views: Sequence[Observation]) -> list[AnyQuestion]:
-    """What every host would ask; about the texts of a checkout, its own."""
-    asked = [{question.id: question for question in observe.questions(view)} for view in views]
-    everywhere = [
-        question for name, question in asked[0].items() if all(name in each for each in asked)
-    ]
-    texts = [
-        question
-        for each in asked
-        for question in each.values()
-        if isinstance(question, TextChanged)
-    ]
-    return [*everywhere, *texts]
+    """Return what every host would ask, and what each would ask about its own texts."""
+    by_host = []
+    for view in views:
+        by_host.append({question.id: question for question in observe.questions(view)})
+    unasked = []
+    for name, question in by_host[0].items():
+        if all(name in questions for questions in by_host):
+            unasked.append(question)
+    for questions in by_host:
+        unasked += [each for each in questions.values() if isinstance(each, TextChanged)]
+    return unasked
 
 
 def _waits_for_long(effect: object, ends_at: int) -> bool:
     return isinstance(effect, effects.Park) and (effect.until_ms or 0) > BEGIN_MS + ends_at
 
 
-def _waits_for_tomorrow(seen: Observation, ends_at: int) -> bool:
-    """A lane waits for a time that is not over by the end."""
-    waiting = (each.until for lane in waits_of.own_waits(seen).lanes.values() for each in lane)
-    return any(until.timestamp() * 1000 > BEGIN_MS + ends_at for until in waiting if until)
+def _waits_for_tomorrow(view: Observation, ends_at: int) -> bool:
+    """Whether a lane waits for a time after the end of the simulation."""
+    for lane_waits in own_waits(view).lanes.values():
+        for wait in lane_waits:
+            if wait.until and wait.until.timestamp() * 1000 > BEGIN_MS + ends_at:
+                return True
+    return False
 
 
 def _check_retention(site: Site) -> None:
-    happened = list(site.store.events())
-    gone = prune.superseded(
-        happened, older_than_ms=0, now_ms=site.scheduler.clock.wall_ms() + LATER_MS
-    )
-    removed = {event.pos for event in gone}
-    kept = [event for event in happened if event.pos not in removed]
+    """The folds are the same without the events that retention would remove."""
+    events = list(site.store.events())
+    now_ms = site.scheduler.clock.wall_ms() + LATER_MS
+    superseded = prune.superseded(events, older_than_ms=0, now_ms=now_ms)
+    removed = {event.pos for event in superseded}
+    kept = [event for event in events if event.pos not in removed]
     for kind in (FleetState, Leases):
-        if fold.fold(kind(), kept) != fold.fold(kind(), happened):
+        if fold.fold(kind(), kept) != fold.fold(kind(), events):
             raise InvariantBroken(
-                invariants.RETENTION, f"{kind.name} without {len(gone)} events is another"
+                invariants.RETENTION, f"{kind.name} without {len(removed)} events differs"
             )
 
 
-CHECKED = 8  # in each so many'th world the target is checked before anybody is started
-ASKED = (
-    8  # in each so many'th, another one, people are asked about more, and may answer that they wait
-)
+CHECKED = 8  # one world in so many checks the target branch before it starts workers
+ASKED = 8  # one world in so many, another one, has more questions to people
 
 
 class Failure(Struct, frozen=True, kw_only=True):
+    """The broken promise of a seed, and the last events before it."""
+
     seed: int
     invariant: str
     detail: str
@@ -171,9 +181,11 @@ class Simulation:
 
     def __init__(self, seed: int, backend: Backend, clock: VirtualClock) -> None:
         self.seed = seed
-        # Not drawn: what the other worlds do must not depend on it.
+        # Not drawn from the seed's random numbers, so that the other worlds do not depend on it.
         is_checked = seed % CHECKED == CHECKED - 1
-        asking = Random(-seed) if seed % ASKED == ASKED - 2 else None
+        asking = None
+        if seed % ASKED == ASKED - 2:
+            asking = Random(-seed)
         self.site = site = Site(Random(seed), backend, clock, is_checked=is_checked, asking=asking)
         self.agents = Agents(site)
         self.workers = WorkerEffects(site, self.agents)
@@ -193,6 +205,7 @@ class Simulation:
         self.outside_events.on_end(process, answer)
 
     def run(self, *, thorough: bool) -> Failure | None:
+        """Run the simulation to its end; returns the broken promise, or None if all held."""
         site = self.site
         site.worker_performers = self.workers.table()
         site.fleet_performers = self.supervisors.table()
@@ -214,4 +227,5 @@ class Simulation:
 def _event_line(event: Event) -> str:
     seconds = (event.at_ms - VirtualClock().wall_ms()) / 1000
     fence = "" if event.fence is None else f" under {event.fence}"
-    return f"{seconds:9.3f}  {event.pos:>4}  {event.stream}  {event.kind}{fence}  {event.raw.decode()[:160]}"
+    body = event.raw.decode()[:160]
+    return f"{seconds:9.3f}  {event.pos:>4}  {event.stream}  {event.kind}{fence}  {body}"

@@ -58,10 +58,11 @@ def simulate(
 
 
 def replay_line(failure: Failure, *, store: str = "memory", plant: str = "") -> str:
-    """What to type to see it again."""
-    return f"dos simulate --seed {failure.seed} --store {store}" + (
-        f" --plant {plant}" if plant else ""
-    )
+    """Return the command that repeats the failure."""
+    command = f"dos simulate --seed {failure.seed} --store {store}"
+    if plant:
+        command += f" --plant {plant}"
+    return command
 
 
 @contextmanager
@@ -79,12 +80,14 @@ def _backend(store: str, clock: VirtualClock) -> Iterator[Backend]:
             backend.close()
 
 
-CHUNK = 40  # seeds that a process does at a time
+CHUNK = 40  # seeds that a process simulates at a time
 FAILURES_SHOWN = 5
-ENOUGH = 500  # seeds after which everything should have happened at least once
+ENOUGH = 500  # seeds after which every fault and refusal should have happened
 
 
 class BatchRequest(Struct, frozen=True, kw_only=True):
+    """Which seeds to simulate, on which store, with which planted bug."""
+
     first: int = 0
     count: int = 1_000
     store: str = "memory"
@@ -93,12 +96,15 @@ class BatchRequest(Struct, frozen=True, kw_only=True):
 
     @property
     def workers(self) -> int:
+        """How many processes are worth starting."""
         return min(self.jobs, -(-self.count // CHUNK))
 
 
 class Summary(Struct, kw_only=True):
+    """The results of many seeds."""
+
     seeds: int = 0
-    seconds: float = 0.0  # by a clock on the wall
+    seconds: float = 0.0  # of real time
     events: int = 0
     effects: int = 0
     virtual_seconds: float = 0.0
@@ -107,6 +113,7 @@ class Summary(Struct, kw_only=True):
     failures: list[Failure] = field(default_factory=list)  # the first ones, by seed
 
     def add(self, other: "Summary") -> None:
+        """Add the results of more seeds; only the first failures are kept."""
         self.seeds += other.seeds
         self.events += other.events
         self.effects += other.effects
@@ -114,9 +121,9 @@ class Summary(Struct, kw_only=True):
         self.failing += other.failing
         for name, count in other.counts.items():
             self.counts[name] = self.counts.get(name, 0) + count
-        self.failures = sorted([*self.failures, *other.failures], key=lambda each: each.seed)[
-            :FAILURES_SHOWN
-        ]
+        failures = [*self.failures, *other.failures]
+        failures.sort(key=lambda failure: failure.seed)
+        self.failures = failures[:FAILURES_SHOWN]
 
     @property
     def fault_count(self) -> int:
@@ -124,19 +131,25 @@ class Summary(Struct, kw_only=True):
 
     @property
     def never_happened(self) -> list[str]:
-        """What never happened in a run that is long enough for everything to happen: then nothing was tested."""
-        wanted = (*faults.FAULTS, *faults.REFUSALS) if self.seeds >= ENOUGH else ()
-        return [name for name in wanted if not self.counts.get(name)]
+        """Return the faults and refusals that did not happen: they were not tested.
+
+        A batch of fewer than ENOUGH seeds is too short to tell.
+        """
+        if self.seeds < ENOUGH:
+            return []
+        names = (*faults.FAULTS, *faults.REFUSALS)
+        return [name for name in names if not self.counts.get(name)]
 
 
 def check(asked: BatchRequest) -> None:
-    for name, found, known in (
+    """Raise BadInput for an unknown store or bug, or a number out of range."""
+    for name, value, known in (
         ("store", asked.store, STORES),
         ("plant", asked.plant, ("", *PLANTED)),
     ):
-        if found not in known:
+        if value not in known:
             raise BadInput(
-                f"there is no {name} {found!r}",
+                f"there is no {name} {value!r}",
                 hint=f"Use one of: {', '.join(filter(None, known))}.",
             )
     for name, number, least in (
@@ -149,8 +162,9 @@ def check(asked: BatchRequest) -> None:
 
 
 def run(asked: BatchRequest) -> Iterator[Summary]:
-    """The summary so far, after every piece of the work. With a planted bug it ends when that is found."""
-    began, summary = time.monotonic(), Summary()
+    """Yield the summary so far after every chunk; a planted bug ends the batch when it is found."""
+    began = time.monotonic()
+    summary = Summary()
     for piece in _pieces(asked):
         summary.add(piece)
         summary.seconds = time.monotonic() - began
@@ -165,7 +179,7 @@ def _pieces(asked: BatchRequest) -> Iterator[Summary]:
     if asked.workers <= 1:
         yield from map(_chunk, chunks)
         return
-    # Started anew instead of forked: whoever asks may have threads.
+    # Spawned instead of forked: the calling process may have threads.
     with ProcessPoolExecutor(asked.workers, mp_context=get_context("spawn")) as pool:
         waiting: set[Future[Summary]] = {
             pool.submit(_chunk, chunk) for chunk in islice(chunks, 2 * asked.workers)
@@ -174,7 +188,8 @@ def _pieces(asked: BatchRequest) -> Iterator[Summary]:
             while waiting:
                 done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
                 waiting |= {pool.submit(_chunk, chunk) for chunk in islice(chunks, len(done))}
-                yield from (each.result() for each in done)
+                for future in done:
+                    yield future.result()
         finally:
             pool.shutdown(cancel_futures=True)
 
@@ -183,7 +198,7 @@ def _chunk(asked: tuple[int, int, BatchRequest]) -> Summary:
     first, end, how = asked
     summary = Summary()
     gc.collect()
-    gc.disable()  # a chunk's garbage is small, and looking for it over and over takes a tenth of the time
+    gc.disable()  # a chunk leaves little garbage, and collecting it takes a tenth of the time
     try:
         for seed in range(first, end):
             summary.add(_seed_summary(simulate(seed, store=how.store, plant=how.plant)))
@@ -208,23 +223,24 @@ def _seed_summary(result: SeedResult) -> Summary:
 
 
 def summary_line(summary: Summary) -> str:
-    """Everything in one line."""
-    virtual = summary.virtual_seconds / 86_400
+    """Return the summary in one line."""
+    virtual_days = summary.virtual_seconds / 86_400
     return (
-        f"{summary.seeds:,} seeds in {summary.seconds:.1f} s: {summary.events:,} events, {virtual:.1f} virtual days, "
-        f"{summary.fault_count:,} faults, {summary.failing} failing"
+        f"{summary.seeds:,} seeds in {summary.seconds:.1f} s: {summary.events:,} events, "
+        f"{virtual_days:.1f} virtual days, {summary.fault_count:,} faults, "
+        f"{summary.failing} failing"
     )
 
 
 def failure_lines(summary: Summary, asked: BatchRequest) -> list[str]:
-    """Each of the first failures: what is broken, what happened just before, and what to type to see it again."""
+    """Return, for each of the first failures, its command, its promise and the last events."""
     lines: list[str] = []
     for failure in summary.failures:
         lines += [
             "",
-            f"{replay_line(failure, store=asked.store, plant=asked.plant)}",
+            replay_line(failure, store=asked.store, plant=asked.plant),
             f"  {failure.invariant}: {failure.detail}",
             f"  {INVARIANTS[failure.invariant]}",
-            *(f"  {each}" for each in failure.story),
         ]
+        lines += [f"  {event}" for event in failure.story]
     return lines
