@@ -1,1 +1,1 @@
-"""Does a loop continue after an iteration, and if not, why?"""
+"""Loops: whether one continues after an iteration, and if not, why."""

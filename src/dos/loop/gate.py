@@ -1,4 +1,4 @@
-"""What kind of "nothing to dispatch" is this, and what does the loop do about it?"""
+"""Decide why a dispatch started nothing, and what the loop does about it."""
 
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
@@ -15,16 +15,18 @@ RACE_SCHEMA = "next-up-race-v1"
 
 
 class Gate(StrEnum):
-    LIVE = "LIVE"  # something can be dispatched
-    DRAIN = "DRAIN"  # nothing is left
-    STALE_STAMP = "STALE-STAMP"  # something shipped, and the plan document does not say so
-    BLOCKED = "BLOCKED"  # something is left, and it may not be taken now
+    """Why nothing was dispatched, or that something can be."""
+
+    LIVE = "LIVE"  # a pick can be dispatched
+    DRAIN = "DRAIN"  # no pick is left
+    STALE_STAMP = "STALE-STAMP"  # a pick has shipped, and the plan document does not say so
+    BLOCKED = "BLOCKED"  # picks are left, and none may be taken now
     RACE = "RACE"  # another process was writing the packet
     WEDGE = "BLOCKED"  # its older name
 
 
 class Mode(StrEnum):
-    """What the loop does with an empty packet: refill it, or stop and say so."""
+    """What a loop does with an empty packet: refill it by a replan, or stop."""
 
     HARD = "hard"
     SOFT = "soft"
@@ -32,10 +34,12 @@ class Mode(StrEnum):
 
 
 class GatePolicy(PublicRecord, frozen=True, kw_only=True):
+    """What a loop does at a gate."""
+
     next_mode: str  # dispatch | replan | stop
     reconcile: bool = False  # correct the stamps before the next dispatch
     counts_toward_drain: bool = False
-    surface: bool = False  # a person should hear of it
+    surface: bool = False  # a person should know
 
 
 _REFILL = {
@@ -59,16 +63,15 @@ _POLICIES: dict[str, dict[Gate, GatePolicy]] = {
 
 
 def gate_policy(verdict: Gate, mode: Mode | str = Mode.HARD) -> GatePolicy:
-    """What follows from a gate; ValueError for a mode that is none."""
+    """Return what a loop does at a gate; raises ValueError for an unknown mode."""
     if mode not in _POLICIES:
         raise ValueError(f"the gate mode {mode!r} is none of {', '.join(Mode)}")
     return _POLICIES[mode][Gate(verdict)]
 
 
-# What became of each pick
-
-
 class Disposition(Struct, frozen=True, kw_only=True):
+    """What became of one pick of a packet."""
+
     phase: str
     series: str = ""
     live: bool = False  # it can be dispatched
@@ -80,7 +83,7 @@ class Disposition(Struct, frozen=True, kw_only=True):
 
     @property
     def unstamped_ship(self) -> bool:
-        """It shipped by proof, and its plan document does not say so. Anything weaker than proof is none."""
+        """Whether it shipped by direct proof, and its plan document does not say so."""
         return (
             self.drop_reason == "shipped"
             and self.ship_via == "direct"
@@ -89,7 +92,7 @@ class Disposition(Struct, frozen=True, kw_only=True):
 
 
 class Pick(Struct, frozen=True, kw_only=True):
-    """A disposition as the answer shows it."""
+    """A disposition, as the answer shows it."""
 
     series: str
     phase: str
@@ -98,45 +101,53 @@ class Pick(Struct, frozen=True, kw_only=True):
 
 
 class Verdict(Struct, frozen=True, kw_only=True):
+    """Why nothing was dispatched, and the picks that show it."""
+
     answer: Gate = field(name="verdict")
     reason: str = ""
     evidence: tuple[Pick, ...] = ()
 
     @property
     def is_false_drain(self) -> bool:
-        """It looks as if nothing were left, and that is not so."""
+        """Whether picks are left although none could be dispatched."""
         return self.answer in (Gate.STALE_STAMP, Gate.BLOCKED, Gate.RACE)
 
 
 class Packet(Struct, frozen=True, kw_only=True):
+    """The picks of a packet."""
+
     picks: tuple[Disposition, ...] = ()
-    raced: bool = (
-        False  # another process was writing it: whatever the picks say is not the whole of it
-    )
+    raced: bool = False  # another process was writing it, so that the picks are incomplete
 
 
 def plan(packet: Packet) -> Verdict:
+    """Decide by the picks of a packet, unless another process was writing it."""
     if packet.raced:
         return Verdict(answer=Gate.RACE, reason="another process was writing the packet")
     return classify(packet.picks)
 
 
 def classify(picks: Iterable[object]) -> Verdict:
-    """Of picks as records, as objects with the same fields, or as plain dicts."""
-    seen = [disposition(pick, number) for number, pick in enumerate(picks, 1)]
-    if live := [pick for pick in seen if pick.live]:
-        return _verdict(Gate.LIVE, f"{len(live)} of {len(seen)} picks can be dispatched", live)
-    if unstamped := [pick for pick in seen if pick.unstamped_ship]:
+    """Decide by picks: records, objects with the same fields, or plain dicts.
+
+    Raises MalformedDisposition for a pick that cannot be read.
+    """
+    read = [disposition(pick, number) for number, pick in enumerate(picks, 1)]
+    if live := [pick for pick in read if pick.live]:
+        return _verdict(Gate.LIVE, f"{len(live)} of {len(read)} picks can be dispatched", live)
+    if unstamped := [pick for pick in read if pick.unstamped_ship]:
         return _verdict(
             Gate.STALE_STAMP, "shipped, and the plan document does not say so", unstamped
         )
-    if blocked := [pick for pick in seen if pick.drop_reason in ("soft_claimed", "quota_blocked")]:
+    if blocked := [pick for pick in read if pick.drop_reason in ("soft_claimed", "quota_blocked")]:
         return _verdict(Gate.BLOCKED, "left, and not to be had now", blocked)
-    return Verdict(answer=Gate.DRAIN, reason="no pick is left" if seen else "there are no picks")
+    return Verdict(answer=Gate.DRAIN, reason="no pick is left" if read else "there are no picks")
 
 
 def _verdict(gate: Gate, reason: str, picks: list[Disposition]) -> Verdict:
-    named = ", ".join(pick.phase for pick in picks[:5]) + (" ..." if len(picks) > 5 else "")
+    named = ", ".join(pick.phase for pick in picks[:5])
+    if len(picks) > 5:
+        named = f"{named} ..."
     evidence = (
         Pick(series=pick.series, phase=pick.phase, live=pick.live, drop_reason=pick.drop_reason)
         for pick in picks
@@ -145,7 +156,7 @@ def _verdict(gate: Gate, reason: str, picks: list[Disposition]) -> Verdict:
 
 
 def disposition(pick: object, number: int = 1) -> Disposition:
-    """One pick, read strictly: a word where yes or no belongs must not pass for yes."""
+    """Read one pick strictly: a text in place of a boolean is refused, not taken for true."""
     if isinstance(pick, Disposition):
         return _with_series(pick)
     given = pick if isinstance(pick, Mapping) else _fields(pick)
@@ -186,14 +197,12 @@ def _fields(pick: object) -> Mapping[str, Any]:
 
 
 def _written(value: object) -> str:
-    """As whoever wrote the picks has it: in JSON."""
+    """Return a value as JSON, as it was written."""
     import json  # only a mistake needs it
 
-    return quote(
-        value
-        if isinstance(value, str)
-        else json.dumps(value, default=str, skipkeys=True, ensure_ascii=False)
-    )
+    if isinstance(value, str):
+        return quote(value)
+    return quote(json.dumps(value, default=str, skipkeys=True, ensure_ascii=False))
 
 
 def _with_series(pick: Disposition) -> Disposition:
@@ -203,7 +212,10 @@ def _with_series(pick: Disposition) -> Disposition:
 
 
 def dispositions(text: bytes | str, where: str) -> tuple[Disposition, ...]:
-    """The picks of a dispositions file; `where` is its name, for the errors."""
+    """Read the picks of a dispositions file; `where` is its name, for the errors.
+
+    Raises StaleDispositionContract when it is not such a file.
+    """
     again = "Write the packet again."
     try:
         found = json.decode(text)
@@ -221,7 +233,7 @@ def dispositions(text: bytes | str, where: str) -> tuple[Disposition, ...]:
 
 
 def is_race(text: bytes | str) -> bool:
-    """Is that what is written when two processes wanted to write a packet? What cannot be read says nothing."""
+    """Whether the text records a race of two writers of a packet; unreadable text does not."""
     try:
         found = json.decode(text)
     except (DecodeError, UnicodeError, RecursionError):

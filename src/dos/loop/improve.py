@@ -1,6 +1,6 @@
-"""A loop that improves something: propose a change, measure it, keep what is witnessed and discard the rest.
+"""A loop that improves something: propose a change, measure it, keep it or discard it.
 
-Everything that acts is handed in; what is decided here is only which of it is called.
+The caller passes in all functions that act; only which of them is called is decided here.
 """
 
 from collections.abc import Callable
@@ -9,32 +9,37 @@ from enum import StrEnum
 from msgspec import Struct, field, structs
 
 from dos.fields import Count, Positive, Ratio, Table
-from dos.loop.verdicts import breaker as streak
-from dos.loop.verdicts import efficiency
+from dos.loop.verdicts import breaker, efficiency
 from dos.loop.verdicts.breaker import Escalation
 from dos.loop.verdicts.numbers import check_amounts, check_counts, check_positive
 
 
 class Answer(StrEnum):
+    """What becomes of a change."""
+
     KEEP = "KEEP"
     REVERT = "REVERT"
     ESCALATE = "ESCALATE"  # reverted, and too often in a row to go on without a person
 
 
 class Cause(StrEnum):
+    """Why a change is reverted."""
+
     REGRESSED = "regressed"  # the tests fail, or a claim is not backed
     WASTEFUL = "wasteful"  # better, at too high a price
     NO_IMPROVEMENT = "no-improvement"
 
 
 class Evidence(Struct, frozen=True, kw_only=True):
+    """What was measured of a change."""
+
     suite_passed: bool
     truth_clean: bool
     work: int = 0
     baseline_work: int = 0
     tokens: int = 0
     consecutive_reverts: int = 0
-    narrated: str = ""  # what its author says of it: carried, never read
+    narrated: str = ""  # what its author says of it; it decides nothing
 
     def __post_init__(self) -> None:
         check_counts(
@@ -62,13 +67,15 @@ class Policy(Table, frozen=True, kw_only=True):
 
 
 class WeighedEvidence(Evidence, frozen=True, kw_only=True):
-    """The evidence as it is shown beside the answer."""
+    """The evidence, as the answer shows it."""
 
     delta: int
     improved: bool
 
 
 class Verdict(Struct, frozen=True, kw_only=True):
+    """What becomes of a change, and why."""
+
     answer: Answer = field(name="verdict")
     revert_cause: Cause | None = None
     escalation: Escalation = Escalation.NONE
@@ -77,56 +84,64 @@ class Verdict(Struct, frozen=True, kw_only=True):
     evidence: WeighedEvidence | None = None
 
 
-def judge(seen: Evidence, policy: Policy = Policy()) -> Verdict:
-    gain = seen.work - seen.baseline_work
-    if not seen.suite_passed:
-        return _revert(seen, policy, Cause.REGRESSED, "the tests do not pass")
-    if not seen.truth_clean:
-        return _revert(seen, policy, Cause.REGRESSED, "not everything that it claims is backed")
+def judge(evidence: Evidence, policy: Policy = Policy()) -> Verdict:
+    """Keep a change that passes the tests, is proven, and gains enough work for its tokens."""
+    gain = evidence.work - evidence.baseline_work
+    if not evidence.suite_passed:
+        return _revert(evidence, policy, Cause.REGRESSED, "the tests do not pass")
+    if not evidence.truth_clean:
+        return _revert(evidence, policy, Cause.REGRESSED, "not everything that it claims is backed")
     if gain <= 0:
         return _revert(
-            seen, policy, Cause.NO_IMPROVEMENT, f"{seen.work} is no more than {seen.baseline_work}"
+            evidence,
+            policy,
+            Cause.NO_IMPROVEMENT,
+            f"{evidence.work} is no more than {evidence.baseline_work}",
         )
     price = efficiency.judge(
-        efficiency.Evidence(work=gain, tokens=seen.tokens),
+        efficiency.Evidence(work=gain, tokens=evidence.tokens),
         efficiency.Policy(
             min_tokens=policy.min_tokens_for_efficiency, floor=policy.efficiency_floor
         ),
     )
     if price.answer is not efficiency.Answer.EFFICIENT:
-        return _revert(seen, policy, Cause.WASTEFUL, price.reason)
+        return _revert(evidence, policy, Cause.WASTEFUL, price.reason)
     return Verdict(
         answer=Answer.KEEP,
-        reason=f"from {seen.baseline_work} to {seen.work}, and nothing broke",
-        evidence=_weighed(seen),
+        reason=f"from {evidence.baseline_work} to {evidence.work}, and nothing broke",
+        evidence=_weighed(evidence),
     )
 
 
-def _revert(seen: Evidence, policy: Policy, cause: Cause, reason: str) -> Verdict:
-    limit = streak.Policy(
+def _revert(evidence: Evidence, policy: Policy, cause: Cause, reason: str) -> Verdict:
+    """Revert the change, and escalate to a person after too many reverts in a row."""
+    limit = breaker.Policy(
         max_consecutive=policy.max_consecutive_reverts, max_total=0, on_trip="human"
     )
-    counted, breaker = streak.record_failure(
-        streak.Evidence(consecutive=seen.consecutive_reverts), limit
-    )
-    open_ = breaker.answer is streak.Answer.OPEN
+    before = breaker.Evidence(consecutive=evidence.consecutive_reverts)
+    counted, tripped = breaker.record_failure(before, limit)
+    answer = Answer.REVERT
+    if tripped.answer is breaker.Answer.OPEN:
+        answer = Answer.ESCALATE
     count = f"{counted.consecutive}/{policy.max_consecutive_reverts} reverts in a row"
     return Verdict(
-        answer=Answer.ESCALATE if open_ else Answer.REVERT,
+        answer=answer,
         revert_cause=cause,
-        escalation=breaker.escalation,
+        escalation=tripped.escalation,
         next_consecutive_reverts=counted.consecutive,
         reason=f"{reason}; {count}",
-        evidence=_weighed(seen),
+        evidence=_weighed(evidence),
     )
 
 
-def _weighed(seen: Evidence) -> WeighedEvidence:
-    gain = seen.work - seen.baseline_work
-    return WeighedEvidence(**structs.asdict(seen), delta=gain, improved=gain > 0)
+def _weighed(evidence: Evidence) -> WeighedEvidence:
+    gain = evidence.work - evidence.baseline_work
+    return WeighedEvidence(**structs.asdict(evidence), delta=gain, improved=gain > 0)
 
 
 class Action(StrEnum):
+    """What a cycle did."""
+
     MERGED = "merged"
     DISCARDED = "discarded"
     ESCALATED = "escalated"
@@ -134,6 +149,8 @@ class Action(StrEnum):
 
 
 class StopReason(StrEnum):
+    """Why the loop ended."""
+
     MAX_CYCLES = "max-cycles"
     ESCALATED = "escalated"
 
@@ -146,7 +163,7 @@ _ACTIONS = {
 
 
 class Candidate(Struct, frozen=True, kw_only=True):
-    """A change, as its author hands it over."""
+    """A change, as its author proposes it."""
 
     present: bool = True
     commit: str = ""
@@ -155,7 +172,7 @@ class Candidate(Struct, frozen=True, kw_only=True):
 
 
 class CandidateMeasure(Struct, frozen=True, kw_only=True):
-    """The change, as others saw it."""
+    """What was measured of a proposed change."""
 
     suite_passed: bool
     truth_clean: bool
@@ -163,6 +180,8 @@ class CandidateMeasure(Struct, frozen=True, kw_only=True):
 
 
 class Context(Struct, frozen=True, kw_only=True):
+    """The functions that act, and the policy by which they are called."""
+
     propose: Callable[[], Candidate]
     gather: Callable[[Candidate], CandidateMeasure]
     merge: Callable[[Candidate], None]
@@ -173,6 +192,8 @@ class Context(Struct, frozen=True, kw_only=True):
 
 
 class Cycle(Struct, frozen=True, kw_only=True):
+    """What one cycle did, and what the next one starts from."""
+
     action: Action
     baseline_work: int  # for the next one
     consecutive_reverts: int  # before the next one
@@ -180,7 +201,7 @@ class Cycle(Struct, frozen=True, kw_only=True):
 
 
 class LoopResult(Struct, frozen=True, kw_only=True):
-    """What became of all cycles of a loop."""
+    """What all cycles of a loop came to."""
 
     cycles: int
     kept: int
@@ -192,6 +213,7 @@ class LoopResult(Struct, frozen=True, kw_only=True):
 
 
 def run_cycle(context: Context, baseline_work: int, consecutive_reverts: int = 0) -> Cycle:
+    """Propose, measure and judge one change, then merge or discard it."""
     candidate = context.propose()
     if not candidate.present:
         return Cycle(
@@ -200,7 +222,9 @@ def run_cycle(context: Context, baseline_work: int, consecutive_reverts: int = 0
             consecutive_reverts=consecutive_reverts,
         )
     measured = context.gather(candidate)
-    verdict = judge(_seen(candidate, measured, baseline_work, consecutive_reverts), context.policy)
+    verdict = judge(
+        _evidence(candidate, measured, baseline_work, consecutive_reverts), context.policy
+    )
     if verdict.answer is Answer.KEEP:
         context.merge(candidate)
     else:
@@ -221,14 +245,19 @@ def run_loop(
     consecutive_reverts: int = 0,
     on_cycle: Callable[[Cycle], None] | None = None,
 ) -> LoopResult:
-    """Until a person is asked, or the cycles are used up; a cycle with nothing to improve uses one up, too."""
+    """Run cycles until one escalates to a person, or `max_cycles` were run.
+
+    A cycle with nothing to improve counts. Raises ValueError for a negative number.
+    """
     if max_cycles < 0:
         raise ValueError(f"max_cycles is {max_cycles}; it cannot be below 0")
     done: list[Action] = []
-    baseline, reverts = context.baseline_work, consecutive_reverts
+    baseline = context.baseline_work
+    reverts = consecutive_reverts
     while len(done) < max_cycles and Action.ESCALATED not in done:
         cycle = run_cycle(context, baseline, reverts)
-        baseline, reverts = cycle.baseline_work, cycle.consecutive_reverts
+        baseline = cycle.baseline_work
+        reverts = cycle.consecutive_reverts
         done.append(cycle.action)
         if on_cycle:
             on_cycle(cycle)
@@ -244,7 +273,7 @@ def run_loop(
     )
 
 
-def _seen(
+def _evidence(
     candidate: Candidate, measured: CandidateMeasure, baseline_work: int, consecutive_reverts: int
 ) -> Evidence:
     return Evidence(

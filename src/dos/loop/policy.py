@@ -1,4 +1,4 @@
-"""[loop]: how often in a row something may go wrong, as it is written in `dos.toml`."""
+"""The table [loop] of `dos.toml`: how often in a row something may go wrong."""
 
 from typing import Literal
 
@@ -6,7 +6,7 @@ from dos.fields import Count, Table
 
 
 class Loop(Table, frozen=True, kw_only=True):
-    """How often in a row something may go wrong before a loop stops; `hard` replans at an empty gate, `soft` stops."""
+    """[loop]: how often in a row something may go wrong before a loop stops."""
 
     gate_mode: Literal["hard", "soft", "drive"] = "hard"
     """What an empty gate does: `hard` replans; `soft`, and `drive`, stop."""

@@ -1,4 +1,4 @@
-"""The runs of a lane, as the subjects of a released host's archive commits tell of them."""
+"""Reads texts of dos-kernel: the subjects of its archive commits, and the output of a replan."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -21,7 +21,11 @@ LONGEST_CAUSE = 80
 
 
 def lane_runs(subjects: Iterable[str], lane: str) -> tuple[LaneRun, ...]:
-    """Newest first, as `git log` has them. A line counts when it names the lane, or says what a person did."""
+    """Return the runs of a lane that the subjects of archive commits name, newest first.
+
+    A line counts when it names the lane, or records what a person did. The order is that of
+    `git log`.
+    """
     named = re.compile(rf"(?<![\w-]){re.escape(lane)}(?![\w-])", re.IGNORECASE)
     found = []
     for line in subjects:
@@ -53,7 +57,7 @@ def _run(subject: str) -> LaneRun | None:
 
 
 def _cause(subject: str, verdict: str) -> str:
-    """What was said behind the verdict, without what differs from run to run."""
+    """Return the cause behind the verdict, without numbers that differ from run to run."""
     if written := _CAUSE.search(subject):
         return written[1].strip()
     said = " ".join(_NOISE.sub(" ", subject.partition(verdict)[2].lower()).split())
@@ -84,6 +88,8 @@ _COUNTERS = tuple(
 
 
 class Skip(StrEnum):
+    """Whether a replan is worth starting."""
+
     SKIP = "SKIP"
     PROCEED = "PROCEED"
 
@@ -91,25 +97,31 @@ class Skip(StrEnum):
 def productivity(
     *, counts: Mapping[str, int] | None = None, text: str | None = None
 ) -> Productivity:
-    """By what the replan counted; only without counts by what it wrote."""
+    """Return whether a replan found work, by its counts, or by its text where it has none."""
     if counts is not None:
-        return (
-            Productivity.PRODUCTIVE
-            if any(count > 0 for count in counts.values())
-            else Productivity.UNPRODUCTIVE
-        )
+        if any(count > 0 for count in counts.values()):
+            return Productivity.PRODUCTIVE
+        return Productivity.UNPRODUCTIVE
     return classify_replan_productivity(text)
 
 
 def classify_replan_productivity(text: str | None) -> Productivity:
-    """By the counters in a replan's prose. Prose that counts nothing we know is given the benefit of the doubt."""
+    """Return whether a replan found work, by the counters in its text.
+
+    A text without a known counter counts as productive.
+    """
     text = text or ""
     if SKIPPED in text:
         return Productivity.UNPRODUCTIVE
-    found = [int(match[1][:9]) for counter in _COUNTERS if (match := counter.search(text))]
-    return Productivity.UNPRODUCTIVE if found and not any(found) else Productivity.PRODUCTIVE
+    matches = [counter.search(text) for counter in _COUNTERS]
+    counts = [int(match[1][:9]) for match in matches if match]
+    if counts and not any(counts):
+        return Productivity.UNPRODUCTIVE
+    return Productivity.PRODUCTIVE
 
 
 def replan_skip_decision(new_findings: int, substantive_ships: int) -> Skip:
-    """With nothing found and nothing shipped since the last one, a replan cannot tell anything new."""
-    return Skip.PROCEED if new_findings > 0 or substantive_ships > 0 else Skip.SKIP
+    """Skip a replan when nothing was found and nothing has shipped since the last one."""
+    if new_findings > 0 or substantive_ships > 0:
+        return Skip.PROCEED
+    return Skip.SKIP

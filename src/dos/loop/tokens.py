@@ -1,6 +1,7 @@
-"""The words that dos-kernel released for how things went: what each is called now, and what people read for it.
+"""The tokens that dos-kernel released, their present names, and the words that people read.
 
-Programs find these tokens in JSON and in the journal, and they never change. Texts for people say `words(token)`.
+Programs find these tokens in JSON and in the journal, and they never change. Texts for people use
+`words(token)`.
 """
 
 from enum import StrEnum
@@ -9,7 +10,7 @@ from dos.loop.gate import Gate
 
 
 class PacketOutcome(StrEnum):
-    """How the picks of a packet ended, once they were launched."""
+    """How the picks of a packet ended that were launched."""
 
     SHIPPED_CLEAN = "SHIPPED-CLEAN"
     SHIPPED_DIRTY = "SHIPPED-DIRTY"
@@ -28,7 +29,7 @@ _SHIPPED_BY = {
     "grep-artifact": "a commit names it and changes its declared files",
     "grep-subject": "a commit names it",
     "registry": "a registry lists it",
-    # of a unit in a plan document
+    # Of a unit in a plan document.
     "meta-shipped": "by the caller",
     "child-rollup": "by its children",
 }
@@ -72,14 +73,14 @@ _CLEARS_BY = {
 }
 _NOTES = {  # beside a verdict of `dos verify`
     "shallow": "the history is cut off",
-    "enclosing_repo": "asked of a repository around the workspace",
+    "enclosing_repo": "read from a repository around the workspace",
     "no_git": "no git repository",
     "config_dirty": "dos.toml on disk would judge otherwise than the committed one",
     "replaced_object": "git shows replaced objects",
     "ci_red": "its CI run is red",
 }
 _WORDS: dict[str, str] = {**_SHIPPED_BY, **_STOPS, **_STEPS, **_CLEARS_BY, **_NOTES}
-# The kinds of an iteration's outcome; apart, since `dos verify` means something else by SHIPPED.
+# The kinds of an iteration's outcome; SHIPPED means something else in `dos verify`.
 _ITERATIONS = {
     "SHIPPED": "agent finished",
     "GATE": "nothing dispatched",
@@ -92,22 +93,22 @@ _ITERATIONS = {
 
 
 def words(token: str) -> str:
-    """What people read for a released token. Whatever is none is returned as it is."""
+    """Return what people read for a released token; any other text is returned as it is."""
     return _WORDS.get(token, str(token))
 
 
 def iteration_words(kind: str) -> str:
-    """What people read for the kind of an iteration's outcome."""
+    """Return what people read for the kind of an iteration's outcome."""
     return _ITERATIONS.get(kind, str(kind))
 
 
 def decision_words(action: str, next_mode: str, stop_reason: str | None) -> str:
-    """What a loop decided: `continue dispatch`, `retry`, `stop: no work delivered`."""
+    """Return a decision in words: `continue dispatch`, `retry`, `stop: no work delivered`."""
     what = f"{words(action)} {next_mode}".rstrip()
     return f"{what}: {words(stop_reason)}" if stop_reason else what
 
 
 def normalize_token(text: str | None) -> str | None:
-    """The present word for a word; None for no word, and a word that nobody knows as it is."""
+    """Return the present name of a token in capitals; None for an empty text."""
     word = (text or "").strip().upper()
     return FORMER.get(word, word) or None

@@ -1,6 +1,7 @@
-"""What an iteration produced, what a loop remembers between two of them, and what is decided: the loop's records.
+"""The records of a loop: the outcome of an iteration, the state between two, and the decision.
 
-In JSON each is its fields by name, absent means the default, and a name that nobody knows is an error.
+In JSON each record is an object of its fields. An absent field has its default, and an unknown one
+is an error.
 """
 
 from datetime import datetime
@@ -9,17 +10,14 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from dos.backlog.cooldown import Verdict as Cooldown
-from dos.backlog.pickable import Verdict as Pickability
+from dos.backlog import cooldown, pickable
 from dos.fields import PublicRecord
+from dos.loop import improve
 from dos.loop.gate import Gate, Mode
-from dos.loop.improve import Verdict as Ratchet
 from dos.loop.policy import Loop
-from dos.loop.verdicts.convergence import Verdict as Convergence
-from dos.loop.verdicts.liveness import Answer as Liveness
-from dos.loop.verdicts.liveness import Verdict as LivenessVerdict
+from dos.loop.verdicts import convergence, liveness
 from dos.reasons.table import Needs
-from dos.runs.complete import Verdict as Completion
+from dos.runs import complete
 
 Moment = Annotated[datetime, Meta(tz=True)]
 Counted = Annotated[int, Meta(ge=0)]
@@ -27,22 +25,26 @@ Seconds = Annotated[float, Meta(ge=0, le=315_360_000)]  # ten years
 
 
 class OutcomeKind(StrEnum):
-    SHIPPED = "SHIPPED"  # a dispatch ran its workers and says that picks shipped
-    GATE = "GATE"  # a dispatch launched nothing
+    """How an iteration ended."""
+
+    SHIPPED = "SHIPPED"  # a dispatch ran its agent, which says that it is done
+    GATE = "GATE"  # a dispatch started nothing
     REPLAN_DONE = "REPLAN_DONE"
-    UNCLEAR = "UNCLEAR"  # crashed, killed, hung: no terminal result
+    UNCLEAR = "UNCLEAR"  # crashed, killed or hung: no result
     RATE_LIMITED = "RATE_LIMITED"
     OVERLOADED = "OVERLOADED"
     LAUNCH_FAILED = "LAUNCH_FAILED"
 
 
 class Productivity(StrEnum):
+    """Whether a replan found work."""
+
     PRODUCTIVE = "PRODUCTIVE"
     UNPRODUCTIVE = "UNPRODUCTIVE"
 
 
 class DescendantProgress(StrEnum):
-    """Did a child that outlived its parent land a commit? One that only writes to its log did not."""
+    """Whether a child that outlived its parent lands commits; writing to a log does not count."""
 
     ADVANCING = "advancing"
     DEAD = "dead"
@@ -50,6 +52,8 @@ class DescendantProgress(StrEnum):
 
 
 class StopReason(StrEnum):
+    """Why a loop stops. The table of reasons says what each means and who can clear it."""
+
     ITERATION_CAP = "iteration-cap"
     COMPLETE = "complete"
     DRAINED_TWICE = "drained-twice"
@@ -74,7 +78,7 @@ class StopReason(StrEnum):
 
 
 class WorkerStop(StrEnum):
-    """Why a worker ends a run that its loop would go on with. `decide` never gives one of these."""
+    """Why a worker ends a run that its loop would continue. `decide` never returns one of these."""
 
     DRAIN_REQUESTED = "drain-requested"
     LEASE_LOST = "lease-lost"
@@ -86,6 +90,8 @@ class WorkerStop(StrEnum):
 
 
 class Action(StrEnum):
+    """What a loop does next."""
+
     CONTINUE = "continue"
     STOP = "stop"
     RETRY = "retry-same-iter"
@@ -93,7 +99,7 @@ class Action(StrEnum):
 
 
 class _Kind(PublicRecord, frozen=True):
-    """Apart, so that it can be given without its name."""
+    """The kind alone, so that it can be given as a positional argument."""
 
     kind: OutcomeKind
 
@@ -101,10 +107,12 @@ class _Kind(PublicRecord, frozen=True):
 class IterationOutcome(
     _Kind, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True
 ):
+    """How an iteration ended, and what was measured of it."""
+
     verdict: Gate | None = None
     replan_productivity: Productivity | None = None
     packet_judge: str | None = None  # SHIPPED-CLEAN, SHIPPED-DIRTY, STALLED, BLOCKED-OUTCOME
-    ship_count: Annotated[int, Meta(ge=0)] | None = None  # measured, never told
+    ship_count: Annotated[int, Meta(ge=0)] | None = None  # measured, not reported by the agent
     measurement_expected: bool = False
     blocked_cause: str | None = None
     retry_after_seconds: Seconds | None = None
@@ -137,9 +145,20 @@ class IterationOutcome(
 
 _LIMITS = Loop()
 
+# The verdicts that a state carries; its fields have the names of the modules.
+Liveness = liveness.Answer | liveness.Verdict
+Completion = complete.Verdict
+Convergence = convergence.Verdict
+Ratchet = improve.Verdict
+Pickability = pickable.Verdict
+Cooldown = cooldown.Verdict
+
 
 class LoopState(PublicRecord, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Counters with their limits; below them what was seen, which is read once and never carried on."""
+    """The counters of a loop with their limits, and the evidence for the next decision.
+
+    A decision reads the evidence once; the next state has none.
+    """
 
     iteration: Counted = 1
     gate_mode: Mode = Mode(_LIMITS.gate_mode)
@@ -164,7 +183,7 @@ class LoopState(PublicRecord, frozen=True, kw_only=True, forbid_unknown_fields=T
     max_wait: int = _LIMITS.max_wait
     last_replan_drained: bool = False
     last_gate_was_drain: bool = False
-    liveness: Liveness | LivenessVerdict | None = None
+    liveness: Liveness | None = None
     completion: Completion | None = None
     convergence: Convergence | None = None
     ratchet: Ratchet | None = None
@@ -189,11 +208,13 @@ EVIDENCE = (
 
 
 class LoopDecision(PublicRecord, frozen=True, kw_only=True):
+    """What a loop does after an iteration, why, and its state for the next one."""
+
     action: Action
-    next_mode: str = ""  # dispatch or replan, when it goes on
-    reconcile: bool = False  # put the stamps right before the next dispatch
+    next_mode: str = ""  # dispatch or replan, when it continues
+    reconcile: bool = False  # correct the stamps before the next dispatch
     stop_reason: StopReason | None = None
-    surface: bool = False  # somebody or something is needed
+    surface: bool = False  # a person or something else is needed
     needs: Needs = Needs.NOBODY
     backoff_seconds: float = 0
     until: Moment | None = None

@@ -102,11 +102,9 @@ def judge(evidence: Evidence, policy: Policy = Policy()) -> Verdict:
     beat = evidence.last_heartbeat_age_ms
     if progress is not None and progress <= policy.window_ms:
         return verdict(Answer.ADVANCING, f"the newest progress is {format_span(progress)} old")
-    landed = (
-        "nothing has landed"
-        if progress is None
-        else f"nothing has landed for {format_span(progress)}"
-    )
+    landed = "nothing has landed"
+    if progress is not None:
+        landed = f"nothing has landed for {format_span(progress)}"
     if evidence.lapsed:
         return verdict(Answer.STALLED, f"its lease is over, and {landed}")
     # A process that runs is alive, however old its last heartbeat is.
@@ -124,11 +122,10 @@ def judge(evidence: Evidence, policy: Policy = Policy()) -> Verdict:
             Answer.STALLED,
             f"it began {format_span(evidence.age_ms)} ago and never gave a sign of life",
         )
-    lives = (
-        "its process is there"
-        if beat is None or evidence.process_alive
-        else f"alive {format_span(beat)} ago"
-    )
+    if beat is None or evidence.process_alive:
+        lives = "its process is there"
+    else:
+        lives = f"alive {format_span(beat)} ago"
     return verdict(Answer.SPINNING, f"{lives}, and {landed}")
 
 
@@ -137,7 +134,9 @@ def format_span(span_ms: int) -> str:
     seconds = span_ms // 1000
     if seconds < 120:
         return f"{seconds} s"
-    return f"{seconds // 60} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
+    if seconds < 7200:
+        return f"{seconds // 60} min"
+    return f"{seconds / 3600:.1f} h"
 
 
 def _since_progress_ms(evidence: Evidence) -> int | None:
