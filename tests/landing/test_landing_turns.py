@@ -152,7 +152,7 @@ def test_who_waits_and_loses_its_lane_stops_waiting(pair):
     first, second = pair
     [lease] = [each for each in first.acting.store.leases() if each.lane == "two"]
     first.acting.store.revoke(lease.fence, version=lease.version, reason="it is taken")
-    second.acting.holding._keepers[lease.fence].lost.set()
+    second.acting.holding._renewers[lease.fence].lost.set()
     with pytest.raises(Fenced):
         second.ahead(PATIENCE)
 

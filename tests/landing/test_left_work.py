@@ -51,7 +51,8 @@ def test_a_commit_that_is_accepted_and_names_no_unit_is_named_for_its_agent(repo
     assert repository.starts() == ["DEMO/A1", "DEMO/A2"], "nobody is paid again"
     assert repository.subjects() == ["Write b", "Add a file", "Begin"]
     told = repository.git("log", "-1", "--format=%an|%cn|%(trailers:only)", "main~1")
-    assert told.split() == ["Tester|dos|Unit:", "DEMO/A1", "Named-by:", "dos"]
+    named = ["Tester|dos|Unit:", "DEMO/A1", "Named-by:", "dos"]
+    assert told.split()[:-1] == [*named, "Agent:", "scripted", "Run:"]
     assert is_shipped("DEMO", "A1", workspace=repository.root).shipped
 
 

@@ -19,6 +19,7 @@ from dos.journal.events import envelope
 from dos.journal.events import fleet as events
 from dos.lanes.policy import Lanes
 from dos.lease import Lease
+from dos.limits.quota import AgentCandidate
 from dos.loop.gate import Gate
 from dos.regions import region
 from dos.units.unit import Landing, Unit
@@ -56,7 +57,8 @@ def intended(unit: str, lane: str = "one") -> events.LandingIntended:
 
 
 def asked(**more: object) -> Dispatch:
-    chosen = effects.AgentChoice(agent=None, now_ms=0)  # type: ignore[arg-type]
+    agent = AgentCandidate(name="scripted", vendor="scripted")
+    chosen = effects.AgentChoice(agent=agent, now_ms=0)
     return Dispatch(
         unit=UNIT, iteration=1, attempt=1, agent_choice=chosen, history=[], repeated=False, **more
     )  # type: ignore[arg-type]

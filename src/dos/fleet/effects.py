@@ -326,6 +326,14 @@ class AwaitTurn(Effect[int], frozen=True, kw_only=True):
     seconds: float
 
 
+class Provenance(Struct, frozen=True, kw_only=True):
+    """Who made commits: trailers of what lands name them."""
+
+    agent: str
+    model: str  # as the program reported it; empty: it reported none
+    run_id: str
+
+
 class PrepareLanding(Effect["Landing | NotLanded"], frozen=True, kw_only=True):
     """Rebase the measured commits onto the target branch as it is now, and test them there."""
 
@@ -335,6 +343,7 @@ class PrepareLanding(Effect["Landing | NotLanded"], frozen=True, kw_only=True):
     head: str  # the commit that was measured
     acceptance_run: CommandRun | None = None  # of the acceptance command, on that head
     is_replan: bool = False
+    provenance: Provenance | None = None  # None: the commits name it already
 
 
 class MoveBranch(Effect["NotLanded | None"], frozen=True, kw_only=True):

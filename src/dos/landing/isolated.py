@@ -15,7 +15,7 @@ from dos.fleet import effects
 from dos.fleet.effect import Performers, performs
 from dos.git.repository import Writer
 from dos.journal.events.limits import BaselineChecked
-from dos.landing import branch, measure, rebase, salvage, worktree, worktree_files
+from dos.landing import branch, measure, provenance, rebase, salvage, worktree, worktree_files
 from dos.landing.checks import Checks
 from dos.landing.target import Target
 from dos.lease import Lease
@@ -273,9 +273,8 @@ class IsolatedLanding:
         Another unit may have landed beneath it, so the lane and the tests are checked again.
         """
         newest = self.target.newest(effect.worktree.target)
-        ready = rebase.prepare_landing(
-            effect.unit.name, effect.worktree, effect.head, newest=newest
-        )
+        head = self._with_provenance(effect)
+        ready = rebase.prepare_landing(effect.unit.name, effect.worktree, head, newest=newest)
         if isinstance(ready, effects.NotLanded):
             return ready
         inside = Writer(Path(effect.worktree.path))
@@ -294,6 +293,14 @@ class IsolatedLanding:
         if self._lands_on_unit_branches:
             ready = branch.on_unit_branch(effect.lease.lane, ready)
         return self.run_gate(effect, ready, inside)
+
+    def _with_provenance(self, effect: effects.PrepareLanding) -> str:
+        """Return the measured head with trailers that name the agent, the model and the run."""
+        if effect.provenance is None:
+            return effect.head
+        inside = Writer(Path(effect.worktree.path))
+        commits = self.unit_commits(effect, effect.worktree.base, effect.head)
+        return provenance.add_provenance(inside, effect.head, commits, effect.provenance)
 
     def run_gate(
         self, effect: effects.PrepareLanding, ready: Landing, inside: Writer

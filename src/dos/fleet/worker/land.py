@@ -43,6 +43,7 @@ class LandingWork(Struct, frozen=True, kw_only=True):
     iteration: int
     acceptance_run: CommandRun | None = None  # of the acceptance command, on that head
     is_replan: bool = False
+    provenance: effects.Provenance | None = None  # None: the commits name it already
 
 
 def measure_and_land(
@@ -65,6 +66,11 @@ def measure_and_land(
         iteration=order.iteration,
         acceptance_run=measured.acceptance_run,
         is_replan=order.is_replan,
+        provenance=effects.Provenance(
+            agent=order.agent_choice.agent.name,
+            model=agent_result.outcome.model,
+            run_id=journal.run_id,
+        ),
     )
     unit = order.unit.name
     try:
@@ -209,6 +215,7 @@ def _land(journal: JournalWriter, work: LandingWork) -> Steps[LandingAttempt]:
                 head=work.head,
                 acceptance_run=work.acceptance_run,
                 is_replan=work.is_replan,
+                provenance=work.provenance,
             )
         )
         landing: Landing | None = None
