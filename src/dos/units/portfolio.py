@@ -66,7 +66,10 @@ def assemble(
 
 
 def _unique(units: Iterable[Unit], found: list[Problem]) -> dict[str, Unit]:
-    """The first unit of each name; adds a problem for every further one."""
+    """The first unit of each name; adds a problem for every further one.
+
+    Two units of one name could not be told apart in commits, so the second is never offered.
+    """
     unique: dict[str, Unit] = {}
     for unit in units:
         first = unique.setdefault(unit.name, unit)

@@ -44,7 +44,10 @@ class Unit(Struct, frozen=True, kw_only=True):
 
     @property
     def fingerprint(self) -> str:
-        """A digest of what an agent is asked to do; it changes if the unit is rewritten."""
+        """A digest of what an agent is asked to do; it changes if the unit is rewritten.
+
+        Attempts and approvals are recorded with it, so that they do not count for another text.
+        """
         from hashlib import sha256  # at use: most verbs need no fingerprint
 
         task = (self.title, self.text, self.lane, self.paths, self.acceptance)

@@ -1,4 +1,8 @@
-"""The plan documents of a workspace, read from disk; `units.markdown` parses them."""
+"""The plan documents of a workspace, read from disk; `units.markdown` parses them.
+
+A document that cannot be read is reported as Unknown and never as an empty one: with an empty
+plan, everything would count as done.
+"""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path

@@ -153,7 +153,11 @@ def _is_disjoint(glob: str, region: regions.Region) -> bool:
 
 
 def _missing_program(root: Path, command: str, config: Config) -> str:
-    """The first program of a command if it does not exist; empty if it does or is unknown."""
+    """The first program of a command if it does not exist; empty if it does or is unknown.
+
+    A path into the tree may be made by the setup or by the work itself, so only what neither can
+    make is called missing.
+    """
     program = _first_program(command)
     if not program or program in _BUILT_IN or program in _OPERATORS:
         return ""
@@ -202,7 +206,10 @@ def agent_trouble(agent: str, config: Config) -> str:
 
 
 def _with_settings(unit: Unit, config: Config) -> Unit:
-    """The unit with the paths and the acceptance of [units], where its plan states none."""
+    """The unit with the paths and the acceptance of [units], where its plan states none.
+
+    The plan wins, because it is what people review.
+    """
     settings = config.units.get(unit.name) or config.units.get(unit.id)
     if settings is None:
         return unit

@@ -1,4 +1,8 @@
-"""Mark landed units as shipped in the plan documents of a checkout."""
+"""Mark landed units as shipped in the plan documents of a checkout.
+
+A mark is written only if the parser then reads exactly one claim more: the unit's own. So a mark
+can never end up on a line that means another unit.
+"""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -34,7 +38,7 @@ def tick_documents(root: Path, units: Sequence[Unit], grammar: Grammar) -> list[
 
 
 def write_document(root: Path, planned: TickedDocument) -> None:
-    """Write the document; raise BadInput where somebody has edited it since it was read."""
+    """Write the document. Raises BadInput if it was edited since it was read."""
     path = root / planned.name
     if read_text(path) != planned.before:
         raise BadInput(f"{planned.name} was edited meanwhile", hint="Run `dos plan --tick` again.")
@@ -44,6 +48,7 @@ def write_document(root: Path, planned: TickedDocument) -> None:
 def _tick_document(
     root: Path, name: str, units: Sequence[Unit], grammar: Grammar
 ) -> TickedDocument:
+    """Plan the marks of one document. Units whose line cannot be marked are refused, with why."""
     before = read_text(root / name)
     if not isinstance(before, str) or before.encode() != (root / name).read_bytes():
         refused = {unit.name: f"{name} is not plain UTF-8 text" for unit in units}

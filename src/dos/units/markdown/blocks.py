@@ -64,7 +64,10 @@ Mark = Heading | Item | Row | Field | MistypedKey
 
 
 def find_marks(lines: list[str], *, tables: bool) -> Iterator[Mark]:
-    """Yield the lines that can name a unit or state something about one, in their order."""
+    """Yield the lines that can name a unit or state something about one, in their order.
+
+    The first line of a table is a row without a header: it may be one, or name a unit itself.
+    """
     header: list[str] = []
     last_row = -2  # the last line that belonged to a table
     for at, line in enumerate(lines):
@@ -169,7 +172,10 @@ def read_text(text: str) -> MarkdownText:
 
 
 def _front_matter(lines: list[str]) -> tuple[dict[str, str], int]:
-    """The keys of the front matter, and the first line after it; a mere rule is none."""
+    """The keys of the front matter, and the first line after it; a mere rule is none.
+
+    Only flat keys are read: the whole of YAML would cost more to load than the document.
+    """
     keys: dict[str, str] = {}
     if lines[0].rstrip() != "---":
         return {}, 0

@@ -52,7 +52,11 @@ def plan_name(document: str) -> str:
 def read(
     text: str, *, plan: str = "", document: str = "", grammar: Grammar = Grammar(), series: str = ""
 ) -> Document:
-    """Read the units of a document. With a `series`, headings that only count are units of it."""
+    """Read the units of a document. Never raises: what is wrong is in `problems`.
+
+    The front matter's plan wins over `plan`. With a `series`, headings that only count are units
+    of it.
+    """
     markdown = blocks.read_text(text)
     plan = markdown.front.get("plan") or plan
     parser = UnitParser(markdown, plan=plan, document=document, grammar=grammar, series=series)

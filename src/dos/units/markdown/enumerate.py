@@ -68,7 +68,11 @@ def enumerate_units(
     *,
     plan: str = "",
 ) -> Enumeration:
-    """The units of one document in its order, of one series if it is named. Never raises."""
+    """The units of one document in its order, of one series if it is named. Never raises.
+
+    `meta_shipped` are ids that the caller knows to have shipped. With `rollup_parents` in the
+    grammar, a unit whose children have all shipped counts as shipped as well.
+    """
     series = series.strip().upper()
     read = document.read(text, plan=plan, grammar=grammar, series=series)
     declared = []

@@ -54,7 +54,7 @@ _FIELD = re.compile(
     r"[*_]{0,2}[ \t]*:[*_]{0,2}(?P<value>.*)",
     re.IGNORECASE,
 )
-_SPACES = str.maketrans("_-", "  ")
+_SPACES = str.maketrans("_-", "  ")  # `depends_on` and `depends-on` are `depends on`
 _LABEL = re.compile(
     r"[ \t]*[-*+][ \t]+[*_]{0,2}(?P<name>[A-Za-z]{3,20}(?:[ _-][A-Za-z]{2,10})?)[*_]{0,2}"
     r"[ \t]*:(?!/)",
@@ -70,6 +70,7 @@ _ORDINARY = frozenset(
     )
 )  # fmt: skip
 _ONE_WORD = re.compile(r"[\w-]+")
+# What people write into a field that does not apply.
 _NOTHING = frozenset(("", "-", "–", "—", "none", "no", "nothing", "false", "n/a"))
 _NAME = re.compile(r"[A-Za-z0-9][\w./'-]*")
 
@@ -92,6 +93,7 @@ def find_mistyped_key(line: str) -> tuple[str, str] | None:
     if not found:
         return None
     word = found["name"].lower().translate(_SPACES)
+    # A key with a value that was rejected as prose is no slip, and neither is a common word.
     if word in _NAMES or word in _ORDINARY:
         return None
 
@@ -135,7 +137,10 @@ def split_list(value: str) -> tuple[str, ...]:
 
 
 def unit_names(value: str) -> tuple[str, ...]:
-    """The units that a `depends:` names: `AUTH1, BILL/BILL2`, or the plan before the unit."""
+    """The units that a `depends:` names: `AUTH1, BILL/BILL2`, or the plan before the unit.
+
+    Words between them, such as `and`, are dropped; each name counts once.
+    """
     if not value or clean_value(value).lower() in _NOTHING:
         return ()
     names: list[str] = []

@@ -85,7 +85,10 @@ def parse_lead(text: str, known: Iterable[str] = (), asked: str = "") -> Lead | 
 
 
 def parse_series_lead(text: str, known: Iterable[str], asked: str = "") -> Lead | None:
-    """The id of one of the known series that a text begins with, also without a separator."""
+    """The id of one of the known series that a text begins with, also without a separator.
+
+    `known` has the longest series first, so that AUTHZ2 is not read as one of AUTH.
+    """
     head = text[:LONGEST_LEAD]
     before = _SERIES_LEAD.match(head)
     if before is None:

@@ -1,4 +1,8 @@
-"""Mark units as shipped in the text of a plan document."""
+"""Mark units as shipped in the text of a plan document.
+
+The mark goes where a person would put it: into the box of a list item, behind a heading, into the
+status cell of a table row.
+"""
 
 import re
 from collections.abc import Iterable
