@@ -1,4 +1,7 @@
-"""The region algebra against a brute-force reading of globs. They are drawn as trees, so nothing here parses text."""
+"""The region algebra against a brute-force reading of globs.
+
+They are drawn as trees, so nothing here parses text.
+"""
 
 from __future__ import annotations
 
@@ -79,7 +82,8 @@ whole_names = st.sampled_from(
     ]
 )
 pieces = st.one_of(plain.map(lambda atom: (atom,)), nested.map(lambda atom: (atom,)), whole_names)
-# Most globs get literal folders to start with: without them nearly all regions are the whole repository.
+# Most globs get literal folders to start with: without them nearly all regions are the whole
+# repository.
 named = letters.map(lambda letter: (letter, SLASH))
 folders = st.one_of(
     st.lists(named, min_size=1, max_size=2),
@@ -118,7 +122,9 @@ def choices(atoms: Atoms) -> Iterator[Atoms]:
 
 
 def names_of(atoms: Atoms) -> list[Atoms]:
-    """Split at the slashes, without `.` and with `..` worked out; a folder's closing slash reads as `/**`."""
+    """Split at the slashes, without `.` and with `..` worked out; a folder's closing slash reads as
+    `/**`.
+    """
     names: list[Atoms] = [()]
     for atom in atoms:
         if atom == SLASH:

@@ -20,7 +20,7 @@ from dos.questions.lanes import FailedUnit, LaneFailed, LaneStopped, UnitsFailed
 from dos.questions.resources import BaselineFailed, BudgetSpent, LimitDoubted, LimitReached
 from dos.questions.runs import HaltProposed, RunStopped, Spinning
 from dos.questions.units import Incident, LandingBlocked, LandingConflict, UnitHeld, UnitUndone
-from dos.reasons.rows import ClearsBy, Kind, Reason
+from dos.reasons.reason import ClearsBy, Kind, Reason
 from dos.reasons.table import TABLE
 from dos.verify.baseline import CheckResult
 

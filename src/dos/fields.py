@@ -34,7 +34,10 @@ class Table(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class BadValue(ValueError):
-    """A value of the right type that is not valid. `key` is relative to the table that raises it."""
+    """A value of the right type that is not valid.
+
+    `key` is relative to the table that raises it.
+    """
 
     def __init__(self, key: Key, message: str, hint: str = "") -> None:
         super().__init__(message)
@@ -56,7 +59,7 @@ def check_name(name: str, key: Key, what: str) -> None:
 
 
 def check_one_spelling(spelled: Iterable[tuple[str, Key]], what: str) -> None:
-    """Raise BadValue for two names that differ only by case: many file systems take them for one."""
+    """Raise BadValue for two names that differ only by case: file systems may take them for one."""
     first_by_key: dict[str, str] = {}
     for name, key in spelled:
         first = first_by_key.setdefault(comparison_key(name), name)

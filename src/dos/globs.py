@@ -19,7 +19,8 @@ MAX_GLOB_CHARACTERS = 1_000
 MAX_ALTERNATIVES = 100
 MAX_RANGE_CHARACTERS = 70_000
 
-# A `]` that comes first is a member, and `/` never is. Possessive, so that `[]` and `[!]` stay open.
+# A `]` that comes first is a member, and `/` never is. Possessive, so that `[]` and `[!]` stay
+# open.
 _CLASS = r"\[[!^]?+\]?+[^]/]*+\]"
 _CLASSES = re.compile(_CLASS)
 _TOKENS = re.compile(rf"{_CLASS}|\*+|\?|[^*?[]+")
@@ -45,7 +46,8 @@ _FROM_THE_TOP = "Write it from the top of the repository, as `src/**`."
 
 
 def prefix(glob: str) -> str:
-    """Return the folder above every match, for comparison, with `/` last; "" is the whole repository.
+    """Return the folder above every match, for comparison, with `/` last; "" is the whole
+    repository.
 
     Raises RegionInvalid for a glob that cannot be read.
     """
@@ -197,7 +199,10 @@ def _alternatives(glob: str, text: str) -> list[str]:
 
 
 def _innermost(glob: str, text: str) -> list[int] | None:
-    """The positions of the first innermost pair of braces, with those of its commas. None: no braces."""
+    """The positions of the first innermost pair of braces, with those of its commas.
+
+    None: no braces.
+    """
     cuts: list[int] = []
     for mark in _BRACES.finditer(text):
         if mark[0] == "{":
@@ -216,7 +221,10 @@ def _innermost(glob: str, text: str) -> list[int] | None:
 
 
 def _way(glob: str, text: str) -> tuple[str, ...]:
-    """The names of one alternative from the top. Raises RegionInvalid for a path that is not one."""
+    """The names of one alternative from the top.
+
+    Raises RegionInvalid for a path that is not one.
+    """
     if not text:
         raise invalid_glob(glob, "is blank", "Write `**` for the whole repository.")
     if text.startswith("/") or _DRIVE.match(text):
@@ -266,7 +274,8 @@ def _key(name: str) -> str:
     """
     key = _folded(name)
     if not key.isascii():
-        # ZFS can compare compatibility forms, and simple case tables take dotless and dotted i for i.
+        # ZFS can compare compatibility forms, and simple case tables take dotless and dotted i for
+        # i.
         wide = normalize("NFKD", normalize("NFKD", key).casefold()).replace("ı", "i")
         visible = re.sub(_INVISIBLE, "", wide)
         undotted = re.sub(_MARKED_I, lambda found: found[0].replace("\u0307", ""), visible)

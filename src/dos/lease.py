@@ -9,7 +9,8 @@ from msgspec import Struct
 
 from dos.regions import Mode, Region
 
-# The variable with the key that a worker hands to its programs. A fence is a number that anybody can
+# The variable with the key that a worker hands to its programs. A fence is a number that anybody
+# can
 # read, so it proves nothing.
 KEY_VARIABLE = "DOS_LEASE_KEY"
 
@@ -33,7 +34,8 @@ class Request(Struct, frozen=True, kw_only=True):
     # The process table that the pid is in. Empty: unknown, as in leases of older versions.
     system: str = ""
     start_sha: str = ""
-    # The hash of the key that the holder's programs carry. Empty: a person took it, without programs.
+    # The hash of the key that the holder's programs carry. Empty: a person took it, without
+    # programs.
     key_hash: str = ""
 
 

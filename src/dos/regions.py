@@ -1,7 +1,9 @@
 """Regions: the paths that a lane may change, as lists of globs.
 
-Regions are compared by the literal folders that their globs start with. Two are disjoint only when no
-file on any file system can belong to both. A region without globs is unknown and overlaps everything.
+Regions are compared by the literal folders that their globs start with. Two are disjoint only when
+no
+file on any file system can belong to both. A region without globs is unknown and overlaps
+everything.
 """
 
 from bisect import bisect_right
@@ -96,7 +98,10 @@ def is_within(a: Region, b: Region) -> bool:
 
 
 def first_collision(a: Region, b: Region) -> tuple[str, str] | None:
-    """Return two globs that overlap, as written; "" stands for an unknown region. None: disjoint."""
+    """Return two globs that overlap, as written; "" stands for an unknown region.
+
+    None: disjoint.
+    """
     if disjoint(a, b):
         return None
     mine = next((glob for glob in a.globs if _meets(prefix(glob), b.reach)), "")
@@ -160,7 +165,8 @@ def conflict(a: Region, mode_a: Mode, b: Region, mode_b: Mode) -> bool:
 def score(requested: Sequence[str], held: Sequence[str], ratio_max: float = 0.0) -> Score:
     """Return how much of a request touches what is held, and whether that is tolerated.
 
-    `ratio_max` is the tolerated share of the requested entries. An empty request counts as disjoint,
+    `ratio_max` is the tolerated share of the requested entries. An empty request counts as
+    disjoint,
     so a caller without a region has to treat it as unknown before. Raises BadInput for a share
     outside of 0 to 1.
     """

@@ -12,7 +12,10 @@ YEAR_10000_MS = 253_402_300_800_000  # the first millisecond that no stamp can n
 
 
 def utc_datetime(at_ms: int) -> datetime:
-    """Return the moment in UTC. One outside of the years 1970 to 9999 becomes the nearest inside."""
+    """Return the moment in UTC.
+
+    One outside of the years 1970 to 9999 becomes the nearest inside.
+    """
     return datetime.fromtimestamp(_nameable_ms(at_ms) / 1000, UTC)
 
 

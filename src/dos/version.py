@@ -1,3 +1,5 @@
-"""The version of this package: the build reads it from here too, because asking the installed metadata is slow."""
+"""The version of this package: the build reads it from here too, because asking the installed
+metadata is slow.
+"""
 
 VERSION = "0.1.0"

@@ -57,7 +57,8 @@ def find(start: Path) -> Workspace:
     """Return the workspace that holds a directory. Raises WorkspaceMissing if there is no such one.
 
     Its root has the nearest dos.toml upwards, or else is the top of the work tree. In a linked
-    worktree the main checkout's dos.toml comes first, so that a branch cannot change the policy that
+    worktree the main checkout's dos.toml comes first, so that a branch cannot change the policy
+    that
     it is judged by.
     """
     start = Path(os.path.realpath(start))

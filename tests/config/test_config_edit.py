@@ -1,4 +1,4 @@
-"""Changing one key: nothing else in the file moves, and a change that would not load is not made."""
+"""Changing one key: nothing else changes, and a change that does not load is refused."""
 
 import difflib
 import multiprocessing
@@ -102,7 +102,8 @@ def test_setting_a_key_changes_its_line_and_no_other(
 def test_a_new_key_stands_before_what_is_said_about_the_next_table(tmp_path: Path) -> None:
     path = tmp_path / "dos.toml"
     path.write_text(
-        "# one\n[supervise]\ntarget = 1\n# reap_stalled = true\n\n# two\n[workers]\n# none\n\n# three\n[verify]\n"
+        "# one\n[supervise]\ntarget = 1\n# reap_stalled = true\n\n"
+        "# two\n[workers]\n# none\n\n# three\n[verify]\n"
     )
     set_value(path, "supervise.max_concurrency", "2")
     set_value(path, "workers.test", "make")
@@ -139,7 +140,8 @@ def test_what_is_refused_is_not_located_in_a_file_that_does_not_hold_it(file: Pa
         set_value(file, "cooldown.window_hours", "nan")
     assert (
         caught.value.message
-        == f"cooldown.window_hours must be a number from 0 to 87600, not the number nan; {file} was not changed"
+        == "cooldown.window_hours must be a number from 0 to 87600, not the number nan;"
+        f" {file} was not changed"
     )
 
 

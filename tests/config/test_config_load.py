@@ -1,4 +1,4 @@
-"""Reading the file: whatever stands in its place, the answer is a configuration or one clear error."""
+"""Reading the file: whatever is in its place, the answer is a configuration or one clear error."""
 
 import os
 import socket
@@ -267,7 +267,10 @@ def test_a_link_to_itself_is_an_error(tmp_path: Path) -> None:
             "The keys of [concurrency_class[0]] are name",
         ),
         (
-            "[lifecycle]\ntransitions = [\n  {from='active', to='done', trigger='t', auto_=true},\n]",
+            (
+                "[lifecycle]\ntransitions = [\n"
+                "  {from='active', to='done', trigger='t', auto_=true},\n]"
+            ),
             "dos.toml:3",
             "`auto_`",
             "`auto`",

@@ -15,7 +15,10 @@ from dos.regions import contains_path, region
 PACKAGE = '{"name": "p", "scripts": {"test": "vitest run"}}'
 VENV = "python3 -m venv .venv && echo '*' > .venv/.gitignore"
 PIP = ".venv/bin/python -m pip install --quiet --disable-pip-version-check"
-HIDDEN = """for made in *.egg-info src/*.egg-info; do [ ! -d "$made" ] || echo '*' > "$made/.gitignore"; done"""
+HIDDEN = (
+    "for made in *.egg-info src/*.egg-info; do"
+    """ [ ! -d "$made" ] || echo '*' > "$made/.gitignore"; done"""
+)
 PYPROJECT = """[project]
 name = "parser"
 [project.optional-dependencies]
@@ -32,15 +35,31 @@ def files(*names: str, **texts: str) -> dict[str, str]:
 # name -> files with their text, lanes, features with their tests, setup, test
 LAYOUTS = {
     "a Python package in src with tests": (
-        files("README.md", ".github/workflows/ci.yml", "src/parser/__init__.py", "src/parser/lexer.py",
-              "tests/test_lexer.py", "docs/index.md") | {"pyproject.toml": PYPROJECT, ".gitignore": "*.egg-info/\n"},
+        files(
+            "README.md",
+            ".github/workflows/ci.yml",
+            "src/parser/__init__.py",
+            "src/parser/lexer.py",
+            "tests/test_lexer.py",
+            "docs/index.md",
+        )
+        | {"pyproject.toml": PYPROJECT, ".gitignore": "*.egg-info/\n"},
         ["parser", "docs"],
-        [("src/parser/lexer.py", "tests/test_lexer.py"), ("src/parser/new.py", "tests/test_new.py")],
+        [
+            ("src/parser/lexer.py", "tests/test_lexer.py"),
+            ("src/parser/new.py", "tests/test_new.py"),
+        ],
         f"{VENV} && {PIP} -e '.[test]' pytest",
         ".venv/bin/python -m pytest -q",
     ),
     "a flat Python package with requirements": (
-        files("setup.py", "shop/__init__.py", "shop/cart.py", "tests/test_cart.py", "scripts/release.sh")
+        files(
+            "setup.py",
+            "shop/__init__.py",
+            "shop/cart.py",
+            "tests/test_cart.py",
+            "scripts/release.sh",
+        )
         | {"requirements.txt": "attrs\n", "requirements-dev.txt": "pytest\n"},
         ["shop"],
         [("shop/cart.py", "tests/test_cart.py")],
@@ -55,11 +74,22 @@ LAYOUTS = {
         "python3 -m unittest discover -s tests",
     ),
     "two Python packages whose tests mirror them": (
-        files("poetry.lock", "src/api/__init__.py", "src/api/views.py", "src/jobs/__init__.py", "src/jobs/queue.py",
-              "tests/conftest.py", "tests/api/test_views.py", "tests/jobs/test_queue.py")
+        files(
+            "poetry.lock",
+            "src/api/__init__.py",
+            "src/api/views.py",
+            "src/jobs/__init__.py",
+            "src/jobs/queue.py",
+            "tests/conftest.py",
+            "tests/api/test_views.py",
+            "tests/jobs/test_queue.py",
+        )
         | {"pyproject.toml": "[tool.poetry]\n[tool.pytest.ini_options]\n"},
         ["api", "jobs"],
-        [("src/api/views.py", "tests/api/test_views.py"), ("src/jobs/queue.py", "tests/jobs/test_queue.py")],
+        [
+            ("src/api/views.py", "tests/api/test_views.py"),
+            ("src/jobs/queue.py", "tests/jobs/test_queue.py"),
+        ],
         "poetry install --no-interaction",
         "poetry run python -m pytest -q",
     ),
@@ -72,56 +102,107 @@ LAYOUTS = {
         "npm test",
     ),
     "npm workspaces": (
-        files("packages/core/src/a.js", "packages/core/test/a.test.js", "packages/cli/index.js", "scripts/build.js",
-              "docs/guide.md", "packages/core/package.json", "packages/cli/package.json", "packages/old/package.json",
-              "package-lock.json")
-        | {"package.json": '{"workspaces": ["packages/*", "!packages/old"], "scripts": {"test": "npm test -ws"}}'},
+        files(
+            "packages/core/src/a.js",
+            "packages/core/test/a.test.js",
+            "packages/cli/index.js",
+            "scripts/build.js",
+            "docs/guide.md",
+            "packages/core/package.json",
+            "packages/cli/package.json",
+            "packages/old/package.json",
+            "package-lock.json",
+        )
+        | {
+            "package.json": '{"workspaces": ["packages/*", "!packages/old"], "scripts": {"test": "npm test -ws"}}'
+        },
         ["cli", "core", "docs"],
         [("packages/core/src/a.js", "packages/core/test/a.test.js")],
         "npm ci",
         "npm test",
     ),
     "pnpm workspaces": (
-        files("pnpm-lock.yaml", "apps/web/package.json", "apps/web/a.js", "libs/ui/package.json", "libs/ui/b.js")
-        | {"package.json": PACKAGE,
-           "pnpm-workspace.yaml": "packages:\n  - 'apps/**'\n  - libs/ui # shared\nother: x\n"},
+        files(
+            "pnpm-lock.yaml",
+            "apps/web/package.json",
+            "apps/web/a.js",
+            "libs/ui/package.json",
+            "libs/ui/b.js",
+        )
+        | {
+            "package.json": PACKAGE,
+            "pnpm-workspace.yaml": "packages:\n  - 'apps/**'\n  - libs/ui # shared\nother: x\n",
+        },
         ["web", "ui"],
         [("apps/web/a.js", "apps/web/a.test.js")],
         "pnpm install --frozen-lockfile",
         "pnpm test",
     ),
     "a cargo workspace": (
-        files("Cargo.lock", "crates/one/Cargo.toml", "crates/one/src/lib.rs", "crates/one/tests/it.rs",
-              "crates/fuzz/Cargo.toml", "tool/Cargo.toml", "tool/src/main.rs")
-        | {"Cargo.toml": '[workspace]\nmembers = ["crates/*", "tool"]\nexclude = ["crates/fuzz"]\n'},
+        files(
+            "Cargo.lock",
+            "crates/one/Cargo.toml",
+            "crates/one/src/lib.rs",
+            "crates/one/tests/it.rs",
+            "crates/fuzz/Cargo.toml",
+            "tool/Cargo.toml",
+            "tool/src/main.rs",
+        )
+        | {
+            "Cargo.toml": '[workspace]\nmembers = ["crates/*", "tool"]\nexclude = ["crates/fuzz"]\n'
+        },
         ["one", "tool"],
         [("crates/one/src/lib.rs", "crates/one/tests/it.rs")],
         "",
         "cargo test --workspace",
     ),
     "a uv workspace": (
-        files("uv.lock", "libs/a/pyproject.toml", "libs/a/src/a/__init__.py", "libs/a/tests/test_a.py",
-              "libs/b/pyproject.toml", "libs/b/b.py")
-        | {"pyproject.toml": '[tool.uv.workspace]\nmembers = ["libs/*"]\n[dependency-groups]\ndev = ["pytest"]\n'},
+        files(
+            "uv.lock",
+            "libs/a/pyproject.toml",
+            "libs/a/src/a/__init__.py",
+            "libs/a/tests/test_a.py",
+            "libs/b/pyproject.toml",
+            "libs/b/b.py",
+        )
+        | {
+            "pyproject.toml": '[tool.uv.workspace]\nmembers = ["libs/*"]\n[dependency-groups]\ndev = ["pytest"]\n'
+        },
         ["a", "b"],
         [("libs/a/src/a/__init__.py", "libs/a/tests/test_a.py")],
         "uv sync --frozen",
         "uv run --frozen python -m pytest -q",
     ),
     "a Go module": (
-        files("main.go", "main_test.go", "cmd/tool/main.go", "internal/store/store.go",
-              "internal/store/store_test.go") | {"go.mod": "module m\n"},
+        files(
+            "main.go",
+            "main_test.go",
+            "cmd/tool/main.go",
+            "internal/store/store.go",
+            "internal/store/store_test.go",
+        )
+        | {"go.mod": "module m\n"},
         ["cmd", "internal"],
         [("internal/store/store.go", "internal/store/store_test.go"), ("main.go", "main_test.go")],
         "",
         "go test ./...",
     ),
     "a service and its web page": (
-        files(".gitmodules", "backend/pyproject.toml", "backend/app/main.py", "backend/tests/test_main.py",
-              "frontend/package.json", "frontend/src/app.ts", "frontend/src/app.test.ts")
+        files(
+            ".gitmodules",
+            "backend/pyproject.toml",
+            "backend/app/main.py",
+            "backend/tests/test_main.py",
+            "frontend/package.json",
+            "frontend/src/app.ts",
+            "frontend/src/app.test.ts",
+        )
         | {"Makefile": ".PHONY: test\ntest: unit\n\tpytest\n"},
         ["backend", "frontend"],
-        [("backend/app/main.py", "backend/tests/test_main.py"), ("frontend/src/app.ts", "frontend/src/app.test.ts")],
+        [
+            ("backend/app/main.py", "backend/tests/test_main.py"),
+            ("frontend/src/app.ts", "frontend/src/app.test.ts"),
+        ],
         "git submodule update --init --recursive",
         "make test",
     ),
@@ -132,7 +213,7 @@ LAYOUTS = {
         "",
         "",
     ),
-}  # fmt: skip
+}
 
 
 def made(root: Path, texts: dict[str, str]) -> list[str]:

@@ -1,4 +1,6 @@
-"""Another package that owns our names, as dos-kernel does: doctor says so, with the command that clears it."""
+"""Another package that owns our names, as dos-kernel does: doctor says so, with the command that
+clears it.
+"""
 
 import os
 import subprocess
@@ -50,7 +52,8 @@ def wheel(folder: Path, name: str, text: str) -> None:
     files = {
         "dos/__init__.py": text,
         f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: 0.30.0\n",
-        f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+        f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\n"
+        "Tag: py3-none-any\n",
         f"{info}/entry_points.txt": "[console_scripts]\ndos = dos:main\n",
     }
     files[f"{info}/RECORD"] = "".join(f"{path},,\n" for path in [*files, f"{info}/RECORD"])

@@ -1,4 +1,6 @@
-"""After an answer the question is closed, and exactly what its class declares was written, released and cleared."""
+"""After an answer the question is closed, and exactly what its class declares was written, released
+and cleared.
+"""
 
 import pytest
 from any_question import BY_CLASS, questions
@@ -84,7 +86,7 @@ def test_an_answer_closes_the_question_and_releases_what_waited_for_no_other(kin
 @every_class
 @given(data=st.data(), is_written=st.booleans(), expired=st.booleans())
 def test_an_answer_writes_the_facts_that_its_class_declares(kind, data, is_written, expired):
-    """Also of a question that nobody wrote down, because its cause is in the journal or in a plan."""
+    """Also of a question that is not written, because its cause is in the journal or in a plan."""
     question, choice = drawn(data, kind)
     asked = OpenQuestion(raised=raised_event(question), at_ms=1, version=int(is_written))
     entries = answer_entries(asked, choice.name, by=BY, expired=expired)

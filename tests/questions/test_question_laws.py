@@ -1,4 +1,4 @@
-"""Every question is read from the journal as it was asked, and every answer to it means something."""
+"""Every question is read from the journal as it was asked, and every answer has an effect."""
 
 from typing import get_args
 
@@ -65,7 +65,7 @@ def test_every_word_of_a_subject_is_kept(word):
 
 @given(questions)
 def test_every_choice_has_its_effect(question):
-    """What is offered is what has an effect; what is released or set aside is something that waits."""
+    """What is offered has an effect; what is released or set aside is something that waits."""
     assert [each.name for each in question.choices] == list(catalog.encode(question).choices)
     assert len({each.name for each in question.choices}) == len(question.choices)
     for choice in question.choices:

@@ -1,4 +1,7 @@
-"""Changing one key of `dos.toml` and nothing else in it. A change that would not load is refused."""
+"""Changing one key of `dos.toml` and nothing else in it.
+
+A change that would not load is refused.
+"""
 
 import errno
 import os
@@ -225,7 +228,10 @@ def _without_value(tables: Tables, key: DottedKey, entry: str) -> Tables:
 
 
 def _without_empty_tables(tables: Tables) -> Tables:
-    """The tables for comparison. A table that lost its last key may stay or go: both mean the same."""
+    """The tables for comparison.
+
+    A table that lost its last key may stay or go: both mean the same.
+    """
     kept = {}
     for name, value in tables.items():
         if isinstance(value, dict):
@@ -241,7 +247,10 @@ def _without_empty_tables(tables: Tables) -> Tables:
 
 
 def _edit_file(path: Path, change: Change, expected: Callable[[Tables], Tables]) -> LoadedConfig:
-    """Change the document, check that it loads, and replace the file. `expected` checks the rest."""
+    """Change the document, check that it loads, and replace the file.
+
+    `expected` checks the rest.
+    """
     with _locked_folder(path) as folder:
         old = read_text(path) or ""
         new = _changed_text(old, path, change, expected)
@@ -318,7 +327,10 @@ def _refused(after: Sequence[Problem], before: Sequence[Problem], path: Path) ->
 
 
 def _write(path: Path, text: str, folder: int, *, instead_of: str) -> None:
-    """Replace the file atomically, keeping its mode. Through a link, the linked file is replaced."""
+    """Replace the file atomically, keeping its mode.
+
+    Through a link, the linked file is replaced.
+    """
     target = path.resolve()
     temporary = target.with_name(f".{target.name}.{os.urandom(6).hex()}")
     try:

@@ -1,4 +1,4 @@
-"""Shell commands that repair a `dos.toml`, its files and their permissions, for hints and findings."""
+"""Shell commands that repair a `dos.toml`, its files and permissions, for hints and findings."""
 
 import os
 import re

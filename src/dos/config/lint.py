@@ -25,7 +25,8 @@ MOST_OVERLAPS = 10_000  # the number of pairs grows with the square of the lanes
 
 
 # The settings that dos.toml may hold and that nothing in this version reads. They load, so that a
-# dos.toml that dos-kernel wrote still loads, and each is reported as an error. Remove a setting from
+# dos.toml that dos-kernel wrote still loads, and each is reported as an error. Remove a setting
+# from
 # this list when code reads it. A table stands for all of its keys.
 NOT_YET_READ: frozenset[Key] = frozenset(
     tuple(key.split("."))

@@ -318,11 +318,17 @@ class Config(Table, frozen=True, kw_only=True):
         return sorted(names)
 
     def canonical_lane(self, name: str) -> str | None:
-        """Return the declared name of a lane, for a name in any case or an alias. None: no lane has it."""
+        """Return the declared name of a lane, for a name in any case or an alias.
+
+        None: no lane has it.
+        """
         return self.lanes.canonical(name)
 
     def lane_region(self, name: str) -> Region | None:
-        """Return the lane's region, which is unknown without a tree. None: there is no such lane."""
+        """Return the lane's region, which is unknown without a tree.
+
+        None: there is no such lane.
+        """
         return self.lanes.region(name)
 
     def is_exclusive(self, name: str) -> bool:

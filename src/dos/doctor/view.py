@@ -1,4 +1,4 @@
-"""The doctor's report as JSON and as text: the facts of the workspace, and what is wrong with it."""
+"""The doctor's report as JSON and as text: facts of the workspace, and what is wrong."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence

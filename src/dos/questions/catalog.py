@@ -55,7 +55,10 @@ class Added(Question, frozen=True, kw_only=True):
 
 
 class UnknownQuestion(Question, frozen=True, kw_only=True):
-    """A question that another version of dos asked. What waits for it is held; any answer releases it."""
+    """A question that another version of dos asked.
+
+    What waits for it is held; any answer releases it.
+    """
 
     record: Record
 
@@ -106,11 +109,25 @@ AnyQuestion = (
 _BY_ABOUT: Mapping[str, type[AnyQuestion]] = {
     kind.about: kind
     for kind in (
-        LaneFailed, LaneStopped, LandingConflict, LandingBlocked, UnitUndone, UnitHeld, Incident, Spinning,
-        HaltProposed, RunStopped, PlanChanged, SettingsChanged, BaselineFailed, LimitReached, LimitDoubted,
-        BudgetSpent, Added,
+        LaneFailed,
+        LaneStopped,
+        LandingConflict,
+        LandingBlocked,
+        UnitUndone,
+        UnitHeld,
+        Incident,
+        Spinning,
+        HaltProposed,
+        RunStopped,
+        PlanChanged,
+        SettingsChanged,
+        BaselineFailed,
+        LimitReached,
+        LimitDoubted,
+        BudgetSpent,
+        Added,
     )
-}  # fmt: skip
+}
 
 
 def encode(question: AnyQuestion) -> Record:
@@ -131,7 +148,10 @@ def encode(question: AnyQuestion) -> Record:
 
 
 def decode(record: Record) -> AnyQuestion:
-    """Return the question of a record. A record that its class cannot hold is an UnknownQuestion."""
+    """Return the question of a record.
+
+    A record that its class cannot hold is an UnknownQuestion.
+    """
     waits = tuple(map(subject.parse, record.waits))
     kind = _class_of(record, waits)
     question = _unrecognised(record)

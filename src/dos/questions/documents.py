@@ -66,7 +66,7 @@ class PlanChanged(_TextChanged, frozen=True, kw_only=True):
             Choice(name=ChoiceName.USE, meaning="work from the file as it is on disk now"),
             Choice(
                 name=ChoiceName.KEEP,
-                meaning="work from the plan as it was at `dos up`, plus later commits",
+                meaning="work from the plan of `dos up`, plus later commits",
             ),
         )
 
@@ -85,7 +85,7 @@ class SettingsChanged(_TextChanged, frozen=True, kw_only=True):
             ),
             Choice(
                 name=ChoiceName.KEEP,
-                meaning="start workers with the settings as they were at `dos up`, plus later commits",
+                meaning="start workers with the settings of `dos up`, plus later commits",
             ),
         )
 

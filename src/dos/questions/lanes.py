@@ -1,4 +1,4 @@
-"""Questions about a lane without a worker: its workers died, its run stopped, or its units failed."""
+"""Questions about a lane that stopped: its workers died, its run stopped, or its units failed."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar, Self
@@ -25,7 +25,7 @@ _KEEP_STOPPED = "keep the lane stopped until the next `dos up`"
 
 
 class LaneFailed(Question, frozen=True, kw_only=True):
-    """The workers of a lane died several times in a row, and the supervisor starts no more of them."""
+    """The workers of a lane died several times in a row, and no more of them are started."""
 
     about: ClassVar[str] = "lane_failed"
     waits_on: ClassVar[WaitsOn] = WaitsOn.START_FAILED

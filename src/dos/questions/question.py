@@ -1,4 +1,4 @@
-"""What all questions to a person have in common: what waits, the choices, and the effect of each."""
+"""What all questions to a person share: what waits, the choices, and the effect of each."""
 
 from collections.abc import Collection, Sequence
 from enum import StrEnum
@@ -23,7 +23,10 @@ class ClearLane(Struct, frozen=True, kw_only=True):
 
 
 class ClearUnit(Struct, frozen=True, kw_only=True):
-    """End the cooldown of a unit. Only a person's answer does this, never a question that expires."""
+    """End the cooldown of a unit.
+
+    Only a person's answer does this, never a question that expires.
+    """
 
     unit: str
     lane: str
@@ -117,7 +120,10 @@ class Question(Struct, frozen=True, kw_only=True):
 
     @property
     def otherwise(self) -> str:
-        """The choice that is taken when it expires. If it never expires: what holds until an answer."""
+        """The choice that is taken when it expires.
+
+        If it never expires: what holds until an answer.
+        """
         return ""
 
     @property
@@ -147,7 +153,7 @@ class Question(Struct, frozen=True, kw_only=True):
 
     @property
     def answer_command(self) -> str:
-        """The command that answers with the first choice, or that shows a question without choices."""
+        """The command that takes the first choice; without choices, the one that shows it."""
         if not self.choices:
             return f"dos decisions show {self.id}"
         return f"dos decide-for {self.id} {self.choices[0].name}"
@@ -191,7 +197,10 @@ class Question(Struct, frozen=True, kw_only=True):
         return {key: record.detail[key] for key in stored if key in record.detail}
 
     def choice(self, name: str) -> Choice | None:
-        """Return the choice of this name. None: it is not offered, as `settled_choice` may not be."""
+        """Return the choice of this name.
+
+        None: it is not offered, as `settled_choice` may not be.
+        """
         for choice in self.choices:
             if choice.name == name:
                 return choice
@@ -230,7 +239,10 @@ def clear_units(names: Sequence[str], lane: str) -> tuple[ClearUnit, ...]:
 
 
 def question_id(about: str, subject: str, ordinal: int) -> str:
-    """Return an id such as `lane-failed-api-1`. Two subjects never share one, and it can be typed."""
+    """Return an id such as `lane-failed-api-1`.
+
+    Two subjects never share one, and it can be typed.
+    """
     typed = "".join(map(_id_character, subject))
     if len(typed) > LONGEST:
         typed = f"{typed[:60]}%{sha256(subject.encode()).hexdigest()[:32]}"

@@ -1,4 +1,4 @@
-"""Questions about what agents need to start: a passing test, a provider without limit, and budget."""
+"""Questions about what agents need to start: a passing test, a provider, and a budget."""
 
 from typing import Any, ClassVar, Self
 
@@ -21,7 +21,8 @@ from dos.verify.baseline import BLIND_ADVICE
 
 
 class BaselineFailed(Question, frozen=True, kw_only=True):
-    """The workspace's test fails before any agent has worked (`red`), or passes without the code (`blind`).
+    """The workspace's test fails before any agent has worked (`red`), or passes without the code
+    (`blind`).
 
     No agent is started on the host while it is open, because no work could be verified there.
     """

@@ -127,7 +127,8 @@ class RunStopped(Question, frozen=True, kw_only=True):
         where = f" on lane {lane}" if lane else ""
         return cls(
             id=question_id(cls.about, run_id, 1),
-            text=f"Run {run_id}{where} stopped and needs you: {tokens.words(stop_reason)}, {reason}",
+            text=f"Run {run_id}{where} stopped and needs you:"
+            f" {tokens.words(stop_reason)}, {reason}",
             run_id=run_id,
             lane=lane,
             token=stop_reason,

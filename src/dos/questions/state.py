@@ -54,16 +54,19 @@ Handled = DecisionRaised | DecisionAnswered | _RunFact
 _reader: FactReader[Handled] = FactReader(
     Handled,
     silent="""
-        lease_granted lease_renewed lease_released lease_expired lease_revoked lease_adopted lease_refused
-        spawn_intended worker_spawned lane_failed drain_requested fleet_started fleet_stopped decision_forced
-        run_minted unit_claimed unit_taken work_salvaged agent_started agent_ended work_measured
-        landing_intended landing_refused unit_attempted iteration_committed id_allocated journal_pruned
-        limit_hit limit_probed limit_lifted units_screened run_parked landing_queued landing_deferred
-        run_unparked agent_waiting agent_went_on pause_requested pause_ended halt_requested spin_flagged
-        plans_approved settings_approved lane_cleared unit_cleared budget_warned budget_spent budget_promised
-        baseline_started baseline_checked work_committed fleet_found incident_found extent_changed step_claimed
-        step_verified run_suspended resume_proposed ledger_line_unreadable hook_fault receipt_issued
-        test_witnessed line_imported line_unreadable
+        lease_granted lease_renewed lease_released lease_expired lease_revoked lease_adopted
+        lease_refused spawn_intended worker_spawned lane_failed drain_requested
+        fleet_started fleet_stopped decision_forced run_minted unit_claimed unit_taken
+        work_salvaged agent_started agent_ended work_measured landing_intended
+        landing_refused unit_attempted iteration_committed id_allocated journal_pruned
+        limit_hit limit_probed limit_lifted units_screened run_parked landing_queued
+        landing_deferred run_unparked agent_waiting agent_went_on pause_requested
+        pause_ended halt_requested spin_flagged plans_approved settings_approved
+        lane_cleared unit_cleared budget_warned budget_spent budget_promised
+        baseline_started baseline_checked work_committed fleet_found incident_found
+        extent_changed step_claimed step_verified run_suspended resume_proposed
+        ledger_line_unreadable hook_fault receipt_issued test_witnessed line_imported
+        line_unreadable
     """,
 )
 
@@ -324,7 +327,7 @@ def _fact(effect: Consequence, by: str) -> tuple[str, Fact]:
 
 
 def urgent_first(decisions: Decisions) -> list[OpenQuestion]:
-    """Return the open questions as people see them: those that cost money first, then the oldest."""
+    """Return the open questions: those that cost money first, then the oldest."""
     return sorted(
         decisions.open.values(), key=lambda asked: (not asked.question.is_urgent, asked.at_ms)
     )
@@ -333,7 +336,7 @@ def urgent_first(decisions: Decisions) -> list[OpenQuestion]:
 def expired_questions(
     decisions: Decisions, now_ms: int, *, started_ms: int = 0
 ) -> list[OpenQuestion]:
-    """Return the open questions that have expired, by the clock or because the fleet was started."""
+    """Return the open questions that have expired, by the clock or by a start of the fleet."""
     return [asked for asked in decisions.open.values() if _has_expired(asked, now_ms, started_ms)]
 
 
@@ -345,7 +348,10 @@ def _has_expired(asked: OpenQuestion, now_ms: int, started_ms: int) -> bool:
 
 
 def expiry_entries(asked: OpenQuestion, choice: str = "", reason: str = "") -> list[Entry]:
-    """Return the entries that close a question without a person: with `choice`, or its `otherwise`."""
+    """Return the entries that close a question without a person's answer.
+
+    It is closed with `choice`, or else with its `otherwise`. No cooldown ends by it.
+    """
     return answer_entries(
         asked, choice or asked.raised.otherwise, by="", expired=True, reason=reason
     )

@@ -1,4 +1,4 @@
-"""Questions about a unit: its work cannot land, is gone, is held by its plan, or bypassed landing."""
+"""Questions about a unit: its work cannot land, is gone, is held, or bypassed landing."""
 
 from collections.abc import Sequence
 from shlex import quote
@@ -72,7 +72,9 @@ class LandingConflict(Question, frozen=True, kw_only=True):
 
 
 class LandingBlocked(Question, frozen=True, kw_only=True):
-    """The work on a unit is finished and verified, and something in the checkout blocks its landing."""
+    """The work on a unit is finished and verified, and something in the checkout blocks its
+    landing.
+    """
 
     about: ClassVar[str] = "landing_blocked"
     waits_on: ClassVar[WaitsOn] = WaitsOn.LANDING
@@ -130,7 +132,7 @@ class UnitUndone(Question, frozen=True, kw_only=True):
         because = f": {why}" if why else ""
         return cls(
             id=question_id(cls.about, f"{unit}-{commit[:9]}", 1),
-            text=f"{unit} landed as {commit[:9]} and the target branch no longer contains it{because}."
+            text=f"{unit} landed as {commit[:9]}, and the target branch no longer has it{because}."
             " Do it again, or leave it?",
             waits=(subject.Unit(unit),),
             unit=unit,

@@ -1,4 +1,5 @@
-"""Questions as rows for JSON and as text: what waits, since when, and what happens without an answer.
+"""Questions as rows for JSON and as text: what waits, since when, and what happens without an
+answer.
 
 A row also has the keys of dos-kernel, which scripts read.
 """
@@ -132,7 +133,7 @@ def row(asked: StoredQuestion, now_ms: int, waits: FleetWaits = FleetWaits()) ->
 def render(
     questions: Sequence[StoredQuestion], now_ms: int, waits: FleetWaits = FleetWaits()
 ) -> str:
-    """Return the list of questions as text: each with its wait, its expiry and the command to type."""
+    """Return the list of questions as text, each with its expiry and the command to type."""
     open_count = sum(isinstance(asked, OpenQuestion) for asked in questions)
     if open_count:
         lines = [plural(open_count, "open decision")]

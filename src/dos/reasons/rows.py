@@ -1,121 +1,12 @@
-"""The reasons for refusals, holds, blocked gates and failed agents, and the type of a reason.
+"""The reasons for refusals, holds, blocked gates and failed agents.
 
 Each row says what happened, what clears it, and what to do. `table.py` puts the rows together with
 those of `stops.py`.
 """
 
-from enum import StrEnum
 from functools import partial
 
-from msgspec import Struct
-
-
-class Needs(StrEnum):
-    """Who has to act before the reason is gone."""
-
-    NOBODY = "nobody"  # it is over, or it clears by itself
-    OPERATOR = "operator"  # a person
-    TIME = "time"
-    ENVIRONMENT = "environment"  # something on this machine
-
-
-class ClearsBy(StrEnum):
-    """What clears the reason. The loop decides by this alone whether to stop, retry or replan."""
-
-    REPLAN = "replan"
-    OPERATOR = "operator"  # a person decides or corrects something
-    TIME = "time"
-    OTHER_WORKER = "other-worker"  # another worker finishes or releases its lane
-    CODE_FIX = "code-fix"  # it comes back until its cause is fixed
-    NOBODY = "nobody"  # there is nothing to clear
-
-
-NEEDS = {
-    ClearsBy.REPLAN: Needs.NOBODY,
-    ClearsBy.OPERATOR: Needs.OPERATOR,
-    ClearsBy.TIME: Needs.TIME,
-    ClearsBy.OTHER_WORKER: Needs.TIME,
-    ClearsBy.CODE_FIX: Needs.OPERATOR,
-    ClearsBy.NOBODY: Needs.NOBODY,
-}
-
-
-class Category(StrEnum):
-    """The categories of dos-kernel, by which its scripts tell reasons apart."""
-
-    TRUE_DRAIN = "TRUE_DRAIN"  # nothing is left to do
-    OPERATOR_GATE = "OPERATOR_GATE"  # a person or another worker has to act first
-    STALE_CLAIM = "STALE_CLAIM"  # a claim differs from what git shows
-    MISROUTE = "MISROUTE"  # the request was made of the wrong lane
-    RENDERER_BUG = "RENDERER_BUG"  # a packet is not what its writer meant
-    UNCLASSIFIED = "UNCLASSIFIED"
-
-
-class Kind(StrEnum):
-    """What the reason is for."""
-
-    REFUSAL = "refusal"  # a lane or a launch was refused
-    HOLD = "hold"  # a unit is not offered
-    CAUSE = "cause"  # a gate is blocked
-    RESULT = "result"  # an agent ended without a result
-    STOP = "stop"  # a run stopped
-
-
-class Reason(Struct, frozen=True, kw_only=True):
-    """One reason: its token for scripts, and what people need to know about it."""
-
-    token: str
-    category: Category
-    message: str
-    kind: Kind = Kind.REFUSAL
-    needs: Needs = Needs.OPERATOR
-    clears_by: ClearsBy = ClearsBy.OPERATOR
-    retryable: bool = False  # the same request can succeed later, without a person
-    fix: str = ""
-    refusal: bool = True  # False: a run stopped for it, but it refuses no launch
-    see_also: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        if not self.token.strip():
-            raise ValueError("a reason has no token")
-        if self.category not in list(Category):
-            raise ValueError(
-                f"reason {self.token}: {self.category!r} is none of {', '.join(Category)}"
-            )
-
-
-def make_reason(
-    kind: Kind,
-    token: str,
-    category: Category,
-    clears_by: ClearsBy,
-    message: str,
-    fix: str,
-    *see_also: str,
-    needs: Needs | None = None,
-    retryable: bool | None = None,
-) -> Reason:
-    """Return a reason. Who has to act, and whether a retry helps, follow from what clears it.
-
-    Both can be given where they do not.
-    """
-    if needs is None:
-        needs = NEEDS[clears_by]
-    if retryable is None:
-        retryable = clears_by in (ClearsBy.TIME, ClearsBy.OTHER_WORKER, ClearsBy.REPLAN)
-    return Reason(
-        token=token,
-        kind=kind,
-        category=category,
-        message=message,
-        needs=needs,
-        clears_by=clears_by,
-        retryable=retryable,
-        fix=fix,
-        refusal=kind is not Kind.STOP,
-        see_also=see_also,
-    )
-
+from dos.reasons.reason import Category, ClearsBy, Kind, Needs, make_reason
 
 _LIVE = "`dos lease-lane live` lists the leases; request another lane, or wait."
 _SHIPPED = "`dos status` shows which units git proves to be shipped."
@@ -124,14 +15,20 @@ _SIDECAR = "Write the packet again, with a prompt for every pick."
 _row = partial(make_reason, Kind.REFUSAL)
 
 REFUSALS = (
-    _row("LANE_HELD", Category.OPERATOR_GATE, ClearsBy.OTHER_WORKER, "Another worker holds this lane.", _LIVE),
     _row(
-        "LANE_EXCLUSIVE", Category.OPERATOR_GATE, ClearsBy.OTHER_WORKER,
-        "An exclusive lane runs alone, and another lane is held.", _LIVE, "lane global",
+        "LANE_HELD", Category.OPERATOR_GATE, ClearsBy.OTHER_WORKER,
+        "Another worker holds this lane.",
+        _LIVE,
     ),
     _row(
-        "REGION_OVERLAP", Category.OPERATOR_GATE, ClearsBy.OTHER_WORKER, "Its paths overlap those of a lane that is held.",
-        "Wait for that lane, or make the two trees disjoint in [lanes.trees]; `dos lint` lists overlaps.",
+        "LANE_EXCLUSIVE", Category.OPERATOR_GATE, ClearsBy.OTHER_WORKER,
+        "An exclusive lane runs alone, and another lane is held.",
+        _LIVE, "lane global",
+    ),
+    _row(
+        "REGION_OVERLAP", Category.OPERATOR_GATE, ClearsBy.OTHER_WORKER,
+        "Its paths overlap those of a lane that is held.",
+        "Wait for that lane, or make the two trees disjoint; `dos lint` lists overlaps.",
     ),
     _row(
         "REGION_UNKNOWN", Category.MISROUTE, ClearsBy.OPERATOR,
@@ -144,64 +41,83 @@ REFUSALS = (
         "Wait for one of them to end, or raise max_concurrent.",
     ),
     _row(
-        "UNKNOWN_LANE", Category.MISROUTE, ClearsBy.OPERATOR, "No lane and no alias has this name.",
+        "UNKNOWN_LANE", Category.MISROUTE, ClearsBy.OPERATOR,
+        "No lane and no alias has this name.",
         "`dos man lane` lists the lanes; [lanes] in dos.toml declares them.",
     ),
     _row(
-        "SELF_MODIFY", Category.MISROUTE, ClearsBy.OPERATOR, "The request includes files that no worker may change.",
+        "SELF_MODIFY", Category.MISROUTE, ClearsBy.OPERATOR,
+        "The request includes files that no worker may change.",
         "Narrow the tree of the lane, or remove the path from [protect] globs.",
     ),
     _row(
-        "PREDICATE", Category.OPERATOR_GATE, ClearsBy.OPERATOR, "An installed admission predicate refused the request, or failed.",
+        "PREDICATE", Category.OPERATOR_GATE, ClearsBy.OPERATOR,
+        "An installed admission predicate refused the request, or failed.",
         "The detail names the predicate; do what it asks for, or uninstall it.",
     ),
     _row(
-        "NO_FREE_LANE", Category.OPERATOR_GATE, ClearsBy.OTHER_WORKER, "Every lane of [lanes] autopick is held.",
+        "NO_FREE_LANE", Category.OPERATOR_GATE, ClearsBy.OTHER_WORKER,
+        "Every lane of [lanes] autopick is held.",
         _LIVE,
     ),
     _row(
-        "SCHEMA_UNREADABLE", Category.MISROUTE, ClearsBy.OPERATOR, "A newer dos wrote this record.",
+        "SCHEMA_UNREADABLE", Category.MISROUTE, ClearsBy.OPERATOR,
+        "A newer dos wrote this record.",
         "pip install --upgrade dispatch-os", needs=Needs.ENVIRONMENT,
     ),
     _row(
-        "LANE_DRAINED", Category.TRUE_DRAIN, ClearsBy.REPLAN, "The lane has no unit left.",
+        "LANE_DRAINED", Category.TRUE_DRAIN, ClearsBy.REPLAN,
+        "The lane has no unit left.",
         "Add units to a plan document.",
     ),
     _row(
         "LANE_BLOCKED_ON_SOAK_GATED_PHASES", Category.OPERATOR_GATE, ClearsBy.TIME,
-        "The remaining units wait for a soak to end.", "Wait for its end, or close it.",
+        "The remaining units wait for a soak to end.",
+        "Wait for its end, or close it.",
     ),
     _row(
         "LANE_LEASE_HELD_BY_LIVE_DISPATCH_LOOP", Category.OPERATOR_GATE, ClearsBy.OTHER_WORKER,
-        "Another loop is working on the lane.", _LIVE,
+        "Another loop is working on the lane.",
+        _LIVE,
     ),
     _row(
         "LANE_ALL_BLOCKED_OR_STALE_STAMP", Category.OPERATOR_GATE, ClearsBy.OPERATOR,
-        "The remaining units are blocked, or marked as shipped although they are not.", _SHIPPED,
+        "The remaining units are blocked, or marked as shipped although they are not.",
+        _SHIPPED,
     ),
     _row(
         "LANE_BLOCKED_ON_OPERATOR_DECISION", Category.OPERATOR_GATE, ClearsBy.OPERATOR,
-        "A person has to decide something first.", "`dos status` shows what each unit waits for.",
+        "A person has to decide something first.",
+        "`dos status` shows what each unit waits for.",
     ),
     _row(
         "LANE_ALL_INFLIGHT_OR_DEFERRED", Category.STALE_CLAIM, ClearsBy.REPLAN,
-        "All remaining units are being worked on, or were deferred.", "`dos status` shows which run has each unit.",
+        "All remaining units are being worked on, or were deferred.",
+        "`dos status` shows which run has each unit.",
     ),
     _row(
         "LANE_ALL_SHIPPED_INFLIGHT_OR_STALE_STAMP", Category.STALE_CLAIM, ClearsBy.OPERATOR,
-        "All units are shipped, being worked on, or marked as shipped although they are not.", _SHIPPED,
+        "All units are shipped, being worked on, or marked as shipped although they are not.",
+        _SHIPPED,
     ),
     _row(
         "RENDERER_SIDECAR_DROPPED", Category.RENDERER_BUG, ClearsBy.CODE_FIX,
-        "A packet was written without its prompts.", _SIDECAR,
-    ),
-    _row("sidecar_absent", Category.RENDERER_BUG, ClearsBy.CODE_FIX, "The file of a packet's prompts is missing.", _SIDECAR),
-    _row(
-        "sidecar_corrupt", Category.RENDERER_BUG, ClearsBy.CODE_FIX, "The file of a packet's prompts cannot be read.",
+        "A packet was written without its prompts.",
         _SIDECAR,
     ),
     _row(
-        "sidecar_empty_bodies", Category.RENDERER_BUG, ClearsBy.CODE_FIX, "Some of a packet's prompts are empty.",
+        "sidecar_absent", Category.RENDERER_BUG, ClearsBy.CODE_FIX,
+        "The file of a packet's prompts is missing.",
+        _SIDECAR,
+    ),
+    _row(
+        "sidecar_corrupt", Category.RENDERER_BUG, ClearsBy.CODE_FIX,
+        "The file of a packet's prompts cannot be read.",
+        _SIDECAR,
+    ),
+    _row(
+        "sidecar_empty_bodies", Category.RENDERER_BUG, ClearsBy.CODE_FIX,
+        "Some of a packet's prompts are empty.",
         _SIDECAR,
     ),
 )  # fmt: skip
@@ -211,31 +127,44 @@ _hold = partial(make_reason, Kind.HOLD)
 _ITSELF = "It clears by itself; work on another unit meanwhile."
 
 HOLDS = (
-    _hold("SHIPPED", Category.TRUE_DRAIN, ClearsBy.NOBODY, "The unit has shipped.", "Work on another unit."),
+    _hold(
+        "SHIPPED", Category.TRUE_DRAIN, ClearsBy.NOBODY,
+        "The unit has shipped.",
+        "Work on another unit.",
+    ),
     _hold(
         "UNPARSEABLE", Category.UNCLASSIFIED, ClearsBy.OPERATOR,
         "The plan document's entry for the unit cannot be read.",
         "Correct the plan document.",
     ),
-    _hold("IN_FLIGHT", Category.STALE_CLAIM, ClearsBy.OTHER_WORKER, "A live run is working on the unit.", _ITSELF),
     _hold(
-        "SOFT_CLAIMED_ELSEWHERE", Category.STALE_CLAIM, ClearsBy.OTHER_WORKER, "Another packet has claimed the unit.",
+        "IN_FLIGHT", Category.STALE_CLAIM, ClearsBy.OTHER_WORKER,
+        "A live run is working on the unit.",
         _ITSELF,
     ),
     _hold(
-        "STALE_CLAIM", Category.STALE_CLAIM, ClearsBy.REPLAN, "The run that claimed the unit no longer exists.",
+        "SOFT_CLAIMED_ELSEWHERE", Category.STALE_CLAIM, ClearsBy.OTHER_WORKER,
+        "Another packet has claimed the unit.",
+        _ITSELF,
+    ),
+    _hold(
+        "STALE_CLAIM", Category.STALE_CLAIM, ClearsBy.REPLAN,
+        "The run that claimed the unit no longer exists.",
         "A replan removes such claims.",
     ),
     _hold(
-        "DRAFT_CLASS", Category.OPERATOR_GATE, ClearsBy.OPERATOR, "The unit's plan is a draft.",
+        "DRAFT_CLASS", Category.OPERATOR_GATE, ClearsBy.OPERATOR,
+        "The unit's plan is a draft.",
         "Change its class to active in the plan document.",
     ),
     _hold(
-        "OPERATOR_GATED", Category.OPERATOR_GATE, ClearsBy.OPERATOR, "A person has to decide something first.",
+        "OPERATOR_GATED", Category.OPERATOR_GATE, ClearsBy.OPERATOR,
+        "A person has to decide something first.",
         "Decide it, and remove the gate from the plan document.",
     ),
     _hold(
-        "SOAK_OPEN", Category.OPERATOR_GATE, ClearsBy.TIME, "The unit waits for a soak to end.",
+        "SOAK_OPEN", Category.OPERATOR_GATE, ClearsBy.TIME,
+        "The unit waits for a soak to end.",
         "Wait for its end, or close it.",
     ),
     _hold(
@@ -244,7 +173,8 @@ HOLDS = (
         "Ship that unit first.",
     ),
     _hold(
-        "COOLDOWN", Category.TRUE_DRAIN, ClearsBy.TIME, "The last attempt on the unit did not land, and it is on cooldown.",
+        "COOLDOWN", Category.TRUE_DRAIN, ClearsBy.TIME,
+        "The last attempt on the unit did not land, and it is on cooldown.",
         "Wait for [cooldown] window_hours, or shorten it.",
     ),
 )  # fmt: skip
@@ -256,40 +186,49 @@ _FIX = "Fix its cause; another dispatch has the same result."
 
 CAUSES = (
     _cause(
-        "lane_soak_gated", Category.OPERATOR_GATE, ClearsBy.REPLAN, "The lane's remaining units wait for a soak to end.",
+        "lane_soak_gated", Category.OPERATOR_GATE, ClearsBy.REPLAN,
+        "The lane's remaining units wait for a soak to end.",
         "A replan finds other units, or closes the soak.",
     ),
     _cause(
         "child_parked_pre_step9_no_envelope", Category.UNCLASSIFIED, ClearsBy.REPLAN,
-        "The agent parked before it reported a result.", "A replan offers the unit again.",
+        "The agent parked before it reported a result.",
+        "A replan offers the unit again.",
     ),
     _cause(
         "data_gated_closeout", Category.OPERATOR_GATE, ClearsBy.REPLAN,
-        "The last step waits for data that does not exist yet.", "A replan puts it behind units that can continue.",
+        "The last step waits for data that does not exist yet.",
+        "A replan puts it behind units that can continue.",
     ),
     _cause(
-        "uncategorized_nonship", Category.UNCLASSIFIED, ClearsBy.REPLAN, "Nothing shipped, for no known reason.",
+        "uncategorized_nonship", Category.UNCLASSIFIED, ClearsBy.REPLAN,
+        "Nothing shipped, for no known reason.",
         "Replan; if it comes back, look for its cause.",
     ),
     _cause(
-        "operator_decision", Category.OPERATOR_GATE, ClearsBy.OPERATOR, "A person has to decide something first.",
+        "operator_decision", Category.OPERATOR_GATE, ClearsBy.OPERATOR,
+        "A person has to decide something first.",
         "`dos status` shows what each unit waits for.",
     ),
     _cause(
         "stale_claim_false_block", Category.STALE_CLAIM, ClearsBy.CODE_FIX,
-        "The claim of a run that no longer exists blocks units.", _FIX,
+        "The claim of a run that no longer exists blocks units.",
+        _FIX,
     ),
     _cause(
         "ship_oracle_false_positive", Category.STALE_CLAIM, ClearsBy.CODE_FIX,
-        "A unit counts as shipped although it is not.", _FIX,
+        "A unit counts as shipped although it is not.",
+        _FIX,
     ),
     _cause(
         "lying_verdict_token", Category.STALE_CLAIM, ClearsBy.CODE_FIX,
-        "A dispatch reported something else than what happened.", _FIX,
+        "A dispatch reported something else than what happened.",
+        _FIX,
     ),
     _cause(
         "preflight_scratch_race", Category.UNCLASSIFIED, ClearsBy.CODE_FIX,
-        "Two launches wrote the same scratch files.", _FIX,
+        "Two launches wrote the same scratch files.",
+        _FIX,
     ),
     _cause(
         "wait_marker_runaway", Category.UNCLASSIFIED, ClearsBy.CODE_FIX,
@@ -298,10 +237,12 @@ CAUSES = (
     ),
     _cause(
         "child2_fanout_died_pre_ship", Category.UNCLASSIFIED, ClearsBy.CODE_FIX,
-        "Agents that were started for the picks died before they shipped.", _FIX,
+        "Agents that were started for the picks died before they shipped.",
+        _FIX,
     ),
     _cause(
-        "packet_incoherence", Category.RENDERER_BUG, ClearsBy.CODE_FIX, "The parts of a packet contradict one another.",
+        "packet_incoherence", Category.RENDERER_BUG, ClearsBy.CODE_FIX,
+        "The parts of a packet contradict one another.",
         _FIX,
     ),
     _cause(
@@ -314,7 +255,11 @@ CAUSES = (
         "The gate is blocked for no known reason.",
         _FIX,
     ),
-    _cause("body_empty_picks", Category.RENDERER_BUG, ClearsBy.CODE_FIX, "Picks were rendered with no prompt.", _FIX),
+    _cause(
+        "body_empty_picks", Category.RENDERER_BUG, ClearsBy.CODE_FIX,
+        "Picks were rendered with no prompt.",
+        _FIX,
+    ),
 )  # fmt: skip
 
 # A cause that is also a refusal has one row, among the refusals.
@@ -324,19 +269,23 @@ UNSPECIFIC = frozenset({"uncategorized_nonship", "gate_wedge_unspecified"})
 
 RESULTS = (
     _result(
-        "RESULT_DEAD_RATE_LIMIT", Category.UNCLASSIFIED, ClearsBy.TIME, "The provider accepts no more requests for now.",
+        "RESULT_DEAD_RATE_LIMIT", Category.UNCLASSIFIED, ClearsBy.TIME,
+        "The provider accepts no more requests for now.",
         "Wait, and start the agent again.",
     ),
     _result(
-        "RESULT_DEAD_USAGE_LIMIT", Category.UNCLASSIFIED, ClearsBy.TIME, "The provider's usage window is used up.",
+        "RESULT_DEAD_USAGE_LIMIT", Category.UNCLASSIFIED, ClearsBy.TIME,
+        "The provider's usage window is used up.",
         "Wait for its reset, and start the agent again.",
     ),
     _result(
-        "RESULT_DEAD_SERVER", Category.UNCLASSIFIED, ClearsBy.TIME, "The provider failed with a server error.",
+        "RESULT_DEAD_SERVER", Category.UNCLASSIFIED, ClearsBy.TIME,
+        "The provider failed with a server error.",
         "Wait, and start the agent again.",
     ),
     _result(
-        "RESULT_DEAD_AUTH", Category.OPERATOR_GATE, ClearsBy.OPERATOR, "The provider rejected the agent's login.",
+        "RESULT_DEAD_AUTH", Category.OPERATOR_GATE, ClearsBy.OPERATOR,
+        "The provider rejected the agent's login.",
         "Log in again; `dos doctor` checks whether the agent can be started.",
     ),
     _result(
@@ -345,7 +294,8 @@ RESULTS = (
         "Read its transcript.",
     ),
     _result(
-        "RESULT_EMPTY", Category.UNCLASSIFIED, ClearsBy.OPERATOR, "The agent ended without any output.",
+        "RESULT_EMPTY", Category.UNCLASSIFIED, ClearsBy.OPERATOR,
+        "The agent ended without any output.",
         "Read its transcript.",
     ),
 )  # fmt: skip

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from dos.reasons.rows import Category, ClearsBy, Kind, Needs, make_reason
+from dos.reasons.reason import Category, ClearsBy, Kind, Needs, make_reason
 
 _LIVE = "`dos lease-lane live` lists the leases; request another lane, or wait."
 _AGAIN = "`dos up` starts it again."
@@ -14,64 +14,80 @@ _row = partial(make_reason, Kind.STOP)
 STOPS = (
     _row("complete", Category.TRUE_DRAIN, ClearsBy.NOBODY, "Every declared unit is verified.", ""),
     _row(
-        "drained-twice", Category.TRUE_DRAIN, ClearsBy.NOBODY, "The backlog is empty again after a replan refilled it.",
+        "drained-twice", Category.TRUE_DRAIN, ClearsBy.NOBODY,
+        "The backlog is empty again after a replan refilled it.",
         _UNITS,
     ),
     _row(
-        "iteration-cap", Category.UNCLASSIFIED, ClearsBy.NOBODY, "The run reached its limit of iterations.",
-        "`dos up` starts the next run; `dos config set workers.max_iterations N` allows more.", retryable=True,
+        "iteration-cap", Category.UNCLASSIFIED, ClearsBy.NOBODY,
+        "The run reached its limit of iterations.",
+        "`dos up` starts the next run; `dos config set workers.max_iterations N` allows more.",
+        retryable=True,
     ),
     _row(
-        "drain", Category.TRUE_DRAIN, ClearsBy.REPLAN, "No unit is left to offer.", _UNITS,
-        needs=Needs.OPERATOR, retryable=False,
+        "drain", Category.TRUE_DRAIN, ClearsBy.REPLAN,
+        "No unit is left to offer.",
+        _UNITS, needs=Needs.OPERATOR, retryable=False,
     ),
     _row(
-        "benign-drain", Category.TRUE_DRAIN, ClearsBy.OPERATOR, "No unit is left, and replans found no more.",
+        "benign-drain", Category.TRUE_DRAIN, ClearsBy.OPERATOR,
+        "No unit is left, and replans found no more.",
         _UNITS,
     ),
     _row(
-        "drain-requested", Category.UNCLASSIFIED, ClearsBy.OPERATOR, "The fleet was asked to stop.", _AGAIN,
-        needs=Needs.NOBODY, retryable=True,
+        "drain-requested", Category.UNCLASSIFIED, ClearsBy.OPERATOR,
+        "The fleet was asked to stop.",
+        _AGAIN, needs=Needs.NOBODY, retryable=True,
     ),
     _row(
-        "halted", Category.UNCLASSIFIED, ClearsBy.OPERATOR, "A person stopped this run.",
+        "halted", Category.UNCLASSIFIED, ClearsBy.OPERATOR,
+        "A person stopped this run.",
         "`dos resume LANE`, or `dos up`, starts the lane again.",
     ),
     _row(
-        "decision-needed", Category.OPERATOR_GATE, ClearsBy.OPERATOR, "The run needs an answer to continue.",
+        "decision-needed", Category.OPERATOR_GATE, ClearsBy.OPERATOR,
+        "The run needs an answer to continue.",
         "`dos decisions` shows the question and its choices.",
     ),
     _row(
-        "not-ready", Category.OPERATOR_GATE, ClearsBy.CODE_FIX, "The setup command failed in the lane's worktree.",
-        "`dos config get workers.setup` shows the command; [workers] setup_seconds is its time limit.",
+        "not-ready", Category.OPERATOR_GATE, ClearsBy.CODE_FIX,
+        "The setup command failed in the lane's worktree.",
+        "`dos config get workers.setup` shows it; [workers] setup_seconds limits its time.",
         needs=Needs.ENVIRONMENT,
     ),
     _row(
-        "lease-lost", Category.UNCLASSIFIED, ClearsBy.OTHER_WORKER, "Another worker has taken the lane.",
+        "lease-lost", Category.UNCLASSIFIED, ClearsBy.OTHER_WORKER,
+        "Another worker has taken the lane.",
         "Work that did not land is saved; `dos status` names its refs.", needs=Needs.NOBODY,
     ),
     _row(
-        "journal-away", Category.UNCLASSIFIED, ClearsBy.TIME, "The journal was unavailable for as long as a lease lasts.",
+        "journal-away", Category.UNCLASSIFIED, ClearsBy.TIME,
+        "The journal was unavailable for as long as a lease lasts.",
         "`dos doctor` shows what is wrong with it; " + _AGAIN,
     ),
     _row(
-        "lane-held", Category.OPERATOR_GATE, ClearsBy.OTHER_WORKER, "Another worker holds the lane, or one that overlaps it.",
+        "lane-held", Category.OPERATOR_GATE, ClearsBy.OTHER_WORKER,
+        "Another worker holds the lane, or one that overlaps it.",
         _LIVE,
     ),
     _row(
-        "rate-limited", Category.UNCLASSIFIED, ClearsBy.TIME, "The provider's usage window is used up.",
+        "rate-limited", Category.UNCLASSIFIED, ClearsBy.TIME,
+        "The provider's usage window is used up.",
         "Wait for its reset; " + _AGAIN,
     ),
     _row(
-        "consecutive-overloaded", Category.UNCLASSIFIED, ClearsBy.TIME, "The provider was overloaded several times in a row.",
+        "consecutive-overloaded", Category.UNCLASSIFIED, ClearsBy.TIME,
+        "The provider was overloaded several times in a row.",
         "Wait; " + _AGAIN,
     ),
     _row(
-        "pick-cooldown", Category.OPERATOR_GATE, ClearsBy.TIME, "All remaining units are on cooldown.",
+        "pick-cooldown", Category.OPERATOR_GATE, ClearsBy.TIME,
+        "All remaining units are on cooldown.",
         "Wait for [cooldown] window_hours, or shorten it.",
     ),
     _row(
-        "launch-failed", Category.UNCLASSIFIED, ClearsBy.OPERATOR, "The agent's process did not start.",
+        "launch-failed", Category.UNCLASSIFIED, ClearsBy.OPERATOR,
+        "The agent's process did not start.",
         "`dos doctor` checks whether the agent can be started.", needs=Needs.ENVIRONMENT,
     ),
     _row(
@@ -80,16 +96,19 @@ STOPS = (
         "`dos logs LANE` shows what it printed.", needs=Needs.ENVIRONMENT,
     ),
     _row(
-        "blocked", Category.OPERATOR_GATE, ClearsBy.OPERATOR, "Units are left, but none of them may be offered.",
+        "blocked", Category.OPERATOR_GATE, ClearsBy.OPERATOR,
+        "Units are left, but none of them may be offered.",
         "`dos status` shows what holds each unit.",
     ),
     _row(
         "blocked-redispatch-invariant", Category.OPERATOR_GATE, ClearsBy.OPERATOR,
-        "Neither a dispatch nor a replan can clear what blocks the lane.", _WAITS,
+        "Neither a dispatch nor a replan can clear what blocks the lane.",
+        _WAITS,
     ),
     _row(
         "pick-held-invariant", Category.OPERATOR_GATE, ClearsBy.OPERATOR,
-        "Another dispatch cannot clear what holds the next unit.", _WAITS,
+        "Another dispatch cannot clear what holds the next unit.",
+        _WAITS,
     ),
     _row(
         "consecutive-dirty-zero", Category.STALE_CLAIM, ClearsBy.CODE_FIX,
@@ -98,24 +117,32 @@ STOPS = (
     ),
     _row(
         "unmeasured-shipped", Category.STALE_CLAIM, ClearsBy.CODE_FIX,
-        "A unit was reported as shipped without a measurement.", "Look for its commits: git log --grep UNIT",
+        "A unit was reported as shipped without a measurement.",
+        "Look for its commits: git log --grep UNIT",
     ),
     _row(
         "stale-stamp-unreconciled", Category.STALE_CLAIM, ClearsBy.CODE_FIX,
-        "A unit is marked as shipped although it is not, and replans do not fix it.", "Correct the plan document.",
+        "A unit is marked as shipped although it is not, and replans do not fix it.",
+        "Correct the plan document.",
     ),
-    _row("replan-stalled", Category.UNCLASSIFIED, ClearsBy.OPERATOR, "Replans find no new units.", _UNITS),
+    _row(
+        "replan-stalled", Category.UNCLASSIFIED, ClearsBy.OPERATOR,
+        "Replans find no new units.",
+        _UNITS,
+    ),
     _row(
         "thrashing", Category.UNCLASSIFIED, ClearsBy.OPERATOR,
         "The work goes back and forth, or its scope is not declared.",
         "Split the unit, or declare its whole scope in the plan.",
     ),
     _row(
-        "spinning", Category.UNCLASSIFIED, ClearsBy.OPERATOR, "The run is alive, but nothing that it does reaches git.",
+        "spinning", Category.UNCLASSIFIED, ClearsBy.OPERATOR,
+        "The run is alive, but nothing that it does reaches git.",
         "`dos status` shows what it is doing; `dos halt LANE` stops it.",
     ),
     _row(
-        "not-ratcheting", Category.UNCLASSIFIED, ClearsBy.OPERATOR, "Iterations no longer improve what is measured.",
+        "not-ratcheting", Category.UNCLASSIFIED, ClearsBy.OPERATOR,
+        "Iterations no longer improve what is measured.",
         "Keep the result, or change the goal.",
     ),
 )  # fmt: skip

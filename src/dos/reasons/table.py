@@ -1,6 +1,7 @@
 """The table of all reasons for refusals, holds, blocked gates and stops.
 
-Every reason is in it once: what it means, what clears it, and whether a retry helps. `dos man wedge`
+Every reason is in it once: what it means, what clears it, and whether a retry helps. `dos man
+wedge`
 shows it, together with the [reasons] that a workspace declares.
 """
 
@@ -10,19 +11,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from dos.reasons.rows import (
-    CAUSE_KEYS,
-    CAUSES,
-    HOLDS,
-    REFUSALS,
-    RESULTS,
-    UNSPECIFIC,
-    Category,
-    ClearsBy,
-    Kind,
-    Needs,
-    Reason,
-)
+from dos.reasons.reason import Category, ClearsBy, Kind, Needs, Reason
+from dos.reasons.rows import CAUSE_KEYS, CAUSES, HOLDS, REFUSALS, RESULTS, UNSPECIFIC
 from dos.reasons.stops import STOPS
 
 __all__ = [
@@ -158,7 +148,7 @@ def _words(text: str) -> list[str]:
 def envelope_is_refusal(
     envelope: Mapping[str, Any] | None, known: Registry = BUILT_IN
 ) -> tuple[bool, str | None]:
-    """Return whether the verdict that came with a packet refuses its launch, and which key says so."""
+    """Return whether the verdict of a packet refuses its launch, and which key says so."""
     if not envelope:
         return False, None
     if envelope.get("do_not_render"):

@@ -128,7 +128,10 @@ def _runner_package(runner: str) -> list[str]:
 
 
 def _runner(root: Path, project: dict[str, object]) -> str:
-    """The Python command that runs the tests. Empty: nothing is declared, and there are no tests."""
+    """The Python command that runs the tests.
+
+    Empty: nothing is declared, and there are no tests.
+    """
     tools = table(project, "tool")
     groups = str(project.get("dependency-groups", ""))
     extras = str(table(project, "project").get("optional-dependencies", ""))

@@ -76,7 +76,7 @@ def infer_lanes(root: Path, tracked: Sequence[str], cap: int = CAP) -> Lanes:
 
 
 def _nameable(path: str) -> str:
-    """The path as far as a glob can name it: for `app/[id]/page.tsx`, just some file below `app`."""
+    """The path as far as a glob can name it: for `app/[id]/page.tsx`, a file below `app`."""
     parts = PurePosixPath(path).parts
     for number, part in enumerate(parts):
         if not is_usable_lane_name(part):
@@ -218,7 +218,7 @@ def _has_manifest(folder: str, files: Sequence[str]) -> bool:
 
 
 def _main_lane(lanes: Sequence[_Lane]) -> _Lane:
-    """The lane that gets the files at the top: the one with the source, else the first with code."""
+    """The lane that gets the files at the top: the one with sources, else the first with code."""
     for lane in lanes:
         if any(folder.partition("/")[0].lower() in _SOURCES for folder in lane.folders):
             return lane

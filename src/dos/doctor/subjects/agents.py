@@ -160,7 +160,7 @@ def _unknown_on_lane(world: World, lane: str) -> Finding:
 
 @lru_cache(maxsize=1)
 def _agents_in_use(world: World) -> tuple[str, ...]:
-    """Every agent that may be started here: those that dos.toml names, and those that units name."""
+    """Every agent that may be started here, because dos.toml or a unit names it."""
     config = world.config
     if config.plans.source != "documents":
         return config.named_agents()  # a command or a tracker is read once, for the plans

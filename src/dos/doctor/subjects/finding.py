@@ -1,4 +1,7 @@
-"""Findings: what is wrong, why it matters, and one command to type; and what every subject needs."""
+"""Findings: what is wrong, why it matters, and one command to type.
+
+Besides, the helpers that all subjects share.
+"""
 
 import os
 import sys

@@ -108,7 +108,10 @@ def _git_output(reader: Reader, command: ReadCommand, *words: str) -> "Completed
 
 
 def is_usable(world: World) -> bool:
-    """Whether git can be asked at all. If not, `examine` says why, and no other subject repeats it."""
+    """Whether git can be asked at all.
+
+    If not, `examine` says why, and no other subject repeats it.
+    """
     facts = repository(world)
     if isinstance(facts.version, Unknown) or world.workspace.common is None:
         return False
@@ -216,7 +219,9 @@ def _examine_target(world: World, facts: RepositoryFacts) -> list[Finding]:
 
 
 def _choose_target_command(world: World) -> str:
-    """A command that targets main or master, else the branch with the newest commit, else a new one."""
+    """A command that targets main or master, else the branch with the newest commit, else a new
+    one.
+    """
     newest_first = world.git.run(
         "for-each-ref", "--sort=-committerdate", "--format=%(refname:lstrip=2)", "refs/heads"
     )

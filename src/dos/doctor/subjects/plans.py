@@ -1,4 +1,4 @@
-"""The plans: there is work, each unit can be offered and told apart, and the plans are committed."""
+"""The plans: there is work, units can be offered and told apart, and all is committed."""
 
 import os
 import shlex
@@ -125,7 +125,7 @@ def examine_naming(world: World) -> list[Finding]:
 
 
 def _first_plan_command(world: World, glob: str) -> str:
-    """A command that writes a first plan where the glob finds it, or else where the default does."""
+    """A command that writes a first plan where the glob, or else the default, finds it."""
     is_simple = (
         not set(glob) & set("?[]\\")
         and not glob.endswith(("/", "**"))

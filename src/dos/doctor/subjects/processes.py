@@ -1,4 +1,4 @@
-"""Processes and leases: processes without a lease, stopped processes, and leases without a process."""
+"""Processes and leases: processes without a lease, and leases without a process."""
 
 import os
 import sys
