@@ -106,6 +106,7 @@ def on_line(state: State, line: str) -> State:
 
 
 def _on_rate_limit(state: State, record: dict[str, Any]) -> State:
+    """A rejected window stops it; any other event of this type reopens the window."""
     info = as_mapping(record.get("rate_limit_info"))
     if as_text(info.get("status")) != "rejected":
         return structs.replace(state, rejected=None, stuck=None, waiting=None)
@@ -129,6 +130,7 @@ def _on_answer(state: State, record: dict[str, Any]) -> State:
 
 
 def _on_result(state: State, record: dict[str, Any]) -> State:
+    """The result replaces the usage counted so far by the totals of the process."""
     result = Result(record=record, last_error=state.last_error, rejected=state.rejected)
     state = structs.replace(
         state,
@@ -183,6 +185,7 @@ def _failure(
 def _judge(
     result: dict[str, Any], last_error: str, rejected: AgentOutcome | None, now: datetime
 ) -> AgentOutcome:
+    """The outcome of a result: success, a provider's limit, a denied permission or an error."""
     denials = _denials(result)
     if result.get("subtype") == "success" and result.get("is_error") is False:
         proof = denials or stream.evidence("subtype", "success")
@@ -218,6 +221,7 @@ def _status(value: object) -> int | None:
 
 
 def _retry(record: dict[str, Any]) -> Waiting:
+    """What an `api_retry` record waits for."""
     error = as_text(record.get("error"))
     seconds = stream.as_amount(record.get("retry_delay_ms"))
     if seconds is not None:
@@ -261,6 +265,7 @@ def _answer_text(record: dict[str, Any]) -> str:
 
 
 def _activities(record: dict[str, Any]) -> tuple[Activity, ...]:
+    """What an answer does: text, thinking, tools."""
     activities: tuple[Activity, ...] = ()
     for block in _blocks(record):
         match block.get("type"):

@@ -77,6 +77,7 @@ def on_line(state: State, line: str) -> State:
 
 
 def _on_item(state: State, stage: str, item: dict[str, Any]) -> State:
+    """An item shows that the turn goes on; a message is its claim."""
     state = structs.replace(state, trouble=None, waiting=None, heard=_activity(stage, item))
     if item.get("type") == "agent_message":
         return structs.replace(state, claim=as_text(item.get("text")))
@@ -99,6 +100,7 @@ def outcome(state: State, exit_code: int | None, clocks: Clocks) -> AgentOutcome
 
 
 def _activity(stage: str, item: dict[str, Any]) -> tuple[Heard, ...]:
+    """What an item does; each kind is shown once, when it starts or when it ends."""
     match stage, item.get("type"):
         case "item.completed", "agent_message" | "reasoning":
             return stream.activity(as_text(item.get("text")))

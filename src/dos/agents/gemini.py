@@ -83,6 +83,7 @@ def on_line(state: State, line: str) -> State:
 
 
 def _on_progress(state: State, record: dict[str, Any]) -> State:
+    """The state after a record that shows that the agent works."""
     match record.get("type"):
         case "init":
             return structs.replace(
@@ -146,6 +147,7 @@ def _judge_exit(
 
 
 def _judge(result: dict[str, Any], exit_code: int | None, clocks: Clocks) -> AgentOutcome:
+    """The outcome of a result; the exit code helps where the error is not recognised."""
     if result.get("status") == "success":
         return AgentOutcome(ending=Ending.OK, found=stream.evidence("status", "success"))
     message = as_text(nested(result, "error", "message"))
@@ -175,6 +177,7 @@ def _without_short_quota(judged: AgentOutcome, clocks: Clocks) -> AgentOutcome:
 
 
 def _retry(line: str) -> Waiting | None:
+    """What a retry line waits for; None for any other line."""
     match = _RETRY.match(line)
     if match is None:
         return None

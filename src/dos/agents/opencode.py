@@ -86,6 +86,7 @@ def on_line(state: State, line: str) -> State:
 
 
 def _on_part(state: State, record: dict[str, Any]) -> State:
+    """The state after a record that shows that the agent works."""
     match record.get("type"):
         case "step_start":  # a tool is reported only when it has finished
             heard = stream.activity("thinking")
@@ -131,6 +132,7 @@ def outcome(state: State, exit_code: int | None, clocks: Clocks) -> AgentOutcome
 
 
 def _judge(error: dict[str, Any], clocks: Clocks) -> AgentOutcome:
+    """The outcome of an error record, with the retry time of its HTTP headers."""
     data = as_mapping(error.get("data"))
     now = clocks.ended_at
     status = None

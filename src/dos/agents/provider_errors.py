@@ -185,6 +185,7 @@ def _strongest_evidence(
 
 
 def _by_status(status: int | None) -> list[tuple[Ending, EndingEvidence]]:
+    """The ending that an HTTP status tells; any 5xx is a transient failure."""
     if status is None:
         return []
     ending = _STATUSES.get(status)
@@ -196,6 +197,7 @@ def _by_status(status: int | None) -> list[tuple[Ending, EndingEvidence]]:
 
 
 def _by_words(message: str) -> list[tuple[Ending, EndingEvidence]]:
+    """The ending of the first known phrase in the message."""
     lower = message.lower()
     for phrase, ending in _PHRASES:
         if phrase in lower:

@@ -106,6 +106,7 @@ class FoldedLineAdapter:
 
 
 def _after_event(state: LineState, event: StreamEvent) -> LineState:
+    """The state after one event of a line."""
     if isinstance(event, Waiting):
         return structs.replace(state, waiting=event)
     state = structs.replace(state, waiting=None)
@@ -200,6 +201,7 @@ def find(name: str) -> Adapter:
 
 
 def _is_fold(loaded: object) -> bool:
+    """Whether an adapter has the current form, not the older one of lines."""
     return hasattr(loaded, "on_line")
 
 

@@ -105,6 +105,7 @@ def _next_clock_time(fields: dict[str, str | None], now: datetime) -> datetime |
 
 
 def _resolve_clock_time(fields: dict[str, str | None], now: datetime) -> datetime | None:
+    """The moment of these fields; ValueError and the like where there is none."""
     here = now
     if fields["zone"]:
         here = now.astimezone(ZoneInfo(fields["zone"]))

@@ -66,6 +66,7 @@ def on_line(state: State, line: str) -> State:
 
 
 def _on_progress(state: State, record: dict[str, Any]) -> State:
+    """The state after a record that shows that the script works."""
     match record.get("type"):
         case "say":
             text = stream.as_text(record.get("text"))
@@ -104,6 +105,7 @@ def _fits(record: dict[str, Any], ending: Ending, exit_code: int | None) -> bool
 
 
 def _limit(record: dict[str, Any], ending: Ending, clocks: Clocks) -> AgentOutcome:
+    """The outcome of an end record, with the times that it names."""
     now = clocks.ended_at
     scope = Scope.ACCOUNT
     if record.get("scope") == Scope.MODEL:
@@ -143,6 +145,7 @@ def _waiting(record: dict[str, Any]) -> Waiting:
 
 
 def _ending(record: dict[str, Any], otherwise: Ending = Ending.UNKNOWN) -> Ending:
+    """The ending that a record names; `otherwise` for an unknown one."""
     try:
         return Ending(stream.as_text(record.get("ending")))
     except ValueError:

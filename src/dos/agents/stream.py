@@ -212,6 +212,7 @@ def _ending(
 
 
 def _expired_clock(clocks: Clocks) -> str:
+    """The time limit that ended the program."""
     if clocks.silent:
         return "silent"
     if clocks.overtime:

@@ -191,6 +191,7 @@ def check_questions(decisions: Decisions) -> list[CheckQuestion]:
 
 
 def _check_question(question: BaselineFailed) -> CheckQuestion:
+    """An open question as the plan needs it."""
     return CheckQuestion(id=question.id, subject=question.checked_subject, fault=question.fault)
 
 

@@ -155,6 +155,7 @@ def _worktree(common: Path, lane: str, here: Path) -> tuple[Path, Path] | None:
 
 
 def _lease_lost(found: Workspace, lane: str, fence: int) -> HookRefusal | None:
+    """The refusal of an agent whose fence is not the newest of its lane in git."""
     newest = newest_fence(Reader(found.tree), lane)
     if newest == fence:
         return None
@@ -162,6 +163,7 @@ def _lease_lost(found: Workspace, lane: str, fence: int) -> HookRefusal | None:
 
 
 def _not_holder(lane: str, fence: int, why: str) -> HookRefusal:
+    """The refusal of an agent that no longer holds its lane."""
     return HookRefusal(
         f"lane {lane!r} is not yours any more: you were started as its holder {fence}, and {why}",
         "Stop. Your commits are kept; another worker continues the unit.",
@@ -211,6 +213,7 @@ def _check_staged(lane: Lane, environment: Mapping[str, str]) -> HookRefusal | N
 
 
 def _check_updates(lane: Lane, updates: Sequence[Update], is_own_tree: bool) -> HookRefusal | None:
+    """Check every ref that git is about to move; the first refusal counts."""
     branch = ""
     if lane.branch and is_own_tree:
         branch = f"refs/heads/{lane.branch}"
@@ -229,6 +232,7 @@ def _check_updates(lane: Lane, updates: Sequence[Update], is_own_tree: bool) -> 
 
 
 def _check_head(lane: Lane, update: Update, may_move: bool) -> HookRefusal | None:
+    """HEAD may move only in the lane's own tree, to commits of the lane."""
     if not may_move:
         return _wrong_worktree(lane)
     return _check_commits(lane, update.new, _EXISTING_REFS)
@@ -241,6 +245,7 @@ def _check_branch(lane: Lane, branch: str, update: Update) -> HookRefusal | None
 
 
 def _check_other_ref(lane: Lane, update: Update) -> HookRefusal | None:
+    """Refuse changes of other worktrees, branches, tags and dos's own refs."""
     namespace = update.ref.partition("/")[0]
     if update.ref.endswith("/HEAD") and "worktree" in namespace:
         return _wrong_worktree(lane)
@@ -292,6 +297,7 @@ def _only_packs(lane: Lane, update: Update) -> bool:
 
 
 def _check_paths(lane: Lane, paths: set[str]) -> HookRefusal | None:
+    """Refuse paths outside of the lane's region."""
     strays = []
     for path in sorted(paths):
         if not regions.lane_holds(lane.region, path, lane.prefix):
@@ -313,6 +319,7 @@ def _check_paths(lane: Lane, paths: set[str]) -> HookRefusal | None:
 
 
 def _wrong_worktree(lane: Lane) -> HookRefusal:
+    """The refusal of a commit in another work tree than the lane's."""
     return HookRefusal(
         f"this is not where lane {lane.name!r} works",
         f"{_where_to_commit(lane)} Accepted work is landed from there.",
@@ -320,6 +327,7 @@ def _wrong_worktree(lane: Lane) -> HookRefusal:
 
 
 def _forbidden_ref(lane: Lane, ref: str) -> HookRefusal:
+    """The refusal of a ref that agents must not change."""
     return HookRefusal(
         f"{printable_path(replace_undecodable(ref))} is not for an agent to create, move or delete",
         f"{_where_to_commit(lane)} Accepted work is landed from there.",
@@ -327,6 +335,7 @@ def _forbidden_ref(lane: Lane, ref: str) -> HookRefusal:
 
 
 def _where_to_commit(lane: Lane) -> str:
+    """The advice where the agent has to commit."""
     if lane.branch:
         return f"Commit in {lane.tree.tree}, on {lane.branch!r}, and only there."
     return f"Commit in {lane.tree.tree}, on no branch (git switch --detach), and only there."

@@ -221,6 +221,7 @@ def remove(directory: Path) -> list[Hook]:
 
 
 def _inspect_hook(path: Path) -> Hook:
+    """The state of one hook, by its content and the previous hook beside it."""
     missing = Hook(path=path, state=HookState.MISSING)
     previous = missing.previous
     has_previous = os.path.lexists(previous)
@@ -242,6 +243,7 @@ def _inspect_hook(path: Path) -> Hook:
 
 
 def _content(path: Path) -> bytes:
+    """The content of a hook. Raises BadInput when it cannot be read."""
     try:
         if not path.is_file():
             return b""
@@ -315,6 +317,7 @@ def _install_hook(hook: Hook) -> None:
 
 
 def _remove_hook(hook: Hook) -> None:
+    """Put the hook from before back, or delete the gate when there was none."""
     if hook.foreign and hook.state is HookState.MISSING and os.path.lexists(hook.path):
         hook.previous.unlink(missing_ok=True)  # a second name of the hook that is in place
     elif os.path.lexists(hook.previous):

@@ -273,6 +273,7 @@ def short_budgets(verdict: Verdict, usd: float) -> list[BudgetLine]:
 
 
 def _is_short(line: BudgetLine, usd: float) -> bool:
+    """Whether the rest of a budget is less than the agent may need, or already zero."""
     need = 1.0
     if line.measure is Measure.USD:
         need = usd
@@ -303,6 +304,7 @@ def day_end_ms(day: str) -> int:
 
 
 def _accounts(run_id: str, lane: str, day: str, iteration: int) -> list[Account]:
+    """The accounts that one agent is charged to, from the narrowest to the widest."""
     return [
         Iteration(run_id=run_id, number=iteration),
         RunAccount(run_id=run_id),
@@ -314,6 +316,7 @@ def _accounts(run_id: str, lane: str, day: str, iteration: int) -> list[Account]
 def _lines(
     record: SpendRecord, budgets: Budgets, accounts: Sequence[Account], run_id: str, now_ms: int
 ) -> Iterator[BudgetLine]:
+    """One line for each limit that dos.toml sets for these accounts."""
     for account in accounts:
         budget: Budget = getattr(budgets, account.scope)
         for measure in Measure:
@@ -339,12 +342,14 @@ def _lines(
 
 
 def _unpriced_lines(lines: Sequence[BudgetLine], budgets: Budgets) -> list[BudgetLine]:
+    """Budgets in dollars that an agent of unknown cost was charged to, if those are refused."""
     if budgets.unknown_price != "refuse":
         return []
     return [line for line in lines if line.measure is Measure.USD and line.unpriced]
 
 
 def _price(usage: Usage, prices: Mapping[str, TokenPrice]) -> float | None:
+    """The cost of one usage in dollars; None when neither the program nor dos.toml tells it."""
     if usage.cost_usd is not None:
         return usage.cost_usd
     found = prices.get(usage.model) or prices.get(_DATED.sub("", usage.model))

@@ -330,6 +330,7 @@ def _limit_availability(limit: Limit, lane: str, now_ms: int, policy: Quota) -> 
 
 
 def _until(limit: Limit, opens: int) -> str:
+    """Why a limit keeps agents from starting, and until when."""
     if not is_doubted(limit):
         return f"{describe(limit)} until {utc_stamp(opens)}"
     reported = utc_stamp(reported_end_ms(limit) or 0)
@@ -348,6 +349,7 @@ def _keys(agent: AgentCandidate) -> list[Key]:
 
 
 def _gate(limit: Limit, until_ms: int | None, why: str) -> Gated:
+    """A gate of this limit; without a time only a person can open it."""
     needs = Needs.TIME
     if until_ms is None:
         needs = Needs.OPERATOR
@@ -355,6 +357,7 @@ def _gate(limit: Limit, until_ms: int | None, why: str) -> Gated:
 
 
 def _opens_ms(gate: Gated) -> float:
+    """When a gate opens, for comparison: a gate that needs a person opens last."""
     if gate.until_ms is None:
         return float("inf")
     return gate.until_ms

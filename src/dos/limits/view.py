@@ -96,6 +96,7 @@ def render(limit_rows: Sequence[LimitRow], now: datetime) -> str:
 
 
 def _lines(row: LimitRow, now: datetime) -> list[str]:
+    """One limit as a headline and indented details."""
     headline = f"{row.key}: {row.what}"
     if row.until:
         headline += f", until {format_local_time(row.until, now)}"

@@ -210,6 +210,7 @@ class _ChangeWatch:
         self._last: object = None
 
     def is_overdue(self, now: float) -> bool:
+        """Whether the snapshot has not changed for the whole limit."""
         if now - self._checked_at < self._seconds / 8:
             return False
         self._checked_at = now
@@ -253,11 +254,13 @@ class _Log:
         self._file = None
 
     def _put(self, piece: bytes) -> None:
+        """Append to the file, and note whether a line is open."""
         assert self._file
         self._size += self._file.write(piece)
         self._is_between_lines = piece.endswith(b"\n") or (not piece and self._is_between_lines)
 
     def _roll(self) -> None:
+        """Move the full file aside and begin a new one with a line that says so."""
         assert self._file
         removed = ""
         if self._removed:
@@ -315,6 +318,7 @@ class _OutputReader:
             self._on_line(self._open.decode("utf-8", "replace"))
 
     def _read(self, pipe: IO[bytes]) -> None:
+        """Read until every process has closed the pipe. Runs in a thread of its own."""
         with ExitStack() as opened:
             opened.enter_context(pipe)
             if self._log:
@@ -328,6 +332,7 @@ class _OutputReader:
         self._pass_on_open_line()
 
     def _split(self, piece: bytes) -> None:
+        """Pass on the lines that a piece of output ends."""
         *ended, self._open = (self._open + piece).split(b"\n")
         self._open = self._open[-LONGEST_LINE:]
         for raw in ended:
@@ -337,6 +342,7 @@ class _OutputReader:
 
 
 def _feed(pipe: IO[bytes], text: bytes) -> None:
+    """Write the program's input. It may end without reading all of it."""
     try:
         with pipe:
             pipe.write(text)

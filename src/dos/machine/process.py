@@ -57,6 +57,7 @@ def system() -> str:
 
 @cache
 def _process_table() -> str:
+    """The boot of the kernel and the pid namespace. Neither changes while a process lives."""
     return f"{SystemClock().boot().replace('-', '')[:12]}-{_pid_namespace()}"
 
 
@@ -229,6 +230,7 @@ def dos_processes(state: Path) -> list[DosProcess]:
 
 
 def _dos_process(process: "psutil.Process", state: Path) -> DosProcess | None:
+    """The process if it is a live `dos` of this workspace, else None."""
     import psutil
 
     with process.oneshot():

@@ -61,6 +61,7 @@ def plan(candidates: Sequence[UnitCandidate], limit: int) -> Packet:
 
 
 def _is_called_done(candidate: UnitCandidate) -> bool:
+    """Whether the plan document calls the unit done, which git does not confirm."""
     return candidate.unit.claimed == PlanClaim.SHIPPED
 
 
@@ -86,6 +87,7 @@ def _disposition(candidate: UnitCandidate, *, live: bool) -> Disposition:
 
 
 def _pick(candidate: UnitCandidate, number: int) -> Pick:
+    """The pick of a candidate, with the keys that released readers expect."""
     unit = candidate.unit
     pick_kind = "unit"
     if _is_called_done(candidate):
@@ -159,6 +161,7 @@ def render_page(packet: Packet, header: PageHeader) -> str:
 
 
 def _portfolio(packet: Packet) -> str:
+    """A table of all candidates with their state."""
     live = set()
     for disposition in packet.dispositions:
         if disposition.live:
@@ -191,6 +194,7 @@ def _state(candidate: UnitCandidate, *, is_live: bool) -> str:
 
 
 def _cell(text: str) -> str:
+    """A text that cannot break the table."""
     return " ".join(text.replace("|", "\\|").split())
 
 

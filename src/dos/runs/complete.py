@@ -78,6 +78,7 @@ def judge(evidence: Evidence, policy: Policy = Policy()) -> Verdict:
 
 
 def _indeterminate(declared: Declaration, reason: str) -> Verdict:
+    """A verdict without any step: completion cannot be judged at all."""
     return Verdict(answer=Answer.INDETERMINATE, reason=reason, run_id=declared.run_id)
 
 
@@ -89,6 +90,7 @@ def _verdict(
     verified: tuple[str, ...],
     residual: tuple[str, ...] = (),
 ) -> Verdict:
+    """A verdict with the ids of all declared steps and the share of them that is done."""
     steps = tuple(step.id for step in declared.steps)
     fraction_done: float | UnsetType = UNSET
     if steps:
@@ -106,6 +108,7 @@ def _verdict(
 
 
 def _what_is_left(evidence: Evidence, residual: tuple[str, ...]) -> str:
+    """The reason of an incomplete run: what is left, and what only claims to be done."""
     declared = evidence.declared
     parts = [f"{len(residual)} of {len(declared.steps)} steps are not done: {', '.join(residual)}"]
     claimed = claimed_not_done(declared, residual)

@@ -122,6 +122,7 @@ def resume_point(declared: Declaration, policy: Policy = Policy()) -> Point:
 
 
 def _why_unresumable(declared: Declaration, policy: Policy) -> str:
+    """Why the declaration does not allow a resume at all; empty when it does."""
     if declared.unreadable_newer:
         return "a newer version of dos wrote its ledger; this version cannot read it safely"
     if policy.strict and declared.unreadable_lines:
@@ -132,6 +133,7 @@ def _why_unresumable(declared: Declaration, policy: Policy) -> str:
 
 
 def _what_is_left(evidence: Evidence, point: Point) -> str:
+    """The reason of a resumable run: what is left and from where."""
     parts = [f"{len(point.residual)} steps left, from {point.sha[:9] or 'the current HEAD'}"]
     claimed = claimed_not_done(evidence.declared, point.residual)
     if claimed:
@@ -144,6 +146,7 @@ def _what_is_left(evidence: Evidence, point: Point) -> str:
 
 
 def _verdict(answer: Answer, reason: str, evidence: Evidence, point: Point = NOWHERE) -> Verdict:
+    """A verdict at a resume point; a run that was proposed or continued before says so."""
     return Verdict(
         answer=answer,
         reason=reason,

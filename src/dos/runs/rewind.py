@@ -120,12 +120,14 @@ def judge(evidence: Evidence) -> Verdict:
 
 
 def _unanchored(evidence: Evidence, reason: str, note: Note) -> Verdict:
+    """A verdict without a turn to go back to; the note is still useful."""
     return Verdict(
         answer=Answer.UNANCHORED, reason=reason, no_good_note=note, run_id=evidence.run_id
     )
 
 
 def _note(evidence: Evidence) -> Note:
+    """The note for the next attempt, made only of templates and accountable text."""
     tokens = tuple(_token(finding) for finding in evidence.findings if finding.kind in TEMPLATES)
     excerpt = ""
     if evidence.excerpt and evidence.excerpt.accountability in ACCOUNTABLE:
@@ -134,6 +136,7 @@ def _note(evidence: Evidence) -> Note:
 
 
 def _token(finding: Finding) -> Token:
+    """A finding as its template sentence, with plain values only."""
     template, names = TEMPLATES[finding.kind]
     payload = {}
     for name in names:

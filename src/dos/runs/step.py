@@ -81,6 +81,7 @@ def judge(evidence: Evidence) -> Verdict:
 
 
 def _inside(touched: dict[str, FileState], globs: tuple[str, ...]) -> dict[str, FileState]:
+    """The touched files that belong to the step; all of them for a step without globs."""
     if not globs:
         return touched
     try:
@@ -108,6 +109,7 @@ def _why_undone(touched: dict[str, FileState], reverted_by: str) -> str:
 
 
 def _first_and_count(paths: dict[str, FileState]) -> str:
+    """The first path, and how many more there are."""
     names = list(paths)
     if len(names) == 1:
         return names[0]

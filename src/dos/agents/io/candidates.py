@@ -59,6 +59,7 @@ def credentials_renewed(recorded: Credentials, now: Credentials) -> bool:
 
 
 def _file_stamp(path: Path) -> str:
+    """The time and size of a credential file, or why it cannot be read."""
     try:
         stat = path.stat()
     except OSError as error:
@@ -82,6 +83,7 @@ def check_agents(config: Config, lines: dict[Key, int]) -> None:
 def _unknown_agent_error(
     config: Config, lines: dict[Key, int], name: str, trouble: str
 ) -> BadInput:
+    """The error about a setting that names an unknown agent."""
     key = _setting_that_names(config, name)
     location = ""
     line = line_of(lines, key)

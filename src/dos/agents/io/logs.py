@@ -60,6 +60,8 @@ def prune_run(state: Path, lane: str, run_id: str) -> None:
 
 
 def _delete_oldest(groups: dict[str, list[Path]], keep: int) -> None:
+    """Delete the groups of logs that changed longest ago, so that `keep` are left."""
+
     def newest_change(logs: list[Path]) -> float:
         return max(log.stat().st_mtime for log in logs)
 
@@ -70,6 +72,7 @@ def _delete_oldest(groups: dict[str, list[Path]], keep: int) -> None:
 
 
 def _folder(state: Path, lane: str) -> Path:
+    """The log folder of a lane. Creates it."""
     folder = state / "logs" / slug(lane)
     folder.mkdir(parents=True, exist_ok=True)
     return folder
@@ -104,6 +107,7 @@ def modified_ms(log: Log) -> int | None:
 
 
 def _logs_in(folder: Path, run_id: str) -> list[Log]:
+    """The agent logs of a folder, oldest first."""
     logs = []
     for path in folder.glob(f"{run_id or 'RID-'}*.log"):
         name = _NAME.fullmatch(path.name)

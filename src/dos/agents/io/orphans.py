@@ -120,10 +120,12 @@ def wait_for_git(tree: Path, *, of_workers: bool = False) -> None:
 
 
 def _may_be_alive(lease: Lease) -> bool:
+    """Whether the holder of a lease could run on this system and is not this process."""
     return lease.system == system() and lease.pid != os.getpid() and not holder_has_exited(lease)
 
 
 def _leftover_processes(workspace: str, lease: Lease) -> "Iterator[psutil.Process]":
+    """Adopted descendants, then every process with the marks of the lease."""
     import psutil
 
     adopted = set()
@@ -136,6 +138,7 @@ def _leftover_processes(workspace: str, lease: Lease) -> "Iterator[psutil.Proces
 
 
 def _is_leftover(process: "psutil.Process", workspace: str, lease: Lease) -> bool:
+    """Whether a process carries the marks of this lane with this fence or an older one."""
     import psutil
 
     try:

@@ -144,6 +144,7 @@ class Launcher:
     def _limits(
         self, effect: RunAgent, should_stop: Callable[[], bool], git_state: Callable[[], object]
     ) -> Limits:
+        """The limits of dos.toml, with less time where the budget leaves less."""
         workers = self._workers
         return Limits(
             wall_seconds=min(workers.wall_seconds, effect.allowance.wall_seconds or inf),

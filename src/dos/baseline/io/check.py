@@ -88,6 +88,7 @@ class BaselineCommands:
 
     @property
     def is_enabled(self) -> bool:
+        """Whether the settings ask for a check and give it something to run."""
         return not self._workers.unchecked_because
 
     @property
@@ -158,6 +159,8 @@ class Baseline(BaselineCommands):
         )
 
     def _accept(self, tree: Path, lease: Lease, stopped: Callable[[], bool]) -> Accept:
+        """A function that runs a command in a tree, and raises CheckStopped once it is stopped."""
+
         def accept(command: str, seconds: float) -> AcceptanceResult:
             answer = self._checks.run_outside_a_run(tree, command, lease, seconds, stopped)
             if stopped():
@@ -168,10 +171,12 @@ class Baseline(BaselineCommands):
 
     @property
     def _fetched(self) -> Path:
+        """Where the repository keeps the submodules that it fetched."""
         return (self._workspace.common or self._workspace.state) / "modules"
 
     @property
     def _folder(self) -> Path:
+        """The worktree of checks on this host."""
         return self._workspace.worktrees.with_name("baseline")
 
     @contextmanager
@@ -211,6 +216,7 @@ class Baseline(BaselineCommands):
             self._remove()
 
     def _remove(self) -> None:
+        """Remove the worktree, after a git command that may still work in it."""
         if not self._folder.exists():
             return
         orphans.wait_for_git(self._folder)
@@ -361,6 +367,7 @@ def _scripts(package: Path) -> list[str]:
 
 
 def _failed(command: str, answer: AcceptanceResult, began: float) -> CheckOutcome:
+    """The outcome of a command that failed, with the end of its output."""
     output = [replace_undecodable(line)[:LONGEST_LINE] for line in answer.output[-TAIL_LINES:]]
     seconds = round(time.monotonic() - began, 3)
     return CheckOutcome(

@@ -69,6 +69,7 @@ def findings_about(world: World, result: CheckResult, units: Mapping[str, Unit])
 
 
 def _with_location(world: World, key: str, problem: str) -> str:
+    """The problem with the line of dos.toml that sets the command."""
     line = world.loaded_config.origins.get(("workers", key))
     if not line:
         return problem
@@ -76,6 +77,7 @@ def _with_location(world: World, key: str, problem: str) -> str:
 
 
 def _cannot_run(world: World, unit: Unit, reason: str) -> Finding:
+    """The finding that an acceptance command cannot start on a fresh tree."""
     location = ""
     if unit.document:
         location = f"{unit.document}:{unit.line}: "

@@ -58,6 +58,7 @@ class BaselineRetest:
         return checked
 
     def _baselines(self) -> Baselines:
+        """The checks that are recorded now."""
         self._watch.refresh()
         return self._watch.state(Baselines)
 
@@ -65,6 +66,7 @@ class BaselineRetest:
         return gate.check_questions(self._watch.state(Decisions))
 
     def _checked_lately(self, subject: Subject) -> BaselineChecked | None:
+        """A check of the same subject that still counts, by any lane of this host."""
         check = self._baselines().by_subject().get(subject)
         if check is None:
             return None

@@ -101,6 +101,7 @@ def render(report: Costs) -> str:
 
 
 def _table(report: Costs) -> list[str]:
+    """The header and the rows, padded to columns; the total comes last."""
     table: list[tuple[str, ...]] = [(report.by, *_COLUMNS)]
     table += [_cells(row) for row in (*report.rows, report.total)]
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
@@ -150,6 +151,7 @@ def money(spent: Amount) -> str:
 
 
 def _ledgers(spend: Spend, by: str) -> Mapping[str, Ledger]:
+    """The ledgers to show, sorted by name; `lane` adds up the days."""
     match by:
         case "unit":
             return dict(sorted(spend.units.items()))
@@ -179,6 +181,7 @@ def _row(name: str, ledger: Ledger) -> CostRow:
 
 
 def _unit_cost(total: CostRow) -> UnitCost:
+    """The total divided by the landed units."""
     count = total.landed_units
     if not count:
         return UnitCost(usd=None, tokens=None, wall_seconds=None)
@@ -192,6 +195,7 @@ def _unit_cost(total: CostRow) -> UnitCost:
 
 
 def _cells(row: CostRow) -> tuple[str, ...]:
+    """The cells of one row of the table."""
     tokens = UNKNOWN
     if row.total.tokens is not None or row.total.known_tokens:
         tokens = f"{row.total.known_tokens:,}"

@@ -93,6 +93,7 @@ class ProviderLimits(Struct, kw_only=True):
                 assert_never(never)
 
     def _hit(self, fact: LimitHit, event: Event) -> None:
+        """Fold a hit: it starts a limit, extends it, or repeats what is known."""
         limit = self._limit(fact)
         # A probe of another limit is over: its run met this one before it had a result.
         self._end_probe(fact.run_id, but=limit.key.path)
@@ -125,10 +126,12 @@ class ProviderLimits(Struct, kw_only=True):
                 self.limits[path] = structs.replace(limit, probe=probe)
 
     def _limit(self, fact: LimitHit | LimitProbed | LimitLifted) -> Limit:
+        """The known state of the event's key; a new limit where there is none."""
         key = limit_key(fact)
         return self.limits.get(key.path, Limit(key=key))
 
     def _keep(self, limit: Limit, event: Event) -> None:
+        """Keep a limit with the version of the event that made it."""
         self.limits[limit.key.path] = structs.replace(limit, version=event.ver)
 
 

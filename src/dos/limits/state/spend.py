@@ -155,6 +155,7 @@ class Spend(Struct, kw_only=True):
                 self._apply_notice(fact, event)
 
     def _apply_notice(self, fact: _Notice, event: Event) -> None:
+        """Fold an event that spends nothing itself: reservations, parking, warnings, questions."""
         match fact:
             case BudgetPromised():
                 self._promise(fact, event)
@@ -182,6 +183,7 @@ class Spend(Struct, kw_only=True):
                 assert_never(never)
 
     def _answer(self, question: BudgetQuestion, choice: str) -> None:
+        """Apply a person's answer; only `raise` changes the limit."""
         known = self.history(question.account, question.measure)
         raised = known.raised
         if choice == ChoiceName.RAISE:
@@ -191,6 +193,7 @@ class Spend(Struct, kw_only=True):
         )
 
     def _start(self, fact: fleet.AgentStarted, event: Event) -> None:
+        """Charge the start of an agent: itself, and an iteration when it is the first in one."""
         self._reject_interrupted(fact)
         run = self._run_spend(fact.run_id, fact.lane, event)
         run.agent = fact.agent
@@ -214,6 +217,7 @@ class Spend(Struct, kw_only=True):
                 self._settle(run, REJECTED, fact.unit)
 
     def _promise(self, fact: BudgetPromised, event: Event) -> None:
+        """Keep the reservation of a run; a newer one replaces it."""
         run = self.runs.get(fact.run_id)
         is_new = run is None or fact.iteration != run.iteration
         self.promised_at = event.ver
@@ -225,6 +229,7 @@ class Spend(Struct, kw_only=True):
         )
 
     def _spend(self, run: RunSpend, unit: str, agent: str, spent: Spent, event: Event) -> None:
+        """Charge a run, and every ledger that the entry belongs to."""
         entry = Entry(day=day_of(event.at_ms), unit=unit, agent=agent or run.agent, spent=spent)
         run.entries.append(entry)
         run.in_iteration += spent
@@ -245,6 +250,7 @@ class Spend(Struct, kw_only=True):
         run.entries = unsettled
 
     def _land(self, fact: fleet.UnitLanded, event: Event) -> None:
+        """Count a landed unit once, for the run that landed it."""
         run = self._run_spend(fact.run_id, fact.lane, event)
         if _has_entries(run, fact.unit):
             run.landed.append(fact.unit)
@@ -258,6 +264,7 @@ class Spend(Struct, kw_only=True):
                 book.units += 1
 
     def _commit(self, fact: fleet.IterationCommitted, event: Event) -> None:
+        """Settle what the iteration spent by its outcome."""
         run = self._run_spend(fact.run_id, fact.lane, event)
         outcome = REJECTED
         if fact.outcome == OutcomeKind.REPLAN_DONE:
@@ -268,6 +275,7 @@ class Spend(Struct, kw_only=True):
         run.landed = []
 
     def _unpark(self, fact: limits.RunUnparked, event: Event) -> None:
+        """Count the time that a run was parked."""
         run = self._run_spend(fact.run_id, fact.lane, event)
         seconds = fact.seconds
         if run.parked_ms:
@@ -277,6 +285,7 @@ class Spend(Struct, kw_only=True):
             book.parked_seconds += max(0.0, seconds)
 
     def _end(self, run_id: str, event: Event, *, by_itself: bool) -> None:
+        """Count the idle time of a run that ended. `by_itself` is False for a dead worker."""
         run = self.runs.get(run_id)
         if run is None or run.ended:
             return
@@ -292,6 +301,7 @@ class Spend(Struct, kw_only=True):
         self._forget_old_runs()
 
     def _forget_old_runs(self) -> None:
+        """Keep only the newest ended runs; what they left unsettled is lost work."""
         ended = [run_id for run_id, run in self.runs.items() if run.ended]
         for run_id in ended[: max(0, len(ended) - RUNS_KEPT)]:
             self._settle(self.runs[run_id], REJECTED)
@@ -316,6 +326,7 @@ class Spend(Struct, kw_only=True):
             yield self.units.setdefault(entry.unit, Ledger())
 
     def _day_ledgers(self, lane: str, event: Event) -> tuple[Ledger, Ledger, Ledger]:
+        """The ledgers of everything, of the day, and of the lane on that day."""
         day = day_of(event.at_ms)
         return (
             self.whole,
@@ -327,12 +338,14 @@ class Spend(Struct, kw_only=True):
         return self.lanes.setdefault(day, {}).setdefault(lane, Ledger())
 
     def _update_history(self, account: Account, measure: str, **changes: float | str) -> None:
+        """Change what is known about one budget of an account."""
         known = self.history(account, measure)
         self.marks[_mark_key(account, measure)] = BudgetMark(
             account=account, history=structs.replace(known, **changes)
         )
 
     def _forget_old_days(self) -> None:
+        """Keep only the newest days, with their lanes and marks."""
         for day in sorted(self.days)[:-DAYS_KEPT]:
             del self.days[day]
             self.lanes.pop(day, None)

@@ -134,6 +134,7 @@ def read_dispositions(path: Path) -> gate.Packet:
 
 
 def _is_race(path: Path) -> bool:
+    """Whether a race marker says that another writer won."""
     try:
         return path.is_file() and gate.is_race(path.read_bytes()[:LARGEST_FILE])
     except OSError:
@@ -141,6 +142,7 @@ def _is_race(path: Path) -> bool:
 
 
 def _read(path: Path) -> bytes:
+    """The content of a dispositions file. Raises StaleDispositionContract when there is none."""
     try:
         if not path.exists():
             raise _unusable(path, "does not exist")

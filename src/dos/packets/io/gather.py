@@ -81,6 +81,7 @@ def gather(
 
 
 def _lane_globs(config: Config, lane: str) -> tuple[str, ...]:
+    """The globs that a lane may change; none for a unit without a lane."""
     if not lane:
         return ()
     region = config.lane_region(lane)

@@ -90,6 +90,7 @@ class RunCommits:
         )
 
     def _after_start(self, sha: str) -> bool | Unknown:
+        """Whether the commit descends from the run's start and is not the start itself."""
         if self.start is None or self.start == sha:
             return False
         return commits.is_ancestor(self._git, self.start, sha)
@@ -108,12 +109,14 @@ class RunCommits:
 
     @cached_property
     def _reverts(self) -> dict[str, str]:
+        """The reverts since the run began, each by the commit that it reverts."""
         if not self.start:
             return {}
         return commits.reverts(self._git, self.start, "HEAD")
 
 
 def _file_state(change: BlobChange, since: BlobChange | None) -> FileState:
+    """The state of a file by what changed after the commit; `since` is None for no change."""
     if since is None:
         return FileState.KEPT
     # Git takes any new file with the same content for a move of the old one, so a move alone does
@@ -153,6 +156,7 @@ def gather_step(world: World, run: RunState, name: str) -> Step:
 
 
 def _step(run_commits: RunCommits, run: RunState, name: str) -> Step:
+    """One step: its claim and, when a commit was recorded as verified, git's verdict on it now."""
     claimed = run.claimed.get(name, "")
     verified = run.verified.get(name)
     if verified is None:
@@ -244,6 +248,7 @@ def _own_commits(world: World, journal: Store, run: RunState) -> set[str]:
 
 
 def _divergence_text(lane: str, since: str, foreign: list[CommitSubject]) -> str:
+    """The sentence about foreign commits; empty when there are none."""
     if not foreign:
         return ""
     newest = foreign[0]
@@ -299,6 +304,7 @@ def turn_digest(turn: bytes | Mapping[str, Any]) -> str:
 
 
 def _findings(world: World, run_id: str, run: RunState, fire: str) -> tuple[Finding, ...]:
+    """What the note of a rewind mentions: divergence, and claims that git does not confirm."""
     findings = []
     if fire == Fire.DIVERGED:
         findings.append(Finding(kind=Fire.DIVERGED))

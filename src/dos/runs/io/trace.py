@@ -126,6 +126,7 @@ def gather(world: World, run_id: str) -> Trace:
 
 
 def _spine(journal: Store, run_id: str, run: RunState) -> Spine:
+    """Where the run comes from; `run_json` only for a run that was minted."""
     parents = _parents(journal)
     minted = None
     if run.process_id:
@@ -183,6 +184,7 @@ def _parents(journal: Store) -> dict[str, str | None]:
 
 
 def _intent(world: World, run_id: str, run: RunState) -> Intent:
+    """The declaration, followed by steps that were claimed or verified without being declared."""
     declared = gather_declaration(world, run_id, run)
     rows = [_row(step) for step in declared.steps]
     for name in dict.fromkeys([*run.verified, *run.claimed]):
@@ -202,6 +204,7 @@ def _intent(world: World, run_id: str, run: RunState) -> Intent:
 
 
 def _row(step: Step) -> StepRow:
+    """A step with its state in one word."""
     if is_done(step):
         state = "VERIFIED"
     elif step.claimed or step.verified:
@@ -282,6 +285,7 @@ def _run_named(fact: lane_log.Handled | None) -> str:
 
 
 def _lease_event(event: Event, op: str, record: dict[str, Any], attributed_by: str) -> LeaseEvent:
+    """An event in the fields of the released lane log."""
     return LeaseEvent(
         op=op,
         lane=record.get("lane", ""),
@@ -294,6 +298,7 @@ def _lease_event(event: Event, op: str, record: dict[str, Any], attributed_by: s
 
 
 def _decisions(journal: Store, run_id: str) -> list[Decision]:
+    """The decision of the loop after each iteration of the run."""
     written = select(journal.load(run_state.stream(run_id)), fleet.IterationCommitted)
     return [
         Decision(

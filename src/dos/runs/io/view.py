@@ -79,6 +79,7 @@ def render_trace(trace: Trace) -> str:
 
 
 def _spine_lines(spine: Spine) -> list[str]:
+    """The runs above and below, where there are any."""
     lines = []
     if spine.ancestors:
         lines.append(f"  started by {', '.join(spine.ancestors)}")
@@ -88,6 +89,7 @@ def _spine_lines(spine: Spine) -> list[str]:
 
 
 def _intent_lines(intent: Intent) -> list[str]:
+    """The declared work, then one line for each step."""
     named = [name for name in (intent.plan, intent.phase) if name]
     work = intent.goal or " ".join(named)
     lines = ["", f"declared: {work} from {intent.start_sha[:9] or 'no commit'}"]
