@@ -36,7 +36,7 @@ def decided(workspace):
 def test_why_tells_every_rung_up_to_the_one_that_decided(decided):
     answer = in_process("why", RUN)
     assert answer.code == 0
-    assert "iteration 2, try 2  P/1" in answer.out
+    assert "iteration 2, attempt 2  P/1" in answer.out
     assert "consecutive dirty zero 1" in answer.out
     assert "pick cooldown · unclear → shipped, then iteration cap" in answer.out
     assert "stopped: no work delivered (nothing landed 3/3 times in a row)" in answer.out

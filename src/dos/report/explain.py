@@ -1,4 +1,4 @@
-"""How a run came to where it is: for each decision what was seen, which rungs were asked, what was decided."""
+"""Explains how each iteration of a run was decided: the evidence, the rungs of the ladder, the decision."""
 
 from collections.abc import Sequence
 from typing import Any, assert_never
@@ -44,6 +44,8 @@ _reader: FactReader[ExplainedFact] = FactReader(
 
 
 class DecisionStep(Struct, frozen=True, kw_only=True):
+    """One decided iteration; the field names are keys of `dos why --json`."""
+
     at: str
     iteration: int
     attempt: int
@@ -58,6 +60,8 @@ class DecisionStep(Struct, frozen=True, kw_only=True):
 
 
 class RunStop(Struct, frozen=True, kw_only=True):
+    """Why a run stopped, with what the table of reasons says about it."""
+
     stop_reason: str
     needs: str
     reason: str
@@ -66,65 +70,93 @@ class RunStop(Struct, frozen=True, kw_only=True):
 
 
 class RunExplanation(Struct, frozen=True, kw_only=True):
+    """A run: its decided iterations, and how it stopped or what it works on."""
+
     run_id: str
     lane: str
     begun: str
     steps: list[DecisionStep]
     stop: RunStop | None = None
     at_work: str = ""  # the unit that was claimed last, while it has no decision
-    incidents: list[str] = []  # what its agents did outside of their worktree
+    incidents: list[str] = []  # what its agents did outside their worktree
 
 
-def explain_run(run_id: str, happened: Sequence[Event]) -> RunExplanation:
-    lane, begun, stop, at_work = "", utc_stamp(happened[0].at_ms), None, ""
-    missed: dict[tuple[int, int], str] = {}
-    incidents: list[str] = []
-    why = ""
-    for event in happened:
+def explain_run(run_id: str, events: Sequence[Event]) -> RunExplanation:
+    """Return the explanation of a run from the events of its stream, of which there is at least one."""
+    history = _History(utc_stamp(events[0].at_ms))
+    for event in events:
+        history.apply(event)
+    decisions = record.read_decisions(events)
+    stop = history.stop
+    if stop is None and decisions:
+        # A run that a script keeps records the decision to stop, and no stop.
+        last = decisions[-1].decision
+        if last.stop_reason:
+            stop = _run_stop(str(last.stop_reason), last.needs, last.reason)
+    steps = []
+    for decision in decisions:
+        missed = history.missed[decision.iteration, decision.attempt]
+        steps.append(_decision_step(decision, missed))
+    return RunExplanation(
+        run_id=run_id,
+        lane=history.lane,
+        begun=history.begun,
+        steps=steps,
+        stop=stop,
+        at_work=history.at_work,
+        incidents=history.incidents,
+    )
+
+
+class _History:
+    """What the events of a run tell beside its decisions."""
+
+    def __init__(self, begun: str) -> None:
+        self.begun = begun
+        self.lane = ""
+        self.at_work = ""
+        self.stop: RunStop | None = None
+        self.missed: dict[tuple[int, int], str] = {}  # by iteration and attempt
+        self.incidents: list[str] = []
+        self._why_not_landed = ""  # of the unit that was claimed last
+
+    def apply(self, event: Event) -> None:
         match _reader.decode(event):
             case None:
                 pass
             case fleet.RunBegun() as fact:
-                lane, begun = fact.lane, utc_stamp(event.at_ms)
+                self.lane = fact.lane
+                self.begun = utc_stamp(event.at_ms)
             case fleet.RunStopped() as fact:
-                stop = _stop(fact.stop_reason, fact.needs, fact.reason)
+                self.stop = _run_stop(fact.stop_reason, fact.needs, fact.reason)
             case fleet.UnitClaimed() as fact:
-                at_work, why = f"{fact.unit}, since {utc_stamp(event.at_ms)}", ""
+                self.at_work = f"{fact.unit}, since {utc_stamp(event.at_ms)}"
+                self._why_not_landed = ""
             case fleet.WorkMeasured() as fact:
-                why = why if fact.verdict == "DELIVERED" else fact.reason
+                if fact.verdict != "DELIVERED":
+                    self._why_not_landed = fact.reason
             case fleet.LandingRefused() as fact:
-                why = fact.reason
+                self._why_not_landed = fact.reason
             case IncidentFound() as fact:
-                incidents.append(event_text.describe_incident(fact))
+                self.incidents.append(event_text.describe_incident(fact))
             case fleet.IterationCommitted() as fact:
-                lane, at_work = lane or fact.lane, ""
-                missed[fact.iteration, fact.attempt] = why
+                self.lane = self.lane or fact.lane
+                self.at_work = ""
+                self.missed[fact.iteration, fact.attempt] = self._why_not_landed
             case never:
                 assert_never(never)
-    taken = record.read_decisions(happened)
-    if stop is None and taken and taken[-1].decision.stop_reason:
-        last = taken[-1].decision
-        stop = _stop(str(last.stop_reason), last.needs, last.reason)
-    steps = [_step(each, missed[each.iteration, each.attempt]) for each in taken]
-    return RunExplanation(
-        run_id=run_id,
-        lane=lane,
-        begun=begun,
-        steps=steps,
-        stop=stop,
-        at_work=at_work,
-        incidents=incidents,
-    )
 
 
-def only_iteration(told: RunExplanation, iteration: int) -> RunExplanation:
-    return structs.replace(told, steps=[step for step in told.steps if step.iteration == iteration])
+def only_iteration(explanation: RunExplanation, iteration: int) -> RunExplanation:
+    """Return the explanation with the steps of one iteration alone."""
+    steps = [step for step in explanation.steps if step.iteration == iteration]
+    return structs.replace(explanation, steps=steps)
 
 
-def _stop(why: str, needs: str, reason: str) -> RunStop:
-    row = table.find(why)
+def _run_stop(stop_reason: str, needs: str, reason: str) -> RunStop:
+    row = table.find(stop_reason)
     return RunStop(
-        stop_reason=why,
+        stop_reason=stop_reason,
         needs=needs,
         reason=reason,
         meaning=row.message if row else "",
@@ -132,109 +164,132 @@ def _stop(why: str, needs: str, reason: str) -> RunStop:
     )
 
 
-def _step(taken: RecordedDecision, missed: str) -> DecisionStep:
-    state = structs.asdict(taken.state)
-    fresh = structs.asdict(LoopState())
-    decision = to_builtins(taken.decision)
+def _decision_step(decided: RecordedDecision, missed: str) -> DecisionStep:
+    """Return a step with what differs from a new loop: counters at their default are left out."""
+    state = structs.asdict(decided.state)
+    new_state = structs.asdict(LoopState())
+    decision = to_builtins(decided.decision)
     del decision["next_state"], decision["ladder"]
+    outcome = {}
+    for name, value in to_builtins(decided.outcome).items():
+        if value is not None:
+            outcome[name] = value
+    counters = {}
+    for name, value in state.items():
+        is_counter = name not in EVIDENCE and name not in LIMITS and name != "iteration"
+        if is_counter and value != new_state[name]:
+            counters[name] = value
     return DecisionStep(
-        at=utc_stamp(taken.at_ms),
-        iteration=taken.iteration,
-        attempt=taken.attempt,
-        unit=taken.unit,
-        outcome={
-            name: value for name, value in to_builtins(taken.outcome).items() if value is not None
-        },
+        at=utc_stamp(decided.at_ms),
+        iteration=decided.iteration,
+        attempt=decided.attempt,
+        unit=decided.unit,
+        outcome=outcome,
         missed=missed,
         evidence={name: to_builtins(state[name]) for name in EVIDENCE if state[name] is not None},
-        counters={
-            name: value
-            for name, value in state.items()
-            if name not in EVIDENCE
-            and name not in LIMITS
-            and name != "iteration"
-            and value != fresh[name]
-        },
+        counters=counters,
         limits={name: to_builtins(state[name]) for name in LIMITS},
-        ladder=taken.decision.ladder,
+        ladder=decided.decision.ladder,
         decision=decision,
     )
 
 
-def render(told: RunExplanation) -> str:
-    where = f" on lane {told.lane}" if told.lane else ""
-    lines = [f"run {told.run_id}{where}, begun {told.begun}"]
-    for step in told.steps:
-        again = f", try {step.attempt}" if step.attempt > 1 else ""
-        lines += ["", f"iteration {step.iteration}{again}  {step.unit}".rstrip()]
-        lines.append(f"  ended    {_ended(step.outcome)}")
-        if step.missed:
-            lines.append(f"  measured {step.missed}")
-        lines.append(f"  saw      {_seen(step.evidence) or 'nothing beyond how it ended'}")
-        if step.counters:
-            lines.append(f"  counted  {_words(step.counters)}")
-        lines.append(f"  asked    {_rungs(step.ladder)}")
-        made = step.decision
-        what = tokens.decision_words(made["action"], made["next_mode"], made["stop_reason"])
-        lines.append(f"  decided  {what}: {made['reason']}")
-    lines += [line for each in told.incidents for line in ("", f"incident: {each}")]
-    if told.at_work:
+def render(explanation: RunExplanation) -> str:
+    """Return the explanation as text: a paragraph for each iteration, then how the run stands."""
+    run_id = explanation.run_id
+    where = f" on lane {explanation.lane}" if explanation.lane else ""
+    lines = [f"run {run_id}{where}, begun {explanation.begun}"]
+    for step in explanation.steps:
+        lines += ["", *_step_lines(step)]
+    for incident in explanation.incidents:
+        lines += ["", f"incident: {incident}"]
+    if explanation.at_work:
         lines += [
             "",
-            f"no decision yet on {told.at_work}; `dos timeline {told.run_id}` shows how far it is",
+            f"No decision yet on {explanation.at_work}; `dos timeline {run_id}` shows its progress",
         ]
-    elif not told.steps:
+    elif not explanation.steps:
         lines += [
             "",
-            f"no decision of it is in the journal; `dos timeline {told.run_id}` shows what else happened",
+            f"The journal has no decision of this run; `dos timeline {run_id}` shows its events",
         ]
-    if told.stop:
-        lines += [
-            "",
-            event_text.describe_stop(told.stop.stop_reason, told.stop.reason, told.stop.needs),
-        ]
-        lines += [f"  {text}" for text in (told.stop.meaning, told.stop.fix) if text]
-    elif told.steps and not told.at_work:
-        lines += ["", "it has not stopped"]
+    stop = explanation.stop
+    if stop:
+        lines += ["", event_text.describe_stop(stop.stop_reason, stop.reason, stop.needs)]
+        lines += [f"  {text}" for text in (stop.meaning, stop.fix) if text]
+    elif explanation.steps and not explanation.at_work:
+        lines += ["", "The run has not stopped"]
     return "\n".join(lines)
 
 
-def _ended(outcome: dict[str, Any]) -> str:
-    count = outcome.get("ship_count")
-    measured = f"measured: {count} landed" if count is not None else ""
-    rest = {
-        name: value
-        for name, value in outcome.items()
-        if name not in ("kind", "ship_count", "measurement_expected")
-    }
-    return ", ".join(
-        part for part in (tokens.iteration_words(outcome["kind"]), measured, _words(rest)) if part
+def _step_lines(step: DecisionStep) -> list[str]:
+    attempt = f", attempt {step.attempt}" if step.attempt > 1 else ""
+    lines = [f"iteration {step.iteration}{attempt}  {step.unit}".rstrip()]
+    lines.append(f"  ended    {_describe_outcome(step.outcome)}")
+    if step.missed:
+        lines.append(f"  measured {step.missed}")
+    lines.append(f"  evidence {_describe_evidence(step.evidence) or 'only how it ended'}")
+    if step.counters:
+        lines.append(f"  counters {_describe_fields(step.counters)}")
+    lines.append(f"  rungs    {_describe_ladder(step.ladder)}")
+    decision = step.decision
+    words = tokens.decision_words(
+        decision["action"], decision["next_mode"], decision["stop_reason"]
     )
+    lines.append(f"  decided  {words}: {decision['reason']}")
+    return lines
 
 
-def _words(fields: dict[str, Any]) -> str:
-    return ", ".join(f"{name.replace('_', ' ')} {_value(value)}" for name, value in fields.items())
+def _describe_outcome(outcome: dict[str, Any]) -> str:
+    """Return how an iteration ended, how many units landed, and what else was recorded."""
+    parts = [tokens.iteration_words(outcome["kind"])]
+    landed = outcome.get("ship_count")
+    if landed is not None:
+        parts.append(f"measured: {landed} landed")
+    others = {}
+    for name, value in outcome.items():
+        if name not in ("kind", "ship_count", "measurement_expected"):
+            others[name] = value
+    if others:
+        parts.append(_describe_fields(others))
+    return ", ".join(parts)
 
 
-def _value(value: Any) -> str:
+def _describe_fields(fields: dict[str, Any]) -> str:
+    parts = [f"{name.replace('_', ' ')} {_words(value)}" for name, value in fields.items()]
+    return ", ".join(parts)
+
+
+def _words(value: Any) -> str:
     return tokens.words(value) if isinstance(value, str) else str(value)
 
 
-def _seen(evidence: dict[str, Any]) -> str:
-    return "; ".join(f"{name} {_answer(value)}" for name, value in evidence.items())
+def _describe_evidence(evidence: dict[str, Any]) -> str:
+    return "; ".join(f"{name} {_describe_verdict(value)}" for name, value in evidence.items())
 
 
-def _answer(value: Any) -> str:
+def _describe_verdict(value: Any) -> str:
+    """Return a verdict of the evidence in a few words; a pick has `held` instead of a verdict."""
     if not isinstance(value, dict):
-        return _value(value)
-    held = f"held {value.get('reason')}" if value.get("held") else "free"
-    answer = value.get("state") or value.get("verdict") or held
-    why = value.get("reason") if "held" not in value else ""
+        return _words(value)
+    if "held" in value:
+        held = f"held {value.get('reason')}" if value["held"] else "free"
+        return str(value.get("state") or value.get("verdict") or held)
+    answer = value.get("state") or value.get("verdict") or "free"
+    why = value.get("reason")
     return f"{answer} ({why})" if why else str(answer)
 
 
-def _rungs(ladder: Sequence[str]) -> str:
-    """The one that answered stands behind the arrow; to go on, the cap is asked last of all."""
-    asked = [rung.replace("-", " ") for rung in ladder]
-    then = f", then {asked.pop()}" if ladder[-1] == CAP else ""
-    return " · ".join(asked[:-1]) + (" → " if len(asked) > 1 else "") + asked[-1] + then
+def _describe_ladder(ladder: Sequence[str]) -> str:
+    """Return the rungs that were asked; the one after the arrow decided.
+
+    Where the loop continues, the iteration limit is checked last.
+    """
+    rungs = [rung.replace("-", " ") for rung in ladder]
+    last = ""
+    if ladder[-1] == CAP:
+        last = f", then {rungs.pop()}"
+    *passed, deciding = rungs
+    if not passed:
+        return deciding + last
+    return f"{' · '.join(passed)} → {deciding}{last}"

@@ -1,4 +1,4 @@
-"""A run as it went by: what happened, when, and how long it took until the next thing did."""
+"""The timeline of a run: each event with its time and how long it took until the next one."""
 
 from collections.abc import Iterable, Sequence
 from typing import assert_never
@@ -23,6 +23,8 @@ from dos.times import utc_stamp
 
 
 class Moment(Struct, frozen=True, kw_only=True):
+    """One event of a timeline; the field names are keys of `dos timeline --json`."""
+
     pos: int
     at: str
     since_start_ms: int
@@ -32,26 +34,28 @@ class Moment(Struct, frozen=True, kw_only=True):
     slowest: bool = False
 
 
-def events_of_run(store: Store, run_id: str, happened: Sequence[Event]) -> list[Event]:
-    """The run's own stream, with what stands in those of its units and its lane; found by the run id, never by time."""
-    units = {fact.unit for _, fact in select(happened, UnitClaimed)}
-    lanes = {fact.lane for _, fact in select(happened, RunBegun, RunStopped) if fact.lane}
-    found = list(happened)
-    for stream in [
-        *(streams.unit(unit) for unit in units),
-        *(streams.spawn(lane) for lane in lanes),
-    ]:
+def events_of_run(store: Store, run_id: str, events: Sequence[Event]) -> list[Event]:
+    """Return the events of a run in order: of its own stream, its units, its lane and its lease.
+
+    They belong to the run by its id or by the fence of its lease, never by their time.
+    """
+    units = {fact.unit for _, fact in select(events, UnitClaimed)}
+    lanes = {fact.lane for _, fact in select(events, RunBegun, RunStopped) if fact.lane}
+    found = list(events)
+    other_streams = [streams.unit(unit) for unit in units]
+    other_streams += [streams.spawn(lane) for lane in lanes]
+    for stream in other_streams:
         found += [event for event in store.load(stream) if event.body.get("run_id") == run_id]
     for lane in lanes:
-        found += _leases(store.load(streams.lease(lane)), run_id)
+        found += _lease_events(store.load(streams.lease(lane)), run_id)
     return sorted(found, key=lambda event: event.pos)
 
 
-def _leases(happened: Iterable[Event], run_id: str) -> list[Event]:
-    """A lease is its fence: what names the fence of the run's grant belongs to the run."""
+def _lease_events(events: Iterable[Event], run_id: str) -> list[Event]:
+    """Return the events of the run's leases: a lease is named by the fence of its grant."""
     found: list[Event] = []
     fences: set[int] = set()
-    for event in happened:
+    for event in events:
         match lease_state.reader.decode(event):
             case LeaseGranted() | LeaseAdopted() as fact:
                 if fact.asked.run_id == run_id:
@@ -67,43 +71,57 @@ def _leases(happened: Iterable[Event], run_id: str) -> list[Event]:
     return found
 
 
-def moments(happened: Sequence[Event]) -> list[Moment]:
-    ends = [*(event.at_ms for event in happened[1:]), happened[-1].at_ms if happened else 0]
-    took = [max(0, end - event.at_ms) for event, end in zip(happened, ends, strict=True)]
-    longest = max(took, default=0)
-    return [
-        Moment(
+def moments(events: Sequence[Event]) -> list[Moment]:
+    """Return the moments of a run; the longest ones are marked as slowest."""
+    if not events:
+        return []
+    start_ms = events[0].at_ms
+    ends = [*(event.at_ms for event in events[1:]), events[-1].at_ms]
+    durations = [max(0, end - event.at_ms) for event, end in zip(events, ends, strict=True)]
+    longest = max(durations)
+    timeline = []
+    for event, took_ms in zip(events, durations, strict=True):
+        moment = Moment(
             pos=event.pos,
             at=utc_stamp(event.at_ms),
-            since_start_ms=event.at_ms - happened[0].at_ms,
-            took_ms=milliseconds,
+            since_start_ms=event.at_ms - start_ms,
+            took_ms=took_ms,
             kind=event.kind,
-            text=_text(event),
-            slowest=bool(longest) and milliseconds == longest,
+            text=_describe(event),
+            slowest=longest > 0 and took_ms == longest,
         )
-        for event, milliseconds in zip(happened, took, strict=True)
-    ]
+        timeline.append(moment)
+    return timeline
 
 
-def _text(event: Event) -> str:
+def _describe(event: Event) -> str:
+    """Return the sentence of an event; for a kind of a newer version, the name of the kind."""
     fact = decode(event)
-    return event_text.describe(fact, event.at_ms) if fact else event_text.describe_kind(event.kind)
+    if fact is None:
+        return event_text.describe_kind(event.kind)
+    return event_text.describe(fact, event.at_ms)
 
 
-def render(run_id: str, told: Sequence[Moment]) -> str:
-    lines = [f"run {run_id}, from {told[0].at}"]
-    for moment in told:
+def render(run_id: str, timeline: Sequence[Moment]) -> str:
+    """Return the timeline as text, one line for each moment."""
+    lines = [f"run {run_id}, from {timeline[0].at}"]
+    for moment in timeline:
         mark = "  ← longest" if moment.slowest else ""
-        lines.append(
-            f"{_clock(moment.since_start_ms):>9}  {moment.text}  {_took(moment.took_ms)}{mark}".rstrip()
-        )
+        offset = _format_offset(moment.since_start_ms)
+        line = f"{offset:>9}  {moment.text}  {_format_took(moment.took_ms)}{mark}"
+        lines.append(line.rstrip())
     return "\n".join(lines)
 
 
-def _clock(milliseconds: int) -> str:
+def _format_offset(milliseconds: int) -> str:
     seconds = milliseconds / 1000
-    return f"+{seconds:.1f} s" if seconds < 600 else f"+{seconds / 60:.0f} min"
+    if seconds < 600:
+        return f"+{seconds:.1f} s"
+    return f"+{seconds / 60:.0f} min"
 
 
-def _took(milliseconds: int) -> str:
-    return f"({milliseconds / 1000:.1f} s)" if milliseconds >= 100 else ""
+def _format_took(milliseconds: int) -> str:
+    """Return a duration; "" below a tenth of a second."""
+    if milliseconds < 100:
+        return ""
+    return f"({milliseconds / 1000:.1f} s)"
