@@ -11,8 +11,7 @@ from dos.errors import GitFailed
 from dos.fleet.effects import NotLanded
 from dos.git import commits
 from dos.git.repository import Writer
-from dos.landing import branch as local
-from dos.landing import rebase, worktree
+from dos.landing import branch, rebase, worktree
 from dos.units.unit import Landing
 from dos.world import World
 
@@ -130,7 +129,7 @@ def test_a_push_that_takes_commits_away_is_refused_by_us(clone, tmp_path):
 def test_the_branch_here_is_only_moved_to_what_was_built_on_it(clone):
     base = git(clone.tree, "rev-parse", "main")
     step = Landing(unit="DEMO/A1", branch="main", base=base, commit=orphan(clone, base))
-    refused = local.move_branch(clone.git, lane="one", fence=7, landing=step)
+    refused = branch.move_branch(clone.git, lane="one", fence=7, landing=step)
     assert refused and "does not descend from" in refused.reason
     assert git(clone.tree, "rev-parse", "main") == base
     assert git(clone.tree, "status", "--porcelain", "--untracked-files=no") == ""

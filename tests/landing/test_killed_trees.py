@@ -214,11 +214,11 @@ def test_killed_while_a_worktree_is_made(tmp_path, done):
 PREPARE = """
 import sys
 from pathlib import Path
-from dos.landing import worktree as worktrees
+from dos.landing import worktree
 from dos.git.repository import Writer
 root, lane = Path(sys.argv[1]), sys.argv[2]
 print("begun", flush=True)
-worktrees.prepare(Writer(root), root / ".git" / "dos", lane=lane, run_id="RUN", target="main")
+worktree.prepare(Writer(root), root / ".git" / "dos", lane=lane, run_id="RUN", target="main")
 print("done")
 """
 

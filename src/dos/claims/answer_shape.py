@@ -10,9 +10,19 @@ from enum import StrEnum
 from msgspec import Struct, field
 
 LONGEST_TEXT = 1 << 20  # characters that the patterns are tried on
-_SORRY = r"(?:(?:(?:i['’]m|i am|we['’]re) (?:very )?)?sorry|(?:my )?apologies|unfortunately)?[,.:;! ]{0,4}(?:but )?"
-_CANNOT = r"(?:i|we) ?(?:cannot|can['’]t|can not|won['’]t|will not|(?:am|are|['’]m|['’]re) (?:not able|unable) to)"
-_THAT = "help|assist|comply|provide|fulfil+|answer|complete|continue|share|create|generate|discuss|support|do (?:that|this)"
+# The beginnings of a refusal: an apology, an inability, and what is refused.
+_SORRY = (
+    r"(?:(?:(?:i['’]m|i am|we['’]re) (?:very )?)?sorry|(?:my )?apologies|unfortunately)?"
+    r"[,.:;! ]{0,4}(?:but )?"
+)
+_CANNOT = (
+    r"(?:i|we) ?(?:cannot|can['’]t|can not|won['’]t|will not"
+    r"|(?:am|are|['’]m|['’]re) (?:not able|unable) to)"
+)
+_THAT = (
+    "help|assist|comply|provide|fulfil+|answer|complete|continue|share|create|generate"
+    "|discuss|support|do (?:that|this)"
+)
 # Each as it leaks. Numbered steps, or an emphatic `I cannot stress enough`, are answers.
 DISQUALIFIERS = (
     r"</?(?:think|thinking|scratchpad|reasoning|reflection|inner_monologue)>",
@@ -101,13 +111,16 @@ def _first_match(patterns: Sequence[str], text: str) -> str | None:
     """Return the beginning of the first match, or None."""
     for pattern in patterns:
         compiled = _compiled(pattern)
-        match = compiled.search(text) if compiled else None
+        if compiled is None:
+            continue
+        match = compiled.search(text)
         if match:
             return match[0].strip()[:80]
     return None
 
 
 def _compiled(pattern: str) -> re.Pattern[str] | None:
+    """Return the compiled pattern, or None for a text that is no pattern."""
     try:
         return re.compile(pattern, re.IGNORECASE | re.MULTILINE)
     except (re.error, OverflowError, RecursionError):

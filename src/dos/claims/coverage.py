@@ -127,16 +127,20 @@ def _by_frequency(entry: tuple[str, int]) -> tuple[int, str]:
 
 
 def _answer(declared: int, healthy: int) -> Answer:
+    """Compare the number of healthy results with the number of workers."""
     if declared <= 0:
         return Answer.EMPTY
     if healthy > declared:
         return Answer.OVERFILLED
     if healthy == declared:
         return Answer.FULL
-    return Answer.UNDERFILLED if healthy else Answer.STARVED
+    if healthy:
+        return Answer.UNDERFILLED
+    return Answer.STARVED
 
 
 def _prompt_line(answer: Answer, declared: int, healthy: int, why: str) -> str:
+    """Return the sentence that tells the next agent how complete the results are."""
     match answer:
         case Answer.EMPTY:
             return "No worker was sent out, so there is no result."

@@ -36,7 +36,8 @@ _TURN = re.compile(
 _COMMA = re.compile(r"[,()|]|\s[—–-]{1,3}\s")
 _AND = re.compile(r"\b(?:and|plus)\b|[&+]", re.IGNORECASE)
 _IF = re.compile(
-    r"\b(?:if|once|when|whenever|unless|until|till|assuming|provided|supposing|as soon as|in case)\b",
+    r"\b(?:if|once|when|whenever|unless|until|till|assuming|provided|supposing"
+    r"|as soon as|in case)\b",
     re.IGNORECASE,
 )
 _AROUND = re.compile(r"\b(?:after|before)\b", re.IGNORECASE)
@@ -58,8 +59,8 @@ _DENIED_AFTER = re.compile(
 _BULLET = re.compile(r"[ \t]*(?:[-*•]|\d{1,3}[.)])[ \t]")
 # Names of standards that look like names of units.
 _STANDARDS = frozenset({
-    "AES", "BASE", "BLAKE", "CVE", "FLOAT", "GPT", "HTTP", "INT", "IPV", "ISO", "MD", "PEP", "PKCS", "RFC", "RSA",
-    "SHA", "TLS", "UINT", "UTF", "UUID",
+    "AES", "BASE", "BLAKE", "CVE", "FLOAT", "GPT", "HTTP", "INT", "IPV", "ISO", "MD", "PEP",
+    "PKCS", "RFC", "RSA", "SHA", "TLS", "UINT", "UTF", "UUID",
 })  # fmt: skip
 
 
@@ -96,6 +97,7 @@ def units_claimed_in_prose(text: str) -> Iterator[tuple[UnitName, str]]:
 
 
 def _opens_list(line: str) -> bool:
+    """Whether the line says of the list below it that its items are done."""
     is_opening = line.lstrip().startswith("#") or line.rstrip(" \t*_").endswith(":")
     return is_opening and _is_bare_done(line)
 
@@ -264,15 +266,27 @@ def extract(text: str, *, plan: str = "", phase: str = "") -> tuple[Claim, ...]:
     return tuple(found.values())
 
 
+def _marked_claim(line: str) -> Claim | None:
+    """Return the claim of a DOS-CLAIM line, or None for any other line."""
+    if "DOS-CLAIM:" not in line:
+        return None
+    match = _MARKER.fullmatch(line)
+    if match is None:
+        return None
+    phase = match[2].rstrip("*`")  # the end of emphasis in Markdown is not part of the name
+    if not phase:
+        return None
+    raw = line.strip()[:LONGEST_RAW]
+    return Claim(plan=match[1], phase=phase, rung=Rung.MARKER, raw=raw)
+
+
 def _all(text: str, plan: str, phase: str) -> Iterator[Claim]:
     """Yield all claims, strongest first."""
     if plan and phase:
         yield Claim(plan=plan, phase=phase, rung=Rung.FRONTMATTER, raw=f"{plan} {phase}")
     for line in text.splitlines():
-        marked = _MARKER.fullmatch(line) if "DOS-CLAIM:" in line else None
-        marked_phase = marked[2].rstrip("*`") if marked else ""
-        if marked and marked_phase:
-            raw = line.strip()[:LONGEST_RAW]
-            yield Claim(plan=marked[1], phase=marked_phase, rung=Rung.MARKER, raw=raw)
+        marked = _marked_claim(line)
+        if marked:
+            yield marked
     for name, line in units_claimed_in_prose(text[-LONGEST_TEXT:]):
         yield Claim(plan=name.plan, phase=name.unit, rung=Rung.HEURISTIC, raw=line[:LONGEST_RAW])

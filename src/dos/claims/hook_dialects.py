@@ -40,17 +40,25 @@ def _first_root(event: Mapping[str, Any]) -> str:
     """Return the first workspace folder that the event names, or an empty text."""
     for key in ("workspacePaths", "workspace_roots"):
         roots = event.get(key)
-        for root in roots if isinstance(roots, list) else ():
+        if not isinstance(roots, list):
+            continue
+        for root in roots:
             if isinstance(root, str):
                 return root
     return ""
 
 
 def _text(event: Mapping[str, Any], *keys: str) -> str:
-    return next((event[key] for key in keys if isinstance(event.get(key), str) and event[key]), "")
+    """Return the first of the keys that holds a text, or an empty text."""
+    for key in keys:
+        value = event.get(key)
+        if isinstance(value, str) and value:
+            return value
+    return ""
 
 
 def _counts(event: Mapping[str, Any], *keys: str) -> bool:
+    """Whether one of the keys holds a number above 0."""
     return any(isinstance(event.get(key), int) and event[key] > 0 for key in keys)
 
 

@@ -281,12 +281,19 @@ def _leaves(slot: str, value: Any) -> Iterator[tuple[str, Any]]:
     while waiting and given < MOST_LEAVES:
         slot, value = waiting.pop()
         if isinstance(value, Mapping):
-            waiting += [(slot_name(str(key)), item) for key, item in value.items()]
+            for key, item in value.items():
+                waiting.append((slot_name(str(key)), item))
         elif isinstance(value, list | tuple):
-            waiting += [(slot, item) for item in value]
+            for item in value:
+                waiting.append((slot, item))
         else:
             given += 1
             yield slot, value
+
+
+def _is_known(part: str, corpora: Sequence[_Corpus]) -> bool:
+    """Whether a part of an identifier is in one of the texts."""
+    return any(corpus.knows(part) for corpus in corpora)
 
 
 def _leaf(slot: str, value: Any, blank: Argument, corpora: Sequence[_Corpus]) -> Argument:
@@ -308,7 +315,7 @@ def _leaf(slot: str, value: Any, blank: Argument, corpora: Sequence[_Corpus]) ->
     if not parts:
         return structs.replace(reference, reason="no part of it carries data")
     reference = structs.replace(reference, components_checked=parts)
-    unmatched = [part for part in parts if not any(corpus.knows(part) for corpus in corpora)]
+    unmatched = [part for part in parts if not _is_known(part, corpora)]
     if unmatched:
         return structs.replace(
             reference,
@@ -316,7 +323,10 @@ def _leaf(slot: str, value: Any, blank: Argument, corpora: Sequence[_Corpus]) ->
             reason=f"{', '.join(unmatched)} was not read before",
             components_unmatched=unmatched,
         )
-    origins = [corpus.origin for corpus in corpora if any(corpus.knows(part) for part in parts)]
+    origins = []
+    for corpus in corpora:
+        if any(corpus.knows(part) for part in parts):
+            origins.append(corpus.origin)
     return structs.replace(
         reference,
         stance=Stance.SUPPORTED,

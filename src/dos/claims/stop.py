@@ -124,16 +124,19 @@ def check_claim(claim: Claim, truth: shipped.Verdict) -> CheckedClaim:
 
     A name alone is not the work, whatever tier the workspace requires elsewhere.
     """
-    is_unknown = truth.answer is shipped.Answer.CANNOT_TELL
-    is_shipped = truth.shipped and truth.tier > Tier.NAMED
+    is_shipped: bool | None = truth.shipped and truth.tier > Tier.NAMED
+    why = ""
+    if truth.answer is shipped.Answer.CANNOT_TELL:
+        is_shipped = None
+        why = truth.reason
     return CheckedClaim(
         claim=claim,
-        shipped=None if is_unknown else is_shipped,
+        shipped=is_shipped,
         source=truth.source,
         tier=truth.tier,
         contradictions=truth.contradictions,
         expected=truth.expected,
-        why=truth.reason if is_unknown else "",
+        why=why,
     )
 
 

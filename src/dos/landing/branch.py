@@ -1,4 +1,4 @@
-"""Moves the target branch to landed work, or puts the work on a unit's own branch for a pull request.
+"""Moves the target branch to landed work, or a unit's own branch for a pull request.
 
 The fence of a lane's lease is kept in a git ref as well, and every move verifies it in the same
 ref transaction: git itself refuses a stale worker.

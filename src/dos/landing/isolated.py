@@ -359,7 +359,7 @@ class IsolatedLanding:
         return self.target.has_landed(effect.landing)
 
     def issue_receipt(self, effect: effects.IssueReceipt) -> receipt.IssuedReceipt:
-        """Sign and store the receipt of a landing; its message also says if this clone is behind."""
+        """Sign and store the receipt of a landing; the message says if this clone is behind."""
         if self._lands_on_unit_branches:
             ref = f"refs/heads/{effect.landing.branch}"
         else:

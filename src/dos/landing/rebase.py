@@ -1,4 +1,4 @@
-"""Rebases measured work onto the target branch, and describes the conflict where it does not fit."""
+"""Rebases measured work onto the target branch, and describes the conflict if it fails."""
 
 from pathlib import Path
 

@@ -185,7 +185,7 @@ def _refs(git: Reader) -> list[SavedWork]:
 
 
 def _folders(place: Path) -> list[SavedWork]:
-    """Return the folders that were moved: below a run, or beside the runs where a person put one."""
+    """Return the moved folders: below a run, or beside the runs where a person put one."""
     found: list[SavedWork] = []
     if not place.is_dir():
         return found

@@ -53,10 +53,12 @@ def judge(seen: Evidence) -> Verdict:
         if problem:
             return Verdict(valid=False, reason=problem, checked=tuple(passed))
         passed.append(name)
-    only = "" if seen.repository else "; only the signature was checked, no repository"
+    reason = f"{receipt.verdict}: {receipt.claim}, signed by {receipt.key_id}"
+    if seen.repository is None:
+        reason += "; only the signature was checked, no repository"
     return Verdict(
         valid=True,
-        reason=f"{receipt.verdict}: {receipt.claim}, signed by {receipt.key_id}{only}",
+        reason=reason,
         checked=tuple(passed),
         adverse=receipt.verdict == Answer.REFUTED,
         bound=receipt.bound,
@@ -73,8 +75,8 @@ def _checks(seen: Evidence) -> Iterator[tuple[str, str | Unknown]]:
         ("unit", seen.receipt.unit, seen.wanted_unit),
     ):
         if wanted:
-            matches = actual == wanted
-            yield name, "" if matches else f"its {name} is {actual!r}, but you asked for {wanted!r}"
+            problem = f"its {name} is {actual!r}, but you asked for {wanted!r}"
+            yield name, _unless(actual == wanted, problem)
     if seen.repository is not None:
         yield from _repository_checks(seen.receipt, seen.repository)
 
@@ -82,21 +84,32 @@ def _checks(seen: Evidence) -> Iterator[tuple[str, str | Unknown]]:
 def _repository_checks(
     receipt: Receipt, repository: RepositoryState
 ) -> Iterator[tuple[str, str | Unknown]]:
+    """Yield the checks that compare a receipt with the clone in which it is read."""
     commit = receipt.commit[:9]
     yield "repository", _repository_problem(receipt, repository)
-    same_tree = repository.tree == receipt.tree
-    yield "tree", "" if same_tree else f"its tree is not the tree of {commit}"
+    is_same_tree = repository.tree == receipt.tree
+    yield "tree", _unless(is_same_tree, f"its tree is not the tree of {commit}")
     if receipt.base:
-        holds = repository.base_holds
-        yield "base", "" if holds else f"its commits do not follow its base {receipt.base[:9]} here"
+        problem = f"its commits do not follow its base {receipt.base[:9]} here"
+        yield "base", _unless(repository.base_holds, problem)
     if receipt.target:
         yield "ancestry", _ancestry_problem(receipt, repository)
     if receipt.paths_in_region:
-        strays = repository.strays
-        yield "region", f"it changes {strays[0]!r}, outside its region" if strays else ""
+        yield "region", _region_problem(repository)
+
+
+def _unless(is_fine: bool, problem: str) -> str:
+    return "" if is_fine else problem
+
+
+def _region_problem(repository: RepositoryState) -> str:
+    if not repository.strays:
+        return ""
+    return f"it changes {repository.strays[0]!r}, outside its region"
 
 
 def _signature_problem(seen: Evidence) -> str:
+    """Return what is wrong with the signature: its kind, its key, or the bytes it covers."""
     receipt = seen.receipt
     if receipt.algorithm == Algorithm.NONE:
         return "it was recorded without a signature"

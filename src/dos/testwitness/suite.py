@@ -53,6 +53,7 @@ _Outcome = tuple[SuiteOutcome, str, int | None]
 
 
 def _outcome(command: str, exit_code: int, lines: Sequence[str]) -> _Outcome:
+    """Decide by the exit code where the command did not run, else by the numbers it printed."""
     if exit_code in _CANNOT_START:
         return SuiteOutcome.NOT_RUN, f"exit {exit_code}: {_CANNOT_START[exit_code]}", None
     if exit_code < 0:
@@ -60,8 +61,11 @@ def _outcome(command: str, exit_code: int, lines: Sequence[str]) -> _Outcome:
     if exit_code > _SIGNALS_FROM:
         return SuiteOutcome.ERROR, f"ended by signal {exit_code - _SIGNALS_FROM}", None
     counts = _counts(lines)
-    counted = counts.outcome(exit_code) if counts else None
-    return counted or _outcome_by_code(command, exit_code, lines)
+    if counts:
+        counted = counts.outcome(exit_code)
+        if counted:
+            return counted
+    return _outcome_by_code(command, exit_code, lines)
 
 
 def _outcome_by_code(command: str, exit_code: int, lines: Sequence[str]) -> _Outcome:
@@ -70,8 +74,9 @@ def _outcome_by_code(command: str, exit_code: int, lines: Sequence[str]) -> _Out
         return SuiteOutcome.PASS, "exit 0", None
     if "pytest" in command and exit_code in _PYTEST_CODES:
         outcome = _PYTEST_CODES[exit_code]
-        why = _NO_TESTS if outcome is SuiteOutcome.NOT_RUN else f"exit {exit_code} of pytest"
-        return outcome, why, None
+        if outcome is SuiteOutcome.NOT_RUN:
+            return outcome, _NO_TESTS, None
+        return outcome, f"exit {exit_code} of pytest", None
     if any(_is_build_failure(line) for line in lines):
         return SuiteOutcome.ERROR, "it was not built", None
     return SuiteOutcome.FAIL, f"exit {exit_code}", None
@@ -94,13 +99,19 @@ class _Counts(Struct, frozen=True, kw_only=True):
         if exit_code == 0:
             return self._outcome_of_success()
         if self.failed or self.errors:
-            outcome = SuiteOutcome.FAIL if self.failed else SuiteOutcome.ERROR
-            return outcome, f"{self.failed} failed, {self.errors} broke off", self.tests
+            why = f"{self.failed} failed, {self.errors} broke off"
+            if self.failed:
+                return SuiteOutcome.FAIL, why, self.tests
+            return SuiteOutcome.ERROR, why, self.tests
         if not self.tests:
             return SuiteOutcome.NOT_RUN, _NO_TESTS, self.tests
         return None
 
     def _outcome_of_success(self) -> _Outcome:
+        """Return what an exit code of 0 is worth, given the numbers.
+
+        A pass needs at least one test that ran and none that did not pass.
+        """
         not_passed = self.failed + self.errors
         if not_passed:
             why = f"exit 0, and its runner counts {not_passed} that did not pass"

@@ -155,7 +155,9 @@ class Matrix(Struct, frozen=True, kw_only=True):
     @property
     def old_row(self) -> tuple[Cell, ...]:
         """The cells of the old tests, if there are any."""
-        return (Cell.OLD_OLD, Cell.OLD_NEW) if self.has_old_tests else ()
+        if not self.has_old_tests:
+            return ()
+        return (Cell.OLD_OLD, Cell.OLD_NEW)
 
 
 def remaining_runs(seen: Matrix, repeat: int) -> list[Cell]:
@@ -208,7 +210,8 @@ def _cell_problem(cell: Cell, runs: Runs) -> tuple[Answer, str] | None:
         return Answer.FLAKY, f"{cell}: {outcomes}"
     outcome = _last(runs)
     if outcome is SuiteOutcome.NOT_RUN:
-        return Answer.ABSTAIN, f"{cell}: {runs[-1].why if runs else 'not run'}"
+        why = runs[-1].why if runs else "not run"
+        return Answer.ABSTAIN, f"{cell}: {why}"
     if outcome is SuiteOutcome.PASS:
         return None
     if cell is Cell.OLD_OLD:
@@ -243,7 +246,10 @@ def _is_decided(runs: Runs) -> bool:
 
 
 def _last(runs: Runs) -> SuiteOutcome:
-    return runs[-1].outcome if runs else SuiteOutcome.NOT_RUN
+    """Return the outcome of the last run of a cell."""
+    if not runs:
+        return SuiteOutcome.NOT_RUN
+    return runs[-1].outcome
 
 
 def _ended_early(seen: Matrix) -> Cell | None:
@@ -259,4 +265,6 @@ def _ended_early(seen: Matrix) -> Cell | None:
                 prints_summary = True
             elif run.outcome is SuiteOutcome.PASS and silent is None:
                 silent = cell
-    return silent if prints_summary else None
+    if not prints_summary:
+        return None
+    return silent

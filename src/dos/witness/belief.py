@@ -31,7 +31,10 @@ class BeliefVerdict(Struct, frozen=True, kw_only=True):
 
 
 def believe_under_floor(facts: Iterable[EvidenceFacts]) -> BeliefVerdict:
-    """Believe or refute only by accountable witnesses; what the claimant could write decides nothing."""
+    """Believe or refute by accountable witnesses only.
+
+    What the claimant could have written decides nothing, on either side.
+    """
     answers = tuple(facts)
     attesting = tuple(fact for fact in answers if fact.attests)
     refuting = tuple(fact for fact in answers if fact.refutes)
@@ -90,10 +93,11 @@ def _rank(rung: Accountability) -> int:
 def _rung(operand: EvidenceFacts | BeliefVerdict) -> Accountability | None:
     """Return the accountability of an operand; None where no record attests it."""
     if isinstance(operand, BeliefVerdict):
-        is_settled = operand.believe and not operand.refuted
-        return Accountability.THIRD_PARTY if is_settled else None
-    is_attested = operand.attests and operand.is_accountable
-    return operand.accountability if is_attested else None
+        if operand.believe and not operand.refuted:
+            return Accountability.THIRD_PARTY
+    elif operand.attests and operand.is_accountable:
+        return operand.accountability
+    return None
 
 
 def _reason(

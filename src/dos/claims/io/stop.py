@@ -50,14 +50,20 @@ def read_last_turns(request: StopRequest) -> str | Unknown:
         return message
     path = request.transcript or request.event.transcript
     if not path:
-        unread: str | Unknown = Unknown("the event neither carries nor names what was said")
-        return unread if message is None else message
+        return _or_unknown(message, "the event neither carries nor names what was said")
     transcript = transcripts.read(path, last_turns=request.last_turns)
     if isinstance(transcript, Unknown):
-        return Unknown(f"{path}: {transcript.why}") if message is None else message
+        return _or_unknown(message, f"{path}: {transcript.why}")
     if message is None:
         return transcript.text
     return f"{transcript.text}\n{message}"
+
+
+def _or_unknown(message: str | None, why: str) -> str | Unknown:
+    """Return the message of the event, or why nothing is known without one."""
+    if message is None:
+        return Unknown(why)
+    return message
 
 
 def _check_claims(claims: Sequence[Claim], verify: Verify) -> tuple[CheckedClaim, ...]:
@@ -86,6 +92,7 @@ def _unchecked(claim: Claim, why: str) -> CheckedClaim:
 
 
 def _is_name(text: str, what: str) -> bool:
+    """Whether a text can be the name of a plan or a unit."""
     try:
         validated_name(text, what)
     except NameInvalid:

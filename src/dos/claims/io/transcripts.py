@@ -109,6 +109,7 @@ class _Scanner:
             self._pieces = []
 
     def _end_message(self) -> None:
+        """Keep the message that was being read, if it has any text."""
         if self._last is None:
             return
         separator = "" if self._last.id == _DELTA else "\n"
@@ -126,6 +127,7 @@ class _Scanner:
 
 
 def _scan(path: Path, start: int, turns: int) -> Transcript:
+    """Read a transcript from an offset to its end."""
     scanner = _Scanner(turns)
     for record in _records(path, start):
         scanner.read(record)
@@ -140,18 +142,22 @@ def _records(path: Path, start: int) -> Iterator[dict[str, Any]]:
         while line := file.readline(LONGEST_LINE):
             ends_line = line.endswith(b"\n")
             is_complete = ends_line or len(line) < LONGEST_LINE
-            record = _record(line) if begins_line and is_complete else None
-            if record is not None:
-                yield record
+            if begins_line and is_complete:
+                record = _record(line)
+                if record is not None:
+                    yield record
             begins_line = ends_line
 
 
 def _record(line: bytes) -> dict[str, Any] | None:
+    """Return the JSON object of a line, or None for a line that holds none."""
     try:
         found = json.decode(line)
     except (DecodeError, UnicodeDecodeError, RecursionError):
         return None
-    return found if isinstance(found, dict) else None
+    if isinstance(found, dict):
+        return found
+    return None
 
 
 def _message(record: dict[str, Any]) -> Message | None:
@@ -164,7 +170,8 @@ def _message(record: dict[str, Any]) -> Message | None:
     if kind == "item.completed" and isinstance(item, dict) and item.get("type") == "agent_message":
         return _plain(_text(item.get("text")), _text(item.get("id")))
     if kind == "message" and record.get("role") == "assistant":
-        return _plain(_text(record.get("content")), _DELTA if record.get("delta") is True else "")
+        message_id = _DELTA if record.get("delta") is True else ""
+        return _plain(_text(record.get("content")), message_id)
     part = record.get("part")
     if isinstance(part, dict) and part.get("type") == "text":
         return _plain(_text(part.get("text")), _text(part.get("messageID")))
@@ -194,6 +201,7 @@ def _block_message(record: dict[str, Any], message: dict[str, Any]) -> Message:
 
 
 def _plain(text: str, message_id: str) -> Message:
+    """Return a message of which only the text is known."""
     return Message(id=message_id, text=text, has_content=bool(text.strip()))
 
 
@@ -206,13 +214,16 @@ def _is_result(record: dict[str, Any]) -> bool:
     if isinstance(item, dict):
         return kind == "item.completed" and item.get("type") in _RESULTS
     message = record.get("message")
-    blocks = message.get("content") if isinstance(message, dict) else None
+    if not isinstance(message, dict):
+        return False
+    blocks = message.get("content")
     if not isinstance(blocks, list):
         return False
     return any(isinstance(block, dict) and block.get("type") == "tool_result" for block in blocks)
 
 
 def _text(value: Any) -> str:
+    """Return a text, or an empty one for a value of another type."""
     return value if isinstance(value, str) else ""
 
 
@@ -255,6 +266,6 @@ def read_outcomes(paths: Iterable[str]) -> list[WorkerResult]:
 
 
 def matching_files(pattern: str) -> Sequence[str]:
-    """Return the files that a glob names, sorted; one more than `MOST` shows that it is too many."""
+    """Return the files that a glob names, sorted; more than `MOST` of them are cut off."""
     paths = iglob(pattern, recursive=True)  # noqa: PTH207 - the pattern may be anywhere
     return sorted(islice(paths, MOST + 1))

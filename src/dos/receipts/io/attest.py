@@ -144,7 +144,7 @@ def _command(world: World, asked: AttestRequest, receipt: Receipt) -> Observatio
     difference = _difference(git.tree, receipt.commit)
     if difference:
         raise BadInput(
-            f"{git.tree} is not as {commit}: {difference}; a command there would judge another tree",
+            f"{git.tree} is not as {commit}: {difference}; the command would judge another tree",
             hint=f"git stash --include-untracked; or: git worktree add --detach ../clean {commit}",
         )
     variables = environment.inherited_environment(os.environ, world.config)
@@ -228,7 +228,7 @@ def _snapshots(asked: AttestRequest) -> Observation:
         key = asked.claim.removeprefix("-")
         is_deletion = asked.claim.startswith("-")
         facts = state_diff.judge(before, after, key, rung, deleted=is_deletion)
-    digests = ["" if isinstance(data, Unknown) else sha256(data).hexdigest() for data in contents]
+    digests = [_digest(data) for data in contents]
     return facts, {
         "witness_surface": f"{asked.before}→{asked.after}",
         "witness_author": SNAPSHOTS,
@@ -238,7 +238,15 @@ def _snapshots(asked: AttestRequest) -> Observation:
     }
 
 
+def _digest(data: bytes | Unknown) -> str:
+    """Return the digest of a snapshot; empty for one that could not be read."""
+    if isinstance(data, Unknown):
+        return ""
+    return sha256(data).hexdigest()
+
+
 def _expires(asked: AttestRequest) -> str:
+    """Return when the receipt expires, counted from its timestamp; empty: never."""
     if asked.expires_days is None:
         return ""
     start = None

@@ -93,7 +93,7 @@ def own_key() -> Path:
         # It may be a secret of dos-kernel 0.30 or older, so its value is never shown.
         if "\0" in named or not os.path.lexists(named):
             raise BadInput(
-                "$DOS_ATTEST_KEY is not the path of a key file; shared secrets no longer sign receipts",
+                "$DOS_ATTEST_KEY is not the path of a key; shared secrets no longer sign receipts",
                 hint="unset DOS_ATTEST_KEY; dos receipt-key make",
             )
         return Path(named)

@@ -36,6 +36,7 @@ def is_signed_by(receipt: Receipt, key: PublicKey) -> bool:
 
 
 def _ed25519(receipt: Receipt, key: PublicKey) -> bool:
+    """Check the signature in this process; `cryptography` is loaded only for that."""
     try:
         from cryptography.exceptions import InvalidSignature
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
@@ -140,6 +141,10 @@ def load_signer(path: Path, workspace: Workspace, *, through_ssh: bool = False) 
 
 
 def _in_process(path: Path) -> Signer:
+    """Return the signer for a private key without a passphrase.
+
+    `cryptography` is loaded here, at use: most commands sign nothing, and loading it takes long.
+    """
     try:
         from cryptography.exceptions import UnsupportedAlgorithm
         from cryptography.hazmat.primitives import serialization
@@ -153,7 +158,8 @@ def _in_process(path: Path) -> Signer:
     except TypeError as error:
         raise BadInput(
             f"the key {path} is locked with a passphrase",
-            hint=f"ssh-add {quote(str(path))}, and sign with --key-file {quote(str(keys.public_path(path)))}",
+            hint=f"ssh-add {quote(str(path))}, and sign with --key-file "
+            f"{quote(str(keys.public_path(path)))}",
         ) from error
     except (ValueError, UnsupportedAlgorithm) as error:
         raise BadInput(
@@ -176,6 +182,7 @@ def _in_process(path: Path) -> Signer:
 
 
 def _through_ssh(path: Path) -> Signer:
+    """Return the signer for a key that ssh's agent or a token keeps."""
     words = ("-Y", "sign", "-q", "-n", NAMESPACE, "-f", str(path))
 
     def make(payload: bytes) -> str:

@@ -64,7 +64,7 @@ class Change(Struct, frozen=True, kw_only=True):
         return tree
 
     def to_run(self, cell: Cell) -> list[str]:
-        """Return the files for the runner: of the new tests only changed ones, if it can run them."""
+        """Return the files for the runner: of the new tests the changed ones, if it can run any."""
         if cell.new_tests:
             changed = [path for path in self.changed if path in self.runnable]
             return changed or sorted(self.runnable & self.new.keys())
@@ -132,15 +132,21 @@ def _text(objects: Objects, file: TreeEntry | None) -> str | None:
     if file is None or not stat.S_ISREG(file.mode):
         return None
     content = objects.blob(file.sha)
-    return None if content is None else content.decode("utf-8", "replace")
+    if content is None:
+        return None
+    return content.decode("utf-8", "replace")
 
 
 def relative_paths(paths: Sequence[str], folder: str) -> list[str]:
     """Return the paths relative to a folder; one that starts with a dash must not be an option."""
     relative = []
     for path in paths:
-        name = os.path.relpath(path, folder) if folder else path
-        relative.append(f"./{name}" if name.startswith("-") else name)
+        name = path
+        if folder:
+            name = os.path.relpath(path, folder)
+        if name.startswith("-"):
+            name = f"./{name}"
+        relative.append(name)
     return relative
 
 

@@ -1,4 +1,4 @@
-"""Runs the old and the new tests of a commit on the old and the new code, until a verdict is sure."""
+"""Runs the old and the new tests of a commit on the old and the new code."""
 
 import random
 import shlex

@@ -27,7 +27,7 @@ _SET_FLAGS = 0x8914
 _UP = 0x1
 
 
-class _Terminated(Exception):
+class _TerminatedError(Exception):
     """This process was asked to end."""
 
 
@@ -50,7 +50,7 @@ def main(network: str, command: list[str]) -> NoReturn:
     try:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])
         code = _code_of(child)
-    except _Terminated:
+    except _TerminatedError:
         code = 128 + signal.SIGTERM
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     _end_rest(child)
@@ -58,7 +58,7 @@ def main(network: str, command: list[str]) -> NoReturn:
 
 
 def _terminate(_number: int, _frame: object) -> None:
-    raise _Terminated
+    raise _TerminatedError
 
 
 def _become(command: list[str]) -> NoReturn:
@@ -83,7 +83,9 @@ def _code_of(child: int) -> int:
         ended, status = os.waitpid(-1, 0)
         if ended == child:
             code = os.waitstatus_to_exitcode(status)
-            return code if code >= 0 else 128 - code
+            if code < 0:  # ended by a signal
+                return 128 - code
+            return code
 
 
 def _end_rest(child: int) -> None:
@@ -119,7 +121,7 @@ def _children() -> list[int]:
 
 
 def _cut_network() -> None:
-    """Move to a network with only its own loopback, in a new user namespace where that is needed."""
+    """Move to a network with only a loopback, in a new user namespace where that is needed."""
     libc = ctypes.CDLL(None, use_errno=True)
     user = os.geteuid()
     group = os.getegid()
@@ -127,10 +129,10 @@ def _cut_network() -> None:
         if libc.unshare(_NEW_USERS | _NEW_NETWORK) != 0:
             number = ctypes.get_errno()
             raise OSError(number, os.strerror(number))
-        for name, text in (
-            ("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1")
-        ):  # fmt: skip
-            Path("/proc/self", name).write_text(text)
+        # In the new namespace this user and group keep their numbers.
+        Path("/proc/self/setgroups").write_text("deny")
+        Path("/proc/self/uid_map").write_text(f"{user} {user} 1")
+        Path("/proc/self/gid_map").write_text(f"{group} {group} 1")
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
         fcntl.ioctl(any_socket, _SET_FLAGS, struct.pack("16sH14x", b"lo", _UP))
 

@@ -56,6 +56,7 @@ def read_checks(workspace: Workspace, policy: Ci, sha: str, repo_url: str) -> li
 
 
 def _checks_from_command(workspace: Workspace, policy: Ci, sha: str) -> list[Check] | Unknown:
+    """Return the checks that the user's command prints for the commit."""
     words = [word.replace("{sha}", sha) for word in policy.command]
     ran = commands.run(words, writable.caller_root(workspace), policy.timeout_seconds)
     output = commands.output_or_unknown("[ci] command", ran)
@@ -74,13 +75,14 @@ def _checks_from_file(workspace: Workspace, policy: Ci, sha: str) -> list[Check]
 
 
 def _checks_of(checks: list[Check], sha: str) -> list[Check]:
+    """Return the checks of the commit, and those that name no commit."""
     return [check for check in checks if check.head_sha in ("", sha)]
 
 
 def _checks_from_github(
     workspace: Workspace, policy: Ci, sha: str, repo_url: str
 ) -> list[Check] | Unknown:
-    """Return all pages of GitHub's answer; Unknown if one is missing, since it may hold a failure."""
+    """Return all pages of GitHub's answer; Unknown if one is missing, which may hold a failure."""
     repository = _REPOSITORY.fullmatch(policy.repo or repo_url)
     if repository is None:
         return Unknown(

@@ -40,7 +40,7 @@ ALIASES = {"llm": "command"}  # the name in dos-kernel 0.30 and older
 
 
 class CommandJudge(Struct, frozen=True, kw_only=True):
-    """Asks the program of `$DOS_LLM_JUDGE_CMD` or `[judges] command`, with a prompt on its input."""
+    """Asks the program of `$DOS_LLM_JUDGE_CMD` or `[judges] command`, which reads a prompt."""
 
     cwd: Path
 
