@@ -6,7 +6,7 @@ import pytest
 
 from dos.agents import registry
 from dos.agents.adapter import Settings
-from dos.agents.registry import VersionVerdict as Verdict
+from dos.agents.registry import VersionVerdict
 
 LONG = "do the work " * 10_000
 PROGRAMS = ("claude_code", "codex", "gemini", "opencode")
@@ -88,19 +88,19 @@ def test_the_scripted_agent_runs_under_this_very_python():
 @pytest.mark.parametrize(
     ("name", "printed", "verdict"),
     [
-        ("claude_code", "2.1.197 (Claude Code)", Verdict.TESTED),
-        ("claude_code", "2.1.109 (Claude Code)", Verdict.OLDER),
-        ("claude_code", "2.2.0 (Claude Code)", Verdict.NEWER),
-        ("codex", "codex-cli 0.166.0", Verdict.TESTED),
-        ("codex", "codex-cli 0.98.2", Verdict.OLDER),
-        ("codex", "codex-cli 0.167.0-alpha.3", Verdict.NEWER),
-        ("gemini", "0.61.0", Verdict.TESTED),
-        ("gemini", "0.9.0", Verdict.OLDER),
-        ("opencode", "1.18.33", Verdict.TESTED),
-        ("opencode", "v2.0", Verdict.NEWER),
-        ("opencode", "command not found", Verdict.UNREADABLE),
-        ("opencode", "", Verdict.UNREADABLE),
-        ("command", "nothing at all", Verdict.TESTED),
+        ("claude_code", "2.1.197 (Claude Code)", VersionVerdict.TESTED),
+        ("claude_code", "2.1.109 (Claude Code)", VersionVerdict.OLDER),
+        ("claude_code", "2.2.0 (Claude Code)", VersionVerdict.NEWER),
+        ("codex", "codex-cli 0.166.0", VersionVerdict.TESTED),
+        ("codex", "codex-cli 0.98.2", VersionVerdict.OLDER),
+        ("codex", "codex-cli 0.167.0-alpha.3", VersionVerdict.NEWER),
+        ("gemini", "0.61.0", VersionVerdict.TESTED),
+        ("gemini", "0.9.0", VersionVerdict.OLDER),
+        ("opencode", "1.18.33", VersionVerdict.TESTED),
+        ("opencode", "v2.0", VersionVerdict.NEWER),
+        ("opencode", "command not found", VersionVerdict.UNREADABLE),
+        ("opencode", "", VersionVerdict.UNREADABLE),
+        ("command", "nothing at all", VersionVerdict.TESTED),
     ],
 )
 def test_a_version_is_compared_with_those_that_were_tried(name, printed, verdict):

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dos.agents.adapter import Usage, UsageReport
-from dos.agents.registry import FoldedLineAdapter as Folded
+from dos.agents.registry import FoldedLineAdapter
 
 
 class Scripted:
@@ -21,7 +21,7 @@ class Scripted:
 
 
 def used_by(heard: list[tuple[UsageReport, ...]]) -> dict[str, int]:
-    adapter = Folded(Scripted(heard))
+    adapter = FoldedLineAdapter(Scripted(heard))
     state = adapter.begin()
     for number in range(len(heard)):
         state = adapter.on_line(state, str(number))

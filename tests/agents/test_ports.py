@@ -2,7 +2,7 @@
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as some
+from hypothesis import strategies as st
 
 from dos.agents.io import environment
 from dos.errors import BadInput
@@ -35,14 +35,14 @@ def test_a_lane_without_a_place_has_the_same_block_in_every_process():
     assert environment.port_block(LANES, "by hand", 21_000, 10) == range(21_330, 21_340)
 
 
-lane_names = some.text(min_size=1, max_size=8)
+lane_names = st.text(min_size=1, max_size=8)
 
 
 @given(
-    some.lists(lane_names, unique=True, max_size=60),
+    st.lists(lane_names, unique=True, max_size=60),
     lane_names,
-    some.integers(1_024, 60_000),
-    some.integers(0, 1_000),
+    st.integers(1_024, 60_000),
+    st.integers(0, 1_000),
 )
 def test_blocks_are_of_the_asked_size_below_the_last_port_and_apart_from_one_another(
     lanes, other, base, count

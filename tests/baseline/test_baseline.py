@@ -17,10 +17,9 @@ from dos.fleet.supervisor import Supervisor, SupervisorExit, SupervisorResult
 from dos.journal import fold
 from dos.journal.events.limits import BaselineChecked
 from dos.journal.events.reader import decode
-from dos.machine import process as processes
+from dos.machine import process
 from dos.questions import state
 from dos.questions.state import Decisions
-from dos.report import event_lines as story
 from dos.report.event_lines import event_line
 from dos.workspace import find
 from dos.world import World, open_journal
@@ -44,8 +43,8 @@ def up(repository: Repository, act=None, *, until_idle: bool = True) -> Supervis
     world = World(repository.root)
     acting = SupervisorEffects(world.workspace, world.config, actor="supervisor/test")
     supervisor = Supervisor(
-        host=processes.host(),
-        system=processes.system(),
+        host=process.host(),
+        system=process.system(),
         pid=1,
         target=2,
         tick_seconds=0.2,
@@ -165,7 +164,7 @@ def test_an_acceptance_command_that_cannot_run_is_told_before_an_agent_is_paid_a
     told = [
         line.text
         for event in World(repository.root).journal.events()
-        if (line := story.event_line(event))
+        if (line := event_line(event))
     ]
     assert any("the acceptance command of DEMO/A2 cannot run: " in line for line in told), (
         "`dos up` prints it"

@@ -15,13 +15,12 @@ from dos.journal.events.fleet import AgentEnded, FleetStarted, RunStopped, Worke
 from dos.journal.events.limits import LimitHit, LimitLifted, LimitProbed
 from dos.journal.store import Store
 from dos.limits import quota
-from dos.limits.policy import Quota as Policy
+from dos.limits.policy import Quota
 from dos.limits.quota import AgentCandidate, Gated, Open, Probe
-from dos.limits.state import quota as state
-from dos.limits.state.quota import ProviderLimits
+from dos.limits.state.quota import ProviderLimits, limit_key
 from dos.reasons.table import Needs
 
-POLICY = Policy(backoff_seconds=(60.0, 270.0, 1200.0), jitter_seconds=30.0, probe_seconds=900.0)
+POLICY = Quota(backoff_seconds=(60.0, 270.0, 1200.0), jitter_seconds=30.0, probe_seconds=900.0)
 T = 1_800_000_000_000
 WHO = {"vendor": "acme", "account": "work"}
 KEY = quota.Key(**WHO)
@@ -82,7 +81,7 @@ def folded(*facts):
     for second, fact in facts:
         limited = isinstance(fact, LimitHit | LimitProbed | LimitLifted)
         teller.tell(
-            streams.limit(state.limit_key(fact)) if limited else "run/R",
+            streams.limit(limit_key(fact)) if limited else "run/R",
             fact,
             T + int(second * 1000),
         )
@@ -258,7 +257,7 @@ def test_who_went_first_is_not_made_to_wait_after_the_lift():
     st.integers(0, 600),
 )
 def test_the_rest_wake_within_the_jitter_and_each_always_at_the_same_moment(lanes, jitter):
-    policy = Policy(jitter_seconds=jitter)
+    policy = Quota(jitter_seconds=jitter)
     limit = folded((0, hit()), (60, probed(lane="\0first")), (70, lifted()))[KEY.path]
     for lane in lanes:
         wakes = quota.wakes_ms(limit, lane, policy)
@@ -321,7 +320,7 @@ AGENTS = [
     ],
 )
 def test_the_next_agent_takes_over(facts, second, failover, chosen, room):
-    policy = Policy(failover=failover)
+    policy = Quota(failover=failover)
     choice = quota.choose(
         folded(*facts), AGENTS, lane="web", now_ms=T + second * 1000, policy=policy
     )
@@ -399,9 +398,7 @@ def test_folding_in_two_parts_is_folding_at_once(history, cut):
     teller = Teller()
     for second, fact in history:
         limited = isinstance(fact, LimitHit | LimitProbed | LimitLifted)
-        teller.tell(
-            streams.limit(state.limit_key(fact)) if limited else "run/R", fact, T + second * 1000
-        )
+        teller.tell(streams.limit(limit_key(fact)) if limited else "run/R", fact, T + second * 1000)
     first = fold.fold(ProviderLimits(), teller.happened[:cut])
     kept = fold.decode(ProviderLimits, fold.encode(first))
     assert fold.fold(kept, teller.happened[cut:]) == fold.fold(ProviderLimits(), teller.happened)
@@ -426,7 +423,7 @@ def test_a_standing_limit_lets_nobody_in_but_the_one_that_goes_first(history, se
 def test_of_many_who_ask_after_the_reset_exactly_one_goes_first(look_again):
     store = Store(MemoryBackend())
     store.record(streams.limit(KEY), hit())
-    policy = Policy(backoff_seconds=(0.0,))
+    policy = Quota(backoff_seconds=(0.0,))
     early = fold.current(store, ProviderLimits)[0].limits
     won = 0
     for number, again in enumerate(look_again):

@@ -62,7 +62,7 @@ def test_a_container_beside_us_with_our_host_name_is_another_system():
         "--fork",
         sys.executable,
         "-c",
-        "from dos.machine import process as p; print(p.system())",
+        "from dos.machine.process import system; print(system())",
     ]
     done = subprocess.run(words, capture_output=True, text=True)
     if "Operation not permitted" in done.stderr:

@@ -8,7 +8,7 @@ import pytest
 
 from dos.machine import process
 
-ASK = "import os; from dos.machine import process as processes; print(*processes.ancestors(os.getpid()))"
+ASK = "import os; from dos.machine.process import ancestors; print(*ancestors(os.getpid()))"
 # Its first thread ends, and its second one starts the child: the system calls it a zombie.
 WITHOUT_FIRST_THREAD = """
 import ctypes, os, subprocess, sys, threading, time

@@ -152,11 +152,12 @@ def render_page(packet: Packet, header: PageHeader) -> str:
         parts.append("Nothing can be dispatched.\n")
     if packet.left:
         parts.append(f"{packet.left} more did not fit in.\n")
-    shipped = [candidate for candidate in packet.candidates if candidate.commit]
+    shipped = ""
+    for candidate in packet.candidates:
+        if candidate.commit:
+            shipped += f"- {candidate.unit.name}, by its landing: {candidate.commit}\n"
     if shipped:
-        parts.append("## Already shipped\n")
-        lines = [f"- {unit.unit.name}, by its landing: {unit.commit}\n" for unit in shipped]
-        parts.append("".join(lines))
+        parts += ["## Already shipped\n", shipped]
     return "\n".join(parts)
 
 
@@ -212,5 +213,9 @@ def _rendered_pick(pick: Pick) -> str:
 
 def rendered_picks(text: str) -> list[tuple[int, str, str]]:
     """The picks that a packet's page shows, each with its number, plan and phase."""
-    found = (_PICK.match(line) for line in blocks.read_text(text).visible)
-    return [(int(match["n"]), match["plan"], match["phase"]) for match in found if match]
+    picks = []
+    for line in blocks.read_text(text).visible:
+        match = _PICK.match(line)
+        if match:
+            picks.append((int(match["n"]), match["plan"], match["phase"]))
+    return picks

@@ -54,14 +54,14 @@ def _decode_pick(data: Any, number: int) -> Pick:
     for field in structs.fields(Pick):
         value = data.get(field.name)
         if field.name == "n":
-            is_number = isinstance(value, int) and not isinstance(value, bool)
-            values["n"] = value if is_number else number
+            values["n"] = number
+            if isinstance(value, int) and not isinstance(value, bool):
+                values["n"] = value
         elif isinstance(field.default, str):
-            values[field.name] = value if isinstance(value, str) else ""
+            if isinstance(value, str):
+                values[field.name] = value
         elif isinstance(value, list):
             values[field.name] = [word for word in value if isinstance(word, str)]
-        else:
-            values[field.name] = []
     return Pick(**values)
 
 
