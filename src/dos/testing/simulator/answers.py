@@ -20,7 +20,7 @@ from dos.journal.events.envelope import Event
 from dos.questions import subject
 from dos.questions.catalog import AnyQuestion
 from dos.questions.documents import SettingsChanged, TextChanged
-from dos.questions.question import Choice, ClearLane, ClearUnit, LiftLimit
+from dos.questions.question import Choice, ClearLane, ClearUnit, Consequence, LiftLimit
 from dos.questions.resources import BaselineFailed, BudgetSpent
 from dos.questions.state import OpenQuestion
 from dos.questions.units import Incident, UnitHeld, UnitUndone
@@ -168,8 +168,8 @@ class AnswerChecker:
         return f"a supervisor does not see {min(missed)}"
 
     def _still_held(self, tick: Tick, answer: Answer, lane: str) -> str:
-        """What the answer was to release, and holds the lane as it did before; empty: nothing."""
-        if any(each.question == answer.question.id for each in tick.fleet.waits.all_waits()):
+        """Return what the answer should have released and still holds the lane; "" for nothing."""
+        if any(wait.question == answer.question.id for wait in tick.fleet.waits.all_waits()):
             return "the question still holds something"
         seen = tick.seen
         if isinstance(answer.question, TextChanged):
@@ -178,41 +178,28 @@ class AnswerChecker:
             return self._still_to_do(answer.question, seen)
         if not answer.choice.releases:
             return ""
-        starts, resting = (
-            seen.starts(lane),
-            {rest.unit_id for rest in seen.backlogs[lane].on_cooldown},
-        )
-        for brought in answer.choice.effects:
-            match brought:
-                case ClearUnit(unit=unit) if unit in resting and not _tried_since(
-                    seen, unit, answer
-                ):
-                    return f"{unit} is still on cooldown"
-                case ClearLane(lane=name) if name == lane and starts.failed:
-                    return f"lane {lane} is still given up on"
-                case ClearLane(lane=name) if name == lane and starts.stopped:
-                    if starts.stopped.at_ms < answer.at_ms:
-                        return f"lane {lane} is still held by how its last run ended"
-                case LiftLimit(key=key) if limit := seen.limits.get(key.path):
-                    if limit.ending and limit.hit_ms < answer.at_ms:
-                        return f"{key} is still limited"
+        for effect in answer.choice.effects:
+            held = _without_effect(effect, answer, lane, seen)
+            if held:
+                return held
+        return self._question_remains(answer, lane, seen)
+
+    def _question_remains(self, answer: Answer, lane: str, seen: Observation) -> str:
+        """Return why the question would be asked again, about the same facts; "" if it is settled."""
         match answer.question:
             case UnitUndone(unit=unit) as undone if unit in seen.undone:
-                return (
-                    f"{unit} is still gone"
-                    if seen.question_about_undone(unit).id == undone.id
-                    else ""
-                )
+                if seen.question_about_undone(unit).id == undone.id:
+                    return f"{unit} is still undone"
             case UnitHeld(unit=unit) as held if unit in seen.verdicts and unit in seen.unfinished:
-                return f"{unit} is still held" if _is_held(seen, held) else ""
+                if _is_held(seen, held):
+                    return f"{unit} is still held"
             case BaselineFailed() as failed if seen.baseline.step is gate.Step.WAIT:
-                return f"{failed.host} still waits" if self._is_about_now(failed, answer) else ""
-            case BudgetSpent() as spent if room := seen.cannot_start.get(lane):
-                return (
-                    f"the budget of {spent.account} is as it was"
-                    if _asks_again(room.questions, spent)
-                    else ""
-                )
+                if self._is_about_now(failed, answer):
+                    return f"{failed.host} still waits"
+            case BudgetSpent() as spent:
+                room = seen.cannot_start.get(lane)
+                if room and _asks_again(room.questions, spent):
+                    return f"the budget of {spent.account} is unchanged"
         return ""
 
     def _text_ignored(self, changed: TextChanged, answer: Answer, seen: Observation) -> str:
@@ -264,6 +251,26 @@ class AnswerChecker:
         checks = self.site.baselines.checks
         times = [check.at_ms for check in checks if check.host == failed.host]
         return failed.tree == self.site.repository.target and max(times, default=0) < answer.at_ms
+
+
+def _without_effect(effect: Consequence, answer: Answer, lane: str, seen: Observation) -> str:
+    """Return what a consequence of the answer should have released and did not; "" for nothing."""
+    starts = seen.starts(lane)
+    match effect:
+        case ClearUnit(unit=unit):
+            on_cooldown = {rest.unit_id for rest in seen.backlogs[lane].on_cooldown}
+            if unit in on_cooldown and not _tried_since(seen, unit, answer):
+                return f"{unit} is still on cooldown"
+        case ClearLane(lane=name) if name == lane:
+            if starts.failed:
+                return f"lane {lane} is still disabled"
+            if starts.stopped and starts.stopped.at_ms < answer.at_ms:
+                return f"lane {lane} is still held by how its last run ended"
+        case LiftLimit(key=key):
+            limit = seen.limits.get(key.path)
+            if limit and limit.ending and limit.hit_ms < answer.at_ms:
+                return f"{key} is still limited"
+    return ""
 
 
 def _tried_since(seen: Observation, unit: str, answer: Answer) -> bool:

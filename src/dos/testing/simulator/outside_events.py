@@ -1,4 +1,4 @@
-"""What comes from outside at some moment: cuts, deaths, and what people do to a fleet that runs."""
+"""Events from outside the fleet at random moments: network cuts, deaths, and what people do."""
 
 from collections.abc import Callable
 from typing import Any
@@ -26,14 +26,18 @@ from dos.testing.simulator.world.texts import UNUSABLE, edited_plan, edited_sett
 
 IDLE = (SupervisorExit.IDLE, SupervisorExit.WORK_LEFT)
 LONGEST_SKEW_MS = 10 * 60_000
-REVERTS = 2  # where people are asked more
-EDITS = 2
-BY_SYSTEM = 0.5  # of the supervisors that come back, there
-LOOKS = 4  # at what waits for a person, there
-LEAVES_WITHIN_MS = 300_000  # a supervisor that has decided to, paused as long as one can be
+# Only in worlds with more questions to people:
+REVERTS = 2  # reverted landings
+EDITS = 2  # edits of plans and settings
+BY_SYSTEM = 0.5  # share of the supervisors that the system restarts, not a person
+LOOKS = 4  # how often a person reads `dos decisions`
+# A supervisor that has decided to end has ended after this long, even if it was paused.
+LEAVES_WITHIN_MS = 300_000
 
 
 class OutsideEvents:
+    """Starts the fleet, disturbs it, and answers its questions."""
+
     def __init__(self, site: Site) -> None:
         self.site = site
         self.scheduler = site.scheduler
@@ -51,18 +55,21 @@ class OutsideEvents:
         }
 
     def begin(self) -> None:
+        """Start a supervisor on each host and schedule the events of this seed."""
         for host in self.site.hosts:
             if self.site.fault_plan.happens(faults.SKEW):
                 self.scheduler.counts[faults.SKEW] += 1
                 host.wrong_by_ms = self.random.randint(-LONGEST_SKEW_MS, LONGEST_SKEW_MS)
             self.site.start_supervisor(host)
         for name in self.site.fault_plan.moments:
-            for _ in range(self.random.randint(1, 2 if name == faults.DRAIN else 4)):
-                # Most of what is worth disturbing happens early.
+            most = 2 if name == faults.DRAIN else 4
+            for _ in range(self.random.randint(1, most)):
+                # Most of what can be disturbed happens early.
                 moment = self.random.random() ** 2 * self.scheduler.calm_at
                 self.scheduler.schedule(moment, self._acts[name])
 
-        if asking := self.site.question_random:
+        asking = self.site.question_random
+        if asking:
             once = [self.propose_halt, self.add_question, self.stop_by_hand]
             for act in [*once, *REVERTS * [self.revert], *EDITS * [self.edit]]:
                 self.scheduler.schedule(asking.random() ** 2 * self.scheduler.calm_at, act)
@@ -70,19 +77,21 @@ class OutsideEvents:
                 self.scheduler.schedule(look * self.scheduler.calm_at / LOOKS, self.read_questions)
 
     def on_pause(self, length_ms: int) -> None:
-        """Who frees lanes by hand does it when somebody looks dead: just before he wakes."""
+        """Let a person reap leases just before a paused process wakes, when it looks dead."""
         if faults.REAP in self.site.fault_plan.moments and self.random.random() < 0.5:
             self.scheduler.schedule(length_ms - self.random.randint(500, 10_000), self.reap_dead)
 
     def on_end(self, process: Process, answer: Any) -> None:
-        """A supervisor that did not end by itself is started again, sooner or later."""
+        """Schedule the restart of a supervisor that did not end by itself."""
         if not process.is_supervisor:
             return
         if process.host.supervisor is not process:
-            return  # the second one of its host
+            return  # a second supervisor of its host
         process.host.supervisor = None
-        why = answer.exit if answer else None
-        if why in IDLE or (why is SupervisorExit.DRAINED and self.random.random() < 0.3):
+        ended_by = answer.exit if answer else None
+        if ended_by in IDLE:
+            return
+        if ended_by is SupervisorExit.DRAINED and self.random.random() < 0.3:
             return
         self.scheduler.active += 1
         self.scheduler.schedule(self.random.randint(2_000, 90_000), self._return, process.host)
@@ -104,7 +113,7 @@ class OutsideEvents:
             self.scheduler.kill(host.supervisor)
 
     def second_supervisor(self, _: object) -> None:
-        """Somebody types `dos up` where one runs already."""
+        """Run `dos up` on a host that has a supervisor already."""
         self.scheduler.counts[faults.SECOND_START] += 1
         host = self.random.choice(self.site.hosts)
         running = host.supervisor
@@ -112,14 +121,17 @@ class OutsideEvents:
         host.supervisor = running or host.supervisor
 
     def start_worker(self, _: object) -> None:
-        """Somebody types `dos worker`, whatever the supervisors think of it."""
+        """Run `dos worker` by hand, on lanes without units if there are any.
+
+        Supervisors start no worker there, so that only these test a worker that replans at once.
+        """
         self.scheduler.counts[faults.BY_HAND] += 1
         roster = self.site.workspace.config.roster()
         planned = {unit.lane for unit in self.site.units}
-        # Where there is nothing to do nobody else starts one: its workers look for something.
-        for lane in [lane for lane in roster if lane not in planned] or [
-            self.random.choice(roster)
-        ]:
+        lanes = [lane for lane in roster if lane not in planned]
+        if not lanes:
+            lanes = [self.random.choice(roster)]
+        for lane in lanes:
             now_ms = self.scheduler.clock.wall_ms()
             made = run_ids.mint(now_ms, self.random.getrandbits(run_ids.ENTROPY_BITS), "by-hand")
             self.site.start_worker(self.random.choice(self.site.hosts), lane, made.run_id, 500)
@@ -134,7 +146,7 @@ class OutsideEvents:
         self.site.repository.move_by_another()
 
     def revert(self, _: object) -> None:
-        """Somebody takes out again what landed, and sees to it that the fleet notices."""
+        """Revert a landed unit, and make sure that a supervisor notices."""
         landed = list(self.site.repository.landed)
         if landed and self.site.question_random:
             self.scheduler.counts[faults.REVERTED] += 1
@@ -142,7 +154,7 @@ class OutsideEvents:
             self._ensure_supervisor()
 
     def edit(self, _: object) -> None:
-        """Somebody, or an agent, writes to a plan or to dos.toml on one host; some commit it."""
+        """Edit a plan or the dos.toml of one host; some edits are committed."""
         asking = self.site.question_random
         assert asking
         host = asking.choice(self.site.hosts)
@@ -176,7 +188,7 @@ class OutsideEvents:
         self._ensure_supervisor()
 
     def halt(self, _: object) -> None:
-        """One run is stopped, and its agent with it."""
+        """Halt a run, and its agent with it."""
         live = self.site.live_leases()
         if live:
             self.scheduler.counts[faults.HALT] += 1
@@ -185,14 +197,15 @@ class OutsideEvents:
                 streams.run(lease.run_id), HaltRequested(run_id=lease.run_id, by="person")
             )
             self.scheduler.on_write()
-            if holder := self.site.holder(lease):
+            holder = self.site.holder(lease)
+            if holder:
                 self.scheduler.schedule(1_000, self.on_halt, holder)
 
     def on_halt(self, process: Process) -> None:
-        """Its worker sees it, and ends its agent."""
+        """Called when a worker sees that its run was halted."""
 
     def propose_halt(self, _: object) -> None:
-        """Somebody is of the opinion that a run should stop: of one that runs, or of a process beside the fleet."""
+        """Propose that a run, or a process outside the fleet, should stop."""
         lease = next(iter(self.site.live_leases()), None)
         proposed = HaltProposed(handle="pid 4711", reason="it looks idle")
         if lease:
@@ -212,7 +225,7 @@ class OutsideEvents:
         self._record_cause(faults.QUESTION_ADDED, entry.stream, entry.body)
 
     def stop_by_hand(self, _: object) -> None:
-        """A loop that a person runs stops, and needs its person."""
+        """Record that a loop run by a person stopped and needs an operator."""
         stopped = RunStopped(
             run_id="by-hand",
             lane="",
@@ -224,7 +237,10 @@ class OutsideEvents:
         self._record_cause(faults.STOPPED_BY_HAND, streams.run(stopped.run_id), stopped)
 
     def _record_cause(self, name: str, stream: str, fact: Fact) -> None:
-        """Write what opens a question. One that is open because of its cause is not raised, and so read here."""
+        """Record an event that opens a question, and let a person read it.
+
+        Such a question is open because of its cause and has no event of its own.
+        """
         self.scheduler.counts[name] += 1
         before = set(self.site.decisions.open)
         self.site.store.record(stream, fact)
@@ -234,36 +250,43 @@ class OutsideEvents:
                 self.read_question(decision)
 
     def read_question(self, decision: str) -> None:
-        """Most questions are answered, some by two people at once, some by nobody."""
+        """Schedule answers: half of the questions get one, 30 % two at once, 20 % none."""
         drawn = self.random.random()
-        for _ in range(0 if drawn < 0.2 else 1 if drawn < 0.7 else 2):
+        if drawn < 0.2:
+            answers = 0
+        elif drawn < 0.7:
+            answers = 1
+        else:
+            answers = 2
+        for _ in range(answers):
             self.scheduler.schedule(self.random.randint(2_000, 60_000), self._consider, decision)
 
     def list_questions(self) -> Decisions:
-        """What `dos decisions` lists."""
+        """Return what `dos decisions` lists."""
         return self.site.decisions
 
     def read_questions(self, _: object) -> None:
-        """Somebody looks whether anything waits for a person: what nobody wrote down is read so alone."""
+        """Read `dos decisions`: questions without an event are only found this way."""
         for asked in self.list_questions().open.values():
             if not asked.version and asked.raised.choices:
                 self.read_question(asked.raised.id)
 
     def _consider(self, decision: str) -> None:
+        """Choose an answer, and give it a little later."""
         asked = self.site.decisions.open.get(decision) or self.list_questions().open.get(decision)
         if asked is not None:
-            # Nobody here can wait until tomorrow, but where more is asked.
-            offered = [each.name for each in asked.raised.choices]
+            choices = [choice.name for choice in asked.raised.choices]
+            # "Wait until tomorrow" is only chosen in worlds with more questions.
             if self.site.question_random is None:
-                offered = [name for name in offered if name != ChoiceName.WAIT]
-            if offered:  # what a plan holds meanwhile waits for no answer
-                choice = self.random.choice(offered)
+                choices = [name for name in choices if name != ChoiceName.WAIT]
+            if choices:  # a question that its plan settled meanwhile has none
+                choice = self.random.choice(choices)
                 self.scheduler.schedule(
                     self.random.randint(1, 30_000), self._answer, (asked, choice)
                 )
 
-    def _answer(self, meant: tuple[OpenQuestion, str]) -> None:
-        asked, choice = meant
+    def _answer(self, answer: tuple[OpenQuestion, str]) -> None:
+        asked, choice = answer
         try:
             self.site.store.append_all(state.answer_entries(asked, choice, by="person"))
             self.scheduler.counts[faults.answer_name(type(asked.question), choice)] += 1
@@ -274,26 +297,27 @@ class OutsideEvents:
         self._ensure_supervisor(self._checkout_of(asked.question))
 
     def _checkout_of(self, question: AnyQuestion) -> Host | None:
-        """Where the text is that it is about; None: it is about no text."""
+        """Return the host of the text that the question is about; None if it is about no text."""
         if not isinstance(question, TextChanged):
             return None
-        return next(
-            host for host in self.site.hosts if self.site.texts[host.name].where == question.where
-        )
+        for host in self.site.hosts:
+            if self.site.texts[host.name].where == question.where:
+                return host
+        return None
 
     def _fix_baseline(self, asked: OpenQuestion, choice: str) -> None:
-        """Who says that it should be checked again has most often put it right before."""
+        """Fix the host before most retries of its baseline check."""
         question = asked.question
-        if (
-            isinstance(question, BaselineFailed)
-            and choice == ChoiceName.RETRY
-            and self.random.random() < 0.7
-        ):
+        is_retry = isinstance(question, BaselineFailed) and choice == ChoiceName.RETRY
+        if is_retry and self.random.random() < 0.7:
+            assert isinstance(question, BaselineFailed)
             self.site.host_faults[question.host] = ""
 
     def _ensure_supervisor(self, on: Host | None = None) -> None:
-        """Whoever lets work go on sees to it that somebody is there to start it, on this host if it has to be: also
-        after a while, since one that is still there may have been about to leave."""
+        """Start a supervisor if none runs, on this host if one is given.
+
+        It is checked again after a while: a supervisor that runs now may be about to end.
+        """
         self._start_where_none_runs(on)
         self.scheduler.active += 1
         self.scheduler.schedule(LEAVES_WITHIN_MS, self._ensure_supervisor_later, on)
@@ -303,11 +327,12 @@ class OutsideEvents:
         self._start_where_none_runs(on)
 
     def _start_where_none_runs(self, on: Host | None) -> None:
-        if all(host.supervisor is None for host in ([on] if on else self.site.hosts)):
+        hosts = [on] if on else self.site.hosts
+        if all(host.supervisor is None for host in hosts):
             self.site.start_supervisor(on or self.random.choice(self.site.hosts))
 
     def reap_dead(self, _: object) -> None:
-        """Somebody frees the lanes of the dead: looks at them all, and then revokes what looked dead."""
+        """Reap leases by hand: find the ones that look dead, and revoke them a little later."""
         self.scheduler.counts[faults.REAP] += 1
         host = self.random.choice(self.site.hosts)
         for lease in self.site.store.leases():

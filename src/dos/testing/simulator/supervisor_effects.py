@@ -1,4 +1,4 @@
-"""How a supervisor's effects are performed in a simulation: one method for each."""
+"""Performs a supervisor's effects in a simulation: one method for each."""
 
 from collections.abc import Callable, Sequence
 
@@ -9,8 +9,7 @@ from dos.backlog.io.target import ShownUnits
 from dos.baseline import gate
 from dos.baseline.gate import check_questions
 from dos.errors import Conflict
-from dos.fleet import effects
-from dos.fleet import observe as observing
+from dos.fleet import effects, observe
 from dos.fleet.choose_agent import lanes_without_agent
 from dos.fleet.io.launches import LAUNCH_MS
 from dos.fleet.lane_entries import LaneHolders
@@ -33,10 +32,10 @@ from dos.journal.events.lanes import LeaseRevoked
 from dos.journal.events.limits import BaselineChecked, BaselineStarted
 from dos.journal.events.reader import select
 from dos.lease import Lease
-from dos.loop.verdicts.liveness import Answer as Liveness
+from dos.loop.verdicts import liveness
 from dos.machine.process import Identity
-from dos.questions import state as decisions
 from dos.questions.io import attention
+from dos.questions.state import Decisions, expiry_entries
 from dos.testing.simulator.worker_effects import WorkerEffects
 from dos.testing.simulator.world import faults
 from dos.testing.simulator.world.branch_view import BranchView
@@ -66,7 +65,7 @@ NOTHING = effects.Backlog(
     history={},
 )
 QUIET_TICKS = 3
-SPIN_MS = 120_000  # without anything landed
+SPIN_MS = 120_000  # a run that landed nothing for this long makes no progress
 SPIN_LOOK_MS = 60_000
 COMMANDS = "make test"
 CHECK_SECONDS = 5.0
@@ -74,7 +73,7 @@ AILMENTS = ("", "", faults.RED_TARGET, faults.BLIND_TEST)
 
 
 class Tick(Struct, frozen=True, kw_only=True):
-    """What a supervisor saw when it looked."""
+    """What a supervisor observed at one tick."""
 
     position: int  # in the journal
     seen: Observation
@@ -88,17 +87,17 @@ class SupervisorEffects:
         self.site = site
         self.machine = site.scheduler
         self.workers = workers
-        self.population: dict[
-            str, tuple[int, int]
-        ] = {}  # host -> how many it saw, and has started since
+        # host -> how many workers its supervisor saw, and how many it started since
+        self.population: dict[str, tuple[int, int]] = {}
         self._surveyed: dict[str, tuple[object, int, effects.Backlog]] = {}
         self._looked_for_spinning: dict[str, int] = {}
-        self._cleared: set[int] = set()  # the supervisors whose host was checked
-        self.on_observe: Callable[[Process, Tick], None] = lambda process, tick: None
-        self.on_spawn: Callable[[Process, str | None], None] = lambda process, settings: None
-        self.on_tick_end: Callable[[Process], None] = lambda process: None
+        self._cleared: set[int] = set()  # supervisors whose host passed its baseline check
+        self.on_observe: Callable[[Process, Tick], None] = lambda _process, _tick: None
+        self.on_spawn: Callable[[Process, str | None], None] = lambda _process, _settings: None
+        self.on_tick_end: Callable[[Process], None] = lambda _process: None
 
     def table(self) -> Performers:
+        """Return the performer of each effect; a supervisor has all of a worker's, too."""
         rows = (
             simulated_by(ObserveFleet, self.observe),
             simulated_by(SpawnWorker, self.spawn),
@@ -112,8 +111,10 @@ class SupervisorEffects:
         return {**self.workers.table(), **dict(rows)}
 
     def observe(self, process: Process, effect: ObserveFleet) -> FleetSnapshot:
+        """Observe the fleet as the product does, from this host."""
         view = self.site.branch_view(process)
-        if texts := self.site.texts.get(process.host.name):
+        texts = self.site.texts.get(process.host.name)
+        if texts:
             texts.keep_confirmed(process.store, self.site.decisions, self.site.text_event_count)
             self.machine.on_write()
         seen = structs.replace(
@@ -123,7 +124,7 @@ class SupervisorEffects:
             sum(bool(seen.working_on(lane)) for lane in seen.backlogs),
             0,
         )
-        fleet = observing.snapshot(
+        fleet = observe.snapshot(
             seen,
             supervisor=effect.lease,
             first=effect.is_first,
@@ -164,7 +165,10 @@ class SupervisorEffects:
     def check_baseline(
         self, process: Process, effect: CheckBaseline
     ) -> Later[BaselineChecked | None]:
-        """On some hosts it fails until a person mends it. Whoever checks may die at it, and the branch may move."""
+        """Check the baseline of a host; on some hosts it fails until a person fixes it.
+
+        The supervisor may die meanwhile, and the branch may move.
+        """
         subject, host, site = self._subject(process.host), process.host.name, self.site
         found = (
             ""
@@ -188,14 +192,14 @@ class SupervisorEffects:
         return Later(CHECK_SECONDS, fact)
 
     def observation(self, host: Host, view: BranchView | None = None) -> Observation:
-        """Without a `view`, by whoever looks at the branch for the first time."""
+        """Return what a supervisor on this host would observe; without a `view`, by a first look."""
         site, now_ms = self.site, self.machine.clock.wall_ms()
         view = view or site.branch_view(None)
         units, texts = site.units_on(host), site.texts.get(host.name)
         state, setting = site.fleet_on_target(view, units), site.workspace
         leases, staff = {lease.lane: lease for lease in site.live_leases()}, self.lane_holders(host)
         working = leases.keys() - staff.dead_leases().keys()
-        # What a lane could offer is asked only where nobody works.
+        # Only lanes without a worker are surveyed.
         backlogs = {
             name: NOTHING
             if name in working
@@ -227,13 +231,13 @@ class SupervisorEffects:
             is_gone=lambda lease: self.has_exited(lease, host),
         )  # fmt: skip
 
-    def open_questions(self) -> decisions.Decisions:
-        """All that waits for a person, as the first host's `dos decisions` lists it."""
+    def open_questions(self) -> Decisions:
+        """Return all open questions, as the first host's `dos decisions` lists them."""
         seen = self.observation(self.site.hosts[0])
         return attention.questions_for_people(
             self.site.decisions,
             self.site.reader.leases(),
-            observing.declared_units(seen),
+            observe.declared_units(seen),
             now_ms=seen.now_ms,
         )
 
@@ -241,13 +245,13 @@ class SupervisorEffects:
         return self.site.has_exited(lease, host)
 
     def _never_started(self, starts: LaneStarts, host: Host) -> bool:
-        """Of a process elsewhere a host cannot say that it is gone."""
+        """Whether the lane's last start has died, which only its own host can tell."""
         return starts.system == host.name and not self.site.is_running(starts.run_id)
 
     def _backlog(
         self, lane: str, units: Sequence[Unit], state: FleetState, shown: ShownUnits, now_ms: int
     ) -> effects.Backlog:
-        """Surveyed anew only when something was said, written or is shown, or a unit's rest is over."""
+        """Return the lane's backlog; it is surveyed again only if something can have changed it."""
         asked = self.site.offer_event_count, self.site.repository.target, shown, list(units)
         before, until_ms, found = self._surveyed.get(lane, (None, 0, NOTHING))
         if before != asked or now_ms >= until_ms:
@@ -259,7 +263,7 @@ class SupervisorEffects:
         return found
 
     def lane_holders(self, host: Host) -> LaneHolders:
-        """Who holds a lane or is on the way to one, and how each stands by the word of this host."""
+        """Return who holds or is starting on each lane, and the leases' health as this host sees it."""
         live, wall_ms = self.site.live_leases(), self.machine.clock.wall_ms()
         fences = {lease.fence for lease in live}
         lapsed = [
@@ -267,7 +271,7 @@ class SupervisorEffects:
             for lease in self.site.reader.leases()
             if not (lease.is_lock or lease.fence in fences)
         ]
-        # One whose time is over while its process is there is left to whoever is first.
+        # An expired lease whose process still runs on this host is left to the first to take it.
         over = [
             lease for lease in lapsed if lease.system != host.name or self.has_exited(lease, host)
         ]
@@ -276,7 +280,7 @@ class SupervisorEffects:
             self._looked_for_spinning[host.name] = self.machine.now
         stands = {lease.fence: self._lease_health(lease, host, looks, wall_ms) for lease in live}
         stands |= {
-            lease.fence: LeaseHealth(answer=Liveness.STALLED, why="its lease is over")
+            lease.fence: LeaseHealth(answer=liveness.Answer.STALLED, why="its lease is over")
             for lease in over
         }
         return LaneHolders(
@@ -285,16 +289,16 @@ class SupervisorEffects:
 
     def _lease_health(self, lease: Lease, host: Host, looks: bool, wall_ms: int) -> LeaseHealth:
         if self.has_exited(lease, host):
-            return LeaseHealth(answer=Liveness.STALLED, why="its process is gone")
+            return LeaseHealth(answer=liveness.Answer.STALLED, why="its process is gone")
         run = self.site.fleet.runs.get(lease.run_id)
         moves = run is None or run.parked or wall_ms - max(run.begun_ms, run.landed_ms) <= SPIN_MS
-        answer = Liveness.ADVANCING if moves or not looks else Liveness.SPINNING
+        answer = liveness.Answer.ADVANCING if moves or not looks else liveness.Answer.SPINNING
         return LeaseHealth(
-            answer=answer, why="nothing lands" if answer is Liveness.SPINNING else ""
+            answer=answer, why="nothing lands" if answer is liveness.Answer.SPINNING else ""
         )
 
     def starting_lanes(self, host: Host, wall_ms: int) -> dict[str, int]:
-        """The lanes to which a worker is on its way."""
+        """Return the lanes whose worker is still starting."""
         return {
             lane: 1
             for lane, starts in self.site.fleet.starts.items()
@@ -304,7 +308,7 @@ class SupervisorEffects:
         }
 
     def spawn(self, process: Process, effect: SpawnWorker) -> Identity | None:
-        """A worker outlives its supervisor."""
+        """Start a worker, which outlives its supervisor; a fault may delay or prevent it."""
         random, swarm = self.site.random, self.site.fault_plan
         calm = self.machine.is_calm
         if not calm and swarm.happens(faults.NO_START):
@@ -325,9 +329,11 @@ class SupervisorEffects:
         return Identity(started.pid, started.started)
 
     def settings(self, process: Process) -> str | None:
-        """The text of dos.toml that a worker is started with; None: nobody edits it here."""
+        """Return the dos.toml that a worker is started with; None where it is never edited."""
         texts = self.site.texts.get(process.host.name)
-        return texts.settings.effective_text(process.store, self.site.decisions) if texts else None
+        if texts is None:
+            return None
+        return texts.settings.effective_text(process.store, self.site.decisions)
 
     def revoke(self, process: Process, effect: RevokeLease) -> bool:
         try:
@@ -344,7 +350,7 @@ class SupervisorEffects:
         return True
 
     def _revoked(self, process: Process, lease: Lease) -> bool:
-        """It was this supervisor that did it, and the answer was lost on its way."""
+        """Whether this supervisor revoked the lease itself and only the answer was lost."""
         following = process.store.load(
             streams.lease(lease.lane, is_lock=lease.is_lock), after=lease.version, limit=1
         )
@@ -353,13 +359,11 @@ class SupervisorEffects:
         )
 
     def warn(self, process: Process, effect: Warn) -> None:
-        """Nobody here reads it."""
+        """Warnings are not read in a simulation."""
 
     def expire_question(self, process: Process, effect: ExpireQuestion) -> None:
         try:
-            process.store.append_all(
-                decisions.expiry_entries(effect.question, effect.choice, effect.reason)
-            )
+            process.store.append_all(expiry_entries(effect.question, effect.choice, effect.reason))
         except Conflict:
             self.machine.counts[faults.ANSWER_RACE] += 1  # somebody has answered it
 

@@ -1,1 +1,1 @@
-"""Bugs that can be switched on, one for each promise that the simulator watches."""
+"""Planted bugs: each breaks one promise, to prove that the simulator would notice."""

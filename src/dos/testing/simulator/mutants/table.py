@@ -1,4 +1,4 @@
-"""All of them: what each is, and which promise it breaks."""
+"""The planted bugs by name, each with the promise that it breaks."""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 
 class PlantedBug(NamedTuple):
+    """How to plant the bug, and the invariant that has to fail."""
+
     plant: Callable[["Simulation", ExitStack], None]
     breaks: str
 
@@ -65,6 +67,7 @@ PLANTED = {
 
 @contextmanager
 def planted(name: str, simulation: "Simulation") -> Iterator[None]:
+    """Plant the bug for the duration of a simulation; "" plants none."""
     with ExitStack() as patches:
         if name:
             PLANTED[name].plant(simulation, patches)
