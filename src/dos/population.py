@@ -3,7 +3,8 @@
 `supervise` is pure: it decides from the evidence alone and changes nothing.
 """
 
-from dos.fleet.population.supervise import overlapping_concurrent_lanes, supervise
+from dos.fleet.population.placement import overlapping_concurrent_lanes
+from dos.fleet.population.supervise import supervise
 from dos.fleet.population.types import (
     Answer,
     Blocked,

@@ -84,7 +84,10 @@ def with_obstacles(
 
 
 def _waits_of_its_lane(observation: Observation, unit: str, lanes: dict[str, Waits]) -> Waits:
-    """Return what a unit waits for because its lane does, less what the lane waits for its units."""
+    """Return what a unit waits for because its lane does.
+
+    What the lane waits for because of its units is left out.
+    """
     lane = observation.lane_of.get(unit, "")
     if activity := observation.working_on(lane):
         why = f"lane {lane} is at work: {activity}"

@@ -51,7 +51,7 @@ class Evidence(Struct, frozen=True, kw_only=True):
 
 
 class Policy(Table, frozen=True, kw_only=True):
-    """[improve]: which changes of a loop that improves its own work are kept, and when a person is asked."""
+    """[improve]: which changes of an improvement loop are kept, and when a person is asked."""
 
     max_consecutive_reverts: Positive = 3
     """Reverted changes in a row before a person is asked."""

@@ -1,4 +1,4 @@
-"""The driver: performs the effects of a generator one by one, and retries while the store is away."""
+"""The driver: performs the effects of a generator, and retries while the store is away."""
 
 import sys
 import time

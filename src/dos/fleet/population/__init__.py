@@ -1,1 +1,1 @@
-"""Who is started, reaped and flagged: decisions from evidence. Pure."""
+"""The population plan: which workers are started, reaped and flagged. Pure."""

@@ -4,7 +4,7 @@ For few lanes the largest set is found exactly. Of many lanes the narrow ones co
 folders, so that no two lanes have to be compared.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from msgspec import Struct
@@ -66,6 +66,27 @@ def place(candidates: Sequence[Region], held: Sequence[Region], most: int) -> Pl
         [name - names.start for name in chosen],
         {name - names.start: owner for name, owner in owners.items() if owner != NO_OWNER},
     )
+
+
+def overlapping_concurrent_lanes(
+    lanes: Iterable[tuple[str, Sequence[str], bool]],
+) -> list[tuple[str, str]]:
+    """Return the pairs of lanes, by name, that never run at the same time.
+
+    Exclusive lanes are left out: they run alone anyway.
+    """
+    names: list[str] = []
+    lane_regions: list[Region] = []
+    for name, tree, is_exclusive in lanes:
+        if not is_exclusive:
+            names.append(name)
+            lane_regions.append(region_of(tuple(tree)))
+    pairs = set()
+    for one, other in regions.overlapping_pairs(lane_regions):
+        first, second = sorted((names[one], names[other]))
+        if first != second:
+            pairs.add((first, second))
+    return sorted(pairs)
 
 
 def _narrow_first(folders: "_FolderMap", lanes: dict[int, Region], most: int) -> list[int]:

@@ -146,7 +146,7 @@ class Workers(Table, frozen=True, kw_only=True):
 
     @property
     def unchecked_because(self) -> str:
-        """The key that keeps the target from being checked before agents start; empty: it is checked.
+        """The key because of which the target is not checked first; empty: it is checked.
 
         Where all lanes share the user's tree there is no clean tree to check. Without a test
         nothing is run: a setup that fails stops its worker before an agent starts.

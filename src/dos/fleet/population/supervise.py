@@ -9,7 +9,6 @@ from itertools import cycle, islice
 
 from msgspec import UNSET
 
-from dos import regions
 from dos.backlog.waiting import WaitsOn
 from dos.fleet.population import placement
 from dos.fleet.population.types import (
@@ -72,27 +71,6 @@ def supervise_with_obstacles(
         evidence=evidence,
     )
     return verdict, obstacles
-
-
-def overlapping_concurrent_lanes(
-    lanes: Iterable[tuple[str, Sequence[str], bool]],
-) -> list[tuple[str, str]]:
-    """Return the pairs of lanes, by name, that never run at the same time.
-
-    Exclusive lanes are left out: they run alone anyway.
-    """
-    names: list[str] = []
-    lane_regions: list[Region] = []
-    for name, tree, is_exclusive in lanes:
-        if not is_exclusive:
-            names.append(name)
-            lane_regions.append(placement.region_of(tuple(tree)))
-    pairs = set()
-    for one, other in regions.overlapping_pairs(lane_regions):
-        first, second = sorted((names[one], names[other]))
-        if first != second:
-            pairs.add((first, second))
-    return sorted(pairs)
 
 
 class _Lane:

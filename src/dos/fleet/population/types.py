@@ -24,7 +24,7 @@ from dos.fields import (
     Table,
     check_text,
 )
-from dos.loop.verdicts.liveness import Answer as Liveness
+from dos.loop.verdicts import liveness
 
 
 class Answer(StrEnum):
@@ -62,6 +62,9 @@ def _checked_age(age: Any) -> int:
     if not is_number or not isfinite(age) or age < 0:
         raise ValueError(f"spin_halt_after_ms is {age!r}, and not a number from 0")
     return int(age)
+
+
+Liveness = liveness.Answer
 
 
 class LaneLiveness(PublicRecord, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -1,4 +1,4 @@
-"""The entries of the fleet's state: runs, units, the starts of lanes, requests to stop, incidents."""
+"""The entries of the fleet's state: runs, units, starts of lanes, stop requests, incidents."""
 
 from msgspec import Struct, field
 

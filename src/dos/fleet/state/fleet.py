@@ -169,16 +169,11 @@ class FleetState(Struct, kw_only=True):
             case limits.PauseRequested():
                 self.paused[fact.lane] = fact.reason or "paused by a person"
             case limits.PauseEnded():
-                self.paused.pop(fact.lane, None)
-                if starts := self.starts.get(fact.lane):
-                    starts.clear_failure()
+                self._end_pause(fact.lane)
             case limits.HaltRequested():
-                run = self.runs.get(fact.run_id)
-                if run is None or not run.stop_reason:
-                    self.halts[fact.run_id] = fact.why
+                self._halt(fact)
             case limits.LimitHit():
-                if run := self.runs.get(fact.run_id):
-                    run.limit = quota.limit_key(fact).path
+                self._hit_limit(fact)
             case limits.LimitLifted():
                 self._clear_limit_stops(quota.limit_key(fact).path)
             case limits.UnitCleared():
@@ -189,6 +184,21 @@ class FleetState(Struct, kw_only=True):
                 self.incidents.add(fact)
             case never:
                 assert_never(never)
+
+    def _end_pause(self, lane: str) -> None:
+        """End a pause, which clears the lane's failures too."""
+        self.paused.pop(lane, None)
+        if starts := self.starts.get(lane):
+            starts.clear_failure()
+
+    def _halt(self, fact: limits.HaltRequested) -> None:
+        run = self.runs.get(fact.run_id)
+        if run is None or not run.stop_reason:
+            self.halts[fact.run_id] = fact.why
+
+    def _hit_limit(self, fact: limits.LimitHit) -> None:
+        if run := self.runs.get(fact.run_id):
+            run.limit = quota.limit_key(fact).path
 
     def _apply_work(self, fact: WorkFact, event: Event) -> None:
         match fact:
@@ -232,13 +242,7 @@ class FleetState(Struct, kw_only=True):
             case limits.SpinFlagged():
                 self._run(fact.run_id, fact.lane, event).flagged = True
             case fleet.IterationCommitted():
-                run = self._run(fact.run_id, fact.lane, event)
-                run.iterations = fact.iteration
-                run.unit = ""
-                if fact.unit:
-                    unit = self._unit(fact.unit)
-                    unit.claimed_by = ""
-                    unit.deaths = 0
+                self._end_iteration(fact, event)
             case fleet.RunStopped():
                 self._stop(self._run(fact.run_id, fact.lane, event), fact, event)
             case limits.FleetFound():
@@ -246,6 +250,16 @@ class FleetState(Struct, kw_only=True):
                     run.reported = run.reported or run.lane not in fact.adopted_lanes
             case never:
                 assert_never(never)
+
+    def _end_iteration(self, fact: fleet.IterationCommitted, event: Event) -> None:
+        """Free the unit of an iteration whose decision is recorded."""
+        run = self._run(fact.run_id, fact.lane, event)
+        run.iterations = fact.iteration
+        run.unit = ""
+        if fact.unit:
+            unit = self._unit(fact.unit)
+            unit.claimed_by = ""
+            unit.deaths = 0
 
     def _begin_run(self, fact: fleet.RunBegun, event: Event) -> None:
         """Begin a run, which continues the dead run of its lane with what that one had counted."""

@@ -42,15 +42,16 @@ Handled = limits.PauseRequested | limits.PauseEnded | _WorkFact
 _reader: FactReader[Handled] = FactReader(
     Handled,
     silent="""
-        lease_granted lease_renewed lease_released lease_expired lease_revoked lease_adopted lease_refused
-        spawn_intended worker_spawned lane_failed drain_requested fleet_started fleet_stopped decision_forced
-        run_minted unit_taken work_salvaged landing_intended unit_attempted id_allocated journal_pruned
-        limit_hit limit_probed limit_lifted units_screened landing_queued landing_deferred decision_raised
-        decision_answered plans_approved settings_approved lane_cleared unit_cleared budget_warned budget_spent
-        budget_promised baseline_started baseline_checked work_committed fleet_found incident_found
-        intent_declared extent_changed step_claimed step_verified run_suspended resume_proposed run_resumed
-        run_ended halt_proposed ledger_line_unreadable hook_fault receipt_issued test_witnessed line_imported
-        line_unreadable
+        lease_granted lease_renewed lease_released lease_expired lease_revoked lease_adopted
+        lease_refused spawn_intended worker_spawned lane_failed drain_requested fleet_started
+        fleet_stopped decision_forced run_minted unit_taken work_salvaged landing_intended
+        unit_attempted id_allocated journal_pruned limit_hit limit_probed limit_lifted
+        units_screened landing_queued landing_deferred decision_raised decision_answered
+        plans_approved settings_approved lane_cleared unit_cleared budget_warned budget_spent
+        budget_promised baseline_started baseline_checked work_committed fleet_found
+        incident_found intent_declared extent_changed step_claimed step_verified run_suspended
+        resume_proposed run_resumed run_ended halt_proposed ledger_line_unreadable hook_fault
+        receipt_issued test_witnessed line_imported line_unreadable
     """,
 )
 

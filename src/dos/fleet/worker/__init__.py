@@ -1,1 +1,1 @@
-"""A worker's iteration, as generators of effects: take a unit on, run an agent, measure, land, wait."""
+"""The worker as generators of effects: pick a unit, run an agent, measure, land, decide."""

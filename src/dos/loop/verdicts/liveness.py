@@ -122,11 +122,14 @@ def judge(evidence: Evidence, policy: Policy = Policy()) -> Verdict:
             Answer.STALLED,
             f"it began {format_span(evidence.age_ms)} ago and never gave a sign of life",
         )
+    return verdict(Answer.SPINNING, f"{_sign_of_life(evidence)}, and {landed}")
+
+
+def _sign_of_life(evidence: Evidence) -> str:
+    beat = evidence.last_heartbeat_age_ms
     if beat is None or evidence.process_alive:
-        lives = "its process is there"
-    else:
-        lives = f"alive {format_span(beat)} ago"
-    return verdict(Answer.SPINNING, f"{lives}, and {landed}")
+        return "its process is there"
+    return f"alive {format_span(beat)} ago"
 
 
 def format_span(span_ms: int) -> str:

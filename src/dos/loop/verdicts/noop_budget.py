@@ -75,6 +75,6 @@ def wait_marker_budget(markers_emitted: int, max_markers: int = 4) -> WaitMarker
 
 
 def propose_tighter_budget(observed_markers: int, current_max: int = 4) -> int:
-    """Propose a budget that ends a wait of this many markers one earlier, and never a looser one."""
+    """Propose a budget that ends a wait of this many markers one earlier; never a looser one."""
     check_counts(observed_markers=observed_markers, current_max=current_max)
     return max(1, min(current_max, observed_markers - 1))

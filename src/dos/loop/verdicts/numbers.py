@@ -1,4 +1,4 @@
-"""Checks of the numbers in evidence and policies; each raises a ValueError that names the number."""
+"""Checks of numbers in evidence and policies; each raises a ValueError that names the number."""
 
 LARGEST = 1 << 62  # more than a store can hold
 
