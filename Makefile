@@ -44,6 +44,7 @@ docs: $(READY)
 	@$(BIN)/python -m dos.cli.reference > docs/reference.md
 	@$(BIN)/python tools/make_configuration.py > docs/configuration.md
 	@$(BIN)/python tools/make_troubleshooting.py > docs/troubleshooting.md
+	@$(BIN)/python tools/make_api.py > docs/api.md
 
 # The pictures of the documentation, from a real fleet; needs tmux and Chromium.
 pictures: $(READY)

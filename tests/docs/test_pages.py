@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 from typing import get_args
 
+import make_api
 import make_configuration
 import make_troubleshooting
 import pytest
@@ -15,6 +16,7 @@ from dos.reasons.table import TABLE
 HOUSE = Path(__file__).parents[2]
 PAGES = sorted([*(HOUSE / "docs").glob("*.md"), *HOUSE.glob("*.md")])
 TOML = re.compile(r"^```toml\n(.*?)^```", re.MULTILINE | re.DOTALL)
+PYTHON = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 
 
@@ -58,11 +60,18 @@ def anchors(page: Path) -> set[str]:
     }
 
 
-@pytest.mark.parametrize("generator", [make_configuration, make_troubleshooting])
+@pytest.mark.parametrize("generator", [make_configuration, make_troubleshooting, make_api])
 def test_the_committed_page_is_the_generated_one(generator):
     name = generator.__name__.removeprefix("make_")
     committed = (HOUSE / "docs" / f"{name}.md").read_text(encoding="utf-8")
     assert committed == generator.page(), "it is out of date: run make docs"
+
+
+def test_the_example_of_the_api_runs(repository, monkeypatch, capsys):
+    (example,) = PYTHON.findall((HOUSE / "docs" / "api.md").read_text(encoding="utf-8"))
+    monkeypatch.chdir(repository.root)
+    exec(example, {})
+    assert capsys.readouterr().out.startswith("continue ")
 
 
 def test_there_is_an_entry_for_every_reason_and_every_kind_of_question():
