@@ -1,16 +1,17 @@
-"""Completion scripts for the shells, made from the table of verbs and what their modules say."""
+"""Completion scripts for bash, zsh and fish, made from the table of verbs and their arguments."""
 
 from shlex import quote
 
+from dos.cli.help import GLOBAL_OPTIONS
 from dos.cli.main import GLOBAL_FLAGS
 from dos.verbs import catalog
 from dos.verbs.args import Field
 from dos.verbs.table import VERBS, Verb
 
-LANES = "@lanes"  # in a list of words: whatever lanes the workspace has
-SHELLS = ("bash", "zsh", "fish")
+LANES = "@lanes"  # in a list of words, stands for the lanes of the workspace
+HIDDEN_FLAGS = ("--driver", "--job", "-h")
 
-# Words are compared one by one: `compgen -W` would run what stands in them, and lanes are named by a file.
+# Words are compared one by one: `compgen -W` would expand commands in them, and a file names lanes.
 _BASH = r"""# Completion of dos for bash. In ~/.bashrc:  eval "$(dos completion bash)"
 _dos() {
     local cur="${COMP_WORDS[COMP_CWORD]}" prev="${COMP_WORDS[COMP_CWORD-1]}"
@@ -71,6 +72,7 @@ complete -o default -F _dos dos
 
 
 def script(shell: str) -> str:
+    """Return the completion script of bash, zsh or fish."""
     if shell == "fish":
         return _fish()
     text = _bash()
@@ -82,35 +84,36 @@ def script(shell: str) -> str:
 
 
 def _bash() -> str:
-    two_words = [name for name in VERBS if " " in name]
+    """Fill the template of bash, which zsh runs, too."""
+    two_words = [f'"{name}"' for name in VERBS if " " in name]
+    with_value = [flag for flag, takes_value in GLOBAL_FLAGS.items() if takes_value]
+    shown = [flag for flag in GLOBAL_FLAGS if flag not in HIDDEN_FLAGS]
     parts = {
-        "GLOBALS_WITH_VALUE": "|".join(flag for flag, takes in GLOBAL_FLAGS.items() if takes),
-        "GLOBALS": " ".join(
-            flag for flag in GLOBAL_FLAGS if flag not in ("--driver", "--job", "-h")
-        ),
-        "TWO_WORDS": "|".join(f'"{name}"' for name in two_words) or '"-"',
+        "GLOBALS_WITH_VALUE": "|".join(with_value),
+        "GLOBALS": " ".join(shown),
+        "TWO_WORDS": "|".join(two_words) or '"-"',
         "FIRST": " ".join(dict.fromkeys(name.split()[0] for name in VERBS)),
         "VALUES": "\n".join(_value_lines()),
-        "FLAGS": "\n".join(
-            f'                    "{verb.name}") list="{" ".join(_flags(verb))} $list" ;;'
-            for verb in VERBS.values()
-        ),
+        "FLAGS": "\n".join(_flag_lines()),
         "POSITIONALS": "\n".join(_positional_lines()),
         "LANES": LANES,
     }
-    made = _BASH
+    text = _BASH
     for name, value in parts.items():
-        made = made.replace(f"@{name}@", value)
-    return made
+        text = text.replace(f"@{name}@", value)
+    return text
 
 
-def _flags(verb: Verb) -> list[str]:
-    return [
-        flag
-        for field in catalog.arguments(verb)
-        if not field.option.positional
-        for flag in _spellings(field)
-    ]
+def _flag_lines() -> list[str]:
+    """Return a case for each verb: its options."""
+    lines = []
+    for verb in VERBS.values():
+        flags: list[str] = []
+        for field in catalog.arguments(verb):
+            if not field.option.positional:
+                flags += _spellings(field)
+        lines.append(f'                    "{verb.name}") list="{" ".join(flags)} $list" ;;')
+    return lines
 
 
 def _spellings(field: Field) -> list[str]:
@@ -118,7 +121,7 @@ def _spellings(field: Field) -> list[str]:
 
 
 def _value_lines() -> list[str]:
-    """For a flag that takes one of a few words, or a lane."""
+    """Return a case for each option that takes one of a few words, or a lane."""
     lines = []
     for verb in VERBS.values():
         for field in catalog.arguments(verb):
@@ -130,33 +133,41 @@ def _value_lines() -> list[str]:
 
 
 def _positional_lines() -> list[str]:
-    lines = [
-        f'                    "{first}") list="{second}" ;;'
-        for first, second in _families().items()
-    ]
+    """Return a case for each first word of two, and for each verb with known arguments."""
+    lines = []
+    for first, seconds in _families().items():
+        lines.append(f'                    "{first}") list="{seconds}" ;;')
     for verb in VERBS.values():
-        standing = [field for field in catalog.arguments(verb) if field.option.positional]
-        found = " ".join(words for field in standing if (words := _words(field)))
-        if found:
-            lines.append(f'                    "{verb.name}") list="{found}" ;;')
+        words = []
+        for field in catalog.arguments(verb):
+            if field.option.positional and _words(field):
+                words.append(_words(field))
+        if words:
+            lines.append(f'                    "{verb.name}") list="{" ".join(words)}" ;;')
     return lines
 
 
 def _families() -> dict[str, str]:
-    found: dict[str, list[str]] = {}
+    """Return the second words of the verbs of two words, by the first."""
+    families: dict[str, list[str]] = {}
     for name in VERBS:
         first, _, second = name.partition(" ")
         if second:
-            found.setdefault(first, []).append(second)
-    return {first: " ".join(seconds) for first, seconds in found.items()}
+            families.setdefault(first, []).append(second)
+    return {first: " ".join(seconds) for first, seconds in families.items()}
 
 
 def _words(field: Field) -> str:
-    """What may stand there; empty when only its writer knows."""
+    """Return the words that an argument may be; "" where they are not known."""
     if field.option.choices:
-        return " ".join(choice for choice in field.option.choices if choice)
-    verbs = " ".join(dict.fromkeys(word for name in VERBS for word in name.split()))
-    return {"lane": LANES, "verb": verbs, "section": f"lane wedge {verbs}"}.get(field.name, "")
+        return " ".join(filter(None, field.option.choices))
+    if field.name == "lane":
+        return LANES
+    if field.name not in ("verb", "section"):
+        return ""
+    words = [word for name in VERBS for word in name.split()]
+    verbs = " ".join(dict.fromkeys(words))
+    return verbs if field.name == "verb" else f"lane wedge {verbs}"
 
 
 _FISH_HEAD = """# Completion of dos for fish. Once:  dos completion fish > ~/.config/fish/completions/dos.fish
@@ -173,41 +184,47 @@ function __dos_at
     test (count (__dos_words)) -eq $argv[1]
 end
 complete -c dos -f
-complete -c dos -l workspace -xa '(__fish_complete_directories)' -d 'another workspace than the one around you'
-complete -c dos -l json -d 'one JSON document instead of text'
-complete -c dos -l output -xa 'text json plain' -d 'how the answer is written'
-complete -c dos -l pretty -d 'JSON on many lines'
-complete -c dos -l explain -d 'also say what to do next'
-complete -c dos -l lenient -d 'show what a dos.toml with errors still says'
-complete -c dos -l help -d 'what it takes and what its exit codes mean'
 """
+
+
+# What completes the value of a global option.
+_FISH_VALUES = {
+    "--workspace": " -xa '(__fish_complete_directories)'",
+    "--output": " -xa 'text json plain'",
+}
 
 
 def _fish() -> str:
     lines = []
-    families = _families()
+    for option, meaning in {**GLOBAL_OPTIONS, "--help": "show the help of a verb"}.items():
+        flag = option.split()[0]
+        values = _FISH_VALUES.get(flag, "")
+        lines.append(f"complete -c dos -l {flag[2:]}{values} -d {quote(meaning)}")
     for name, verb in VERBS.items():
         first, _, second = name.partition(" ")
-        if not second:
-            lines.append(f"complete -c dos -n '__dos_at 0' -a {first} -d {quote(verb.summary)}")
+        summary = quote(verb.summary)
+        if second:
+            condition = quote(f"__dos_at 1; and __dos_is {first}")
+            lines.append(f"complete -c dos -n {condition} -a {second} -d {summary}")
         else:
-            here = quote(f"__dos_at 1; and __dos_is {first}")
-            lines.append(f"complete -c dos -n {here} -a {second} -d {quote(verb.summary)}")
+            lines.append(f"complete -c dos -n '__dos_at 0' -a {first} -d {summary}")
         for field in catalog.arguments(verb):
             lines.append(_fish_line(verb, field))
-    lines += [
-        f"complete -c dos -n '__dos_at 0' -a {first} -d {quote(second)}"
-        for first, second in families.items()
-    ]
-    return _FISH_HEAD + "\n".join(line for line in lines if line) + "\n"
+    for first, seconds in _families().items():
+        lines.append(f"complete -c dos -n '__dos_at 0' -a {first} -d {quote(seconds)}")
+    return _FISH_HEAD + "\n".join(filter(None, lines)) + "\n"
 
 
 def _fish_line(verb: Verb, field: Field) -> str:
-    condition = f'__dos_is "{verb.name}"'
-    here = f"complete -c dos -n {quote(condition)}"
+    """Return the line for one argument; "" for a positional whose words are not known."""
+    condition = quote(f'__dos_is "{verb.name}"')
+    start = f"complete -c dos -n {condition}"
     words = _words(field).replace(LANES, "(dos completion lanes 2>/dev/null)")
-    given = f" -xa {quote(words)}" if words else " -r"
     if field.option.positional:
-        return f"{here} -a {quote(words)}" if words else ""
-    takes = "" if field.type is bool else given
-    return f"{here} -l {field.flag[2:]}{takes} -d {quote(field.option.help)}"
+        return f"{start} -a {quote(words)}" if words else ""
+    values = ""
+    if words:
+        values = f" -xa {quote(words)}"
+    elif field.type is not bool:
+        values = " -r"
+    return f"{start} -l {field.flag[2:]}{values} -d {quote(field.option.help)}"
