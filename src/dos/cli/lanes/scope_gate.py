@@ -52,8 +52,7 @@ def run(args: Args, context: Context) -> Reply:
         lane=args.lane,
         files=args.file,
         staged=args.staged,
-        base=args.base,
-        head=args.head,
+        commits=(args.base, args.head),
     )
     verdict = scope.judge(evidence, policy)
     word = "REFUSE"

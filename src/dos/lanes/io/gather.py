@@ -99,12 +99,12 @@ def scope_evidence(
     lane: str,
     files: Sequence[str] = (),
     staged: bool = False,
-    base: str = "",
-    head: str = "",
+    commits: tuple[str, str] = ("", ""),
 ) -> scope.Evidence:
     """The touched files: those that are named, else the staged ones, else a diff of two commits.
 
-    Raises BadInput if nothing is named, GitFailed if a commit does not exist.
+    Of two `commits` an empty name is HEAD; two of them mean that none are named. Raises BadInput
+    if nothing is named, GitFailed if a commit does not exist.
     """
     if not all(file.strip() for file in files):
         raise BadInput(
@@ -115,7 +115,8 @@ def scope_evidence(
         touched = [_workspace_path(world, file) for file in files]
     elif staged:
         touched = workspace_paths(world, world.git.staged_paths())
-    elif base or head:
+    elif any(commits):
+        base, head = commits
         between = world.git.paths_between(_commit(world, base), _commit(world, head))
         touched = workspace_paths(world, between)
     else:

@@ -153,30 +153,29 @@ def _is_disjoint(glob: str, region: regions.Region) -> bool:
 
 
 def _missing_program(root: Path, command: str, config: Config) -> str:
-    """The first program of a command if it does not exist; empty if it does or is unknown.
+    """The first program of a command if it does not exist; empty if it does or is unknown."""
+    program = _first_program(command)
+    if not program or program in _BUILT_IN or program in _OPERATORS:
+        return ""
+    if not _SHELL_CHARACTERS.isdisjoint(program) or _may_exist(root, program, config):
+        return ""
+    return program
+
+
+def _may_exist(root: Path, program: str, config: Config) -> bool:
+    """Whether a program exists, or can be there when its command runs.
 
     A path into the tree may be made by the setup or by the work itself, so only what neither can
     make is called missing.
     """
-    program = _first_program(command)
-    if not program or program in _BUILT_IN or program in _OPERATORS:
-        return ""
-    if not _SHELL_CHARACTERS.isdisjoint(program):
-        return ""
     if "/" not in program:
-        if shutil.which(program):
-            return ""
-        return program
+        return shutil.which(program) is not None
     path = Path(os.path.expanduser(program))  # noqa: PTH111 - there may be no home
     if path.is_absolute():
-        if path.exists():
-            return ""
-        return program
+        return path.exists()
     if config.workers.setup or path.parts[0] not in _MADE_BY_SETUP:
-        return ""  # the setup may make it, or the work itself
-    if (root / path).exists():
-        return ""
-    return program
+        return True
+    return (root / path).exists()
 
 
 def _first_program(command: str) -> str:
