@@ -63,7 +63,7 @@ def test_an_answered_retry_ends_the_cooldown_for_every_verb_that_tells_why(dos, 
         journal.append_all([state.raise_entry(question)])
     assert dos("pickable", "P1").code == 11, "it waits for the answer"
     assert dos("account", "--json").json["held"]["P/P1"] == "OPERATOR_GATED"
-    assert "unit:P/P1" in dos("decide-for", "api", "retry").out
+    assert "Unit P/P1 can start again" in dos("decide-for", "api", "retry").out
     assert (dos("pickable", "P1").code, dos("cooldown", "P1").code) == (0, 0)
     assert dos("account", "--json").json["open"] == ["P/P1"]
     assert dos("packet").code == 0
