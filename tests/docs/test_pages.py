@@ -52,6 +52,17 @@ def test_links_to_files_and_headings_lead_somewhere(page):
             assert heading in anchors(target), link
 
 
+@pytest.mark.parametrize("name", ["docs/ARCHITECTURE.md", "CONTRIBUTING.md"])
+def test_files_that_a_page_names_are_there(name):
+    """Below src/dos, below the repository, or as the last part of a path that the page has named."""
+    named = re.findall(r"`([\w/]+\.py)`", (HOUSE / name).read_text(encoding="utf-8"))
+    assert named
+    every = {path.name for path in (HOUSE / "src" / "dos").rglob("*.py")}
+    for path in named:
+        is_there = (HOUSE / "src" / "dos" / path).exists() or (HOUSE / path).exists()
+        assert is_there or ("/" not in path and path in every), path
+
+
 def anchors(page: Path) -> set[str]:
     """The headings of a page as GitHub links to them."""
     headings = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
