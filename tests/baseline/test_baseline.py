@@ -13,7 +13,7 @@ from dos.errors import Conflict
 from dos.fleet import effects
 from dos.fleet.io.drive import drive
 from dos.fleet.io.supervisor_effects import SupervisorEffects
-from dos.fleet.supervisor import Supervisor, SupervisorExit, SupervisorResult
+from dos.fleet.supervisor import Supervisor, SupervisorExit, SupervisorProcess, SupervisorResult
 from dos.journal import fold
 from dos.journal.events.limits import BaselineChecked
 from dos.journal.events.reader import decode
@@ -43,9 +43,7 @@ def up(repository: Repository, act=None, *, until_idle: bool = True) -> Supervis
     world = World(repository.root)
     acting = SupervisorEffects(world.workspace, world.config, actor="supervisor/test")
     supervisor = Supervisor(
-        host=process.host(),
-        system=process.system(),
-        pid=1,
+        SupervisorProcess(host=process.host(), system=process.system(), pid=1),
         target=2,
         tick_seconds=0.2,
         until_idle=until_idle,

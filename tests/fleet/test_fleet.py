@@ -11,7 +11,7 @@ from patience import PATIENCE, wait_until_ended
 from sample_fleet import history, landed, wait_for
 from sample_repository import WORKS, commit, write
 
-from dos.machine import process as processes
+from dos.machine.process import host
 
 EVERYTHING = ["DEMO/A1", "DEMO/A2", "DEMO/B1"]
 
@@ -396,7 +396,7 @@ def test_status_says_who_keeps_the_fleet_going(fleet):
     fleet.repository.play({"*": [[{"hang": True}]]})
     process = fleet.up("--target", "1")
     fleet.worker_at("one")
-    running = {"host": processes.host(), "pid": process.pid, "state": "running"}
+    running = {"host": host(), "pid": process.pid, "state": "running"}
     assert fleet.status()["supervisors"] == [running]
     assert f"(process {process.pid}) runs" in fleet.dos("status").stdout
     process.kill()

@@ -18,8 +18,7 @@ from dos.git.log import Reflogs
 from dos.git.repository import Writer
 from dos.journal import fold, streams
 from dos.loop.types import StopReason
-from dos.questions import state as decisions
-from dos.questions.state import Decisions
+from dos.questions.state import Decisions, answer_entries, urgent_first
 from dos.report import explain, summary
 from dos.report.io import session
 from dos.world import World
@@ -49,7 +48,7 @@ def one_unit(repository: Repository) -> Repository:
 
 def questions(repository: Repository) -> list:
     with World(repository.root) as world:
-        return decisions.urgent_first(fold.current(world.journal, Decisions)[0])
+        return urgent_first(fold.current(world.journal, Decisions)[0])
 
 
 def truth(repository: Repository):
@@ -60,7 +59,7 @@ def truth(repository: Repository):
 def answer(repository: Repository, choice: str) -> None:
     (asked,) = questions(repository)
     with open_effects(repository).store as store:
-        store.append_all(decisions.answer_entries(asked, choice, by="tester"))
+        store.append_all(answer_entries(asked, choice, by="tester"))
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from dos.fleet.io.worker_effects import WorkerEffects
 from dos.fleet.population import reconcile
 from dos.fleet.tick import FleetSnapshot, ObserveFleet, SpawnWorker
 from dos.journal import fold
-from dos.journal.events import fleet as events
+from dos.journal.events.fleet import SpawnIntended, WorkerSpawned
 from dos.lease import Lease, Request
 from dos.loop.io import liveness
 from dos.machine import process
@@ -34,9 +34,9 @@ def supervisor(repository):
 
 def spawned(supervisor: SupervisorEffects, host: str, system: str) -> None:
     supervisor.store.record(
-        "spawn/one", events.SpawnIntended(lane="one", run_id="R", host=host, system=system)
+        "spawn/one", SpawnIntended(lane="one", run_id="R", host=host, system=system)
     )
-    fact = events.WorkerSpawned(
+    fact = WorkerSpawned(
         lane="one", run_id="R", host=host, pid=NO_SUCH_PROCESS, pid_started=1.0, system=system
     )  # fmt: skip
     supervisor.store.record("spawn/one", fact)
@@ -157,7 +157,7 @@ def test_a_fleet_whose_workers_keep_dying_asks_before_it_is_idle(supervisor):
     system = process.system()
     for lane in supervisor.config.roster():
         for number in range(supervisor.config.supervise.restart_intensity):
-            start = events.SpawnIntended(
+            start = SpawnIntended(
                 lane=lane, run_id=f"R{number}", host=process.host(), system=system
             )
             supervisor.store.record(f"spawn/{lane}", start)
@@ -169,11 +169,11 @@ def test_a_fleet_whose_workers_keep_dying_asks_before_it_is_idle(supervisor):
 
 
 def test_a_start_that_is_told_late_says_nothing_of_the_newest(supervisor):
-    newest = events.SpawnIntended(
+    newest = SpawnIntended(
         lane="one", run_id="NEWEST", host="elsewhere", system="elsewhere-0123456789ab"
     )
     supervisor.store.record("spawn/one", newest)
-    late = events.WorkerSpawned(
+    late = WorkerSpawned(
         lane="one",
         run_id="OLD",
         host=process.host(),

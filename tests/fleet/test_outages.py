@@ -19,7 +19,7 @@ from dos.fleet import effects
 from dos.fleet.io.drive import drive
 from dos.fleet.io.supervisor_effects import SupervisorEffects
 from dos.fleet.io.worker_effects import WorkerEffects
-from dos.fleet.supervisor import Supervisor, SupervisorExit
+from dos.fleet.supervisor import Supervisor, SupervisorExit, SupervisorProcess
 from dos.fleet.tick import RevokeLease
 from dos.fleet.worker.worker import Worker
 from dos.journal.backends.sqlite import SqliteBackend
@@ -205,7 +205,10 @@ def test_a_supervisor_that_never_hears_that_it_was_heard_starts_each_worker_once
     world = World(repository.root)
     acting = SupervisorEffects(world.workspace, world.config, actor="test")
     supervisor = Supervisor(
-        host="here", system="here-1", pid=os.getpid(), target=2, tick_seconds=0.2, until_idle=True
+        SupervisorProcess(host="here", system="here-1", pid=os.getpid()),
+        target=2,
+        tick_seconds=0.2,
+        until_idle=True,
     )
     assert drive(supervisor.supervise(), acting.performers()).exit is SupervisorExit.IDLE
     acting.close()

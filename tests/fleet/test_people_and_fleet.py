@@ -15,8 +15,7 @@ from dos.journal import fold, streams
 from dos.journal.events.limits import HaltRequested, PauseEnded, PauseRequested
 from dos.loop.gate import Mode
 from dos.loop.types import LoopState, WorkerStop
-from dos.questions import state as decisions
-from dos.questions.state import Decisions
+from dos.questions.state import Decisions, answer_entries, raise_entry
 from dos.questions.subject import Unit
 from dos.questions.units import UnitUndone
 from dos.world import World
@@ -62,7 +61,7 @@ def answer(repository: Repository, about: str, choice: str) -> None:
         World(repository.root).workspace, World(repository.root).config, actor="person"
     )
     try:
-        with_writer.store.append_all(decisions.answer_entries(asked, choice, by="tester"))
+        with_writer.store.append_all(answer_entries(asked, choice, by="tester"))
     finally:
         with_writer.close()
 
@@ -171,7 +170,7 @@ def test_a_unit_that_was_taken_out_again_is_asked_about_and_done_again_only_on_a
     acting = WorkerEffects(
         World(repository.root).workspace, World(repository.root).config, actor="test"
     )
-    acting.store.append_all([structs.replace(decisions.raise_entry(each)) for each in found])
+    acting.store.append_all([structs.replace(raise_entry(each)) for each in found])
     acting.close()
     assert not could_start(observe(repository), "one")
     answer(repository, "unit_undone", "again")

@@ -13,13 +13,13 @@ from sample_repository import Repository
 
 from dos import run_ids
 from dos.agents.io.halt_listener import HaltListener
-from dos.doctor.subjects import store as store_health
+from dos.doctor.subjects.store import examine
 from dos.fleet import effects
 from dos.fleet.io.supervisor_effects import JOURNAL_AWAY, SupervisorEffects
 from dos.fleet.io.worker_effects import WorkerEffects
 from dos.fleet.state.fleet import FleetState
 from dos.fleet.tick import ObserveFleet, SpawnWorker
-from dos.journal.events import fleet as events
+from dos.journal.events.fleet import SpawnIntended
 from dos.machine.execute import never_stop
 from dos.machine.process import Identity
 from dos.world import World
@@ -95,7 +95,7 @@ def test_a_worker_that_found_the_journal_away_is_no_death_of_its_lane(repository
         world.workspace, world.config, actor="supervisor/here", executor=Executor(code)
     )
     lease = acting.take_lease(effects.TakeLease(lane="supervisor/here", run_id="", is_lock=True))
-    acting.store.record("spawn/one", events.SpawnIntended(lane="one", run_id="R", host="h"))
+    acting.store.record("spawn/one", SpawnIntended(lane="one", run_id="R", host="h"))
     acting.spawn(SpawnWorker(lane="one", run_id="R"))
     acting.pause(effects.Pause(seconds=0.01))
     acting.observe(ObserveFleet(lease=lease))
@@ -129,7 +129,7 @@ def test_doctor_compares_what_the_server_allows_with_what_the_fleet_takes(shared
     config = shared.root / "dos.toml"
     config.write_text(config.read_text() + f"\n[supervise]\ntarget = {target}\n")
     with World(shared.root) as world:
-        found = [each for each in store_health.examine(world) if each.kind == "STORE_SESSIONS"]
+        found = [each for each in examine(world) if each.kind == "STORE_SESSIONS"]
     assert bool(found) is told
     if found:
         assert "400 workers with their supervisor open up to 806" in found[0].what

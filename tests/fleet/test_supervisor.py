@@ -13,16 +13,22 @@ from dos.fleet.io.drive import drive
 from dos.fleet.population import reconcile
 from dos.fleet.population.types import LaneLiveness, SupervisePolicy
 from dos.fleet.state.fleet import FleetState
-from dos.fleet.supervisor import Supervisor, SupervisorExit
+from dos.fleet.supervisor import Supervisor, SupervisorExit, SupervisorProcess
 from dos.fleet.tick import FleetSnapshot, LiveRun, MintRun, ObserveFleet, SpawnWorker, Warn
 from dos.journal import fold
 from dos.journal.backends.memory import MemoryBackend
-from dos.journal.events import fleet as events
-from dos.journal.events import limits as engine
+from dos.journal.events.fleet import (
+    DrainRequested,
+    FleetStarted,
+    RunBegun,
+    SpawnIntended,
+    UnitLanded,
+)
+from dos.journal.events.limits import DecisionRaised, SpinFlagged
 from dos.journal.store import Store
 from dos.lanes.policy import Lanes
 from dos.lease import Request
-from dos.questions.runs import Spinning as SpinningQuestion
+from dos.questions.runs import Spinning
 from dos.questions.state import Decisions
 from dos.regions import region
 
@@ -48,9 +54,7 @@ class System:
 
     def run(self, *, policy: SupervisePolicy = SupervisePolicy(), target: int = 1):
         supervisor = Supervisor(
-            host="h",
-            system=self.system,
-            pid=1,
+            SupervisorProcess(host="h", system=self.system, pid=1),
             target=target,
             tick_seconds=1.0,
             until_idle=True,
@@ -140,14 +144,12 @@ def test_a_run_that_spins_again_is_asked_about_again_and_the_question_comes_befo
     asked = Request(lane="api", holder="h:2", host="h", ttl_ms=1000, region=region([]), run_id="R1")
     lease = system.store.acquire(asked, lambda *_: None)
     who = {"run_id": "R1", "lane": "api"}
-    system.store.record("run/R1", events.RunBegun(**who, host="h", start_sha=""))
+    system.store.record("run/R1", RunBegun(**who, host="h", start_sha=""))
 
     def spinning() -> FleetSnapshot:
         state = fold.current(system.store, FleetState)[0].runs["R1"]
         ordinal = state.landed + 1
-        asked = fold.current(system.store, Decisions)[0].knows(
-            SpinningQuestion.id_of("R1", ordinal)
-        )
+        asked = fold.current(system.store, Decisions)[0].knows(Spinning.id_of("R1", ordinal))
         run = LiveRun(
             lease=lease, is_flagged=state.flagged, is_asked_about=asked, expires_ms=5, ordinal=ordinal
         )  # fmt: skip
@@ -157,7 +159,7 @@ def test_a_run_that_spins_again_is_asked_about_again_and_the_question_comes_befo
     def observe(effect):
         step = system.pauses
         if step == 2:
-            landed = events.UnitLanded(**who, unit="P/A1", branch="main", base="a", commit="b")
+            landed = UnitLanded(**who, unit="P/A1", branch="main", base="a", commit="b")
             system.store.record("run/R1", landed)
         return spinning() if step < 5 else NOTHING
 
@@ -171,7 +173,7 @@ def test_a_run_that_spins_again_is_asked_about_again_and_the_question_comes_befo
     assert len(fold.current(system.store, Decisions)[0].open) == 2
 
 
-TOLD = (engine.SpinFlagged.kind, engine.DecisionRaised.kind)
+TOLD = (SpinFlagged.kind, DecisionRaised.kind)
 
 
 @pytest.mark.parametrize(("counted", "spawned"), [(True, []), (False, ["docs"])])
@@ -219,9 +221,9 @@ def test_supervisors_of_several_hosts_all_end_by_themselves_whoever_came_last(fo
 
 def test_what_older_versions_wrote_to_one_stream_is_read_with_what_each_host_writes_now():
     system = System(NOTHING)
-    system.store.record("fleet", events.FleetStarted(host="h", pid=7, target=1))
+    system.store.record("fleet", FleetStarted(host="h", pid=7, target=1))
     system.run()
-    system.store.record("fleet", events.DrainRequested(reason="dos down"))
+    system.store.record("fleet", DrainRequested(reason="dos down"))
     told = [(event.stream, event.kind) for event in system.store.load_fleet()]
     assert told == [
         ("fleet", "fleet_started"), ("fleet/h-1", "fleet_started"), ("fleet/h-1", "fleet_stopped"),
@@ -238,7 +240,7 @@ def test_a_drain_that_is_asked_for_after_the_look_concerns_the_worker_that_is_st
 
     def drain_after_the_look(effect):
         found = look(effect)
-        system.store.record("fleet", events.DrainRequested(reason="dos down"))
+        system.store.record("fleet", DrainRequested(reason="dos down"))
         return found
 
     system.observe = drain_after_the_look
@@ -247,9 +249,7 @@ def test_a_drain_that_is_asked_for_after_the_look_concerns_the_worker_that_is_st
     asked = Request(lane="api", holder="h:2", host="h", ttl_ms=1000, region=region([]), run_id="R0")
     lease = system.store.acquire(asked, lambda *_: None)
     assert fold.current(system.store, FleetState)[0].stop_requests(lease).drain
-    by_the_next = events.SpawnIntended(
-        lane="api", run_id="R1", host="h", supervisor=system.store.last()
-    )
+    by_the_next = SpawnIntended(lane="api", run_id="R1", host="h", supervisor=system.store.last())
     system.store.record("spawn/api", by_the_next)
     assert (
         not fold.current(system.store, FleetState)[0]

@@ -13,7 +13,7 @@ from dos.fleet import effects
 from dos.fleet.io.drive import drive
 from dos.fleet.io.worker_effects import WorkerEffects
 from dos.journal import fold
-from dos.journal.events import fleet as events
+from dos.journal.events.fleet import UnitClaimed, UnitTaken
 from dos.loop.types import StopReason, WorkerStop
 from dos.questions import state
 from dos.questions.state import Decisions
@@ -484,8 +484,8 @@ def test_of_two_lanes_that_claim_one_unit_at_once_one_goes_on(repository, monkey
 
     def claim_first():
         who = {"run_id": "R2", "lane": "two", "unit": "DEMO/A1"}
-        other.store.record("run/R2", events.UnitClaimed(**who, iteration=1), fence=taken.fence)
-        other.store.record("unit/DEMO/A1", events.UnitTaken(**who))
+        other.store.record("run/R2", UnitClaimed(**who, iteration=1), fence=taken.fence)
+        other.store.record("unit/DEMO/A1", UnitTaken(**who))
 
     def racing(performers):
         real, waiting = performers[effects.ClaimUnit], [claim_first]

@@ -11,8 +11,8 @@ from dos import run_ids
 from dos.config.schema import Config
 from dos.git.repository import Reader
 from dos.lease import Request
-from dos.loop.io import liveness as evidence
 from dos.loop.io.history import LeaseQuery
+from dos.loop.io.liveness import EVERYWHERE, lease_evidence, run_traces, traces_evidence
 from dos.loop.verdicts import liveness
 from dos.loop.verdicts.liveness import Answer
 from dos.machine import process
@@ -25,16 +25,14 @@ def repository(tmp_path) -> Repository:
 
 
 def seen(repository, *leases, **more):
-    found = evidence.lease_evidence(repository.journal, repository.place, leases, **more)
+    found = lease_evidence(repository.journal, repository.place, leases, **more)
     assert list(found) == [lease.fence for lease in leases]
     return list(found.values()) if len(leases) != 1 else found[leases[0].fence]
 
 
 def of_run(repository, wanted=None, now_ms=None):
-    traces, now = evidence.run_traces(
-        repository.journal, wanted or LeaseQuery(run_id=RUN), now_ms=now_ms
-    )
-    return evidence.traces_evidence(repository.place, [traces], now)[0]
+    traces, now = run_traces(repository.journal, wanted or LeaseQuery(run_id=RUN), now_ms=now_ms)
+    return traces_evidence(repository.place, [traces], now)[0]
 
 
 def adopt(repository, lease, **changed):
@@ -65,7 +63,7 @@ def test_git_is_asked_once_for_all_leases_and_not_at_all_for_none(repository, mo
         "attempt",
         lambda self, *words, **more: asked.append(words) or attempt(self, *words, **more),
     )
-    assert evidence.lease_evidence(repository.journal, repository.place, []) == {}
+    assert lease_evidence(repository.journal, repository.place, []) == {}
     assert asked == []
     seen(repository, *(repository.lease(f"lane-{number}") for number in range(8)))
     assert len(asked) == 1
@@ -169,10 +167,7 @@ def test_lanes_start_where_dos_toml_is(repository):
     repository.commit("api/a.py")
     repository.commit("service/api/a.py")
     place = structs.replace(repository.place, root=nested)
-    assert (
-        evidence.lease_evidence(repository.journal, place, [lease])[lease.fence].commits_since_start
-        == 1
-    )
+    assert lease_evidence(repository.journal, place, [lease])[lease.fence].commits_since_start == 1
 
 
 @pytest.mark.parametrize("name", ["api\\x.py", "\napi", "api\n", 'ap"i/x', "\x01api/x"])
@@ -207,7 +202,7 @@ def test_a_merge_counts_for_what_it_settled(repository):
 
 
 def test_who_has_no_known_region_may_have_made_any_commit(repository):
-    lease = structs.replace(repository.lease("api"), region=evidence.EVERYWHERE)
+    lease = structs.replace(repository.lease("api"), region=EVERYWHERE)
     repository.commit("anywhere/a.py")
     assert seen(repository, lease).commits_since_start == 1
 
@@ -222,7 +217,7 @@ def test_what_git_cannot_read_is_unknown(repository, tmp_path, damage):
         place = structs.replace(place, tree=tmp_path / "nowhere")
     else:
         (repository.root / ".git" / "refs" / "heads" / "main").write_text("0123456789" * 4 + "\n")
-    found = evidence.lease_evidence(repository.journal, place, [lease])[lease.fence]
+    found = lease_evidence(repository.journal, place, [lease])[lease.fence]
     assert isinstance(found.commits_since_start, Unknown) and found.commits_since_start.why
     assert liveness.judge(found).answer is Answer.UNKNOWN
 

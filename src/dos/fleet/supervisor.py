@@ -54,29 +54,35 @@ class SupervisorResult(Struct, frozen=True):
     text: str
 
 
+class SupervisorProcess(Struct, frozen=True, kw_only=True):
+    """Where a supervisor runs, and with which version of dos."""
+
+    host: str  # as people know it
+    system: str  # unique: two machines may have the same host name
+    pid: int
+    version: str = VERSION  # workers of another version drain
+
+
 class Supervisor:
     """Keeps `target` workers alive on the lanes of one workspace, from one host."""
 
     def __init__(
         self,
+        process: SupervisorProcess,
         *,
-        host: str,
-        system: str,
-        pid: int,
         target: int,
         tick_seconds: float,
         until_idle: bool,
         policy: SupervisePolicy = SupervisePolicy(),
-        version: str = VERSION,
     ) -> None:
-        self.host = host  # as people know it
-        self.system = system  # unique: two machines may have the same host name
-        self.pid = pid
+        self.host = process.host
+        self.system = process.system
+        self.pid = process.pid
+        self.version = process.version
         self.target = target
         self.tick_seconds = tick_seconds
         self.until_idle = until_idle
         self.policy = policy
-        self.version = version  # workers of another version drain
         self.lease: Lease
         self._records = 0
         self._last_waits = ""  # the last warning about what all lanes wait for

@@ -35,7 +35,7 @@ from dos.fleet.io.drive import StoreRetry, drive
 from dos.fleet.io.reader import FleetReader
 from dos.fleet.io.startup import check_settings
 from dos.fleet.io.supervisor_effects import SupervisorEffects
-from dos.fleet.supervisor import Supervisor, SupervisorExit, SupervisorResult
+from dos.fleet.supervisor import Supervisor, SupervisorExit, SupervisorProcess, SupervisorResult
 from dos.journal import streams
 from dos.journal.events.fleet import DrainRequested
 from dos.machine import process
@@ -167,10 +167,9 @@ def _drive(
 
 
 def _make_supervisor(args: Args, config: Config) -> Supervisor:
+    own = SupervisorProcess(host=process.host(), system=process.system(), pid=os.getpid())
     return Supervisor(
-        host=process.host(),
-        system=process.system(),
-        pid=os.getpid(),
+        own,
         target=args.target or config.supervise.target,
         tick_seconds=args.tick,
         until_idle=args.until_idle,

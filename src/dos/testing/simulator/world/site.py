@@ -14,7 +14,7 @@ from dos.config.load import FILE_NAME
 from dos.fleet.effect import Steps, do
 from dos.fleet.effects import Pause
 from dos.fleet.state.fleet import FleetState
-from dos.fleet.supervisor import Supervisor, SupervisorResult
+from dos.fleet.supervisor import Supervisor, SupervisorProcess, SupervisorResult
 from dos.fleet.worker import start_state
 from dos.fleet.worker.pick import Stop
 from dos.fleet.worker.worker import Worker
@@ -203,14 +203,14 @@ class Site:
         """Start a supervisor; a person who starts one approves the texts on disk."""
         process = self._process(host, streams.supervisor(host.name), "")
         self._upgrade(host)
+        own = SupervisorProcess(
+            host=HOST_NAME, system=host.name, pid=process.pid, version=str(host.version)
+        )
         supervisor = Supervisor(
-            host=HOST_NAME,
-            system=host.name,
-            pid=process.pid,
+            own,
             target=self.workspace.target,
             tick_seconds=self.workspace.tick_seconds,
             until_idle=True,
-            version=str(host.version),
         )
         if by_person and self.texts:
             process.generator = self._approve_and_supervise(process, supervisor)
