@@ -152,6 +152,7 @@ def _revoke_dead_leases(
 
 
 def _revoke(journal: Store, lease: Lease) -> Repair:
+    """Revoke one lease, unless it was renewed or taken since it was read."""
     try:
         journal.revoke(
             lease.fence, version=lease.version, reason=f"its process {lease.pid} is gone"
@@ -162,6 +163,7 @@ def _revoke(journal: Store, lease: Lease) -> Repair:
 
 
 def _repair(lease: Lease, *, done: bool, why_not: str = "") -> Repair:
+    """The record of a lease that was revoked, or of why it was not."""
     name = processes.lease_name(lease)
     what = f"revoke the lease of process {lease.pid} on {name} (fence {lease.fence})"
     return Repair(kind="LEASE_HOLDER_GONE", what=what, done=done, why_not=why_not)

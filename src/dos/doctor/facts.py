@@ -122,6 +122,7 @@ def _or_none(read: Callable[[], Answer]) -> Answer | None:
 def _verifiability(
     commits: Sequence[tuple[str, str]], units: set[tuple[str, str]], config: Config
 ) -> Verifiability:
+    """How many of the commits look like ships, and how many name a declared unit."""
     return Verifiability(
         commits_read=len(commits),
         ship_shaped=len(mentions.ship_shaped_commits(commits)),
@@ -131,6 +132,7 @@ def _verifiability(
 
 
 def _journal_facts(world: World) -> Journal:
+    """Where the journal is, and how large it is. Its password is masked."""
     path = store.journal_path(world)
     events = _event_count(world, path)
     size_bytes = None

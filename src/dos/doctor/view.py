@@ -83,6 +83,7 @@ def document(report: Report, exits: Exits) -> dict[str, Any]:
 
 
 def _policies(facts: Facts, config: Config) -> dict[str, Any]:
+    """The settings that skills read, in the shape that dos-kernel prints them."""
     lanes = config.lanes
     paths = config.paths
     supervise = config.supervise
@@ -131,10 +132,12 @@ def _policies(facts: Facts, config: Config) -> dict[str, Any]:
 
 
 def _milliseconds(seconds: float) -> int:
+    """Whole milliseconds, as the keys of dos-kernel have them."""
     return round(seconds * 1000)
 
 
 def _environment(facts: Facts) -> dict[str, Any]:
+    """The versions that a verdict depends on, in the shape of dos-kernel's env-print."""
     tools = {"git": facts.git_version, **facts.agents}
     return {
         "schema": {"family": "env-print", "version": 1},
@@ -173,6 +176,7 @@ def render(report: Report, *, unicode: bool = True, colour: bool = False) -> str
 
 
 def _finding_lines(finding: Finding, mark: str) -> list[str]:
+    """A finding as text: what, why, the output of its command, and the fix."""
     lines = [f"{mark} {finding.what}"]
     if finding.why:
         lines.append(f"    {finding.why}")
@@ -190,6 +194,7 @@ def summary(findings: Sequence[Finding]) -> str:
 
 
 def _repair_lines(repairs: Sequence[Repair]) -> list[str]:
+    """What `--fix` did, followed by a blank line; nothing if there was nothing to do."""
     lines = []
     for repair in repairs:
         state = "fixed" if repair.done else "not fixed"
@@ -201,6 +206,7 @@ def _repair_lines(repairs: Sequence[Repair]) -> list[str]:
 
 
 def _groups(report: Report) -> dict[str, list[tuple[str, str]]]:
+    """The facts as titled groups of labelled lines."""
     return {
         "This machine": _machine_rows(report.facts),
         "This workspace": _workspace_rows(report.facts, report.config),
@@ -209,6 +215,7 @@ def _groups(report: Report) -> dict[str, list[tuple[str, str]]]:
 
 
 def _machine_rows(facts: Facts) -> list[tuple[str, str]]:
+    """The lines about this machine."""
     agents = [f"{name} {version or '(version unknown)'}" for name, version in facts.agents.items()]
     space = "unknown" if facts.free_bytes is None else f"{format_bytes(facts.free_bytes)} free"
     return [
@@ -221,6 +228,7 @@ def _machine_rows(facts: Facts) -> list[tuple[str, str]]:
 
 
 def _workspace_rows(facts: Facts, config: Config) -> list[tuple[str, str]]:
+    """The lines about this workspace."""
     units = "not readable" if facts.units is None else plural(facts.units, "unit")
     commits = facts.verifiability
     return [
@@ -238,6 +246,7 @@ def _workspace_rows(facts: Facts, config: Config) -> list[tuple[str, str]]:
 
 
 def _fleet_rows(report: Report) -> list[tuple[str, str]]:
+    """The lines about what `dos up` would start."""
     config = report.config
     lanes = join_some(config.lanes.concurrent) or "none concurrent"
     if config.lanes.exclusive:
@@ -260,6 +269,7 @@ def _agents(config: Config) -> str:
 
 
 def _journal_line(facts: Facts) -> str:
+    """The journal's URL, and its events and size where it can be read."""
     journal = facts.journal
     if not journal.exists:
         return f"{journal.url}: none yet"

@@ -142,6 +142,7 @@ def missing_programs(world: World) -> list[Finding]:
 
 
 def _unknown_on_lane(world: World, lane: str) -> Finding:
+    """The error for a lane whose agent does not exist; the fix is the nearest name."""
     key = ("lanes", "agents", lane)
     name = world.config.lanes.agents[lane]
     what = f"{key_text(key)} is {name!r}, which is not an agent"

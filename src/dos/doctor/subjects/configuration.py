@@ -39,11 +39,13 @@ def examine(world: World) -> list[Finding]:
 
 
 def _invalid(problem: Problem, editor: EditCommands) -> Finding:
+    """The error for a problem that keeps a table from loading."""
     why = f"Verbs that start or change something refuse until it is fixed. {problem.hint}".rstrip()
     return error(lint.Kind.CONFIG_INVALID, str(problem), why, editor.for_problem(problem))
 
 
 def _overlap_policy(world: World) -> list[Finding]:
+    """An unknown overlap policy would be ignored, so it is an error."""
     name = world.config.overlap.policy
     if name in OVERLAP_POLICIES:
         return []
@@ -58,6 +60,7 @@ def _overlap_policy(world: World) -> list[Finding]:
 
 
 def _state_file(world: World) -> list[Finding]:
+    """A registry of dos-kernel that has grown too large to be read quickly."""
     path = world.workspace.root / world.config.paths.execution_state
     size = path.stat().st_size if path.is_file() else 0
     if size <= LARGEST_STATE_FILE_BYTES:
@@ -97,6 +100,7 @@ def examine_lanes(world: World) -> list[Finding]:
 
 
 def _from_lint(finding: lint.Finding) -> Finding:
+    """A finding of the linter as one of the doctor, with what follows from it."""
     return Finding(
         kind=finding.kind,
         severity=finding.severity,
@@ -107,6 +111,7 @@ def _from_lint(finding: lint.Finding) -> Finding:
 
 
 def _lanes_without_files(world: World, folder_trees: Mapping[str, str]) -> list[Finding]:
+    """The lanes whose globs match no tracked file."""
     tracked = TrackedFiles(repository(world).tracked)
     editor = edit_commands(world)
     found = []
@@ -143,6 +148,7 @@ class TrackedFiles:
         return any(self._matches_glob(glob) for glob in globs)
 
     def _matches_glob(self, glob: str) -> bool:
+        """Whether any file matches the glob. Only the files below its folder are compared."""
         folder = prefix(glob)
         for number in range(bisect_left(self.paths, folder), len(self.paths)):
             path = self.paths[number]

@@ -136,6 +136,7 @@ def run_concurrently(tasks: Sequence[Callable[[], Any]]) -> list[Any]:
     results: dict[int, Any] = {}
 
     def run(number: int) -> None:
+        """Store the result or the failure of one task."""
         try:
             results[number] = tasks[number]()
         except (DosError, OSError) as failure:

@@ -84,6 +84,7 @@ def repository(world: World) -> RepositoryFacts:
 
 
 def _parse_log(output: str) -> tuple[tuple[str, str], ...]:
+    """The subject and the unit trailers of each commit."""
     commits = []
     for record in output.split("\x01"):
         if record.strip():
@@ -93,6 +94,7 @@ def _parse_log(output: str) -> tuple[tuple[str, str], ...]:
 
 
 def _branch(reader: Reader) -> str:
+    """The branch that is checked out; empty if there is none or git refuses."""
     try:
         return reader.branch() or ""
     except GitFailed:
@@ -134,6 +136,7 @@ def examine(world: World) -> list[Finding]:
 
 
 def _examine_repository(world: World, facts: RepositoryFacts) -> list[Finding]:
+    """What keeps work from being verified and landed in this repository."""
     workspace = world.workspace
     if workspace.common is None:
         return [_not_a_repository(world)]
@@ -146,6 +149,7 @@ def _examine_repository(world: World, facts: RepositoryFacts) -> list[Finding]:
 
 
 def _not_a_repository(world: World) -> Finding:
+    """The error for a directory without a work tree, also for a bare repository."""
     root = world.workspace.root
     is_bare = (root / "HEAD").is_file() and (root / "objects").is_dir()
     if is_bare:
@@ -178,6 +182,7 @@ def _make_readable_command(world: World, refusal: str) -> str:
 
 
 def _likely_branch(heads: Path) -> str:
+    """The branch that HEAD probably named before it was damaged."""
     for name in ("main", "master"):
         if (heads / name).exists():
             return name
@@ -186,6 +191,7 @@ def _likely_branch(heads: Path) -> str:
 
 
 def _examine_identity(world: World, facts: RepositoryFacts) -> list[Finding]:
+    """Whether git knows a name and an address to commit with."""
     if facts.knows_who_commits:
         return []
     values = {"user.name": '"$(id -un)"', "user.email": '"$(id -un)@$(uname -n)"'}
@@ -203,6 +209,7 @@ def _examine_identity(world: World, facts: RepositoryFacts) -> list[Finding]:
 
 
 def _examine_target(world: World, facts: RepositoryFacts) -> list[Finding]:
+    """Whether there is a commit to start from and a branch to land on."""
     if not facts.commits:
         what = "the repository has no commit yet"
         fix = git_command(world, "commit --allow-empty -m 'First commit'")

@@ -61,6 +61,7 @@ def format_bytes(count: int) -> str:
 
 
 def _examine_journal_size(world: World) -> list[Finding]:
+    """A note when the embedded journal has grown large."""
     path = embedded_path(world.config.store.url, world.workspace.state)
     if path is None or stored_bytes(path) < LARGE_JOURNAL_BYTES:
         return []
@@ -123,6 +124,7 @@ def judge_clock(now_ms: int, newest_ms: int | None) -> list[Finding]:
 
 
 def _set_clock_command() -> str:
+    """A command that sets the clock, or that at least shows it."""
     for program, words in _CLOCK_COMMANDS.items():
         if shutil.which(program):
             return with_sudo(words)
@@ -130,6 +132,7 @@ def _set_clock_command() -> str:
 
 
 def _newest_event_ms(world: World) -> int | None:
+    """The time of the newest event. None: there is none, or the journal cannot be read."""
     try:
         journal = store.open_journal(world)
         newest = journal.tail(journal.last() - 1, 1)

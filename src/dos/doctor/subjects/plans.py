@@ -40,6 +40,7 @@ UNCOMMITTED_WHY = "Workers take units from your checkout, and judge the work by 
 
 @lru_cache(maxsize=1)
 def _portfolio(world: World) -> Portfolio:
+    """The units and problems of all plans, read once for all findings."""
     return sources.read(world.workspace, world.config)
 
 
@@ -90,6 +91,7 @@ def examine_plans(world: World) -> list[Finding]:
 
 
 def _no_plans(world: World, glob: str) -> Finding:
+    """The warning that no plan exists, with where one is or how to write the first."""
     elsewhere = None
     if world.workspace.common:  # outside of git the search could walk a whole home directory
         elsewhere = infer.plans_glob(world.workspace.root)
@@ -145,6 +147,7 @@ def _first_plan_command(world: World, glob: str) -> str:
 
 
 def _finding(world: World, problem: Problem) -> Finding:
+    """A problem of a plan as a finding, with what follows from it."""
     why = PROBLEM_EFFECTS.get(problem.kind, "")
     if not why:
         why = f"The unit is never offered. The lanes are: {join_some(world.config.roster())}."
@@ -157,6 +160,7 @@ def _finding(world: World, problem: Problem) -> Finding:
 
 
 def _without_lane(world: World, units: tuple[Unit, ...]) -> list[Finding]:
+    """The units that no worker can be given, because they name no lane and none is picked."""
     if world.config.lanes.autopick:
         return []
     return [
@@ -172,6 +176,7 @@ def _without_lane(world: World, units: tuple[Unit, ...]) -> list[Finding]:
 
 
 def _shared_ids(world: World, units: tuple[Unit, ...]) -> list[Finding]:
+    """The ids that several units have, which makes commits ambiguous."""
     by_id: defaultdict[str, list[Unit]] = defaultdict(list)
     for unit in units:
         by_id[unit.id].append(unit)
@@ -187,10 +192,12 @@ def _shared_ids(world: World, units: tuple[Unit, ...]) -> list[Finding]:
 
 
 def _unit_place(unit: Unit) -> str:
+    """The document and line that declare the unit."""
     return f"{unit.document}:{unit.line}"
 
 
 def _edit_unit_command(world: World, document: str, line: int) -> str:
+    """A command that opens the unit's declaration, or that shows where units come from."""
     if world.config.plans.source == "command":
         return "dos config get plans.command"
     return fix_commands.edit_command(world.workspace.root / document, line or None)
@@ -260,6 +267,7 @@ def examine_uncommitted(world: World) -> list[Finding]:
 
 
 def _changed_paths(reader: Reader, target: str, paths: list[str]) -> list[str]:
+    """The paths that differ from the target branch. Raises GitFailed if git cannot compare them."""
     done = reader.attempt("diff", "--name-only", "--relative", "-z", target, "--", *paths)
     if done.returncode != 0:
         raise GitFailed(f"git diff cannot compare the plans with {target}: {done.stderr.strip()}")

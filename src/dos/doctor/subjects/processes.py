@@ -44,6 +44,7 @@ def running_processes(world: World) -> list[DosProcess]:
 
 
 def _may_be_ours(pid: str) -> bool:
+    """Whether the command line of a process looks like dos."""
     if not pid.isdigit() or int(pid) == os.getpid():
         return False
     try:
@@ -107,6 +108,7 @@ def age_seconds(identity: Identity) -> float:
 
 
 def _stopped(running: DosProcess) -> Finding:
+    """The error for a process that a signal has stopped."""
     return error(
         "PROCESS_STOPPED",
         f"`dos {running.verb}` (process {running.identity.pid}) is stopped by a signal",
@@ -116,6 +118,7 @@ def _stopped(running: DosProcess) -> Finding:
 
 
 def _orphaned(running: DosProcess) -> Finding:
+    """The warning for a worker or supervisor without a lease."""
     if running.verb == "up":
         who = "supervisor"
     else:
@@ -148,11 +151,13 @@ def lease_name(lease: Lease) -> str:
 
 
 def _judged(world: World) -> list[tuple[Lease, Verdict]]:
+    """Every lease with the verdict on whether its holder has abandoned it."""
     journal = store.open_journal(world)
     return [(lease, judge(evidence)) for lease, evidence in leases_with_holders(journal)]
 
 
 def _lease_finding(lease: Lease, verdict: Verdict) -> Finding:
+    """The finding on an abandoned lease: a warning while it still blocks the lane."""
     name = lease_name(lease)
     if verdict.answer is Answer.PROCESS_GONE:
         what = f"{name} is held by process {lease.pid}, which has exited (fence {lease.fence})"
@@ -164,6 +169,7 @@ def _lease_finding(lease: Lease, verdict: Verdict) -> Finding:
 
 
 def _release_command(lease: Lease) -> str:
+    """A command that frees the lane or lock of an expired lease."""
     if not lease.is_lock:
         return "dos lease-lane reap"
     if lease.lane != ARCHIVE:

@@ -70,6 +70,7 @@ def open_journal(world: World) -> Store:
 
 @lru_cache(maxsize=1)  # a server that does not answer is waited for once, not by every subject
 def _open_or_failure(world: World) -> Store | StoreFailed:
+    """The journal, or why it cannot be opened. A journal without a name counts as unreachable."""
     try:
         return world.journal
     except StoreFailed as failure:
@@ -128,6 +129,7 @@ def store_finding(failure: StoreFailed, world: World) -> Finding:
 
 
 def _reach_command(failure: StoreFailed, world: World, path: Path | None) -> str:
+    """A command that makes the journal reachable, or that shows what is in its place."""
     if path is None:
         return _server_command(failure, world)
     if isinstance(failure, StoreForeign):
@@ -136,6 +138,7 @@ def _reach_command(failure: StoreFailed, world: World, path: Path | None) -> str
 
 
 def _server_command(failure: StoreFailed, world: World) -> str:
+    """A command that names the journal, installs the driver, or opens the URL setting."""
     if isinstance(failure, JournalUnnamed) and is_shallow(world.workspace):
         return git_command(world, "fetch --unshallow")
     if isinstance(failure, DriverMissing):
@@ -176,6 +179,7 @@ def blocking_entry(path: Path) -> Finding | None:
 
 
 def _not_a_file(path: Path) -> Finding | None:
+    """The error for an entry in the place of one of the journal's files."""
     try:
         mode = path.lstat().st_mode
     except (FileNotFoundError, PermissionError):
@@ -189,6 +193,7 @@ def _not_a_file(path: Path) -> Finding | None:
 
 
 def _not_a_directory(folder: Path) -> Finding | None:
+    """The error for an entry in the place of a folder that dos needs."""
     if not os.path.lexists(folder) or folder.is_dir():
         return None
     kind = DANGLING_LINK if folder.is_symlink() else "a file"
@@ -196,6 +201,7 @@ def _not_a_directory(folder: Path) -> Finding | None:
 
 
 def _blocked(path: Path, kind: str, needed: str) -> Finding:
+    """The error for an entry in the way. The fix only moves it, because it may be wanted."""
     what = f"{path} is {kind}, and dos needs {needed} there"
     why = (
         "Nothing can be written there. The command only moves it;"
@@ -205,6 +211,7 @@ def _blocked(path: Path, kind: str, needed: str) -> Finding:
 
 
 def _uncertain_url(world: World) -> list[Finding]:
+    """A note when errors in dos.toml hide which journal is in use."""
     store_keys = ((), ("store",))
     if not any(problem.key[:1] in store_keys for problem in world.loaded_config.problems):
         return []
@@ -214,6 +221,7 @@ def _uncertain_url(world: World) -> list[Finding]:
 
 
 def _examine_place(path: Path) -> list[Finding]:
+    """Whether the folder of the journal can be written, and has reliable locks."""
     findings = []
     read_only = _read_only(path)
     if read_only is not None:
@@ -233,6 +241,7 @@ def _examine_place(path: Path) -> list[Finding]:
 
 
 def _read_only(path: Path) -> Finding | None:
+    """The error for the first file or folder of the journal that this user cannot write."""
     folder = filesystem.nearest_existing(path.parent)
     for place in (folder, path, path.with_name(f"{path.name}-gate")):
         if os.access(place, os.F_OK) and not os.access(place, os.W_OK):
@@ -254,6 +263,7 @@ def _local_path(path: Path) -> Path:
 
 
 def _make_writable_command(folder: Path) -> str:
+    """A command that makes a folder writable, by remounting its disk if that is read-only."""
     if os.statvfs(folder).f_flag & os.ST_RDONLY:
         mount = f'"$(df --output=target {quote(str(folder))} | tail -n 1)"'
         return fix_commands.with_sudo(f"mount -o remount,rw {mount}")
@@ -261,6 +271,7 @@ def _make_writable_command(folder: Path) -> str:
 
 
 def _examine_durability(world: World) -> list[Finding]:
+    """What the server, or this version of SQLite, can lose in a crash."""
     durability_notes = getattr(open_journal(world).backend, "durability_notes", None)
     if durability_notes is None:
         return _examine_sqlite()
@@ -290,6 +301,7 @@ def _examine_sessions(world: World) -> list[Finding]:
 
 
 def _examine_sqlite() -> list[Finding]:
+    """A note on SQLite versions with a known defect in checkpoints."""
     import sqlite3
 
     if sqlite3.sqlite_version_info >= SAFE_SQLITE:
@@ -307,6 +319,7 @@ def _examine_sqlite() -> list[Finding]:
 
 
 def _server_note(durability: DurabilityNote, world: World) -> Finding:
+    """A server setting as a warning if acknowledged events can be lost, else as a note."""
     fix = _server_setting_command(durability.setting, world.config.store.url)
     if durability.loses:
         why = "Events that the journal acknowledged can be lost."

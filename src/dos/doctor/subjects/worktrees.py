@@ -50,10 +50,12 @@ def _parse_worktrees(listing: str) -> Registered:
 
 
 def _prunable(registered: Registered) -> list[Path]:
+    """The paths of the worktrees that git lists and that do not exist."""
     return [path for path, attributes in registered.items() if "prunable" in attributes]
 
 
 def _stale(registered: Registered) -> list[Finding]:
+    """A warning for each missing worktree that git lists."""
     return [
         warning(
             "WORKTREE_STALE",
@@ -124,6 +126,7 @@ def _remove_command(world: World, path: Path, *, locked: bool) -> str:
 
 
 def _salvaged_work(world: World, count: int) -> list[Finding]:
+    """A note when refs hold saved work that did not land."""
     if not count:
         return []
     refs = "1 ref holds" if count == 1 else f"{count} refs hold"
