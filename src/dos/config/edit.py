@@ -122,6 +122,7 @@ def unset_value(path: Path, dotted_key: str, entry: str = "") -> LoadedConfig:
 
 
 def _remove_entry(entries: Any, entry: str, path: Path, dotted_key: str) -> None:
+    """Remove all equal entries of a list. Raises BadInput if there is none."""
     numbers = []
     if isinstance(entries, list):
         numbers = [number for number, item in enumerate(entries) if item == entry]
@@ -189,6 +190,7 @@ def _chosen_value(key: DottedKey, text: str, dotted_key: str) -> str:
 
 
 def _can_hold(value: Any, kind: Any) -> bool:
+    """Whether the type of a key accepts the value."""
     try:
         msgspec.convert(value, kind)
     except msgspec.ValidationError:
@@ -214,12 +216,14 @@ def _type_for_key(key: DottedKey) -> Any:
 
 
 def _with_value(tables: Tables, key: DottedKey, value: Any) -> Tables:
+    """The tables as they should be after a key is set."""
     if len(key) > 1:
         value = _with_value(tables.get(key[0], {}), key[1:], value)
     return {**tables, key[0]: value}
 
 
 def _without_value(tables: Tables, key: DottedKey, entry: str) -> Tables:
+    """The tables as they should be after a key or an entry is removed."""
     if len(key) > 1:
         return {**tables, key[0]: _without_value(tables[key[0]], key[1:], entry)}
     if entry:
@@ -264,6 +268,7 @@ def _edit_file(path: Path, change: Change, expected: Callable[[Tables], Tables])
 def _changed_text(
     old: str, path: Path, change: Change, expected: Callable[[Tables], Tables]
 ) -> str:
+    """The text after the change. Raises ConfigInvalid if other keys would change too."""
     import tomllib
 
     import tomlkit
@@ -357,6 +362,7 @@ def _write(path: Path, text: str, folder: int, *, instead_of: str) -> None:
 
 
 def _write_failed(path: Path, place: Path, error: OSError) -> ConfigInvalid:
+    """The error for a file that cannot be written, with a command that shows why."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         hint = f"Free some space: df -h {shlex.quote(str(path.parent))}"
     else:

@@ -52,6 +52,7 @@ def _examine(kind: Any, value: Any, key: Key) -> Iterator[Problem]:
 
 
 def _examine_table(kind: type[Struct], value: Any, key: Key) -> Iterator[Problem]:
+    """The problems of a table: of its keys, or else of the keys together."""
     if not isinstance(value, dict):
         header = f"[{key_text(key)}]" if key and isinstance(key[-1], str) else "{ ... }"
         yield Problem(
@@ -76,6 +77,7 @@ def _examine_table(kind: type[Struct], value: Any, key: Key) -> Iterator[Problem
 
 
 def _missing_key(name: str, field: FieldInfo, table: Key) -> Problem:
+    """The problem of a required key that is not set."""
     return Problem(
         key=table,
         message=f"{key_text(table)} has no `{name}`",
@@ -107,6 +109,7 @@ def _with_hint(problem: Problem, field: FieldInfo) -> Problem:
 
 
 def _unknown_key(name: str, known: Iterable[str], table: Key) -> Problem:
+    """The problem of a key that is not in the schema, with the most likely correction."""
     where = f"[{key_text(table)}]" if table else "dos.toml"
     what = "key" if table else "table or key"
     owners = [f"[{owner}]" for owner in _tables_with(name) if (owner,) != table]
@@ -144,6 +147,7 @@ def _tables_with(key: str) -> list[str]:
 
 
 def _wrong_value(kind: Any, value: Any, key: Key) -> Problem:
+    """The problem of a value that is not of the key's type."""
     message = f"{key_text(key)} must be {_describe_type(kind)}, not {_describe_value(value)}"
     return Problem(key=key, message=message, hint=_value_hint(kind, value, key))
 
@@ -173,12 +177,14 @@ def _parts(kind: Any) -> list[Any]:
 
 
 def _choices(kind: Any) -> tuple[str, ...]:
+    """The words that a key may hold, where it is limited to some."""
     if get_origin(kind) is not Literal:
         return ()
     return get_args(kind)
 
 
 def _describe_type(kind: Any) -> str:
+    """What a key may hold, in words."""
     return " or ".join(_describe_type_part(part) for part in _parts(kind))
 
 
@@ -186,6 +192,7 @@ _NAMES = {bool: "true or false", int: "a whole number", float: "a number", str: 
 
 
 def _describe_type_part(kind: Any) -> str:
+    """One type of the schema in words."""
     if get_origin(kind) is Annotated:
         plain, *notes = get_args(kind)
         limits = "".join(_limits(note) for note in notes if isinstance(note, Meta))
@@ -203,10 +210,12 @@ def _describe_type_part(kind: Any) -> str:
 
 
 def _is_table(kind: Any) -> bool:
+    """Whether a type of the schema is a table."""
     return isinstance(kind, type) and issubclass(kind, Struct)
 
 
 def _limits(meta: Meta) -> str:
+    """The range of a number, or that a text may not be empty, in words."""
     if meta.min_length:
         return " that is not empty"
     if meta.gt is not None:

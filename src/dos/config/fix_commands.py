@@ -115,6 +115,7 @@ def make_readable_command(path: str | Path) -> str:
 
 
 def _shell_words(*words: str) -> str:
+    """The words quoted for a shell, after `--` where one looks like an option."""
     quoted = " ".join(map(shlex.quote, words))
     if any(word.startswith("-") for word in words):
         return f"-- {quoted}"

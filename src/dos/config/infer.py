@@ -66,6 +66,7 @@ def trees_by_name(root: Path) -> dict[str, str]:
 
 
 def _folders(root: Path) -> list[str]:
+    """The folders at the top, without hidden ones, build output and caches."""
     try:
         with os.scandir(root) as entries:
             # To git a linked folder is a file, and nothing below it can be changed.
@@ -145,6 +146,7 @@ def scaffold(
 
 
 def _lane_lines(lanes: Lanes) -> list[str]:
+    """The tables of the lanes as lines of TOML."""
     lines = [
         "[lanes]",
         f"concurrent = {value_text(lanes.concurrent)}",

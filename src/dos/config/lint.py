@@ -153,6 +153,7 @@ def should_fail(findings: list[Finding], *, strict: bool = False) -> bool:
 
 
 def _finding(kind: Kind, subject: str, detail: str, fix: str) -> Finding:
+    """A finding, with the severity of its kind."""
     return Finding(kind=kind, severity=SEVERITIES[kind], subject=subject, detail=detail, fix=fix)
 
 

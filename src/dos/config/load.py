@@ -129,6 +129,7 @@ def parse(text: str, path: Path, *, lenient: bool = False) -> LoadedConfig:
 
 
 def _defaults_with_problem(path: Path, error: ConfigInvalid) -> LoadedConfig:
+    """The defaults, for a file that cannot be read at all."""
     problem = Problem(message=error.message, hint=error.hint)
     return LoadedConfig(config=Config(), path=path, problems=(problem,))
 
@@ -164,6 +165,7 @@ def read_text(path: Path) -> str | None:
 
 
 def _read_bytes(path: Path) -> bytes | None:
+    """The content of the file. None: there is no file."""
     try:
         # Non-blocking, so that a pipe in the file's place cannot block every verb.
         handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
@@ -198,6 +200,7 @@ def _read_bytes(path: Path) -> bytes | None:
 
 
 def _check_regular(status: os.stat_result, path: Path) -> None:
+    """Raise ConfigInvalid for a directory, a pipe or a device."""
     if stat.S_ISREG(status.st_mode):
         return
     kind = "a directory" if stat.S_ISDIR(status.st_mode) else "not a file"
@@ -221,6 +224,7 @@ def _read_handle(handle: int) -> bytes:
 
 
 def _parse_toml(text: str, path: Path) -> dict[str, Any]:
+    """The tables of a text. Raises ConfigInvalid with the place of the first mistake."""
     import tomllib
 
     if text.count(".") > MOST_KEY_PARTS:
@@ -254,6 +258,7 @@ def _not_toml(text: str, path: Path, message: str) -> ConfigInvalid:
 
 
 def _dotted_key(found: re.Match[str]) -> str:
+    """The key `lanes.trees` for the parser's `('lanes', 'trees')`."""
     return ".".join(re.findall(r"'([^']*)'", found[0]))
 
 
@@ -297,6 +302,7 @@ def _normalised(raw: dict[str, Any]) -> dict[str, Any]:
 
 
 def _strings_as_lists(table: Any, keys: tuple[str, ...]) -> Any:
+    """The table, with a list for each of the keys that holds one string."""
     if not isinstance(table, dict):
         return table
     table = dict(table)
@@ -316,6 +322,7 @@ def _morphology_rules(written: Any) -> Any:
 
 
 def _morphology_rule(rule: Any) -> Any:
+    """A rule that is written as a pair, as a table."""
     if isinstance(rule, list) and len(rule) == 2:
         return {"substring": rule[0], "category": rule[1]}
     return rule

@@ -61,4 +61,5 @@ def _store_of_broken_text(text: str) -> Store | None:
 
 
 def _refused(problem: Problem) -> ConfigInvalid:
+    """The error for a problem that hides which store is meant."""
     return ConfigInvalid(str(problem), hint=problem.hint or "`dos lint` shows what is wrong.")

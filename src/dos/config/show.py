@@ -84,6 +84,7 @@ def as_json(settings: list[Setting]) -> list[dict[str, Any]]:
 
 
 def _leaves(key: Key, value: Any) -> Iterator[tuple[Key, Any]]:
+    """Every value of the configuration with its key; an empty table is a value too."""
     if isinstance(value, Mapping) and (value or not key):
         for name, item in value.items():
             yield from _leaves((*key, str(name)), item)
@@ -92,4 +93,5 @@ def _leaves(key: Key, value: Any) -> Iterator[tuple[Key, Any]]:
 
 
 def _has_keys(lines: Mapping[Key, int], table: str) -> bool:
+    """Whether the file sets any key of the table."""
     return any(key[0] == table and len(key) > 1 for key in lines)

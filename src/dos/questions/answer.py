@@ -87,6 +87,7 @@ def answer(
 
 
 def _find_answered(store: Store, asked: OpenQuestion) -> AnsweredQuestion:
+    """The question with the answer that was written. Raises Conflict if there is none."""
     found = find_question(store, asked.raised.id)
     if isinstance(found, OpenQuestion):
         raise Conflict(
@@ -96,6 +97,7 @@ def _find_answered(store: Store, asked: OpenQuestion) -> AnsweredQuestion:
 
 
 def _open_hint(known: Decisions) -> str:
+    """Which questions can be answered, for an error."""
     if known.open:
         return f"Open decisions: {join_some(known.open)}."
     return "There are no open decisions; `dos decisions --all` shows the answered ones."

@@ -64,23 +64,28 @@ class UnknownQuestion(Question, frozen=True, kw_only=True):
 
     @property
     def choices(self) -> tuple[Choice, ...]:
+        """The stored choices; what they would do is not known, so each releases."""
         offered = self.record.choices.items()
         return tuple(Choice(name=name, meaning=meaning, releases=True) for name, meaning in offered)
 
     @property
     def otherwise(self) -> str:
+        """As the record has it."""
         return self.record.otherwise
 
     @property
     def kind(self) -> str:
+        """The stored name of the question."""
         return self.record.about.upper()
 
     @property
     def token(self) -> str:
+        """The stored name of the question."""
         return self.record.about.upper()
 
     @property
     def detail(self) -> dict[str, Any]:
+        """As the record has it."""
         return dict(self.record.detail)
 
 
@@ -162,6 +167,7 @@ def decode(record: Record) -> AnyQuestion:
 
 
 def _unrecognised(record: Record) -> AnyQuestion:
+    """The record as a question that is shown and can be answered."""
     lane = str(record.detail.get("lane", ""))
     run_id = str(record.detail.get("run_id", ""))
     return UnknownQuestion(**_heading(record), lane=lane, run_id=run_id, record=record)
@@ -175,6 +181,7 @@ def _class_of(record: Record, waits: Iterable[Subject]) -> type[AnyQuestion] | N
 
 
 def _heading(record: Record) -> dict[str, Any]:
+    """The fields that all questions share."""
     return {
         "id": record.id,
         "text": record.question,

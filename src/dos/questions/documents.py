@@ -40,14 +40,17 @@ class _TextChanged(Question, frozen=True, kw_only=True):
 
     @classmethod
     def _title(cls, document: str) -> str:
+        """How the question names the document."""
         return document
 
     @property
     def otherwise(self) -> str:
+        """An unapproved text is never used without an answer."""
         return ChoiceName.KEEP
 
     @property
     def settled_choice(self) -> str:
+        """When the text on disk is the approved one again, nothing changes."""
         return ChoiceName.KEEP
 
 

@@ -60,6 +60,7 @@ class LaneFailed(Question, frozen=True, kw_only=True):
 
     @property
     def otherwise(self) -> str:
+        """A start retries every lane."""
         return ChoiceName.RETRY
 
 
@@ -72,6 +73,7 @@ class FailedUnit(Struct, frozen=True, kw_only=True):
     text: str = ""  # the unit's fingerprint: the question ends once the unit is rewritten
 
     def __str__(self) -> str:
+        """The unit, its attempts and why the last one failed, as the question shows it."""
         last = f", last: {self.why}" if self.why else ""
         return f"{self.unit} ({plural(self.tries, 'attempt')}{last})"
 
@@ -94,25 +96,30 @@ class _StoppedRun(Question, frozen=True, kw_only=True):
 
     @classmethod
     def fields_of(cls, record: Record) -> dict[str, Any]:
+        """The failed units are stored by name under `units`."""
         stored = convert(record.detail.get("units", {}), dict[str, FailedUnit])
         failed = [structs.replace(entry, unit=unit) for unit, entry in stored.items()]
         return {**super().fields_of(record), "failed": failed}
 
     @property
     def otherwise(self) -> str:
+        """A start retries every lane, except for units that are still on cooldown."""
         return ChoiceName.RETRY
 
     @property
     def settled_choice(self) -> str:
+        """A lane whose cause is gone needs no retry."""
         return ChoiceName.LEAVE
 
     @property
     def units(self) -> tuple[str, ...]:
+        """The units that wait, and those that a retry would start."""
         failed = [entry.unit for entry in self.failed]
         return tuple(dict.fromkeys([*super().units, *failed]))
 
     @property
     def detail(self) -> dict[str, Any]:
+        """The stored fields, with the failed units by name."""
         units = {
             entry.unit: {"tries": entry.tries, "why": entry.why, "text": entry.text}
             for entry in self.failed
@@ -120,12 +127,14 @@ class _StoppedRun(Question, frozen=True, kw_only=True):
         return {**super().detail, "units": units}
 
     def unit_fingerprint(self, unit: str) -> str:
+        """The fingerprint of a failed unit when it was tried last."""
         for entry in self.failed:
             if entry.unit == unit:
                 return entry.text
         return ""
 
     def _retry(self, meaning: str) -> Choice:
+        """The choice that clears the lane's stop and the cooldowns of its units."""
         effects: tuple[Consequence, ...] = (
             ClearLane(lane=self.lane),
             *clear_units(self.units, self.lane),
@@ -141,6 +150,7 @@ class LaneStopped(_StoppedRun, frozen=True, kw_only=True):
 
     @classmethod
     def ask(cls, lane: str, run_id: str, reason: str, failed: Sequence[FailedUnit] = ()) -> Self:
+        """Return the question about a run that stopped with work left."""
         return cls(
             id=cls.id_of(run_id),
             text=f"Lane {lane} stopped with work left: {reason}. Retry, or leave it?",
@@ -167,6 +177,7 @@ class UnitsFailed(_StoppedRun, frozen=True, kw_only=True):
 
     @classmethod
     def ask(cls, lane: str, run_id: str, failed: Sequence[FailedUnit]) -> Self:
+        """Return the question about units that were tried and did not land."""
         if len(failed) > 1:
             units = f"{len(failed)} units: {join_some([str(entry) for entry in failed])}"
             pronoun = "them"

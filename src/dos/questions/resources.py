@@ -43,6 +43,7 @@ class BaselineFailed(Question, frozen=True, kw_only=True):
 
     @classmethod
     def ask(cls, check: baseline.CheckResult) -> Self:
+        """Return the question about a failed check. A blind test also gets advice."""
         return cls(
             id=question_id(cls.about, check.host, check.ordinal),
             text=f"{check.problem}. {BLIND_ADVICE}" if check.fault == "blind" else check.problem,
@@ -79,10 +80,12 @@ class BaselineFailed(Question, frozen=True, kw_only=True):
 
     @property
     def otherwise(self) -> str:
+        """A start runs the check again."""
         return ChoiceName.RETRY
 
     @property
     def settled_choice(self) -> str:
+        """A check that passes meanwhile closes the question."""
         return ChoiceName.PASSED
 
 
@@ -95,16 +98,19 @@ class _LimitQuestion(Question, frozen=True, kw_only=True):
 
     @classmethod
     def _id(cls, limit: quota.Limit) -> str:
+        """The id counts how often the limit was lifted, so that a new one is a new question."""
         return question_id(cls.about, limit.key.path, limit.lifts + 1)
 
     @classmethod
     def fields_of(cls, record: Record) -> dict[str, Any]:
+        """The key is stored as its parts, beside the ending."""
         detail = record.detail
         key = {part: detail[part] for part in Key.__struct_fields__ if part in detail}
         return {"key": key, "ending": detail.get("ending", "")}
 
     @property
     def detail(self) -> dict[str, Any]:
+        """The key of the limit by its parts, and how the agent ended."""
         key = self.key
         return {
             "vendor": key.vendor,
@@ -114,6 +120,7 @@ class _LimitQuestion(Question, frozen=True, kw_only=True):
         }
 
     def _lift(self, choice: str) -> Choice:
+        """The choice that lifts the limit, under the name that fits the question."""
         return Choice(
             name=choice,
             meaning="use the provider again at once",
@@ -129,6 +136,7 @@ class LimitReached(_LimitQuestion, frozen=True, kw_only=True):
 
     @classmethod
     def ask(cls, limit: quota.Limit) -> Self:
+        """Return the question about a limit that only a person can clear."""
         login = logins.login_command(limit.key.vendor) if limit.ending == Ending.AUTH else ""
         if login:
             advice = f"Log in with `{login}`; the fleet notices it"
@@ -153,6 +161,7 @@ class LimitReached(_LimitQuestion, frozen=True, kw_only=True):
 
     @property
     def otherwise(self) -> str:
+        """Nothing starts on the provider until a person has fixed it."""
         return ChoiceName.LEAVE
 
 
@@ -163,6 +172,7 @@ class LimitDoubted(_LimitQuestion, frozen=True, kw_only=True):
 
     @classmethod
     def ask(cls, limit: quota.Limit) -> Self:
+        """Return the question about a limit whose end is not credible."""
         until = utc_stamp(quota.reported_end_ms(limit) or 0)
         claim = f"{limit.key} says it is limited until {until}{_quotation(limit)}"
         return cls(
@@ -180,6 +190,7 @@ class LimitDoubted(_LimitQuestion, frozen=True, kw_only=True):
 
     @property
     def otherwise(self) -> str:
+        """Until the answer the limit is probed, because it may be real."""
         return ChoiceName.WAIT
 
 
@@ -191,6 +202,7 @@ def limit_question(limit: quota.Limit) -> LimitReached | LimitDoubted:
 
 
 def _quotation(limit: quota.Limit) -> str:
+    """What the agent printed about the limit, in brackets."""
     return f" (it printed: {limit.found})" if limit.found else ""
 
 
@@ -208,6 +220,7 @@ class BudgetSpent(Question, frozen=True, kw_only=True):
 
     @classmethod
     def ask(cls, row: BudgetLine) -> Self:
+        """Return the question about a spent budget. A daily one expires with the day."""
         return cls(
             id=question_id(
                 cls.about, f"{row.scope}-{row.account}-{row.measure}", row.history.asked + 1
@@ -225,6 +238,7 @@ class BudgetSpent(Question, frozen=True, kw_only=True):
 
     @classmethod
     def fields_of(cls, record: Record) -> dict[str, Any]:
+        """The account is stored as scope and subject. Raises ValidationError for others."""
         try:
             account = accounts.parse(record.detail["scope"], record.detail["subject"])
         except (KeyError, ValueError) as error:
@@ -233,10 +247,12 @@ class BudgetSpent(Question, frozen=True, kw_only=True):
 
     @property
     def detail(self) -> dict[str, Any]:
+        """The account as scope and subject, before the other fields."""
         return {"scope": self.account.scope, "subject": str(self.account), **super().detail}
 
     @property
     def choices(self) -> tuple[Choice, ...]:
+        """Waiting is only offered for a budget that is renewed."""
         offered = [
             Choice(
                 name=ChoiceName.RAISE,
@@ -251,6 +267,7 @@ class BudgetSpent(Question, frozen=True, kw_only=True):
 
     @property
     def otherwise(self) -> str:
+        """A daily budget is waited for; any other one ends what it pays for."""
         return ChoiceName.STOP if self.expires_ms is None else ChoiceName.WAIT
 
 

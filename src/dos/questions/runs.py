@@ -45,10 +45,12 @@ class Spinning(Question, frozen=True, kw_only=True):
 
     @property
     def otherwise(self) -> str:
+        """Without an answer the run continues: stopping it would lose its work."""
         return ChoiceName.LEAVE
 
     @property
     def kind(self) -> str:
+        """The name that dos-kernel has for it."""
         return "LIVENESS"
 
 
@@ -107,10 +109,12 @@ class HaltProposed(Question, frozen=True, kw_only=True):
 
     @property
     def otherwise(self) -> str:
+        """Without an answer nothing is stopped."""
         return ChoiceName.LEAVE
 
     @property
     def closes(self) -> str:
+        """When there is nothing left to stop."""
         return "when it has stopped or makes progress again"
 
 
@@ -124,6 +128,7 @@ class RunStopped(Question, frozen=True, kw_only=True):
 
     @classmethod
     def ask(cls, *, run_id: str, lane: str, stop_reason: str, reason: str) -> Self:
+        """Return the question. `stop_reason` is a token of the table of reasons."""
         where = f" on lane {lane}" if lane else ""
         return cls(
             id=question_id(cls.about, run_id, 1),
@@ -140,18 +145,22 @@ class RunStopped(Question, frozen=True, kw_only=True):
 
     @property
     def otherwise(self) -> str:
+        """Nothing waits for it, so closing it changes nothing."""
         return ChoiceName.DONE
 
     @property
     def command(self) -> str:
+        """A command that explains why the run stopped."""
         return f"dos why {self.run_id}"
 
     @property
     def closes(self) -> str:
+        """When the stop no longer matters."""
         return "when the run ends or resumes, or when the lane's next run begins"
 
 
 def _halt(run_id: str, reason: str) -> Choice:
+    """The choice that stops a run; the question's text becomes the recorded reason."""
     return Choice(
         name=ChoiceName.HALT,
         meaning="stop its worker and its agent, and keep the work",

@@ -80,6 +80,7 @@ class OpenQuestion(Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def question(self) -> AnyQuestion:
+        """The question, decoded at the first use."""
         return decode_question(self.raised)
 
 
@@ -96,6 +97,7 @@ class AnsweredQuestion(Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def question(self) -> AnyQuestion:
+        """The question, decoded at the first use."""
         return decode_question(self.raised)
 
     @property
@@ -138,6 +140,7 @@ class Decisions(Struct, kw_only=True):
                 self._apply_run(fact, event)
 
     def _answer(self, asked: OpenQuestion, fact: DecisionAnswered, event: Event) -> None:
+        """Move a question from the open ones to the answered ones."""
         self.answered[fact.id] = AnsweredQuestion(
             raised=asked.raised,
             at_ms=asked.at_ms,
@@ -180,18 +183,21 @@ class Decisions(Struct, kw_only=True):
         self._open(_proposed(fact, event.pos), event)
 
     def _open(self, question: AnyQuestion, event: Event) -> None:
+        """Open a question that follows from an event and is not in the journal itself."""
         if not self.knows(question.id):
             self.open[question.id] = OpenQuestion(
                 raised=raised_event(question), at_ms=event.at_ms, version=0
             )
 
     def _close(self, run_id: str, *kinds: type[AnyQuestion]) -> None:
+        """Close the questions of these kinds about a run."""
         for asked in list(self.open.values()):
             question = asked.question
             if run_id and isinstance(question, kinds) and question.run_id == run_id:
                 del self.open[question.id]
 
     def _close_stops(self, lane: str, *, besides: str) -> None:
+        """Close the questions about earlier stopped runs of a lane."""
         for asked in list(self.open.values()):
             question = asked.question
             is_of_lane = isinstance(question, runs.RunStopped) and question.lane == lane
@@ -199,6 +205,7 @@ class Decisions(Struct, kw_only=True):
                 del self.open[question.id]
 
     def _forget_old_answers(self) -> None:
+        """Drop old answers, but keep the newest about each unit."""
         newest = {}
         for name, answered in self.answered.items():
             if unit := answered.question.unit:
@@ -214,6 +221,7 @@ class Decisions(Struct, kw_only=True):
 
 
 def _proposed(fact: HaltProposed, position: int) -> AnyQuestion:
+    """The question about a proposed halt."""
     return runs.HaltProposed.ask(
         fact.handle,
         position=position,
@@ -226,6 +234,7 @@ def _proposed(fact: HaltProposed, position: int) -> AnyQuestion:
 
 
 def _stopped(fact: RunStopped) -> AnyQuestion:
+    """The question about a stopped run of another loop."""
     return runs.RunStopped.ask(
         run_id=fact.run_id, lane=fact.lane, stop_reason=fact.stop_reason, reason=fact.reason
     )
@@ -274,10 +283,7 @@ def decode_question(fact: DecisionRaised) -> AnyQuestion:
 def answer_entries(
     asked: OpenQuestion, choice: str, *, by: str, expired: bool = False, reason: str = ""
 ) -> list[Entry]:
-    """Return the answer and its effects, for one transaction.
-
-    Writing them raises Conflict when the question was answered meanwhile.
-    """
+    """Return the answer and its effects. Writing them raises Conflict after another answer."""
     answer = DecisionAnswered(
         id=asked.raised.id, choice=choice, by=by, expired=expired, reason=reason
     )
@@ -306,6 +312,7 @@ def consequence_facts(
 
 
 def _fact(effect: Consequence, by: str) -> tuple[str, Fact]:
+    """The event that an effect writes, with its stream."""
     match effect:
         case ClearLane(lane=lane):
             return streams.spawn(lane), LaneCleared(lane=lane, by=by)
@@ -341,6 +348,7 @@ def expired_questions(
 
 
 def _has_expired(asked: OpenQuestion, now_ms: int, started_ms: int) -> bool:
+    """Whether its time is over, or the fleet was started after it was asked."""
     raised = asked.raised
     if raised.expires_ms is not None and raised.expires_ms <= now_ms:
         return True
@@ -364,10 +372,7 @@ def open_about_limit(decisions: Decisions, key: Key) -> list[OpenQuestion]:
 
 
 def settle_entry(asked: OpenQuestion, *, by: str = "") -> Entry:
-    """Return the entry that closes a question whose cause is gone, without any effect.
-
-    For example a limit was lifted another way, or the test passes now.
-    """
+    """Return the entry that closes a question whose cause is gone. It has no other effect."""
     answer = DecisionAnswered(id=asked.raised.id, choice=asked.question.settled_choice, by=by)
     return Entry(
         stream=streams.decision(answer.id), kind=answer.kind, body=answer, expect=asked.version
@@ -388,4 +393,5 @@ def released_by(decisions: Decisions, decision: str) -> set[Subject]:
 
 
 def _waits(questions: Iterable[OpenQuestion]) -> set[Subject]:
+    """All subjects that wait for any of the questions."""
     return set().union(*(asked.question.waits for asked in questions))

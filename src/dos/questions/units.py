@@ -64,10 +64,12 @@ class LandingConflict(Question, frozen=True, kw_only=True):
 
     @property
     def otherwise(self) -> str:
+        """A start retries: what kept the work from landing may have changed."""
         return ChoiceName.RETRY
 
     @property
     def kind(self) -> str:
+        """The name that dos-kernel has for it."""
         return "CONFLICT"
 
 
@@ -116,6 +118,7 @@ class LandingBlocked(Question, frozen=True, kw_only=True):
 
     @property
     def otherwise(self) -> str:
+        """A start retries: the way may be clear by then."""
         return ChoiceName.RETRY
 
 
@@ -129,6 +132,7 @@ class UnitUndone(Question, frozen=True, kw_only=True):
 
     @classmethod
     def ask(cls, unit: str, *, commit: str, why: str = "") -> Self:
+        """Return the question. `commit` is the one that landed the unit, and part of the id."""
         because = f": {why}" if why else ""
         return cls(
             id=question_id(cls.about, f"{unit}-{commit[:9]}", 1),
@@ -154,10 +158,12 @@ class UnitUndone(Question, frozen=True, kw_only=True):
 
     @property
     def otherwise(self) -> str:
+        """Without an answer it stays undone: whoever removed the work may have had a reason."""
         return ChoiceName.LEAVE
 
     @property
     def kind(self) -> str:
+        """The name that dos-kernel has for it."""
         return "UNDONE"
 
 
@@ -180,6 +186,7 @@ class Incident(Question, frozen=True, kw_only=True):
         run_id: str,
         lane: str,
     ) -> Self:
+        """Return the question about an incident. `units` are those that the commits name."""
         return cls(
             id=cls.id_of(incident),
             text=f"{what}. dos did not land these commits, so they do not count."
@@ -219,6 +226,7 @@ class Incident(Question, frozen=True, kw_only=True):
 
     @property
     def otherwise(self) -> str:
+        """What holds until the answer. It never expires, because only a person can judge it."""
         if not self.units:
             return "they do not count"
         return f"they do not count, and {' and '.join(self.units)} is not worked on"
@@ -270,11 +278,13 @@ class UnitHeld(Question, frozen=True, kw_only=True):
 
     @classmethod
     def fields_of(cls, record: Record) -> dict[str, Any]:
+        """Also reads the records of older versions, and offers a retry where they did."""
         place = _place_in_older_record(record.detail.get("source", ""))
         return {**place, **super().fields_of(record), "retries": bool(record.choices)}
 
     @property
     def choices(self) -> tuple[Choice, ...]:
+        """None where only an edit of the plan releases the unit."""
         if not self.retries:
             return ()
         retried = clear_units(self.units, self.lane)
@@ -284,28 +294,34 @@ class UnitHeld(Question, frozen=True, kw_only=True):
 
     @property
     def detail(self) -> dict[str, Any]:
+        """`kind` is stored for readers of dos-kernel."""
         return {**super().detail, "kind": _SOAK_GATE if self._soaks else ""}
 
     @property
     def _soaks(self) -> bool:
+        """Whether the unit waits for the end of a soak."""
         return self.token == "SOAK_OPEN"
 
     @property
     def closes(self) -> str:
+        """The edit of the plan that releases the unit, in words."""
         if self.retries:
             return "when it is tried again"
         return f"when {self.source or 'its plan'} no longer holds it: {_EDITS.get(self.token, '')}"
 
     @property
     def kind(self) -> str:
+        """A soak has a name of its own in dos-kernel."""
         return _SOAK_GATE if self._soaks else super().kind
 
     @property
     def source(self) -> str:
+        """The document and line that declare the unit, if known."""
         return f"{self.document}:{self.line}" if self.document else ""
 
     @property
     def command(self) -> str:
+        """A command that opens the plan where the unit is declared."""
         if self.retries or not self.document:
             return ""
         return f"${{EDITOR:-vi}} +{self.line} {quote(self.document)}"

@@ -150,6 +150,7 @@ def render(
 
 
 def _open_lines(asked: OpenQuestion, now_ms: int, waits: FleetWaits) -> list[str]:
+    """The lines of an open question in the list."""
     question = asked.question
     lines = [
         asked.raised.question,
@@ -201,6 +202,7 @@ def render_one(
 
 
 def _answer_text(asked: AnsweredQuestion, now_ms: int) -> str:
+    """How and when the question was answered or closed."""
     at = _local(asked.answered_ms, now_ms)
     if asked.reason:
         return f"closed with {asked.choice} at {at}: {asked.reason}"
@@ -210,6 +212,7 @@ def _answer_text(asked: AnsweredQuestion, now_ms: int) -> str:
 
 
 def _waiting_text(asked: OpenQuestion, now_ms: int) -> str:
+    """A sentence on what waits for the answer, and since when."""
     age = format_duration(max(0, (now_ms - asked.at_ms) // 1000))
     subjects = asked.raised.waits
     if not subjects:
@@ -242,4 +245,5 @@ def _expiry_text(asked: OpenQuestion, now_ms: int) -> str:
 
 
 def _local(at_ms: int, now_ms: int) -> str:
+    """The local time, as people read it."""
     return format_local_time(utc_datetime(at_ms), utc_datetime(now_ms))

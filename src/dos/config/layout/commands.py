@@ -69,6 +69,7 @@ def _has_target(root: Path, name: str) -> bool:
 
 
 def _is_rule_for(name: str, line: str) -> bool:
+    """Whether a line of a makefile starts the rule of a target."""
     targets, colon, rest = line.partition(":")
     if not colon or line[:1].isspace():
         return False
@@ -77,6 +78,7 @@ def _is_rule_for(name: str, line: str) -> bool:
 
 
 def _javascript(root: Path) -> Commands:
+    """The commands for a JavaScript project, by its lock file."""
     package = read_json(root / "package.json")
     if not package:
         return Commands()
@@ -93,6 +95,7 @@ def _javascript(root: Path) -> Commands:
 
 
 def _python(root: Path) -> Commands:
+    """The commands for a Python project, by its lock file or by pip."""
     project = read_toml(root / "pyproject.toml")
     runner = _runner(root, project)
     for lock, (setup, run) in _PYTHON_LOCKS.items():
@@ -149,6 +152,7 @@ def _runner(root: Path, project: dict[str, object]) -> str:
 
 
 def _mentions(root: Path, word: str) -> bool:
+    """Whether the project's test settings mention a word."""
     named = (
         "pytest.ini",
         "setup.cfg",
@@ -165,6 +169,7 @@ def _mentions(root: Path, word: str) -> bool:
 
 
 def _contains(path: Path, word: str) -> bool:
+    """Whether a line of the file contains the word."""
     return any(word in line for line in read_lines(path))
 
 
@@ -194,6 +199,7 @@ def _has_tests_inside(root: Path) -> bool:
 
 
 def _use_unittest(tests: Sequence[Path]) -> bool:
+    """Whether the tests use the standard library's runner."""
     return any(_contains(path, "unittest") for path in tests[:20])
 
 
@@ -216,6 +222,7 @@ def _pip_arguments(root: Path, project: dict[str, object]) -> list[str]:
 
 
 def _group_requirements(project: dict[str, object]) -> Iterator[str]:
+    """The requirements of the dependency groups for tests."""
     groups = table(project, "dependency-groups")
     for name in _EXTRAS:
         for entry in groups.get(name, []):
@@ -224,6 +231,7 @@ def _group_requirements(project: dict[str, object]) -> Iterator[str]:
 
 
 def _compiled(root: Path) -> Iterator[Commands]:
+    """The test commands of Rust and Go, which need no setup."""
     if (root / "Cargo.toml").is_file():
         whole = " --workspace" if "workspace" in read_toml(root / "Cargo.toml") else ""
         yield Commands(test=f"cargo test{whole}")

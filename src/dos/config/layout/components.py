@@ -85,6 +85,7 @@ def _nameable(path: str) -> str:
 
 
 def _lanes(root: Path, files: Sequence[str]) -> list[_Lane]:
+    """The lanes of declared packages, or else of components."""
     members = packages.members(root, files)
     folders = sorted({path.partition("/")[0] for path in files if "/" in path})
     visible = [folder for folder in folders if not folder.startswith(".")]
@@ -213,6 +214,7 @@ def _is_flat(files: Sequence[str]) -> bool:
 
 
 def _has_manifest(folder: str, files: Sequence[str]) -> bool:
+    """Whether the folder is a package of its own."""
     manifests = {f"{folder}/{name}" for name in _MANIFESTS}
     return not manifests.isdisjoint(files)
 
@@ -262,6 +264,7 @@ def _is_in(path: str, folder: str) -> bool:
 
 
 def _taxonomy(lanes: Sequence[_Lane]) -> Lanes:
+    """The settings for the lanes, with names that are unique and a lane for everything."""
     trees: dict[str, tuple[str, ...]] = {}
     for lane in lanes:
         trees[_free_name(lane, trees)] = lane.globs

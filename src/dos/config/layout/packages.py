@@ -41,6 +41,7 @@ def members(root: Path, files: Sequence[str]) -> list[str]:
 
 
 def _declared(root: Path) -> Iterator[_Workspace]:
+    """The workspaces that npm, pnpm, Cargo, uv and Go declare."""
     npm = read_json(root / "package.json").get("workspaces", [])
     if isinstance(npm, dict):
         npm = npm.get("packages")
@@ -87,6 +88,7 @@ def _matches(folder: str, patterns: Iterable[str]) -> bool:
 
 
 def _fits(parts: Sequence[str], pattern: Sequence[str]) -> bool:
+    """Whether the parts of a path match those of a pattern."""
     if not pattern:
         return not parts
     if pattern[0] == "**":
@@ -95,10 +97,12 @@ def _fits(parts: Sequence[str], pattern: Sequence[str]) -> bool:
 
 
 def _clean(pattern: str) -> str:
+    """A pattern without `./` and a trailing `/`."""
     return pattern.strip().removeprefix("./").rstrip("/")
 
 
 def _strings(value: object) -> list[str]:
+    """The strings of a list; none for anything else."""
     if not isinstance(value, list):
         return []
     return [item for item in value if isinstance(item, str)]

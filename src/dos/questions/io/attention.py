@@ -58,6 +58,7 @@ def _unwritten(question: AnyQuestion, now_ms: int) -> OpenQuestion:
 
 
 def _about_held(units: DeclaredUnits, name: str) -> UnitHeld | None:
+    """The question about a unit that its plan holds. None: no person is needed for it."""
     unit = units.unfinished.get(name)
     if unit is None or units.verdicts[name].reason not in FOR_A_PERSON:
         return None
