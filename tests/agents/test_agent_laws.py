@@ -14,15 +14,16 @@ from dos.agents.adapter import Clocks, Ending
 
 ALL = pytest.mark.parametrize("name", registry.NAMES)
 KEYS = st.sampled_from(
-    """type subtype error message result usage tokens part item stats models modelUsage rate_limit_info resetsAt status
-    rateLimitType permission_denials errors content text role data name state input cost cache retry_delay_ms is_error
-    error_status api_error_status ending seconds resets_at retry_after window total read statusCode responseHeaders
-    """.split()  # noqa: SIM905 - a list would fill the page
+    """type subtype error message result usage tokens part item stats models modelUsage
+    rate_limit_info resetsAt status rateLimitType permission_denials errors content text
+    role data name state input cost cache retry_delay_ms is_error error_status
+    api_error_status ending seconds resets_at retry_after window total read statusCode
+    responseHeaders""".split()  # noqa: SIM905 - a list would fill the page
 )
 WORDS = st.sampled_from(
-    """assistant user system init result success error api_retry rate_limit_event rejected turn.failed turn.completed
-    item.completed thread.started error_max_turns step_finish step_start tool_use message text limit usage waiting
-    ending""".split()  # noqa: SIM905
+    """assistant user system init result success error api_retry rate_limit_event rejected
+    turn.failed turn.completed item.completed thread.started error_max_turns step_finish
+    step_start tool_use message text limit usage waiting ending""".split()  # noqa: SIM905
 )
 VALUES = st.recursive(
     st.none()
@@ -127,7 +128,7 @@ TRUTHFUL = {
 @pytest.mark.parametrize("name", TRUTHFUL)
 @given(steps=st.lists(st.tuples(USED, st.booleans()), max_size=8))
 def test_what_it_used_only_grows_and_ends_as_the_whole(name, steps):
-    """Whatever part of the steps is told of in a sum, and however often the same message is told of."""
+    """Whichever steps a sum reports, and however often a message is reported."""
     adapter, (step, whole) = import_module(f"dos.agents.{name}"), TRUTHFUL[name]
     said, total, told = [], 0, [0]
     for number, (used, sums_up) in enumerate(steps):
@@ -182,7 +183,10 @@ FRIGHTENING = st.sampled_from(
         "API Error: 529 Overloaded",
         "Not logged in · Please run /login",
         "Attempt 1 failed with status 429. Retrying with backoff...",
-        'timestamp=1 level=ERROR run=1 message="stream error" error.error="AI_APICallError: Overloaded"',
+        (
+            'timestamp=1 level=ERROR run=1 message="stream error"'
+            ' error.error="AI_APICallError: Overloaded"'
+        ),
         '{"type":"result","subtype":"success","is_error":false}',
         '{"type":"turn.failed","error":{"message":"unexpected status 401"}}',
         "permission requested: bash; auto-rejecting",

@@ -1,4 +1,4 @@
-"""Limits that no program could be made to hit here: lines as the vendors and their users write them down."""
+"""Limits that no program can be made to hit here: lines as vendors and users document them."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -357,7 +357,10 @@ def test_gemini_counts_what_was_cached_among_its_input_and_thoughts_in_the_total
     ],
 )
 def test_opencode_is_silent_and_its_log_tells_why(words, ending, resets_at):
-    logged = f'timestamp=2026 level=ERROR run=1 message="stream error" modelID=m error.error="AI_APICallError: {words}"'
+    logged = (
+        'timestamp=2026 level=ERROR run=1 message="stream error" modelID=m'
+        f' error.error="AI_APICallError: {words}"'
+    )
     outcome = ended(opencode, [logged], -15, SILENT)
     assert (outcome.ending, outcome.resets_at) == (ending, resets_at)
     (waiting,) = heard(opencode, [logged])
@@ -365,7 +368,10 @@ def test_opencode_is_silent_and_its_log_tells_why(words, ending, resets_at):
 
 
 def test_opencode_that_finds_no_title_for_its_work_does_not_wait():
-    logged = 'timestamp=2026 level=ERROR run=1 message="stream error" small=true agent=title error.error="Overloaded"'
+    logged = (
+        'timestamp=2026 level=ERROR run=1 message="stream error" small=true agent=title'
+        ' error.error="Overloaded"'
+    )
     assert heard(opencode, [logged]) == []
     assert ended(opencode, [logged], -15, SILENT).ending is Ending.HANG
 

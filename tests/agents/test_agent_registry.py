@@ -29,7 +29,8 @@ def parse(line):
     return (Activity(text=line), Used(usage=Usage(model="r", output_tokens=len(line))))
 
 def outcome(lines, exit_code, clocks):
-    used = Usage(model="r", output_tokens=sum(len(line) for line in lines if not line.startswith("waits")))
+    worked = [line for line in lines if not line.startswith("waits")]
+    used = Usage(model="r", output_tokens=sum(len(line) for line in worked))
     return Outcome(ending=Ending.OK, claim=lines[-1], usage=(used,))
 
 class Robot:

@@ -60,9 +60,10 @@ def done(unit: str, path: str) -> list:
 
 @pytest.fixture
 def staffed(repository: Repository) -> Repository:
-    """`repository.script` is what every agent plays, unless it has a script of its own beside it."""
+    """`repository.script` is what every agent plays, unless it has a script of its own."""
     tables = "".join(
-        f'[agents.{name}]\nadapter = "scripted"\naccount = "{name}"\ncommand = ["{repository.home}/{name}.json"]\n'
+        f'[agents.{name}]\nadapter = "scripted"\naccount = "{name}"\n'
+        f'command = ["{repository.home}/{name}.json"]\n'
         for name in ("first", "second", "third", "reserve")
     )
     (repository.root / "dos.toml").write_text(CONFIG.replace("[agents]\n", tables))
@@ -112,7 +113,7 @@ def test_who_takes_over_does_so_for_the_agent_of_a_lane_too(staffed):
 
 @pytest.mark.soak
 def test_while_the_agent_of_one_unit_has_no_room_another_agents_unit_is_done(staffed):
-    """Nobody takes over here: the first has no room for ten minutes, and the third is not held up by that."""
+    """No agent takes over: the first is limited for ten minutes, and the third is not held."""
     text = (staffed.root / "dos.toml").read_text().replace('fallback = ["reserve"]\n', "")
     (staffed.root / "dos.toml").write_text(text)
     play(staffed, "first", {"DEMO/A1": [[{"limit": 600}]]})

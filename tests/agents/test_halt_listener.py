@@ -1,4 +1,4 @@
-"""A person's halt is the same to whoever listens beside a run and to whoever reads the journal's fold."""
+"""A listener beside a run and the fold of the journal agree about a person's halt."""
 
 import pytest
 from hypothesis import given

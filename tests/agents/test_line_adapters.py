@@ -1,4 +1,4 @@
-"""Adapters of the first form: what their lines tell of what was used counts as it did before they were folded."""
+"""Line adapters: the usage that their lines report counts the same after they are folded."""
 
 from hypothesis import given
 from hypothesis import strategies as st

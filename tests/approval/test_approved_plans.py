@@ -1,4 +1,4 @@
-"""The fleet works by the plans that a person started it on: an edit on disk counts once it is committed or answered."""
+"""The fleet uses the plans that a person approved; an edit counts once committed or answered."""
 
 import pytest
 from sample_repository import PLAN
@@ -155,7 +155,7 @@ def test_a_removal_that_a_person_said_yes_to_counts(seat):
 
 
 def test_only_the_texts_that_were_chosen_are_read(seat):
-    """A document that is there for a moment alone, after the look and before the units are read, declares nothing."""
+    """A document that exists only for a moment, before the units are read, declares nothing."""
     texts = {NAME: PLAN}
     seat.edit("## MORE M1: more\n- lane: one\n", "docs/more-plan.md")
     seat.edit(EASY)

@@ -1,4 +1,4 @@
-"""The fleet works by the dos.toml that a person approved: an edit on disk counts once it is committed or answered."""
+"""The fleet uses the dos.toml that a person approved; an edit counts once committed or answered."""
 
 import signal
 import subprocess
@@ -288,7 +288,7 @@ def test_a_worker_works_by_what_it_is_handed_and_not_by_the_disk(fleet):
 def test_an_agent_that_rewrites_the_settings_configures_nobody_also_when_the_supervisor_is_killed(
     fleet,
 ):
-    """It replaces the test in the user's own checkout; the next worker is judged by the approved one."""
+    """It replaces the test in the user's checkout; the next worker uses the approved one."""
     repository = fleet.repository
     config = repository.root / "dos.toml"
     config.write_text(config.read_text() + 'baseline = "off"\ntest = "test ! -e two/bad.txt"\n')
@@ -336,7 +336,7 @@ def test_an_agent_that_rewrites_the_settings_configures_nobody_also_when_the_sup
 
 
 def test_the_target_is_checked_by_the_settings_that_count_now(seat):
-    """What a person does about a test that fails at the start: mend `test` in dos.toml, while the fleet runs."""
+    """A person fixes a test that fails at the start: in dos.toml, while the fleet runs."""
     seat.asked()
     before = seat.fleet.baseline.commands
     seat.config.write_text(seat.easy)

@@ -1,4 +1,4 @@
-"""Setup and test have to pass on the target before an agent is paid, and have to notice when the program is gone."""
+"""Setup and test have to pass on the target before agents start, and have to see the program."""
 
 import signal
 import subprocess
@@ -39,7 +39,7 @@ class SeenEnough(Conflict):
 
 
 def up(repository: Repository, act=None, *, until_idle: bool = True) -> SupervisorResult:
-    """`dos up` in this process, with its workers as processes of their own; `act` is called at each pause."""
+    """`dos up` in this process, with workers in processes of their own; pauses call `act`."""
     world = World(repository.root)
     acting = SupervisorEffects(world.workspace, world.config, actor="supervisor/test")
     supervisor = Supervisor(
@@ -272,7 +272,7 @@ def test_an_interrupt_ends_it_at_once(repository, fleet: Fleet):
 
 @pytest.fixture
 def package(repository) -> Repository:
-    """A Python package with a test, and a virtual environment with an editable install of the user's own checkout."""
+    """A Python package with a test, in a virtual environment with an editable install of it."""
     root = repository.root
     (root / "src" / "shop").mkdir(parents=True)
     (root / "src" / "shop" / "__init__.py").write_text("")
@@ -312,7 +312,10 @@ def test_a_test_that_imports_the_tree_it_runs_in_is_taken(package):
 
 @pytest.mark.soak
 def test_a_runner_that_the_test_command_names_is_not_emptied(package):
-    runner = "import subprocess, sys\nsys.exit(subprocess.call([sys.executable, '-m', 'unittest', '-q', 'tests.test_price'],"
+    runner = (
+        "import subprocess, sys\n"
+        "sys.exit(subprocess.call([sys.executable, '-m', 'unittest', '-q', 'tests.test_price'],"
+    )
     (package.root / "check.py").write_text(f"{runner} env={{'PYTHONPATH': 'src'}}))\n")
     package.commit_all("A runner")
     configure(package, test=f"{PYTHON} check.py")

@@ -1,4 +1,4 @@
-"""A red test at a landing that is red on the branch too is nobody's failed try: the work waits, and lands later."""
+"""A test that fails at a landing and on the branch too is no failed attempt: the work waits."""
 
 import pytest
 from driven_worker import fleet, work

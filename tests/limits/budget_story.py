@@ -54,7 +54,8 @@ class Story:
     ):
         usage = [Usage(model="m", input_tokens=tokens)] if tokens is not None else []
         fact = AgentEnded(
-            run_id=run, lane=lane, unit=unit, iteration=iteration, outcome=outcome, exit_code=0, claim="",
+            run_id=run, lane=lane, unit=unit, iteration=iteration, outcome=outcome, exit_code=0,
+            claim="",
             seconds=seconds, usage=usage, cost_usd=usd,
         )  # fmt: skip
         return self.tell(fact, seconds)

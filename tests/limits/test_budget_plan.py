@@ -286,7 +286,7 @@ def test_the_days_on_which_a_dead_worker_lay_unseen_are_nobodys_idle_time():
     assert story.folded.whole.idle_seconds == 0.0
 
 
-def test_an_agent_that_could_not_be_started_costs_nothing_and_one_that_told_nothing_costs_nobody_knows_what():
+def test_a_failed_launch_costs_nothing_and_an_agent_without_a_report_costs_an_unknown_amount():
     story = Story().begin().turn(1, usd=None, tokens=None, outcome=Ending.LAUNCH_FAILED)
     assert story.folded.whole.total.unpriced == 0
     story.turn(2, usd=None, tokens=None)

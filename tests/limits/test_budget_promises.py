@@ -1,4 +1,4 @@
-"""A budget that several agents use at once: what one of them may still need is not given to another."""
+"""A budget that several agents use: what one may still need is not given to another."""
 
 import pytest
 from budget_story import DAY, Story, T, judged

@@ -41,7 +41,8 @@ def test_units_are_picked_in_their_order_up_to_the_limit():
     assert sum(each.live for each in made.dispositions) == 7
     assert to_builtins(made.picks[0]) == {
         "n": 1, "plan_id": "A", "phase_id": "A1", "phase_title": "a title", "phase_chain": ["A1"],
-        "doc_path": "docs/a-plan.md", "subagent_type": "general-purpose", "mode": "dispatch", "pick_kind": "unit",
+        "doc_path": "docs/a-plan.md", "subagent_type": "general-purpose", "mode": "dispatch",
+        "pick_kind": "unit",
         "files": ["src/a.py"], "gates_on": [], "reserve_paths": ["api/**"], "prompt_text": "do A1",
     }  # fmt: skip
 
@@ -117,7 +118,8 @@ def test_the_page_shows_everything_and_each_pick_can_be_found_on_it_again():
     text = packet.render_page(packet.plan(units, 5), HEADER)
     assert packet.rendered_picks(text) == [(1, "A", "A1"), (2, "A", "A2")]
     for part in (
-        "# Next up 2026-01-31-1", "- root: /r", "- lanes: api, docs", "- verdict: LIVE", nasty, "After: A1",
+        "# Next up 2026-01-31-1", "- root: /r", "- lanes: api, docs", "- verdict: LIVE", nasty,
+        "After: A1",
         "| A/A1 | api | live | with \\| a bar and lines |", "taken by RID-1", "until 2027",
         "- A/A3, by its landing: 0123456789abcdef",
     ):  # fmt: skip

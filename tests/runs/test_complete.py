@@ -62,7 +62,8 @@ def test_only_the_answer_is_needed_to_read_a_verdict():
 def test_json_is_the_verdict():
     found = judge(Evidence(declared=declared(done("s1"), open_step("s2"), open_step("s3"))))
     assert msgspec.to_builtins(found) == {
-        "state": "INCOMPLETE", "reason": found.reason, "run_id": "R", "residual": ("s2", "s3"), "verified": ("s1",),
+        "state": "INCOMPLETE", "reason": found.reason, "run_id": "R", "residual": ("s2", "s3"),
+        "verified": ("s1",),
         "declared": ("s1", "s2", "s3"), "is_done": False, "fraction_done": 0.3333,
     }  # fmt: skip
     assert "fraction_done" not in msgspec.to_builtins(judge(Evidence(declared=declared())))
@@ -71,7 +72,7 @@ def test_json_is_the_verdict():
 def check(run, objections):
     found = judge(Evidence(declared=run, objections=objections))
     steps = {step.id: step for step in run.steps}
-    # Nothing is done by being said: git's word of now, on a way that cannot be forged, stands behind each.
+    # A claim proves nothing: git confirms each step now, in a way that cannot be forged.
     for name in found.verified:
         step = steps[name]
         assert step.verified and step.now and step.now.done and step.via in NOT_FORGEABLE

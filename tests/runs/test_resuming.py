@@ -60,7 +60,8 @@ def test_what_was_proposed_or_taken_over_is_said(more, proposed):
 
 def test_json_has_the_keys_that_callers_know():
     keys = {
-        "verdict", "reason", "run_id", "resume_sha", "residual", "verified", "predecessor_run_id", "already_proposed",
+        "verdict", "reason", "run_id", "resume_sha", "residual", "verified", "predecessor_run_id",
+        "already_proposed",
     }  # fmt: skip
     assert msgspec.to_builtins(judge(Evidence(declared=TWO))).keys() == keys
     assert msgspec.convert({"verdict": "DIVERGED"}, resume.Verdict).answer is Answer.DIVERGED

@@ -86,7 +86,9 @@ def test_an_excerpt_needs_somebody_who_vouches_for_it(who, kept):
 def test_json_has_the_keys_that_callers_know():
     found = msgspec.to_builtins(judge(Evidence(run_id="R", findings=(Finding(kind="DIVERGED"),))))
     assert found == {
-        "verdict": "NO_REWIND", "reason": found["reason"], "rewind_to_turn": -1, "transcript_digest": "",
-        "dropped_turns": (), "no_good_note": {"tokens": (), "env_excerpt": "", "lines": ()}, "run_id": "R",
+        "verdict": "NO_REWIND", "reason": found["reason"], "rewind_to_turn": -1,
+        "transcript_digest": "",
+        "dropped_turns": (), "no_good_note": {"tokens": (), "env_excerpt": "", "lines": ()},
+        "run_id": "R",
     }  # fmt: skip
     assert msgspec.convert({"verdict": "REWIND"}, Verdict).answer is Answer.REWIND

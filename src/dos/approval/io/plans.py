@@ -65,7 +65,7 @@ class PlanTexts:
     def approve_edit(
         self, store: Store, answers: Decisions, name: str, *, before: str, after: str, by: str
     ) -> bool:
-        """Approve the new text of one document. False, and no change, when `before` was not in use."""
+        """Approve the new text of one document. Returns False when `before` was not in use."""
         if not self._is_covered:
             return True
         return self._approved.approve_edit(store, answers, name, before=before, after=after, by=by)

@@ -290,7 +290,7 @@ def test_a_push_into_the_repository_by_an_agent_is_refused(agent, tmp_path):
 
 
 def test_a_repository_that_is_not_the_workspaces_is_not_guarded(agent, tmp_path):
-    """Tests of the project may make repositories, and a hooks path can be the same for all of a user's."""
+    """Tests of a project may create repositories, and one hooks path can serve all of them."""
     other = tmp_path / "other"
     agent.git("init", "-q", str(other))
     agent.git("config", "core.hooksPath", str(agent.place.common / "hooks"), cwd=other)
@@ -463,7 +463,10 @@ def test_paths_count_from_where_the_policy_is(repository):
 @pytest.mark.soak
 def test_a_worker_lands_through_the_gate_and_its_agent_is_told_when_it_strays(repository, tmp_path):
     install.install(install.find_directory(workspace.find(repository.root)).directory)
-    strays = f"echo x > two/x; git add --all; git commit -qm Stray --no-verify 2> {tmp_path}/said; git rm -qf two/x"
+    strays = (
+        "echo x > two/x; git add --all;"
+        f" git commit -qm Stray --no-verify 2> {tmp_path}/said; git rm -qf two/x"
+    )
     works = {"DEMO/A1": [[{"run": strays}, *WORKS["DEMO/A1"][0]]], "DEMO/A2": WORKS["DEMO/A2"]}
     repository.play(works)
     assert work(repository).reason is StopReason.COMPLETE

@@ -1,4 +1,4 @@
-"""Whether the process that holds a lease is gone: said of processes in our own table alone, whatever its host is."""
+"""Whether the holder of a lease has exited: known only for processes of the same system."""
 
 import os
 import shutil

@@ -9,7 +9,7 @@ import psutil
 import pytest
 from driven_worker import happened
 from sample_repository import Repository
-from test_attendant import work
+from test_agent_monitor import work
 
 from dos.agents.io.environment import git_identity, inherited_environment
 from dos.config.schema import Config
@@ -75,7 +75,8 @@ def test_an_agent_and_its_acceptance_command_see_no_keys_of_the_fleet(
     assert lines.count("OPENAI_API_KEY=its-own") >= 2
     assert not [line for line in lines if line.startswith("SSH_AUTH_SOCK")]
     assert {line.partition("=")[0] for line in lines if line.startswith("DOS_")} == {
-        "DOS_FENCE", "DOS_LANE", "DOS_LEASE_KEY", "DOS_PORT_BASE", "DOS_PORT_COUNT", "DOS_RUN_ID", "DOS_UNIT",
+        "DOS_FENCE", "DOS_LANE", "DOS_LEASE_KEY", "DOS_PORT_BASE", "DOS_PORT_COUNT",
+        "DOS_RUN_ID", "DOS_UNIT",
         "DOS_WORKSPACE",
     }  # fmt: skip
 
@@ -94,7 +95,10 @@ def stand_in_a_shell(monkeypatch: pytest.MonkeyPatch, shell: str, checkout: Path
 
 @pytest.fixture
 def one_unit(repository: Repository) -> Repository:
-    plan = "# A plan\n\n## DEMO A1: first\n- lane: one\n- paths: one/**\n- acceptance: `test -s one/a.txt`\n"
+    plan = (
+        "# A plan\n\n## DEMO A1: first\n- lane: one\n- paths: one/**\n"
+        "- acceptance: `test -s one/a.txt`\n"
+    )
     (repository.root / "docs" / "demo-plan.md").write_text(plan)
     repository.commit_all("Plan one unit")
     return repository
@@ -123,10 +127,16 @@ def test_an_agent_that_believes_its_shell_works_in_its_worktree(
     """As opencode does: it looks at PWD and not at where it is."""
     repository = one_unit
     stand_in_a_shell(monkeypatch, shell, repository.root)
-    work_there = "cd \"$PWD\" && echo x > one/a.txt && git add -A && git commit -qm 'Write a' -m 'Unit: DEMO/A1'"
+    work_there = (
+        'cd "$PWD" && echo x > one/a.txt && git add -A'
+        " && git commit -qm 'Write a' -m 'Unit: DEMO/A1'"
+    )
     (repository.root / "mine.txt").write_text("not committed yet")
     # `sh` looks for itself where it is: this does not.
-    trusting = f"import os, subprocess; os.chdir(os.environ['PWD']); subprocess.run({work_there!r}, shell=True)"
+    trusting = (
+        "import os, subprocess; os.chdir(os.environ['PWD']);"
+        f" subprocess.run({work_there!r}, shell=True)"
+    )
     repository.play({"DEMO/A1": [[{"run": shlex.join([sys.executable, "-c", trusting])}]]})
     before = repository.git("rev-parse", "main")
     work(repository)
@@ -228,7 +238,10 @@ def test_an_agent_whose_shell_hides_the_configuration_can_commit(
     repository = one_unit
     for key in ("user.name", "user.email"):
         repository.git("config", "--unset", key)
-    hidden = "GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_SYSTEM=/dev/null git commit -q -m 'Write a' -m 'Unit: DEMO/A1'"
+    hidden = (
+        "GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_SYSTEM=/dev/null"
+        " git commit -q -m 'Write a' -m 'Unit: DEMO/A1'"
+    )
     repository.play(
         {"DEMO/A1": [[{"write": "one/a.txt", "text": "x"}, {"run": f"git add -A && {hidden}"}]]}
     )

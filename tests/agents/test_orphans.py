@@ -85,11 +85,12 @@ def test_what_starts_others_while_it_is_being_ended_is_ended_with_them():
 FORGETS = """
 import subprocess, sys
 from dos.agents.io import orphans
-from test_leftovers import LEASE
+from test_orphans import LEASE
 if sys.argv[1] == "heir":
     orphans.become_subreaper()
 shell = "setsid env -i sleep 60 >/dev/null 2>&1 & echo $!"
-print(subprocess.run(["sh", "-c", shell], stdout=subprocess.PIPE, text=True).stdout.strip(), flush=True)
+started = subprocess.run(["sh", "-c", shell], stdout=subprocess.PIPE, text=True)
+print(started.stdout.strip(), flush=True)
 print(orphans.end_processes(sys.argv[2], LEASE), flush=True)
 """
 
@@ -130,7 +131,7 @@ def test_one_that_is_another_users_is_left_and_the_others_are_ended(sleeping, mo
 
 def test_the_process_that_asks_is_never_ended():
     code = (
-        "from test_leftovers import LEASE\nfrom dos.agents.io import orphans\n"
+        "from test_orphans import LEASE\nfrom dos.agents.io import orphans\n"
         f"print(orphans.end_processes({WORKSPACE!r}, LEASE))\n"
     )
     environment = (

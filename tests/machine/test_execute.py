@@ -65,7 +65,10 @@ def test_silence_ends_it(tmp_path):
 
 
 def test_progress_without_a_line_end_is_not_silence(tmp_path):
-    code = "import time, sys\nfor _ in range(10):\n sys.stdout.write('.'); sys.stdout.flush(); time.sleep(0.2)"
+    code = (
+        "import time, sys\n"
+        "for _ in range(10):\n sys.stdout.write('.'); sys.stdout.flush(); time.sleep(0.2)"
+    )
     ran = run(code, tmp_path, silence=1.5)
     assert (ran.timed_out, ran.lines) == (False, ["." * 10])
 
@@ -88,7 +91,10 @@ def test_one_that_closes_its_output_is_let_work_on(tmp_path):
 
 def test_one_that_ignores_being_asked_is_ended(tmp_path, monkeypatch):
     monkeypatch.setattr(execute, "GRACE_SECONDS", 0.3)
-    code = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('up', flush=True); time.sleep(60)"
+    code = (
+        "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN);"
+        " print('up', flush=True); time.sleep(60)"
+    )
     assert run(code, tmp_path, wall=1).exit_code == -9
 
 
@@ -170,7 +176,10 @@ def test_a_disk_without_room_costs_the_log_and_not_the_program(tmp_path, capfd):
 
 def test_a_program_heeds_the_signals_that_our_caller_ignores(tmp_path):
     """As under nohup, or behind a shell's &."""
-    code = "import signal; print([signal.getsignal(each).name for each in (signal.SIGHUP, signal.SIGQUIT)])"
+    code = (
+        "import signal;"
+        " print([signal.getsignal(each).name for each in (signal.SIGHUP, signal.SIGQUIT)])"
+    )
     before = {
         number: signal.signal(number, signal.SIG_IGN)
         for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT)
@@ -188,14 +197,18 @@ def test_a_program_heeds_the_signals_that_our_caller_ignores(tmp_path):
 
 def lease(lane: str, fence: int) -> Lease:
     return Lease(
-        lane=lane, holder="h", host="h", ttl_ms=1, region=region(["x"]), fence=fence, boot="b", granted_ms=0,
+        lane=lane, holder="h", host="h", ttl_ms=1, region=region(["x"]), fence=fence, boot="b",
+        granted_ms=0,
         beat_ms=0, expires_ms=0, version=1,
     )  # fmt: skip
 
 
 def test_who_left_the_group_is_found_by_what_it_inherited(tmp_path):
     mine, other = lease("api", 7), lease("web", 7)
-    detached = "import subprocess; print(subprocess.Popen(['sleep', '60'], start_new_session=True).pid, flush=True)"
+    detached = (
+        "import subprocess;"
+        " print(subprocess.Popen(['sleep', '60'], start_new_session=True).pid, flush=True)"
+    )
     left = int(
         run(detached, tmp_path, environment=orphans.mark_variables(str(tmp_path), mine)).lines[0]
     )

@@ -1,4 +1,4 @@
-"""Somebody is beside an agent that runs: what it waits for is written down, and what people say of it is heard."""
+"""The monitor of a running agent records what it waits for, and sees a person's halt."""
 
 import threading
 
@@ -169,7 +169,10 @@ def work(repository: Repository):
 def test_an_agent_that_waits_while_it_grooms_the_plans_is_no_reason_to_stop(repository):
     (repository.root / "docs" / "demo-plan.md").write_text("# A plan\n\nNothing yet.\n")
     repository.commit_all("Nothing to do")
-    refilled = "# A plan\n\n## DEMO A1: first\n- lane: one\n- paths: one/**\n- acceptance: `test -s one/a.txt`\n"
+    refilled = (
+        "# A plan\n\n## DEMO A1: first\n- lane: one\n- paths: one/**\n"
+        "- acceptance: `test -s one/a.txt`\n"
+    )
     groomed = [{"waiting": 2}, write("docs/demo-plan.md", refilled), commit("Find work")]
     repository.play({"REPLAN/one": [groomed], "DEMO/A1": [[write("one/a.txt"), commit("Write a")]]})
     assert work(repository).reason is StopReason.COMPLETE
