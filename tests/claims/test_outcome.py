@@ -61,8 +61,12 @@ def test_a_notice_has_a_class(status, text, cause):
 def test_what_is_dead_is_not_shown():
     empty = judge(Evidence())
     assert empty.envelope == {
-        "all_clear": False, "blocked": True, "do_not_render": True, "reason_class": "RESULT_EMPTY", "verdict": "WEDGE",
-    }  # fmt: skip
+        "all_clear": False,
+        "blocked": True,
+        "do_not_render": True,
+        "reason_class": "RESULT_EMPTY",
+        "verdict": "WEDGE",
+    }
     assert judge(Evidence(**SPOKE)).envelope == {"all_clear": True, "verdict": "LIVE"}
 
 

@@ -211,10 +211,31 @@ def test_any_text_is_read(text, more):
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "piece",
-    ["AUTH1 ", "done ", "AUTH1 done ", "not ", "AUTH1, ", "AUTH1 and ", "A", "A_", "1", "> - ", "DOS-CLAIM: ",
-     "DOS-CLAIM: a ", "unit ", "a/", "AUTH1/", "- ", "if ", "[x] ", "AUTH1 is done. ", ". ", "AUTH1\n",
-     "Done:\n- AUTH1 done\n"],
-)  # fmt: skip
+    [
+        "AUTH1 ",
+        "done ",
+        "AUTH1 done ",
+        "not ",
+        "AUTH1, ",
+        "AUTH1 and ",
+        "A",
+        "A_",
+        "1",
+        "> - ",
+        "DOS-CLAIM: ",
+        "DOS-CLAIM: a ",
+        "unit ",
+        "a/",
+        "AUTH1/",
+        "- ",
+        "if ",
+        "[x] ",
+        "AUTH1 is done. ",
+        ". ",
+        "AUTH1\n",
+        "Done:\n- AUTH1 done\n",
+    ],
+)
 def test_the_time_grows_with_the_length_and_no_faster(piece):
     short, long = (piece * (length // len(piece)) for length in (25_000, 100_000))
     assert grows_less_than(

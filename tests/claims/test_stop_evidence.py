@@ -1,4 +1,4 @@
-"""What an agent claims when it wants to stop, from the event of each program, and what is asked of the repository."""
+"""The claims of an agent that wants to stop, and what is asked of the repository."""
 
 from pathlib import Path
 
@@ -17,17 +17,51 @@ from dos.verify.shipped import Answer
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 CLAIM = "DOS-CLAIM: AUTH AUTH2"
 EVENTS = {
-    "claude-code": {"session_id": "s", "cwd": "/r", "hook_event_name": "Stop", "stop_hook_active": False,
-                    "transcript_path": "/t.jsonl"},
-    "codex": {"session_id": "s", "transcript_path": None, "cwd": "/r", "hook_event_name": "Stop", "model": "m",
-              "permission_mode": "default", "turn_id": "t", "stop_hook_active": False, "last_assistant_message": CLAIM},
-    "gemini": {"session_id": "s", "cwd": "/r", "hook_event_name": "AfterAgent", "timestamp": "2026-01-01T00:00:00Z",
-               "prompt": "p", "prompt_response": CLAIM, "stop_hook_active": False},
-    "cursor": {"conversation_id": "s", "generation_id": "g", "hook_event_name": "stop", "workspace_roots": ["/r"],
-               "status": "completed", "loop_count": 0, "transcript_path": None},
-    "antigravity": {"conversationId": "s", "workspacePaths": ["/r"], "executionNum": 0,
-                    "terminationReason": "model_stop", "fullyIdle": True, "finalModelOutput": CLAIM},
-}  # fmt: skip
+    "claude-code": {
+        "session_id": "s",
+        "cwd": "/r",
+        "hook_event_name": "Stop",
+        "stop_hook_active": False,
+        "transcript_path": "/t.jsonl",
+    },
+    "codex": {
+        "session_id": "s",
+        "transcript_path": None,
+        "cwd": "/r",
+        "hook_event_name": "Stop",
+        "model": "m",
+        "permission_mode": "default",
+        "turn_id": "t",
+        "stop_hook_active": False,
+        "last_assistant_message": CLAIM,
+    },
+    "gemini": {
+        "session_id": "s",
+        "cwd": "/r",
+        "hook_event_name": "AfterAgent",
+        "timestamp": "2026-01-01T00:00:00Z",
+        "prompt": "p",
+        "prompt_response": CLAIM,
+        "stop_hook_active": False,
+    },
+    "cursor": {
+        "conversation_id": "s",
+        "generation_id": "g",
+        "hook_event_name": "stop",
+        "workspace_roots": ["/r"],
+        "status": "completed",
+        "loop_count": 0,
+        "transcript_path": None,
+    },
+    "antigravity": {
+        "conversationId": "s",
+        "workspacePaths": ["/r"],
+        "executionNum": 0,
+        "terminationReason": "model_stop",
+        "fullyIdle": True,
+        "finalModelOutput": CLAIM,
+    },
+}
 
 
 @pytest.mark.parametrize("host", EVENTS)
@@ -82,11 +116,31 @@ def test_the_captured_events_of_claude_code():
     ]
 
 
-@given(event=st.dictionaries(
-    st.sampled_from(["hook_event_name", "cwd", "status", "workspace_roots", "workspacePaths", "loop_count",
-                     "executionNum", "stop_hook_active", "session_id", "last_assistant_message", "finalModelOutput"]),
-    st.none() | st.booleans() | st.integers() | st.text() | st.lists(st.integers() | st.text()) | st.just({}),
-))  # fmt: skip
+@given(
+    event=st.dictionaries(
+        st.sampled_from(
+            [
+                "hook_event_name",
+                "cwd",
+                "status",
+                "workspace_roots",
+                "workspacePaths",
+                "loop_count",
+                "executionNum",
+                "stop_hook_active",
+                "session_id",
+                "last_assistant_message",
+                "finalModelOutput",
+            ]
+        ),
+        st.none()
+        | st.booleans()
+        | st.integers()
+        | st.text()
+        | st.lists(st.integers() | st.text())
+        | st.just({}),
+    )
+)
 def test_any_event_is_parsed(event):
     assert isinstance(parse(event), StopEvent)
 

@@ -1,7 +1,9 @@
-"""A host behind a network cable of its own, which is pulled while it works: its lanes move, and it lands nothing late.
+"""A host behind a network cable of its own, which is pulled while it works.
 
-The host is a network namespace. What it needs of the others, the journal's server and the remote, it reaches over the
-cable alone.
+Its lanes move, and it lands nothing late.
+
+The host is a network namespace. What it needs of the others, the journal's server and the remote,
+it reaches over the cable alone.
 """
 
 import os
@@ -186,7 +188,7 @@ def test_the_lanes_of_a_host_that_is_cut_off_move_and_it_lands_nothing_late(host
     wait_for(lambda: holders(remote)["near"] == 4)
     (
         tmp_path / "go"
-    ).touch()  # also for the agents that nobody can reach: they commit, and their workers want to land
+    ).touch()  # also for unreachable agents: they commit, and their workers want to land
     wait_for(lambda: everything_landed(remote))
     assert near.process.wait(PATIENCE) == 0
     cable.plug_in()

@@ -1,4 +1,4 @@
-"""An agent can write what lies beside git's objects. Nothing of that makes a branch lose a commit."""
+"""Whatever an agent writes beside git's objects, no branch loses a commit."""
 
 from pathlib import Path
 
@@ -16,15 +16,18 @@ from dos.units.unit import Landing
 from dos.world import World
 
 AS_AGENT = "git -c user.name=A -c user.email=a@example.invalid"
-# A commit without a parent that has everything the branch has and names the unit, as an agent in its worktree makes it.
+# A commit without a parent that has everything the branch has and names the unit, as an agent in
+# its worktree makes it.
 ORPHAN = (
-    "base=$(git rev-parse HEAD); common=$(git rev-parse --git-common-dir); echo x > one/a.txt; git add -A;"
+    "base=$(git rev-parse HEAD); common=$(git rev-parse --git-common-dir); echo x > "
+    "one/a.txt; git add -A;"
     f" orphan=$(printf 'Write a\\n\\nUnit: DEMO/A1\\n' | {AS_AGENT} commit-tree $(git write-tree));"
     " git checkout -q --detach $orphan;"
 )
 GRAFT = ORPHAN + ' mkdir -p "$common/info"; echo "$orphan $base" >> "$common/info/grafts"'
 REPLACE = ORPHAN + (
-    f" other=$(printf 'Write a\\n\\nUnit: DEMO/A1\\n' | {AS_AGENT} commit-tree -p $base $(git write-tree));"
+    f" other=$(printf 'Write a\\n\\nUnit: DEMO/A1\\n' | {AS_AGENT} commit-tree -p "
+    f"$base $(git write-tree));"
     " git replace $orphan $other"
 )
 # A merge whose second side is hidden: what that changed long ago would come along unseen.
@@ -33,7 +36,8 @@ SHALLOW = (
     f" deep=$(echo deep | {AS_AGENT} commit-tree HEAD^{{tree}});"
     f" side=$(echo side | {AS_AGENT} commit-tree -p $deep HEAD^{{tree}});"
     " echo x > one/a.txt; git add -A;"
-    f" new=$(printf 'Write a\\n\\nUnit: DEMO/A1\\n' | {AS_AGENT} commit-tree -p $base -p $side $(git write-tree));"
+    f" new=$(printf 'Write a\\n\\nUnit: DEMO/A1\\n' | {AS_AGENT} commit-tree -p $base "
+    f"-p $side $(git write-tree));"
     ' git checkout -q --detach $new; echo "$side" >> "$common/shallow"'
 )
 # With git in the agent's own hands, whatever hooks or settings are about.
@@ -217,7 +221,10 @@ def test_hooks_aliases_editors_and_variables_of_others_have_no_part_in_our_git(
 def test_a_filter_that_an_agent_configures_is_not_run_by_our_git(repository, tmp_path):
     """Its own git runs it, with what an agent has; ours would run it with what the fleet has."""
     ran = tmp_path / "ran"
-    evil = f"git config filter.evil.smudge 'touch {ran}; cat'; git config merge.evil.driver 'touch {ran}; true'"
+    evil = (
+        f"git config filter.evil.smudge 'touch {ran}; cat'; git config merge.evil.driver "
+        f"'touch {ran}; true'"
+    )
     attributes = write("one/.gitattributes", "* filter=evil merge=evil\n")
     repository.play(
         {"DEMO/A1": [[{"run": evil}, attributes, write("one/a.txt"), commit("Write a")]]}

@@ -1,4 +1,7 @@
-"""A worker is killed at any git command at a worktree: the next one finds it usable, and no edit is lost."""
+"""A worker is killed at any git command at a worktree.
+
+The next one finds it usable, and no edit is lost.
+"""
 
 import os
 import signal

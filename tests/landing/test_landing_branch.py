@@ -9,7 +9,7 @@ from dos.fleet.effects import NotLanded, Worktree
 from dos.git.fence import raise_fence
 from dos.git.repository import Writer
 from dos.landing import branch, rebase
-from dos.landing import worktree as worktrees
+from dos.landing.worktree import prepare
 from dos.units.unit import Landing
 
 BRANCH = "dos/one/DEMO/A1"
@@ -25,9 +25,7 @@ def git(repository) -> Writer:
 @pytest.fixture
 def worktree(repository) -> Worktree:
     state = repository.root / ".git" / "dos"
-    return worktrees.prepare(
-        Writer(repository.root), state, lane="one", run_id="RUN", target="main"
-    )
+    return prepare(Writer(repository.root), state, lane="one", run_id="RUN", target="main")
 
 
 def commit(place: Path, name: str, text: str, subject: str = "Work") -> str:

@@ -1,4 +1,7 @@
-"""Landings on one branch take turns: in order, past the dead, and without a trace in the user's checkout."""
+"""Landings on one branch take turns.
+
+In order, past the dead, and without a trace in the user's checkout.
+"""
 
 import json
 import os
@@ -20,9 +23,9 @@ from dos.git.fence import raise_fence
 from dos.git.repository import Writer
 from dos.journal import fold, streams
 from dos.journal.events import envelope
-from dos.journal.events import fleet as events
-from dos.journal.events import limits as engine_events
-from dos.landing import branch as landing
+from dos.journal.events.fleet import LandingRefused, UnitLanded
+from dos.journal.events.limits import HaltRequested, LandingDeferred, LandingQueued
+from dos.landing import branch
 from dos.landing.queue import LandingQueue
 from dos.lanes import admission
 from dos.lanes.io.held_leases import lease_request
@@ -53,7 +56,7 @@ class Contender:
         self.acting.store.record(streams.run(self.run_id), fact, fence=self.lease.fence)
 
     def queue(self) -> None:
-        self.write(engine_events.LandingQueued(**self.who, unit=f"DEMO/{self.lane}", branch="main"))
+        self.write(LandingQueued(**self.who, unit=f"DEMO/{self.lane}", branch="main"))
 
     def ahead(self, seconds: float = 0.0) -> int:
         return self.acting.await_turn(
@@ -74,10 +77,10 @@ def pair(repository):
 UNIT = {"unit": "DEMO/one"}
 ENDS = {
     "landed": lambda it: it.write(
-        events.UnitLanded(**it.who, **UNIT, commit="c", branch="main", base="b")
+        UnitLanded(**it.who, **UNIT, commit="c", branch="main", base="b")
     ),
-    "refused": lambda it: it.write(events.LandingRefused(**it.who, **UNIT, reason="red")),
-    "deferred": lambda it: it.write(engine_events.LandingDeferred(**it.who, **UNIT, branch="main")),
+    "refused": lambda it: it.write(LandingRefused(**it.who, **UNIT, reason="red")),
+    "deferred": lambda it: it.write(LandingDeferred(**it.who, **UNIT, branch="main")),
     "released": lambda it: it.acting.release_lease(
         effects.ReleaseLease(lease=it.lease, reason="done")
     ),
@@ -104,9 +107,7 @@ def test_a_holder_that_was_killed_is_passed_at_once_though_its_lease_stands(repo
     )
     held = second.acting.store.acquire(dead, admission.judge)
     assert isinstance(held, Lease)
-    queued = engine_events.LandingQueued(
-        run_id="RID-dead", lane="one", unit="DEMO/A1", branch="main"
-    )
+    queued = LandingQueued(run_id="RID-dead", lane="one", unit="DEMO/A1", branch="main")
     second.acting.store.record("run/RID-dead", queued, fence=held.fence)
     second.queue()
     assert second.ahead() == 0
@@ -116,14 +117,19 @@ def test_a_holder_that_was_killed_is_passed_at_once_though_its_lease_stands(repo
 def test_a_holder_elsewhere_is_waited_for_until_its_lease_is_over(repository):
     second = Contender(repository, "two")
     elsewhere = Request(
-        lane="one", holder="h:1", host="elsewhere", system="elsewhere-1", ttl_ms=1_500, region=region(["one/**"]),
-        run_id="RID-far", pid=NO_SUCH_PROCESS, pid_started=1.0,
-    )  # fmt: skip
+        lane="one",
+        holder="h:1",
+        host="elsewhere",
+        system="elsewhere-1",
+        ttl_ms=1_500,
+        region=region(["one/**"]),
+        run_id="RID-far",
+        pid=NO_SUCH_PROCESS,
+        pid_started=1.0,
+    )
     held = second.acting.store.acquire(elsewhere, admission.judge)
     assert isinstance(held, Lease)
-    queued = engine_events.LandingQueued(
-        run_id="RID-far", lane="one", unit="DEMO/A1", branch="main"
-    )
+    queued = LandingQueued(run_id="RID-far", lane="one", unit="DEMO/A1", branch="main")
     second.acting.store.record("run/RID-far", queued, fence=held.fence)
     second.queue()
     assert second.ahead() == 1
@@ -133,14 +139,14 @@ def test_a_holder_elsewhere_is_waited_for_until_its_lease_is_over(repository):
 
 def test_other_branches_have_other_queues(pair):
     first, second = pair
-    second.write(engine_events.LandingDeferred(**second.who, unit="DEMO/two", branch="main"))
-    second.write(engine_events.LandingQueued(**second.who, unit="DEMO/two", branch="release"))
+    second.write(LandingDeferred(**second.who, unit="DEMO/two", branch="main"))
+    second.write(LandingQueued(**second.who, unit="DEMO/two", branch="release"))
     assert (first.ahead(), second.ahead()) == (0, 0)
 
 
 def test_who_waits_hears_a_halt(pair):
     _, second = pair
-    halt = engine_events.HaltRequested(run_id=second.run_id, reason="enough", by="me")
+    halt = HaltRequested(run_id=second.run_id, reason="enough", by="me")
     later = threading.Timer(0.2, second.acting.store.record, [streams.run(second.run_id), halt])
     later.start()
     with pytest.raises(Halted, match="enough"):
@@ -185,7 +191,7 @@ def ready(repository) -> Landing:
 
 
 def move(repository: Repository, ready: Landing):
-    return landing.move_branch(Writer(repository.root), lane="one", fence=7, landing=ready)
+    return branch.move_branch(Writer(repository.root), lane="one", fence=7, landing=ready)
 
 
 def status(repository: Repository) -> str:
@@ -203,7 +209,7 @@ def test_an_index_that_the_user_holds_for_a_moment_is_waited_for(repository, rea
 
 
 def test_an_index_that_stays_locked_leaves_everything_as_it_was(repository, ready, monkeypatch):
-    monkeypatch.setattr(landing, "INDEX_SECONDS", 0.1)
+    monkeypatch.setattr(branch, "INDEX_SECONDS", 0.1)
     lock = repository.root / ".git" / "index.lock"
     lock.touch()
     refused = move(repository, ready)
@@ -223,7 +229,7 @@ def test_a_branch_that_cannot_move_leaves_nothing_staged_though_the_index_is_bus
         threading.Timer(0.5, lock.unlink).start()
         return effects.NotLanded(reason="no", retryable=True, branch_moved=True)
 
-    monkeypatch.setattr(landing, "_swap", refuse)
+    monkeypatch.setattr(branch, "_swap", refuse)
     assert move(repository, ready).reason == "no"
     assert status(repository) == "" and repository.git("rev-parse", "main") == ready.base
 

@@ -1,4 +1,4 @@
-"""Work that an agent did and forgot to commit is not thrown away, and not done again from nothing."""
+"""Work that an agent did and forgot to commit is neither discarded nor done again."""
 
 import pytest
 from driven_worker import Killed, fleet, new_worker, open_effects, work
@@ -140,7 +140,8 @@ def test_no_name_is_added(repository, last):
 def test_what_cannot_be_taken_lies_before_the_next_agent(repository, left):
     seen = repository.home / "seen"
     look = {
-        "run": f"cat one/half.txt >> {seen}; ls two >> {seen}; git status --porcelain -uall >> {seen}"
+        "run": f"cat one/half.txt >> {seen}; ls two >> {seen}; git status --porcelain "
+        f"-uall >> {seen}"
     }
     repository.play({"DEMO/A1": [left, [look, write("one/a.txt"), commit("Write a")]], **SECOND})
     assert work(repository).reason is StopReason.COMPLETE

@@ -31,7 +31,10 @@ PLAN = """# A plan
 - lane: two
 """
 CODE = "def answer():\n    return 42\n"
-SIX = "Do six\n\nUnit: DEMO/A1\nUnit: DEMO/A2\nUnit: DEMO/A3\nUnit: DEMO/B1\nUnit: DEMO/C1\nUnit: DEMO/C2"
+SIX = (
+    "Do six\n\nUnit: DEMO/A1\nUnit: DEMO/A2\nUnit: DEMO/A3\nUnit: DEMO/B1\nUnit: "
+    "DEMO/C1\nUnit: DEMO/C2"
+)
 
 
 def said(message: str) -> dict[str, str]:
@@ -151,7 +154,10 @@ def test_a_landing_is_for_the_unit_that_was_claimed_whatever_is_planned_later(pl
 
 @pytest.mark.soak
 def test_honest_work_that_speaks_of_others_lands(planned):
-    text = "DEMO A1: see A2\n\nDEMO/A2 will need this, and DEMO A3 too.\n- not DEMO A3: that comes later\n\nUnit: DEMO/A1"
+    text = (
+        "DEMO A1: see A2\n\nDEMO/A2 will need this, and DEMO A3 too.\n- not DEMO A3: that "
+        "comes later\n\nUnit: DEMO/A1"
+    )
     planned.play({"DEMO/A1": [[write("one/a.py", CODE), said(text)]], "*": []})
     work(planned)
     assert "DEMO A1: see A2" in planned.subjects()

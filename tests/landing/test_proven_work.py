@@ -1,4 +1,7 @@
-"""Only what the oracle calls shipped lands; and of an agent that was cut off only what a command accepts."""
+"""Only what the oracle calls shipped lands.
+
+And of an agent that was cut off only what a command accepts.
+"""
 
 import pytest
 from msgspec import json

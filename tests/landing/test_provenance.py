@@ -1,4 +1,4 @@
-"""What lands names the agent, the model and the run that made it, whatever the agent wrote itself."""
+"""What lands names the agent, the model and the run that made it."""
 
 import os
 import subprocess

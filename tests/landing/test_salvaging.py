@@ -1,4 +1,4 @@
-"""Saved work is listed with what is known of it, taken back whole or not at all, and dropped by name."""
+"""Saved work is listed, applied whole or not at all, and dropped by name."""
 
 import subprocess
 from pathlib import Path

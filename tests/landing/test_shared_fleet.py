@@ -1,4 +1,7 @@
-"""Two hosts, two clones, one journal, one remote: every unit lands on the remote once, whoever dies."""
+"""Two hosts, two clones, one journal, one remote.
+
+Every unit lands on the remote once, whoever dies.
+"""
 
 import os
 import subprocess
@@ -101,7 +104,10 @@ def remote(tmp_path) -> Path:
 
 
 def publish_plan(remote: Path, url: str) -> None:
-    """Units whose agents wait until there is a file `go`; to be worked on under the journal at a url."""
+    """Units whose agents wait until there is a file `go`.
+
+    To be worked on under the journal at a url.
+    """
     tmp_path = remote.parent
     seed = tmp_path / "seed"
     for lane in LANES:
@@ -154,7 +160,10 @@ def holders(remote: Path) -> Counter[str]:
 
 
 def questions(host: Host) -> list[str]:
-    """What somebody was asked: that a unit was taken out again, when only the word of it had not come this far yet."""
+    """What somebody was asked.
+
+    That a unit was taken out again, when only the word of it had not come this far yet.
+    """
     with World(host.tree) as world:
         return [
             str(event.body) for event in world.journal.events() if event.kind == "decision_raised"

@@ -1,4 +1,7 @@
-"""Hosts with clones of one remote: each lands by compare-and-swap, and the remote itself refuses a stale one."""
+"""Hosts with clones of one remote.
+
+Each lands by compare-and-swap, and the remote itself refuses a stale one.
+"""
 
 import subprocess
 import sys
@@ -19,11 +22,11 @@ from dos.git.fence import raise_fence
 from dos.git.repository import Writer
 from dos.journal.events.fleet import UnitClaimed
 from dos.landing import remote_fetch, remote_push
-from dos.landing import target as targets
+from dos.landing.target import open_target
 from dos.lanes.io.gather import admission_rules
 from dos.lanes.io.held_leases import lease_request
 from dos.lease import Lease, Refusal
-from dos.machine import process as holders
+from dos.machine.process import holder_has_exited
 from dos.units.unit import Landing
 from dos.world import open_journal, workspace_id
 
@@ -305,7 +308,7 @@ def test_a_force_pushed_target_is_seen_as_it_is_now(remote, here, there):
 
 
 def test_what_is_known_of_the_remote_never_goes_back(here, there, monkeypatch):
-    """A worker asks, and before it writes down what it heard, another of the same host hears something newer."""
+    """Between the question and the answer of one worker, another fetches something newer."""
     here.holds("one", 5)
     there.holds("two", 6)
     old = remote_fetch.base_commit(here.git, "origin", "main")
@@ -350,7 +353,7 @@ def test_what_the_user_has_in_the_way_is_left_and_said(here):
 
 
 def test_a_clone_that_stays_behind_says_so_until_it_comes_along(here):
-    target = targets.open_target(here.git, "origin")
+    target = open_target(here.git, "origin")
     target.raise_fence("one", 5)
     first = here.work("one/keep")
     (here.tree / "one" / "keep").write_text("an edit of mine\n")
@@ -375,13 +378,14 @@ LANDER = """
 import sys
 from pathlib import Path
 from dos.units.unit import Landing
-from dos.landing import remote_push as pushing
+from dos.landing import remote_push
 from dos.git.repository import Writer
 
 tree, lane, fence, old, new = sys.argv[1:]
 sys.stdin.read()  # until everybody is ready
 landing = Landing(unit="DEMO/A1", branch="main", base=old, commit=new)
-refused = pushing.push(Writer(Path(tree)), "origin", lane=lane, fence=int(fence), landing=landing)
+git = Writer(Path(tree))
+refused = remote_push.push(git, "origin", lane=lane, fence=int(fence), landing=landing)
 print("landed" if refused is None else "again" if refused.retryable else refused.reason)
 """
 
@@ -448,7 +452,10 @@ def test_of_two_that_think_they_hold_one_lane_only_the_newer_lands(remote, here,
 def test_once_a_takeover_is_known_nothing_that_the_killed_holder_began_lands_any_more(
     remote, here, there, milliseconds
 ):
-    """Its git goes on without it: either it came before the takeover, and is seen, or it is refused."""
+    """Its git goes on without it.
+
+    Either it came before the takeover, and is seen, or it is refused.
+    """
     here.holds("one", 5)
     landing = here.work("one/a")
     words = [sys.executable, "-c", LANDER, str(here.tree), "one", "5", landing.base, landing.commit]
@@ -503,10 +510,11 @@ def test_clones_of_one_remote_share_one_journal(postgres, here, there, monkeypat
         assert isinstance(taken, Lease) and taken.host == "host-a"
         assert isinstance(b.take(monkeypatch), Refusal)
         assert b.journal.leases() == [taken]
-        # Of a process of another machine nobody here can say that it is gone, whatever its number is.
+        # Of a process of another machine nobody here can say that it is gone, whatever
+        # its number is.
         monkeypatch.setenv("DISPATCH_HOST_ID", "host-b")
         elsewhere = structs.replace(taken, pid=2**22 - 1, pid_started=1.0)
-        assert not holders.holder_has_exited(elsewhere)
+        assert not holder_has_exited(elsewhere)
 
 
 def test_a_host_that_is_cut_off_can_do_no_more_harm_once_its_lane_was_taken_over(

@@ -1,4 +1,4 @@
-"""Three hosts with one name, each in a network and a pid namespace of its own, with one journal and one remote.
+"""Three hosts with one name, each in its own namespaces, with one journal and one remote.
 
 Started one after the other, killed as by a power cut, started at once: all three supervisors stay.
 """
@@ -30,7 +30,8 @@ pytestmark = [
     ),
 ]
 COUNT = 3
-RENEWALS = 20  # of each supervisor's lock: one is renewed four times while it lasts, and some ten ticks pass meanwhile
+# Of each supervisor's lock: it is renewed four times while it lasts, in some ten ticks.
+RENEWALS = 20
 
 
 class SmallHost(Host):

@@ -1,4 +1,7 @@
-"""Landings that did not happen at once: who settles them, how often one is tried, and when a person is asked."""
+"""Landings that did not happen at once.
+
+Who settles them, how often one is tried, and when a person is asked.
+"""
 
 from pathlib import Path
 
@@ -16,7 +19,7 @@ from dos.fleet.worker.journal_writer import JournalWriter
 from dos.journal import fold
 from dos.journal.backends.open import open_store
 from dos.journal.events import envelope
-from dos.journal.events import fleet as events
+from dos.journal.events.fleet import LandingIntended, LandingRefused
 from dos.lanes.policy import Lanes
 from dos.lease import Lease
 from dos.limits.quota import AgentCandidate
@@ -30,9 +33,20 @@ CONFIG = Config(
 UNIT = Unit(plan="DEMO", id="A1", title="first", lane="one")
 WHO = {"run_id": "R", "lane": "one"}
 LEASE = Lease(
-    lane="one", holder="h", host="h", ttl_ms=1000, region=region(["one/**"]), kind="cluster", run_id="R", fence=7,
-    boot="b", granted_ms=0, beat_ms=0, expires_ms=0, version=1,
-)  # fmt: skip
+    lane="one",
+    holder="h",
+    host="h",
+    ttl_ms=1000,
+    region=region(["one/**"]),
+    kind="cluster",
+    run_id="R",
+    fence=7,
+    boot="b",
+    granted_ms=0,
+    beat_ms=0,
+    expires_ms=0,
+    version=1,
+)
 LANDING = Landing(unit="DEMO/A1", branch="main", base="b" * 40, commit="c" * 40)
 TREE = effects.Worktree(path="/tree", target="main", base="b" * 40, salvaged=[])
 MEASURED = effects.Measurement(
@@ -50,8 +64,8 @@ def state_of(*facts: envelope.Fact) -> FleetState:
         return fold.current(store, FleetState)[0]
 
 
-def intended(unit: str, lane: str = "one") -> events.LandingIntended:
-    return events.LandingIntended(
+def intended(unit: str, lane: str = "one") -> LandingIntended:
+    return LandingIntended(
         run_id="R", lane=lane, unit=unit, iteration=1, branch="main", old="b", new="c"
     )
 
@@ -121,9 +135,7 @@ def test_what_stays_in_the_way_is_asked_about_at_once_and_the_landing_stays_inte
 
 @pytest.mark.parametrize("before", [0, 1, 2, 19, 20, 21, 22, 101])
 def test_every_second_refusal_is_asked_about_however_many_there_were(before):
-    refusals = [
-        events.LandingRefused(**WHO, unit="DEMO/A1", reason=f"red {n}") for n in range(before)
-    ]
+    refusals = [LandingRefused(**WHO, unit="DEMO/A1", reason=f"red {n}") for n in range(before)]
     found = survey.survey([UNIT], CONFIG, state_of(*refusals), "one").refusals.get(
         "DEMO/A1", effects.Refusals()
     )

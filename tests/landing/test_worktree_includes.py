@@ -1,4 +1,4 @@
-"""What `.worktreeinclude` lists, and git ignores, is in a lane's worktree when an agent starts there."""
+"""Ignored files that `.worktreeinclude` lists are in the worktree when an agent starts."""
 
 import os
 from pathlib import Path

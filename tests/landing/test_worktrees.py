@@ -73,7 +73,10 @@ def test_a_conflict_that_an_agent_left_is_saved_and_cleared(repository, tree, ve
 
 @pytest.mark.soak
 def test_an_agent_that_leaves_a_conflict_ends_no_worker(repository):
-    steps = "git checkout -qb x; echo x > one/keep; git commit -qam x; git checkout -q main~0; echo y > one/keep;"
+    steps = (
+        "git checkout -qb x; echo x > one/keep; git commit -qam x; git checkout -q "
+        "main~0; echo y > one/keep;"
+    )
     repository.play(
         {"DEMO/A1": [[{"run": f"{steps} git commit -qam y; git merge x"}], LANDS], **SECOND}
     )
@@ -358,7 +361,10 @@ def test_what_nobody_committed_in_a_submodule_is_saved(with_submodule, ignore):
 
 @pytest.mark.soak
 def test_commits_in_a_submodule_that_nobody_else_has_do_not_land_and_are_kept(with_submodule):
-    inside = "cd one/library; echo x > new; git add new; git -c user.name=a -c user.email=a@a commit -qm Inside"
+    inside = (
+        "cd one/library; echo x > new; git add new; git -c user.name=a -c user.email=a@a "
+        "commit -qm Inside"
+    )
     with_submodule.play({"DEMO/A1": [[{"run": inside}, *LANDS]], "DEMO/A2": [[{"say": "nothing"}]]})
     work(with_submodule)
     assert with_submodule.subjects()[0] == "A library"
@@ -369,7 +375,10 @@ def test_commits_in_a_submodule_that_nobody_else_has_do_not_land_and_are_kept(wi
 
 @pytest.fixture
 def nested(repository, tmp_path) -> Repository:
-    """A submodule with a submodule, both fetched in the user's checkout; nothing in `setup` knows of them."""
+    """A submodule with a submodule, both fetched in the user's checkout.
+
+    Nothing in `setup` knows of them.
+    """
     for name in ("inner", "library"):
         made = Repository.__new__(Repository)
         made.root = tmp_path / name
@@ -403,7 +412,8 @@ def test_submodules_are_there_without_a_setup_and_without_their_remotes(nested, 
         (tmp_path / name).rename(tmp_path / f"{name}.away")
     seen = nested.home / "seen"
     look = {
-        "run": f"cat one/library/library.txt one/library/in/inner.txt > {seen}; git status --porcelain >> {seen}"
+        "run": f"cat one/library/library.txt one/library/in/inner.txt > {seen}; git status "
+        f"--porcelain >> {seen}"
     }
     nested.play({"DEMO/A1": [[look, *LANDS]], **SECOND})
     assert work(nested).reason is StopReason.COMPLETE

@@ -12,10 +12,9 @@ from sample_repository import Repository
 from dos.fleet import effects
 from dos.git.repository import Writer
 from dos.journal.events.proofs import ReceiptIssued
-from dos.receipts import receipt as receipts
 from dos.receipts.io import draft, notes
-from dos.receipts.io import find as evidence
-from dos.receipts.io.find import issued_in_journal
+from dos.receipts.io.find import CheckedReceipt, issued_in_journal, receipts_for_commit
+from dos.receipts.receipt import command_digest, unsigned_receipt
 from dos.units.unit import Landing
 from dos.world import World
 
@@ -36,11 +35,9 @@ def said(repository: Repository) -> list[str]:
     ]
 
 
-def checked(repository: Repository, unit: str) -> evidence.CheckedReceipt:
+def checked(repository: Repository, unit: str) -> CheckedReceipt:
     with World(repository.root) as world:
-        found = evidence.receipts_for_commit(
-            world, str(receipt_of(repository, unit)["commit"]), unit
-        )
+        found = receipts_for_commit(world, str(receipt_of(repository, unit)["commit"]), unit)
     assert len(found) == 1, "the note and the journal hold the same one"
     return found[0]
 
@@ -126,7 +123,7 @@ def test_a_command_of_several_lines_is_named_by_its_digest(repository):
     found = receipt_of(repository, "DEMO/A1")
     assert (found["command"], found["bound"]) == ([], True)
     script = "( test -s one/a.txt ) && ( test -d one\ntest -d two\n )"
-    assert found["command_digest"] == receipts.command_digest(("sh", "-c", script))
+    assert found["command_digest"] == command_digest(("sh", "-c", script))
     assert checked(repository, "DEMO/A1").valid
 
 
@@ -224,10 +221,10 @@ def test_it_is_of_no_other_unit_and_of_no_branch_that_lost_it(repository):
     work(repository)
     commit = str(receipt_of(repository, "DEMO/A1")["commit"])
     with World(repository.root) as world:
-        other = evidence.receipts_for_commit(world, commit, "DEMO/A2")
+        other = receipts_for_commit(world, commit, "DEMO/A2")
         assert [each.valid for each in other] == [False]
         assert (
-            evidence.receipts_for_commit(
+            receipts_for_commit(
                 world, repository.git("rev-list", "--max-parents=0", "HEAD"), "DEMO/A1"
             )
             == []
@@ -240,7 +237,8 @@ def test_asking_where_there_is_none_loads_nothing_of_what_checks_signatures(repo
     code = (
         "import sys; from pathlib import Path; from dos.world import World;"
         "from dos.receipts.io import find;"
-        "world = World(Path('.')); assert find.receipts_for_commit(world, world.git.commit_of('HEAD'), 'DEMO/A1') == [];"
+        "world = World(Path('.')); assert find.receipts_for_commit(world, "
+        "world.git.commit_of('HEAD'), 'DEMO/A1') == [];"
         "assert 'cryptography' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], cwd=repository.root, check=True, timeout=PATIENCE)
@@ -294,7 +292,9 @@ from dos.receipts.io import notes
 from dos.git.repository import Writer
 git = Writer(Path(sys.argv[1]))
 for commit in sys.argv[3:]:
-    notes.add_note(git, unsigned_receipt(commit=commit, tree="b" * 40, nonce=f"{sys.argv[2]}-{commit}", runner=sys.argv[2]))
+    nonce = f"{sys.argv[2]}-{commit}"
+    receipt = unsigned_receipt(commit=commit, tree="b" * 40, nonce=nonce, runner=sys.argv[2])
+    notes.add_note(git, receipt)
 """
 
 
@@ -319,18 +319,18 @@ def test_several_who_note_at_once_lose_nothing(repository):
 def test_one_that_is_noted_twice_is_there_once_and_notes_of_others_stay(repository):
     git, commit = Writer(repository.root), repository.git("rev-parse", "HEAD")
     repository.git("notes", "--ref=dos-receipts", "add", "-m", "somebody's words", commit)
-    one = receipts.unsigned_receipt(commit=commit, tree="b" * 40, nonce="n1")
+    one = unsigned_receipt(commit=commit, tree="b" * 40, nonce="n1")
     for receipt in (
         one,
         one,
-        receipts.unsigned_receipt(commit=commit, tree="b" * 40, nonce="n1", ancestor=True),
+        unsigned_receipt(commit=commit, tree="b" * 40, nonce="n1", ancestor=True),
     ):
         notes.add_note(git, receipt)
     found = notes.notes_on_commit(git, commit)
     assert found[0] == b"somebody's words"
     assert [json.loads(line)["ancestor"] for line in found[1:]] == [True]
     with World(repository.root) as world:
-        assert [each.valid for each in evidence.receipts_for_commit(world, commit)] == [
+        assert [each.valid for each in receipts_for_commit(world, commit)] == [
             False,
             False,
         ]

@@ -5,9 +5,8 @@ import subprocess
 import pytest
 
 from dos.git.repository import Reader
-from dos.receipts import receipt as receipts
 from dos.receipts.io import repository
-from dos.receipts.receipt import repository_digest
+from dos.receipts.receipt import repository_digest, unsigned_receipt
 
 SAFE = ("-c", "user.name=T", "-c", "user.email=t@example.com", "-c", "commit.gpgsign=false")
 
@@ -70,7 +69,7 @@ def test_a_remote_branch_of_a_longer_name_is_not_the_target(git, tmp_path):
     git("checkout", "--quiet", "--detach")
     git("update-ref", "refs/heads/main", first)
     git("update-ref", "refs/remotes/origin/feature/main", second)
-    receipt = receipts.unsigned_receipt(
+    receipt = unsigned_receipt(
         commit=second, tree=git("rev-parse", f"{second}^{{tree}}"), target="refs/heads/main"
     )
     assert repository.read_repository_state(Reader(tmp_path), receipt).on_target is False

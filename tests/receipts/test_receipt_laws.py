@@ -10,22 +10,31 @@ from hypothesis import strategies as st
 pytest.importorskip("cryptography")
 
 from dos import workspace
-from dos.receipts import check as verdict
-from dos.receipts import receipt as receipts
-from dos.receipts.check import Evidence, RepositoryState
-from dos.receipts.io import find as evidence
+from dos.receipts.check import Evidence, RepositoryState, judge
 from dos.receipts.io import keys
+from dos.receipts.io.find import gather_evidence
 from dos.receipts.io.signatures import Signer, load_signer
-from dos.receipts.receipt import NotAReceipt, Receipt
+from dos.receipts.receipt import (
+    NotAReceipt,
+    Receipt,
+    canonical_bytes,
+    parse_receipt,
+    unsigned_receipt,
+)
 from dos.unknown import Unknown
 
 TEXT = st.text(st.characters(exclude_categories=["Cc", "Cs", "Zl", "Zp"]), max_size=12)
 FIELDS = Receipt.__struct_fields__
 TEXTS = [name for name in FIELDS if Receipt.__annotations__[name] is str]
 OTHER = st.one_of(
-    st.none(), st.booleans(), st.integers(-2, 2), st.floats(allow_nan=False), TEXT, st.lists(TEXT, max_size=2),
+    st.none(),
+    st.booleans(),
+    st.integers(-2, 2),
+    st.floats(allow_nan=False),
+    TEXT,
+    st.lists(TEXT, max_size=2),
     st.sampled_from(["true", "false", "1", "0", "null", "", "ED25519", "none"]),
-)  # fmt: skip
+)
 
 
 @pytest.fixture(scope="module")
@@ -43,18 +52,18 @@ def signed(runner: Signer, **known) -> dict[str, object]:
         "timestamp": "2031-01-31T09:30:00Z",
     }
     receipt = runner.sign(
-        receipts.unsigned_receipt(
+        unsigned_receipt(
             **(fixed | {"verdict": "REFUTED", "exit_code": 1, "refuted": True} | known)
         )
     )
-    return json.loads(receipts.canonical_bytes(receipt))
+    return json.loads(canonical_bytes(receipt))
 
 
 def holds(found: dict[str, object], runner: Signer) -> bool:
-    receipt = receipts.parse_receipt(json.dumps(found).encode())
+    receipt = parse_receipt(json.dumps(found).encode())
     if isinstance(receipt, NotAReceipt):
         return False
-    return verdict.judge(evidence.gather_evidence(receipt, [runner.key], None)).valid
+    return judge(gather_evidence(receipt, [runner.key], None)).valid
 
 
 @given(claim=TEXT, narrated=TEXT, unit=TEXT, bound=st.booleans())
@@ -206,11 +215,23 @@ NOW = datetime(2031, 2, 1, tzinfo=UTC)
     ],
 )
 def test_where_it_is_believed(known, seen, why):
-    receipt = receipts.unsigned_receipt(
-        **({"commit": "a" * 40, "tree": "b" * 40, "base": "c" * 40, "repo": "r", "target": "refs/heads/main",
-            "algorithm": "ED25519", "signature": "s", "verdict": "CONFIRMED", "bound": True} | known)
-    )  # fmt: skip
-    answer = verdict.judge(
+    receipt = unsigned_receipt(
+        **(
+            {
+                "commit": "a" * 40,
+                "tree": "b" * 40,
+                "base": "c" * 40,
+                "repo": "r",
+                "target": "refs/heads/main",
+                "algorithm": "ED25519",
+                "signature": "s",
+                "verdict": "CONFIRMED",
+                "bound": True,
+            }
+            | known
+        )
+    )
+    answer = judge(
         Evidence(
             **(
                 {
@@ -230,7 +251,7 @@ def test_where_it_is_believed(known, seen, why):
 
 
 def test_without_a_repository_it_says_that_only_the_signature_was_checked():
-    receipt = receipts.unsigned_receipt(algorithm="ED25519", signature="s", verdict="REFUTED")
-    answer = verdict.judge(Evidence(receipt=receipt, now=NOW, key_trusted=True, signed=True))
+    receipt = unsigned_receipt(algorithm="ED25519", signature="s", verdict="REFUTED")
+    answer = judge(Evidence(receipt=receipt, now=NOW, key_trusted=True, signed=True))
     assert (answer.valid, answer.adverse, answer.checked) == (True, True, ("signature",))
     assert "only the signature" in answer.reason

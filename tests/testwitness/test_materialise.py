@@ -1,4 +1,7 @@
-"""A commit's files, byte for byte, in a folder of their own: nothing is written through a link, nothing runs."""
+"""A commit's files, byte for byte, in a folder of their own.
+
+Nothing is written through a link, nothing runs.
+"""
 
 import os
 import stat

@@ -1,4 +1,7 @@
-"""Is a test evidence for a change? Told outcomes can only speak against it; what a runner saw can speak for it."""
+"""Is a test evidence for a change? Told outcomes can only speak against it.
+
+What a runner saw can speak for it.
+"""
 
 import itertools
 
@@ -7,8 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs, to_builtins
 
-from dos.testwitness import verdict as tested
-from dos.testwitness.verdict import Answer, Cell, Evidence, Matrix, SuiteOutcome, SuiteRun
+from dos.testwitness.verdict import (
+    Answer,
+    Cell,
+    Evidence,
+    Matrix,
+    SuiteOutcome,
+    SuiteRun,
+    judge,
+    judge_matrix,
+    remaining_runs,
+)
 from dos.witness.accountability import Accountability
 
 PASS, FAIL, ERROR, NOT_RUN = (
@@ -41,30 +53,30 @@ SEEN = Accountability.OS_RECORDED
     ],
 )
 def test_every_pair_of_outcomes_has_its_answer_seen_and_told(baseline, candidate, seen, told):
-    assert tested.judge(Evidence(baseline=baseline, candidate=candidate, rung=SEEN)).answer is seen
-    assert tested.judge(Evidence(baseline=baseline, candidate=candidate)).answer is told
+    assert judge(Evidence(baseline=baseline, candidate=candidate, rung=SEEN)).answer is seen
+    assert judge(Evidence(baseline=baseline, candidate=candidate)).answer is told
     assert (
-        tested.judge(Evidence(baseline=baseline, candidate=candidate), disowned=True).answer
+        judge(Evidence(baseline=baseline, candidate=candidate), disowned=True).answer
         is Answer.ABSTAIN
     )
 
 
 def test_an_assertion_that_fails_says_more_than_a_test_that_breaks_off():
-    assert tested.judge(Evidence(baseline=FAIL, candidate=PASS, rung=SEEN)).assert_level
-    assert not tested.judge(Evidence(baseline=ERROR, candidate=PASS, rung=SEEN)).assert_level
+    assert judge(Evidence(baseline=FAIL, candidate=PASS, rung=SEEN)).assert_level
+    assert not judge(Evidence(baseline=ERROR, candidate=PASS, rung=SEEN)).assert_level
 
 
 def test_nothing_that_is_only_told_is_a_witness():
     for baseline, candidate, disowned in itertools.product(
         SuiteOutcome, SuiteOutcome, (False, True)
     ):
-        verdict = tested.judge(Evidence(baseline=baseline, candidate=candidate), disowned=disowned)
+        verdict = judge(Evidence(baseline=baseline, candidate=candidate), disowned=disowned)
         assert verdict.answer is not Answer.DISCRIMINATES
         assert not verdict.witnesses and not verdict.assert_level and verdict.reason
 
 
 def test_the_keys_are_those_that_scripts_read():
-    data = to_builtins(tested.judge(Evidence(baseline=FAIL, candidate=PASS, rung=SEEN)))
+    data = to_builtins(judge(Evidence(baseline=FAIL, candidate=PASS, rung=SEEN)))
     assert set(data) == {"verdict", "reason", "witnesses", "assert_level", "evidence"}
     assert data["evidence"] == {"baseline": "fail", "candidate": "pass", "rung": "OS_RECORDED"}
 
@@ -129,22 +141,18 @@ def matrix(**other):
     ],
 )
 def test_every_matrix_has_its_answer(seen, answer):
-    verdict = tested.judge_matrix(seen)
+    verdict = judge_matrix(seen)
     assert verdict.answer is answer and verdict.reason
     assert verdict.witnesses is (answer is Answer.DISCRIMINATES)
 
 
 def test_a_reason_names_the_cell_that_decided():
     assert (
-        "new tests on new code"
-        in tested.judge_matrix(matrix(new_tests_new_code=runs(PASS, FAIL))).reason
+        "new tests on new code" in judge_matrix(matrix(new_tests_new_code=runs(PASS, FAIL))).reason
     )
-    assert (
-        "an assertion is gone"
-        in tested.judge_matrix(matrix(weakened=("an assertion is gone",))).reason
-    )
+    assert "an assertion is gone" in judge_matrix(matrix(weakened=("an assertion is gone",))).reason
     slow = (SuiteRun(outcome=NOT_RUN, why="no end within 5 s"),)
-    assert "no end within 5 s" in tested.judge_matrix(matrix(new_tests_old_code=slow)).reason
+    assert "no end within 5 s" in judge_matrix(matrix(new_tests_old_code=slow)).reason
 
 
 some_runs = st.lists(
@@ -163,7 +171,7 @@ matrices = st.builds(
 
 @given(matrices)
 def test_only_red_to_green_that_a_runner_saw_and_nothing_speaks_against_is_a_witness(seen):
-    verdict = tested.judge_matrix(seen)
+    verdict = judge_matrix(seen)
     if verdict.witnesses or verdict.answer is Answer.DISCRIMINATES:
         assert not seen.rung.is_forgeable and not seen.hindrance and not seen.weakened
         assert {run.outcome for run in seen.new_tests_new_code} == {PASS}
@@ -181,7 +189,7 @@ def test_a_runner_that_makes_the_wanted_runs_ends_with_an_answer_that_names_no_m
     repeat, has_old, data
 ):
     seen, made = Matrix(has_old_tests=has_old, rung=SEEN), 0
-    while left := tested.remaining_runs(seen, repeat):
+    while left := remaining_runs(seen, repeat):
         cell = data.draw(st.sampled_from(left))
         seen, made = (
             seen.with_run(cell, SuiteRun(outcome=data.draw(st.sampled_from(SuiteOutcome)))),
@@ -189,25 +197,25 @@ def test_a_runner_that_makes_the_wanted_runs_ends_with_an_answer_that_names_no_m
         )
         assert made <= 4 * repeat
     assert all(len(seen.runs(cell)) <= repeat for cell in Cell)
-    verdict = tested.judge_matrix(seen)
+    verdict = judge_matrix(seen)
     assert not verdict.reason.endswith("not run")
     if verdict.answer is Answer.DISCRIMINATES:
         assert len(seen.new_tests_old_code) == len(seen.new_tests_new_code) == repeat
 
 
 def test_what_is_red_is_asked_again_and_what_is_green_is_believed_in_the_old_row():
-    assert tested.remaining_runs(Matrix(), 3) == [Cell.OLD_OLD]
-    assert tested.remaining_runs(Matrix(old_tests_old_code=runs(FAIL)), 3) == [
+    assert remaining_runs(Matrix(), 3) == [Cell.OLD_OLD]
+    assert remaining_runs(Matrix(old_tests_old_code=runs(FAIL)), 3) == [
         Cell.OLD_OLD,
         Cell.OLD_OLD,
     ]
-    assert tested.remaining_runs(Matrix(old_tests_old_code=runs(PASS)), 3) == [Cell.OLD_NEW]
+    assert remaining_runs(Matrix(old_tests_old_code=runs(PASS)), 3) == [Cell.OLD_NEW]
     both = Matrix(old_tests_old_code=runs(PASS), old_tests_new_code=runs(PASS))
-    assert tested.remaining_runs(both, 2) == [
+    assert remaining_runs(both, 2) == [
         Cell.NEW_OLD,
         Cell.NEW_OLD,
         Cell.NEW_NEW,
         Cell.NEW_NEW,
     ]
-    assert tested.remaining_runs(both.with_run(Cell.NEW_OLD, SuiteRun(outcome=NOT_RUN)), 2) == []
-    assert tested.remaining_runs(Matrix(hindrance="no parent"), 2) == []
+    assert remaining_runs(both.with_run(Cell.NEW_OLD, SuiteRun(outcome=NOT_RUN)), 2) == []
+    assert remaining_runs(Matrix(hindrance="no parent"), 2) == []

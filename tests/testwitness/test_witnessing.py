@@ -93,10 +93,17 @@ def test_a_test_that_cannot_even_be_loaded_without_the_change_is_a_lesser_witnes
         ({"code": "old\n"}, shell("new", "grep -q new code"), Answer.DISCRIMINATES, 2),
     ],
     ids=[
-        "red to green", "vacuous", "unsatisfied", "regressive", "broken before", "no tests", "only tests",
-        "only deleted tests", "the first tests of all",
+        "red to green",
+        "vacuous",
+        "unsatisfied",
+        "regressive",
+        "broken before",
+        "no tests",
+        "only tests",
+        "only deleted tests",
+        "the first tests of all",
     ],
-)  # fmt: skip
+)
 def test_each_kind_of_change_has_its_answer(toy, old, new, answer, reached):
     toy.commit(old)
     toy.commit(new)
@@ -143,7 +150,10 @@ def test_a_change_that_asks_for_less_is_not_vouched_for_by_what_it_adds(toy):
 
 
 def test_what_tests_need_comes_along_with_them(toy):
-    """A new fixture is laid over the old code too: a test must not be red there for want of its own data."""
+    """A new fixture is laid over the old code too.
+
+    A test must not be red there for want of its own data.
+    """
     toy.commit(GREEN)
     toy.commit(
         shell("new", "test -s tests/data && test -s conftest.py")
@@ -264,7 +274,10 @@ def test_code_that_ends_its_own_process_well_is_not_green(toy, ending):
 
 
 def test_tests_that_skip_themselves_on_the_new_code_are_not_green(toy):
-    skipping = "import unittest\n\nimport calc\n\n\nclass Adding(unittest.TestCase):\n    def test_one(self):\n"
+    skipping = (
+        "import unittest\n\nimport calc\n\n\nclass Adding(unittest.TestCase):\n    def "
+        "test_one(self):\n"
+    )
     skipping += (
         "        if calc.add(1, 1) == 2:\n            self.skipTest('')\n        self.fail()\n"
     )
@@ -276,9 +289,12 @@ def test_tests_that_skip_themselves_on_the_new_code_are_not_green(toy):
 
 @pytest.mark.soak
 def test_a_run_does_not_know_by_its_place_which_code_it_is_tried_on(toy, tmp_path):
-    """The path, the environment, the times of the files, and what is in its home are the same each time."""
+    """The path, environment, file times and content of its home are the same each time."""
     log = tmp_path / "log"
-    look = "pwd; env | grep -v DOS_WITNESS | sort; stat -c '%n %a %Y' $(find . | sort); ls -A $HOME $TMPDIR"
+    look = (
+        "pwd; env | grep -v DOS_WITNESS | sort; stat -c '%n %a %Y' $(find . | sort); ls "
+        "-A $HOME $TMPDIR"
+    )
     toy.commit(GREEN)
     toy.commit({"code": "new\n", "tests/test_it.sh": "grep -q new code\n"})
     toy.witness(f"({look}; echo ======) >> {log}; " + SHELL, repeat=2)
@@ -305,7 +321,10 @@ def test_a_run_gets_nothing_of_the_callers_settings_and_secrets(toy, tmp_path, m
 def test_what_a_run_does_to_its_tree_is_not_seen_by_the_next(toy):
     toy.commit(GREEN)
     toy.commit({"code": "new\n", "tests/test_it.sh": "grep -q new code\n"})
-    spoil = "test ! -e spoilt && touch spoilt && echo spoilt > tests/extra && ls .. | grep -c tree | grep -qx 1 && "
+    spoil = (
+        "test ! -e spoilt && touch spoilt && echo spoilt > tests/extra && ls .. | grep -c "
+        "tree | grep -qx 1 && "
+    )
     seen = toy.witness(
         spoil + "(" + SHELL + "); code=$?; chmod -R a-w .; mkdir -p x/y; chmod 0 x; exit $code",
         repeat=2,
@@ -351,8 +370,14 @@ def test_a_test_reaches_no_network_but_its_own(toy):
         pytest.skip("this system lets nobody cut off the network")
     toy.commit(GREEN)
     toy.commit(shell("new", "grep -q new code"))
-    connect = f"{sys.executable} -c 'import socket; socket.create_connection((\"127.0.0.1\", {{port}}), 5)'"
-    serve = 'import socket; s = socket.create_server(("127.0.0.1", 0)); socket.create_connection(s.getsockname(), 5)'
+    connect = (
+        f'{sys.executable} -c \'import socket; socket.create_connection(("127.0.0.1", '
+        f"{{port}}), 5)'"
+    )
+    serve = (
+        'import socket; s = socket.create_server(("127.0.0.1", 0)); '
+        "socket.create_connection(s.getsockname(), 5)"
+    )
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
         assert subprocess.run(["sh", "-c", connect.format(port=port)]).returncode == 0
@@ -367,8 +392,11 @@ def test_folders_are_kept_when_asked_and_named(toy, tmp_path):
     seen = toy.witness(SHELL, keep=True)
     kept = sorted(path.name for path in (tmp_path / "tmp").glob("*/*"))
     assert kept == [
-        "1-old-tests-old-code", "2-old-tests-new-code", "3-new-tests-old-code", "4-new-tests-new-code",
-    ]  # fmt: skip
+        "1-old-tests-old-code",
+        "2-old-tests-new-code",
+        "3-new-tests-old-code",
+        "4-new-tests-new-code",
+    ]
     subprocess.run(["rm", "-r", seen.kept], check=True)
 
 

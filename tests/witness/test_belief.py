@@ -1,4 +1,7 @@
-"""Who wrote a piece of evidence decides what it can prove; what the claimant could have written proves nothing."""
+"""Who wrote a piece of evidence decides what it can prove.
+
+What the claimant could have written proves nothing.
+"""
 
 import msgspec
 import pytest
@@ -155,9 +158,16 @@ def test_the_answer_about_an_effect(claim, facts, expected):
 def test_the_json_of_an_effect_has_the_known_keys():
     shown = msgspec.to_builtins(belief.judge(CLAIM, [no_signal("ci", OTHER)]))
     assert shown.keys() == {
-        "verdict", "believe", "refuted", "reason", "claim_key", "narrated", "witness", "accountability",
+        "verdict",
+        "believe",
+        "refuted",
+        "reason",
+        "claim_key",
+        "narrated",
+        "witness",
+        "accountability",
         "silent_witnesses",
-    }  # fmt: skip
+    }
     assert (shown["accountability"], shown["silent_witnesses"]) == (None, ("ci",))
     assert EffectClaim(key="k").probe == "k" and EffectClaim(key="k", subject="s").probe == "s"
 
@@ -178,8 +188,15 @@ def test_the_answer_about_an_example(claim, facts, expected):
     verdict = reward.judge(claim, facts)
     assert (verdict.answer, verdict.accept, verdict.poison) == expected
     assert msgspec.to_builtins(verdict).keys() == {
-        "verdict", "accept", "poison", "dispreferred", "claim_present", "reason", "witness", "accountability",
-    }  # fmt: skip
+        "verdict",
+        "accept",
+        "poison",
+        "dispreferred",
+        "claim_present",
+        "reason",
+        "witness",
+        "accountability",
+    }
 
 
 def test_accepting_is_compared_with_believing_everything():

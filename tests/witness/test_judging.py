@@ -173,8 +173,13 @@ def test_the_grid_and_its_rates():
         ]
     )
     assert msgspec.to_builtins(found.grid) == {
-        "correct_clear": 3, "false_clear": 1, "correct_flag": 2, "false_flag": 1, "abstain_true": 1, "abstain_false": 2,
-    }  # fmt: skip
+        "correct_clear": 3,
+        "false_clear": 1,
+        "correct_flag": 2,
+        "false_flag": 1,
+        "abstain_true": 1,
+        "abstain_false": 2,
+    }
     assert msgspec.to_builtins(found.rates) == pytest.approx(
         {
             "false_clear_rate": 0.25,

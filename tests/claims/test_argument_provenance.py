@@ -77,9 +77,25 @@ def test_a_value_is_known_whole_or_in_every_part_that_carries_data(value, prior,
 
 @pytest.mark.parametrize(
     "value",
-    ["2024-05-06", "2024-05-06T10:20:30Z", "10:20", "3.14", 3.14, "1.2.3", "v2.0", "+4930123456", "555-123-4567",
-     "1700000000000", "true", "none", "in-progress", "a few words 12", "high", "abc"],
-)  # fmt: skip
+    [
+        "2024-05-06",
+        "2024-05-06T10:20:30Z",
+        "10:20",
+        "3.14",
+        3.14,
+        "1.2.3",
+        "v2.0",
+        "+4930123456",
+        "555-123-4567",
+        "1700000000000",
+        "true",
+        "none",
+        "in-progress",
+        "a few words 12",
+        "high",
+        "abc",
+    ],
+)
 def test_what_says_how_much_when_or_what_is_no_identifier(value):
     assert stance(value, "something else", slot="field") is Stance.ABSTAIN
 
@@ -111,12 +127,15 @@ def test_the_task_is_read_too_and_the_origin_is_told():
     assert judge(seen).args[0].matched_in == ["TASK_TEXT"]
 
 
-@pytest.mark.parametrize("seen", [
-    Evidence(tool="get_user", arguments={"id": "usr_9999"}, results=["x"]),
-    Evidence(tool="update_user", arguments={"id": "usr_9999"}, results=["x"], reads_only=True),
-    Evidence(tool="update_user", arguments={"id": "usr_9999"}),
-    Evidence(tool="update_user", arguments={"id": "usr_9999"}, results=["  "]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "seen",
+    [
+        Evidence(tool="get_user", arguments={"id": "usr_9999"}, results=["x"]),
+        Evidence(tool="update_user", arguments={"id": "usr_9999"}, results=["x"], reads_only=True),
+        Evidence(tool="update_user", arguments={"id": "usr_9999"}),
+        Evidence(tool="update_user", arguments={"id": "usr_9999"}, results=["  "]),
+    ],
+)
 def test_a_call_that_only_reads_or_has_nothing_behind_it_is_believed(seen):
     found = judge(seen)
     assert found.believe and all(arg.stance is Stance.ABSTAIN for arg in found.args)
