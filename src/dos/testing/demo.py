@@ -1,6 +1,6 @@
-"""The fleet of `dos demo`: a sample repository whose scripted agents lie, stray, crash, hang and hit a limit.
+"""The fleet of `dos demo`: its scripted agents lie, stray, crash, hang and hit a limit.
 
-Everything but the agents' decisions is real: processes, git, worktrees, leases, the journal, receipts.
+All but the agents' decisions is real: processes, git, worktrees, leases, journal and receipts.
 """
 
 import os
@@ -57,7 +57,8 @@ FIRST_COMMIT = (
     ("add", "--all"),
     ("commit", "--quiet", "-m", "Add a sample project"),
 )
-INTRODUCTION = """A sample repository with three lanes and eight units of work, and three workers for it.
+INTRODUCTION = """\
+A sample repository with three lanes and eight units of work, and three workers for it.
 The agents are scripted. On their first attempt one lies, one leaves its lane, one crashes halfway,
 one hits a provider's limit and one hangs. A worker and the supervisor are killed as well.
 """

@@ -64,7 +64,7 @@ def scope_stream(scope: str) -> str:
 
 
 def last_allocated(store: Store, scope: str) -> LastAllocated:
-    """Return the last number of the scope; raises JournalCorrupt if its stream holds another event."""
+    """Return the scope's last number; raises JournalCorrupt if its stream has another event."""
     stream = scope_stream(scope)
     with store.backend.read() as view:
         version = view.head(stream)

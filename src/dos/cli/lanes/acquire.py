@@ -148,7 +148,7 @@ def _take(args: Args, context: Context, ask: ArbiterRequest, request: Request) -
     world = context.world
     admit = admission_rules(world.workspace.root, config)
     live_before: tuple[LiveLease, ...] | None = None
-    # The journal is only read until there is something to grant: a mistyped lane creates no journal.
+    # Read-only until there is something to grant: a mistyped lane creates no journal.
     journal = world.journal
     while True:
         evidence = arbiter_evidence(world, config, journal=journal, beside=args.leases)
@@ -163,7 +163,7 @@ def _take(args: Args, context: Context, ask: ArbiterRequest, request: Request) -
         if isinstance(granted, Lease):
             return Outcome(decision=decision, lease=granted)
         if evidence.live == live_before:
-            # No lease has changed since: with --leases the journal can be stricter than the arbiter.
+            # No lease has changed since: the journal can be stricter than the arbiter.
             return Outcome(decision=_refused(ask, granted))
         live_before = evidence.live
 

@@ -94,7 +94,7 @@ def run(args: Args, context: Context) -> Reply:
 
 
 def _record_force(context: Context, decision: Decision) -> None:
-    """Record a grant that --force made over a refusal; before the reply, so none goes unrecorded."""
+    """Record a grant that --force made over a refusal, before the reply is printed."""
     overruled = decision.outcome is Answer.ACQUIRE and decision.reason_class
     if not overruled or decision.auto_picked:
         return

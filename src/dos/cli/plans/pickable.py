@@ -21,10 +21,20 @@ from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
 
 EXITS = {
-    "OFFERABLE": 0, "DRAFT_CLASS": 10, "OPERATOR_GATED": 11, "SOAK_OPEN": 12, "DEPENDENCY_UNMET": 13,
-    "IN_FLIGHT": 20, "SOFT_CLAIMED_ELSEWHERE": 21, "STALE_CLAIM": 22, "COOLDOWN": 23, "UNPARSEABLE": 24,
-    "SHIPPED": 25, "contract_error": 2, "unknown": 8,
-}  # fmt: skip
+    "OFFERABLE": 0,
+    "DRAFT_CLASS": 10,
+    "OPERATOR_GATED": 11,
+    "SOAK_OPEN": 12,
+    "DEPENDENCY_UNMET": 13,
+    "IN_FLIGHT": 20,
+    "SOFT_CLAIMED_ELSEWHERE": 21,
+    "STALE_CLAIM": 22,
+    "COOLDOWN": 23,
+    "UNPARSEABLE": 24,
+    "SHIPPED": 25,
+    "contract_error": 2,
+    "unknown": 8,
+}
 
 
 class Args(Struct, kw_only=True):

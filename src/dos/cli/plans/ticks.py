@@ -15,7 +15,7 @@ from dos.world import World
 def tick(world: World, rows: Sequence[Row], *, dry_run: bool) -> Reply:
     """Mark the units that landed and that their plan does not call shipped.
 
-    The edit of a document that was approved before is approved as well, so that no fleet asks about it.
+    The edit of an approved document is approved as well, so that no fleet asks about it.
     """
     units = _landed_and_not_marked(world, rows)
     planned = tick_documents(world.workspace.root, units, world.config.enumerate)

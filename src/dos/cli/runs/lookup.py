@@ -158,7 +158,7 @@ def own_fence(run_id: str) -> int | None:
 
 
 def validated_text(text: str, what: str) -> str:
-    """Return the text if it is one line of at most LONGEST_TEXT characters, or "" if it is empty."""
+    """Return the text, validated as one line of at most LONGEST_TEXT characters, or ""."""
     if not text:
         return ""
     return validated_name(text, what, longest=LONGEST_TEXT)

@@ -107,7 +107,8 @@ def _text(args: Args, counts: Sweep) -> str:
     data = counts.as_data()
     lines = [
         (
-            f"{data['commits']} commits, {data['checkable']} checkable: {data['witnessed']} witnessed, "
+            f"{data['commits']} commits, {data['checkable']} checkable: "
+            f"{data['witnessed']} witnessed, "
             f"{data['unwitnessed']} unwitnessed, {data['tests_weakened']} weaken tests; "
             f"drift {data['drift_rate']:.1%}"
         )

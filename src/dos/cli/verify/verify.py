@@ -45,7 +45,7 @@ NEXT = {
     Answer.CANNOT_TELL: "Ask in a full clone: git fetch --unshallow.",
 }
 PLAIN = {
-    Answer.SHIPPED: "{unit} is in the code. This shows that the work is there, not that it is correct.",
+    Answer.SHIPPED: "{unit} is in the code. Whether it is correct, only tests can show.",
     Answer.NOT_SHIPPED: "There is no evidence that {unit} was done.",
     Answer.UNPROVEN: "{unit} is claimed to be done, but the commits do not show it.",
     Answer.UNDONE: "{unit} was done and has been removed again.",
@@ -202,7 +202,7 @@ def _coloured(answer: Answer) -> str:
 
 
 def data(verdict: Verdict, short: dict[str, str]) -> dict[str, Any]:
-    """Return the verdict as JSON; keys without a value (sha, commit, summary, rung) are left out."""
+    """Return the verdict as JSON; sha, commit, summary and rung are left out if empty."""
     required = {
         "schema": SCHEMA,
         "verdict": verdict.answer,

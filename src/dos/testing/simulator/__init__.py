@@ -1,1 +1,1 @@
-"""A whole fleet on a virtual clock: the real supervisor, worker and journal, with faults between any two effects."""
+"""A whole fleet on a virtual clock: the real supervisor, worker and journal, with faults."""

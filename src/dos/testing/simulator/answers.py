@@ -185,7 +185,7 @@ class AnswerChecker:
         return self._question_remains(answer, lane, seen)
 
     def _question_remains(self, answer: Answer, lane: str, seen: Observation) -> str:
-        """Return why the question would be asked again, about the same facts; "" if it is settled."""
+        """Return why the question would be asked again about the same facts; "" if settled."""
         match answer.question:
             case UnitUndone(unit=unit) as undone if unit in seen.undone:
                 if seen.question_about_undone(unit).id == undone.id:

@@ -69,7 +69,7 @@ class LeaseChecker:
             case never:
                 assert_never(never)
         self.leases.apply(event)
-        # A transaction may end one lease and grant another: the table is compared after its last event.
+        # A transaction may end one lease and grant another: compare after its last event.
         if event.pos != self.site.reader.last():
             return
         table = {lease.fence: lease for lease in self.site.reader.leases()}

@@ -54,7 +54,7 @@ from dos.units.unit import Unit
 from dos.verify.baseline import Subject
 
 FOREVER_MS = 1 << 50
-NOTHING = effects.Backlog(
+NO_WORK = effects.Backlog(
     open=[],
     held=[],
     on_cooldown=[],
@@ -85,7 +85,7 @@ class SupervisorEffects:
 
     def __init__(self, site: Site, workers: WorkerEffects) -> None:
         self.site = site
-        self.machine = site.scheduler
+        self.scheduler = site.scheduler
         self.workers = workers
         # host -> how many workers its supervisor saw, and how many it started since
         self.population: dict[str, tuple[int, int]] = {}
@@ -116,7 +116,7 @@ class SupervisorEffects:
         texts = self.site.texts.get(process.host.name)
         if texts:
             texts.keep_confirmed(process.store, self.site.decisions, self.site.text_event_count)
-            self.machine.on_write()
+            self.scheduler.on_write()
         seen = structs.replace(
             self.observation(process.host, view), baseline=self.baseline_plan(process)
         )
@@ -163,7 +163,7 @@ class SupervisorEffects:
         return BaselineStarted(host=host.name, branch=TARGET, commit=commit, command=COMMANDS)
 
     def check_baseline(
-        self, process: Process, effect: CheckBaseline
+        self, process: Process, _effect: CheckBaseline
     ) -> Later[BaselineChecked | None]:
         """Check the baseline of a host; on some hosts it fails until a person fixes it.
 
@@ -172,11 +172,11 @@ class SupervisorEffects:
         subject, host, site = self._subject(process.host), process.host.name, self.site
         found = (
             ""
-            if self.machine.is_calm
+            if self.scheduler.is_calm
             else site.host_faults.setdefault(host, site.random.choice(AILMENTS))
         )
         if found:
-            self.machine.counts[found] += 1
+            self.scheduler.counts[found] += 1
         fact = BaselineChecked(
             host=subject.host,
             branch=TARGET,
@@ -192,24 +192,31 @@ class SupervisorEffects:
         return Later(CHECK_SECONDS, fact)
 
     def observation(self, host: Host, view: BranchView | None = None) -> Observation:
-        """Return what a supervisor on this host would observe; without a `view`, by a first look."""
-        site, now_ms = self.site, self.machine.clock.wall_ms()
+        """Return what a supervisor on this host observes; without a `view`, at its first look."""
+        site = self.site
+        now_ms = self.scheduler.clock.wall_ms()
         view = view or site.branch_view(None)
-        units, texts = site.units_on(host), site.texts.get(host.name)
-        state, setting = site.fleet_on_target(view, units), site.workspace
-        leases, staff = {lease.lane: lease for lease in site.live_leases()}, self.lane_holders(host)
-        working = leases.keys() - staff.dead_leases().keys()
-        # Only lanes without a worker are surveyed.
-        backlogs = {
-            name: NOTHING
-            if name in working
-            else self._backlog(name, units, state, view.shown, now_ms)
-            for name in setting.regions
-        }
-        free = [lane for lane, found in backlogs.items() if found.open]
-        limited = site.quota.limits or setting.has_budget
+        units = site.units_on(host)
+        texts = site.texts.get(host.name)
+        state = site.fleet_on_target(view, units)
+        workspace = site.workspace
+        leases = {lease.lane: lease for lease in site.live_leases()}
+        holders = self.lane_holders(host)
+        working = leases.keys() - holders.dead_leases().keys()
+        backlogs = {}
+        for name in workspace.regions:
+            backlogs[name] = NO_WORK
+            if name not in working:  # only lanes without a worker are surveyed
+                backlogs[name] = self._backlog(name, units, state, view.shown, now_ms)
+        candidates = {}
+        if site.quota.limits or workspace.has_budget:
+            open_lanes = [lane for lane, backlog in backlogs.items() if backlog.open]
+            candidates = {lane: [workspace.agents] for lane in open_lanes}
+        pauses = {}
+        for name, why in site.fleet.paused.items():
+            pauses[name] = Pause(since_ms=0, by="", reason=why)
         return Observation(
-            config=setting.config,
+            config=workspace.config,
             state=site.fleet,
             on_target=state,
             units=units,
@@ -218,15 +225,15 @@ class SupervisorEffects:
             where=texts.where if texts else "",
             answers=site.decisions,
             leases=leases,
-            holders=staff,
-            pauses={name: Pause(since_ms=0, by="", reason=why) for name, why in site.fleet.paused.items()},
+            holders=holders,
+            pauses=pauses,
             backlogs=backlogs,
             cannot_start=lanes_without_agent(
-                setting.config, {lane: [setting.agents] for lane in free if limited}, site.quota, site.spend,
+                workspace.config, candidates, site.quota, site.spend,
                 site.fleet, now_ms=now_ms,
             ),
             limits=site.quota.limits,
-            agents=setting.agents,
+            agents=workspace.agents,
             now_ms=now_ms,
             is_gone=lambda lease: self.has_exited(lease, host),
         )  # fmt: skip
@@ -253,7 +260,7 @@ class SupervisorEffects:
     ) -> effects.Backlog:
         """Return the lane's backlog; it is surveyed again only if something can have changed it."""
         asked = self.site.offer_event_count, self.site.repository.target, shown, list(units)
-        before, until_ms, found = self._surveyed.get(lane, (None, 0, NOTHING))
+        before, until_ms, found = self._surveyed.get(lane, (None, 0, NO_WORK))
         if before != asked or now_ms >= until_ms:
             found = self.workers.backlog(units, state, lane, now_ms)
             until_ms = min(
@@ -263,8 +270,8 @@ class SupervisorEffects:
         return found
 
     def lane_holders(self, host: Host) -> LaneHolders:
-        """Return who holds or is starting on each lane, and the leases' health as this host sees it."""
-        live, wall_ms = self.site.live_leases(), self.machine.clock.wall_ms()
+        """Return who holds or is starting on each lane, and the health of the leases from here."""
+        live, wall_ms = self.site.live_leases(), self.scheduler.clock.wall_ms()
         fences = {lease.fence for lease in live}
         lapsed = [
             lease
@@ -275,9 +282,9 @@ class SupervisorEffects:
         over = [
             lease for lease in lapsed if lease.system != host.name or self.has_exited(lease, host)
         ]
-        looks = self.machine.now - self._looked_for_spinning.get(host.name, 0) >= SPIN_LOOK_MS
+        looks = self.scheduler.now - self._looked_for_spinning.get(host.name, 0) >= SPIN_LOOK_MS
         if looks:
-            self._looked_for_spinning[host.name] = self.machine.now
+            self._looked_for_spinning[host.name] = self.scheduler.now
         stands = {lease.fence: self._lease_health(lease, host, looks, wall_ms) for lease in live}
         stands |= {
             lease.fence: LeaseHealth(answer=liveness.Answer.STALLED, why="its lease is over")
@@ -310,13 +317,13 @@ class SupervisorEffects:
     def spawn(self, process: Process, effect: SpawnWorker) -> Identity | None:
         """Start a worker, which outlives its supervisor; a fault may delay or prevent it."""
         random, swarm = self.site.random, self.site.fault_plan
-        calm = self.machine.is_calm
+        calm = self.scheduler.is_calm
         if not calm and swarm.happens(faults.NO_START):
-            self.machine.counts[faults.NO_START] += 1
+            self.scheduler.counts[faults.NO_START] += 1
             return None
         launch_ms = random.randint(300, 3_000)
         if not calm and swarm.happens(faults.SLOW_START):
-            self.machine.counts[faults.SLOW_START] += 1
+            self.scheduler.counts[faults.SLOW_START] += 1
             launch_ms = random.randint(20_000, 150_000)
         settings = self.settings(process)
         self.on_spawn(process, settings)
@@ -324,8 +331,8 @@ class SupervisorEffects:
             process.host, effect.lane, effect.run_id, launch_ms, settings
         )
         if not calm and swarm.happens(faults.DIES_AT_START):
-            self.machine.counts[faults.DIES_AT_START] += 1
-            self.machine.schedule(launch_ms - 1, self.machine.kill, started)
+            self.scheduler.counts[faults.DIES_AT_START] += 1
+            self.scheduler.schedule(launch_ms - 1, self.scheduler.kill, started)
         return Identity(started.pid, started.started)
 
     def settings(self, process: Process) -> str | None:
@@ -342,7 +349,7 @@ class SupervisorEffects:
             )
         except Conflict:
             if not self._revoked(process, effect.lease):
-                self.machine.counts[faults.REAP_REFUSED] += 1
+                self.scheduler.counts[faults.REAP_REFUSED] += 1
                 return False
         self.workers.agents.end_older_agents(
             process.host.name, effect.lease.lane, effect.lease.fence
@@ -365,16 +372,16 @@ class SupervisorEffects:
         try:
             process.store.append_all(expiry_entries(effect.question, effect.choice, effect.reason))
         except Conflict:
-            self.machine.counts[faults.ANSWER_RACE] += 1  # somebody has answered it
+            self.scheduler.counts[faults.ANSWER_RACE] += 1  # somebody has answered it
 
     def mint(self, process: Process, effect: MintRun) -> str:
-        host_ms = self.machine.clock.wall_ms() + process.host.wrong_by_ms
+        host_ms = self.scheduler.clock.wall_ms() + process.host.wrong_by_ms
         return run_ids.mint(
             host_ms, self.site.random.getrandbits(run_ids.ENTROPY_BITS), effect.process
         ).run_id
 
     def pause(self, process: Process, effect: effects.Pause) -> Suspended[None]:
-        """Until the next tick; while nothing happens a few are left out, since a missed one changes nothing."""
+        """Wait until the next tick; while nothing happens some ticks are skipped to save time."""
         self.on_tick_end(process)
         self._sleep(process, effect.seconds, self._news(), QUIET_TICKS)
         return SUSPENDED
@@ -386,9 +393,9 @@ class SupervisorEffects:
             if ticks and self._news() == news:
                 self._sleep(process, seconds, news, ticks - 1)
             else:
-                self.machine.resume(process, None)
+                self.scheduler.resume(process, None)
 
-        self.machine.schedule(seconds * 1000, wake)
+        self.scheduler.schedule(seconds * 1000, wake)
 
     def _news(self) -> object:
-        return self.site.event_count, self.site.repository.target, self.machine.deaths
+        return self.site.event_count, self.site.repository.target, self.scheduler.deaths

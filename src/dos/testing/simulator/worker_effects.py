@@ -166,7 +166,7 @@ class WorkerEffects(LeaseEffects):
         )
 
     def choose_agent(
-        self, process: Process, effect: effects.ChooseAgent
+        self, _process: Process, effect: effects.ChooseAgent
     ) -> effects.AgentChoice | effects.CannotStart:
         chosen = choose(
             self.site.workspace.config,
@@ -195,7 +195,7 @@ class WorkerEffects(LeaseEffects):
         if why:
             raise Halted(why)
 
-    def measure(self, process: Process, effect: effects.MeasureWork) -> Later[effects.Measurement]:
+    def measure(self, _process: Process, effect: effects.MeasureWork) -> Later[effects.Measurement]:
         """Measure the commits: whether one strays, else whether the acceptance command passes."""
         self._raise_if_halted(effect.lease)
         tree = self.repository.trees[effect.worktree.path]
@@ -215,15 +215,15 @@ class WorkerEffects(LeaseEffects):
         )
         return Later(self.site.random.randint(1, 8), measured)
 
-    def save_changes(self, process: Process, effect: effects.SaveChanges) -> list[effects.Salvage]:
+    def save_changes(self, _process: Process, effect: effects.SaveChanges) -> list[effects.Salvage]:
         tree = self.repository.trees[effect.worktree.path]
         return self.repository.save_changes(tree, effect.run_id, "left uncommitted")
 
-    def commit_changes(self, process: Process, effect: effects.CommitChanges) -> str:
+    def commit_changes(self, _process: Process, _effect: effects.CommitChanges) -> str:
         """Commit nothing: what simulated agents leave uncommitted is never acceptable."""
         return ""
 
-    def save_commits(self, process: Process, effect: effects.SaveCommits) -> list[effects.Salvage]:
+    def save_commits(self, _process: Process, effect: effects.SaveCommits) -> list[effects.Salvage]:
         tree = self.repository.trees[effect.worktree.path]
         return self.repository.save_commits(tree, effect.run_id, "did not land")
 
@@ -256,7 +256,7 @@ class WorkerEffects(LeaseEffects):
         return count
 
     def prepare_landing(
-        self, process: Process, effect: effects.PrepareLanding
+        self, _process: Process, effect: effects.PrepareLanding
     ) -> Later[Landing | effects.NotLanded] | effects.NotLanded:
         tree = self.repository.trees[effect.worktree.path]
         if not self.scheduler.is_calm and self.repository.target != effect.worktree.base:
@@ -271,7 +271,9 @@ class WorkerEffects(LeaseEffects):
         # The tests take time, in which others can land.
         return Later(self.site.random.random() * 4, ready)
 
-    def move_branch(self, process: Process, effect: effects.MoveBranch) -> effects.NotLanded | None:
+    def move_branch(
+        self, _process: Process, effect: effects.MoveBranch
+    ) -> effects.NotLanded | None:
         """Move the target branch; a refusal is counted by its reason."""
         lane = effect.lease.lane
         fence = effect.lease.fence
@@ -284,15 +286,15 @@ class WorkerEffects(LeaseEffects):
             self.scheduler.counts[faults.STALE_MOVE if stale else faults.BRANCH_RACE] += 1
         return refused
 
-    def issue_receipt(self, process: Process, effect: effects.IssueReceipt) -> IssuedReceipt:
+    def issue_receipt(self, _process: Process, _effect: effects.IssueReceipt) -> IssuedReceipt:
         return IssuedReceipt(receipt=None, message="simulated")
 
-    def has_landed(self, process: Process, effect: effects.HasLanded) -> bool:
+    def has_landed(self, _process: Process, effect: effects.HasLanded) -> bool:
         return effect.landing.commit in self.repository.on_target
 
     # Time
 
-    def pause(self, process: Process, effect: effects.Pause) -> Later[None]:
+    def pause(self, _process: Process, effect: effects.Pause) -> Later[None]:
         return Later(effect.seconds, None)
 
     def back_off(self, process: Process, effect: effects.BackOff) -> Suspended[None]:

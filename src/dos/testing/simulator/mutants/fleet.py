@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 SPIN_MS = 60_000
 
 
-def reap_reads_again(simulation: "Simulation", patches: ExitStack) -> None:
+def reap_reads_again(simulation: "Simulation", _patches: ExitStack) -> None:
     """Whoever reaps a lane takes its lease as it is by then, not the one that was judged."""
     fleets, site = simulation.supervisors, simulation.site
     revoke = fleets.revoke
@@ -45,17 +45,18 @@ def reap_reads_again(simulation: "Simulation", patches: ExitStack) -> None:
 
 def no_pending(simulation: "Simulation", patches: ExitStack) -> None:
     """A lane is started again at once, although its worker may be on its way."""
-    simulation.supervisors.starting_lanes = lambda host, wall_ms: {}  # type: ignore[method-assign]
-    patches.enter_context(patch.object(Observation, "backoff_ends_ms", lambda seen, lane: 0))
+    supervisors = simulation.supervisors
+    supervisors.starting_lanes = lambda _host, _ms: {}  # type: ignore[method-assign, assignment]
+    patches.enter_context(patch.object(Observation, "backoff_ends_ms", lambda _seen, _lane: 0))
 
 
-def no_intensity(simulation: "Simulation", patches: ExitStack) -> None:
+def no_intensity(_simulation: "Simulation", patches: ExitStack) -> None:
     """A lane whose workers keep dying is started for ever."""
-    patches.enter_context(patch.object(Observation, "why_failing", lambda seen, lane: ""))
-    patches.enter_context(patch.object(Observation, "backoff_ends_ms", lambda seen, lane: 0))
+    patches.enter_context(patch.object(Observation, "why_failing", lambda _seen, _lane: ""))
+    patches.enter_context(patch.object(Observation, "backoff_ends_ms", lambda _seen, _lane: 0))
 
 
-def spinning_is_dead(simulation: "Simulation", patches: ExitStack) -> None:
+def spinning_is_dead(simulation: "Simulation", _patches: ExitStack) -> None:
     """A worker that lands nothing for a while is taken for dead."""
     fleets, site = simulation.supervisors, simulation.site
     gone = fleets.has_exited
@@ -72,8 +73,8 @@ def spinning_is_dead(simulation: "Simulation", patches: ExitStack) -> None:
     fleets.has_exited = holder_gone  # type: ignore[method-assign]
 
 
-def names_are_machines(simulation: "Simulation", patches: ExitStack) -> None:
-    """A pid is looked for here because its host has our name, on whichever machine of that name it runs."""
+def names_are_machines(simulation: "Simulation", _patches: ExitStack) -> None:
+    """A host name is taken for a machine: a pid of another machine of that name is looked up here."""
     site = simulation.site
     is_gone = site.has_exited
 
@@ -85,12 +86,12 @@ def names_are_machines(simulation: "Simulation", patches: ExitStack) -> None:
     site.has_exited = gone  # type: ignore[method-assign]
 
 
-def one_fleet_stream(simulation: "Simulation", patches: ExitStack) -> None:
-    """Supervisors write to one stream, each under its own fence: the newest lease fences all the others out."""
-    patches.enter_context(patch.object(streams, "system", lambda system: streams.FLEET))
+def one_fleet_stream(_simulation: "Simulation", patches: ExitStack) -> None:
+    """All supervisors write to one stream, so that the newest lease fences the others out."""
+    patches.enter_context(patch.object(streams, "system", lambda _system: streams.FLEET))
 
 
-def red_target_ignored(simulation: "Simulation", patches: ExitStack) -> None:
+def red_target_ignored(simulation: "Simulation", _patches: ExitStack) -> None:
     """That the tests fail where nobody has worked keeps nobody from being started."""
     fleets = simulation.supervisors
     plan = fleets.baseline_plan
@@ -103,7 +104,7 @@ def red_target_ignored(simulation: "Simulation", patches: ExitStack) -> None:
     fleets.baseline_plan = planned  # type: ignore[method-assign]
 
 
-def one_too_many(simulation: "Simulation", patches: ExitStack) -> None:
+def one_too_many(simulation: "Simulation", _patches: ExitStack) -> None:
     """The fleet is kept at one more than was asked for."""
     site = simulation.site
     start = site.start_supervisor
@@ -119,7 +120,7 @@ def one_too_many(simulation: "Simulation", patches: ExitStack) -> None:
     site.start_supervisor = started  # type: ignore[method-assign]
 
 
-def start_clears_cooldowns(simulation: "Simulation", patches: ExitStack) -> None:
+def start_clears_cooldowns(_simulation: "Simulation", patches: ExitStack) -> None:
     """Whoever starts the fleet has every unit tried again."""
     apply = Attempts.apply
 
@@ -132,7 +133,7 @@ def start_clears_cooldowns(simulation: "Simulation", patches: ExitStack) -> None
     patches.enter_context(patch.object(Attempts, "apply", applied))
 
 
-def retry_without_effect(simulation: "Simulation", patches: ExitStack) -> None:
+def retry_without_effect(_simulation: "Simulation", patches: ExitStack) -> None:
     """A retry is written down, and the cooldown goes on."""
     consequences = Choice.consequences
 
@@ -142,7 +143,7 @@ def retry_without_effect(simulation: "Simulation", patches: ExitStack) -> None:
     patches.enter_context(patch.object(Choice, "consequences", without_units))
 
 
-def lane_not_cleared(simulation: "Simulation", patches: ExitStack) -> None:
+def lane_not_cleared(_simulation: "Simulation", patches: ExitStack) -> None:
     """A retry clears the units, and their lane stays as it was."""
     consequences = Choice.consequences
 
@@ -156,7 +157,7 @@ def lane_not_cleared(simulation: "Simulation", patches: ExitStack) -> None:
     patches.enter_context(patch.object(Choice, "consequences", without_lane))
 
 
-def answer_not_looked_at(simulation: "Simulation", patches: ExitStack) -> None:
+def answer_not_looked_at(simulation: "Simulation", _patches: ExitStack) -> None:
     """A supervisor goes by what it saw before a person answered."""
     site = simulation.site
     apply = site.apply
@@ -170,7 +171,7 @@ def answer_not_looked_at(simulation: "Simulation", patches: ExitStack) -> None:
     site.apply = applied  # type: ignore[method-assign]
 
 
-def undone_stays_undone(simulation: "Simulation", patches: ExitStack) -> None:
+def undone_stays_undone(_simulation: "Simulation", patches: ExitStack) -> None:
     """Somebody wants a unit done again that was reverted, and nobody is offered it."""
     as_shown = target.apply_shown_units
 
@@ -182,12 +183,12 @@ def undone_stays_undone(simulation: "Simulation", patches: ExitStack) -> None:
     patches.enter_context(patch.object(target, "apply_shown_units", without_answers))
 
 
-def kept_commit_disputed(simulation: "Simulation", patches: ExitStack) -> None:
+def kept_commit_disputed(_simulation: "Simulation", patches: ExitStack) -> None:
     """Somebody keeps what an agent brought to the branch, and the unit is still to be done."""
-    patches.enter_context(patch.object(Incidents, "answer", lambda incidents, fact: None))
+    patches.enter_context(patch.object(Incidents, "answer", lambda _incidents, _fact: None))
 
 
-def deaths_not_forgotten(simulation: "Simulation", patches: ExitStack) -> None:
+def deaths_not_forgotten(_simulation: "Simulation", patches: ExitStack) -> None:
     """Somebody wants a unit to be tried again that runs died at, and they still count."""
     clear = FleetState._clear_unit
 
@@ -202,7 +203,7 @@ def deaths_not_forgotten(simulation: "Simulation", patches: ExitStack) -> None:
     patches.enter_context(patch.object(FleetState, "_clear_unit", cleared))
 
 
-def used_plan_ignored(simulation: "Simulation", patches: ExitStack) -> None:
+def used_plan_ignored(_simulation: "Simulation", patches: ExitStack) -> None:
     """Somebody wants a plan used as it is on disk, and the fleet works by the text of before."""
     used = ApprovedTexts._confirmed_changes
 
@@ -212,8 +213,8 @@ def used_plan_ignored(simulation: "Simulation", patches: ExitStack) -> None:
     patches.enter_context(patch.object(ApprovedTexts, "_confirmed_changes", without_plans))
 
 
-def settings_of_the_start(simulation: "Simulation", patches: ExitStack) -> None:
-    """Workers are handed the settings that their supervisor was started with, whatever was answered since."""
+def settings_of_the_start(simulation: "Simulation", _patches: ExitStack) -> None:
+    """Workers get the settings that their supervisor was started with, whatever was answered since."""
     fleets = simulation.supervisors
     settings = fleets.settings
     first: dict[int, str | None] = {}  # by supervisor

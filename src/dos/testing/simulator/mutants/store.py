@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 GAP_AT = 5  # the version that is left out
 
 
-def fence_not_checked(simulation: "Simulation", patches: ExitStack) -> None:
+def fence_not_checked(_simulation: "Simulation", patches: ExitStack) -> None:
     """A fence is written beside what it should guard, and nobody looks at it."""
 
     def append(
@@ -39,7 +39,7 @@ def fence_not_checked(simulation: "Simulation", patches: ExitStack) -> None:
     patches.enter_context(patch.object(store.Store, "_append", append))
 
 
-def reap_by_fence_alone(simulation: "Simulation", patches: ExitStack) -> None:
+def reap_by_fence_alone(_simulation: "Simulation", patches: ExitStack) -> None:
     """A lease that was judged dead is revoked although it was renewed since."""
 
     def unchanged(tx: backend.ReadTransaction, fence: int, version: int) -> Lease:
@@ -50,12 +50,12 @@ def reap_by_fence_alone(simulation: "Simulation", patches: ExitStack) -> None:
     patches.enter_context(patch.object(store, "_unchanged", unchanged))
 
 
-def host_clock(simulation: "Simulation", patches: ExitStack) -> None:
+def host_clock(simulation: "Simulation", _patches: ExitStack) -> None:
     """Whether a lease has run out is decided by the clock of the host that asks."""
     simulation.site.scheduler.host_clock_decides = True
 
 
-def answered_again(simulation: "Simulation", patches: ExitStack) -> None:
+def answered_again(_simulation: "Simulation", patches: ExitStack) -> None:
     """An answer does not look whether the question is still open."""
     original = store.Store.append_all
 
@@ -69,7 +69,7 @@ def answered_again(simulation: "Simulation", patches: ExitStack) -> None:
     patches.enter_context(patch.object(store.Store, "append_all", append_all))
 
 
-def versions_skipped(simulation: "Simulation", patches: ExitStack) -> None:
+def versions_skipped(_simulation: "Simulation", patches: ExitStack) -> None:
     """A stream leaves a version out."""
     insert = Rows.insert
 
@@ -79,7 +79,7 @@ def versions_skipped(simulation: "Simulation", patches: ExitStack) -> None:
     patches.enter_context(patch.object(Rows, "insert", inserted))
 
 
-def everything_admitted(simulation: "Simulation", patches: ExitStack) -> None:
+def everything_admitted(simulation: "Simulation", _patches: ExitStack) -> None:
     """A lane is granted to whoever asks, whatever others hold, as long as its class has room."""
     judge = simulation.site.admit
 
@@ -92,17 +92,17 @@ def everything_admitted(simulation: "Simulation", patches: ExitStack) -> None:
     simulation.site.admit = admit  # type: ignore[assignment]
 
 
-def class_not_counted(simulation: "Simulation", patches: ExitStack) -> None:
+def class_not_counted(simulation: "Simulation", _patches: ExitStack) -> None:
     """How many leases a class may have is nobody's business."""
     simulation.site.admit = partial(admission.judge, budgets={})
 
 
-def table_left_behind(simulation: "Simulation", patches: ExitStack) -> None:
+def table_left_behind(_simulation: "Simulation", patches: ExitStack) -> None:
     """The end of a lease is written, and its row stays."""
-    patches.enter_context(patch.object(Rows, "drop_lease", lambda self, fence: None))
+    patches.enter_context(patch.object(Rows, "drop_lease", lambda self, _fence: None))
 
 
-def ended_again(simulation: "Simulation", patches: ExitStack) -> None:
+def ended_again(_simulation: "Simulation", patches: ExitStack) -> None:
     """A lease that has ended is ended once more."""
     end = store.Store._end
 
@@ -113,7 +113,7 @@ def ended_again(simulation: "Simulation", patches: ExitStack) -> None:
     patches.enter_context(patch.object(store.Store, "_end", ended))
 
 
-def too_much_pruned(simulation: "Simulation", patches: ExitStack) -> None:
+def too_much_pruned(_simulation: "Simulation", patches: ExitStack) -> None:
     """What landed long ago goes with what nobody needs."""
     superseded = prune.superseded
 

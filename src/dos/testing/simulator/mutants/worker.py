@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from dos.testing.simulator.simulation import Simulation
 
 
-def branch_without_fence(simulation: "Simulation", patches: ExitStack) -> None:
+def branch_without_fence(simulation: "Simulation", _patches: ExitStack) -> None:
     """The branch moves by compare-and-swap, and git is not asked whose fence is the newest."""
     move = simulation.site.repository.move
 
@@ -34,12 +34,12 @@ def branch_without_fence(simulation: "Simulation", patches: ExitStack) -> None:
     simulation.site.repository.move = moved  # type: ignore[method-assign, assignment]
 
 
-def resume_without_git(simulation: "Simulation", patches: ExitStack) -> None:
+def resume_without_git(simulation: "Simulation", _patches: ExitStack) -> None:
     """Whoever goes on after a crash does not ask git how far the landing came."""
-    simulation.workers.has_landed = lambda process, effect: False  # type: ignore[method-assign]
+    simulation.workers.has_landed = lambda _process, _effect: False  # type: ignore[method-assign, assignment]
 
 
-def claim_believed(simulation: "Simulation", patches: ExitStack) -> None:
+def claim_believed(simulation: "Simulation", _patches: ExitStack) -> None:
     """What an agent says counts as done."""
     workers, repository = simulation.workers, simulation.site.repository
     measure, prepare, move = workers.measure, workers.prepare_landing, workers.move_branch
@@ -67,12 +67,12 @@ def claim_believed(simulation: "Simulation", patches: ExitStack) -> None:
     def moved(process: Process, effect: effects.MoveBranch) -> effects.NotLanded | None:
         return move(process, effect) if effect.landing.commit != effect.landing.base else None
 
-    workers.measure = measured  # type: ignore[method-assign]
-    workers.prepare_landing = prepared  # type: ignore[method-assign]
-    workers.move_branch = moved  # type: ignore[method-assign]
+    workers.measure = measured  # type: ignore[method-assign, assignment]
+    workers.prepare_landing = prepared  # type: ignore[method-assign, assignment]
+    workers.move_branch = moved  # type: ignore[method-assign, assignment]
 
 
-def no_key(simulation: "Simulation", patches: ExitStack) -> None:
+def no_key(simulation: "Simulation", _patches: ExitStack) -> None:
     """What became of a unit is written again when it is sent again."""
     workers = simulation.workers
     record = workers.record
@@ -84,7 +84,7 @@ def no_key(simulation: "Simulation", patches: ExitStack) -> None:
     workers.record = recorded  # type: ignore[method-assign]
 
 
-def landing_without_intent(simulation: "Simulation", patches: ExitStack) -> None:
+def landing_without_intent(simulation: "Simulation", _patches: ExitStack) -> None:
     """The branch moves before it is written down that it will."""
     workers = simulation.workers
     record = workers.record
@@ -97,7 +97,7 @@ def landing_without_intent(simulation: "Simulation", patches: ExitStack) -> None
     workers.record = recorded  # type: ignore[method-assign]
 
 
-def cleared_unsaved(simulation: "Simulation", patches: ExitStack) -> None:
+def cleared_unsaved(simulation: "Simulation", _patches: ExitStack) -> None:
     """A worktree is made clean without saving what an earlier run left in it."""
     repository = simulation.site.repository
 
@@ -109,7 +109,7 @@ def cleared_unsaved(simulation: "Simulation", patches: ExitStack) -> None:
     repository.prepare = prepare  # type: ignore[method-assign]
 
 
-def promises_ignored(simulation: "Simulation", patches: ExitStack) -> None:
+def promises_ignored(_simulation: "Simulation", patches: ExitStack) -> None:
     """What is left of a shared budget is given to everybody who asks."""
 
     def promised(self: Spend, account: Account, *, besides: str, now_ms: int) -> Spent:
@@ -118,7 +118,7 @@ def promises_ignored(simulation: "Simulation", patches: ExitStack) -> None:
     patches.enter_context(patch.object(Spend, "promised", promised))
 
 
-def money_forgotten(simulation: "Simulation", patches: ExitStack) -> None:
+def money_forgotten(_simulation: "Simulation", patches: ExitStack) -> None:
     """What a run or a lane has spent is looked at by nobody."""
     spent = Spend.spent
 
@@ -128,7 +128,7 @@ def money_forgotten(simulation: "Simulation", patches: ExitStack) -> None:
     patches.enter_context(patch.object(Spend, "spent", unseen))
 
 
-def word_after_the_last(simulation: "Simulation", patches: ExitStack) -> None:
+def word_after_the_last(simulation: "Simulation", _patches: ExitStack) -> None:
     """A run that has said why it stops says something more."""
     workers = simulation.workers
     release = workers.release_lease
@@ -143,7 +143,7 @@ def word_after_the_last(simulation: "Simulation", patches: ExitStack) -> None:
     workers.release_lease = released  # type: ignore[method-assign]
 
 
-def untyped_stop(simulation: "Simulation", patches: ExitStack) -> None:
+def untyped_stop(simulation: "Simulation", _patches: ExitStack) -> None:
     """A run stops for a reason that is in no table."""
     workers = simulation.workers
     record = workers.record
@@ -158,26 +158,26 @@ def untyped_stop(simulation: "Simulation", patches: ExitStack) -> None:
     workers.record = recorded  # type: ignore[method-assign]
 
 
-def open_question_passed(simulation: "Simulation", patches: ExitStack) -> None:
+def open_question_passed(simulation: "Simulation", _patches: ExitStack) -> None:
     """A worker does not look whether its host's tests fail without any work."""
-    simulation.workers.blocking_question = lambda host: ""  # type: ignore[method-assign]
+    simulation.workers.blocking_question = lambda _host: ""  # type: ignore[method-assign, assignment]
 
 
-def turn_taken(simulation: "Simulation", patches: ExitStack) -> None:
+def turn_taken(simulation: "Simulation", _patches: ExitStack) -> None:
     """Whoever has something to land does not wait for those who came first."""
-    simulation.workers.await_turn = lambda process, effect: 0  # type: ignore[method-assign, assignment, return-value]
+    simulation.workers.await_turn = lambda _process, _effect: 0  # type: ignore[method-assign, assignment, return-value]
 
 
-def deaf(simulation: "Simulation", patches: ExitStack) -> None:
+def deaf(simulation: "Simulation", _patches: ExitStack) -> None:
     """Who waits hears neither a word nor the time."""
 
-    def park(process: Process, effect: effects.Park) -> Suspended[float]:
+    def park(_process: Process, _effect: effects.Park) -> Suspended[float]:
         return SUSPENDED
 
-    simulation.workers.park = park  # type: ignore[method-assign]
+    simulation.workers.park = park  # type: ignore[method-assign, assignment]
 
 
-def another_version_ignored(simulation: "Simulation", patches: ExitStack) -> None:
+def another_version_ignored(simulation: "Simulation", _patches: ExitStack) -> None:
     """A worker goes on although a newer version was started on its host."""
     survey = simulation.workers.survey
 
@@ -187,7 +187,7 @@ def another_version_ignored(simulation: "Simulation", patches: ExitStack) -> Non
     simulation.workers.survey = surveyed  # type: ignore[method-assign]
 
 
-def decided_by_another_state(simulation: "Simulation", patches: ExitStack) -> None:
+def decided_by_another_state(_simulation: "Simulation", patches: ExitStack) -> None:
     """It is decided by another state than the one that is written down."""
 
     def decide(state: LoopState, outcome: IterationOutcome) -> LoopDecision:
@@ -196,7 +196,7 @@ def decided_by_another_state(simulation: "Simulation", patches: ExitStack) -> No
     patches.enter_context(patch.object(worker, "decide", _Loop(decide)))
 
 
-def limit_is_a_failure(simulation: "Simulation", patches: ExitStack) -> None:
+def limit_is_a_failure(_simulation: "Simulation", patches: ExitStack) -> None:
     """That a provider has no room counts against the agent."""
 
     def decide(state: LoopState, outcome: IterationOutcome) -> LoopDecision:

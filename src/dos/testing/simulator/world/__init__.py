@@ -1,1 +1,1 @@
-"""What a simulated fleet lives in: clock, repository, settings, plans and the scheduler of its processes."""
+"""The simulated world: scheduler, clock, hosts, repository, workspace, texts and faults."""

@@ -63,8 +63,19 @@ AGENT_CRASH = "agent crashes"
 AGENT_MISSING = "agent does not start"
 LEFTOVERS = "agent leaves changes"
 AGENTS = (
-    LIE, STRAY, RED, STALL, SPIN, LIMIT, LIMIT_UNTIL, OVERLOADED, NO_CREDIT, AGENT_CRASH, AGENT_MISSING, LEFTOVERS
-)  # fmt: skip
+    LIE,
+    STRAY,
+    RED,
+    STALL,
+    SPIN,
+    LIMIT,
+    LIMIT_UNTIL,
+    OVERLOADED,
+    NO_CREDIT,
+    AGENT_CRASH,
+    AGENT_MISSING,
+    LEFTOVERS,
+)
 
 # On a host that checks the target branch before it starts workers.
 RED_TARGET = "tests fail before any work"
@@ -84,9 +95,18 @@ DEADLY_UNIT = "worker dies at a unit that kills"
 PLAN_EDITED = "plan edited on a host"
 SETTINGS_EDITED = "dos.toml edited on a host"
 ASKING = (
-    NOT_INSTALLED, LIMIT_DOUBTED, OBSTACLE, HALT_PROPOSED, QUESTION_ADDED, STOPPED_BY_HAND, REVERTED, TO_BRANCH,
-    DEADLY_UNIT, PLAN_EDITED, SETTINGS_EDITED,
-)  # fmt: skip
+    NOT_INSTALLED,
+    LIMIT_DOUBTED,
+    OBSTACLE,
+    HALT_PROPOSED,
+    QUESTION_ADDED,
+    STOPPED_BY_HAND,
+    REVERTED,
+    TO_BRANCH,
+    DEADLY_UNIT,
+    PLAN_EDITED,
+    SETTINGS_EDITED,
+)
 
 # Not random: before every third start of a supervisor.
 UPGRADE = "dos upgraded before a start"
@@ -111,9 +131,23 @@ ANSWER_RACE = "answer refused: another was quicker"
 LEASE_LOST = "lease lost"
 GIVEN_UP = "lane given up on"
 REFUSALS = (
-    LEASE_HELD, OVERLAP, BUDGET, SECOND_SUPERVISOR, STALE_WRITE, START_CONFLICT, REAP_REFUSED, STALE_MOVE, BRANCH_RACE,
-    PLANS_HELD, PROBE_RACE, PROMISE_RACE, PROMISED, ANSWER_RACE, LEASE_LOST, GIVEN_UP,
-)  # fmt: skip
+    LEASE_HELD,
+    OVERLAP,
+    BUDGET,
+    SECOND_SUPERVISOR,
+    STALE_WRITE,
+    START_CONFLICT,
+    REAP_REFUSED,
+    STALE_MOVE,
+    BRANCH_RACE,
+    PLANS_HELD,
+    PROBE_RACE,
+    PROMISE_RACE,
+    PROMISED,
+    ANSWER_RACE,
+    LEASE_LOST,
+    GIVEN_UP,
+)
 
 
 def answer_name(question: type, choice: str) -> str:
@@ -122,7 +156,7 @@ def answer_name(question: type, choice: str) -> str:
 
 
 class FaultPlan:
-    """The faults of one seed and their rates, as in swarm testing: each seed has a random subset."""
+    """The faults of one seed and their rates: a random subset, as in swarm testing."""
 
     def __init__(self, random: Random) -> None:
         # The order of the draws is part of what a seed means: changing it changes every seed.

@@ -299,7 +299,7 @@ class Site:
         return self.scheduler.processes.get(lease.pid or 0)
 
     def has_exited(self, lease: Request, host: Host) -> bool:
-        """Whether the holder has exited, as far as this host can tell: only of its own processes."""
+        """Whether the holder has exited; a host can tell only for its own processes."""
         if lease.system != host.name:
             return False
         process = self.holder(lease)

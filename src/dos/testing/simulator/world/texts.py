@@ -89,7 +89,7 @@ class HostTexts:
         return self.dos_toml.on_disk
 
     def approve(self, store: Store, now_ms: int) -> None:
-        """Approve the texts on disk, as a person does by `dos up`; an unusable dos.toml is fixed."""
+        """Approve the texts on disk, as `dos up` does; an unusable dos.toml is fixed first."""
         if self.dos_toml.on_disk == UNUSABLE:
             self.dos_toml.write(settings_text(ITERATIONS))
         self.settings.approve(store, parse(self.dos_toml.on_disk, Path(FILE_NAME)), by="person")

@@ -30,13 +30,14 @@ Checked = lease_state.Handled | OfStarts | OfRuns | OfQuestions
 checked: FactReader[Checked] = FactReader(
     Checked,
     silent="""
-        lease_refused worker_spawned drain_requested decision_forced run_minted unit_claimed unit_taken
-        work_salvaged work_measured landing_refused unit_attempted id_allocated journal_pruned limit_hit
-        limit_probed limit_lifted units_screened run_parked landing_queued landing_deferred run_unparked
-        agent_waiting agent_went_on pause_requested halt_requested spin_flagged plans_approved settings_approved
-        unit_cleared budget_warned budget_spent budget_promised baseline_started baseline_checked work_committed
-        fleet_found incident_found intent_declared extent_changed step_claimed step_verified run_suspended
-        resume_proposed run_resumed run_ended halt_proposed ledger_line_unreadable hook_fault receipt_issued
+        lease_refused worker_spawned drain_requested decision_forced run_minted unit_claimed
+        unit_taken work_salvaged work_measured landing_refused unit_attempted id_allocated
+        journal_pruned limit_hit limit_probed limit_lifted units_screened run_parked landing_queued
+        landing_deferred run_unparked agent_waiting agent_went_on pause_requested halt_requested
+        spin_flagged plans_approved settings_approved unit_cleared budget_warned budget_spent
+        budget_promised baseline_started baseline_checked work_committed fleet_found incident_found
+        intent_declared extent_changed step_claimed step_verified run_suspended resume_proposed
+        run_resumed run_ended halt_proposed ledger_line_unreadable hook_fault receipt_issued
         test_witnessed line_imported line_unreadable
     """,
 )
@@ -58,15 +59,16 @@ Offering = (
 offering: FactReader[Offering] = FactReader(
     Offering,
     silent="""
-        lease_granted lease_renewed lease_released lease_expired lease_revoked lease_adopted lease_refused
-        spawn_intended worker_spawned worker_reaped lane_failed drain_requested fleet_stopped decision_forced
-        run_minted run_begun unit_taken work_salvaged agent_started run_stopped id_allocated journal_pruned
-        limit_hit limit_probed limit_lifted units_screened run_parked landing_queued landing_deferred
-        run_unparked agent_waiting agent_went_on pause_requested pause_ended halt_requested spin_flagged
-        plans_approved settings_approved lane_cleared budget_warned budget_spent budget_promised
-        baseline_started baseline_checked work_committed fleet_found incident_found intent_declared
-        extent_changed step_claimed step_verified run_suspended resume_proposed run_resumed run_ended
-        halt_proposed ledger_line_unreadable hook_fault receipt_issued test_witnessed line_imported
+        lease_granted lease_renewed lease_released lease_expired lease_revoked lease_adopted
+        lease_refused spawn_intended worker_spawned worker_reaped lane_failed drain_requested
+        fleet_stopped decision_forced run_minted run_begun unit_taken work_salvaged agent_started
+        run_stopped id_allocated journal_pruned limit_hit limit_probed limit_lifted units_screened
+        run_parked landing_queued landing_deferred run_unparked agent_waiting agent_went_on
+        pause_requested pause_ended halt_requested spin_flagged plans_approved settings_approved
+        lane_cleared budget_warned budget_spent budget_promised baseline_started baseline_checked
+        work_committed fleet_found incident_found intent_declared extent_changed step_claimed
+        step_verified run_suspended resume_proposed run_resumed run_ended halt_proposed
+        ledger_line_unreadable hook_fault receipt_issued test_witnessed line_imported
         line_unreadable
     """,
 )
