@@ -1,7 +1,7 @@
 """Attempts at units: read them, gather what cooldowns are judged by, and clear units."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import DecodeError, json
 
@@ -15,17 +15,17 @@ from dos.backlog.attempts import (
 from dos.backlog.cooldown import AttemptOutcome, Evidence, Verdict, judge
 from dos.config.schema import Config
 from dos.errors import BadInput
-from dos.fleet.state import fleet, held_units
-from dos.fleet.state.fleet import FleetState
 from dos.journal import fold, streams
 from dos.journal.backend import Entry
 from dos.journal.events.limits import UnitCleared
 from dos.journal.store import Store
-from dos.questions.state import Decisions
 from dos.text import quote
 from dos.units.io import sources
 from dos.units.unit import Unit
 from dos.world import World
+
+if TYPE_CHECKING:
+    from dos.fleet.state.fleet import FleetState
 
 
 def recorded_attempts(world: World) -> Attempts:
@@ -63,6 +63,8 @@ def cooldown_evidence(
             if attempt := released_attempt(row):
                 listed.append(attempt)
         return Evidence(unit_id=unit, attempts=tuple(listed), now_ms=now_ms)
+    from dos.fleet.state.fleet import FleetState  # at use: `dos pick-priority` needs no fleet
+
     declared = sources.find_unit(sources.read(world.workspace, world.config).units, unit)
     name = declared.name if declared else unit
     state, _ = fold.current(world.journal, FleetState)
@@ -70,7 +72,7 @@ def cooldown_evidence(
 
 
 def unit_cooldown(
-    unit: Unit, state: FleetState, attempts: Attempts, config: Config, *, now_ms: int
+    unit: Unit, state: "FleetState", attempts: Attempts, config: Config, *, now_ms: int
 ) -> Verdict:
     """Whether a declared unit is on cooldown; never while a run that tried it is active."""
     evidence = unit_evidence(unit.name, unit, state, attempts, now_ms=now_ms)
@@ -78,7 +80,7 @@ def unit_cooldown(
 
 
 def unit_evidence(
-    name: str, unit: Unit | None, state: FleetState, attempts: Attempts, *, now_ms: int
+    name: str, unit: Unit | None, state: "FleetState", attempts: Attempts, *, now_ms: int
 ) -> Evidence:
     """What the cooldown is judged by; `unit` is what the plan declares now, if it does."""
     listed = attempts.newest(name)
@@ -122,6 +124,10 @@ def units_to_clear(declared: Sequence[Unit], words: Sequence[str], store: Store)
     """
     if words:
         return [_find_unit(declared, word) for word in dict.fromkeys(words)]
+    from dos.fleet.state import held_units
+    from dos.fleet.state.fleet import FleetState
+    from dos.questions.state import Decisions
+
     state, _ = fold.current(store, FleetState)
     answers, _ = fold.current(store, Decisions)
     asked_about: set[str] = set()
@@ -151,9 +157,9 @@ def _find_unit(declared: Sequence[Unit], word: str) -> Unit:
     return unit
 
 
-def _has_failed(state: FleetState, unit: Unit) -> bool:
+def _has_failed(state: "FleetState", unit: Unit) -> bool:
     """Whether the last attempt at a unit did not ship."""
-    known = state.units.get(unit.name, fleet.UnitState())
-    if known.landed or known.last_attempt is None:
+    known = state.units.get(unit.name)
+    if known is None or known.landed or known.last_attempt is None:
         return False
     return known.last_attempt.outcome != AttemptOutcome.SHIPPED
