@@ -126,7 +126,7 @@ def _check_encoding(word: str) -> None:
 
 
 def _is_blank(value: Any, field: Field) -> bool:
-    """Whether a value was given with nothing in it. For `--flag=--` argparse gives an empty list."""
+    """Whether a given value is empty. For `--flag=--` argparse gives an empty list."""
     if isinstance(value, list):
         if not value:
             return not field.option.positional
@@ -166,7 +166,7 @@ def _format_json(reply: Reply, next_action: str, *, pretty: bool) -> str:
 
 
 def _ascii_json(text: str) -> str:
-    """Return the same JSON in ASCII. Other characters occur only in strings, so they can be escaped."""
+    """Return the same JSON in ASCII: other characters occur only in strings."""
     import re
 
     def escape(match: "re.Match[str]") -> str:

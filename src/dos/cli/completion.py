@@ -170,7 +170,8 @@ def _words(field: Field) -> str:
     return verbs if field.name == "verb" else f"lane wedge {verbs}"
 
 
-_FISH_HEAD = """# Completion of dos for fish. Once:  dos completion fish > ~/.config/fish/completions/dos.fish
+_FISH_HEAD = """# Completion of dos for fish. Once:
+#   dos completion fish > ~/.config/fish/completions/dos.fish
 function __dos_words
     set -l words (commandline -opc)
     set -e words[1]

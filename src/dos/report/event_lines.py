@@ -1,4 +1,4 @@
-"""Lines for people who watch a fleet: one for each event worth a line, and what an agent printed."""
+"""Lines for people who watch a fleet: the events worth a line, and what an agent printed."""
 
 from collections.abc import Sequence
 from typing import assert_never
@@ -31,11 +31,12 @@ ShownFact = FleetFact | ShownWorkFact | WaitingFact
 _reader: FactReader[ShownFact] = FactReader(
     ShownFact,
     silent="""
-        lease_renewed lease_released lease_revoked lease_adopted lease_refused spawn_intended decision_forced
-        run_minted run_begun unit_taken landing_intended unit_attempted iteration_committed id_allocated
-        journal_pruned units_screened landing_queued landing_deferred run_unparked agent_went_on plans_approved
-        settings_approved lane_cleared unit_cleared budget_promised intent_declared extent_changed step_claimed
-        step_verified run_suspended resume_proposed run_resumed run_ended halt_proposed ledger_line_unreadable
+        lease_renewed lease_released lease_revoked lease_adopted lease_refused spawn_intended
+        decision_forced run_minted run_begun unit_taken landing_intended unit_attempted
+        iteration_committed id_allocated journal_pruned units_screened landing_queued
+        landing_deferred run_unparked agent_went_on plans_approved settings_approved lane_cleared
+        unit_cleared budget_promised intent_declared extent_changed step_claimed step_verified
+        run_suspended resume_proposed run_resumed run_ended halt_proposed ledger_line_unreadable
         hook_fault test_witnessed line_imported line_unreadable
     """,
 )

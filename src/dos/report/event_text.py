@@ -135,7 +135,7 @@ def _describe_plain(fact: PlainFact) -> str:
 
 
 def describe_kind(kind: str) -> str:
-    """Return the words for a kind of event that has no sentence, or that this version does not know."""
+    """Return the words for a kind of event without a sentence, or of a newer version."""
     return kind.replace("_", " ")
 
 

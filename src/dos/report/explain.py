@@ -1,4 +1,4 @@
-"""Explains how each iteration of a run was decided: the evidence, the rungs of the ladder, the decision."""
+"""Explains how each iteration of a run was decided: evidence, rungs of the ladder, decision."""
 
 from collections.abc import Sequence
 from typing import Any, assert_never
@@ -29,16 +29,18 @@ ExplainedFact = (
 _reader: FactReader[ExplainedFact] = FactReader(
     ExplainedFact,
     silent="""
-        lease_granted lease_renewed lease_released lease_expired lease_revoked lease_adopted lease_refused
-        spawn_intended worker_spawned worker_reaped lane_failed drain_requested fleet_started fleet_stopped
-        decision_forced run_minted unit_taken work_salvaged agent_started agent_ended landing_intended
-        unit_landed unit_attempted id_allocated journal_pruned limit_hit limit_probed limit_lifted
-        units_screened run_parked landing_queued landing_deferred run_unparked agent_waiting agent_went_on
-        pause_requested pause_ended halt_requested spin_flagged decision_raised decision_answered plans_approved
-        settings_approved lane_cleared unit_cleared budget_warned budget_spent budget_promised baseline_started
-        baseline_checked work_committed fleet_found intent_declared extent_changed step_claimed step_verified
-        run_suspended resume_proposed run_resumed run_ended halt_proposed ledger_line_unreadable hook_fault
-        receipt_issued test_witnessed line_imported line_unreadable
+        lease_granted lease_renewed lease_released lease_expired lease_revoked lease_adopted
+        lease_refused spawn_intended worker_spawned worker_reaped lane_failed drain_requested
+        fleet_started fleet_stopped decision_forced run_minted unit_taken work_salvaged
+        agent_started agent_ended landing_intended unit_landed unit_attempted id_allocated
+        journal_pruned limit_hit limit_probed limit_lifted units_screened run_parked landing_queued
+        landing_deferred run_unparked agent_waiting agent_went_on pause_requested pause_ended
+        halt_requested spin_flagged decision_raised decision_answered plans_approved
+        settings_approved lane_cleared unit_cleared budget_warned budget_spent budget_promised
+        baseline_started baseline_checked work_committed fleet_found intent_declared extent_changed
+        step_claimed step_verified run_suspended resume_proposed run_resumed run_ended halt_proposed
+        ledger_line_unreadable hook_fault receipt_issued test_witnessed line_imported
+        line_unreadable
     """,
 )
 
@@ -82,7 +84,7 @@ class RunExplanation(Struct, frozen=True, kw_only=True):
 
 
 def explain_run(run_id: str, events: Sequence[Event]) -> RunExplanation:
-    """Return the explanation of a run from the events of its stream, of which there is at least one."""
+    """Return the explanation of a run from the events of its stream, at least one."""
     history = _History(utc_stamp(events[0].at_ms))
     for event in events:
         history.apply(event)

@@ -1,4 +1,4 @@
-"""The timeline of a report as SVG: a row for each lane, a bar for each agent in its outcome's colour.
+"""The timeline of a report as SVG: a row for each lane, a bar for each agent.
 
 Widths are percentages, so that the chart fits any screen and its letters keep their size.
 """

@@ -29,7 +29,7 @@ class ReportData(Struct, frozen=True, kw_only=True):
 
 
 def to_json(report: ReportData) -> dict[str, Any]:
-    """Return the report as `dos report --json` prints it: times in UTC, each landing with its proof."""
+    """Return the JSON of the report: times in UTC, each landing with its proof."""
     landed = [_landing_json(entry, report) for entry in report.session.landed]
     session = to_builtins(structs.asdict(report.session) | {"landed": landed})
     return {

@@ -1,4 +1,4 @@
-"""The time of a fleet as values: each agent from start to end, its outcome, and each landing's proof.
+"""The time of a fleet as values: agents with their outcomes, landings with their proofs.
 
 What an agent claimed is kept beside what git shows, never in its place. The field names are keys of
 `dos report --json`.
@@ -78,7 +78,8 @@ class Wait(Struct, kw_only=True):
 
     lane: str
     run_id: str
-    why: str  # quota | budget | pause | landing | provider; of older versions also decision | back-off
+    # quota | budget | pause | landing | provider; in older journals also decision | back-off
+    why: str
     detail: str
     start: datetime
     end: datetime

@@ -1,4 +1,4 @@
-"""Folds the events of a fleet into a session: agents, landings, crashes, waits, limits and stops."""
+"""Folds the events of a fleet into a session: agents, landings, crashes, waits and limits."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -60,14 +60,15 @@ SessionFact = _FleetFact | _AgentFact | _WorkFact | _WaitingFact
 _reader: FactReader[SessionFact] = FactReader(
     SessionFact,
     silent="""
-        lease_granted lease_renewed lease_released lease_expired lease_revoked lease_adopted lease_refused
-        spawn_intended worker_spawned drain_requested decision_forced run_minted unit_claimed unit_taken
-        landing_intended unit_attempted iteration_committed id_allocated journal_pruned limit_probed
-        units_screened landing_queued landing_deferred pause_requested pause_ended spin_flagged decision_raised
-        decision_answered plans_approved settings_approved lane_cleared unit_cleared budget_warned budget_spent
-        budget_promised baseline_started baseline_checked work_committed fleet_found intent_declared
-        extent_changed step_claimed step_verified run_suspended resume_proposed run_resumed run_ended
-        halt_proposed ledger_line_unreadable hook_fault receipt_issued test_witnessed line_imported
+        lease_granted lease_renewed lease_released lease_expired lease_revoked lease_adopted
+        lease_refused spawn_intended worker_spawned drain_requested decision_forced run_minted
+        unit_claimed unit_taken landing_intended unit_attempted iteration_committed id_allocated
+        journal_pruned limit_probed units_screened landing_queued landing_deferred pause_requested
+        pause_ended spin_flagged decision_raised decision_answered plans_approved settings_approved
+        lane_cleared unit_cleared budget_warned budget_spent budget_promised baseline_started
+        baseline_checked work_committed fleet_found intent_declared extent_changed step_claimed
+        step_verified run_suspended resume_proposed run_resumed run_ended halt_proposed
+        ledger_line_unreadable hook_fault receipt_issued test_witnessed line_imported
         line_unreadable
     """,
 )

@@ -94,7 +94,7 @@ class _Lanes:
         self._held = {comparison_key(held.lease.lane): held for held in snapshot.held}
 
     def names(self) -> list[str]:
-        """Return the lanes of the roster in its order, then others that are held, failed or paused."""
+        """Return the lanes of the roster, then others that are held, failed or paused."""
         snapshot = self._snapshot
         names = list(snapshot.roster)
         names += [held.lease.lane for held in snapshot.held]
@@ -204,7 +204,7 @@ class _Lanes:
         return since_ms
 
     def _free_row(self, lane: str) -> LaneRow:
-        """Return the row of a lane without a holder: what it waits for, or that nothing is to do."""
+        """Return the row of a lane without a holder: what it waits for, if anything."""
         waits = self._waits.get(lane)
         if waits:
             first = waits[0]

@@ -1,4 +1,4 @@
-"""What the verbs declare about themselves: arguments, notes and exit codes, read from their modules."""
+"""What the modules of the verbs declare: arguments, notes and exit codes."""
 
 from difflib import get_close_matches
 from importlib import import_module
@@ -68,7 +68,7 @@ def all_exit_codes() -> dict[str, dict[str, int]]:
 
 
 def with_common_codes(verb: Verb, own: dict[str, int]) -> dict[str, int]:
-    """Add to a verb's own exit codes those that every verb has, or every verb that agents may not use."""
+    """Add the exit codes that every verb has, or every verb that agents may not use."""
     codes = dict(own)
     if verb.allowed != ANYONE:
         codes[NOT_PERMITTED] = NotPermitted.exit_code
@@ -82,7 +82,7 @@ def exit_words(token: str) -> str:
 
 
 def _written_exits(verb: Verb) -> dict[str, int] | None:
-    """Read the table from the verb's file without importing it, which would take three times as long.
+    """Read the table from the verb's file: to import it would take three times as long.
 
     Returns None where the table is not written as a literal; then the module has to be imported.
     """

@@ -67,7 +67,7 @@ class Context:
 
     @cached_property
     def start_directory(self) -> Path:
-        """Where the search for the workspace begins; raises WorkspaceMissing if it is no directory."""
+        """Where the search for the workspace begins; raises WorkspaceMissing if missing."""
         # Not pathlib: it raises for a name that no file system can have.
         if not os.path.isdir(self._workspace):  # noqa: PTH112
             raise WorkspaceMissing(
@@ -203,7 +203,7 @@ def colour_wanted() -> bool:
 
 
 def escape_control_characters(text: str) -> str:
-    """Escape what a terminal would act on, wherever it comes from; colours of dos itself are kept."""
+    """Escape what a terminal would act on; the colours of dos itself are kept."""
     if "\x1b[" not in text or not colour_wanted():
         return escape_invisible(text)
     import re

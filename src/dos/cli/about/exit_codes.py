@@ -1,7 +1,7 @@
 """List the exit codes of every verb.
 
-0 is always the good result. 2 is a usage or input error, 70 a bug in dos, 130 Ctrl-C. 77: an agent of
-the fleet called a verb that only a person may use.
+0 is always the good result. 2 is a usage or input error, 70 a bug in dos, 130 Ctrl-C. 77: an agent
+of the fleet called a verb that only a person may use.
 """
 
 from typing import Annotated
@@ -21,7 +21,7 @@ class Args(Struct, kw_only=True):
     ] = []
 
 
-def run(args: Args, context: Context) -> Reply:
+def run(args: Args, _context: Context) -> Reply:
     if args.verb:
         verbs = catalog.find_verbs(args.verb)
         table = {verb.name: catalog.exit_codes(verb) for verb in verbs}

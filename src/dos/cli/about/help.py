@@ -20,7 +20,7 @@ class Args(Struct, kw_only=True):
     ] = []
 
 
-def run(args: Args, context: Context) -> Reply:
+def run(args: Args, _context: Context) -> Reply:
     if args.verb:
         text = page(args.verb)
         verbs = catalog.find_verbs(args.verb)

@@ -14,7 +14,7 @@ class Args(Struct, kw_only=True):
     pass
 
 
-def run(args: Args, context: Context) -> Reply:
+def run(_args: Args, _context: Context) -> Reply:
     python = platform.python_version()
     return Reply(
         text=f"dos {VERSION} (Python {python})", data={"dos_version": VERSION, "python": python}

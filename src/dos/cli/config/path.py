@@ -14,7 +14,7 @@ class Args(Struct, kw_only=True):
     pass
 
 
-def run(args: Args, context: Context) -> Reply:
+def run(_args: Args, context: Context) -> Reply:
     path = context.world.workspace.config
     exists = path.exists()
     return Reply(

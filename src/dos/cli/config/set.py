@@ -1,8 +1,8 @@
 """Set one key of dos.toml.
 
-The rest of the file stays as it is. The value is TOML: 3, true, ["src/**"], or a bare word where the
-key holds a string. A change that would not load is refused. Write `--` before a value that begins
-with a dash.
+The rest of the file stays as it is. The value is TOML: 3, true, ["src/**"], or a bare word where
+the key holds a string. A change that would not load is refused. Write `--` before a value that
+begins with a dash.
 """
 
 from typing import Annotated

@@ -1,8 +1,8 @@
 """Answer a decision and release what waits for it.
 
 The first answer counts. A second one is refused, with the first answer and who gave it. A lane or a
-unit can stand for the decision while it waits for only one. A number of the list cannot: the list may
-have changed since it was printed.
+unit can stand for the decision while it waits for only one. A number of the list cannot: the list
+may have changed since it was printed.
 """
 
 from typing import Annotated

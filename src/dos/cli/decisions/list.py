@@ -1,9 +1,9 @@
 """List open decisions and what waits for each.
 
-Each decision shows what waits for its answer, since when, and what happens without an answer. Beside
-the questions of the fleet it lists: halts that `dos halt --handle` and `dos watch` proposed, runs of
-your own loop that stopped and need you, units that are drafts, gated or soaking with what waits
-behind them, and what `dos decisions add` added.
+Each decision shows what waits for its answer, since when, and what happens without an answer.
+Beside the questions of the fleet it lists: halts that `dos halt --handle` and `dos watch` proposed,
+runs of your own loop that stopped and need you, units that are drafts, gated or soaking with what
+waits behind them, and what `dos decisions add` added.
 """
 
 from typing import Annotated

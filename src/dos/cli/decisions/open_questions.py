@@ -18,7 +18,8 @@ def fleet_waits(context: Context) -> FleetWaits:
 def gather(context: Context) -> Decisions:
     """Return the open questions, also those that a supervisor would raise if one ran.
 
-    Where plans or git cannot be read, the units that a plan holds are missing, and a warning says so.
+    Where plans or git cannot be read, the units that a plan holds are missing, and a warning says
+    so.
     """
     world = context.journal_world
     return attention.gather(world, _units(context), now_ms=world.journal.now_ms())

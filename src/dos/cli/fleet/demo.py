@@ -1,8 +1,9 @@
 """Run a real fleet of scripted agents on a sample repository.
 
-Takes less than a minute, needs git and no API key, and changes nothing outside a temporary folder. The agents lie,
-leave their lane, crash, hang and hit a limit; a worker and the supervisor are killed. It ends with the proof of each
-landed unit and a report as an HTML page. `dos quickstart` is the same.
+Takes less than a minute, needs git and no API key, and changes nothing outside a temporary folder.
+The agents lie, leave their lane, crash, hang and hit a limit; a worker and the supervisor are
+killed. It ends with the proof of each landed unit and a report as an HTML page. `dos quickstart` is
+the same.
 """
 
 import shutil

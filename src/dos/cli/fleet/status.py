@@ -130,7 +130,7 @@ def _supervisors(world: World) -> list[view.Supervisor]:
 
 
 def _saved_work(world: World, state: FleetState) -> list[str]:
-    """Return the refs and directories of saved work that still exist: people delete what they took."""
+    """Return the refs and directories of saved work that still exist."""
     places = []
     if world.workspace.common:
         places += world.git.salvage_refs()

@@ -1,7 +1,7 @@
 """Plan starts and reaps from JSON lines of evidence on stdin.
 
-Each line of stdin is an object with an `evidence` and optionally a `policy`; each line of the answer
-is a plan. Nothing else is read. The fields are those of dos.population and of [supervise] in
+Each line of stdin is an object with an `evidence` and optionally a `policy`; each line of the
+answer is a plan. Nothing else is read. The fields are those of dos.population and of [supervise] in
 dos.toml.
 """
 
@@ -32,7 +32,7 @@ class Tick(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     policy: Supervise = Supervise()
 
 
-def run(args: Args, context: Context) -> Reply:
+def run(args: Args, _context: Context) -> Reply:
     if not args.batch:
         raise BadInput(
             "--batch is missing: the evidence comes as JSON lines on stdin",

@@ -124,7 +124,7 @@ def _supervise(args: Args, context: Context, warnings: list[str]) -> Reply:
     data = {"reason": result.text, "target": supervisor.target}
     if result.exit is SupervisorExit.SECOND:
         return Reply(code=1, text=result.text, data=data)
-    retry = StoreRetry(config.leases.ttl_seconds, prove=lambda doubtful: None, pause=time.sleep)
+    retry = StoreRetry(config.leases.ttl_seconds, prove=lambda _doubtful: None, pause=time.sleep)
     made = retry.retry_until(lambda: _summarize(context, supervisor.host, first_position))
     lost_lease = ""
     if result.exit is SupervisorExit.LOST:

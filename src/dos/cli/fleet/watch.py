@@ -1,9 +1,10 @@
 """Record a halt proposal for each run that stopped moving.
 
-Nothing is signalled: for a run that spins or has stalled, a halt proposal is recorded in the journal,
-for a person or a program to carry out. It is recorded once for each time that the run stops moving,
-and again after --repropose-ms. A run is named by its id; the parts after it give what the journal
-does not know: its first commit, its lane, the stamp of its loop, the handle to stop it by.
+Nothing is signalled: for a run that spins or has stalled, a halt proposal is recorded in the
+journal, for a person or a program to carry out. It is recorded once for each time that the run
+stops moving, and again after --repropose-ms. A run is named by its id; the parts after it give what
+the journal does not know: its first commit, its lane, the stamp of its loop, the handle to stop it
+by.
 """
 
 import re

@@ -94,7 +94,7 @@ def _use_settings(context: Context, text: bytes) -> None:
 
 def _work(args: Args, context: Context, config: Config, run_id: str) -> Stop:
     workspace = context.world.workspace
-    retry = StoreRetry(config.leases.ttl_seconds, prove=lambda doubtful: None, pause=time.sleep)
+    retry = StoreRetry(config.leases.ttl_seconds, prove=lambda _doubtful: None, pause=time.sleep)
     effects = retry.retry_until(
         lambda: WorkerEffects(workspace, config, actor=run_id, target_branch=args.target_branch)
     )

@@ -1,9 +1,9 @@
 """Install a system service that runs `dos up`.
 
 The service survives a logout, a crash of the supervisor and a restart of the machine. A file for
-systemd or launchd is written; with --start it is started, too. Workers keep running when the service
-stops, and the next start finds them. The plans and settings on disk are approved now, because a start
-by the system approves nothing.
+systemd or launchd is written; with --start it is started, too. Workers keep running when the
+service stops, and the next start finds them. The plans and settings on disk are approved now,
+because a start by the system approves nothing.
 """
 
 import os
@@ -80,8 +80,8 @@ def run(args: Args, context: Context) -> Reply:
 def _approve(context: Context) -> str:
     """Approve the plans and settings on disk; return why not, where they are not approved.
 
-    The system starts the service and approves nothing, so the person who installs it does. Root does
-    not approve for another owner, who could not open a journal that root created.
+    The system starts the service and approves nothing, so the person who installs it does. Root
+    does not approve for another owner, who could not open a journal that root created.
     """
     workspace = context.world.workspace
     owner = workspace.root.stat().st_uid

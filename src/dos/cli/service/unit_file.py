@@ -18,7 +18,8 @@ from dos.workspace import Workspace
 # Stands in installed files, by which they are recognised: it cannot change.
 MARKER = "Written by `dos service install`; `dos service remove` takes it away."
 KINDS = ("systemd", "launchd")
-KEPT_VARIABLES = ("PATH", "XDG_STATE_HOME", "XDG_CONFIG_HOME")  # worktrees are below the state home
+# Worktrees are below the state home.
+KEPT_VARIABLES = ("PATH", "XDG_STATE_HOME", "XDG_CONFIG_HOME")
 RESTART_SECONDS = 10
 COMMAND_SECONDS = 30.0
 
@@ -88,8 +89,8 @@ def plan_service(
 ) -> Service:
     """Return the service of a workspace; nothing is written.
 
-    `journal` marks the journal that the fleet has when the service is installed. Raises BadInput for
-    options or names that cannot be used.
+    `journal` marks the journal that the fleet has when the service is installed. Raises BadInput
+    for options or names that cannot be used.
     """
     if user and system:
         raise BadInput("--user and --system exclude one another", hint="Leave one of them out.")
@@ -279,7 +280,7 @@ def _quoted(word: str) -> str:
 
 
 def _owner(workspace: Workspace) -> str:
-    """Return the owner of the repository: root installs for the machine, but agents must not be root."""
+    """Return the owner of the repository: root may install, but agents must not be root."""
     owner = workspace.root.stat().st_uid
     try:
         return pwd.getpwuid(owner).pw_name

@@ -154,7 +154,7 @@ class Terminal:
     """The terminal of a command that runs for hours: when it is closed, output goes to a log."""
 
     def __init__(self, log: Path, *, on_close: Callable[[], None] | None = None) -> None:
-        """`on_close` stops what draws on the terminal. A signal handler calls it: it must not wait."""
+        """`on_close` stops what draws; a signal handler calls it, so it must not wait."""
         self._log = log
         self._on_close = on_close
         # A stream that is redirected to a file stays there.

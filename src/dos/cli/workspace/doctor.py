@@ -1,13 +1,13 @@
 """Check the workspace and show a fix for each problem.
 
 It works on a broken dos.toml, too: the errors of the file are findings. Without --fix nothing is
-changed, and --fix does only what is safe: it revokes leases whose process has exited, and removes the
-records of worktrees that no longer exist.
+changed, and --fix does only what is safe: it revokes leases whose process has exited, and removes
+the records of worktrees that no longer exist.
 
 --deep runs [workers] setup and test in a fresh tree of the target branch, then the test once more
-with all source files emptied, which must fail, and checks that the acceptance commands of open units
-can be started. It takes as long as they take. `dos up` does the same before it starts agents, and
-skips it where --deep has passed.
+with all source files emptied, which must fail, and checks that the acceptance commands of open
+units can be started. It takes as long as they take. `dos up` does the same before it starts agents,
+and skips it where --deep has passed.
 """
 
 import sys

@@ -1,7 +1,7 @@
 """Inspect the repository and write dos.toml.
 
-It finds the folders that can be lanes, the agent programs on your PATH, the test command and the plan
-documents. It writes one file and prints the command that undoes it.
+It finds the folders that can be lanes, the agent programs on your PATH, the test command and the
+plan documents. It writes one file and prints the command that undoes it.
 """
 
 import os
