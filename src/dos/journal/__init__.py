@@ -1,1 +1,1 @@
-"""The one durable record: the store of events and what is folded from it."""
+"""The journal: the durable record of events, its backends, and what is folded from it."""

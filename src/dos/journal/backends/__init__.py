@@ -1,1 +1,1 @@
-"""Where events are kept: in memory, in SQLite, in PostgreSQL. All three pass one conformance suite."""
+"""Backends of the journal: memory, SQLite and PostgreSQL. All pass one conformance suite."""

@@ -1,4 +1,4 @@
-"""The store of tests and simulations: everything in this process, under the same rules."""
+"""The backend of tests and simulations: everything in this process, under the same rules."""
 
 import threading
 import time
@@ -16,6 +16,8 @@ V = TypeVar("V")
 
 
 class MemoryBackend:
+    """Keeps a journal in memory. Transactions of all threads take turns."""
+
     def __init__(self, *, clock: Clock | None = None) -> None:
         self._changed = threading.Condition(threading.RLock())
         self._rows = Rows(clock or SystemClock())
@@ -26,7 +28,10 @@ class MemoryBackend:
             yield self._rows
 
     @contextmanager
-    def write(self, prefetch: Prefetch = NO_PREFETCH) -> Iterator["Rows"]:
+    def write(
+        self,
+        prefetch: Prefetch = NO_PREFETCH,
+    ) -> Iterator["Rows"]:
         with self._changed:
             try:
                 yield self._rows
@@ -40,17 +45,18 @@ class MemoryBackend:
         deadline = time.monotonic() + timeout_seconds
         with self._changed:
             while self._rows.last() <= after:
-                if (left := deadline - time.monotonic()) <= 0:
+                remaining = deadline - time.monotonic()
+                if remaining <= 0:
                     return False
-                self._changed.wait(left)
+                self._changed.wait(remaining)
             return True
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing: no connection is open."""
 
 
 class Rows:
-    """The tables, with a list of how to take back what the open transaction did."""
+    """The tables, and the steps that undo what the open transaction did."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -90,21 +96,23 @@ class Rows:
 
     def keyed(self, stream: str, key: str) -> Event | None:
         pos = self._keys.get((stream, key))
-        return None if pos is None else self._events[pos]
+        if pos is None:
+            return None
+        return self._events[pos]
 
     def load(self, stream: str, after: int, limit: int | None) -> list[Event]:
-        found = [
-            self._events[pos] for ver, pos in self._streams.get(stream, {}).items() if ver > after
-        ]
-        return found[:limit]
+        versions = self._streams.get(stream, {})
+        events = [self._events[pos] for version, pos in versions.items() if version > after]
+        return events[:limit]
 
     def tail(self, after: int, limit: int) -> list[Event]:
-        found: list[Event] = []
+        # From the end: a reader that follows the journal asks only for its newest events.
+        newest: list[Event] = []
         for pos in reversed(self._events):
             if pos <= after:
                 break
-            found.append(self._events[pos])
-        return found[::-1][:limit]
+            newest.append(self._events[pos])
+        return newest[::-1][:limit]
 
     def raw(self, after: int, limit: int) -> list[tuple[Event, int]]:
         return [(event, event.checksum()) for event in self.tail(after, limit)]
@@ -113,9 +121,8 @@ class Rows:
         return sum(pos > after for pos in self._events)
 
     def streams(self, prefix: str) -> list[str]:
-        return sorted(
-            stream for stream, rows in self._streams.items() if rows and stream.startswith(prefix)
-        )
+        names = [name for name, rows in self._streams.items() if rows and name.startswith(prefix)]
+        return sorted(names)
 
     def leases(self) -> list[Lease]:
         return [self._leases[fence] for fence in sorted(self._leases)]
@@ -124,11 +131,13 @@ class Rows:
         return self._leases.get(fence)
 
     def snapshot(self, name: str, code: str) -> tuple[int, bytes] | None:
-        found = self._snapshots.get(name)
-        return found[1:] if found and found[0] == code else None
+        snapshot = self._snapshots.get(name)
+        if snapshot is None or snapshot[0] != code:
+            return None
+        return snapshot[1:]
 
     def insert(self, entry: Entry, ver: int, actor: str, raw: bytes) -> Event:
-        self._last += 1  # as in the other stores, a position that was rolled back may be skipped
+        self._last += 1  # as in the other backends, a position that was rolled back is skipped
         event = Event(
             pos=self._last, stream=entry.stream, ver=ver, kind=entry.kind, actor=actor,
             at_ms=self.wall_ms() if entry.at_ms is None else entry.at_ms,
@@ -154,17 +163,16 @@ class Rows:
         self._put(self._snapshots, name, (code, pos, state))
 
     def delete(self, positions: Sequence[int]) -> None:
-        gone = [
-            self._events[pos] for pos in positions if pos in self._events
-        ]  # another may have been quicker
-        self._remove(self._events, [event.pos for event in gone])
-        self._remove(
-            self._keys, [(event.stream, event.key) for event in gone if event.key is not None]
-        )
-        for stream in {event.stream for event in gone}:
-            self._remove(
-                self._streams[stream], [event.ver for event in gone if event.stream == stream]
-            )
+        # Another process may have deleted some of them.
+        events = [self._events[pos] for pos in positions if pos in self._events]
+        keys = [(event.stream, event.key) for event in events if event.key is not None]
+        versions: dict[str, list[int]] = {}
+        for event in events:
+            versions.setdefault(event.stream, []).append(event.ver)
+        self._remove(self._events, [event.pos for event in events])
+        self._remove(self._keys, keys)
+        for stream, stream_versions in versions.items():
+            self._remove(self._streams[stream], stream_versions)
 
     def _put(self, table: dict[K, V], key: K, value: V) -> None:
         if key in table:
@@ -175,7 +183,7 @@ class Rows:
         table[key] = value
 
     def _remove(self, table: dict[K, V], keys: Sequence[K]) -> None:
-        # Taken back by rebuilding the table: the order of insertion is the order of positions.
+        # Undone by rebuilding the table: the order of insertion is the order of positions.
         before = dict(table)
 
         def restore() -> None:

@@ -23,7 +23,11 @@ def open_store(
     clock: Clock | None = None,
     busy_seconds: float = BUSY_SECONDS,
 ) -> Store:
-    """Without a URL it is a file in the state directory. PostgreSQL keeps its own clock, whatever is given here."""
+    """Open the store of a URL; without one, the SQLite file in the state directory.
+
+    PostgreSQL uses its own clock, whatever is given here. Raises BadInput for an unknown kind of
+    URL, and a StoreFailed when the store cannot be opened.
+    """
     scheme, colon, rest = url.partition(":")
     backend: Backend
     match scheme + colon:
@@ -42,24 +46,27 @@ def open_store(
         case _:
             raise BadInput(
                 f"the store URL starts with {scheme[:20]!r}, and no such store is known",
-                hint="Use postgresql://USER@HOST/DATABASE, sqlite:PATH or memory:, or leave `[store] url` out.",
+                hint="Use postgresql://USER@HOST/DATABASE, sqlite:PATH or memory:,"
+                " or leave `[store] url` out.",
             )
     return Store(backend, actor=actor)
 
 
 def workspaces(url: str, prefix: str) -> list[str]:
-    """The workspaces whose journals a shared store holds, by how their names begin."""
+    """Return the workspaces in a shared store whose names begin with a prefix."""
     from dos.journal.backends.postgres import known_workspaces
 
     return known_workspaces(url, prefix)
 
 
 def embedded_path(url: str, state_directory: Path) -> Path | None:
-    """The file of an embedded store; None for a store that is none."""
+    """Return the file of an embedded store; None for other kinds of stores."""
     if not url:
         return state_directory / "state.db"
     scheme, _, rest = url.partition(":")
-    return state_directory / rest if scheme == "sqlite" and rest else None
+    if scheme != "sqlite" or not rest:
+        return None
+    return state_directory / rest
 
 
 def _embedded(path: Path, clock: Clock | None, *, read_only: bool, busy_seconds: float) -> Backend:
@@ -69,7 +76,8 @@ def _embedded(path: Path, clock: Clock | None, *, read_only: bool, busy_seconds:
         if kind := network_type_in_mounts(Path(os.path.realpath(path)), _mounts()):
             raise StoreUnreachable(
                 f"{path} is on a network file system ({kind}), where SQLite loses writes",
-                hint="Set `[store] url` in dos.toml: postgresql://… for many hosts, or sqlite:PATH on a local disk.",
+                hint="Set `[store] url` in dos.toml: postgresql://… for many hosts,"
+                " or sqlite:PATH on a local disk.",
             )
     return SqliteBackend(path, clock=clock, read_only=read_only, busy_seconds=busy_seconds)
 

@@ -14,7 +14,7 @@ from msgspec import json
 from dos.errors import Internal
 from dos.journal import streams
 from dos.journal.backend import Entry, Prefetch
-from dos.journal.backends import row as stored
+from dos.journal.backends.row import COLUMNS, decode_event, decode_lease, decode_unverified
 from dos.journal.events.envelope import Event
 from dos.lease import Lease
 from dos.regions import Mode
@@ -33,9 +33,9 @@ _NOW = "floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
 _CLOCK: Statement = (f"SELECT {_NOW}", {})
 _POSITIONS = f"SELECT nextval('dos.position'), {_NOW} FROM generate_series(1, %(count)s::int)"
 _MOST_POSITIONS = 256  # fetched at a time
-_EVENTS = f"SELECT {stored.COLUMNS} FROM dos.event WHERE workspace = %(workspace)s"
+_EVENTS = f"SELECT {COLUMNS} FROM dos.event WHERE workspace = %(workspace)s"
 _INSERT = (
-    f"INSERT INTO dos.event(workspace, {stored.COLUMNS}) VALUES (%(workspace)s, %(pos)s::bigint, %(stream)s,"
+    f"INSERT INTO dos.event(workspace, {COLUMNS}) VALUES (%(workspace)s, %(pos)s::bigint, %(stream)s,"
     " %(ver)s::bigint, %(kind)s, %(at_ms)s::bigint, %(actor)s, %(fence)s::bigint, %(key)s, %(schema)s::int,"
     " %(body)s, %(crc)s::bigint)"
 )
@@ -101,7 +101,7 @@ class View:
 
     def keyed(self, stream: str, key: str) -> Event | None:
         found = self._ask(_KEYED, streams=[stream], keys=[key])
-        return stored.event(found[0]) if found else None
+        return decode_event(found[0]) if found else None
 
     def load(self, stream: str, after: int, limit: int | None) -> list[Event]:
         sql = (
@@ -109,7 +109,7 @@ class View:
             + " AND stream = %(stream)s AND ver > %(after)s::bigint ORDER BY ver LIMIT %(limit)s::bigint"
         )
         return [
-            stored.event(row) for row in self._ask(sql, stream=stream, after=after, limit=limit)
+            decode_event(row) for row in self._ask(sql, stream=stream, after=after, limit=limit)
         ]
 
     def tail(self, after: int, limit: int) -> list[Event]:
@@ -117,7 +117,7 @@ class View:
 
     def raw(self, after: int, limit: int) -> list[tuple[Event, int]]:
         sql = _EVENTS + " AND pos > %(after)s::bigint ORDER BY pos LIMIT %(limit)s::bigint"
-        return [stored.unverified(row) for row in self._ask(sql, after=after, limit=limit)]
+        return [decode_unverified(row) for row in self._ask(sql, after=after, limit=limit)]
 
     def count(self, after: int) -> int:
         sql = "SELECT count(*) FROM dos.event WHERE workspace = %(workspace)s AND pos > %(after)s::bigint"
@@ -131,11 +131,11 @@ class View:
         return [stream for (stream,) in self._ask(sql, prefix=prefix)]
 
     def leases(self) -> list[Lease]:
-        return [stored.lease(*row) for row in self._ask(_LEASES)]
+        return [decode_lease(*row) for row in self._ask(_LEASES)]
 
     def lease(self, fence: int) -> Lease | None:
         found = self._ask(_SOME_LEASES, fences=[fence])
-        return stored.lease(*found[0][:2]) if found else None
+        return decode_lease(*found[0][:2]) if found else None
 
     def snapshot(self, name: str, code: str) -> tuple[int, bytes] | None:
         sql = (
@@ -315,14 +315,14 @@ class Transaction(View):
 
     def _learn_keys(self, keys: Sequence[tuple[str, str]], rows: Rows) -> None:
         self._keys |= dict.fromkeys(keys)
-        self._keys |= {(event.stream, event.key or ""): event for event in map(stored.event, rows)}
+        self._keys |= {(event.stream, event.key or ""): event for event in map(decode_event, rows)}
 
     def _learn_leases(self, fences: Sequence[int], rows: Rows) -> None:
         self._known |= dict.fromkeys(fences)
         for fence, body, stream, head in rows:
-            self._known[fence] = stored.lease(fence, body)
+            self._known[fence] = decode_lease(fence, body)
             self._heads[stream] = head or 0
 
     def _learn_all_leases(self, rows: Rows) -> None:
-        self._known = {fence: stored.lease(fence, body) for fence, body in rows}
+        self._known = {fence: decode_lease(fence, body) for fence, body in rows}
         self._all_known = True

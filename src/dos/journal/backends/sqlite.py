@@ -18,7 +18,7 @@ from msgspec import json, structs
 from dos import times
 from dos.errors import Internal, OutcomeUnknown, StoreBusy, StoreReadOnly, StoreUnreachable
 from dos.journal.backend import NO_PREFETCH, Entry, Prefetch
-from dos.journal.backends import row as stored
+from dos.journal.backends.row import COLUMNS, decode_event, decode_lease, decode_unverified
 from dos.journal.backends.sqlite_open import (
     explain,
     explain_system,
@@ -269,30 +269,30 @@ class Transaction:
 
     def keyed(self, stream: str, key: str) -> Event | None:
         row = self._sql(
-            f"SELECT {stored.COLUMNS} FROM event WHERE stream = ? AND key = ?", (stream, key)
+            f"SELECT {COLUMNS} FROM event WHERE stream = ? AND key = ?", (stream, key)
         ).fetchone()
-        return stored.event(row) if row else None
+        return decode_event(row) if row else None
 
     def load(self, stream: str, after: int, limit: int | None) -> list[Event]:
         rows = self._sql(
-            f"SELECT {stored.COLUMNS} FROM event WHERE stream = ? AND ver > ? ORDER BY ver LIMIT ?",
+            f"SELECT {COLUMNS} FROM event WHERE stream = ? AND ver > ? ORDER BY ver LIMIT ?",
             (stream, after, -1 if limit is None else limit),
         )
-        return [stored.event(row) for row in rows]
+        return [decode_event(row) for row in rows]
 
     def tail(self, after: int, limit: int) -> list[Event]:
         rows = self._sql(
-            f"SELECT {stored.COLUMNS} FROM event WHERE pos > ? ORDER BY pos LIMIT ?", (after, limit)
+            f"SELECT {COLUMNS} FROM event WHERE pos > ? ORDER BY pos LIMIT ?", (after, limit)
         )
-        return [stored.event(row) for row in rows]
+        return [decode_event(row) for row in rows]
 
     def raw(self, after: int, limit: int) -> list[tuple[Event, int]]:
         # Not `pos > after`: to find that, SQLite looks for `after` itself, on a page that may be damaged.
         rows = self._sql(
-            f"SELECT {stored.COLUMNS} FROM event WHERE pos >= ? ORDER BY pos LIMIT ?",
+            f"SELECT {COLUMNS} FROM event WHERE pos >= ? ORDER BY pos LIMIT ?",
             (after + 1, limit),
         )
-        return [stored.unverified(row) for row in rows]
+        return [decode_unverified(row) for row in rows]
 
     def count(self, after: int) -> int:
         return int(self._sql("SELECT count(*) FROM event WHERE pos > ?", (after,)).fetchone()[0])
@@ -306,12 +306,12 @@ class Transaction:
 
     def leases(self) -> list[Lease]:
         return [
-            stored.lease(*row) for row in self._sql("SELECT fence, body FROM lease ORDER BY fence")
+            decode_lease(*row) for row in self._sql("SELECT fence, body FROM lease ORDER BY fence")
         ]
 
     def lease(self, fence: int) -> Lease | None:
         row = self._sql("SELECT fence, body FROM lease WHERE fence = ?", (fence,)).fetchone()
-        return stored.lease(*row) if row else None
+        return decode_lease(*row) if row else None
 
     def snapshot(self, name: str, code: str) -> tuple[int, bytes] | None:
         row = self._sql(
