@@ -22,7 +22,7 @@ NonEmpty = Annotated[str, Meta(min_length=1)]
 
 
 class Line(Struct, kw_only=True):
-    """An exported event. The field names are keys of `dos journal export` and `dos journal tail`."""
+    """An exported event. The field names are keys of `dos journal export` and `tail`."""
 
     pos: PositiveInt
     stream: NonEmpty

@@ -59,7 +59,7 @@ class VerifiedStep(Struct, frozen=True):
 
 
 class Checkpoint(Struct, frozen=True, kw_only=True):
-    """A turn of the agent's conversation, with the digest that it had when the run was suspended."""
+    """A turn of the agent's conversation, with its digest when the run was suspended."""
 
     turn: int
     digest: str

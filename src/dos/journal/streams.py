@@ -21,7 +21,7 @@ PRUNINGS = "journal/pruned"  # records of what pruning removed
 
 
 class Family(Struct, frozen=True):
-    """Streams that share a first word and differ in their subject: `run("RID-1")` is `run/RID-1`."""
+    """Streams with one first word that differ in their subject: `run("RID-1")` is `run/RID-1`."""
 
     word: str
 

@@ -73,7 +73,8 @@ def _embedded(path: Path, clock: Clock | None, *, read_only: bool, busy_seconds:
     from dos.journal.backends.sqlite import SqliteBackend
 
     if sys.platform == "linux":
-        if kind := network_type_in_mounts(Path(os.path.realpath(path)), _mounts()):
+        kind = network_type_in_mounts(Path(os.path.realpath(path)), _mounts())
+        if kind:
             raise StoreUnreachable(
                 f"{path} is on a network file system ({kind}), where SQLite loses writes",
                 hint="Set `[store] url` in dos.toml: postgresql://… for many hosts,"

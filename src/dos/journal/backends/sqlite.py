@@ -1,7 +1,7 @@
-"""The embedded store: one SQLite file, shared by every process and worktree of one machine.
+"""The embedded backend: one SQLite file, shared by every process and worktree of one machine.
 
-Writers queue at a kernel lock beside the file, so that nobody starves and no checkpoint meets another; the kernel
-frees it, as SQLite's own locks, when a process dies.
+Writers queue at a kernel lock beside the file, so that none starves and no checkpoint meets
+another. The kernel frees it, like SQLite's own locks, when a process dies.
 """
 
 import os
@@ -33,10 +33,17 @@ from dos.machine import filesystem
 from dos.regions import Mode
 from dos.text import comparison_key
 
+_WAIT_SECONDS = 0.02  # between two looks for a new event
 _GATE_PAUSES = times.exponential_backoff(0.0002, cap=0.003, factor=1.5)  # in seconds
 
 
 class SqliteBackend:
+    """Keeps a journal in a SQLite file. One transaction at a time is open in this process.
+
+    `busy_seconds` is how long a writer waits for its turn. The file is watched: one that was
+    removed or replaced would accept writes and keep nothing.
+    """
+
     def __init__(
         self,
         path: Path,
@@ -75,7 +82,10 @@ class SqliteBackend:
                     self._forget_connection()
 
     @contextmanager
-    def write(self, prefetch: Prefetch = NO_PREFETCH) -> Iterator["Transaction"]:
+    def write(
+        self,
+        prefetch: Prefetch = NO_PREFETCH,
+    ) -> Iterator["Transaction"]:
         if self._read_only:
             raise StoreReadOnly(f"{self.path} was opened for reading only")
         with self._alone(), self._explained():
@@ -94,38 +104,36 @@ class SqliteBackend:
 
     def wait(self, after: int, timeout_seconds: float) -> bool:
         deadline = time.monotonic() + timeout_seconds
-        seen: tuple[sqlite3.Connection, int, int] | None = None
+        before: tuple[sqlite3.Connection, int, int] | None = None
         while True:
             with self._alone(), self._explained():
-                # The version counts the commits of others, and as this one connection saw them.
+                # SQLite's version counts the commits of other connections, as this one saw them.
                 connection = self._connect()
-                now = (
-                    connection,
-                    connection.execute("PRAGMA data_version").fetchone()[0],
-                    self._commits,
-                )
-            if now != seen:
-                seen = now
+                version = connection.execute("PRAGMA data_version").fetchone()[0]
+                now = (connection, version, self._commits)
+            if now != before:
+                before = now
                 with self.read() as tx:
                     if tx.last() > after:
                         return True
-            if (left := deadline - time.monotonic()) <= 0:
+            remaining = deadline - time.monotonic()
+            if remaining <= 0:
                 return False
-            time.sleep(min(0.02, left))
+            time.sleep(min(_WAIT_SECONDS, remaining))
 
     def integrity(self) -> list[str]:
-        """What SQLite itself finds wrong with the file."""
+        """Return what SQLite itself finds wrong with the file."""
         with self._alone(), self._explained():
-            return [
-                found
-                for (found,) in self._connect().execute("PRAGMA integrity_check")
-                if found != "ok"
-            ]
+            rows = self._connect().execute("PRAGMA integrity_check").fetchall()
+        return [message for (message,) in rows if message != "ok"]
 
     def close(self) -> None:
-        """Closing may checkpoint, so it queues as a writer does; but what was acknowledged is safe without that."""
+        """Close the connection.
+
+        Closing may checkpoint, so it queues like a writer. What was acknowledged is safe without.
+        """
         if self._pid != os.getpid():
-            return  # the parent's connection is not ours to end
+            return  # the connection is the parent process's
         with self._threads:
             if self._connection is not None and not self._read_only:
                 with suppress(OSError, StoreBusy), self._gate():
@@ -139,7 +147,7 @@ class SqliteBackend:
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        # Looked at first: a child shares the parent's gate, and would open it under a parent that is inside.
+        # Checked first: a child shares the parent's lock, and would unlock it for the parent.
         if self._pid != os.getpid():
             raise Internal(
                 "a store was carried over a fork",
@@ -152,8 +160,9 @@ class SqliteBackend:
         self._check_still_there()
         if self._connection is None:
             if self._read_only:
-                found = open_reading(self.path, busy_seconds=self._busy_seconds, gate=self._gate)
-                self._connection, self._lasting = found
+                self._connection, self._lasting = open_reading(
+                    self.path, busy_seconds=self._busy_seconds, gate=self._gate
+                )
             else:
                 self._connection = open_writing(
                     self.path, busy_seconds=self._busy_seconds, gate=self._gate
@@ -163,12 +172,12 @@ class SqliteBackend:
         return self._connection
 
     def _check_still_there(self) -> None:
-        """A file that was removed or replaced takes whatever is written to it, and keeps nothing."""
+        """Raise if the file was removed or replaced: writes to it would be lost."""
         if self._file and _identity(self._name) != self._file:
             raise _removed(self._name)
 
     def _check_log_still_there(self) -> None:
-        # Not asked for more than its being there: a look at its times would make the next write to it dearer.
+        # Only whether it exists: reading its times would make the next write to it slower.
         if self._has_log and not os.access(self._log, os.F_OK):
             raise _removed(self._log)
 
@@ -187,7 +196,8 @@ class SqliteBackend:
             pauses=_GATE_PAUSES,
         ):
             raise StoreBusy(
-                f"another process has held the write lock of {self.path} for {self._busy_seconds:g} s",
+                f"another process has held the write lock of {self.path}"
+                f" for {self._busy_seconds:g} s",
                 hint="Look for a stopped `dos` process; `dos doctor` lists them.",
             )
         try:
@@ -201,23 +211,25 @@ class SqliteBackend:
         except sqlite3.Error as error:
             if primary_code(error) != sqlite3.SQLITE_IOERR:
                 raise
-            # It lies in the log, and whether the disk has taken it nobody knows: after a crash it may be there.
+            # It is in the log, and it is unknown whether the disk has it: it may survive a crash.
             self._forget_connection()
             raise OutcomeUnknown(
-                f"{self.path}: the disk failed during the commit, so it is unknown whether it was written: {error}",
-                hint="Run `dos doctor` to see what is wrong with the disk; an append with a key can be repeated.",
+                f"{self.path}: the disk failed during the commit, so it is unknown whether it was"
+                f" written: {error}",
+                hint="Run `dos doctor` to see what is wrong with the disk;"
+                " an append with a key can be repeated.",
             ) from error
 
     def _roll_back(self) -> None:
         if self._connection is not None and self._connection.in_transaction:
             try:
                 self._connection.execute("ROLLBACK")
-            except sqlite3.Error:  # the fault that brought us here is the one to report
+            except sqlite3.Error:  # the fault that led to the rollback is the one to report
                 self._forget_connection()
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
-        """Turn what SQLite and the file system raise into errors that say what to do."""
+        """Turn errors of SQLite and the file system into errors that say what to do."""
         try:
             yield
         except sqlite3.Error as error:
@@ -227,15 +239,17 @@ class SqliteBackend:
             raise explain_system(error, self.path) from error
 
     def _forget_connection(self) -> None:
-        # After an I/O error a connection's picture of the file may be wrong: the next use opens anew.
+        # After an I/O error a connection's view of the file may be wrong: the next use reopens it.
         connection, self._connection = self._connection, None
-        self._has_log = False  # whoever closes it last removes it
+        self._has_log = False  # the connection that is closed last removes it
         if connection is not None:
             with suppress(sqlite3.Error):
                 connection.close()
 
 
 class Transaction:
+    """A read or write transaction; its methods are those of `WriteTransaction`."""
+
     def __init__(self, connection: sqlite3.Connection, clock: Clock) -> None:
         self._sql = connection.execute
         self._sql_many = connection.executemany
@@ -254,11 +268,8 @@ class Transaction:
         return int(self._sql("SELECT coalesce(max(pos), 0) FROM event").fetchone()[0])
 
     def head(self, stream: str) -> int:
-        return int(
-            self._sql(
-                "SELECT coalesce(max(ver), 0) FROM event WHERE stream = ?", (stream,)
-            ).fetchone()[0]
-        )
+        sql = "SELECT coalesce(max(ver), 0) FROM event WHERE stream = ?"
+        return int(self._sql(sql, (stream,)).fetchone()[0])
 
     def fence_floor(self, stream: str) -> int:
         row = self._sql(
@@ -271,7 +282,9 @@ class Transaction:
         row = self._sql(
             f"SELECT {COLUMNS} FROM event WHERE stream = ? AND key = ?", (stream, key)
         ).fetchone()
-        return decode_event(row) if row else None
+        if row is None:
+            return None
+        return decode_event(row)
 
     def load(self, stream: str, after: int, limit: int | None) -> list[Event]:
         rows = self._sql(
@@ -287,7 +300,7 @@ class Transaction:
         return [decode_event(row) for row in rows]
 
     def raw(self, after: int, limit: int) -> list[tuple[Event, int]]:
-        # Not `pos > after`: to find that, SQLite looks for `after` itself, on a page that may be damaged.
+        # Not `pos > after`: for that SQLite reads `after` itself, on a page that may be damaged.
         rows = self._sql(
             f"SELECT {COLUMNS} FROM event WHERE pos >= ? ORDER BY pos LIMIT ?",
             (after + 1, limit),
@@ -311,14 +324,21 @@ class Transaction:
 
     def lease(self, fence: int) -> Lease | None:
         row = self._sql("SELECT fence, body FROM lease WHERE fence = ?", (fence,)).fetchone()
-        return decode_lease(*row) if row else None
+        if row is None:
+            return None
+        return decode_lease(*row)
 
     def snapshot(self, name: str, code: str) -> tuple[int, bytes] | None:
         row = self._sql(
             "SELECT pos, state, crc FROM snapshot WHERE name = ? AND code = ?", (name, code)
         ).fetchone()
-        # A damaged snapshot is no loss: the events it was made from are still there.
-        return (row[0], row[1]) if row and crc32(row[1]) == row[2] else None
+        if row is None:
+            return None
+        pos, state, checksum = row
+        # A damaged snapshot is no loss: the events that it was made from are still there.
+        if crc32(state) != checksum:
+            return None
+        return pos, state
 
     def insert(self, entry: Entry, ver: int, actor: str, raw: bytes) -> Event:
         event = Event(
@@ -347,7 +367,8 @@ class Transaction:
     def add_lease(self, lease: Lease) -> None:
         shared = lease.mode is Mode.SHARED
         self._sql(
-            "INSERT INTO lease(fence, lane, is_lock, shared, exclusive, body) VALUES(?, ?, ?, ?, ?, ?)",
+            "INSERT INTO lease(fence, lane, is_lock, shared, exclusive, body)"
+            " VALUES(?, ?, ?, ?, ?, ?)",
             (
                 lease.fence,
                 comparison_key(lease.lane),
@@ -380,7 +401,7 @@ class Transaction:
 
 def _identity(name: str) -> tuple[int, int] | None:
     try:
-        status = os.stat(name)  # noqa: PTH116 - a Path takes longer, and this is asked on every use
+        status = os.stat(name)  # noqa: PTH116 - a Path is slower, and this runs on each use
     except (FileNotFoundError, NotADirectoryError):
         return None
     return status.st_dev, status.st_ino

@@ -1,4 +1,7 @@
-"""Opens the file of the embedded store: made where there is none, brought up to date, sure to survive a power cut."""
+"""Opens the file of the embedded backend, and explains the errors of SQLite and the file system.
+
+A missing file is created and an older one brought up to date, so that both survive a power cut.
+"""
 
 import errno
 import os
@@ -28,6 +31,7 @@ _RIGHTS = "Give this user the right to write there."
 
 
 def explain(error: sqlite3.Error, path: Path) -> DosError:
+    """Return the error of dos that an error of SQLite stands for, with what to do."""
     code = primary_code(error)
     if not code and "decode to UTF-8" in str(error):
         return JournalCorrupt(
@@ -47,7 +51,7 @@ def explain(error: sqlite3.Error, path: Path) -> DosError:
             return JournalCorrupt(
                 f"{path} is damaged: {error}", hint="Run `dos journal check` to see the damage."
             )
-        # SQLite does not say why a file of its own could not be made or grown.
+        # SQLite does not say why one of its files could not be created or grown.
         case sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_IOERR if _is_full(path.parent):
             return StoreFull(f"{path}: no room is left on the disk", hint=_ROOM)
         case sqlite3.SQLITE_CANTOPEN if _is_read_only(path):
@@ -64,6 +68,7 @@ def explain(error: sqlite3.Error, path: Path) -> DosError:
 
 
 def explain_system(error: OSError, path: Path) -> DosError:
+    """Return the error of dos that an error of the file system stands for, with what to do."""
     where = f"{path}: {error.strerror or error}"
     match error.errno:
         case errno.ENOSPC | errno.EDQUOT | errno.EFBIG:
@@ -76,7 +81,7 @@ def explain_system(error: OSError, path: Path) -> DosError:
 
 
 def primary_code(error: sqlite3.Error) -> int:
-    """Zero where the error came from Python's side."""
+    """Return SQLite's primary result code; 0 for an error of Python's module."""
     return (getattr(error, "sqlite_errorcode", None) or 0) & 0xFF
 
 
@@ -89,11 +94,11 @@ def _is_full(directory: Path) -> bool:
 
 
 def _is_read_only(path: Path) -> bool:
-    """The directory counts too: SQLite keeps its log beside the file."""
+    """Whether the file or its directory cannot be written: SQLite keeps its log beside the file."""
     return any(place.exists() and not os.access(place, os.W_OK) for place in (path, path.parent))
 
 
-# Step n takes a file from version n - 1 to version n. Steps are never edited after a release: a new one is added.
+# Step n takes a file from version n - 1 to n. Steps are never edited after a release.
 STEPS: tuple[str, ...] = (
     """
     CREATE TABLE event(
@@ -135,23 +140,23 @@ Gate = Callable[[], AbstractContextManager[None]]
 
 
 def open_writing(path: Path, *, busy_seconds: float, gate: Gate) -> sqlite3.Connection:
+    """Open a file for reading and writing; it is created or brought up to date under the gate."""
     _make_directory(path.parent)
     _check_place(path)
-    # Opened before SQLite makes its files: so it is told of a failed sync of theirs too, which SQLite passes over.
+    # Opened before SQLite creates its files, so that a failed sync of theirs is reported here too:
+    # SQLite ignores it.
     directory = os.open(path.parent, os.O_RDONLY | os.O_CLOEXEC)
     try:
         with _connecting(str(path), busy_seconds) as connection:
             connection.execute("PRAGMA synchronous = FULL")
-            connection.execute(
-                "PRAGMA fullfsync = 1"
-            )  # macOS: a plain fsync does not reach the platter
+            connection.execute("PRAGMA fullfsync = 1")  # macOS: fsync alone does not reach the disk
             connection.execute("PRAGMA foreign_keys = ON")
             connection.execute("PRAGMA journal_size_limit = 67108864")
             if _version(connection, path) < VERSION or _journal_mode(connection) != "wal":
                 with gate():
                     _migrate(connection, path)
-            # The file and its log have their names for good before anything is acknowledged. Also when another made
-            # them: it may have been killed before it came this far.
+            # The names of the file and its log are durable before anything is acknowledged. Also
+            # when another process created them: it may have been killed before it came this far.
             os.fsync(directory)
             return connection
     finally:
@@ -159,7 +164,10 @@ def open_writing(path: Path, *, busy_seconds: float, gate: Gate) -> sqlite3.Conn
 
 
 def open_reading(path: Path, *, busy_seconds: float, gate: Gate) -> tuple[sqlite3.Connection, bool]:
-    """Also says whether it can be kept: what was opened as immutable must be opened anew for each look."""
+    """Open a file for reading, and return whether the connection can be kept.
+
+    One that was opened as immutable does not see later writes, so it is opened for each read.
+    """
     _check_place(path)
     # Quoted by hand: `?` and `#` would end the path of a file URI.
     quoted = str(path).replace("%", "%25").replace("?", "%3f").replace("#", "%23")
@@ -168,15 +176,15 @@ def open_reading(path: Path, *, busy_seconds: float, gate: Gate) -> tuple[sqlite
         if connection := _up_to_date(plain, busy_seconds, path):
             return connection, True
     except sqlite3.OperationalError as error:
-        # A journal nobody has open, in a directory we cannot write: without its shared memory file it can only be
-        # read as it lies on the disk.
+        # A journal that no process has open, in a directory that cannot be written: without its
+        # shared memory file it can only be read as it is on the disk.
         if _is_out_of_reach(error, path) and (
             connection := _up_to_date(immutable, busy_seconds, path)
         ):
             return connection, False
         if getattr(error, "sqlite_errorcode", None) != sqlite3.SQLITE_READONLY_ROLLBACK:
             raise
-    # Its maker was cut off, or it is older than this dos: any process brings it up to date, as any recovers its log.
+    # It was not finished, or is older than this dos: any process brings it up to date.
     open_writing(path, busy_seconds=busy_seconds, gate=gate).close()
     with _connecting(plain, busy_seconds) as connection:
         _version(connection, path)
@@ -192,15 +200,16 @@ def _up_to_date(target: str, busy_seconds: float, path: Path) -> sqlite3.Connect
 
 
 def _is_out_of_reach(error: sqlite3.Error, path: Path) -> bool:
-    refused = primary_code(error) in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
-    return refused and not any(
-        path.with_name(path.name + ending).exists() for ending in ("-wal", "-journal")
-    )
+    """Whether SQLite could not create its files, and there is no log that would be missed."""
+    if primary_code(error) not in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY):
+        return False
+    logs = [path.with_name(path.name + ending) for ending in ("-wal", "-journal")]
+    return not any(log.exists() for log in logs)
 
 
 @contextmanager
 def _connecting(target: str, busy_seconds: float) -> Iterator[sqlite3.Connection]:
-    """A connection that stays open unless the block fails."""
+    """Open a connection that stays open unless the block fails."""
     connection = sqlite3.connect(
         target,
         isolation_level=None,
@@ -219,18 +228,17 @@ def _connecting(target: str, busy_seconds: float) -> Iterator[sqlite3.Connection
 def _make_directory(directory: Path) -> None:
     if directory.is_dir():
         return
-    missing = [each for each in (directory, *directory.parents) if not each.exists()]
+    missing = [path for path in (directory, *directory.parents) if not path.exists()]
     directory.mkdir(parents=True, exist_ok=True)
-    for made in missing:
-        sync_directory(made.parent)
+    for created in missing:
+        sync_directory(created.parent)
 
 
 def _check_place(path: Path) -> None:
     log = path.with_name(path.name + "-wal")
     try:
-        orphaned = (
-            log.stat().st_size > 0
-        )  # looked at first: a file in the making has no log before it has a page
+        # Checked first: a file that is being created has no log before it has a page.
+        orphaned = log.stat().st_size > 0
     except FileNotFoundError:
         orphaned = False
     try:
@@ -243,7 +251,7 @@ def _check_place(path: Path) -> None:
             hint="Move it away, or name another place with `[store] url` in dos.toml.",
         )
     if orphaned and not (status and status.st_size):
-        # SQLite would begin anew and remove the log.
+        # SQLite would start an empty file and remove the log.
         raise JournalCorrupt(
             f"{path} is {'empty' if status else 'missing'}, and its log {log.name} is not",
             hint="Bring the file back from a backup; to begin anew, move the log away.",
@@ -251,7 +259,7 @@ def _check_place(path: Path) -> None:
 
 
 def _version(connection: sqlite3.Connection, path: Path) -> int:
-    # One statement, so that it is all of one moment: another process may be making the tables right now.
+    # One statement, for one moment: another process may be creating the tables right now.
     version, owner, tables = connection.execute(
         "SELECT user_version, application_id, (SELECT count(*) FROM sqlite_schema)"
         " FROM pragma_user_version, pragma_application_id"
@@ -274,10 +282,11 @@ def _journal_mode(connection: sqlite3.Connection, wanted: str = "") -> str:
 
 
 def _migrate(connection: sqlite3.Connection, path: Path) -> None:
-    # It can fail without an error, and then the file goes on in a mode in which it was seen to lose events.
+    # It can fail without an error, and then the file stays in a mode that can lose events.
     if (mode := _journal_mode(connection, " = WAL")) != "wal":
         raise StoreFailed(
-            f"{path} cannot keep a write-ahead log and stays in mode {mode!r}, in which a power cut could lose events",
+            f"{path} cannot keep a write-ahead log and stays in mode {mode!r}, in which a power cut"
+            " could lose events",
             hint="Keep the state on a healthy local disk; `dos doctor` looks at it.",
         )
     while (version := _version(connection, path)) < VERSION:
@@ -290,7 +299,7 @@ def _migrate(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def _statements(script: str) -> Iterator[str]:
-    """The statements of a script one by one: `executescript` would commit the transaction around them."""
+    """Yield the statements of a script: `executescript` would commit the open transaction."""
     gathered = ""
     for line in script.splitlines(keepends=True):
         gathered += line

@@ -1,4 +1,4 @@
-"""Reads the lines of a log file that is to be imported, within limits on lines, size and nesting."""
+"""Reads the lines of a log file to import, within limits on lines, size and nesting."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
