@@ -1,4 +1,7 @@
-"""Codex: `codex exec --json`. It reports limits in words only, and only `turn.failed` is final."""
+"""Codex: `codex exec --json`. It reports limits in words only, and only `turn.failed` is final.
+
+An `error` record may still be recovered from, so it only counts when the program dies with it.
+"""
 
 from typing import Any
 

@@ -1,4 +1,7 @@
-"""Any program: the prompt is its standard input; only its exit code and git tell how it went."""
+"""Any program: the prompt is its standard input; only its exit code and git tell how it went.
+
+It has no vendor, so no provider's limit applies to it.
+"""
 
 from msgspec import structs
 

@@ -1,4 +1,7 @@
-"""Gemini CLI: JSON lines, and between them its retries as plain text from standard error."""
+"""Gemini CLI: JSON lines, and between them its retries as plain text from standard error.
+
+Its exit code may be an HTTP status, and a quota that is back within minutes is no usage window.
+"""
 
 import re
 from datetime import timedelta

@@ -1,4 +1,7 @@
-"""How to log in to each vendor's program: the command, and the files that a login changes."""
+"""How to log in to each vendor's program: the command, and the files that a login changes.
+
+A changed file tells that a person has logged in again, and that a limit may be probed.
+"""
 
 from msgspec import Struct
 

@@ -1,4 +1,7 @@
-"""opencode: JSON lines without a result; only its log tells when its provider is limited."""
+"""opencode: JSON lines without a result; only its log tells when its provider is limited.
+
+A cost of 0 means that it has no price for the model, so such a cost counts as not known.
+"""
 
 import re
 from typing import Any

@@ -1,4 +1,8 @@
-"""The agents by name, built in and from other packages. An adapter is imported when it is used."""
+"""The agents by name, built in and from other packages. An adapter is imported when it is used.
+
+Adapters of other packages are found by the entry point group `dos.agents`. Every adapter is
+wrapped, so that an error in it cannot end a worker.
+"""
 
 import re
 from collections import deque

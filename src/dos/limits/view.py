@@ -1,4 +1,7 @@
-"""Show the limits of providers: what each is, until when, who waits, and when it is probed next."""
+"""Show the limits of providers: what each is, until when, who waits, and when it is probed next.
+
+`dos limits` shows these rows; `clears_with` is the command that ends a limit early.
+"""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime

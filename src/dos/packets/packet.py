@@ -1,4 +1,8 @@
-"""Plan a packet: the units that can be dispatched now. Render it as a page for people."""
+"""Plan a packet: the units that can be dispatched now. Render it as a page for people.
+
+A packet is for people, and for loops outside of dos: a page, the prompts of its picks
+(`prompts.py`), and the dispositions of all units in scope, which `dos gate` reads.
+"""
 
 import re
 from collections.abc import Sequence

@@ -1,4 +1,7 @@
-"""The prompts file beside a packet, and the check that every pick has its prompt."""
+"""The prompts file beside a packet, and the check that every pick has its prompt.
+
+Released readers know this format: its keys are never renamed, and unknown ones are ignored.
+"""
 
 from collections.abc import Sequence
 from enum import StrEnum

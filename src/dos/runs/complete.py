@@ -1,4 +1,8 @@
-"""Decide whether git confirms everything that a run declared."""
+"""Decide whether git confirms everything that a run declared.
+
+Only git decides. What a run claims about its own work, and what others changed meanwhile,
+changes the reason of the verdict but never its answer.
+"""
 
 from enum import StrEnum
 

@@ -1,4 +1,8 @@
-"""Decide back to which turn to cut a conversation after git shows a dead end."""
+"""Decide back to which turn to cut a conversation after git shows a dead end.
+
+The conversation is cut after the last turn that was stamped as good. The next attempt gets a note
+made of fixed sentences, so that it avoids the dead end without inheriting its text.
+"""
 
 from enum import StrEnum
 

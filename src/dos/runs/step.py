@@ -1,4 +1,8 @@
-"""Decide whether a commit did a step: it exists, is newer than the run, and was not undone."""
+"""Decide whether a commit did a step: it exists, is newer than the run, and was not undone.
+
+The facts are judged in the order of their cost: whether HEAD contains the commit, whether it is
+newer than the run, which files it touches, and whether their content is still there.
+"""
 
 from enum import StrEnum
 

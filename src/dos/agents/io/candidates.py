@@ -1,4 +1,7 @@
-"""The agents that dos.toml configures, in the order in which they are tried."""
+"""The agents that dos.toml configures, in the order in which they are tried.
+
+A lane tries its own agent first, then `[workers] fallback`; a unit may request another agent.
+"""
 
 import os
 from collections.abc import Iterable, Mapping

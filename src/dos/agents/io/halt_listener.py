@@ -1,4 +1,7 @@
-"""Watch, beside a program that a run started, for a person's halt and for the loss of the lease."""
+"""Watch, beside a program that a run started, for a person's halt and for the loss of the lease.
+
+A halt is an event in the run's stream; the lease is checked without the journal.
+"""
 
 import threading
 from collections.abc import Callable

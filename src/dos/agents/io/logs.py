@@ -1,4 +1,8 @@
-"""The logs of workers and agents: one folder a lane, with a limited number of runs."""
+"""The logs of workers and agents: one folder a lane, with a limited number of runs.
+
+The folder of a lane is `logs/SLUG` in the state directory; names begin with the run id, so they
+sort by time.
+"""
 
 import re
 from pathlib import Path

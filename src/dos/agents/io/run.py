@@ -1,4 +1,7 @@
-"""Run an agent on a unit, watch its output and budget, and return how it ended."""
+"""Run an agent on a unit, watch its output and budget, and return how it ended.
+
+The monitor runs beside the agent in two threads: one folds its lines, one polls the journal.
+"""
 
 import uuid
 from collections.abc import Callable, Sequence

@@ -1,4 +1,7 @@
-"""Check the baseline for `dos doctor --deep`, with the same result that `dos up` would get."""
+"""Check the baseline for `dos doctor --deep`, with the same result that `dos up` would get.
+
+The findings name the line of dos.toml that sets the failing command, and a command that fixes it.
+"""
 
 import os
 import time

@@ -1,4 +1,8 @@
-"""Tell whether failing tests are the fault of the work, or of the machine and the target branch."""
+"""Tell whether failing tests are the fault of the work, or of the machine and the target branch.
+
+When tests fail at a landing, they also run on the commit below the work. If they fail there too,
+the attempt does not count as failed: the work waits until the target is in order.
+"""
 
 from collections.abc import Callable
 

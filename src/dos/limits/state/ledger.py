@@ -1,4 +1,8 @@
-"""The ledgers that spend is folded into: by run, lane, day, unit and agent."""
+"""The ledgers that spend is folded into: by run, lane, day, unit and agent.
+
+What an agent uses is charged at once; whether it was worth it is known later, when its unit lands
+or its iteration ends. Until then it is an entry of its run.
+"""
 
 from msgspec import Struct, field
 

@@ -1,4 +1,8 @@
-"""Fold the limits of providers from the journal: who hit one, who probes it, when it was lifted."""
+"""Fold the limits of providers from the journal: who hit one, who probes it, when it was lifted.
+
+Several agents of one account may report the same limit, in any order. The fold keeps the report
+that lasts longest, and counts a series of reports as one hit.
+"""
 
 from typing import ClassVar, assert_never
 

@@ -1,4 +1,8 @@
-"""Fold what was spent from the journal, so that a restart forgets nothing."""
+"""Fold what was spent from the journal, so that a restart forgets nothing.
+
+Every agent is charged to all ledgers that it belongs to, so that each budget is one lookup. A
+reservation covers what an agent at work may still use of the budgets that runs share.
+"""
 
 from collections.abc import Iterator
 from typing import ClassVar, assert_never

@@ -1,4 +1,8 @@
-"""Write the files of a packet, each whole or not at all, and read its dispositions."""
+"""Write the files of a packet, each whole or not at all, and read its dispositions.
+
+A packet has a number of its day. Its dispositions are written first and take that number; the
+page is written last, so that it never refers to a file that is missing.
+"""
 
 import os
 import re

@@ -1,4 +1,8 @@
-"""Gather the units that a packet may hold: their plans, their landings, and who works on them."""
+"""Gather the units that a packet may hold: their plans, their landings, and who works on them.
+
+Landings come from git and live runs from the leases; everything else that may hold a unit is
+judged as for the fleet itself.
+"""
 
 from collections.abc import Callable, Sequence
 from datetime import datetime

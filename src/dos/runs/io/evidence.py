@@ -1,4 +1,8 @@
-"""Gather the evidence about one run: its declaration, whether it can resume, where to rewind."""
+"""Gather the evidence about one run: its declaration, whether it can resume, where to rewind.
+
+Everything is asked of git at the moment of the call: a step that was verified once counts only
+while git still confirms it.
+"""
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property

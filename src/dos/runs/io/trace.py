@@ -1,4 +1,8 @@
-"""Join everything that is recorded of one run: origin, declaration, decisions, leases, commits."""
+"""Join everything that is recorded of one run: origin, declaration, decisions, leases, commits.
+
+A lease event belongs to the run when it names the run, or when it belongs to a lease that does.
+The time at which something happened never attributes it to a run.
+"""
 
 from collections.abc import Iterator
 from typing import Any, assert_never

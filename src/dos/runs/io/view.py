@@ -1,4 +1,8 @@
-"""Show one run as git, the journal and the system see it, not as the run describes itself."""
+"""Show one run as git, the journal and the system see it, not as the run describes itself.
+
+The JSON of `dos status RUN` and `dos trace` is these values; `render_status` and `render_trace`
+make the text for people.
+"""
 
 from typing import Any
 
