@@ -1,4 +1,6 @@
-"""A whole fleet in a folder of its own: real git, SQLite and processes, agents that write down what they edited."""
+"""A whole fleet in a folder of its own: real git, SQLite and processes, agents that write down what
+they edited.
+"""
 
 import json
 import os
@@ -35,9 +37,11 @@ command = ["{script}"]
 {tables}
 """
 
-# Every edit is a word that nobody else writes; it is told to the test only when it stands in the file.
+# Every edit is a word that nobody else writes; it is told to the test only when it stands in the
+# file.
 EDIT = {
-    "run": 'word=$(cat /proc/sys/kernel/random/uuid) && unit=${DOS_UNIT#*/} && mkdir -p "$DOS_LANE" && '
+    "run": "word=$(cat /proc/sys/kernel/random/uuid) && unit=${DOS_UNIT#*/} && "
+    'mkdir -p "$DOS_LANE" && '
     'echo "$word" >> "$DOS_LANE/$unit.txt" && echo "$word $DOS_UNIT" >> "$TEST_WORDS"'
 }
 COMMIT = {"commit": "Work"}
@@ -104,8 +108,12 @@ class EngineFleet:
     def dos(self, *words: str, seconds: float = PATIENCE) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [sys.executable, "-m", "dos", *words],
-            cwd=self.root, env=self.environment, capture_output=True, text=True, timeout=seconds,
-        )  # fmt: skip
+            cwd=self.root,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            timeout=seconds,
+        )
 
     def up(self, *words: str, point: str = "", **environment: str) -> subprocess.Popen[bytes]:
         with self._story(len(self.started)).open("wb") as story:
@@ -156,7 +164,9 @@ class EngineFleet:
         return found
 
     def processes(self, **marks: str) -> list[psutil.Process]:
-        """Whatever was started for this fleet and lives, however it detached: all inherit its folder's name."""
+        """Whatever was started for this fleet and lives, however it detached: all inherit its
+        folder's name.
+        """
         marks["XDG_STATE_HOME"] = str(self.home / "state")
         found = []
         for process in psutil.process_iter():

@@ -47,7 +47,8 @@ def killed_at(
 ) -> Case:
     """At a fault point; `deaths` counts all that die, also by the script.
 
-    Whether a fleet comes to a boundary may depend on who was quicker: one that did not is told, and another is tried.
+    Whether a fleet comes to a boundary may depend on who was quicker: one that did not is told,
+    and another is tried.
     """
 
     def case(home: Path) -> list[str]:
@@ -136,8 +137,9 @@ def _done_too_often(fleet: EngineFleet, point: str, deaths: int) -> Iterator[str
 def boundaries(fleet: EngineFleet, role: str) -> list[str]:
     """Of one role, one point for each boundary between two effects that every such fleet comes to.
 
-    How often it looks and pauses depends on the clock; and a worker that ends just while it is looked at is taken for
-    dead, which the journal refuses: of revocations those count that the journal has.
+    How often it looks and pauses depends on the clock; and a worker that ends just while it is
+    looked at is taken for dead, which the journal refuses: of revocations those count that the
+    journal has.
     """
     sure = {"Pause": 3, "ObserveFleet": 3, "RevokeLease": len(fleet.facts("lease_revoked"))}
     mine = [point for point in fleet.passed() if point.startswith(f"{role}:")]

@@ -96,7 +96,8 @@ def overlapping(recorded: list[Event]) -> Iterator[str]:
             newest = event.pos
             for other in live.values():
                 if other["lane"] == asked["lane"] or _share(other, asked):
-                    yield f"{asked['lane']} was granted at {event.pos} while {other['lane']} was held"
+                    held = other["lane"]
+                    yield f"{asked['lane']} was granted at {event.pos} while {held} was held"
             live[event.pos] = asked
         elif event.kind in ENDS_A_LEASE:
             live.pop(event.body["lease"], None)

@@ -1,4 +1,6 @@
-"""Budgets: people are warned, then asked; whatever is killed in between, nothing is forgotten or overspent."""
+"""Budgets: people are warned, then asked; whatever is killed in between, nothing is forgotten or
+overspent.
+"""
 
 from collections.abc import Iterator
 from typing import Any
@@ -53,7 +55,8 @@ def told(fleet: EngineFleet, kind: str) -> list[tuple[float, float]]:
 
 @pytest.mark.soak
 def test_a_budget_warns_pauses_asks_and_is_remembered(fleet, budget):
-    point = f"all:worker:ChooseAgent:after:{budget.agents + 1}"  # when it is spent, and nobody was asked
+    # When it is spent, and nobody was asked
+    point = f"all:worker:ChooseAgent:after:{budget.agents + 1}"
     fleet.up("--target", "1", point=point).wait(timeout=PATIENCE)
     assert told(fleet, "budget_warned") == [(4, 5)] and fleet.facts("decision_raised") == []
     assert len(fleet.agent_starts()) == budget.agents

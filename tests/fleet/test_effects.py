@@ -1,4 +1,6 @@
-"""Each effect has one type of answer, known to mypy, and performers: in a fleet and in a simulation."""
+"""Each effect has one type of answer, known to mypy, and performers: in a fleet and in a
+simulation.
+"""
 
 import ast
 import inspect

@@ -1,4 +1,6 @@
-"""Fifty workers for minutes while workers, agents and supervisors are killed at random, beside a resting fleet."""
+"""Fifty workers for minutes while workers, agents and supervisors are killed at random, beside a
+resting fleet.
+"""
 
 import os
 import random

@@ -259,9 +259,9 @@ def test_for_those_who_merge_by_pull_request_each_unit_waits_on_a_branch_and_is_
     config.write_text(config.read_text() + 'landing = "branch"\n')
     assert fleet.dos("up", "--until-idle").returncode == 0
     assert fleet.repository.subjects() == ["Begin"]
-    assert fleet.repository.git("branch", "--list", "dos/*", "--format=%(refname:short)").split() == [
-        "dos/one/DEMO/A1", "dos/one/DEMO/A2", "dos/two/DEMO/B1"
-    ]  # fmt: skip
+    assert fleet.repository.git(
+        "branch", "--list", "dos/*", "--format=%(refname:short)"
+    ).split() == ["dos/one/DEMO/A1", "dos/one/DEMO/A2", "dos/two/DEMO/B1"]
     assert fleet.dos("up", "--until-idle").returncode == 0
     assert sorted(fleet.repository.starts()) == ["DEMO/A1", "DEMO/A2", "DEMO/B1"]
 
@@ -284,7 +284,9 @@ def test_an_agent_does_not_outlive_its_killed_worker(fleet):
 
 
 def words(process: psutil.Process) -> list[str]:
-    """What it was started with; nothing of one that has ended, as a worker's git does between two looks."""
+    """What it was started with; nothing of one that has ended, as a worker's git does between two
+    looks.
+    """
     try:
         return process.cmdline()
     except psutil.NoSuchProcess:

@@ -1,4 +1,6 @@
-"""A run that a person stops lands nothing more, wherever it is; what it did is kept, and its unit is offered again."""
+"""A run that a person stops lands nothing more, wherever it is; what it did is kept, and its unit
+is offered again.
+"""
 
 import threading
 import time

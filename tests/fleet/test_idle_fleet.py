@@ -1,4 +1,6 @@
-"""A fleet that has nothing to do, or may not do it, starts nobody: no worker, no agent, and so no call of a model."""
+"""A fleet that has nothing to do, or may not do it, starts nobody: no worker, no agent, and so no
+call of a model.
+"""
 
 import time
 from typing import Any

@@ -1,4 +1,6 @@
-"""An agent that gets at the branch of the user by itself is noticed, asked about, and lands nothing by it."""
+"""An agent that gets at the branch of the user by itself is noticed, asked about, and lands nothing
+by it.
+"""
 
 import json
 import subprocess
@@ -24,7 +26,10 @@ from dos.report.io import session
 from dos.world import World
 
 UNIT = "DEMO/A1"
-PLAN = "# A plan\n\n## DEMO A1: first\n- lane: one\n- paths: one/**\n- acceptance: `test -s one/a.txt`\n"
+PLAN = (
+    "# A plan\n\n## DEMO A1: first\n- lane: one\n"
+    "- paths: one/**\n- acceptance: `test -s one/a.txt`\n"
+)
 HONEST = [write("one/a.txt"), commit("Write a")]
 
 
@@ -34,7 +39,8 @@ def forging(repository: Repository, *, hidden: bool = False, count: int = 3) -> 
     steps = [f"cd {repository.root}"]
     for number in range(count):
         steps.append(
-            f"echo {number} > one/a.txt && git add -A && {variable}git commit -qm 'Write a' -m 'Unit: {UNIT}'"
+            f"echo {number} > one/a.txt && git add -A"
+            f" && {variable}git commit -qm 'Write a' -m 'Unit: {UNIT}'"
         )
     return {"run": " && ".join(steps)}
 
@@ -104,8 +110,8 @@ def test_an_incident_is_told_by_the_report_and_by_why(one_unit):
         )
     )
     assert (
-        "incident: the reflog says that its agent moved the branch main; it does not count as a landing"
-        in story
+        "incident: the reflog says that its agent moved the branch main;"
+        " it does not count as a landing" in story
     )
 
 
@@ -168,7 +174,9 @@ def test_commits_and_edits_of_the_user_ask_nothing_and_are_listed(one_unit):
 
 
 def test_a_landing_that_is_begun_between_two_looks_is_no_incident(one_unit):
-    """The journal is read before git: what a worker lands in between is on the branch, and its intent is not known."""
+    """The journal is read before git: what a worker lands in between is on the branch, and its
+    intent is not known.
+    """
     acting = open_effects(one_unit)
     try:
         acting.watch.refresh()

@@ -1,4 +1,6 @@
-"""Killed between any two effects: the fleet goes on, nothing is done twice, nothing is lost, nothing is left behind."""
+"""Killed between any two effects: the fleet goes on, nothing is done twice, nothing is lost,
+nothing is left behind.
+"""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,6 @@
-"""A provider that claims too long a limit, a program without a login: named, asked about, and over at once."""
+"""A provider that claims too long a limit, a program without a login: named, asked about, and over
+at once.
+"""
 
 import sys
 import time

@@ -38,7 +38,7 @@ def spawned(supervisor: SupervisorEffects, host: str, system: str) -> None:
     )
     fact = WorkerSpawned(
         lane="one", run_id="R", host=host, pid=NO_SUCH_PROCESS, pid_started=1.0, system=system
-    )  # fmt: skip
+    )
     supervisor.store.record("spawn/one", fact)
 
 
@@ -85,7 +85,9 @@ def test_a_host_whose_clock_is_wrong_does_not_take_a_start_for_an_old_one(
 
 
 def test_what_happened_and_who_holds_what_are_of_one_moment(supervisor, repository, monkeypatch):
-    """Or a worker that lands and ends between two looks would leave a lane that is free, with its unit still open."""
+    """Or a worker that lands and ends between two looks would leave a lane that is free, with its
+    unit still open.
+    """
     world = World(repository.root)
     worker = WorkerEffects(world.workspace, world.config, actor="R")
     held = worker.take_lease(effects.TakeLease(lane="one", run_id="R"))
@@ -186,7 +188,9 @@ def test_a_start_that_is_told_late_says_nothing_of_the_newest(supervisor):
 
 
 def test_a_supervisor_starts_nobody_where_no_plan_declares_a_unit(supervisor, repository):
-    """A loop of somebody's own brings its work along; a worker of the fleet would come in vain, again and again."""
+    """A loop of somebody's own brings its work along; a worker of the fleet would come in vain,
+    again and again.
+    """
     (repository.root / "docs" / "demo-plan.md").write_text("# Nothing yet\n")
     lease = supervisor.take_lease(
         effects.TakeLease(lane="supervisor/here", run_id="", is_lock=True)

@@ -1,4 +1,6 @@
-"""The journal is away for a while: nobody dies of it, nothing is done twice, and no lost lease is worked under."""
+"""The journal is away for a while: nobody dies of it, nothing is done twice, and no lost lease is
+worked under.
+"""
 
 import fcntl
 import os
@@ -87,7 +89,8 @@ def test_connections_that_are_cut_again_and_again_end_nobody(shared, postgres):
     with psycopg.connect(postgres.dsn, autocommit=True) as connection:
         while process.poll() is None and cuts < 200:
             cuts += connection.execute(
-                "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name = 'dos'"
+                "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
+                " WHERE application_name = 'dos'"
             ).fetchone()[0]
             time.sleep(0.2)
     story, _ = process.communicate(timeout=PATIENCE)
@@ -192,9 +195,20 @@ def test_a_worker_that_never_hears_that_it_was_heard_says_everything_once(
     assert len(answers_are_lost) > 30
     assert repository.subjects() == ["Write b", "Write a", "Begin"]
     said = kinds(repository)
-    for kind, times in {"lease_granted": 1, "run_begun": 1, "unit_claimed": 2, "agent_started": 2, "agent_ended": 2,
-                        "work_measured": 2, "landing_intended": 2, "receipt_issued": 2, "unit_landed": 2,
-                        "iteration_committed": 2, "run_stopped": 1, "lease_released": 1}.items():  # fmt: skip
+    for kind, times in {
+        "lease_granted": 1,
+        "run_begun": 1,
+        "unit_claimed": 2,
+        "agent_started": 2,
+        "agent_ended": 2,
+        "work_measured": 2,
+        "landing_intended": 2,
+        "receipt_issued": 2,
+        "unit_landed": 2,
+        "iteration_committed": 2,
+        "run_stopped": 1,
+        "lease_released": 1,
+    }.items():
         assert said.count(kind) == times, kind
 
 

@@ -55,7 +55,8 @@ HALT = {"spin_halt_after_ms": 60_000}
         ("A A s/**, C - s/x/**, B - b/**", 2, {}, "FILLING", "1/2", "B", "", "", ""),
         ("P - s/**, Q - s/api/**", 2, {}, "TARGET_UNREACHABLE", "0/1", "P", "", "", ""),
         ("s1 - s/a/**, s2 - s/b/**, broad - s/**", 2, {}, "FILLING", "0/2", "s1 s2", "", "", ""),
-        # A broad lane that is listed first takes no room from the narrow ones: the order of the roster decides nothing.
+        # A broad lane that is listed first takes no room from the narrow ones: the order of the
+        # roster decides nothing.
         ("broad - s/**, s1 - s/a/**, s2 - s/b/**", 2, {}, "FILLING", "0/2", "s1 s2", "", "", ""),
         # Somebody who runs alone is never joined, whatever their tree is.
         ("a -, b -, rel A rel/** E", 2, {}, "FILLING", "1/2", "", "", "", ""),
@@ -304,14 +305,29 @@ def test_the_json_is_the_record():
     verdict = tick("a SP 70000, b -, rel - ALL E", 2, **HALT)
     told = verdict.to_dict()
     assert told.keys() == {
-        "verdict", "reason", "alive", "admissible", "target", "spawn", "reap", "flag", "proposed_halt", "hold",
-        "blocked", "evidence",
-    }  # fmt: skip
+        "verdict",
+        "reason",
+        "alive",
+        "admissible",
+        "target",
+        "spawn",
+        "reap",
+        "flag",
+        "proposed_halt",
+        "hold",
+        "blocked",
+        "evidence",
+    }
     assert told["evidence"].keys() == {"target", "lanes"}
     assert told["evidence"]["lanes"][0] == {
-        "lane": "a", "liveness": "SPINNING", "tree": ["a/**"], "is_exclusive": False, "pending": False,
-        "spinning_age_ms": 70000, "repeatable": False,
-    }  # fmt: skip
+        "lane": "a",
+        "liveness": "SPINNING",
+        "tree": ["a/**"],
+        "is_exclusive": False,
+        "pending": False,
+        "spinning_age_ms": 70000,
+        "repeatable": False,
+    }
     assert [row.keys() for row in told["spawn"]] == [{"lane", "disposition", "reason"}]
     assert told["proposed_halt"][0]["disposition"] == "PROPOSE_HALT"
     assert msgspec.json.decode(msgspec.json.encode(verdict), type=SuperviseVerdict) == verdict

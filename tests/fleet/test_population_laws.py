@@ -84,7 +84,9 @@ def stays(entry: LaneLiveness, policy: SupervisePolicy) -> bool:
 
 
 def stands_for_none(lane: list[LaneLiveness], policy: SupervisePolicy) -> bool:
-    """A name that workers share and that has no region of its own: what they take is leased under other names."""
+    """A name that workers share and that has no region of its own: what they take is leased under
+    other names.
+    """
     return repeats(lane, policy) and not all(region_of(entry).is_known for entry in lane)
 
 
@@ -101,7 +103,9 @@ def check(seen: SuperviseEvidence, policy: SupervisePolicy) -> None:
 def check_places(
     verdict: SuperviseVerdict, seen: SuperviseEvidence, policy: SupervisePolicy
 ) -> None:
-    """Who is started overlaps nobody who stays and nobody else who is started; who runs alone, runs alone."""
+    """Who is started overlaps nobody who stays and nobody else who is started; who runs alone, runs
+    alone.
+    """
     by_name: dict[str, list[LaneLiveness]] = {}
     for entry in seen.lanes:
         by_name.setdefault(entry.lane, []).append(entry)

@@ -1,4 +1,6 @@
-"""A worker and a supervisor import nothing of dos once they hold a lease: an upgrade may have replaced the files."""
+"""A worker and a supervisor import nothing of dos once they hold a lease: an upgrade may have
+replaced the files.
+"""
 
 import ast
 import os
@@ -97,8 +99,12 @@ def test_a_worker_lands_its_unit_though_the_package_is_gone_once_it_has_its_leas
     git("commit", "--quiet", "--message", "Begin", cwd=root)
     done = subprocess.run(
         [sys.executable, "-m", "dos", "worker", "--lane", "api"],
-        cwd=root, env=os.environ | {"PYTHONPATH": str(site)}, capture_output=True, text=True, timeout=PATIENCE,
-    )  # fmt: skip
+        cwd=root,
+        env=os.environ | {"PYTHONPATH": str(site)},
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+    )
     assert not (site / "dos").exists(), done.stderr
     assert (done.returncode, done.stderr) == (0, ""), done.stdout
     assert "A = 1" in git("show", "main:api/a.py", cwd=root)

@@ -1,4 +1,6 @@
-"""A worker that finds nothing to offer has the plan groomed by an agent, and counts what came of it."""
+"""A worker that finds nothing to offer has the plan groomed by an agent, and counts what came of
+it.
+"""
 
 import pytest
 from sample_repository import Repository, commit, write
@@ -12,7 +14,10 @@ from dos.loop.types import LoopState, StopReason
 from dos.world import World
 
 EMPTY = "# A plan\n\nNothing yet.\n"
-REFILLED = "# A plan\n\n## DEMO A1: first\n- lane: one\n- paths: one/**\n- acceptance: `test -s one/a.txt`\n"
+REFILLED = (
+    "# A plan\n\n## DEMO A1: first\n- lane: one\n"
+    "- paths: one/**\n- acceptance: `test -s one/a.txt`\n"
+)
 
 
 @pytest.fixture

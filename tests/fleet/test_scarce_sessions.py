@@ -1,4 +1,4 @@
-"""A PostgreSQL with few sessions to give: who finds none waits, and nobody is called dead for it."""
+"""PostgreSQL with few sessions: a worker without one waits, and is not taken for dead."""
 
 import subprocess
 import sys
@@ -50,7 +50,7 @@ def worker(repository: Repository) -> "subprocess.Popen[str]":
     command = [sys.executable, "-m", "dos", "worker", "--lane", "one"]
     return subprocess.Popen(
         command, cwd=repository.root, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-    )  # fmt: skip
+    )
 
 
 def test_a_worker_that_finds_no_session_waits_and_then_says_that_the_journal_is_away(shared):

@@ -1,4 +1,6 @@
-"""Several workers on one budget: each start takes its share before it begins, so that all together keep to it."""
+"""Several workers on one budget: each start takes its share before it begins, so that all together
+keep to it.
+"""
 
 import pytest
 from engine_fleet import COMMIT, DONE, EDIT, EngineFleet
@@ -17,7 +19,8 @@ usd = 2.0
 def test_a_third_agent_waits_until_what_two_may_cost_is_known(tmp_path):
     usage = {"usage": {"model": "m", "input_tokens": 10, "cost_usd": 0.5}}
     both_are_there = {
-        "run": "touch $TEST_WORDS.$DOS_LANE; until [ $(ls $TEST_WORDS.* | wc -l) -ge 2 ]; do sleep 0.1; done"
+        "run": "touch $TEST_WORDS.$DOS_LANE;"
+        " until [ $(ls $TEST_WORDS.* | wc -l) -ge 2 ]; do sleep 0.1; done"
     }
     with EngineFleet(tmp_path / "fleet", {"one": 1, "two": 1, "three": 1}, tables=TABLES) as fleet:
         fleet.play({"*": [[both_are_there, EDIT, usage, COMMIT, DONE]]})

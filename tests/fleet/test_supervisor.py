@@ -1,4 +1,4 @@
-"""The supervisor's ticks, without a system around it: what it asks to be done, and in which order."""
+"""The supervisor's ticks without a system around it: its effects, and their order."""
 
 import itertools
 
@@ -83,7 +83,7 @@ class System:
     def record(self, effect):
         return self.store.record(
             effect.stream, effect.fact, key=effect.key, fence=effect.fence, expect=effect.expect
-        )  # fmt: skip
+        )
 
     def observe(self, effect):
         found = self.shown.pop(0)
@@ -134,7 +134,8 @@ def test_it_ends_with_what_is_left_and_what_that_waits_for():
     ending = system.run()
     assert ending.exit is SupervisorExit.WORK_LEFT
     assert ending.text == (
-        "3 units left: 2 held by its plan (P/A1: its plan is a draft, P/A3: a person has to decide first);"
+        "3 units left: 2 held by its plan (P/A1: its plan is a draft,"
+        " P/A3: a person has to decide first);"
         " 1 waits for another unit (P/A2: what it builds on has not shipped: P/A1)"
     )
 
@@ -151,8 +152,12 @@ def test_a_run_that_spins_again_is_asked_about_again_and_the_question_comes_befo
         ordinal = state.landed + 1
         asked = fold.current(system.store, Decisions)[0].knows(Spinning.id_of("R1", ordinal))
         run = LiveRun(
-            lease=lease, is_flagged=state.flagged, is_asked_about=asked, expires_ms=5, ordinal=ordinal
-        )  # fmt: skip
+            lease=lease,
+            is_flagged=state.flagged,
+            is_asked_about=asked,
+            expires_ms=5,
+            ordinal=ordinal,
+        )
         spins = LaneLiveness(lane="api", tree=("api/**",), liveness="SPINNING", why="nothing lands")
         return structs.replace(BUSY, lanes=(spins,), runs={"api": run})
 
@@ -168,8 +173,11 @@ def test_a_run_that_spins_again_is_asked_about_again_and_the_question_comes_befo
     told = [(event.kind, event.stream) for event in system.store.events() if event.kind in TOLD]
     flagged = ("spin_flagged", "run/R1")
     assert told == [
-        ("decision_raised", "decision/spinning-R1-1"), flagged, ("decision_raised", "decision/spinning-R1-2"), flagged
-    ]  # fmt: skip
+        ("decision_raised", "decision/spinning-R1-1"),
+        flagged,
+        ("decision_raised", "decision/spinning-R1-2"),
+        flagged,
+    ]
     assert len(fold.current(system.store, Decisions)[0].open) == 2
 
 
@@ -179,8 +187,9 @@ TOLD = (SpinFlagged.kind, DecisionRaised.kind)
 @pytest.mark.parametrize(("counted", "spawned"), [(True, []), (False, ["docs"])])
 def test_whether_one_that_spins_fills_a_place_is_as_configured(counted, spawned):
     lanes = (
-        LaneLiveness(lane="api", tree=("api/**",), liveness="SPINNING"), LaneLiveness(lane="docs", tree=("docs/**",))
-    )  # fmt: skip
+        LaneLiveness(lane="api", tree=("api/**",), liveness="SPINNING"),
+        LaneLiveness(lane="docs", tree=("docs/**",)),
+    )
     system = System(structs.replace(BUSY, lanes=lanes), NOTHING)
     system.run(policy=SupervisePolicy(count_spinning_as_alive=counted))
     assert system.spawned == spawned
@@ -203,7 +212,9 @@ def test_the_dead_are_not_reaped_where_that_is_configured():
     ],
 )
 def test_supervisors_of_several_hosts_all_end_by_themselves_whoever_came_last(found):
-    """The second starts while the first waits for its next tick, and the third while the second does."""
+    """The second starts while the first waits for its next tick, and the third while the second
+    does.
+    """
     store = Store(MemoryBackend(), actor="supervisor")
     first = structs.replace(BUSY, findings=found)
     systems = [
@@ -226,9 +237,11 @@ def test_what_older_versions_wrote_to_one_stream_is_read_with_what_each_host_wri
     system.store.record("fleet", DrainRequested(reason="dos down"))
     told = [(event.stream, event.kind) for event in system.store.load_fleet()]
     assert told == [
-        ("fleet", "fleet_started"), ("fleet/h-1", "fleet_started"), ("fleet/h-1", "fleet_stopped"),
+        ("fleet", "fleet_started"),
+        ("fleet/h-1", "fleet_started"),
+        ("fleet/h-1", "fleet_stopped"),
         ("fleet", "drain_requested"),
-    ]  # fmt: skip
+    ]
     state, _ = fold.current(system.store, FleetState)
     assert state.drain == system.store.last()
 

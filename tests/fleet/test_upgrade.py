@@ -1,4 +1,6 @@
-"""`dos up` of another version: workers of the older one finish their unit and drain, and the newer one goes on."""
+"""`dos up` of another version: workers of the older one finish their unit and drain, and the newer
+one goes on.
+"""
 
 import os
 import shutil
@@ -111,9 +113,20 @@ class Story:
     @property
     def superseded_by(self) -> str:
         lease = Lease(
-            lane="api", holder="w", host="h", system="machine", run_id="R1", ttl_ms=1000,
-            region=region(()), fence=1, boot="b", granted_ms=0, beat_ms=0, expires_ms=1000, version=1,
-        )  # fmt: skip
+            lane="api",
+            holder="w",
+            host="h",
+            system="machine",
+            run_id="R1",
+            ttl_ms=1000,
+            region=region(()),
+            fence=1,
+            boot="b",
+            granted_ms=0,
+            beat_ms=0,
+            expires_ms=1000,
+            version=1,
+        )
         return self.state.stop_requests(lease).superseded_by
 
 
@@ -135,7 +148,7 @@ def test_a_run_drains_for_another_version_on_its_own_machine_only(story):
 
 
 def test_a_run_that_begins_under_a_supervisor_of_another_version_goes_on(story):
-    """The package was upgraded while the supervisor ran: its next worker is of the newer version."""
+    """The package was upgraded under the supervisor: its next worker is of the newer version."""
     story.start_supervisor("1.0")
     story.begin_run("2.0")
     assert story.superseded_by == ""

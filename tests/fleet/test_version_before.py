@@ -1,4 +1,6 @@
-"""A workspace that the version before left in the middle of its work is opened, finished and lost nothing of."""
+"""A workspace that the version before left in the middle of its work is opened, finished and lost
+nothing of.
+"""
 
 import shutil
 from collections import Counter

@@ -1,4 +1,6 @@
-"""A fleet whose units wait for something: what clears by itself is not asked of a person, and what is left is told."""
+"""A fleet whose units wait for something: what clears by itself is not asked of a person, and what
+is left is told.
+"""
 
 import os
 import signal

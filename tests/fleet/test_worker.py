@@ -1,4 +1,6 @@
-"""A worker on a real repository, with a real journal and a real agent process, driven in this process."""
+"""A worker on a real repository, with a real journal and a real agent process, driven in this
+process.
+"""
 
 from types import SimpleNamespace
 
@@ -298,7 +300,9 @@ def test_a_worker_that_lost_its_lease_writes_and_lands_nothing_more(repository):
 
 
 def test_git_itself_refuses_a_stale_worker(repository):
-    """The journal is told nothing: only the fence in git stands between the stale worker and the branch."""
+    """The journal is told nothing: only the fence in git stands between the stale worker and the
+    branch.
+    """
 
     def raise_fence_before_landing(performers):
         real = performers[effects.MoveBranch]
@@ -347,7 +351,9 @@ def test_the_boundaries_of_a_run_are_all_known(repository):
 @pytest.mark.sampled(7)
 @pytest.mark.parametrize("boundary", range(1, EFFECTS_OF_ONE_UNIT + 1))
 def test_a_worker_killed_after_any_effect_redoes_nothing_that_was_committed(repository, boundary):
-    """The kill comes after the effect and before its answer arrives, which is also just before the next effect."""
+    """The kill comes after the effect and before its answer arrives, which is also just before the
+    next effect.
+    """
     leave_one_unit(repository)
     kill_and_go_on(repository, boundary, {"Write a": "DEMO/A1"})
 

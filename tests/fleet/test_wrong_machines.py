@@ -1,4 +1,6 @@
-"""A disk without room, a journal that cannot be read, clocks that jump: nothing starts twice, and nothing is broken."""
+"""A disk without room, a journal that cannot be read, clocks that jump: nothing starts twice, and
+nothing is broken.
+"""
 
 import os
 import subprocess

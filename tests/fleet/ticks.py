@@ -23,7 +23,9 @@ TREES = {"ALL": ("**/*",), "()": ()}
 
 
 def roster(text: str) -> SuperviseEvidence:
-    """`a A s/** E, b SP`: a lane, its state, its tree (of its own name when not given), E exclusive, R repeatable."""
+    """`a A s/** E, b SP`: a lane, its state, its tree (of its own name when not given), E
+    exclusive, R repeatable.
+    """
     return SuperviseEvidence(
         lanes=tuple(lane(*words.split()) for words in filter(str.strip, text.split(",")))
     )

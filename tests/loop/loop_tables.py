@@ -288,7 +288,8 @@ GOLDEN: list[tuple[dict[str, Any], dict[str, Any], str, dict[str, Any]]] = [
         "stop spinning surface",
         {},
     ),
-    # A time to come back at turns the stop into a wait of the same iteration, so many times in a row.
+    # A time to come back at turns the stop into a wait of the same iteration, so many times in a
+    # row.
     (
         {},
         {**NO_LAUNCH, "retry_after_seconds": 30, "ended_at": "2026-01-01T00:00:00Z"},

@@ -17,8 +17,8 @@ def answer(*residuals, **policy):
     [
         ((), Answer.INSUFFICIENT),
         ((5,), Answer.INSUFFICIENT),
-        # Two equal rounds were enough to call it starved; two rounds of setting up look just the same, so it now
-        # takes as many rounds as thrashing does.
+        # Two equal rounds were enough to call it starved; two rounds of setting up look just the
+        # same, so it now takes as many rounds as thrashing does.
         ((3, 3), Answer.CONVERGING),
         ((3, 3, 3), Answer.CONVERGING),
         ((3, 3, 3, 3), Answer.STARVED),

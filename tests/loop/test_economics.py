@@ -20,7 +20,8 @@ from dos.loop.verdicts import efficiency, productivity
         ((900, 499, 499), "DIMINISHING"),
         ((900, 500, 100), "PRODUCTIVE"),
         ((900, 100, 500), "PRODUCTIVE"),
-        # One empty step after a large one was stalled; as for the other accusation, it now takes two.
+        # One empty step after a large one was stalled; as for the other accusation, it now takes
+        # two.
         ((900, 900, 0), "PRODUCTIVE"),
         ((900, 100, 0), "DIMINISHING"),
         ((900, 0, 0), "STALLED"),

@@ -75,11 +75,22 @@ def test_a_pick_is_a_record_an_object_or_a_dict(pick, series, phase):
 @pytest.mark.parametrize(
     "pick",
     [
-        {}, {"phase": ""}, {"phase": " "}, {"phase": 5}, {"live": True}, None, 5, "A1", ["A1"],
-        {"phase": "A1", "live": "false"}, {"phase": "A1", "live": 1}, {"phase": "A1", "plan_doc_stamped": "no"},
-        {"phase": "A1", "drop_reason": 3}, SimpleNamespace(live=True),
+        {},
+        {"phase": ""},
+        {"phase": " "},
+        {"phase": 5},
+        {"live": True},
+        None,
+        5,
+        "A1",
+        ["A1"],
+        {"phase": "A1", "live": "false"},
+        {"phase": "A1", "live": 1},
+        {"phase": "A1", "plan_doc_stamped": "no"},
+        {"phase": "A1", "drop_reason": 3},
+        SimpleNamespace(live=True),
     ],
-)  # fmt: skip
+)
 def test_a_pick_that_says_nothing_clear_is_an_error(pick):
     with pytest.raises(MalformedDisposition, match="pick 2"):
         classify([LIVE, pick])

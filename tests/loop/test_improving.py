@@ -1,4 +1,6 @@
-"""The loop that improves: only what is witnessed is merged, everything else is discarded, and it ends."""
+"""The loop that improves: only what is witnessed is merged, everything else is discarded, and it
+ends.
+"""
 
 import pytest
 from hypothesis import given
@@ -19,7 +21,9 @@ NOTHING = None
 
 
 class Workshop:
-    """Proposes changes with given results, and writes down what is done to them. NOTHING: there is none to propose."""
+    """Proposes changes with given results, and writes down what is done to them. NOTHING: there is
+    none to propose.
+    """
 
     def __init__(
         self,

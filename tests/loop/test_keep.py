@@ -1,4 +1,6 @@
-"""A change is kept only when witnesses passed it and it is better; what its author says is carried, never read."""
+"""A change is kept only when witnesses passed it and it is better; what its author says is carried,
+never read.
+"""
 
 import msgspec
 import pytest
@@ -68,12 +70,24 @@ def test_the_tests_are_named_before_the_claims():
 def test_the_json_has_the_known_keys():
     shown = msgspec.to_builtins(judge(seen(narrated="great")))
     assert shown.keys() == {
-        "verdict", "revert_cause", "escalation", "next_consecutive_reverts", "reason", "evidence",
-    }  # fmt: skip
+        "verdict",
+        "revert_cause",
+        "escalation",
+        "next_consecutive_reverts",
+        "reason",
+        "evidence",
+    }
     assert shown["evidence"] == {
-        "suite_passed": True, "truth_clean": True, "work": 5, "baseline_work": 4, "tokens": 0,
-        "consecutive_reverts": 0, "narrated": "great", "delta": 1, "improved": True,
-    }  # fmt: skip
+        "suite_passed": True,
+        "truth_clean": True,
+        "work": 5,
+        "baseline_work": 4,
+        "tokens": 0,
+        "consecutive_reverts": 0,
+        "narrated": "great",
+        "delta": 1,
+        "improved": True,
+    }
 
 
 def test_the_token_alone_is_a_verdict():

@@ -100,7 +100,7 @@ def test_the_reason_says_what_was_seen(evidence, reason):
 
 
 def lived(minute, commits, beats_until, died_at=None):
-    """A run after so many minutes: when it committed, how long it beat, and when its process ended."""
+    """A run after some minutes: its commits, its heartbeats, and the end of its process."""
     made = [at for at in commits if at <= minute]
     beat = min(minute, beats_until)
     return judge(

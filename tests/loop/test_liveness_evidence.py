@@ -1,4 +1,6 @@
-"""What is known of a run: commits by the paths they touch, beats by the store's clock, a process by the system."""
+"""What is known of a run: commits by the paths they touch, beats by the store's clock, a process by
+the system.
+"""
 
 import subprocess
 import sys
@@ -410,7 +412,9 @@ def test_another_runs_lease_is_not_found_by_its_lane_and_stamp(repository):
 
 @pytest.mark.soak
 def test_a_worker_that_works_for_two_hours_and_then_only_beats(repository):
-    """Its lease lasts two minutes and is renewed, it commits every six minutes, and at last it is gone."""
+    """Its lease lasts two minutes and is renewed, it commits every six minutes, and at last it is
+    gone.
+    """
     lease = repository.lease("api", ttl_ms=2 * MINUTE, run_id=RUN)
     policy = Config().liveness
     story = []

@@ -109,19 +109,46 @@ def test_a_decision_and_its_next_state_go_through_json_and_back():
     made = decide(state_of({"liveness": "ADVANCING"}), outcome_of(UNCLEAR))
     spoken = to_builtins(made)
     assert set(spoken) == {
-        "action", "next_mode", "reconcile", "stop_reason", "surface", "needs", "backoff_seconds", "until", "reason",
-        "ladder", "next_state",
-    }  # fmt: skip
+        "action",
+        "next_mode",
+        "reconcile",
+        "stop_reason",
+        "surface",
+        "needs",
+        "backoff_seconds",
+        "until",
+        "reason",
+        "ladder",
+        "next_state",
+    }
     assert state_of(spoken["next_state"]) == made.next_state
 
 
 def test_the_public_module_has_the_names_that_callers_rely_on():
     assert set(loop_decide.__all__) == {
-        "DescendantProgress", "IterationOutcome", "LoopDecision", "LoopState", "OutcomeKind", "StopReason", "decide",
-        "propose_tighter_budget", "wait_marker_budget", "WaitMarkerDecision", "ReplanProductivity", "GateVerdict",
-        "gate_policy", "Liveness", "Completion", "CompletionVerdict", "Convergence", "ConvergenceVerdict",
-        "Pickability", "HoldReason", "Cooldown", "CooldownState",
-    }  # fmt: skip
+        "DescendantProgress",
+        "IterationOutcome",
+        "LoopDecision",
+        "LoopState",
+        "OutcomeKind",
+        "StopReason",
+        "decide",
+        "propose_tighter_budget",
+        "wait_marker_budget",
+        "WaitMarkerDecision",
+        "ReplanProductivity",
+        "GateVerdict",
+        "gate_policy",
+        "Liveness",
+        "Completion",
+        "CompletionVerdict",
+        "Convergence",
+        "ConvergenceVerdict",
+        "Pickability",
+        "HoldReason",
+        "Cooldown",
+        "CooldownState",
+    }
 
 
 def test_records_are_made_and_changed_as_released_callers_do():

@@ -110,7 +110,8 @@ def check_it_ends(
     limits: dict[str, Any], cap: int, steps: list[tuple[IterationOutcome, dict[str, Any]]]
 ) -> None:
     state = structs.replace(state_of(limits), max_iterations=cap)
-    # An iteration may be tried again while it is overloaded or told to wait, each so often in a row.
+    # An iteration may be tried again while it is overloaded or told to wait, each so often in a
+    # row.
     most = max(cap, 1) * (1 + state.max_overloaded + state.max_wait)
     for number in range(most + 1):
         outcome, fields = steps[number % len(steps)]
@@ -156,7 +157,8 @@ def check_only_truth_completes(
     # What the packet is called is a claim: calling it otherwise changes nothing.
     if outcome.packet_judge is not None:
         assert decide(state_of(fields), structs.replace(outcome, packet_judge=judge)) == made
-    # A ship that owes its measurement and has none neither goes on nor clears the streak of empty ones.
+    # A ship that owes its measurement and has none neither goes on nor clears the streak of empty
+    # ones.
     if (
         outcome.kind == OutcomeKind.SHIPPED
         and outcome.measurement_expected

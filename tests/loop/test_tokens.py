@@ -1,4 +1,6 @@
-"""Released words for how things went: the older ones for the same, and what people read in their place."""
+"""Released words for how things went: the older ones for the same, and what people read in their
+place.
+"""
 
 import itertools
 
@@ -35,10 +37,16 @@ FAMILIES = (
 @pytest.mark.parametrize(
     ("text", "token"),
     [
-        ("WEDGE", "BLOCKED"), (" wedged ", "BLOCKED-OUTCOME"), ("live", "LIVE"), ("stale-stamp", "STALE-STAMP"),
-        ("novel", "NOVEL"), ("", None), ("  ", None), (None, None),
+        ("WEDGE", "BLOCKED"),
+        (" wedged ", "BLOCKED-OUTCOME"),
+        ("live", "LIVE"),
+        ("stale-stamp", "STALE-STAMP"),
+        ("novel", "NOVEL"),
+        ("", None),
+        ("  ", None),
+        (None, None),
     ],
-)  # fmt: skip
+)
 def test_an_older_word_becomes_the_present_one(text, token):
     assert normalize_token(text) == token
 

@@ -1,4 +1,6 @@
-"""Loaded by every Python of a fleet: its wall clock is wrong by as many seconds as a file says at that moment."""
+"""Loaded by every Python of a fleet: its wall clock is wrong by as many seconds as a file says at
+that moment.
+"""
 
 import os
 import time
