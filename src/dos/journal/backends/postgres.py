@@ -1,7 +1,8 @@
-"""The shared store: one PostgreSQL database for many hosts, and for any number of workspaces that never meet.
+"""The shared backend: one PostgreSQL database for many hosts and any number of workspaces.
 
-Every decision is one transaction under the workspace's advisory lock. The server's clock is the only one that counts.
-A writer goes to the server twice, once for the lock with all it has to know and once with all it writes.
+Every decision is one transaction under the workspace's advisory lock, and the server's clock is the
+only one that counts. A writer makes two round trips: one for the lock with all it has to read, and
+one with all it writes.
 """
 
 import os
@@ -39,6 +40,11 @@ RECHECK_SECONDS = 5.0  # how late a waiter learns of an event whose notification
 
 
 class PostgresBackend:
+    """Keeps the journal of one workspace in PostgreSQL. One transaction at a time is open here.
+
+    A lost connection is opened again for the next transaction.
+    """
+
     def __init__(
         self,
         url: str,
@@ -97,13 +103,15 @@ class PostgresBackend:
             with self._explained():
                 listener = self._listener()
             try:
-                # It listens already: an event that comes after this look wakes it.
+                # It listens already: an event that comes after this read wakes it.
                 with self.read(once=True) as view:
                     if view.last() > after:
                         return True
-                if (left := deadline - time.monotonic()) <= 0:
+                remaining = deadline - time.monotonic()
+                if remaining <= 0:
                     return False
-                for _ in listener.notifies(timeout=min(left, RECHECK_SECONDS), stop_after=1):
+                timeout = min(remaining, RECHECK_SECONDS)
+                for _ in listener.notifies(timeout=timeout, stop_after=1):
                     pass
             except psycopg.OperationalError:
                 listener.close()  # the next round looks whether the server is there
@@ -112,18 +120,18 @@ class PostgresBackend:
                     self._listeners.append(listener)
 
     def room(self) -> tuple[int, int]:
-        """How many sessions the server allows an ordinary user, and how many there are now."""
+        """Return how many sessions the server allows an ordinary user, and how many there are."""
         with self._alone(), self._explained():
             return self._sessions.room()
 
     def durability_notes(self) -> list[DurabilityNote]:
-        """What about the server weakens the promise that an acknowledged event is never lost."""
+        """Return the server's settings by which an acknowledged event could be lost."""
         with self._alone(), self._explained():
             return self._sessions.durability_notes()
 
     def close(self) -> None:
         if self._pid != os.getpid():
-            return  # the parent's connections are not ours to end
+            return  # the connections are the parent process's
         with self._threads:
             while self._listeners:
                 self._listeners.pop().close()
@@ -154,7 +162,8 @@ class PostgresBackend:
         try:
             results = _send(connection, statements)
         except psycopg.OperationalError:
-            # Nothing had begun, so it can begin again: the server was restarted, or the network dropped an idle line.
+            # Nothing had begun, so it can begin again: the server was restarted, or the network
+            # dropped an idle connection.
             if connection is not kept or not connection.closed:
                 raise
             results = _send(self._connect(), statements)
@@ -168,12 +177,14 @@ class PostgresBackend:
             if self._connection is None or not self._connection.closed:
                 raise
             raise OutcomeUnknown(
-                f"{self.place}: the connection was lost during the commit, so it is unknown whether it was written",
-                hint="Read the stream again before repeating it; an append with a key can simply be repeated.",
+                f"{self.place}: the connection was lost during the commit,"
+                " so it is unknown whether it was written",
+                hint="Read the stream again before repeating it;"
+                " an append with a key can simply be repeated.",
             ) from error
 
     def _end(self, statement: Statement) -> None:
-        """End the transaction, if there is one."""
+        """End the transaction, if there is one, by a commit or a rollback."""
         connection = self._connection
         if connection is None:
             return
@@ -181,7 +192,7 @@ class PostgresBackend:
             TransactionStatus.INTRANS,
             TransactionStatus.INERROR,
         ):
-            with suppress(psycopg.Error):  # the fault that brought us here is the one to report
+            with suppress(psycopg.Error):  # the fault that led here is the one to report
                 _send(connection, [statement])
         if (
             connection.info.transaction_status != TransactionStatus.IDLE
@@ -215,7 +226,7 @@ class PostgresBackend:
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
-        """Turn what the driver raises into errors that say what to do."""
+        """Turn errors of the driver into errors that say what to do."""
         try:
             yield
         except psycopg.Error as error:
@@ -223,6 +234,7 @@ class PostgresBackend:
 
 
 def known_workspaces(url: str, prefix: str) -> list[str]:
+    """Return the workspaces of a database whose names begin with a prefix."""
     sessions = Sessions(url, busy_seconds=1.0, connect_seconds=CONNECT_SECONDS)
     try:
         with sessions.open() as connection:
@@ -232,7 +244,7 @@ def known_workspaces(url: str, prefix: str) -> list[str]:
 
 
 def _send(connection: Connection, statements: Sequence[Statement]) -> list[Rows]:
-    """All of them in one trip; none is run after one that fails."""
+    """Run statements in one round trip; none is run after one that fails."""
     quoting = psycopg.ClientCursor(connection)
     cursor = connection.execute(
         b";".join(quoting.mogrify(sql, named).encode() for sql, named in statements)

@@ -1,4 +1,7 @@
-"""Sessions with a PostgreSQL server: opened with the promises the journal needs, in a database that has its tables."""
+"""Sessions with a PostgreSQL server, and what its errors mean.
+
+A session is opened with the guarantees that the journal needs, in a database that has its tables.
+"""
 
 import time
 from typing import Any
@@ -26,14 +29,16 @@ _LOOK = "Run `dos doctor` to see what is wrong with the server."
 
 
 def explain(error: psycopg.Error, place: str) -> DosError:
+    """Return the error of dos that an error of PostgreSQL stands for, with what to do."""
     said = " ".join((error.diag.message_primary or str(error)).split()) or type(error).__name__
     if isinstance(error, psycopg.DataError) and not error.sqlstate:
         return BadInput(f"{place}: what was to be written cannot be stored: {said}")
     match error.sqlstate or "":
         case "55P03":
             return StoreBusy(
-                f"{place}: somebody else has held the write lock for too long",
-                hint="Look for a stopped `dos` process on any host; the server lists its sessions in pg_stat_activity.",
+                f"{place}: another process has held the write lock for too long",
+                hint="Look for a stopped `dos` process on any host;"
+                " the server lists its sessions in pg_stat_activity.",
             )
         case "57014" | "40001" | "40P01":
             return StoreBusy(
@@ -70,10 +75,11 @@ def explain(error: psycopg.Error, place: str) -> DosError:
     return StoreFailed(f"{place}: {said}", hint=_LOOK)
 
 
-# Step n takes a database from version n - 1 to version n. Steps are never edited after a release: a new one is added.
+# Step n takes a database from version n - 1 to n. Steps are never edited after a release.
 #
-# Two ranges of fences stand for who may be beside whom: `(,)` meets everybody, one's own fence alone meets nobody else.
-# So one constraint refuses two writers, and a writer beside a reader, and lets readers share.
+# Ranges of fences express which leases exclude each other: `(,)` overlaps all, a range of one fence
+# only itself. So one constraint refuses two writers, or a writer beside readers, and lets readers
+# share.
 STEPS: tuple[str, ...] = (
     r"""
     CREATE EXTENSION IF NOT EXISTS btree_gist WITH SCHEMA dos;
@@ -124,7 +130,7 @@ VERSION = len(STEPS)
 
 Connection = psycopg.Connection[tuple[Any, ...]]
 
-# A server that vanished without a word is noticed in half a minute, not in the two hours that are the default.
+# A server that vanished is noticed in half a minute, not after the default of two hours.
 _DEFAULTS = {
     "application_name": "dos",
     "keepalives_idle": "10",
@@ -132,9 +138,9 @@ _DEFAULTS = {
     "keepalives_count": "4",
     "tcp_user_timeout": "30000",
 }
-# What a server says that has no session left to give, beside the code 53300 that a refused session cannot tell.
+# Texts of a server without a free session: a refused session has no error code (53300).
 _CROWDED = ("too many clients", "too many connections", "connection slots")
-# A writer that was stopped in the middle is thrown out before those who wait for it give up.
+# A writer that was stopped in a transaction is ended before those that wait for it give up.
 STOPPED_SECONDS = 15.0
 _MIGRATION_LOCK = 0x646F7331
 _NEW_SESSION = """
@@ -150,6 +156,8 @@ def _losing(setting: str, text: str) -> DurabilityNote:
 
 
 class Sessions:
+    """Opens sessions with one server. `place` names it without the password."""
+
     def __init__(self, url: str, *, busy_seconds: float, connect_seconds: int) -> None:
         given = _parsed(url)
         self.place = _shown(given)
@@ -167,6 +175,7 @@ class Sessions:
         }
 
     def open(self) -> Connection:
+        """Open a session; tables are created or brought up to date. Raises a StoreFailed."""
         connection = self._connected()
         try:
             self._prepare(connection)
@@ -176,7 +185,7 @@ class Sessions:
         return connection
 
     def room(self) -> tuple[int, int]:
-        """How many sessions an ordinary user may have in all; how many there are now, ours among them."""
+        """Return how many sessions ordinary users may have in all, and how many there are now."""
         with self.open() as connection:
             row = connection.execute(
                 "SELECT current_setting('max_connections')::int"
@@ -188,6 +197,7 @@ class Sessions:
         return int(row[0]), int(row[1])
 
     def durability_notes(self) -> list[DurabilityNote]:
+        """Return the server's settings by which an acknowledged event could be lost."""
         with self.open() as connection:
             row = connection.execute(
                 "SELECT current_setting('fsync'), current_setting('full_page_writes'),"
@@ -209,12 +219,15 @@ class Sessions:
                 )
             )
         if commits in ("off", "local", "remote_write"):
-            text = f"synchronous_commit is {commits} on the server; dos turns it on for its own sessions"
+            text = (
+                f"synchronous_commit is {commits} on the server;"
+                " dos turns it on for its own sessions"
+            )
             notes.append(DurabilityNote(setting="synchronous_commit", text=text))
         if standbys and not synchronous:
             text = (
-                f"{standbys} standby servers follow asynchronously: a failover can lose acknowledged events and give"
-                " out a fence twice; set synchronous_standby_names"
+                f"{standbys} standby servers follow asynchronously: a failover can lose"
+                " acknowledged events and give out a fence twice; set synchronous_standby_names"
             )
             notes.append(_losing("synchronous_standby_names", text))
         if checksums == "off":
@@ -240,7 +253,10 @@ class Sessions:
             said = said.replace(self._secret, "***")
         hint = "Check `[store] url` in dos.toml, and that the server runs."
         if any(words in said for words in _CROWDED):
-            hint = "Raise max_connections on the server, or run fewer workers: dos config set supervise.target N"
+            hint = (
+                "Raise max_connections on the server, or run fewer workers:"
+                " dos config set supervise.target N"
+            )
         return StoreUnreachable(f"{self.place}: {said}", hint=hint)
 
     def _prepare(self, connection: Connection) -> None:
@@ -268,7 +284,7 @@ class Sessions:
         try:
             with connection.transaction():
                 connection.execute("SELECT pg_advisory_xact_lock(%s)", (_MIGRATION_LOCK,))
-                # Not `IF NOT EXISTS`: that needs a right that who may use a schema made by another does not have.
+                # Not `IF NOT EXISTS`: it needs a right that a user of another's schema lacks.
                 if connection.execute("SELECT to_regnamespace('dos')").fetchone() == (None,):
                     connection.execute("CREATE SCHEMA dos")
                 connection.execute(
@@ -289,7 +305,10 @@ class Sessions:
 
 
 def _parsed(url: str) -> dict[str, str]:
-    """The parts of a URL; what is said about a wrong one repeats nothing of it, since it may hold a password."""
+    """Return the parts of a URL.
+
+    An error repeats nothing of the URL, because it may hold a password.
+    """
     quote = "Write `@` as %40, `/` as %2F and `:` as %3A in a user name or a password."
     try:
         given = {name: str(value) for name, value in conninfo_to_dict(url).items()}

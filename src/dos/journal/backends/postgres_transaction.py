@@ -1,7 +1,8 @@
-"""The rows of one workspace, as one transaction sees and changes them.
+"""The rows of one workspace, as one transaction reads and changes them.
 
-A trip to the server costs more than the work there. So what a writer will be asked is fetched with the lock, and what
-it writes waits for the commit: nobody else can change the workspace in between, and that makes both safe.
+A round trip to the server costs more than the work there. So what a writer will read is fetched
+with the lock, and what it writes is sent with the commit. Both are safe, because no other process
+can change the workspace in between.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -35,7 +36,8 @@ _POSITIONS = f"SELECT nextval('dos.position'), {_NOW} FROM generate_series(1, %(
 _MOST_POSITIONS = 256  # fetched at a time
 _EVENTS = f"SELECT {COLUMNS} FROM dos.event WHERE workspace = %(workspace)s"
 _INSERT = (
-    f"INSERT INTO dos.event(workspace, {COLUMNS}) VALUES (%(workspace)s, %(pos)s::bigint, %(stream)s,"
+    f"INSERT INTO dos.event(workspace, {COLUMNS})"
+    " VALUES (%(workspace)s, %(pos)s::bigint, %(stream)s,"
     " %(ver)s::bigint, %(kind)s, %(at_ms)s::bigint, %(actor)s, %(fence)s::bigint, %(key)s, %(schema)s::int,"
     " %(body)s, %(crc)s::bigint)"
 )
@@ -55,7 +57,7 @@ _SOME_LEASES = """
     (SELECT max(ver) FROM dos.event e WHERE e.workspace = l.workspace AND e.stream = l.stream)
   FROM dos.lease l WHERE workspace = %(workspace)s AND fence = ANY(%(fences)s::bigint[])"""
 
-# From name to name along the key, so that it takes as many looks as there are names, however many events.
+# From name to name along the key: as many reads as there are names, however many events.
 WORKSPACES = """
   WITH RECURSIVE known(name) AS (
     SELECT min(workspace) FROM dos.event WHERE workspace >= %(prefix)s
@@ -65,7 +67,10 @@ WORKSPACES = """
 
 
 class View:
-    """One consistent view. Nothing is sent before the first question, and that goes with the opening of the view."""
+    """One consistent view. It is opened in the round trip of the first question.
+
+    Its methods are those of `ReadTransaction`.
+    """
 
     def __init__(self, workspace: str, trip: Trip, *, once: bool = False) -> None:
         self._workspace = workspace
@@ -143,12 +148,12 @@ class View:
             " WHERE workspace = %(workspace)s AND name = %(name)s AND code = %(code)s"
         )
         for pos, state, crc in self._ask(sql, name=name, code=code):
-            # A damaged snapshot is no loss: the events it was made from are still there.
+            # A damaged snapshot is no loss: its events are still there.
             return (pos, state) if crc32(state) == crc else None
         return None
 
     def _ask(self, sql: str, **named: object) -> Rows:
-        """Send what is waiting, and with it one question."""
+        """Send the statements that wait, and with them one question."""
         if self._now_ms is None:
             results = self._trip([*self._opening, self._statement(sql, named)])
             self._now_ms = results[-2][0][0]
@@ -164,7 +169,10 @@ class View:
 
 
 class Transaction(View):
-    """A view that also changes. What it has once read it knows until the end."""
+    """A view that can also change rows; what it has read, it keeps until the end.
+
+    Its methods are those of `WriteTransaction`.
+    """
 
     def __init__(self, workspace: str, trip: Trip) -> None:
         super().__init__(workspace, trip)
@@ -178,7 +186,7 @@ class Transaction(View):
         self._all_known = False
 
     def begin(self, lock: Statement, prefetch: Prefetch) -> None:
-        """Wait for the lock; and only then, in the same trip, read the clock and what will be asked."""
+        """Wait for the lock, and then, in the same trip, read the clock and what will be needed."""
         streams = list(
             dict.fromkeys([*prefetch.streams, *(entry.stream for entry in prefetch.entries)])
         )
@@ -212,7 +220,7 @@ class Transaction(View):
             learn(rows)
 
     def waiting(self) -> list[Statement]:
-        """What is to be sent with the commit."""
+        """Return the statements to send with the commit."""
         return self._waiting
 
     def head(self, stream: str) -> int:
