@@ -32,7 +32,7 @@ from dos.report.io.snapshot import SnapshotReader
 from dos.report.snapshot import HeldLease
 from dos.report.snapshot import Snapshot as Looked
 from dos.report.top import LaneState
-from dos.testing.simulator.supervisor_effects import NOTHING
+from dos.testing.simulator.supervisor_effects import NO_WORK
 from dos.text import escape_invisible, slug
 from dos.times import utc_datetime
 
@@ -117,7 +117,7 @@ class Place:
             units=(),
             answers=looked.decisions,
             leases={each.lease.lane: each.lease for each in looked.held if not each.lapsed},
-            backlogs=dict.fromkeys(looked.roster, NOTHING),
+            backlogs=dict.fromkeys(looked.roster, NO_WORK),
             now_ms=looked.now_ms,
             is_gone=process.holder_has_exited,
             holders=LaneHolders(

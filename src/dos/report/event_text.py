@@ -154,7 +154,9 @@ def _describe_fleet(fact: FleetFact) -> str:
         case fleet.LaneFailed():
             return f"disabled until you answer `dos decisions`: {fact.reason}"
         case lanes.LeaseGranted():
-            return "lock taken" if fact.asked.is_lock else "lane leased"
+            if fact.asked.is_lock:
+                return "lock taken"
+            return "lane leased"
         case lanes.LeaseExpired():
             return f"lease {fact.lease} expired and was taken over"
         case limits.FleetFound():
@@ -170,14 +172,18 @@ def _describe_fleet(fact: FleetFact) -> str:
 def _describe_work(fact: WorkFact) -> str:
     match fact:
         case fleet.UnitClaimed():
-            repeated = " again after a crash" if fact.repeated else ""
+            repeated = ""
+            if fact.repeated:
+                repeated = " again after a crash"
             return f"took {fact.unit}{repeated}"
         case fleet.AgentStarted():
             if fact.said:
                 return f"{fact.unit}: {fact.said}"
             return f"agent {fact.agent} started on {fact.unit}"
         case fleet.AgentEnded():
-            claim = f" and said {fact.claim!r}" if fact.claim else ""
+            claim = ""
+            if fact.claim:
+                claim = f" and said {fact.claim!r}"
             return describe_agent_end(fact) + claim
         case fleet.WorkMeasured():
             if fact.verdict == "DELIVERED":
@@ -188,12 +194,16 @@ def _describe_work(fact: WorkFact) -> str:
         case fleet.LandingRefused():
             return f"{fact.unit} not landed: {_first_line(fact.reason)}"
         case fleet.UnitLanded():
-            landed = "landed before the crash" if fact.recognised else "landed"
+            landed = "landed"
+            if fact.recognised:
+                landed = "landed before the crash"
             return f"{fact.unit} {landed} on {fact.branch} as {fact.commit[:9]}"
         case fleet.UnitAttempted():
             return f"attempt on {fact.unit}: {_ATTEMPTS.get(fact.outcome, fact.outcome)}"
         case ReceiptIssued():
-            return f"{fact.unit}: {fact.said}" if fact.said else "receipt issued"
+            if fact.said:
+                return f"{fact.unit}: {fact.said}"
+            return "receipt issued"
         case limits.WorkCommitted():
             return f"{fact.unit}: the agent did not commit; its work is judged as {fact.commit[:9]}"
         case fleet.WorkSalvaged():
@@ -216,7 +226,9 @@ def _describe_waiting(fact: WaitingFact, at_ms: int) -> str:
         case limits.LimitLifted():
             return f"limit of {fact.vendor} ended: {fact.reason}"
         case limits.RunParked():
-            until = f" until {_format_time(fact.until_ms, at_ms)}" if fact.until_ms else ""
+            until = ""
+            if fact.until_ms:
+                until = f" until {_format_time(fact.until_ms, at_ms)}"
             return f"waits for {fact.why}{until}: {fact.detail}"
         case limits.AgentWaiting():
             return f"agent waits for its provider ({fact.ending}): {fact.detail}"
@@ -233,7 +245,9 @@ def _describe_waiting(fact: WaitingFact, at_ms: int) -> str:
         case limits.DecisionRaised():
             return f"{fact.question}  `dos decisions show {fact.id}`"
         case limits.DecisionAnswered():
-            expired = " (not answered in time)" if fact.expired else ""
+            expired = ""
+            if fact.expired:
+                expired = " (not answered in time)"
             return f"{fact.id} answered: {fact.choice}{expired}"
         case limits.BudgetWarned():
             return f"nearly spent: {_describe_budget(fact)}"
@@ -323,8 +337,12 @@ def _describe_limit(fact: limits.LimitHit, at_ms: int) -> str:
     text = quota.describe(limit)
     if fact.ending == Ending.AUTH:
         login = logins.login_command(fact.vendor)
-        return f"{text}; log in with `{login}`" if login else text
-    until = f" until {_format_time(fact.resets_at_ms, at_ms)}" if fact.resets_at_ms else ""
+        if login:
+            return f"{text}; log in with `{login}`"
+        return text
+    until = ""
+    if fact.resets_at_ms:
+        until = f" until {_format_time(fact.resets_at_ms, at_ms)}"
     return f"{text}{until}; the lanes that use it wait"
 
 

@@ -199,7 +199,9 @@ def _decision_step(decided: RecordedDecision, missed: str) -> DecisionStep:
 def render(explanation: RunExplanation) -> str:
     """Return the explanation as text: a paragraph for each iteration, then how the run stands."""
     run_id = explanation.run_id
-    where = f" on lane {explanation.lane}" if explanation.lane else ""
+    where = ""
+    if explanation.lane:
+        where = f" on lane {explanation.lane}"
     lines = [f"run {run_id}{where}, begun {explanation.begun}"]
     for step in explanation.steps:
         lines += ["", *_step_lines(step)]
@@ -225,7 +227,9 @@ def render(explanation: RunExplanation) -> str:
 
 
 def _step_lines(step: DecisionStep) -> list[str]:
-    attempt = f", attempt {step.attempt}" if step.attempt > 1 else ""
+    attempt = ""
+    if step.attempt > 1:
+        attempt = f", attempt {step.attempt}"
     lines = [f"iteration {step.iteration}{attempt}  {step.unit}".rstrip()]
     lines.append(f"  ended    {_describe_outcome(step.outcome)}")
     if step.missed:
@@ -263,7 +267,9 @@ def _describe_fields(fields: dict[str, Any]) -> str:
 
 
 def _words(value: Any) -> str:
-    return tokens.words(value) if isinstance(value, str) else str(value)
+    if isinstance(value, str):
+        return tokens.words(value)
+    return str(value)
 
 
 def _describe_evidence(evidence: dict[str, Any]) -> str:
@@ -275,11 +281,15 @@ def _describe_verdict(value: Any) -> str:
     if not isinstance(value, dict):
         return _words(value)
     if "held" in value:
-        held = f"held {value.get('reason')}" if value["held"] else "free"
+        held = "free"
+        if value["held"]:
+            held = f"held {value.get('reason')}"
         return str(value.get("state") or value.get("verdict") or held)
     answer = value.get("state") or value.get("verdict") or "free"
     why = value.get("reason")
-    return f"{answer} ({why})" if why else str(answer)
+    if why:
+        return f"{answer} ({why})"
+    return str(answer)
 
 
 def _describe_ladder(ladder: Sequence[str]) -> str:

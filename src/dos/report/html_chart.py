@@ -116,7 +116,9 @@ def _restart(scale: _Scale, at: datetime, found: str, height: int) -> str:
 
 def _bar(bar: AgentBar, scale: _Scale, top: int, session: Session) -> str:
     left, width = scale.span(bar.start, bar.end)
-    ending = f" ({bar.ending})" if bar.ending else ""
+    ending = ""
+    if bar.ending:
+        ending = f" ({bar.ending})"
     duration = format_duration(bar.seconds)
     start = format_time(bar.start, session)
     title = f"{bar.unit}: {bar.how}{ending}, {duration} from {start}, {bar.agent}"

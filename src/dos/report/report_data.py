@@ -92,7 +92,9 @@ def format_time(at: datetime, session: Session) -> str:
     if session.since is None or session.until is None:
         return f"{local:%m-%d %H:%M}"
     is_one_day = session.since.astimezone().date() == session.until.astimezone().date()
-    return f"{local:%H:%M:%S}" if is_one_day else f"{local:%m-%d %H:%M}"
+    if is_one_day:
+        return f"{local:%H:%M:%S}"
+    return f"{local:%m-%d %H:%M}"
 
 
 def zone_name(session: Session) -> str:

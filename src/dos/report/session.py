@@ -235,4 +235,6 @@ class LandingProof(Struct, frozen=True, kw_only=True):
 
     @property
     def command(self) -> str:
-        return self.receipt.command if self.receipt else ""
+        if self.receipt:
+            return self.receipt.command
+        return ""

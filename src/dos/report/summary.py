@@ -162,8 +162,12 @@ def limit_duration(limit: LimitPeriod) -> str:
 
 
 def _describe_wait(wait: Wait) -> str:
-    verb = "waited" if wait.is_over else "has waited"
-    detail = f" ({wait.detail})" if wait.detail else ""
+    verb = "has waited"
+    if wait.is_over:
+        verb = "waited"
+    detail = ""
+    if wait.detail:
+        detail = f" ({wait.detail})"
     return f"{wait.lane}: {verb} {format_duration(wait.seconds)} for {wait.why}{detail}"
 
 

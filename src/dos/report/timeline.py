@@ -106,7 +106,9 @@ def render(run_id: str, timeline: Sequence[Moment]) -> str:
     """Return the timeline as text, one line for each moment."""
     lines = [f"run {run_id}, from {timeline[0].at}"]
     for moment in timeline:
-        mark = "  ← longest" if moment.slowest else ""
+        mark = ""
+        if moment.slowest:
+            mark = "  ← longest"
         offset = _format_offset(moment.since_start_ms)
         line = f"{offset:>9}  {moment.text}  {_format_took(moment.took_ms)}{mark}"
         lines.append(line.rstrip())

@@ -42,7 +42,9 @@ _STATES = {
 def waiting_state(waiting: Waiting, lane: str) -> LaneState:
     """Return the state of a lane that waits for this."""
     if waiting.on is WaitsOn.START_FAILED:
-        return LaneState.FATAL if waiting.until is None else LaneState.RESTING
+        if waiting.until is None:
+            return LaneState.FATAL
+        return LaneState.RESTING
     if waiting.on is WaitsOn.REGION_HELD and waiting.subject == lane and waiting.clears_with:
         return LaneState.HELD  # a person holds it; for other lanes the region only overlaps
     if waiting.on is WaitsOn.LANDING and not waiting.needs_person:

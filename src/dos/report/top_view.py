@@ -317,4 +317,6 @@ def _pause_text(by: str, reason: str) -> str:
 
 
 def _optional_datetime(at_ms: int | None) -> datetime | None:
-    return None if at_ms is None else utc_datetime(at_ms)
+    if at_ms is None:
+        return None
+    return utc_datetime(at_ms)

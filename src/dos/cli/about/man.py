@@ -32,9 +32,13 @@ def run(args: Args, context: Context) -> Reply:
     name = " ".join(args.entry)
     match args.section:
         case "lane":
-            return _explain_lane(name, context) if name else _list_lanes(context)
+            if name:
+                return _explain_lane(name, context)
+            return _list_lanes(context)
         case "wedge":
-            return _explain_reason(name, context) if name else _list_reasons(context)
+            if name:
+                return _explain_reason(name, context)
+            return _list_reasons(context)
     words = [args.section, *args.entry]
     try:
         text = page(words)

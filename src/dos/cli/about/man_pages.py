@@ -112,7 +112,9 @@ def guess_category(config: Config, token: str) -> str:
     """Return the category of an undeclared reason, by the words in its name."""
     rules = ((rule.substring, rule.category) for rule in config.morphology)
     category = table.category_by_words(token, rules)
-    return category[0] if category else table.Category.UNCLASSIFIED
+    if category:
+        return category[0]
+    return table.Category.UNCLASSIFIED
 
 
 def stopped_lanes(reason: ReasonEntry, fleet: FleetState) -> list[str]:

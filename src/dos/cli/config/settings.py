@@ -35,7 +35,9 @@ def _unknown_key(key: str, wanted: str, settings: list[Setting]) -> BadInput:
     keys = [setting.key for setting in settings]
     tables = sorted({name.rpartition(".")[0] for name in keys})
     near = get_close_matches(wanted, [*keys, *tables], 1)
-    suggestion = f"; did you mean {near[0]}?" if near else ""
+    suggestion = ""
+    if near:
+        suggestion = f"; did you mean {near[0]}?"
     return BadInput(f"unknown key {key!r}{suggestion}", hint="`dos config show` lists every key.")
 
 
@@ -97,4 +99,6 @@ def approve_change(context: Context, edited: LoadedConfig) -> list[str]:
             f"the change is saved, but not approved ({error.message});"
             " the next `dos up` approves it"
         )
-    return [warning] if warning else []
+    if warning:
+        return [warning]
+    return []

@@ -48,7 +48,9 @@ def run(args: Args, context: Context) -> Reply:
     question = Added.ask(kind, lane, text, command, answered=recorded.answered)
     is_new = question.id not in recorded.open
     context.journal.append_all([state.raise_entry(question)])
-    outcome = "added" if is_new else "already open"
+    outcome = "already open"
+    if is_new:
+        outcome = "added"
     return Reply(
         text=f"{outcome}  {question.id}",
         data={"id": question.id, "added": is_new, "kind": kind, "lane": lane},

@@ -83,4 +83,6 @@ def _find_id(decisions: Decisions, word: str) -> str:
         is_of_lane = subject.Lane(word) in subjects and bool(question.raised.choices)
         if is_of_lane or subject.Unit(word) in subjects:
             ids.append(decision_id)
-    return ids[0] if len(ids) == 1 else word
+    if len(ids) == 1:
+        return ids[0]
+    return word

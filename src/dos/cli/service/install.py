@@ -56,7 +56,9 @@ def run(args: Args, context: Context) -> Reply:
         text = f"{service.path} would contain:\n\n{service.text}"
         return Reply(text=text, data=data | {"written": False})
     data["written"] = unit_file.write(service)
-    outcome = "written" if data["written"] else "unchanged"
+    outcome = "unchanged"
+    if data["written"]:
+        outcome = "written"
     lines = [f"{service.path} {outcome}"]
     not_approved = _approve(context)
     if not_approved:
@@ -69,7 +71,9 @@ def run(args: Args, context: Context) -> Reply:
             text="\n".join(lines),
             data=data | {"started": not problem},
         )
-    when = "boot" if service.system else "login"
+    when = "login"
+    if service.system:
+        when = "boot"
     lines.append(f"To start it now and at every {when}:")
     lines += [f"  {command}" for command in commands]
     if service.kind == "systemd" and not service.system:

@@ -116,7 +116,9 @@ def plan_service(
     digest = sha256(root.encode("utf-8", "surrogateescape")).hexdigest()[:8]
     name = f"dos-{slug(workspace.root.name)[:60]}-{digest}"
     if not kind:
-        kind = "launchd" if sys.platform == "darwin" else "systemd"
+        kind = "systemd"
+        if sys.platform == "darwin":
+            kind = "launchd"
     if kind == "launchd":
         return _launchd(workspace, name, words, kept, system)
     return _systemd(workspace, name, words, kept, system)
@@ -188,7 +190,9 @@ def service_state(service: Service) -> str:
     except subprocess.TimeoutExpired:
         return ""
     if service.kind == "launchd":
-        return "" if result.returncode else "loaded"
+        if result.returncode:
+            return ""
+        return "loaded"
     return result.stdout.strip()
 
 

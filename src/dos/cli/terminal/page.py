@@ -124,7 +124,9 @@ def _head(view: TopView, name: str) -> list[tuple[str, str]]:
     if not view.supervisors:
         lines.append(("no supervisor is running; `dos up` starts one", "dim"))
     if view.paused is not None:
-        why = f" ({view.paused})" if view.paused else ""
+        why = ""
+        if view.paused:
+            why = f" ({view.paused})"
         lines.append((f"the fleet is paused{why}; `dos resume` ends the pause", "yellow"))
     landed = f"{totals.landed} landed, {totals.rejected} rejected"
     lines.append((f"last 24 hours: {landed}, {_describe_spend(totals.spend)}", ""))
@@ -216,7 +218,9 @@ def _cut(text: str, width: int) -> str:
         return set_cell_size(text, width)
     if width == 0:
         return ""
-    mark = "…" if stdout_is_utf8() else "~"
+    mark = "~"
+    if stdout_is_utf8():
+        mark = "…"
     return set_cell_size(text, width - 1) + mark
 
 
@@ -265,13 +269,19 @@ def _rejected(row: LaneRow, _view: TopView) -> str:
 def _cost(row: LaneRow, _view: TopView) -> str:
     spend = row.spend
     if not spend.usd:
-        return "unknown" if spend.unpriced else ""
-    partly_unknown = "+?" if spend.unpriced else ""
+        if spend.unpriced:
+            return "unknown"
+        return ""
+    partly_unknown = ""
+    if spend.unpriced:
+        partly_unknown = "+?"
     return f"${spend.usd:.2f}{partly_unknown}"
 
 
 def _tokens(row: LaneRow, _view: TopView) -> str:
-    return _short_number(row.spend.tokens) if row.spend.tokens else ""
+    if row.spend.tokens:
+        return _short_number(row.spend.tokens)
+    return ""
 
 
 def _agent(row: LaneRow, _view: TopView) -> str:

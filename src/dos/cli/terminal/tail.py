@@ -33,7 +33,9 @@ class Tail:
             items = [item for line in lines[:-1] for item in read(line)]
             if len(items) >= count or not start:
                 self._partial_line = lines[-1] if lines else b""
-                return items[-count:] if count else []
+                if count:
+                    return items[-count:]
+                return []
             width *= 4
 
     def read_new_lines(self) -> list[bytes]:
@@ -51,7 +53,9 @@ class Tail:
         """Return the line that has no end, if there is one, once nothing more is written."""
         partial = self._partial_line
         self._partial_line = b""
-        return [partial] if partial else []
+        if partial:
+            return [partial]
+        return []
 
     def _read(self, start: int) -> tuple[bytes, int]:
         """Read from a position to the end; return the data and where it began.

@@ -69,7 +69,9 @@ def run(args: Args, context: Context) -> Reply:
         git_hooks=_git_hooks(world.workspace),
     )
     code = int(args.check and bool(report.gating))
-    next_action = report.gating[0].fix if report.gating else "dos up"
+    next_action = "dos up"
+    if report.gating:
+        next_action = report.gating[0].fix
     if context.as_json:
         # Reads the exit codes of every verb, which only JSON shows.
         data = view.document(report, catalog.all_exit_codes())

@@ -166,7 +166,9 @@ def _infer_lanes(root: Path) -> Lanes:
             if result.returncode == 0 and paths:
                 return infer_lanes(root, paths)
     lanes = infer_lanes_from_directory(root)
-    return lanes if lanes.autopick else infer_lanes(root, [])
+    if lanes.autopick:
+        return lanes
+    return infer_lanes(root, [])
 
 
 def _root(args: Args, context: Context) -> Path:
@@ -241,7 +243,9 @@ class _FirstPlan(Struct, frozen=True, kw_only=True):
 
     @property
     def written(self) -> list[str]:
-        return [str(self.path)] if self.is_new else []
+        if self.is_new:
+            return [str(self.path)]
+        return []
 
     def __str__(self) -> str:
         if self.is_new:
@@ -254,6 +258,8 @@ def _write_first_plan(root: Path, lanes: tuple[str, ...]) -> _FirstPlan:
     if path.exists():
         return _FirstPlan(path=path, is_new=False)
     path.parent.mkdir(exist_ok=True)
-    lane = lanes[0] if lanes else "main"
+    lane = "main"
+    if lanes:
+        lane = lanes[0]
     path.write_text(FIRST_PLAN.format(lane=lane), encoding="utf-8")
     return _FirstPlan(path=path, is_new=True)
