@@ -230,7 +230,7 @@ def test_an_ignored_file_where_a_folder_would_be_is_not_lost(repository):
     saved = save(repository, "one/new/file")
     ignored(repository)
     answer = salvage.apply(repository.root, saved)
-    assert "one/new is there already" in answer.in_the_way
+    assert "one/new exists and is in no commit" in answer.in_the_way
     assert (repository.root / "one" / "new").read_text() == "mine\n"
 
 

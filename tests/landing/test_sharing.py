@@ -347,7 +347,7 @@ def test_what_the_user_has_in_the_way_is_left_and_said(here):
     landing = here.work("one/keep")
     (here.tree / "one" / "keep").write_text("an edit of mine\n")
     assert here.lands(landing, fence=5) is None
-    assert "one/keep has changes" in here.follows(landing.commit, fence=5)
+    assert "one/keep has uncommitted changes" in here.follows(landing.commit, fence=5)
     assert (here.tree / "one" / "keep").read_text() == "an edit of mine\n"
     assert git(here.tree, "rev-parse", "main") == landing.base
 
