@@ -1,4 +1,8 @@
-"""Decide whether a commit changed anything that counts for its unit, and inside its scope."""
+"""Decide whether a commit changed anything that counts for its unit, and inside its scope.
+
+Documents, bookkeeping, lock files and cosmetic changes do not count, unless the unit is about
+them: they are what an agent can change without doing the work.
+"""
 
 from collections.abc import Sequence
 from enum import StrEnum

@@ -70,7 +70,11 @@ def ship_shaped_commits(commits: Sequence[SubjectAndUnits]) -> list[SubjectAndUn
 def commits_naming(
     commits: Iterable[SubjectAndUnits], units: Iterable[tuple[str, str]], stamp: Stamp
 ) -> list[SubjectAndUnits]:
-    """The commits that name at least one of the units, by the workspace's grammar."""
+    """The commits that name at least one of the units, by the workspace's grammar.
+
+    Units are looked up by the words of a message first: a history has many commits and a plan
+    many units, and most pairs have no word in common.
+    """
     by_word: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for plan, phase in units:
         for word in words(phase) or {""}:

@@ -84,7 +84,11 @@ class SurvivalVerdict(Struct, frozen=True, kw_only=True):
 
 
 def judge(files: Iterable[File]) -> SurvivalVerdict:
-    """Decide what became of the work in these files, all of them together."""
+    """Decide what became of the work in these files, all of them together.
+
+    One file that is as it was before is enough for UNDONE if nothing else is left, because a
+    rewrite would have left other work in its place.
+    """
     kept = 0
     total = 0
     lost = []

@@ -82,7 +82,10 @@ def unit_cooldown(
 def unit_evidence(
     name: str, unit: Unit | None, state: "FleetState", attempts: Attempts, *, now_ms: int
 ) -> Evidence:
-    """What the cooldown is judged by; `unit` is what the plan declares now, if it does."""
+    """What the cooldown is judged by; `unit` is what the plan declares now, if it does.
+
+    A unit that no plan declares has no text, so every attempt at it counts.
+    """
     listed = attempts.newest(name)
     return Evidence(
         unit_id=name,

@@ -65,7 +65,10 @@ def pickable_evidence(
 def evidence_without_cooldown(
     unit: Unit, state: FleetState, live: Collection[str], *, now_ms: int
 ) -> Evidence:
-    """What the plan and the journal say of a unit; `live` are the runs that hold a lane."""
+    """What the plan and the journal say of a unit; `live` are the runs that hold a lane.
+
+    The cooldown is left out for callers that show it beside the other holds.
+    """
     known = state.units.get(unit.name, fleet.UnitState())
     unmet = []
     for name in unit.depends:

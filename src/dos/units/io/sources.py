@@ -197,7 +197,10 @@ def _problem(kind: ProblemKind, unit: Unit, what: str) -> Problem:
 
 
 def agent_trouble(agent: str, config: Config) -> str:
-    """Why no agent of this name can be started; empty if it is known."""
+    """Why no agent of this name can be started; empty if it is known.
+
+    Agents of [agents] and those that dos or a plugin brings are known.
+    """
     if agent in config.agents or registry.is_known(agent):
         return ""
     known = list(dict.fromkeys((*config.agents, *registry.names())))
