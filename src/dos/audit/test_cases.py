@@ -93,8 +93,6 @@ _TEST_MARK = re.compile(
     r"#\[(?:\w+::)*(?:test|rstest|test_case)\b|@(?:Test|ParameterizedTest|RepeatedTest)\b"
     r"|\[(?:Fact|Theory|Test|TestCase|TestMethod|DataTestMethod)\b|#\[Test\]"
 )
-_MARK = re.compile(r"#\[(?:\w+::)*(?:test|rstest|test_case)\b|@(?:Test|ParameterizedTest|RepeatedTest)\b"
-                        r"|\[(?:Fact|Theory|Test|TestCase|TestMethod|DataTestMethod)\b|#\[Test\]")  # fmt: skip
 _MARK = re.compile(r"^(?:@|#\[|\[[A-Z])")
 
 _SKIP_MARK = re.compile(

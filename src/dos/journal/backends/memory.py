@@ -139,10 +139,17 @@ class Rows:
     def insert(self, entry: Entry, ver: int, actor: str, raw: bytes) -> Event:
         self._last += 1  # as in the other backends, a position that was rolled back is skipped
         event = Event(
-            pos=self._last, stream=entry.stream, ver=ver, kind=entry.kind, actor=actor,
+            pos=self._last,
+            stream=entry.stream,
+            ver=ver,
+            kind=entry.kind,
+            actor=actor,
             at_ms=self.wall_ms() if entry.at_ms is None else entry.at_ms,
-            fence=entry.fence, key=entry.key, schema=entry.schema, raw=raw,
-        )  # fmt: skip
+            fence=entry.fence,
+            key=entry.key,
+            schema=entry.schema,
+            raw=raw,
+        )
         self._put(self._events, event.pos, event)
         self._put(self._streams.setdefault(event.stream, {}), ver, event.pos)
         if event.key is not None:

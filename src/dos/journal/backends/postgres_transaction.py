@@ -38,18 +38,21 @@ _EVENTS = f"SELECT {COLUMNS} FROM dos.event WHERE workspace = %(workspace)s"
 _INSERT = (
     f"INSERT INTO dos.event(workspace, {COLUMNS})"
     " VALUES (%(workspace)s, %(pos)s::bigint, %(stream)s,"
-    " %(ver)s::bigint, %(kind)s, %(at_ms)s::bigint, %(actor)s, %(fence)s::bigint, %(key)s, %(schema)s::int,"
+    " %(ver)s::bigint, %(kind)s, %(at_ms)s::bigint, %(actor)s, %(fence)s::bigint, %(key)s,"
+    " %(schema)s::int,"
     " %(body)s, %(crc)s::bigint)"
 )
 _HEADS = """
   SELECT asked.stream,
-    coalesce((SELECT max(ver) FROM dos.event e WHERE e.workspace = %(workspace)s AND e.stream = asked.stream), 0),
-    coalesce((SELECT max(fence) FROM dos.event e WHERE e.workspace = %(workspace)s AND e.stream = asked.stream
+    coalesce((SELECT max(ver) FROM dos.event e
+              WHERE e.workspace = %(workspace)s AND e.stream = asked.stream), 0),
+    coalesce((SELECT max(fence) FROM dos.event e
+              WHERE e.workspace = %(workspace)s AND e.stream = asked.stream
               AND fence IS NOT NULL), 0)
   FROM unnest(%(streams)s::text[]) AS asked(stream)"""
 _KEYED = (
-    _EVENTS
-    + " AND key IS NOT NULL AND (stream, key) IN (SELECT * FROM unnest(%(streams)s::text[], %(keys)s::text[]))"
+    _EVENTS + " AND key IS NOT NULL AND (stream, key) IN"
+    " (SELECT * FROM unnest(%(streams)s::text[], %(keys)s::text[]))"
 )
 _LEASES = "SELECT fence, body FROM dos.lease WHERE workspace = %(workspace)s ORDER BY fence"
 _SOME_LEASES = """
@@ -110,8 +113,8 @@ class View:
 
     def load(self, stream: str, after: int, limit: int | None) -> list[Event]:
         sql = (
-            _EVENTS
-            + " AND stream = %(stream)s AND ver > %(after)s::bigint ORDER BY ver LIMIT %(limit)s::bigint"
+            _EVENTS + " AND stream = %(stream)s AND ver > %(after)s::bigint"
+            " ORDER BY ver LIMIT %(limit)s::bigint"
         )
         return [
             decode_event(row) for row in self._ask(sql, stream=stream, after=after, limit=limit)
@@ -125,7 +128,10 @@ class View:
         return [decode_unverified(row) for row in self._ask(sql, after=after, limit=limit)]
 
     def count(self, after: int) -> int:
-        sql = "SELECT count(*) FROM dos.event WHERE workspace = %(workspace)s AND pos > %(after)s::bigint"
+        sql = (
+            "SELECT count(*) FROM dos.event"
+            " WHERE workspace = %(workspace)s AND pos > %(after)s::bigint"
+        )
         return int(self._ask(sql, after=after)[0][0])
 
     def streams(self, prefix: str) -> list[str]:
@@ -250,14 +256,31 @@ class Transaction(View):
 
     def insert(self, entry: Entry, ver: int, actor: str, raw: bytes) -> Event:
         event = Event(
-            pos=self._position(), stream=entry.stream, ver=ver, kind=entry.kind, actor=actor,
+            pos=self._position(),
+            stream=entry.stream,
+            ver=ver,
+            kind=entry.kind,
+            actor=actor,
             at_ms=self.wall_ms() if entry.at_ms is None else entry.at_ms,
-            fence=entry.fence, key=entry.key, schema=entry.schema, raw=raw,
-        )  # fmt: skip
+            fence=entry.fence,
+            key=entry.key,
+            schema=entry.schema,
+            raw=raw,
+        )
         self._change(
-            _INSERT, pos=event.pos, stream=event.stream, ver=ver, kind=event.kind, at_ms=event.at_ms, actor=actor,
-            fence=event.fence, key=event.key, schema=event.schema, body=raw, crc=event.checksum(),
-        )  # fmt: skip
+            _INSERT,
+            pos=event.pos,
+            stream=event.stream,
+            ver=ver,
+            kind=event.kind,
+            at_ms=event.at_ms,
+            actor=actor,
+            fence=event.fence,
+            key=event.key,
+            schema=event.schema,
+            body=raw,
+            crc=event.checksum(),
+        )
         self._heads[event.stream] = ver
         if event.key is not None:
             self._keys[event.stream, event.key] = event
@@ -268,21 +291,32 @@ class Transaction(View):
     def add_lease(self, lease: Lease) -> None:
         shared = lease.mode is Mode.SHARED
         self._change(
-            "INSERT INTO dos.lease(workspace, fence, stream, is_lock, shared, exclusive, body) VALUES (%(workspace)s,"
-            " %(fence)s::bigint, %(stream)s, %(is_lock)s, %(shared)s, %(exclusive)s, %(body)s)",
-            fence=lease.fence, stream=streams.lease(lease.lane, is_lock=lease.is_lock), is_lock=lease.is_lock,
-            shared=shared, exclusive=lease.exclusive, body=json.encode(lease),
-        )  # fmt: skip
+            "INSERT INTO dos.lease(workspace, fence, stream, is_lock, shared, exclusive, body)"
+            " VALUES (%(workspace)s, %(fence)s::bigint, %(stream)s, %(is_lock)s, %(shared)s,"
+            " %(exclusive)s, %(body)s)",
+            fence=lease.fence,
+            stream=streams.lease(lease.lane, is_lock=lease.is_lock),
+            is_lock=lease.is_lock,
+            shared=shared,
+            exclusive=lease.exclusive,
+            body=json.encode(lease),
+        )
         if lease.region.prefixes:
             self._change(
                 "INSERT INTO dos.lease_path(workspace, fence, path, shared)"
-                " SELECT %(workspace)s, %(fence)s::bigint, path, %(shared)s FROM unnest(%(paths)s::bytea[]) AS p(path)",
-                fence=lease.fence, shared=shared, paths=[prefix.encode() for prefix in lease.region.prefixes],
-            )  # fmt: skip
+                " SELECT %(workspace)s, %(fence)s::bigint, path, %(shared)s"
+                " FROM unnest(%(paths)s::bytea[]) AS p(path)",
+                fence=lease.fence,
+                shared=shared,
+                paths=[prefix.encode() for prefix in lease.region.prefixes],
+            )
         self._known[lease.fence] = lease
 
     def update_lease(self, lease: Lease) -> None:
-        sql = "UPDATE dos.lease SET body = %(body)s WHERE workspace = %(workspace)s AND fence = %(fence)s::bigint"
+        sql = (
+            "UPDATE dos.lease SET body = %(body)s"
+            " WHERE workspace = %(workspace)s AND fence = %(fence)s::bigint"
+        )
         self._change(sql, fence=lease.fence, body=json.encode(lease))
         self._known[lease.fence] = lease
 
@@ -295,14 +329,23 @@ class Transaction(View):
 
     def keep_snapshot(self, name: str, code: str, pos: int, state: bytes) -> None:
         self._change(
-            "INSERT INTO dos.snapshot(workspace, name, code, pos, state, crc) VALUES (%(workspace)s, %(name)s,"
-            " %(code)s, %(pos)s::bigint, %(state)s, %(crc)s::bigint) ON CONFLICT (workspace, name) DO UPDATE SET"
+            "INSERT INTO dos.snapshot(workspace, name, code, pos, state, crc)"
+            " VALUES (%(workspace)s, %(name)s,"
+            " %(code)s, %(pos)s::bigint, %(state)s, %(crc)s::bigint)"
+            " ON CONFLICT (workspace, name) DO UPDATE SET"
             " code = excluded.code, pos = excluded.pos, state = excluded.state, crc = excluded.crc",
-            name=name, code=code, pos=pos, state=state, crc=crc32(state),
-        )  # fmt: skip
+            name=name,
+            code=code,
+            pos=pos,
+            state=state,
+            crc=crc32(state),
+        )
 
     def delete(self, positions: Sequence[int]) -> None:
-        sql = "DELETE FROM dos.event WHERE workspace = %(workspace)s AND pos = ANY(%(positions)s::bigint[])"
+        sql = (
+            "DELETE FROM dos.event"
+            " WHERE workspace = %(workspace)s AND pos = ANY(%(positions)s::bigint[])"
+        )
         self._change(sql, positions=list(positions))
         for facts in (self._heads, self._floors, self._keys):
             facts.clear()

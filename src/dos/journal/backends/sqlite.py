@@ -342,10 +342,17 @@ class Transaction:
 
     def insert(self, entry: Entry, ver: int, actor: str, raw: bytes) -> Event:
         event = Event(
-            pos=0, stream=entry.stream, ver=ver, kind=entry.kind, actor=actor,
+            pos=0,
+            stream=entry.stream,
+            ver=ver,
+            kind=entry.kind,
+            actor=actor,
             at_ms=self.wall_ms() if entry.at_ms is None else entry.at_ms,
-            fence=entry.fence, key=entry.key, schema=entry.schema, raw=raw,
-        )  # fmt: skip
+            fence=entry.fence,
+            key=entry.key,
+            schema=entry.schema,
+            raw=raw,
+        )
         values = (
             event.stream,
             ver,
