@@ -110,6 +110,7 @@ def judge(seen: Evidence) -> Verdict:
 
 
 def _failure_class(seen: Evidence) -> FailureClass:
+    """Return what a failure notice is about."""
     text = seen.text.lower()
     for failure, status, phrases in _CLASSES:
         if seen.api_status == status or any(phrase in text for phrase in phrases):

@@ -103,6 +103,7 @@ def _unless(is_fine: bool, problem: str) -> str:
 
 
 def _region_problem(repository: RepositoryState) -> str:
+    """Return a changed path that the receipt's region does not cover."""
     if not repository.strays:
         return ""
     return f"it changes {repository.strays[0]!r}, outside its region"
@@ -128,6 +129,7 @@ def _signature_problem(seen: Evidence) -> str:
 
 
 def _expiry_problem(seen: Evidence) -> str:
+    """Return when the receipt expired; an unreadable date counts as expired."""
     until = parse_timestamp(seen.receipt.expires)
     if until and seen.now < until:
         return ""
@@ -135,6 +137,7 @@ def _expiry_problem(seen: Evidence) -> str:
 
 
 def _repository_problem(receipt: Receipt, repository: RepositoryState) -> str | Unknown:
+    """Return why the receipt is not of this repository; Unknown in a shallow clone."""
     if repository.tree is None:
         return f"its commit {receipt.commit[:9]} is not in this repository"
     if isinstance(repository.repo, Unknown):
@@ -145,6 +148,7 @@ def _repository_problem(receipt: Receipt, repository: RepositoryState) -> str | 
 
 
 def _ancestry_problem(receipt: Receipt, repository: RepositoryState) -> str | Unknown:
+    """Return why the target branch does not hold the commit, as far as this clone knows."""
     on_target = repository.on_target
     if isinstance(on_target, Unknown):
         return Unknown(f"cannot tell whether its branch holds it: {on_target.why}")

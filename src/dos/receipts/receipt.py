@@ -278,6 +278,7 @@ def _texts(receipt: Receipt) -> Iterator[tuple[str, str]]:
 
 
 def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Refuse a JSON object with a repeated key: parsers disagree on which one counts."""
     found = dict(pairs)
     if len(found) != len(pairs):
         raise ValueError("a key is in it twice")
@@ -285,6 +286,7 @@ def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _number(text: str) -> int | _OddNumber:
+    """Return an integer, or a marker for a number that no receipt has."""
     if len(text) > _LONGEST_NUMBER or text == "-0":
         return _OddNumber(text)
     return int(text)

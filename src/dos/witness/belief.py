@@ -124,6 +124,7 @@ def _reason(
 
 
 def _describe(fact: EvidenceFacts) -> str:
+    """Return the source of a fact, who could have written it, and what it says."""
     detail = fact.detail or f"{fact.stance} {fact.subject}".strip()
     source = fact.source_name or "a witness"
     return f"{source} ({fact.accountability}): {' '.join(detail.split())}"

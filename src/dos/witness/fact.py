@@ -67,6 +67,7 @@ def no_signal(
 def _fact(
     stance: Stance, name: str, accountability: Accountability, subject: str, detail: str
 ) -> EvidenceFacts:
+    """Return a fact; a witness with nothing to say counts as not reached."""
     return EvidenceFacts(
         source_name=name,
         accountability=accountability,

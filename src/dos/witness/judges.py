@@ -282,6 +282,7 @@ def evaluate(claims: Iterable[JudgedClaim]) -> Evaluation:
 
 
 def _share(part: float, whole: int) -> float:
+    """Return part of whole, or 0 where there is nothing to divide by."""
     if not whole:
         return 0.0
     return part / whole

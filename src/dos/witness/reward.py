@@ -91,6 +91,7 @@ def acceptance_ab(labels: Iterable[Label]) -> Comparison:
 
 
 def _true_share(labels: list[Label]) -> float:
+    """Return the share of true examples, or 0 without examples."""
     if not labels:
         return 0.0
     return sum(label.truth for label in labels) / len(labels)

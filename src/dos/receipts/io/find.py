@@ -88,6 +88,7 @@ def gather_evidence(
 def _check(
     data: bytes, trusted: Sequence[PublicKey], git: Reader, sha: str, unit: str
 ) -> CheckedReceipt:
+    """Return the verdict on a receipt's bytes, whatever is wrong with them."""
     receipt = parse_receipt(data)
     if isinstance(receipt, NotAReceipt):
         return CheckedReceipt(valid=False, bound=False, verdict="", why=receipt.why)
@@ -124,6 +125,7 @@ def issued_receipts(world: World, unit: str = "") -> list[Receipt]:
 
 
 def _units_with_streams(store: Store) -> list[str]:
+    """Return the units of which the journal has a stream."""
     with store.backend.read(once=True) as view:
         names = list(view.streams(streams.unit.prefix))
     return sorted(streams.unit.subject(name) for name in names)

@@ -165,6 +165,7 @@ def read_public_keys(path: Path) -> list[PublicKey]:
 
 
 def _text(path: Path) -> str:
+    """Return the beginning of a key file; raises BadInput if it cannot be read."""
     try:
         with path.open("rb") as file:
             data = file.read(LARGEST_BYTES)
@@ -199,6 +200,7 @@ def _keys(text: str, path: Path) -> Iterator[PublicKey]:
 
 
 def _not_a_key(line: str, words: list[str], where: str) -> BadInput:
+    """Return the error for a line without a usable key."""
     if any(word.startswith(OTHER_KINDS) for word in words[:3]):
         return BadInput(
             f"{where}: only Ed25519 keys are used for receipts", hint="ssh-keygen -t ed25519"

@@ -66,6 +66,7 @@ def _make_folder(folder: Path, folders: set[Path]) -> None:
 
 
 def _write_file(objects: Objects, path: Path, file: TreeEntry) -> None:
+    """Write one entry of a tree: a file, a link, or the folder of a submodule."""
     if file.mode == SUBMODULE:
         path.mkdir(mode=0o755)  # its files belong to another repository
         return
@@ -157,6 +158,7 @@ class Sandbox:
             self._put_away(place, name)
 
     def _run(self, command: str, place: Path, inside: Path) -> ProcessResult:
+        """Run a command in its sandbox, and kill whatever of it is left."""
         mark = secrets.token_hex(8)
         words = confined_command(["sh", "-c", command], network_off=self.network_off)
         try:

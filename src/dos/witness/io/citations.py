@@ -51,6 +51,7 @@ def _look_up(world: World, cite: str) -> tuple[list[CitedWork] | Unknown, Accoun
 def _works_from_command(
     world: World, command: tuple[str, ...], cite: str
 ) -> list[CitedWork] | Unknown:
+    """Return the works that the user's command prints for a citation."""
     words = [word.replace("{cite}", cite) for word in command]
     ran = commands.run(words, writable.caller_root(world.workspace), TIMEOUT_SECONDS)
     output = commands.output_or_unknown("[evidence] citation_command", ran)

@@ -94,6 +94,7 @@ def threshold() -> float:
 
 
 def _number(text: str) -> float | None:
+    """Return a finite number, or None for any other text."""
     try:
         value = float(text.strip())
     except ValueError:

@@ -82,6 +82,7 @@ def witness_ancestry(world: World, subject: str) -> EvidenceFacts:
 
 
 def _look_up_commit(git: Reader, subject: str, commit: str, target: str) -> EvidenceFacts:
+    """Say whether the target contains the commit, unless its name alone implies it."""
     tip = resolve_claimed_commit(git, target)
     if isinstance(tip, Unknown):
         return no_signal(ANCESTRY, OS_RECORDED, subject, tip.why)
