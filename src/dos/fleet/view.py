@@ -123,6 +123,7 @@ def _stopped(run_id: str, run: FleetRun) -> Stopped:
 
 
 def _unit(fleet: FleetState, unit: Unit, lane: str, verdict: Verdict, waits: Waits) -> UnitRow:
+    """Return the row of a unit: landed, held, worked on, or open."""
     unit_state = fleet.units.get(unit.name, UnitState())
     if verdict.reason in (Answer.SHIPPED, Answer.IN_FLIGHT):
         verdict = Verdict(held=False)  # it is done, or worked on: nothing holds it
@@ -176,6 +177,7 @@ def _worker_line(row: Worker) -> str:
 
 
 def _unit_line(row: UnitRow) -> str:
+    """Return the line of a unit: its state, its commit, what it waits for, and past failures."""
     line = f"  {row.state:<8} {row.unit:<18} {row.lane:<12}"
     if row.commit:
         line += f"  {row.commit[:9]}"
@@ -203,6 +205,7 @@ def _supervisor_line(row: Supervisor) -> str:
 
 
 def _salvaged_lines(salvaged: Sequence[str]) -> list[str]:
+    """Return the commands that show the newest saved work."""
     lines = []
     for where in salvaged[-SHOWN:]:
         command = "git log" if where.startswith("refs/") else "ls"

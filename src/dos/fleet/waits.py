@@ -96,6 +96,7 @@ def _waits_of_its_lane(observation: Observation, unit: str, lanes: dict[str, Wai
 
 
 def _lane_waits(observation: Observation, lane: str) -> Iterator[Waiting]:
+    """Yield what a lane waits for by itself; of a lane at work only that its worker is parked."""
     yield from _parked(observation, lane)
     if observation.working_on(lane):
         return
@@ -129,6 +130,7 @@ def _parked(observation: Observation, lane: str) -> Iterator[Waiting]:
 
 
 def _pauses(observation: Observation, lane: str) -> Iterator[Waiting]:
+    """Yield the pauses of the lane and of the whole fleet."""
     for name, pause in observation.pauses.items():
         if name and comparison_key(name) != comparison_key(lane):
             continue
@@ -143,6 +145,7 @@ def _pauses(observation: Observation, lane: str) -> Iterator[Waiting]:
 
 
 def _questions(observation: Observation, lane: str) -> Iterator[Waiting]:
+    """Yield the open questions that hold the lane."""
     for asked in observation.answers.open.values():
         if _holds(asked.question, lane):
             yield waiting_for_question(asked, lane)
@@ -179,6 +182,7 @@ def _last_stop(observation: Observation, lane: str) -> Iterator[Waiting]:
 
 
 def _stuck(observation: Observation, lane: str, stopped: LastStop) -> Iterator[Waiting]:
+    """Yield the stop that only a person can clear, unless its question is listed."""
     question = observation.question_about_stop(lane)
     if _is_open(observation, question):
         return  # listed as the question
@@ -256,6 +260,7 @@ def _agent(observation: Observation, lane: str) -> Iterator[Waiting]:
 
 
 def _baseline(observation: Observation, lane: str) -> Iterator[Waiting]:
+    """Yield that the test of the target branch has to pass before a worker starts."""
     plan = observation.baseline
     if plan.step is gate.Step.CHECK:
         why = "the test of the target branch has to pass first"

@@ -153,6 +153,7 @@ class SupervisorEffects(WorkerEffects):
         self.observer = FleetObserver(sources, self.baseline, liveness_seconds=LIVENESS_SECONDS)
 
     def performers(self) -> Performers:
+        """Return the table of a worker, with the effects of a supervisor added."""
         rows = (
             performs(ObserveFleet, self.observe),
             performs(SpawnWorker, self.spawn),
@@ -171,6 +172,7 @@ class SupervisorEffects(WorkerEffects):
         self.plan_texts.approve(self.store, by=by)
 
     def observe(self, effect: ObserveFleet) -> FleetSnapshot:
+        """Observe the fleet, after stops were recorded that workers could not record."""
         self._record_stops()
         observation = self.observer.observe(on_answers=self._apply_answers)
         begun: BaselineStarted | None = None
@@ -189,6 +191,7 @@ class SupervisorEffects(WorkerEffects):
         self.plan_texts.keep_confirmed(self.store, answers)
 
     def _update_settings(self, answers: Decisions) -> None:
+        """Apply approved changes of the settings, and warn once of those that are not."""
         text = self.settings.update(self.store, answers)
         if text is not None and text != self._baseline_settings:
             # Workers start with these settings, so the baseline is checked by their commands.
@@ -235,6 +238,7 @@ class SupervisorEffects(WorkerEffects):
         return [unit for unit in self.units() if unit.name not in landed]
 
     def _is_drained(self, lease: Lease) -> bool:
+        """Whether a drain was requested by now."""
         self.watch.refresh()
         return self.watch.state(FleetState).stop_requests(lease).drain
 
@@ -269,6 +273,7 @@ class SupervisorEffects(WorkerEffects):
         warn(effect.text)
 
     def expire_question(self, effect: ExpireQuestion) -> None:
+        """Close the question, unless a person has answered it meanwhile."""
         entries = expiry_entries(effect.question, effect.choice, effect.reason)
         try:
             self.store.append_all(entries)
@@ -293,6 +298,7 @@ class SupervisorEffects(WorkerEffects):
         return any(event.actor == self.store.actor for event, _ in select(following, LeaseRevoked))
 
     def mint(self, effect: MintRun) -> str:
+        """Generate a run id from the clock and random bits."""
         now_ms = time.time_ns() // 1_000_000
         return run_ids.mint(now_ms, secrets.randbits(run_ids.ENTROPY_BITS), effect.process).run_id
 

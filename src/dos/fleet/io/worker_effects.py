@@ -152,6 +152,7 @@ class WorkerEffects:
         self.store.close()
 
     def take_lease(self, effect: effects.TakeLease) -> Lease | Refusal:
+        """Take a lease, and remove logs of old runs of the lane."""
         request = lease_request(
             self.config,
             effect.lane,
@@ -213,6 +214,7 @@ class WorkerEffects:
         self.store.append_all([effect.claim.entry, mark.entry])
 
     def survey(self, effect: effects.SurveyBacklog) -> effects.Backlog:
+        """Read the lane's backlog, with what people ask of the run and new incidents."""
         lease = effect.lease
         runs = {live.run_id for live in self.watch.refresh()} - {""}
         units = self.units()
@@ -305,6 +307,7 @@ class WorkerEffects:
         )
 
     def await_turn(self, effect: effects.AwaitTurn) -> int:
+        """Wait for the turn to land, as long as the run is neither halted nor fenced."""
         return queue.wait_for_turn(
             effect, self.watch, self.store, check=self._check_turn, pause=self._pause
         )

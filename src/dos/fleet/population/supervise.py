@@ -178,6 +178,7 @@ class _Scan:
             self._keep(entry, lane, lane.waits, counts=False, lives=False)
 
     def _spinning(self, entry: LaneLiveness, lane: _Lane) -> None:
+        """Flag a worker without progress, and propose its halt once it spins for too long."""
         age = entry.spinning_age_ms
         most = self.policy.spin_halt_after_ms
         since = "" if age is None else f" for {format_span(age)}"
@@ -193,6 +194,7 @@ class _Scan:
     def _keep(
         self, entry: LaneLiveness, lane: _Lane, why: str, *, counts: bool = True, lives: bool = True
     ) -> None:
+        """Keep the entry as it is; `counts`: it is a worker, `lives`: its holder is alive."""
         lane.kept = True
         self.alive += counts
         self.hold.append(_row(entry, Disposition.HOLD, why))
@@ -261,6 +263,7 @@ class _Scan:
         return [Blocked(lane=name, reason=reasons[name]) for name in self.lanes if name in reasons]
 
     def _full(self, lanes: Iterable[str], in_the_way: dict[str, str]) -> list[Obstacle]:
+        """Return the obstacles of lanes that get no worker because enough are running."""
         reason = "as many workers as wanted are at work, or started before it"
         found = []
         for name in lanes:
@@ -295,6 +298,7 @@ class _Scan:
         return list(islice(cycle([*unheld, *held]), need))
 
     def _rows(self, chosen: Sequence[str]) -> list[PlanRow]:
+        """Return the rows of the workers to start, each with why its lane is free."""
         rows = []
         for name in chosen:
             lane = self.lanes[name]
@@ -310,6 +314,7 @@ class _Scan:
     def _obstacles(
         self, free: dict[str, _Lane], chosen: Sequence[str], in_the_way: dict[str, str]
     ) -> list[Obstacle]:
+        """Return why each lane gets no worker that is not started and waits for nothing else."""
         started = set(chosen)
         found = []
         for name, lane in self.lanes.items():

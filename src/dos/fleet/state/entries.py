@@ -89,6 +89,7 @@ class UnitState(Struct, kw_only=True):
         return bool(self.claimed_by) and not self.attempt_over
 
     def add_claim(self, fact: fleet.UnitClaimed) -> None:
+        """Begin an attempt; a repeated claim counts the death of the run before."""
         self.claimed_by = fact.run_id
         self.missed = False
         self.attempt_over = False
@@ -111,6 +112,7 @@ class UnitState(Struct, kw_only=True):
             self.failures += 1
 
     def add_refusal(self, reason: str) -> None:
+        """Count a refused landing, which is no longer intended."""
         self.intended = None
         self.refused += 1
         self.refusals = [*self.refusals, reason][-REFUSALS_KEPT:]
@@ -186,6 +188,7 @@ class LaneStarts(Struct, kw_only=True):
     version: int = 0
 
     def add_intent(self, fact: fleet.SpawnIntended, at_ms: int, position: int) -> None:
+        """Begin a start, whose worker has neither a process nor a lease yet."""
         starts = [*self.unended.items(), (fact.run_id, at_ms)]
         self.unended = dict(starts[-DEATHS_KEPT:])
         self.at_ms = at_ms
@@ -197,6 +200,7 @@ class LaneStarts(Struct, kw_only=True):
         self.pid = 0
 
     def add_process(self, fact: fleet.WorkerSpawned) -> None:
+        """Add the process of the newest start."""
         if fact.run_id != self.run_id:
             return  # the event of an earlier start, recorded late
         self.pid = fact.pid
@@ -233,6 +237,7 @@ class StopRequests(Struct, kw_only=True, frozen=True):
 
     @property
     def must_stop(self) -> bool:
+        """Whether the run may not begin another iteration."""
         return self.drain or bool(self.superseded_by or self.halted)
 
 
@@ -246,6 +251,7 @@ class Incidents(Struct, kw_only=True):
         self.found.setdefault(Incident.id_of(fact.id), fact)
 
     def answer(self, fact: DecisionAnswered) -> None:
+        """Keep the commits of an incident where a person says so."""
         if fact.choice == ChoiceName.KEEP and fact.id in self.found:
             self.kept.add(fact.id)
 

@@ -128,6 +128,7 @@ class FleetState(Struct, kw_only=True):
             self.wake_pos = event.pos
 
     def _apply_start(self, fact: StartFact, event: Event) -> None:
+        """Apply a fact about the starts of lanes and of the fleet."""
         match fact:
             case fleet.SpawnIntended():
                 self._starts(fact.lane, event).add_intent(fact, event.at_ms, event.pos)
@@ -163,6 +164,7 @@ class FleetState(Struct, kw_only=True):
         self.supervisors[fact.system] = SupervisorStart(position=event.pos, version=fact.version)
 
     def _apply_request(self, fact: RequestFact, event: Event) -> None:
+        """Apply a fact that a person, a provider or a question asks for; it may end a wait."""
         match fact:
             case fleet.DrainRequested():
                 self.drain = event.pos
@@ -201,6 +203,7 @@ class FleetState(Struct, kw_only=True):
             run.limit = quota.limit_key(fact).path
 
     def _apply_work(self, fact: WorkFact, event: Event) -> None:
+        """Apply a fact about the work on a unit."""
         match fact:
             case fleet.UnitClaimed():
                 self._run(fact.run_id, fact.lane, event).unit = fact.unit
@@ -230,6 +233,7 @@ class FleetState(Struct, kw_only=True):
                 assert_never(never)
 
     def _apply_run(self, fact: RunFact, event: Event) -> None:
+        """Apply a fact about a run as a whole."""
         match fact:
             case fleet.RunBegun():
                 self._begin_run(fact, event)
@@ -278,6 +282,7 @@ class FleetState(Struct, kw_only=True):
         self.starts.setdefault(fact.lane, LaneStarts()).current_run = fact.run_id
 
     def _measure(self, fact: fleet.WorkMeasured, event: Event) -> None:
+        """Add a miss where the work was not delivered, and end the use of saved changes."""
         unit = self._unit(fact.unit)
         # An agent that a limit of its provider stopped says nothing about the unit.
         says_something = unit.outcome not in NO_ROOM or fact.commits or unit.saved
@@ -287,10 +292,12 @@ class FleetState(Struct, kw_only=True):
             unit.saved_commit = ""
 
     def _miss(self, fact: fleet.WorkMeasured | fleet.LandingRefused, event: Event) -> None:
+        """Add to the unit and to the run why the work did not land."""
         text = self._unit(fact.unit).add_miss(fact.reason)
         self._run(fact.run_id, fact.lane, event).missed = f"{fact.unit}: {text}"
 
     def _salvage(self, fact: fleet.WorkSalvaged) -> None:
+        """Add saved work to the unit of its run, and to the unit that continues with it."""
         self.salvaged = [*self.salvaged, fact.ref][-ENDED_RUNS_KEPT:]
         run = self.runs.get(fact.run_id)
         if run and run.unit and not fact.earlier:
@@ -301,6 +308,7 @@ class FleetState(Struct, kw_only=True):
             unit.saved_by_newest = True
 
     def _stop(self, run: FleetRun, fact: fleet.RunStopped, event: Event) -> None:
+        """End a run, and keep how it ended for the next start of its lane."""
         self._leave_unit(run, fact.run_id)
         run.stop_reason = fact.stop_reason
         run.stop_detail = fact.reason
@@ -329,6 +337,7 @@ class FleetState(Struct, kw_only=True):
         self._forget_old_runs()
 
     def _clear_unit(self, fact: limits.UnitCleared, event: Event) -> None:
+        """Let a unit be tried again, and its lane be started at once."""
         self._unit(fact.unit).clear(event.at_ms)
         if starts := self.starts.get(fact.lane):
             starts.told_to_wait_ms = 0
@@ -354,6 +363,7 @@ class FleetState(Struct, kw_only=True):
         return self.units.setdefault(name, UnitState())
 
     def _starts(self, lane: str, event: Event) -> LaneStarts:
+        """Return the starts of a lane, at the version of its stream."""
         starts = self.starts.setdefault(lane, LaneStarts())
         starts.version = event.ver
         return starts
@@ -368,6 +378,7 @@ class FleetState(Struct, kw_only=True):
         run.unit = ""
 
     def _forget_old_runs(self) -> None:
+        """Keep only the newest runs that have ended."""
         ended = [run_id for run_id, run in self.runs.items() if run.stop_reason]
         for run_id in ended[: max(0, len(ended) - ENDED_RUNS_KEPT)]:
             del self.runs[run_id]

@@ -114,6 +114,7 @@ class LiveState(Struct, kw_only=True):
     landings: list[LandingEntry] = field(default_factory=list)  # newest last
 
     def apply(self, event: Event) -> None:
+        """Change the state by one event; other kinds of events are skipped."""
         match _reader.decode(event):
             case None:
                 pass
@@ -191,12 +192,14 @@ class LiveState(Struct, kw_only=True):
                 assert_never(never)
 
     def _reject(self, fact: fleet.WorkMeasured, event: Event) -> None:
+        """Count work that was measured and not delivered."""
         run = self._run(fact.run_id, fact.lane, event)
         # A limit of the provider, or a halt by a person, says nothing about the work.
         if run.ended_with not in LIMITS and not run.halting:
             self._tally(fact.lane, event).rejected += 1
 
     def _run(self, run_id: str, lane: str, event: Event) -> WatchedRun:
+        """Return the run of an event, new where it is not known."""
         run = self.runs.setdefault(
             run_id, WatchedRun(lane=lane, began_ms=event.at_ms, last_ms=event.at_ms)
         )
@@ -206,6 +209,7 @@ class LiveState(Struct, kw_only=True):
         return run
 
     def _tally(self, lane: str, event: Event) -> Tally:
+        """Return the tally of the hour of an event; older hours than a day are removed."""
         hours = self.tallies.setdefault(lane, {})
         hour = event.at_ms // HOUR_MS
         tally = hours.setdefault(hour, Tally())

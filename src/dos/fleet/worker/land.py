@@ -255,6 +255,7 @@ def _keep_untested(
 def _intent(
     journal: JournalWriter, landing: Landing, iteration: int, *, untested: bool = False
 ) -> fleet.LandingIntended:
+    """Return the fact that is recorded before the branch is moved."""
     return fleet.LandingIntended(
         **journal.identity,
         unit=landing.unit,
@@ -309,6 +310,7 @@ def settle(journal: JournalWriter, pending: list[effects.PendingLanding]) -> Ste
 
 
 def _settle_one(journal: JournalWriter, pending: effects.PendingLanding) -> Steps[LandingAttempt]:
+    """Finish one pending landing: record it, move the branch, or land its commits again."""
     landing = pending.landing
     if (yield from do(effects.HasLanded(landing=landing))):
         yield from _record_landed(journal, landing, recognised=True)
@@ -348,6 +350,7 @@ def _land_again(
 def _blocked_question(
     journal: JournalWriter, landing: Landing, refused: effects.NotLanded, ordinal: int
 ) -> AnyQuestion:
+    """Return the question about a landing that a person's own work blocks."""
     return LandingBlocked.ask(
         landing.unit,
         refused.reason,

@@ -101,6 +101,7 @@ class Worker:
         )
 
     def _until_stopped(self) -> Steps[Stop]:
+        """Iterate until there is a reason to stop, and return it."""
         yield from self.journal.append(self._begin_fact())
         backlog = yield from self._survey()
         yield from self.journal.append(self._intent(backlog))
@@ -277,6 +278,7 @@ class Worker:
         )
 
     def _screened(self, backlog: effects.Backlog) -> limits.UnitsScreened:
+        """Return the fact that records which units were offered and which were held, and why."""
         reasons = {verdict.unit_id: str(verdict.answer) for verdict in backlog.on_cooldown}
         reasons |= {verdict.unit: str(verdict.reason) for verdict in backlog.held}
         return limits.UnitsScreened(
@@ -288,6 +290,7 @@ class Worker:
     def _dispatch(
         self, unit: Unit, choice: effects.AgentChoice, backlog: effects.Backlog
     ) -> Dispatch:
+        """Return the order for an agent, with what is known of earlier attempts at the unit."""
         return Dispatch(
             unit=unit,
             iteration=self.state.iteration,

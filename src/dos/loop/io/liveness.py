@@ -114,6 +114,7 @@ def _age(age_ms: int) -> int | None:
 
 
 def _lease_traces(lease: Lease, clock: StoreClock) -> RunTraces:
+    """Return the traces of the run that holds a lease."""
     return RunTraces(
         began_ms=lease.granted_ms,
         region=lease.region,
@@ -126,6 +127,7 @@ def _lease_traces(lease: Lease, clock: StoreClock) -> RunTraces:
 
 
 def _history_traces(run_id: str, history: LeaseHistory, clock: StoreClock) -> RunTraces:
+    """Return the traces of a run by all of its leases, also those that have ended."""
     if not history.granted:
         return RunTraces(began_ms=run_ids.started_ms(run_id))
     first = history.granted[min(history.granted)]
@@ -209,6 +211,7 @@ class _CommitReader:
 
 
 def _evidence(traces: RunTraces, reader: _CommitReader, now_ms: int) -> Evidence:
+    """Return the evidence for one run; its newest commit or move is its progress."""
     found = reader.commits_of(traces)
     times_ms = list(traces.moves)
     count: int | Unknown
