@@ -207,7 +207,7 @@ def test_where_neither_the_journal_nor_the_policy_can_be_read_nothing_passes(age
     (agent.place.state / "state.db").unlink()
     (agent.place.root / "dos.toml").write_text("[lanes")
     agent.write("one/new")
-    assert "what lane 'one' may change cannot be read" in agent.refused("commit", "-qm", "x")
+    assert "the region of lane 'one' cannot be read" in agent.refused("commit", "-qm", "x")
 
 
 @pytest.mark.parametrize(
