@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dos.audit import test_cases
-from dos.audit.weakening import TestChange as Change
-from dos.audit.weakening import WeakeningKind, definitions, find
+from dos.audit.weakening import TestChange, WeakeningKind, definitions, find
 
 PYTHON = """import pytest
 
@@ -355,7 +354,7 @@ AS_STRICT = [
 def changed(
     path: str, old: str | None, new: str | None, gone: frozenset[str] = frozenset()
 ) -> list[WeakeningKind]:
-    return [each.what for each in find([Change(path=path, old=old, new=new)], gone)]
+    return [each.what for each in find([TestChange(path=path, old=old, new=new)], gone)]
 
 
 @pytest.mark.parametrize(("path", "old", "new", "what"), WEAKER, ids=lambda value: repr(value)[:40])
@@ -429,14 +428,14 @@ def test_cases_may_come_to_share_their_assertions():
 
 def test_what_moves_to_another_test_file_is_not_lost():
     whole = [
-        Change(path="tests/test_x.py", old=PYTHON, new=None),
-        Change(path="tests/unit/test_y.py", old=None, new=PYTHON),
+        TestChange(path="tests/test_x.py", old=PYTHON, new=None),
+        TestChange(path="tests/unit/test_y.py", old=None, new=PYTHON),
     ]
     assert find(whole) == []
     case = 'def test_a():\n    x = act(1)\n    assert x == 1\n    assert x.name == "q"\n'
     one = [
-        Change(path="tests/test_x.py", old=PYTHON, new=PYTHON.replace(case, "")),
-        Change(path="tests/test_y.py", old="import act\n", new=f"import act\n\n{case}"),
+        TestChange(path="tests/test_x.py", old=PYTHON, new=PYTHON.replace(case, "")),
+        TestChange(path="tests/test_y.py", old="import act\n", new=f"import act\n\n{case}"),
     ]
     assert find(one) == []
 
@@ -451,8 +450,8 @@ def test_a_second_function_of_the_same_name_hides_the_first():
 
 def test_a_file_that_no_runner_collects_does_not_stand_for_one_that_was_run():
     moved = [
-        Change(path="tests/test_x.py", old=PYTHON, new=None),
-        Change(path="tests/x_old.py", old=None, new=PYTHON),
+        TestChange(path="tests/test_x.py", old=PYTHON, new=None),
+        TestChange(path="tests/x_old.py", old=None, new=PYTHON),
     ]
     assert [each.what for each in find(moved)] == [WeakeningKind.FILE_DELETED]
 

@@ -20,7 +20,7 @@ from dos.errors import (
     StoreReadOnly,
     StoreUnreachable,
 )
-from dos.journal.backends import postgres_session as postgres_sessions
+from dos.journal.backends import postgres_session
 from dos.journal.backends.postgres import PostgresBackend
 from dos.journal.backends.postgres_session import explain
 from dos.journal.store import Store
@@ -40,7 +40,7 @@ def test_many_who_open_a_new_database_at_once_make_one_journal(new_database):
 
     with ThreadPoolExecutor(6) as pool:
         assert sorted(pool.map(work, range(6))) == [1, 2, 3, 4, 5, 6]
-    assert run(new_database, "SELECT number FROM dos.version") == [(postgres_sessions.VERSION,)]
+    assert run(new_database, "SELECT number FROM dos.version") == [(postgres_session.VERSION,)]
 
 
 def test_an_older_database_is_brought_up_to_date_and_keeps_everything(new_database, monkeypatch):
@@ -48,21 +48,21 @@ def test_an_older_database_is_brought_up_to_date_and_keeps_everything(new_databa
     with kind.open() as store:
         event, lease = store.append("a", "k", {"n": 1}), grant(store, asking())
     step = "ALTER TABLE dos.event ADD COLUMN extra text"
-    monkeypatch.setattr(postgres_sessions, "STEPS", (*postgres_sessions.STEPS, step))
-    monkeypatch.setattr(postgres_sessions, "VERSION", postgres_sessions.VERSION + 1)
+    monkeypatch.setattr(postgres_session, "STEPS", (*postgres_session.STEPS, step))
+    monkeypatch.setattr(postgres_session, "VERSION", postgres_session.VERSION + 1)
     for _ in range(2):
         with kind.open() as store:
             assert (store.load("a"), store.leases()) == ([event], [lease])
-    assert run(new_database, "SELECT number FROM dos.version") == [(postgres_sessions.VERSION,)]
+    assert run(new_database, "SELECT number FROM dos.version") == [(postgres_session.VERSION,)]
     assert run(new_database, "SELECT extra FROM dos.event LIMIT 1") == [(None,)]
 
 
 def test_a_step_that_fails_leaves_the_database_as_it_was(new_database, monkeypatch):
     kind = Postgres(new_database)
     kind.open().close()
-    steps = (*postgres_sessions.STEPS, "CREATE TABLE dos.half(); SELECT 1 / 0")
-    monkeypatch.setattr(postgres_sessions, "STEPS", steps)
-    monkeypatch.setattr(postgres_sessions, "VERSION", len(steps))
+    steps = (*postgres_session.STEPS, "CREATE TABLE dos.half(); SELECT 1 / 0")
+    monkeypatch.setattr(postgres_session, "STEPS", steps)
+    monkeypatch.setattr(postgres_session, "VERSION", len(steps))
     with pytest.raises(StoreFailed):
         kind.open()
     monkeypatch.undo()

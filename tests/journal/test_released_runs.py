@@ -8,10 +8,10 @@ from log_files import exported, moved, written
 
 from dos.journal import run_state, streams
 from dos.journal.backend import Entry, encode_body
-from dos.journal.events import runs as run_events
+from dos.journal.events import runs
 from dos.journal.events.envelope import Event
 from dos.journal.events.reader import decode
-from dos.journal.transfer import intent_ledger as released_runs
+from dos.journal.transfer import intent_ledger
 from dos.journal.transfer.transfer import import_lines
 
 ID, OTHER = "RID-000000001000002", "RID-000000001000003"
@@ -35,38 +35,38 @@ def ledger(tmp_path, records, folder=ID, name="intent.jsonl"):
                 "INTENT", goal="g", plan="P", phase="F", start_sha="a", declared_steps=["s1"],
                 step_regions={"s1": ["x/**"]}, env={"host": "h"},
             ),
-            run_events.IntentDeclared(
+            runs.IntentDeclared(
                 run_id=ID, goal="g", plan="P", phase="F", start_sha="a", steps=["s1"], regions={"s1": ["x/**"]},
                 env={"host": "h"},
             ),
         ),
         (
             record("INTENT", goal=3, declared_steps="s1", step_regions=[1], env=[]),
-            run_events.IntentDeclared(run_id=ID),
+            runs.IntentDeclared(run_id=ID),
         ),
-        (record("STEP_CLAIMED", step_id="s1", sha="a"), run_events.StepClaimed(run_id=ID, step="s1", sha="a")),
+        (record("STEP_CLAIMED", step_id="s1", sha="a"), runs.StepClaimed(run_id=ID, step="s1", sha="a")),
         (record("STEP_CLAIMED", sha="a"), None),
         (
             record("STEP_VERIFIED", step_id="s1", sha="a", via="file-path", verdicts=["ok", 3]),
-            run_events.StepVerified(run_id=ID, step="s1", sha="a", via="file-path", verdicts=["ok"]),
+            runs.StepVerified(run_id=ID, step="s1", sha="a", via="file-path", verdicts=["ok"]),
         ),
-        (record("SUSPEND", sha="a"), run_events.RunSuspended(run_id=ID, resume_sha="a")),
+        (record("SUSPEND", sha="a"), runs.RunSuspended(run_id=ID, resume_sha="a")),
         (
             record("SUSPEND", sha="a", resume_sha="b", checkpoint_turn=3, transcript_digest="d"),
-            run_events.RunSuspended(run_id=ID, resume_sha="b", checkpoint_turn=3, transcript_digest="d"),
+            runs.RunSuspended(run_id=ID, resume_sha="b", checkpoint_turn=3, transcript_digest="d"),
         ),
-        (record("SUSPEND", checkpoint_turn="3"), run_events.RunSuspended(run_id=ID)),
-        (record("SUSPEND", checkpoint_turn=True), run_events.RunSuspended(run_id=ID)),
+        (record("SUSPEND", checkpoint_turn="3"), runs.RunSuspended(run_id=ID)),
+        (record("SUSPEND", checkpoint_turn=True), runs.RunSuspended(run_id=ID)),
         (
             record("RESUME_PROPOSED", predecessor_run_id=OTHER, residual=["s2"]),
-            run_events.ResumeProposed(run_id=ID, predecessor=OTHER, residual=["s2"]),
+            runs.ResumeProposed(run_id=ID, predecessor=OTHER, residual=["s2"]),
         ),
         (record("NOVELTY"), None),
         ({}, None),
     ],
 )  # fmt: skip
 def test_a_record_is_a_fact_of_its_run(said, fact):
-    assert released_runs.fact_from_record(said, ID) == fact
+    assert intent_ledger.fact_from_record(said, ID) == fact
 
 
 anything = (
@@ -81,7 +81,7 @@ names = (
     "reason", "resume_sha", "residual", "checkpoint_turn", "transcript_digest", "predecessor_run_id", "ts", "run_id",
 )  # fmt: skip
 wild = st.fixed_dictionaries(
-    {"op": st.sampled_from(sorted(released_runs.OPS)) | anything},
+    {"op": st.sampled_from(sorted(intent_ledger.OPS)) | anything},
     optional={
         name: anything | st.dictionaries(st.text(max_size=2), anything, max_size=2)
         for name in names
@@ -91,9 +91,9 @@ wild = st.fixed_dictionaries(
 
 @given(said=wild)
 def test_whatever_a_record_holds_its_fact_can_be_stored_and_read(said):
-    found = released_runs.fact_from_record(said, ID)
-    released_runs.ledger_run_id(said)
-    at_ms = released_runs.written_ms(said)
+    found = intent_ledger.fact_from_record(said, ID)
+    intent_ledger.ledger_run_id(said)
+    at_ms = intent_ledger.written_ms(said)
     assert at_ms is None or at_ms >= 0
     if found is None:
         return
@@ -124,7 +124,7 @@ def test_whatever_a_record_holds_its_fact_can_be_stored_and_read(said):
     ],
 )
 def test_a_record_keeps_its_time(text, at_ms):
-    assert released_runs.written_ms({"ts": text}) == at_ms
+    assert intent_ledger.written_ms({"ts": text}) == at_ms
 
 
 def test_the_lines_are_kept_beside_what_they_say(tmp_path):

@@ -9,8 +9,7 @@ from msgspec import json
 from dos.errors import NameInvalid
 from dos.journal import run_state
 from dos.journal.backends.memory import MemoryBackend
-from dos.journal.events import fleet as events
-from dos.journal.events import runs as run_events
+from dos.journal.events import fleet, runs
 from dos.journal.fold import fold
 from dos.journal.run_state import Checkpoint, RunState, VerifiedStep
 from dos.journal.store import Store
@@ -31,21 +30,21 @@ def folded(*facts) -> RunState:
 
 
 def declared(*steps, **more):
-    return run_events.IntentDeclared(run_id=ID, steps=list(steps), **more)
+    return runs.IntentDeclared(run_id=ID, steps=list(steps), **more)
 
 
 def changed(*steps, by=""):
-    return run_events.ExtentChanged(run_id=ID, steps=list(steps), regions={}, approved_by=by)
+    return runs.ExtentChanged(run_id=ID, steps=list(steps), regions={}, approved_by=by)
 
 
-SUSPENDED = run_events.RunSuspended(
+SUSPENDED = runs.RunSuspended(
     run_id=ID, reason="night", transcript_digest="d", checkpoint_turn=3, transcript="t"
 )
-PROPOSED = run_events.ResumeProposed(run_id=ID)
+PROPOSED = runs.ResumeProposed(run_id=ID)
 
 
 def resumed(successor):
-    return run_events.RunResumed(run_id=ID, successor=successor)
+    return runs.RunResumed(run_id=ID, successor=successor)
 
 
 def test_what_was_said_last_counts_and_what_is_empty_says_nothing():
@@ -55,7 +54,7 @@ def test_what_was_said_last_counts_and_what_is_empty_says_nothing():
 
 @pytest.mark.parametrize(
     "first",
-    [declared(start_sha="a"), events.RunBegun(run_id=ID, lane="api", host="h", start_sha="a")],
+    [declared(start_sha="a"), fleet.RunBegun(run_id=ID, lane="api", host="h", start_sha="a")],
 )
 def test_where_it_began_is_not_moved(first):
     assert folded(first, declared(goal="g", start_sha="b")).start_sha == "a"
@@ -88,7 +87,7 @@ def test_suspending_keeps_a_checkpoint_and_declaring_again_drops_it():
     assert run.suspended and run.checkpoint == Checkpoint(turn=3, digest="d", transcript="t")
     again = folded(declared("s1"), SUSPENDED, declared("s1"))
     assert not again.suspended and again.checkpoint is None
-    without = folded(declared("s1"), SUSPENDED, run_events.RunSuspended(run_id=ID))
+    without = folded(declared("s1"), SUSPENDED, runs.RunSuspended(run_id=ID))
     assert without.suspended and without.checkpoint is None
 
 
@@ -108,15 +107,15 @@ def test_the_first_successor_stays():
 
 
 def test_claims_and_verifications_are_kept_apart():
-    claim = run_events.StepClaimed(run_id=ID, step="s1", sha="a")
-    found = run_events.StepVerified(run_id=ID, step="s2", sha="b", via="file-path")
+    claim = runs.StepClaimed(run_id=ID, step="s1", sha="a")
+    found = runs.StepVerified(run_id=ID, step="s2", sha="b", via="file-path")
     run = folded(declared("s1", "s2"), claim, found)
     assert run.claimed == {"s1": "a"} and run.verified == {"s2": VerifiedStep("b", "file-path")}
 
 
 def test_lines_that_cannot_be_read_are_counted_and_a_newer_one_is_remembered():
-    bad = run_events.LedgerLineUnreadable(run_id=ID, file="f", line=1)
-    newer = run_events.LedgerLineUnreadable(run_id=ID, file="f", line=2, newer=True)
+    bad = runs.LedgerLineUnreadable(run_id=ID, file="f", line=1)
+    newer = runs.LedgerLineUnreadable(run_id=ID, file="f", line=2, newer=True)
     run = folded(declared("s1"), bad, newer, bad)
     assert (run.unreadable_lines, run.unreadable_newer) == (3, True)
 
@@ -161,17 +160,17 @@ names = st.lists(st.sampled_from(STEPS), max_size=4, unique=True)
 regions = st.dictionaries(st.sampled_from(STEPS), st.just(["api/**"]), max_size=2)
 shas = st.sampled_from(["a", "b"])
 facts = st.one_of(
-    st.builds(run_events.IntentDeclared, run_id=st.just(ID), goal=shas, start_sha=shas, steps=names, regions=regions),
-    st.builds(run_events.ExtentChanged, run_id=st.just(ID), steps=names, regions=regions, approved_by=st.just("")),
-    st.builds(run_events.StepClaimed, run_id=st.just(ID), step=st.sampled_from(STEPS), sha=shas),
-    st.builds(run_events.StepVerified, run_id=st.just(ID), step=st.sampled_from(STEPS), sha=shas, via=shas),
-    st.builds(run_events.RunEnded, run_id=st.just(ID), result=st.sampled_from(["failed", "abandoned"])),
-    st.builds(events.LandingIntended, run_id=st.just(ID), lane=shas, unit=shas, iteration=st.just(1), branch=shas,
+    st.builds(runs.IntentDeclared, run_id=st.just(ID), goal=shas, start_sha=shas, steps=names, regions=regions),
+    st.builds(runs.ExtentChanged, run_id=st.just(ID), steps=names, regions=regions, approved_by=st.just("")),
+    st.builds(runs.StepClaimed, run_id=st.just(ID), step=st.sampled_from(STEPS), sha=shas),
+    st.builds(runs.StepVerified, run_id=st.just(ID), step=st.sampled_from(STEPS), sha=shas, via=shas),
+    st.builds(runs.RunEnded, run_id=st.just(ID), result=st.sampled_from(["failed", "abandoned"])),
+    st.builds(fleet.LandingIntended, run_id=st.just(ID), lane=shas, unit=shas, iteration=st.just(1), branch=shas,
               old=shas, new=shas),
     st.sampled_from([SUSPENDED, PROPOSED, resumed("A"), resumed("B")]),
 )  # fmt: skip
 approved = st.builds(
-    run_events.ExtentChanged,
+    runs.ExtentChanged,
     run_id=st.just(ID),
     steps=names,
     regions=regions,
@@ -193,7 +192,7 @@ def check_extent(history):
 
 
 def check_successor(history):
-    claims = [fact.successor for fact in history if isinstance(fact, run_events.RunResumed)]
+    claims = [fact.successor for fact in history if isinstance(fact, runs.RunResumed)]
     assert folded(*history).successor == (claims[0] if claims else "")
 
 

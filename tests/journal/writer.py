@@ -21,8 +21,7 @@ from acknowledged import Ack, asked
 from msgspec import json
 
 from dos.errors import DosError
-from dos.journal import fold
-from dos.journal import prune as retention
+from dos.journal import fold, prune
 from dos.journal.backend import Entry
 from dos.journal.backends import sqlite, sqlite_open
 from dos.journal.backends.open import open_store
@@ -116,7 +115,7 @@ class Writer:
         """As if it were later: nothing of the last week could go."""
         before = {event.pos for event in self.store.events()}
         later_ms = time.time_ns() // 1_000_000 + 2 * WEEK_MS
-        retention.prune(
+        prune.prune(
             self.store, older_than_ms=WEEK_MS, archive=self.directory / "archive", now_ms=later_ms
         )
         self.say(acknowledged.Pruned(sorted(before - {event.pos for event in self.store.events()})))
