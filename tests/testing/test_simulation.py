@@ -1,4 +1,4 @@
-"""The fleet under faults: many seeds, the same on every store and in every process, and every planted bug is found."""
+"""The fleet under faults: the same on every store and in every process; planted bugs are found."""
 
 import os
 import subprocess
@@ -18,7 +18,6 @@ from dos.questions.runs import HaltProposed, RunStopped, Spinning
 from dos.questions.units import Incident, LandingBlocked, LandingConflict, UnitHeld, UnitUndone
 from dos.testing.simulator import invariants
 from dos.testing.simulator.batches import batch
-from dos.testing.simulator.batches import batch as seeds
 from dos.testing.simulator.batches.batch import BatchRequest, Summary
 from dos.testing.simulator.invariants import INVARIANTS
 from dos.testing.simulator.mutants.table import PLANTED
@@ -62,9 +61,9 @@ def test_a_planted_bug_is_found(bug):
     assert summary.failing, f"{bug} was not found in {summary.seeds} seeds"
     found = summary.failures[0]
     assert found.invariant == PLANTED[bug].breaks and found.story
-    again = seeds.simulate(found.seed, plant=bug)
+    again = batch.simulate(found.seed, plant=bug)
     assert again.failure == found  # the seed alone brings it back
-    assert not seeds.simulate(found.seed).failure  # and without the bug there is nothing to find
+    assert not batch.simulate(found.seed).failure  # and without the bug there is nothing to find
 
 
 # What comes up in a simulation, and how it can be answered.
@@ -97,7 +96,7 @@ def test_people_answer_each_kind_of_question_with_each_choice():
     }
     for first in range(0, MOST_SEEDS_FOR_A_BUG, 8):
         for seed in (first + 6, first + 7):  # where more is asked, and where the target is checked
-            outcome = seeds.simulate(seed)
+            outcome = batch.simulate(seed)
             assert not outcome.failure, outcome.failure
             missing -= set(outcome.counts)
         if not missing:
@@ -118,8 +117,8 @@ def test_there_is_a_bug_for_every_promise():
 
 def same_everywhere(first: int, count: int) -> None:
     for seed in range(first, first + count):
-        model = seeds.simulate(seed, with_digest=True)
-        real = seeds.simulate(seed, store="sqlite", with_digest=True)
+        model = batch.simulate(seed, with_digest=True)
+        real = batch.simulate(seed, store="sqlite", with_digest=True)
         assert (model.events, model.counts, model.digest) == (
             real.events,
             real.counts,
@@ -181,7 +180,7 @@ def test_an_effect_that_the_simulator_does_not_know_fails_with_its_name(monkeypa
     )
     with pytest.raises(Internal, match="MeasureWork"):
         for seed in range(20):
-            seeds.simulate(seed)
+            batch.simulate(seed)
 
 
 def test_every_effect_of_the_product_has_its_performer():
@@ -194,6 +193,6 @@ def test_every_effect_of_the_product_has_its_performer():
         and (found.__doc__ or "").startswith("→")
     }
     simulation = Simulation(
-        0, seeds.MemoryBackend(clock=seeds.VirtualClock()), seeds.VirtualClock()
+        0, batch.MemoryBackend(clock=batch.VirtualClock()), batch.VirtualClock()
     )
     assert wanted <= set(simulation.supervisors.table())

@@ -14,7 +14,7 @@ from dos.journal.events.limits import AgentWentOn
 from dos.limits.accounts import Account, Day
 from dos.limits.budget import Spent
 from dos.limits.state.spend import Spend
-from dos.loop import decide as loop
+from dos.loop import decide
 from dos.loop.types import IterationOutcome, LoopDecision, LoopState, OutcomeKind
 from dos.testing.simulator.world.process import SUSPENDED, Later, Process, Suspended
 from dos.testing.simulator.world.repository import TARGET, Tree
@@ -190,17 +190,17 @@ def another_version_ignored(simulation: "Simulation", _patches: ExitStack) -> No
 def decided_by_another_state(_simulation: "Simulation", patches: ExitStack) -> None:
     """It is decided by another state than the one that is written down."""
 
-    def decide(state: LoopState, outcome: IterationOutcome) -> LoopDecision:
-        return loop.decide(structs.replace(state, iteration=state.iteration + 1), outcome)
+    def decide_otherwise(state: LoopState, outcome: IterationOutcome) -> LoopDecision:
+        return decide.decide(structs.replace(state, iteration=state.iteration + 1), outcome)
 
-    patches.enter_context(patch.object(worker, "decide", _Loop(decide)))
+    patches.enter_context(patch.object(worker, "decide", _Loop(decide_otherwise)))
 
 
 def limit_is_a_failure(_simulation: "Simulation", patches: ExitStack) -> None:
     """That a provider has no room counts against the agent."""
 
-    def decide(state: LoopState, outcome: IterationOutcome) -> LoopDecision:
-        decision = loop.decide(state, outcome)
+    def decide_otherwise(state: LoopState, outcome: IterationOutcome) -> LoopDecision:
+        decision = decide.decide(state, outcome)
         if outcome.kind is not OutcomeKind.RATE_LIMITED:
             return decision
         after = decision.next_state
@@ -209,13 +209,13 @@ def limit_is_a_failure(_simulation: "Simulation", patches: ExitStack) -> None:
             next_state=structs.replace(after, consecutive_unclear=after.consecutive_unclear + 1),
         )
 
-    patches.enter_context(patch.object(worker, "decide", _Loop(decide)))
+    patches.enter_context(patch.object(worker, "decide", _Loop(decide_otherwise)))
 
 
 class _Loop:
     """The module, with another way to decide."""
 
-    needs = staticmethod(loop.needs)
+    needs = staticmethod(decide.needs)
 
-    def __init__(self, decide: Any) -> None:
-        self.decide = decide
+    def __init__(self, decide_otherwise: Any) -> None:
+        self.decide = decide_otherwise
