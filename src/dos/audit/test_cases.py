@@ -1,7 +1,6 @@
 """Reads a test file: its cases, what each asserts and how strictly, and which of them never run.
 
-The text is read line by line, without comments, as the common frameworks write tests. Nothing is
-run.
+The text is read line by line, without comments, as common frameworks write tests; it is not run.
 """
 
 import re
@@ -87,7 +86,7 @@ _CASES = {
 }
 # Where a mark on the line before makes a function a case.
 _MARKED = frozenset(
-    ("rs", "java", "kt", "kts", "scala", "groovy", "cs", "vb", "fs", "php", "swift")
+    ["rs", "java", "kt", "kts", "scala", "groovy", "cs", "vb", "fs", "php", "swift"]
 )
 _TEST_MARK = re.compile(
     r"#\[(?:\w+::)*(?:test|rstest|test_case)\b|@(?:Test|ParameterizedTest|RepeatedTest)\b"
@@ -290,8 +289,7 @@ def _case(suffix: str, line: str, is_marked: bool) -> tuple[str, bool] | None:
     mark = groups.get("mark") or ""
     is_skipped = bool(groups.get("skip")) or _SKIP_MARK.search(bare) is not None
     is_skipped = is_skipped or any(word in mark for word in ("skip", "todo", "failing"))
-    is_disabled = name.startswith("DISABLED_") or ", DISABLED_" in name or ",DISABLED_" in name
-    return name, is_skipped or is_disabled
+    return name, is_skipped or re.search(r"^DISABLED_|, ?DISABLED_", name) is not None
 
 
 def _end_of_block(lines: list[str], start: int, following: int) -> int:
@@ -305,10 +303,7 @@ def _end_of_block(lines: list[str], start: int, following: int) -> int:
 
 def _assertions(suffix: str, lines: list[str]) -> tuple[Assertion, ...]:
     assertions: list[Assertion] = []
-    for line in lines:
-        assertion = _assertion(suffix, line)
-        if assertion is None:
-            continue
+    for assertion in filter(None, (_assertion(suffix, line) for line in lines)):
         # The same line once more asserts nothing more.
         if not assertions or assertions[-1].text != assertion.text:
             assertions.append(assertion)

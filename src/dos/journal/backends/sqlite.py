@@ -143,8 +143,6 @@ class SqliteBackend:
                 os.close(self._gate_file)
                 self._gate_file = None
 
-    # Opening
-
     @contextmanager
     def _alone(self) -> Iterator[None]:
         # Checked first: a child shares the parent's lock, and would unlock it for the parent.
@@ -342,28 +340,14 @@ class Transaction:
 
     def insert(self, entry: Entry, ver: int, actor: str, raw: bytes) -> Event:
         event = Event(
-            pos=0,
-            stream=entry.stream,
-            ver=ver,
-            kind=entry.kind,
-            actor=actor,
+            pos=0, stream=entry.stream, ver=ver, kind=entry.kind, actor=actor,
             at_ms=self.wall_ms() if entry.at_ms is None else entry.at_ms,
-            fence=entry.fence,
-            key=entry.key,
-            schema=entry.schema,
-            raw=raw,
-        )
+            fence=entry.fence, key=entry.key, schema=entry.schema, raw=raw,
+        )  # fmt: skip
         values = (
-            event.stream,
-            ver,
-            event.kind,
-            event.at_ms,
-            actor,
-            event.fence,
-            event.key,
-            event.schema,
-            raw,
-        )
+            event.stream, ver, event.kind, event.at_ms, actor,
+            event.fence, event.key, event.schema, raw,
+        )  # fmt: skip
         row = self._sql(
             "INSERT INTO event(stream, ver, kind, at_ms, actor, fence, key, schema, body, crc)"
             " VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING pos",
@@ -373,17 +357,11 @@ class Transaction:
 
     def add_lease(self, lease: Lease) -> None:
         shared = lease.mode is Mode.SHARED
+        lane = comparison_key(lease.lane)
         self._sql(
             "INSERT INTO lease(fence, lane, is_lock, shared, exclusive, body)"
             " VALUES(?, ?, ?, ?, ?, ?)",
-            (
-                lease.fence,
-                comparison_key(lease.lane),
-                lease.is_lock,
-                shared,
-                lease.exclusive,
-                json.encode(lease),
-            ),
+            (lease.fence, lane, lease.is_lock, shared, lease.exclusive, json.encode(lease)),
         )
         self._sql_many(
             "INSERT INTO lease_path(fence, path, shared) VALUES(?, ?, ?)",
