@@ -92,7 +92,7 @@ def test_a_lane_that_nobody_knows_is_an_error_that_names_those_with_logs(dos, la
     log(state, "docs", "x\n")
     answer = dos("logs", "apu")
     assert answer.code == 2 and "'apu'" in answer.err
-    assert "Lanes that have logs: api, docs." in answer.err
+    assert "Lanes with logs: api, docs." in answer.err
 
 
 def test_a_lane_without_a_log_has_its_own_code(dos, lane):
