@@ -299,10 +299,9 @@ class SupervisorEffects:
             return LeaseHealth(answer=liveness.Answer.STALLED, why="its process is gone")
         run = self.site.fleet.runs.get(lease.run_id)
         moves = run is None or run.parked or wall_ms - max(run.begun_ms, run.landed_ms) <= SPIN_MS
-        answer = liveness.Answer.ADVANCING if moves or not looks else liveness.Answer.SPINNING
-        return LeaseHealth(
-            answer=answer, why="nothing lands" if answer is liveness.Answer.SPINNING else ""
-        )
+        if moves or not looks:
+            return LeaseHealth(answer=liveness.Answer.ADVANCING, why="")
+        return LeaseHealth(answer=liveness.Answer.SPINNING, why="nothing lands")
 
     def starting_lanes(self, host: Host, wall_ms: int) -> dict[str, int]:
         """Return the lanes whose worker is still starting."""
