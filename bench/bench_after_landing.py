@@ -1,4 +1,5 @@
-"""What a look at the target branch costs after one landing: all of it anew, and what the landing can have changed."""
+"""What a look at the target branch costs after one landing: all of it anew, and what the landing
+can have changed."""
 
 import os
 import subprocess

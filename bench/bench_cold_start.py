@@ -61,7 +61,8 @@ def main() -> None:
 
 
 def measured(root: Path) -> list[tuple[str, float, float, float, float]]:
-    """Every case, the slowest last. A verb that cannot use its words would be quick for nothing, so that ends it."""
+    """Every case, the slowest last. A verb that cannot use its words would be quick for nothing, so
+    that ends it."""
     # As installed: with its modules compiled, whatever this shell thinks of that.
     environment = {
         name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"

@@ -1,4 +1,5 @@
-"""Auditing a long history: the whole verb in one process, beside what git alone takes to list the same changes."""
+"""Auditing a long history: the whole verb in one process, beside what git alone takes to list the
+same changes."""
 
 import subprocess
 import sys

@@ -1,4 +1,5 @@
-"""Loop decisions a second, in process and through `dos decide --batch`, beside a bare function call in the same run."""
+"""Loop decisions a second, in process and through `dos decide --batch`, beside a bare function call
+in the same run."""
 
 import subprocess
 import sys

@@ -1,4 +1,5 @@
-"""Reading plan documents: by the grammar, from disk, and through the verbs, beside the least that each could cost."""
+"""Reading plan documents: by the grammar, from disk, and through the verbs, beside the least that
+each could cost."""
 
 import os
 import subprocess

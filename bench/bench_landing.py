@@ -1,7 +1,8 @@
 """Landings per minute when 1, 4 and 16 lanes finish their work at once, as a ratio to one lane.
 
-Real workers, real git, agents that do nothing but commit, and a test that takes a while: what is measured is how
-landings get on beside one another. Units of a lane that is alone are landed one after the other.
+Real workers, real git, agents that do nothing but commit, and a test that takes a while: what is
+measured is how landings get on beside one another. Units of a lane that is alone are landed one
+after the other.
 """
 
 import argparse

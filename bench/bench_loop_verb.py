@@ -1,4 +1,5 @@
-"""`dos loop` with eight live leases, on journals of 10³ and 10⁶ events, beside an interpreter that does nothing."""
+"""`dos loop` with eight live leases, on journals of 10³ and 10⁶ events, beside an interpreter that
+does nothing."""
 
 import os
 import subprocess

@@ -1,4 +1,5 @@
-"""Opening a journal and reading the fleet's state, with a snapshot, at 10³ and 10⁶ events: time and memory."""
+"""Opening a journal and reading the fleet's state, with a snapshot, at 10³ and 10⁶ events: time and
+memory."""
 
 import subprocess
 import sys

@@ -1,4 +1,5 @@
-"""The population plan for 10 to 10,000 lanes, side by side and nested, half of them held: the time for each lane."""
+"""The population plan for 10 to 10,000 lanes, side by side and nested, half of them held: the time
+for each lane."""
 
 import time
 from collections.abc import Callable

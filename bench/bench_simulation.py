@@ -1,4 +1,5 @@
-"""The fleet simulator: seeds a minute over the model store and over SQLite, on one process and on two."""
+"""The fleet simulator: seeds a minute over the model store and over SQLite, on one process and on
+two."""
 
 from dos.testing.simulator.batches import batch
 from dos.testing.simulator.batches.batch import BatchRequest, Summary

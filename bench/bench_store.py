@@ -1,4 +1,5 @@
-"""Durable append, and acquire + release, in process, on journals of 10³, 10⁵ and 10⁶ events, beside a bare fsync."""
+"""Durable append, and acquire + release, in process, on journals of 10³, 10⁵ and 10⁶ events, beside
+a bare fsync."""
 
 import os
 import sys

@@ -1,4 +1,5 @@
-"""Asking a history whether a unit shipped: cold, warm, as a process and within one, beside git's own search."""
+"""Asking a history whether a unit shipped: cold, warm, as a process and within one, beside git's
+own search."""
 
 import os
 import subprocess

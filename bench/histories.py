@@ -21,7 +21,8 @@ def make(
     text: Callable[[int], str] = subject,
     place: Callable[[int], str] = "src/unit{}.py".format,
 ) -> Path:
-    """A repository of that many commits; `named` has the subjects of some, each of which adds a file of its own."""
+    """A repository of that many commits; `named` has the subjects of some, each of which adds a
+    file of its own."""
     root = home / f"history-{commits}"
     subprocess.run(["git", "init", "--quiet", "--initial-branch=main", str(root)], check=True)
     process = subprocess.Popen(["git", "fast-import", "--quiet"], cwd=root, stdin=subprocess.PIPE)

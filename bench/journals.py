@@ -1,4 +1,5 @@
-"""Journals of a given length, made fast: rows written in bulk, by the store's own insert, in few transactions."""
+"""Journals of a given length, made fast: rows written in bulk, by the store's own insert, in few
+transactions."""
 
 from pathlib import Path
 

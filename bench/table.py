@@ -1,4 +1,5 @@
-"""Prints what a bench measured as ratios taken in one run: absolute times of a noisy machine prove nothing."""
+"""Prints what a bench measured as ratios taken in one run: absolute times of a noisy machine prove
+nothing."""
 
 from collections.abc import Sequence
 

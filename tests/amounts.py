@@ -1,4 +1,5 @@
-"""How much the long tests do: as much as finds things in the minutes of `make soak`, or what a night has time for."""
+"""How much the long tests do: as much as finds things in the minutes of `make soak`, or what a
+night has time for."""
 
 import os
 

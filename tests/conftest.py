@@ -35,13 +35,15 @@ settings.load_profile("untimed")
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
-# A shell that starts the tests in the background, or nohup, takes these away from them and from all that they start.
+# A shell that starts the tests in the background, or nohup, takes these away from them and from all
+# that they start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 signal.signal(signal.SIGQUIT, signal.SIG_DFL)
 
 
-# What tests write is thrown away: a disk only makes them wait. Where memory is short they use it all the same.
+# What tests write is thrown away: a disk only makes them wait. Where memory is short they use it
+# all the same.
 MEMORY, ENOUGH_BYTES = Path("/dev/shm"), 6 << 30
 if (
     "TMPDIR" not in os.environ
@@ -53,7 +55,8 @@ if (
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Of a table, or a whole file, that is `sampled(n)`, `make test` runs every n-th row; `make soak` the others."""
+    """Of a table, or a whole file, that is `sampled(n)`, `make test` runs every n-th row; `make
+    soak` the others."""
     rows: Counter[str] = Counter()
     for item in items:
         if mark := item.get_closest_marker("sampled"):
@@ -71,8 +74,9 @@ def keys_of_nobody(tmp_path_factory: pytest.TempPathFactory) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def repositories_without_samples(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Thousands of repositories are made and copied: each without the dozen files of git's own that nobody reads, and
-    without the second git that looks after every commit whether there is something to tidy up."""
+    """Thousands of repositories are made and copied: each without the dozen files of git's own that
+    nobody reads, and without the second git that looks after every commit whether there is
+    something to tidy up."""
     made = tmp_path_factory.mktemp("git")
     (made / "hooks").mkdir()
     (made / "info").mkdir()

@@ -10,7 +10,8 @@ GRAIN_SECONDS = 0.0005  # what takes less is measured by chance
 
 
 def grows_less_than(times: float, act: Callable[[T], object], small: T, large: T) -> bool:
-    """Asked again as long as it does not look so: a busy machine only ever adds to the time of a try."""
+    """Asked again as long as it does not look so: a busy machine only ever adds to the time of a
+    try."""
     best = {False: float("inf"), True: float("inf")}
     for _ in range(TRIES):
         for is_large, given in ((False, small), (True, large)):

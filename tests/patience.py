@@ -1,4 +1,5 @@
-"""How long a test waits for what must happen: until it has, and for minutes on a machine that is busy."""
+"""How long a test waits for what must happen: until it has, and for minutes on a machine that is
+busy."""
 
 import time
 from collections.abc import Callable, Iterable

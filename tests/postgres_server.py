@@ -1,4 +1,5 @@
-"""A PostgreSQL server of the tests' own: a fresh cluster in a temporary directory, on loopback, that can be killed.
+"""A PostgreSQL server of the tests' own: a fresh cluster in a temporary directory, on loopback,
+that can be killed.
 
     with PostgresServer() as server:
         url = server.createdb("fleet")
@@ -195,7 +196,8 @@ class PostgresServer:
             time.sleep(0.02)
 
     def stop(self, mode: StopMode = "fast") -> None:
-        """Stop as an operator would: smart waits for clients, fast breaks them off, immediate leaves a recovery."""
+        """Stop as an operator would: smart waits for clients, fast breaks them off, immediate
+        leaves a recovery."""
         if self.process is None:
             return
         self.process.send_signal(STOP_SIGNALS[mode])
@@ -230,7 +232,8 @@ class PostgresServer:
         shutil.rmtree(self.directory)
 
     def _make_cluster(self) -> None:
-        """The first of a process is made; the next ones are copies of it, as it was before it was ever started."""
+        """The first of a process is made; the next ones are copies of it, as it was before it was
+        ever started."""
         if self._account is not None:
             os.chown(self.directory, self._account.pw_uid, self._account.pw_gid)
         self.log.touch()

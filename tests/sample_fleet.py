@@ -62,7 +62,8 @@ class Fleet:
         return [" ".join(process.info["cmdline"] or []) for process in self._processes()]
 
     def end(self) -> None:
-        """Whatever was started, the agents in their worktrees too: until nobody is left who could start another."""
+        """Whatever was started, the agents in their worktrees too: until nobody is left who could
+        start another."""
         for process in self.started:
             if process.poll() is None:
                 process.kill()

@@ -1,4 +1,5 @@
-"""A real repository with two lanes and a scripted agent, small enough to be made anew for every test."""
+"""A real repository with two lanes and a scripted agent, small enough to be made anew for every
+test."""
 
 import os
 import subprocess

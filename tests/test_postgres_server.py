@@ -13,7 +13,8 @@ from postgres_server import PostgresServer, PostgresUnavailable
 
 @pytest.fixture(scope="module")
 def server(postgres: PostgresServer) -> Iterator[PostgresServer]:
-    """One to kill: the shared one is other tests' too. It depends on that one to be skipped where there is none."""
+    """One to kill: the shared one is other tests' too. It depends on that one to be skipped where
+    there is none."""
     with PostgresServer(settings={"work_mem": "1MB"}) as own:
         yield own
 

@@ -3,7 +3,8 @@
 
     make_pictures.py [FOLDER]      writes top.svg and report.png (default: docs/pictures)
 
-Runs the fleet of `dos demo` in a temporary folder. Needs tmux for the terminal and Chromium for the page.
+Runs the fleet of `dos demo` in a temporary folder. Needs tmux for the terminal and Chromium for the
+page.
 """
 
 import json

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Counts the files and folders of `dos` that one job runs through: how far apart the code of it lies.
+"""Counts the files and folders of `dos` that one job runs through: how far apart the code of it
+lies.
 
     measure_walks.py [--list]      a line for each walk: files, folders, calls from one folder into another
 
-Each walk is a command line, run in this process with a profiler, once to import everything and once to count.
-What happens in child processes (the agent, a worker that `dos up` starts) is not seen.
+Each walk is a command line, run in this process with a profiler, once to import everything and once
+to count. What happens in child processes (the agent, a worker that `dos up` starts) is not seen.
 """
 
 import argparse

@@ -1,16 +1,19 @@
 #!/usr/bin/env python3
-"""Records what every verb answers with --json on a set of sample workspaces, and compares two recordings.
+"""Records what every verb answers with --json on a set of sample workspaces, and compares two
+recordings.
 
     record_answers.py build WORKSPACES [--python PYTHON]             build the sample workspaces
     record_answers.py record WORKSPACES ANSWERS.json [--python ...]  ask every verb in each of them
     record_answers.py compare BEFORE.json AFTER.json                 exit 1, and a line for each difference
 
-PYTHON is an interpreter that has `dos` installed: this one unless another is named. So the answers of two versions can
-be compared on workspaces that one of them built (which also shows that the newer one reads the state of the older), or
-on workspaces that each built for itself. Record within hours of building: limits and budgets of a day do not last.
+PYTHON is an interpreter that has `dos` installed: this one unless another is named. So the answers
+of two versions can be compared on workspaces that one of them built (which also shows that the
+newer one reads the state of the older), or on workspaces that each built for itself. Record within
+hours of building: limits and budgets of a day do not last.
 
-Every verb finds the workspace as it was built: it is put back after each call. What differs from one call to the next
-(times, ids, hashes, places) is masked by the rules of `Masks`, and by nothing else.
+Every verb finds the workspace as it was built: it is put back after each call. What differs from
+one call to the next (times, ids, hashes, places) is masked by the rules of `Masks`, and by nothing
+else.
 """
 
 import argparse
@@ -29,8 +32,10 @@ from typing import Any
 
 from sample_workspaces import LANES, RUN, SCENES, UNITS, SampleWorkspace, build
 
-# What is typed after a verb that wants more than its name; {unit}, {lane}, {run}, {question} stand for each that there
-# is. A verb that is not here is asked with its name alone, so a new verb is recorded without a change of this table.
+# What is typed after a verb that wants more than its name; {unit}, {lane}, {run}, {question} stand
+# for each that there
+# is. A verb that is not here is asked with its name alone, so a new verb is recorded without a
+# change of this table.
 CALLS = """
 answer-shape --text "It is done."
 arbitrate --lane {lane}
@@ -173,7 +178,8 @@ FILES = {
 
 
 class Masks:
-    """The one place that says what is another thing at each call; equal things stay equal within an answer."""
+    """The one place that says what is another thing at each call; equal things stay equal within an
+    answer."""
 
     # Of what passes while nobody does anything; a number that a setting holds has another name.
     AGES = re.compile(
@@ -291,7 +297,8 @@ def each_subject(line: str, known: Mapping[str, list[str]]) -> Iterator[tuple[st
 
 
 def subjects(workspace: SampleWorkspace) -> dict[str, list[str]]:
-    """What can be asked about in a workspace; a run and a question that nobody knows where there is none."""
+    """What can be asked about in a workspace; a run and a question that nobody knows where there is
+    none."""
     events = [json.loads(line) for line in workspace.dos("journal", "export").stdout.splitlines()]
     runs = [event["body"]["run_id"] for event in events if event.get("body", {}).get("run_id")]
     asked = workspace.dos("decisions", "--json")
@@ -311,7 +318,8 @@ def verbs(python: str) -> list[str]:
 
 
 class Command:
-    """The `dos` of one interpreter: it is started once, and each call is a fork of it that leaves nothing behind."""
+    """The `dos` of one interpreter: it is started once, and each call is a fork of it that leaves
+    nothing behind."""
 
     SERVER = """
 import importlib, json, os, sys
@@ -363,7 +371,8 @@ def answer(workspace: SampleWorkspace, command: Command, words: list[str]) -> di
 
 
 def _read(out: str, error: str) -> dict[str, Any]:
-    """What a verb printed: a document, a document on each line, or text; where there is nothing, what it complained."""
+    """What a verb printed: a document, a document on each line, or text; where there is nothing,
+    what it complained."""
     if not out:
         return {"error": error}
     try:

@@ -1,7 +1,9 @@
-"""Builds sample workspaces with the `dos` of any interpreter, by nothing but its command line, git and files.
+"""Builds sample workspaces with the `dos` of any interpreter, by nothing but its command line, git
+and files.
 
-Each scene is a function of a new workspace; its docstring says what the workspace is an example of. What a scene needs
-to last (a cooldown, a limit, a lease) lasts for hours at least, so that it can be looked at later.
+Each scene is a function of a new workspace; its docstring says what the workspace is an example of.
+What a scene needs to last (a cooldown, a limit, a lease) lasts for hours at least, so that it can
+be looked at later.
 """
 
 import json
@@ -77,7 +79,8 @@ def work(unit: str) -> list[dict[str, Any]]:
 
 
 class SampleWorkspace:
-    """A repository with everything that belongs to it in one folder, also what `dos` keeps for its user."""
+    """A repository with everything that belongs to it in one folder, also what `dos` keeps for its
+    user."""
 
     def __init__(self, home: Path, python: str) -> None:
         self.home = home
@@ -168,7 +171,8 @@ def empty(workspace: SampleWorkspace) -> None:
 
 
 def planned(workspace: SampleWorkspace) -> None:
-    """Plans, and nothing was run: a draft, a gated and a soaking unit, dependencies within a lane and on others."""
+    """Plans, and nothing was run: a draft, a gated and a soaking unit, dependencies within a lane
+    and on others."""
     workspace.make()
 
 
@@ -179,7 +183,8 @@ def landed(workspace: SampleWorkspace) -> None:
 
 
 def failed(workspace: SampleWorkspace) -> None:
-    """Lanes stopped and units are on cooldown: agents lie, edit other lanes and end with errors; questions are open."""
+    """Lanes stopped and units are on cooldown: agents lie, edit other lanes and end with errors;
+    questions are open."""
     workspace.make()
     strays = [
         [
@@ -229,7 +234,8 @@ def spent(workspace: SampleWorkspace) -> None:
 
 
 def held(workspace: SampleWorkspace) -> None:
-    """A person holds one lane, another one is paused, and a run that a script keeps has one of its steps claimed."""
+    """A person holds one lane, another one is paused, and a run that a script keeps has one of its
+    steps claimed."""
     workspace.make()
     workspace.dos(
         "run", "begin", "--run-id", RUN, "--goal", "two steps", "--step", "s1", "--step", "s2"

@@ -3,9 +3,10 @@
 
     scripted_model.py --script steps.json [--port 8970] [--log requests.jsonl]
 
-It speaks the wire protocols that coding agents use: Anthropic Messages (/v1/messages), OpenAI Responses
-(/v1/responses), OpenAI chat completions (/v1/chat/completions) and Gemini (:generateContent, :streamGenerateContent).
-Its first line of output is the address that it listens on; without --port that is a free one.
+It speaks the wire protocols that coding agents use: Anthropic Messages (/v1/messages), OpenAI
+Responses (/v1/responses), OpenAI chat completions (/v1/chat/completions) and Gemini
+(:generateContent, :streamGenerateContent). Its first line of output is the address that it listens
+on; without --port that is a free one.
 
 steps.json is a list; step k answers the request that carries k tool results so far, the last step repeats.
 A step is one of

@@ -1,8 +1,9 @@
-"""Which settings are read, by the syntax of the source: a field counts where it is taken from a value of its table.
+"""Which settings are read, by the syntax of the source: a field counts where it is taken from a
+value of its table.
 
-A name stands for a table in a module when it is the table's key in `Config` (`config.quota`), when it is annotated with
-the table's class, or when it is bound to something that was taken from one of these. What a method of the table reads
-counts once the method is read in the same way.
+A name stands for a table in a module when it is the table's key in `Config` (`config.quota`), when
+it is annotated with the table's class, or when it is bound to something that was taken from one of
+these. What a method of the table reads counts once the method is read in the same way.
 """
 
 import ast
@@ -32,7 +33,8 @@ def table_of(kind: object) -> Table | None:
 
 
 def leaves(table: Table = Config, around: Key = ()) -> Iterator[tuple[Key, Table, str]]:
-    """Every key of dos.toml that holds a value: its path, its table, and the attribute that reads it."""
+    """Every key of dos.toml that holds a value: its path, its table, and the attribute that reads
+    it."""
     for field in structs.fields(table):
         path = (*around, field.encode_name)
         inner = table_of(field.type)
@@ -121,7 +123,8 @@ def _ways_to_read(table: Table, attribute: str) -> set[str]:
 
 
 def is_read(path: Key, table: Table, attribute: str) -> bool:
-    """Somebody takes the table from a configuration, and somebody takes the field from such a table."""
+    """Somebody takes the table from a configuration, and somebody takes the field from such a
+    table."""
     return path[0] in read_fields(Config) and attribute in read_fields(table)
 
 
@@ -165,7 +168,8 @@ def _aliases(table: Table, module: Module) -> set[str]:
 
 
 def _taken(table: Table, module: Module) -> Iterator[str]:
-    """The attributes that a module takes from values of the table; all of its fields where one is named at run time."""
+    """The attributes that a module takes from values of the table; all of its fields where one is
+    named at run time."""
     aliases = _aliases(table, module)
     names = _names(table, module, aliases)
     defined = [

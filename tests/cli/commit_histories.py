@@ -1,4 +1,5 @@
-"""Real repositories, written in one stream: a first commit, and others on top of it, each on a branch of its own."""
+"""Real repositories, written in one stream: a first commit, and others on top of it, each on a
+branch of its own."""
 
 import os
 import subprocess

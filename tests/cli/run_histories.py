@@ -1,5 +1,5 @@
-"""A repository whose commits are the steps of a run, and a run's history written in two ways: by a released ledger that
-is imported, and by the verbs."""
+"""A repository whose commits are the steps of a run, and a run's history written in two ways: by a
+released ledger that is imported, and by the verbs."""
 
 import json
 import shutil
@@ -36,7 +36,8 @@ class Repository:
         return self.names[name]
 
     def sha(self, name: str) -> str:
-        """The commit of a name; `c1:7` is its first seven characters, and what is no name stays as it is."""
+        """The commit of a name; `c1:7` is its first seven characters, and what is no name stays as
+        it is."""
         known, _, length = name.partition(":")
         return self.names.get(known, known)[: int(length) if length else None]
 

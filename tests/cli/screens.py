@@ -1,4 +1,5 @@
-"""A terminal that a person would sit at: the command runs in it, keys are pressed, and the screen is read."""
+"""A terminal that a person would sit at: the command runs in it, keys are pressed, and the screen
+is read."""
 
 import shlex
 import shutil

@@ -1,10 +1,12 @@
-"""Whoever breaks dos.toml keeps nobody from giving a lane back: what needs only the journal goes on past the errors."""
+"""Whoever breaks dos.toml keeps nobody from giving a lane back: what needs only the journal goes on
+past the errors."""
 
 import pytest
 
 UNKNOWN_KEY = "[lanes]\nconcurent = ['api']\n"
 NOT_TOML = "[lanes\nconcurrent = ['api']\n"
-# Each verb that needs nothing of dos.toml but [store], with what it answers where A holds api and the archive lock.
+# Each verb that needs nothing of dos.toml but [store], with what it answers where A holds api and
+# the archive lock.
 JOURNAL_ONLY = {
     ("lease-lane", "heartbeat", "--lane", "api", "--owner", "A"): 0,
     ("lease-lane", "release", "--lane", "api", "--owner", "A"): 0,

@@ -1,4 +1,5 @@
-"""What is dispatched is the plan of the checkout, what is judged is the committed one: said before anything starts."""
+"""What is dispatched is the plan of the checkout, what is judged is the committed one: said before
+anything starts."""
 
 import subprocess
 

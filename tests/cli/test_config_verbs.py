@@ -1,4 +1,5 @@
-"""dos config and dos lint: what is shown, what is changed, and what is said about a file with mistakes."""
+"""dos config and dos lint: what is shown, what is changed, and what is said about a file with
+mistakes."""
 
 import pytest
 from commanding import git

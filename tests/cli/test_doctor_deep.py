@@ -1,4 +1,5 @@
-"""`dos doctor --deep` runs setup and test as a fleet would before it starts agents, and says what is wrong."""
+"""`dos doctor --deep` runs setup and test as a fleet would before it starts agents, and says what
+is wrong."""
 
 import os
 import pty

@@ -29,7 +29,8 @@ PRETENDED = ("npm", "apt-get", "sudo", "timedatectl", "chronyc")
 
 @pytest.fixture
 def typed(healthy, monkeypatch, tmp_path):
-    """A shell of a person's: `dos` is on the path, the editor changes nothing, and nothing is really installed."""
+    """A shell of a person's: `dos` is on the path, the editor changes nothing, and nothing is
+    really installed."""
     programs = tmp_path / "typed"
     programs.mkdir()
     script(programs / "dos", f'exec {sys.executable} -m dos "$@"')

@@ -1,4 +1,5 @@
-"""The commit gate goes into git's hooks, leaves those of the user working, and comes out without a trace."""
+"""The commit gate goes into git's hooks, leaves those of the user working, and comes out without a
+trace."""
 
 import os
 import stat

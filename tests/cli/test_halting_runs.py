@@ -14,7 +14,8 @@ from screens import Screen
 from dos.journal import streams
 from dos.journal.events import fleet
 
-# A worker as far as a halt is concerned: it holds its lane, and gives it back when it is asked to stop.
+# A worker as far as a halt is concerned: it holds its lane, and gives it back when it is asked to
+# stop.
 WORKER = """
 import os, sys, time
 sys.path.insert(0, sys.argv[1])

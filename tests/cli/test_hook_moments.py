@@ -1,6 +1,8 @@
-"""The hooks that agent programs call with the settings that dos-kernel wrote for them: they never block a call.
+"""The hooks that agent programs call with the settings that dos-kernel wrote for them: they never
+block a call.
 
-Exit code 2 is "deny" to Claude Code, Codex and Gemini CLI; anything but 0 fails closed in some program.
+Exit code 2 is "deny" to Claude Code, Codex and Gemini CLI; anything but 0 fails closed in some
+program.
 """
 
 import io
@@ -94,7 +96,8 @@ def test_no_captured_event_is_blocked_by_what_the_released_settings_call(
         assert answer.code == 0 and "error" not in answer.err, (event, answer)
         if " stop " not in line:
             assert (answer.out, answer.err) == ("", ""), event
-        elif answer.out:  # a claim that git does not back: the program's own refusal to stop, never of a tool call
+        # a claim that git does not back: the program's own refusal to stop, never of a tool call
+        elif answer.out:
             refusal = json.loads(answer.out)
             assert event["hook_event_name"] in ("Stop", "AfterAgent") and set(refusal) <= {
                 "decision",

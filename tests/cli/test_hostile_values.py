@@ -1,4 +1,5 @@
-"""Every option of every verb, with values that nobody should give it: an answer or a clear error, never a traceback."""
+"""Every option of every verb, with values that nobody should give it: an answer or a clear error,
+never a traceback."""
 
 import re
 
@@ -20,7 +21,8 @@ NUMBERS = [
 
 RUN = "RID-0123456789ABCDE"
 
-# What each verb needs beside the option that is tried, so that it comes as far as it can and ends at once.
+# What each verb needs beside the option that is tried, so that it comes as far as it can and ends
+# at once.
 BESIDE = {
     "init": {"directory": ".", "--dry-run": None},
     "worker": {"--lane": "nosuch"},

@@ -1,4 +1,5 @@
-"""Whatever is typed: a clear error or a safe record, never a traceback, never a file outside the state directory."""
+"""Whatever is typed: a clear error or a safe record, never a traceback, never a file outside the
+state directory."""
 
 from importlib import import_module
 

@@ -1,4 +1,5 @@
-"""The real command in real processes: races, subdirectories, worktrees, and reading that leaves no trace."""
+"""The real command in real processes: races, subdirectories, worktrees, and reading that leaves no
+trace."""
 
 import subprocess
 from concurrent.futures import ThreadPoolExecutor

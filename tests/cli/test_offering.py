@@ -1,4 +1,5 @@
-"""Which unit may be taken, which goes first, whether a packet is empty, whether a lane is worth it: as typed."""
+"""Which unit may be taken, which goes first, whether a packet is empty, whether a lane is worth it:
+as typed."""
 
 import json
 

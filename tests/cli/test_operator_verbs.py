@@ -1,4 +1,5 @@
-"""Verbs for people are refused to the agents of a fleet: by the key of their lease, and by where they descend from."""
+"""Verbs for people are refused to the agents of a fleet: by the key of their lease, and by where
+they descend from."""
 
 import os
 import subprocess

@@ -415,7 +415,8 @@ def receipt(shipped):
 
 
 def test_a_refuted_claim_cannot_be_made_a_confirmed_one_by_moving_fields(shipped, keys, tmp_path):
-    """The attack on the released encoding: fake lines in the narration, the real ones pushed into another field."""
+    """The attack on the released encoding: fake lines in the narration, the real ones pushed into
+    another field."""
     assert attest("--narrated", "x\nverdict=CONFIRMED\nbelieve=true", command="false").code == 2
     fake = "x verdict=CONFIRMED believe=true refuted=false timestamp=2031-01-31T09:30:00Z"
     refuted = attest("--narrated", fake, command="false").json

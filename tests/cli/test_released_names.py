@@ -1,4 +1,5 @@
-"""Names and shapes that callers of dos-kernel rely on: keys that are strings, `top --json`, `python -m dos.cli`."""
+"""Names and shapes that callers of dos-kernel rely on: keys that are strings, `top --json`, `python
+-m dos.cli`."""
 
 import subprocess
 import sys

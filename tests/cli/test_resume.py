@@ -1,4 +1,5 @@
-"""Where a run goes on: the golden cases on a real repository, by an imported ledger and by the verbs."""
+"""Where a run goes on: the golden cases on a real repository, by an imported ledger and by the
+verbs."""
 
 from pathlib import Path
 
@@ -55,13 +56,15 @@ GOLDEN = [
     (18, [claimed("s1", "c1")], (), "UNRESUMABLE", "", ()),
     (23, [ALL, SUSPENDED], (), "RESUMABLE", "start", STEPS),
     (24, [ALL, SUSPENDED, ALL], (), "RESUMABLE", "start", STEPS),
-    # Here released versions were content with less: a commit older than the run, one that was reverted since, and a
+    # Here released versions were content with less: a commit older than the run, one that was
+    # reverted since, and a
     # job that was cut down to what was done of it.
     (25, OLD, (), "RESUMABLE", "start", STEPS),
     (26, [ALL, verified("s1", "c1"), reverted("c1")], (), "RESUMABLE", "start", STEPS),
     (27, [ALL, verified("s1", "c1"), intent("s1")], (), "RESUMABLE", "c1", ("s2", "s3")),
 ]
-# What only a file can hold: a word that git did not give, a short hash, lines that are none, the file's own version.
+# What only a file can hold: a word that git did not give, a short hash, lines that are none, the
+# file's own version.
 IN_A_FILE = [
     (7, [ALL, verified("s1", "c1", via="direct")], (), "RESUMABLE", "start", STEPS),
     (10, [ALL, verified("s1", "c1:7")], (), "RESUMABLE", "c1:7", ("s2", "s3")),

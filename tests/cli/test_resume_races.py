@@ -47,7 +47,8 @@ def test_one_of_many_goes_on_with_the_run(workspace, left_behind):
     losers = [error for code, _, error in answers if code == 1]
     assert len(losers) == CONTENDERS - 1
     assert all(winners[0] in error for error in losers)
-    # And nobody else has left a trace: neither a second successor nor a run that was only half begun.
+    # And nobody else has left a trace: neither a second successor nor a run that was only half
+    # begun.
     resumed = in_process("journal", "export", "--stream", f"run/{left_behind}").lines
     assert [
         line["body"]["successor"] for line in resumed if line["kind"] == "run_resumed"

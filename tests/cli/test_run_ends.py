@@ -1,4 +1,5 @@
-"""How runs end: halts that are proposed, conversations that are cut back, last words that are no answers."""
+"""How runs end: halts that are proposed, conversations that are cut back, last words that are no
+answers."""
 
 import os
 import subprocess

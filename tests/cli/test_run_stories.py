@@ -1,4 +1,5 @@
-"""`dos why`, `dos replay` and `dos timeline`: what a run was decided on, and whether it would be decided so again."""
+"""`dos why`, `dos replay` and `dos timeline`: what a run was decided on, and whether it would be
+decided so again."""
 
 import pytest
 from commanding import in_process

@@ -1,4 +1,5 @@
-"""The file by which the system keeps a fleet going: what stands in it, and that nobody else's is touched."""
+"""The file by which the system keeps a fleet going: what stands in it, and that nobody else's is
+touched."""
 
 import os
 import plistlib

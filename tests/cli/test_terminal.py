@@ -1,4 +1,5 @@
-"""How the command behaves at a terminal: pipes, signals, encodings, colour, mistyped words, bugs; in real processes."""
+"""How the command behaves at a terminal: pipes, signals, encodings, colour, mistyped words, bugs;
+in real processes."""
 
 import json
 import os

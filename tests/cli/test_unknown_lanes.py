@@ -1,4 +1,5 @@
-"""A lane that nobody declared and nobody ever held is a typing mistake, and the nearest one is named."""
+"""A lane that nobody declared and nobody ever held is a typing mistake, and the nearest one is
+named."""
 
 import pytest
 

@@ -1,4 +1,5 @@
-"""Did a claimed effect happen? Real commands, files and commits are asked; the claimant's own word counts for nothing.
+"""Did a claimed effect happen? Real commands, files and commits are asked; the claimant's own word
+counts for nothing.
 
 GitHub is not there: a program named `gh` on the search path stands in for it.
 """

@@ -1,7 +1,8 @@
 """What a power cut could leave of the files, worked out from the log of the operations on them.
 
-What was synced is there. Of the rest each 512-byte sector holds any of its versions since its last sync, and each
-change of a name happened or did not; so writes are lost, reordered and torn as a real disk does it.
+What was synced is there. Of the rest each 512-byte sector holds any of its versions since its last
+sync, and each change of a name happened or did not; so writes are lost, reordered and torn as a
+real disk does it.
 """
 
 import hashlib
@@ -77,14 +78,16 @@ class FileNode:
             del self.changes[0]
 
     def fail_sync(self) -> None:
-        """A system that could not write a page forgets that it is dirty: a later sync does not write it either."""
+        """A system that could not write a page forgets that it is dirty: a later sync does not
+        write it either."""
         for change in self.changes:
             change.doomed = not change.durable
 
     def content(self, kept: Sequence[Sectors], *, grown: bool) -> bytes:
         """The file when of each change these sectors reached the disk, beside the durable ones.
 
-        Where `grown`, the size was written before the data: what is missing at the end reads as zeros.
+        Where `grown`, the size was written before the data: what is missing at the end reads as
+        zeros.
         """
         reached: Sectors = set()
         plan: list[tuple[DataChange, Sectors]] = []
@@ -216,7 +219,8 @@ class Disk:
         self.changes.append(change)
 
     def _settle(self, made_durable: Callable[[NameChange], bool]) -> None:
-        """A durable name takes with it what happened before to that name and to the directories above it."""
+        """A durable name takes with it what happened before to that name and to the directories
+        above it."""
         settled: list[NameChange] = []
         touched: set[str] = set()
         for change in reversed(self.changes):
@@ -278,7 +282,8 @@ class Luck:
         return self.rng.random() < self.data_share
 
     def _torn(self, changes: Sequence[DataChange]) -> list[Sectors]:
-        """The cut came in the midst of one write: of those before it much is there, of those after it nothing."""
+        """The cut came in the midst of one write: of those before it much is there, of those after
+        it nothing."""
         if not changes:
             return []
         torn = self.rng.choice((len(changes) - 1, self.rng.randrange(len(changes))))
@@ -296,7 +301,8 @@ class Luck:
 
 
 def crash_images(operations: Sequence[Operation], rng: Random, per_point: int) -> Iterator[Image]:
-    """At each point of the log: nothing unsynced, everything, and `per_point` random states between; no state twice."""
+    """At each point of the log: nothing unsynced, everything, and `per_point` random states
+    between; no state twice."""
     seen: set[bytes] = set()
     for disk, at, acks in _points(operations):
         manners = ["nothing unsynced", "everything"]
@@ -319,7 +325,8 @@ def final_image(operations: Sequence[Operation]) -> Image:
 
 
 def _points(operations: Sequence[Operation]) -> Iterator[tuple[Disk, int, list[str]]]:
-    """The moments at which the power can be cut; the disk and the acknowledgements go on changing after each."""
+    """The moments at which the power can be cut; the disk and the acknowledgements go on changing
+    after each."""
     disk = Disk()
     acks: list[str] = []
     # The -shm file of a database is shared memory: it is made anew after a crash.
@@ -336,7 +343,8 @@ def _points(operations: Sequence[Operation]) -> Iterator[tuple[Disk, int, list[s
             disk.fail(operation)
         else:
             disk.follow(operation)
-        # An acknowledgement leaves the disk as it is: the cut to try is the one after it, which owes the most.
+        # An acknowledgement leaves the disk as it is: the cut to try is the one after it, which
+        # owes the most.
         acknowledged_next = following is not None and following.kind is Kind.ACK
         if not acknowledged_next and operation.kind not in (Kind.FOUND, Kind.FOUND_DIRECTORY):
             yield disk, at, acks

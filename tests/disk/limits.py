@@ -47,7 +47,8 @@ def file_size_limit(directory: Path, size_bytes: int) -> Limited:
 
 @contextmanager
 def full_disk(size_bytes: int = 1 << 20) -> Iterator[Limited]:
-    """A disk with room for so many bytes: a small tmpfs, or where none can be mounted, a limit on each file."""
+    """A disk with room for so many bytes: a small tmpfs, or where none can be mounted, a limit on
+    each file."""
     with tempfile.TemporaryDirectory(prefix="small-disk-") as temporary:
         directory = Path(temporary)
         mount = [
@@ -74,7 +75,8 @@ def full_disk(size_bytes: int = 1 << 20) -> Iterator[Limited]:
 
 @contextmanager
 def read_only(directory: Path) -> Iterator[Limited]:
-    """The directory and all in it, as it is now, readable and not writable until the end of the block."""
+    """The directory and all in it, as it is now, readable and not writable until the end of the
+    block."""
     with ExitStack() as restore:
         for path in [directory, *directory.rglob("*")]:
             mode = path.stat().st_mode & 0o7777
@@ -84,11 +86,13 @@ def read_only(directory: Path) -> Iterator[Limited]:
 
 
 def _powerless_prefix(directory: Path) -> tuple[str, ...]:
-    """A way to start a program that can run Python, can read this directory, and cannot write into it."""
+    """A way to start a program that can run Python, can read this directory, and cannot write into
+    it."""
     setpriv = shutil.which("setpriv") or "setpriv"
     ways = [
         (),
-        # Still root, so that it can enter root's own directories, but bound by permissions like anybody.
+        # Still root, so that it can enter root's own directories, but bound by permissions like
+        # anybody.
         (setpriv, "--bounding-set=-dac_override,-dac_read_search", "--"),
         (setpriv, f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "--"),
     ]

@@ -1,4 +1,5 @@
-"""The log that the recording disk keeps: what was done to the files, in the order in which it was done."""
+"""The log that the recording disk keeps: what was done to the files, in the order in which it was
+done."""
 
 import os
 import struct
@@ -51,7 +52,8 @@ class Operation(Struct, frozen=True, kw_only=True):
 
 
 def start_log(log: Path, disk_dir: Path) -> None:
-    """Begin a log with what the directory holds; a log that is there goes on, with its count at 0 again."""
+    """Begin a log with what the directory holds; a log that is there goes on, with its count at 0
+    again."""
     if log.exists():
         magic, end, _, _ = HEADER.unpack_from(log.read_bytes()[: HEADER.size])
         _check_magic(magic, log)

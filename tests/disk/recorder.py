@@ -1,11 +1,12 @@
-"""Runs programs on a recording disk: their changes to one directory are logged, and can be made to fail.
+"""Runs programs on a recording disk: their changes to one directory are logged, and can be made to
+fail.
 
     run(argv, disk_dir, log, shim=build_shim(tmp))
     for image in crash_images(read_log(log), random.Random(seed), per_point=4):
         image.write_to(fresh_directory)  # open what a power cut left, and look for everything in image.acks
 
-A program acknowledges by writing a line to a file named ACK in the directory. One log is one disk: between two runs
-on the same log nobody else may change the directory.
+A program acknowledges by writing a line to a file named ACK in the directory. One log is one disk:
+between two runs on the same log nobody else may change the directory.
 """
 
 import os
@@ -61,9 +62,11 @@ def environment(
     at: int | None = None,
     fail_for: int | None = None,
 ) -> dict[str, str]:
-    """The variables that put a process on the recording disk; begins the log when there is none yet.
+    """The variables that put a process on the recording disk; begins the log when there is none
+    yet.
 
-    The count towards `at` runs over all processes that share the log, and starts again with each call.
+    The count towards `at` runs over all processes that share the log, and starts again with each
+    call.
     """
     disk_dir, log = disk_dir.resolve(), log.resolve()
     if log.is_relative_to(disk_dir):
@@ -92,7 +95,8 @@ def run(
     fail_for: int | None = None,
     timeout_seconds: float = PATIENCE,
 ) -> subprocess.CompletedProcess[str]:
-    """Run a program to its end on the recording disk; what it printed and its exit code are for the caller to judge."""
+    """Run a program to its end on the recording disk; what it printed and its exit code are for the
+    caller to judge."""
     disk = environment(disk_dir, log, shim=shim, fail=fail, at=at, fail_for=fail_for)
     return subprocess.run(
         list(argv),

@@ -1,4 +1,5 @@
-"""The recording disk itself: it sees every change, it fails when told to, and it catches programs that lie."""
+"""The recording disk itself: it sees every change, it fails when told to, and it catches programs
+that lie."""
 
 import errno
 import os

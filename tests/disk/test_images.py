@@ -1,4 +1,5 @@
-"""What a power cut may leave: everything that was synced, and of the rest anything a real disk could do to it."""
+"""What a power cut may leave: everything that was synced, and of the rest anything a real disk
+could do to it."""
 
 from itertools import pairwise
 from pathlib import Path
@@ -58,7 +59,8 @@ def images(*operations: Operation, per_point: int = 40, seed: int = 1) -> list[I
 
 
 def at_the_end(*operations: Operation, per_point: int = 200) -> set[tuple[tuple[str, bytes], ...]]:
-    """Every state seen after the last operation; a new acknowledgement keeps them apart from earlier ones."""
+    """Every state seen after the last operation; a new acknowledgement keeps them apart from
+    earlier ones."""
     seen = images(*operations, ack("end"), per_point=per_point)
     return {tuple(sorted(image.files.items())) for image in seen if image.acks}
 

@@ -1,4 +1,5 @@
-"""What the documentation shows is true: settings load, links lead somewhere, generated pages are current."""
+"""What the documentation shows is true: settings load, links lead somewhere, generated pages are
+current."""
 
 import re
 from pathlib import Path

@@ -1,9 +1,11 @@
-"""A `git` in front of the real one that dies at a seeded share of our own calls, as a busy machine makes it."""
+"""A `git` in front of the real one that dies at a seeded share of our own calls, as a busy machine
+makes it."""
 
 import shutil
 from pathlib import Path
 
-# Our own git is known by its settings: an agent's is left alone. Calls are counted by the bytes of a file.
+# Our own git is known by its settings: an agent's is left alone. Calls are counted by the bytes of
+# a file.
 SCRIPT = """#!/bin/sh
 case "$*" in *core.hooksPath=/dev/null*) ;; *) exec {git} "$@" ;; esac
 printf x >> {calls}

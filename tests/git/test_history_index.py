@@ -1,4 +1,5 @@
-"""The index of a history: made once, followed by what changed, made anew when it is not to be trusted."""
+"""The index of a history: made once, followed by what changed, made anew when it is not to be
+trusted."""
 
 import os
 import shutil

@@ -64,7 +64,8 @@ COMMANDS: dict[ReadCommand, list[str]] = {
 
 @pytest.fixture
 def repository(tmp_path):
-    """With two commits, one file staged, one edited, and one that only looks edited: git would note that it is not."""
+    """With two commits, one file staged, one edited, and one that only looks edited: git would note
+    that it is not."""
 
     def git(*words: str) -> None:
         subprocess.run(

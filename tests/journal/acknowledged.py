@@ -1,4 +1,5 @@
-"""What a writer said it had done, line by line, and whether a store still has all of it and nothing by halves."""
+"""What a writer said it had done, line by line, and whether a store still has all of it and nothing
+by halves."""
 
 import sys
 from collections import Counter
@@ -160,7 +161,8 @@ class Ledger:
 
 
 def halves(store: Store) -> list[str]:
-    """What is there in part: a batch, a stream with a gap, leases or a snapshot that the events do not bear out."""
+    """What is there in part: a batch, a stream with a gap, leases or a snapshot that the events do
+    not bear out."""
     parts: Counter[str] = Counter()
     sizes: dict[str, int] = {}
     happened = list(store.events())
@@ -179,7 +181,8 @@ def halves(store: Store) -> list[str]:
 
 
 def problems(directory: Path, ledger: Ledger) -> list[str]:
-    """As the next process finds it: what is missing, what is half there, what keeps it from going on."""
+    """As the next process finds it: what is missing, what is half there, what keeps it from going
+    on."""
     with opened(directory) as store:
         return [
             *ledger.missing(store, directory / "archive"),
@@ -260,7 +263,8 @@ def _same(event: Event | None, ack: Appended) -> bool:
 
 
 def _archived(directory: Path) -> dict[int, str]:
-    """A power cut may leave the newest archive torn; what was removed from the journal must be in a whole line."""
+    """A power cut may leave the newest archive torn; what was removed from the journal must be in a
+    whole line."""
     found = {}
     for file in directory.glob("*.jsonl"):
         for text in file.read_bytes().split(b"\n"):

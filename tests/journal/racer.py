@@ -1,4 +1,5 @@
-"""One contender of the race: takes, keeps, writes under and gives back random lanes until it is told to stop or killed.
+"""One contender of the race: takes, keeps, writes under and gives back random lanes until it is
+told to stop or killed.
 
 python racer.py URL STATE_DIRECTORY SEED SECONDS
 """

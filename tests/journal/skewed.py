@@ -1,8 +1,10 @@
-"""A contender whose wall clock is wrong: it takes, renews, writes under and gives back one lane, or dies holding it.
+"""A contender whose wall clock is wrong: it takes, renews, writes under and gives back one lane, or
+dies holding it.
 
 python skewed.py SKEW_SECONDS RULE URL STATE_DIRECTORY WORKSPACE MODE
 
-The clock is set before anything of dos is loaded. With the rule `wall`, leases follow it: that is the planted bug.
+The clock is set before anything of dos is loaded. With the rule `wall`, leases follow it: that is
+the planted bug.
 """
 
 import sys

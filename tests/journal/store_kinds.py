@@ -1,4 +1,5 @@
-"""The three stores behind one face: each knows how to be opened again, how time passes in it, and how to damage it."""
+"""The three stores behind one face: each knows how to be opened again, how time passes in it, and
+how to damage it."""
 
 import itertools
 import sqlite3

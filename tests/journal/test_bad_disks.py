@@ -1,4 +1,5 @@
-"""Disks that are full, fail, forbid or lose their files: a clear error, nothing acknowledged lost, and it goes on."""
+"""Disks that are full, fail, forbid or lose their files: a clear error, nothing acknowledged lost,
+and it goes on."""
 
 import random
 import shutil
@@ -29,7 +30,8 @@ from dos import errors
 from dos.errors import StoreFailed, StoreFull
 
 TESTS = [str(Path(__file__).parent)]
-# The last three show that the store goes on. Beside another who has it open, nobody writes the log back on closing.
+# The last three show that the store goes on. Beside another who has it open, nobody writes the log
+# back on closing.
 STEPS = "append_keyed acquire append_batch renew release reopen append_keyed acquire append"
 WATCHED = f"stand_by {STEPS}"
 STUBBORN = {"WRITER_STUBBORN": "1"}
@@ -78,7 +80,8 @@ class Faulty:
         return next((each for each in self.operations if each.number == at and each.error), None)
 
     def lost_by_a_power_cut(self, scratch: Path) -> list[str]:
-        """At the end, with nothing but what was synced: a sync that failed may not have been taken for one that did."""
+        """At the end, with nothing but what was synced: a sync that failed may not have been taken
+        for one that did."""
         images = [
             image for image in crash_images(self.operations, random.Random(3), 0) if image.acks
         ]
@@ -93,7 +96,8 @@ class Faulty:
 def strike_everywhere(
     place: Path, shim: Path, fail: Fault, fail_for: int | None, steps: str, writes: int, others: int
 ) -> list[Faulty]:
-    """A run for each operation of a healthy run, or of its writes and its other operations each so many'th."""
+    """A run for each operation of a healthy run, or of its writes and its other operations each so
+    many'th."""
     healthy = Faulty(place / "healthy", shim, fail, steps=steps, extra=OFTEN)
     assert healthy.failures == [] and counted(healthy.operations) > 100
     numbered = [each for each in healthy.operations if each.number]
@@ -164,7 +168,8 @@ def test_a_fault_at_any_operation_is_told_and_survived(
 def test_a_commit_whose_sync_failed_is_not_acknowledged_by_the_next_sync(
     tmp_path: Path, disk_shim: Path, steps: str
 ) -> None:
-    """The system forgets the pages it could not write: a later sync of the same file succeeds without them."""
+    """The system forgets the pages it could not write: a later sync of the same file succeeds
+    without them."""
     healthy = Faulty(tmp_path / "healthy", disk_shim, "eio", steps=steps)
     first = next(at for at, each in enumerate(healthy.operations) if each.kind is Kind.ACK)
     syncs = [
@@ -212,7 +217,8 @@ def test_the_first_acknowledgement_waits_for_the_directory(tmp_path: Path, disk_
 def test_a_disk_that_cannot_keep_a_log_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """SQLite then says so only in its answer, and goes on in a mode in which a failing disk lost events."""
+    """SQLite then says so only in its answer, and goes on in a mode in which a failing disk lost
+    events."""
     connect = sqlite3.connect
 
     def without_shared_memory(target: str, **options: object) -> sqlite3.Connection:

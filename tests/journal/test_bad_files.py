@@ -1,4 +1,5 @@
-"""A store that may not be written, that goes away, or is no store: told clearly, left alone, nothing taken and lost."""
+"""A store that may not be written, that goes away, or is no store: told clearly, left alone,
+nothing taken and lost."""
 
 import os
 import random
@@ -280,7 +281,8 @@ def test_a_gate_that_cannot_be_opened_is_told_and_reading_goes_on(state: Path) -
 
 @pytest.mark.parametrize("reading", [False, True], ids=["writing", "reading"])
 def test_an_empty_file_is_a_store_that_was_never_finished(tmp_path: Path, reading: bool) -> None:
-    """So a creation leaves it that is cut off at once: the next process, who only reads too, goes on without help."""
+    """So a creation leaves it that is cut off at once: the next process, who only reads too, goes
+    on without help."""
     (tmp_path / "state.db").touch()
     with opened(tmp_path, reading=reading) as store:
         assert list(store.events()) == []

@@ -1,4 +1,5 @@
-"""Wall clocks that are wrong, machines that sleep and machines that restart: what they do to leases, and what not."""
+"""Wall clocks that are wrong, machines that sleep and machines that restart: what they do to
+leases, and what not."""
 
 import signal
 import subprocess

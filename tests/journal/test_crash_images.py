@@ -1,4 +1,5 @@
-"""The power is cut at every write and every sync of the store's files: what was acknowledged is there afterwards."""
+"""The power is cut at every write and every sync of the store's files: what was acknowledged is
+there afterwards."""
 
 import os
 import random
@@ -38,7 +39,8 @@ def disk(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def scratch() -> Iterator[Path]:
-    """Where the images are opened: in memory if it can be, since nothing there has to survive anything."""
+    """Where the images are opened: in memory if it can be, since nothing there has to survive
+    anything."""
     memory = Path("/dev/shm")
     with tempfile.TemporaryDirectory(
         dir=memory if os.access(memory, os.W_OK) else None
@@ -114,7 +116,8 @@ RUNS = [fresh, older, killed_before, two_at_once]
 
 
 def lost(image: Image, ledger: Ledger, directory: Path) -> list[str]:
-    """What is wrong with a store after the cut, found as the next process would: by opening it and going on."""
+    """What is wrong with a store after the cut, found as the next process would: by opening it and
+    going on."""
     image.write_to(directory)
     try:
         seen = (
@@ -130,7 +133,8 @@ def lost(image: Image, ledger: Ledger, directory: Path) -> list[str]:
 
 
 def _seen_by_a_reader(state: Path, ledger: Ledger) -> list[str]:
-    """Who only looks comes first, finds the log of the one before, and does not disturb the next writer."""
+    """Who only looks comes first, finds the log of the one before, and does not disturb the next
+    writer."""
     if not (state / "state.db").exists():
         return []
     with opened(state, reading=True) as store:

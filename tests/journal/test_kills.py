@@ -1,4 +1,5 @@
-"""Writers are killed at any moment, over and over: the next one finds everything that was acknowledged, and goes on."""
+"""Writers are killed at any moment, over and over: the next one finds everything that was
+acknowledged, and goes on."""
 
 import os
 import random
@@ -34,7 +35,8 @@ STEPS = "append_keyed acquire append_batch keep_snapshot renew release"
 
 
 class Child:
-    """A writer in a process of its own, forked because a start from nothing takes longer than most of them live."""
+    """A writer in a process of its own, forked because a start from nothing takes longer than most
+    of them live."""
 
     def __init__(self, directory: Path, seed: str) -> None:
         self.acks: list[Ack] = []

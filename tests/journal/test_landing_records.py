@@ -1,4 +1,5 @@
-"""A landing is one value: what was intended is what every fold holds, and what is written once it is done."""
+"""A landing is one value: what was intended is what every fold holds, and what is written once it
+is done."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,4 +1,5 @@
-"""What PostgreSQL adds: a server that can go away, a clock of its own, and constraints behind the rules."""
+"""What PostgreSQL adds: a server that can go away, a clock of its own, and constraints behind the
+rules."""
 
 import multiprocessing
 import threading

@@ -1,4 +1,5 @@
-"""How pruning is done: archived first, in batches, beside others, in every store; and when it is worth it."""
+"""How pruning is done: archived first, in batches, beside others, in every store; and when it is
+worth it."""
 
 import json
 import os

@@ -1,4 +1,5 @@
-"""Many processes race for leases while some are killed; the journal is then asked whether anything went wrong."""
+"""Many processes race for leases while some are killed; the journal is then asked whether anything
+went wrong."""
 
 import random
 import signal
@@ -67,7 +68,8 @@ def race(
 
 
 def assert_history_is_sound(url: str, directory: Path) -> None:
-    """From the events alone: fences only grow, and no lease was granted over one that had not ended."""
+    """From the events alone: fences only grow, and no lease was granted over one that had not
+    ended."""
     with open_store(url, state_directory=directory, workspace_id="race") as store:
         live: dict[int, Request] = {}
         newest = 0
@@ -107,7 +109,8 @@ def assert_everything_is_free_after_a_lease_time(url: str, directory: Path) -> N
 
 
 def race_until(url: str, directory: Path, floors: dict[str, int], **how: float) -> None:
-    """Race again on the same journal until enough has happened: how much a round brings depends on the machine."""
+    """Race again on the same journal until enough has happened: how much a round brings depends on
+    the machine."""
     total: Counter[str] = Counter()
     for _ in range(MOST_ROUNDS):
         total.update(race(url, directory, **how))

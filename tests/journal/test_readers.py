@@ -96,7 +96,8 @@ def imports_decode(module: ast.Module) -> bool:
 
 
 def facts_of(module: ast.Module) -> set[str]:
-    """How a module spells the facts that it imports: `UnitLanded`, `events.UnitLanded`. Questions have such names."""
+    """How a module spells the facts that it imports: `UnitLanded`, `events.UnitLanded`. Questions
+    have such names."""
     homes = {fact.__module__ for fact in get_args(AnyFact)}
     spelled = set()
     for node in ast.walk(module):
@@ -115,7 +116,8 @@ def classes_in(match: ast.Match) -> set[str]:
 
 
 def is_closed(match: ast.Match) -> bool:
-    """Its last case takes the rest and hands it to a function: `assert_never`, or one that takes just those kinds."""
+    """Its last case takes the rest and hands it to a function: `assert_never`, or one that takes
+    just those kinds."""
     last = match.cases[-1]
     takes_all = (
         isinstance(last.pattern, ast.MatchAs)

@@ -1,4 +1,5 @@
-"""The logs of released versions, by their golden cases: through a real file, an import and the journal."""
+"""The logs of released versions, by their golden cases: through a real file, an import and the
+journal."""
 
 import pytest
 from hypothesis import given, settings

@@ -1,4 +1,5 @@
-"""Pruning removes what is superseded and nothing else: no state, no version and no fence may show that it happened."""
+"""Pruning removes what is superseded and nothing else: no state, no version and no fence may show
+that it happened."""
 
 import pytest
 from hypothesis import given, settings

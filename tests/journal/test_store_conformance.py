@@ -296,7 +296,8 @@ def test_what_was_acknowledged_survives_a_kill(kept):
     assert process.stdout is not None
     said = [int(process.stdout.readline()) for _ in range(20)]
     process.send_signal(signal.SIGKILL)
-    # Not by `communicate`, which leaves out what was read from the pipe along with the lines before.
+    # Not by `communicate`, which leaves out what was read from the pipe along with the lines
+    # before.
     rest = process.stdout.read().splitlines(keepends=True)
     process.wait()
     said += [int(line) for line in rest if line.endswith("\n")]

@@ -1,4 +1,5 @@
-"""Facts of the version before, which had in a sentence what now is a field, are read as if they had the field."""
+"""Facts of the version before, which had in a sentence what now is a field, are read as if they had
+the field."""
 
 from hypothesis import given
 from hypothesis import strategies as st

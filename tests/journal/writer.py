@@ -1,10 +1,12 @@
-"""A writer to be crashed: does a seeded mixture of all that a store can do, and acknowledges each thing once done.
+"""A writer to be crashed: does a seeded mixture of all that a store can do, and acknowledges each
+thing once done.
 
 python writer.py STATE_DIRECTORY ACKNOWLEDGEMENTS SEED STEPS
 
-Acknowledgements go to a file, or with `-` to standard output. The steps are a number, 0 for "until killed", or names.
-The leases belong to the seed up to its first dot: a successor goes on with them. In the environment, WRITER_PRAGMA is
-run on each connection (a short checkpoint interval, or a planted bug), and WRITER_STUBBORN goes on after an error.
+Acknowledgements go to a file, or with `-` to standard output. The steps are a number, 0 for "until
+killed", or names. The leases belong to the seed up to its first dot: a successor goes on with them.
+In the environment, WRITER_PRAGMA is run on each connection (a short checkpoint interval, or a
+planted bug), and WRITER_STUBBORN goes on after an error.
 """
 
 import os
@@ -174,7 +176,8 @@ def write(directory: Path, say: Say, seed: str, steps: str) -> None:
 
 
 def write_stubbornly(directory: Path, say: Say, seed: str, steps: str) -> None:
-    """Each step is tried though the one before failed, on the same store; and the store is left as it lies."""
+    """Each step is tried though the one before failed, on the same store; and the store is left as
+    it lies."""
     writer: Writer | None = None
     for name in ["", *steps.split()]:
         try:

@@ -1,4 +1,5 @@
-"""A sample repository whose fleet runs real agent programs, with nothing of this machine's own in their environment."""
+"""A sample repository whose fleet runs real agent programs, with nothing of this machine's own in
+their environment."""
 
 import json
 import os

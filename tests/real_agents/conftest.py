@@ -16,7 +16,8 @@ OF_A_SOAK = (CLAUDE_CODE, CODEX)  # the others are large, and slow to start
 
 @pytest.hookimpl(tryfirst=True)  # before anything is chosen by its marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What runs a real program belongs to `make soak`, or to `make programs` where that is not one of the two."""
+    """What runs a real program belongs to `make soak`, or to `make programs` where that is not one
+    of the two."""
     for item in items:
         if item.path.parent == HERE and item.path.name.startswith("test_real_"):
             named = [each for each in _parameters(item) if isinstance(each, Program)]

@@ -67,7 +67,8 @@ def _install(program: Program) -> str:
 
 
 def _fetch(npm: str, program: Program, *, seconds: float) -> str:
-    """Why it could not be installed; a dead network is slow to say so, and is asked once for all programs."""
+    """Why it could not be installed; a dead network is slow to say so, and is asked once for all
+    programs."""
     global _dead_network
     if _dead_network:
         return f"{program.program} could not be installed: {_dead_network}"

@@ -1,4 +1,5 @@
-"""The agent programs that the tests run: which version, and how each is pointed at the scripted model."""
+"""The agent programs that the tests run: which version, and how each is pointed at the scripted
+model."""
 
 import json
 from collections.abc import Callable

@@ -1,4 +1,5 @@
-"""One fleet, four lanes, each with a program of another vendor: one lies, one strays, one is limited, one is killed."""
+"""One fleet, four lanes, each with a program of another vendor: one lies, one strays, one is
+limited, one is killed."""
 
 import time
 from typing import Any

@@ -1,4 +1,5 @@
-"""Each real program does a unit, lies about one, and strays from one; git and the journal say how that ended."""
+"""Each real program does a unit, lies about one, and strays from one; git and the journal say how
+that ended."""
 
 import json
 import uuid
@@ -74,7 +75,8 @@ def test_how_it_ended_and_what_it_used_is_written_down(fleet, program):
     assert ended["outcome"] == "ok"
     assert ended["exit_code"] == 0
     assert "all tests pass" in ended["claim"]
-    # The scripted model counts 100 in and 20 out for each of its answers: a file, a commit, the last word.
+    # The scripted model counts 100 in and 20 out for each of its answers: a file, a commit, the
+    # last word.
     assert sum(used["input_tokens"] for used in ended["usage"]) == 300
     assert sum(used["output_tokens"] for used in ended["usage"]) == 60
 

@@ -1,4 +1,5 @@
-"""A provider says "not now", and each real program passes it on in its own way: the fleet waits, or takes another."""
+"""A provider says "not now", and each real program passes it on in its own way: the fleet waits, or
+takes another."""
 
 import sys
 
@@ -13,7 +14,8 @@ pytestmark = pytest.mark.timeout(900)  # the first run on a machine installs the
 
 
 def until_written(kind: str) -> str:
-    """A shell command that waits, within bounds, until the journal of the workspace around it holds such an event."""
+    """A shell command that waits, within bounds, until the journal of the workspace around it holds
+    such an event."""
     look = f"{sys.executable} -m dos journal tail 0"
     return f"for n in $(seq 60); do {look} | grep -q {kind} && break; sleep 0.2; done"
 
@@ -36,7 +38,8 @@ def refuse(status: int, times: int, **more: object) -> dict[str, object]:
 def test_nobody_starts_an_agent_between_a_limit_and_its_end(new_fleet, program, status, times):
     """`times`: as many requests as one start of the program makes before it gives up."""
     fleet = new_fleet(LANES, program)
-    # The other lane's first unit lasts until the limit is hit, and the limit until that unit has landed: then there is
+    # The other lane's first unit lasts until the limit is hit, and the limit until that unit has
+    # landed: then there is
     # one that could be started, and nobody may.
     probe = f"{until_written('unit_landed')}; sleep 3"
     script = {
@@ -71,7 +74,8 @@ def test_nobody_starts_an_agent_between_a_limit_and_its_end(new_fleet, program, 
 
 
 def come_back(program: Program, seconds: int, status: int = 429) -> dict[str, object]:
-    """A refusal that makes these two wait for so long by themselves, with nothing of it on their stream."""
+    """A refusal that makes these two wait for so long by themselves, with nothing of it on their
+    stream."""
     if program is OPENCODE:
         return refuse(status, 1, headers={"retry-after": str(seconds)})
     return refuse(status, 1, message=f"Please retry in {seconds}s.")

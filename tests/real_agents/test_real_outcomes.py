@@ -1,4 +1,5 @@
-"""Each adapter and its real program: the words that it is started with are understood, and its end is read rightly."""
+"""Each adapter and its real program: the words that it is started with are understood, and its end
+is read rightly."""
 
 import os
 import subprocess
@@ -54,7 +55,8 @@ def end(
     max_turns: int | None = None,
     tries: int | None = None,
 ) -> Ended:
-    """Start it as a worker does; its adapter says how it ended: by itself, or for its silence after a few tries."""
+    """Start it as a worker does; its adapter says how it ended: by itself, or for its silence after
+    a few tries."""
     try:
         command = (str(path_of(program)),)
     except Unavailable as error:
@@ -180,7 +182,8 @@ def test_claude_code_that_runs_out_of_turns_says_so(tmp_path):
 
 
 def test_claude_code_that_was_denied_a_tool_ends_well_and_the_denial_is_found(tmp_path):
-    """It may not change what git keeps for itself, whatever it is allowed, and tells of that only at the side."""
+    """It may not change what git keeps for itself, whatever it is allowed, and tells of that only
+    at the side."""
     forbidden = {"tool": "Write", "with": {"file_path": ".git/made.txt", "content": "x\n"}}
     ended = end(tmp_path, CLAUDE_CODE, [forbidden, {"say": "It is done."}])
     assert ended.outcome.ending is Ending.OK

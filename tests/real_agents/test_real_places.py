@@ -1,4 +1,5 @@
-"""Each real program works in its worktree and in the name of the user, whatever the shell around the fleet says."""
+"""Each real program works in its worktree and in the name of the user, whatever the shell around
+the fleet says."""
 
 import subprocess
 import sys

@@ -1,4 +1,5 @@
-"""Real agent programs with hook settings of dos-kernel: a tool call goes through, and the hook was asked."""
+"""Real agent programs with hook settings of dos-kernel: a tool call goes through, and the hook was
+asked."""
 
 import json
 import os

@@ -1,4 +1,5 @@
-"""What whoever watches a fleet sees of each lane, from a journal written by hand; and that it fits any terminal."""
+"""What whoever watches a fleet sees of each lane, from a journal written by hand; and that it fits
+any terminal."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,5 @@
-"""The files of a simulated host: what is written there is what the product reads, and counts by its rules."""
+"""The files of a simulated host: what is written there is what the product reads, and counts by its
+rules."""
 
 from random import Random
 

@@ -24,7 +24,8 @@ RESTART_SECONDS = 10
 COMMAND_SECONDS = 30.0
 
 # Only the main process is signalled: workers keep running, and the next supervisor finds them. The
-# service is restarted however it ended, except after exit 0, which means that `dos down` stopped it.
+# service is restarted however it ended, except after exit 0, which means that `dos down` stopped
+# it.
 _UNIT = """# {marker}
 [Unit]
 Description=dos fleet of {name}
