@@ -20,8 +20,8 @@ from dos.questions import view
 from dos.questions.state import Decisions, urgent_first
 from dos.report import html, report_data, summary
 from dos.report.report_data import ReportData
-from dos.report.session import LandingProof, Outcome, ReceiptProof, Session
-from dos.report.session_fold import fold_session, last_start
+from dos.report.session import LandingProof, Outcome, ReceiptProof, Session, last_start
+from dos.report.session_fold import fold_session
 
 T = 1_800_000_000_000  # 2027-01-15 08:00:00 UTC
 RUN = {"run_id": "R1", "lane": "api"}

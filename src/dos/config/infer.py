@@ -92,7 +92,7 @@ def _region_prefix(name: str, glob: str) -> str:
         return ""
 
 
-def scaffold(
+def scaffold(  # noqa: PLR0913
     root: Path,
     *,
     lanes: Lanes | None = None,

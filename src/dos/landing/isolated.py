@@ -38,7 +38,7 @@ class IsolatedLanding:
     plans that count, whatever is on disk.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913
         self,
         workspace: Workspace,
         config: Config,

@@ -206,7 +206,7 @@ class Question(Struct, frozen=True, kw_only=True):
                 return choice
         return None
 
-    def unit_fingerprint(self, unit: str) -> str:
+    def unit_fingerprint(self, unit: str) -> str:  # noqa: ARG002
         """The fingerprint of a unit when the question was asked. Empty: it is not compared."""
         return ""
 

@@ -246,7 +246,7 @@ class UnitHeld(Question, frozen=True, kw_only=True):
     retries: bool = False
 
     @classmethod
-    def ask(
+    def ask(  # noqa: PLR0913
         cls,
         unit: str,
         token: str,

@@ -79,7 +79,7 @@ class Reason(Struct, frozen=True, kw_only=True):
             )
 
 
-def make_reason(
+def make_reason(  # noqa: PLR0913
     kind: Kind,
     token: str,
     category: Category,

@@ -1,4 +1,5 @@
-"""`Accountability` under the name that plugins import it by; it is defined in `dos.witness.accountability`."""
+"""`Accountability` under the name that plugins import it by; it is defined in
+`dos.witness.accountability`."""
 
 from dos.witness.accountability import Accountability
 

@@ -92,7 +92,7 @@ def _fleet_tone(fact: FleetFact) -> tuple[str, str] | None:
             assert_never(never)
 
 
-def _work_tone(fact: ShownWorkFact) -> tuple[str, str] | None:
+def _work_tone(fact: ShownWorkFact) -> tuple[str, str] | None:  # noqa: C901, PLR0911
     match fact:
         case (
             fleet.UnitClaimed() | limits.WorkCommitted() | fleet.WorkSalvaged() | fleet.RunStopped()
@@ -121,7 +121,7 @@ def _work_tone(fact: ShownWorkFact) -> tuple[str, str] | None:
             assert_never(never)
 
 
-def _waiting_tone(fact: WaitingFact) -> tuple[str, str]:
+def _waiting_tone(fact: WaitingFact) -> tuple[str, str]:  # noqa: C901, PLR0911
     match fact:
         case limits.LimitHit() | limits.SpinFlagged():
             return fact.lane, BAD

@@ -139,7 +139,7 @@ def describe_kind(kind: str) -> str:
     return kind.replace("_", " ")
 
 
-def _describe_fleet(fact: FleetFact) -> str:
+def _describe_fleet(fact: FleetFact) -> str:  # noqa: C901, PLR0911
     match fact:
         case fleet.FleetStarted():
             return f"started on {fact.host}, target {plural(fact.target, 'worker')}"
@@ -169,7 +169,7 @@ def _describe_fleet(fact: FleetFact) -> str:
             assert_never(never)
 
 
-def _describe_work(fact: WorkFact) -> str:
+def _describe_work(fact: WorkFact) -> str:  # noqa: C901, PLR0911
     match fact:
         case fleet.UnitClaimed():
             repeated = ""
@@ -217,7 +217,7 @@ def _describe_work(fact: WorkFact) -> str:
             assert_never(never)
 
 
-def _describe_waiting(fact: WaitingFact, at_ms: int) -> str:
+def _describe_waiting(fact: WaitingFact, at_ms: int) -> str:  # noqa: C901, PLR0911
     match fact:
         case limits.LimitHit():
             return _describe_limit(fact, at_ms)

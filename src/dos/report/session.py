@@ -4,11 +4,15 @@ What an agent claimed is kept beside what git shows, never in its place. The fie
 `dos report --json`.
 """
 
+from collections.abc import Iterable
 from datetime import datetime
 from enum import StrEnum
 
 from msgspec import Struct, field
 
+from dos.journal.events import fleet
+from dos.journal.events.envelope import Event
+from dos.journal.events.reader import select
 from dos.units.unit import LandingEntry
 
 
@@ -238,3 +242,21 @@ class LandingProof(Struct, frozen=True, kw_only=True):
         if self.receipt:
             return self.receipt.command
         return ""
+
+
+def last_start(events: Iterable[Event], *, host: str = "") -> Event | None:
+    """Return the event with which the newest session of the fleet began, or None.
+
+    A start after a crash continues the session before it. With a host, only the supervisors of that
+    host count.
+    """
+    start: Event | None = None
+    running_hosts: set[str] = set()
+    for event, fact in select(events, fleet.FleetStarted, fleet.FleetStopped):
+        if isinstance(fact, fleet.FleetStopped):
+            running_hosts.discard(fact.host)
+        elif host in ("", fact.host):
+            if start is None or fact.host not in running_hosts:
+                start = event
+            running_hosts.add(fact.host)
+    return start

@@ -8,7 +8,7 @@ from dos.agents.adapter import Ending
 from dos.fleet.state.fleet import NO_ROOM
 from dos.journal.events import fleet, limits
 from dos.journal.events.envelope import Event
-from dos.journal.events.reader import FactReader, select
+from dos.journal.events.reader import FactReader
 from dos.reasons.table import Needs
 from dos.report import event_text
 from dos.report.session import (
@@ -80,24 +80,6 @@ def fold_session(events: Iterable[Event]) -> Session:
     for event in events:
         session_fold.apply(_reader.decode(event), utc_datetime(event.at_ms))
     return session_fold.result()
-
-
-def last_start(events: Iterable[Event], *, host: str = "") -> Event | None:
-    """Return the event with which the newest session of the fleet began, or None.
-
-    A start after a crash continues the session before it. With a host, only the supervisors of that
-    host count.
-    """
-    start: Event | None = None
-    running_hosts: set[str] = set()
-    for event, fact in select(events, fleet.FleetStarted, fleet.FleetStopped):
-        if isinstance(fact, fleet.FleetStopped):
-            running_hosts.discard(fact.host)
-        elif host in ("", fact.host):
-            if start is None or fact.host not in running_hosts:
-                start = event
-            running_hosts.add(fact.host)
-    return start
 
 
 class _SessionFold:

@@ -49,7 +49,7 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def play(step: dict[str, Any], unit: str) -> int | None:
+def play(step: dict[str, Any], unit: str) -> int | None:  # noqa: C901
     """Do one step; an exit code ends the process."""
     match step:
         case {"write": path, "text": text}:

@@ -146,7 +146,7 @@ def _soak(unit: Unit, now_ms: int) -> Flag:
     return False
 
 
-def account_evidence(
+def account_evidence(  # noqa: PLR0913
     units: Sequence[Unit],
     state: FleetState,
     config: Config,

@@ -28,7 +28,7 @@ from dos.units.unit import ProblemKind, Unit
 from dos.workspace import Workspace
 
 
-def survey(
+def survey(  # noqa: PLR0913
     units: Sequence[Unit],
     config: Config,
     fleet: FleetState,

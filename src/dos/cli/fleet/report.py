@@ -28,7 +28,8 @@ from dos.report import report_data, summary
 from dos.report.html import HEAD, render_page
 from dos.report.io.session import landing_proof, user_changes
 from dos.report.report_data import ReportData
-from dos.report.session_fold import fold_session, last_start
+from dos.report.session import last_start
+from dos.report.session_fold import fold_session
 from dos.text import LONGEST_PATH, quote
 from dos.unknown import Unknown
 from dos.verbs.args import Option

@@ -40,7 +40,7 @@ from dos.journal import streams
 from dos.journal.events.fleet import DrainRequested
 from dos.machine import process
 from dos.report import summary
-from dos.report.session_fold import last_start
+from dos.report.session import last_start
 from dos.text import join_some, slug
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply, actor

@@ -79,7 +79,7 @@ class Service(Struct, frozen=True, kw_only=True):
         )
 
 
-def plan_service(
+def plan_service(  # noqa: C901
     workspace: Workspace,
     *,
     kind: str,

@@ -40,7 +40,7 @@ _SCRIPT = (
 
 
 @lru_cache(maxsize=1)  # starting the programs takes seconds; the report and the findings need it
-def versions(world: World) -> dict[str, str | Unknown]:
+def versions(world: World) -> dict[str, str | Unknown]:  # noqa: ARG001
     """Return the agent programs on the path, each with the version that it prints."""
     return commands.program_versions(infer.agent_programs())
 

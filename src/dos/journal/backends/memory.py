@@ -23,14 +23,14 @@ class MemoryBackend:
         self._rows = Rows(clock or SystemClock())
 
     @contextmanager
-    def read(self, *, once: bool = False) -> Iterator["Rows"]:
+    def read(self, *, once: bool = False) -> Iterator["Rows"]:  # noqa: ARG002
         with self._changed:
             yield self._rows
 
     @contextmanager
     def write(
         self,
-        prefetch: Prefetch = NO_PREFETCH,
+        prefetch: Prefetch = NO_PREFETCH,  # noqa: ARG002
     ) -> Iterator["Rows"]:
         with self._changed:
             try:

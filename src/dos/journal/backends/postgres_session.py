@@ -28,7 +28,7 @@ from dos.journal.backend import DurabilityNote
 _LOOK = "Run `dos doctor` to see what is wrong with the server."
 
 
-def explain(error: psycopg.Error, place: str) -> DosError:
+def explain(error: psycopg.Error, place: str) -> DosError:  # noqa: C901, PLR0911
     """Return the error of dos that an error of PostgreSQL stands for, with what to do."""
     said = " ".join((error.diag.message_primary or str(error)).split()) or type(error).__name__
     if isinstance(error, psycopg.DataError) and not error.sqlstate:

@@ -70,7 +70,7 @@ class SqliteBackend:
             self._connect()
 
     @contextmanager
-    def read(self, *, once: bool = False) -> Iterator["Transaction"]:
+    def read(self, *, once: bool = False) -> Iterator["Transaction"]:  # noqa: ARG002
         with self._alone(), self._explained():
             connection = self._connect()
             connection.execute("BEGIN")
@@ -84,7 +84,7 @@ class SqliteBackend:
     @contextmanager
     def write(
         self,
-        prefetch: Prefetch = NO_PREFETCH,
+        prefetch: Prefetch = NO_PREFETCH,  # noqa: ARG002
     ) -> Iterator["Transaction"]:
         if self._read_only:
             raise StoreReadOnly(f"{self.path} was opened for reading only")

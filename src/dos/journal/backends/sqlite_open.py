@@ -30,7 +30,7 @@ _ROOM = "Free some space; nothing was lost."
 _RIGHTS = "Give this user the right to write there."
 
 
-def explain(error: sqlite3.Error, path: Path) -> DosError:
+def explain(error: sqlite3.Error, path: Path) -> DosError:  # noqa: C901, PLR0911
     """Return the error of dos that an error of SQLite stands for, with what to do."""
     code = primary_code(error)
     if not code and "decode to UTF-8" in str(error):

@@ -135,7 +135,7 @@ def previous_lease(fact: Handled | None) -> int:
             assert_never(never)
 
 
-def _apply(live: dict[Key, dict[str, Any]], record: Record) -> None:
+def _apply(live: dict[Key, dict[str, Any]], record: Record) -> None:  # noqa: C901
     key = _key(record)
     match record.get("op"):
         case "CHECKPOINT":

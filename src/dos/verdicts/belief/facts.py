@@ -1,4 +1,5 @@
-"""The answers of a source of evidence under the name that plugins import them by; see `dos.witness.fact`."""
+"""The answers of a source of evidence under the name that plugins import them by; see
+`dos.witness.fact`."""
 
 from dos.witness.fact import EvidenceFacts, attest, no_signal, refute
 

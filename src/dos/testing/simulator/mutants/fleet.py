@@ -74,7 +74,7 @@ def spinning_is_dead(simulation: "Simulation", _patches: ExitStack) -> None:
 
 
 def names_are_machines(simulation: "Simulation", _patches: ExitStack) -> None:
-    """A host name is taken for a machine: a pid of another machine of that name is looked up here."""
+    """A pid is looked up here although it is of another machine of the same name."""
     site = simulation.site
     is_gone = site.has_exited
 
@@ -137,7 +137,7 @@ def retry_without_effect(_simulation: "Simulation", patches: ExitStack) -> None:
     """A retry is written down, and the cooldown goes on."""
     consequences = Choice.consequences
 
-    def without_units(self: Choice, *, by_person: bool) -> list[Consequence]:
+    def without_units(self: Choice, *, by_person: bool) -> list[Consequence]:  # noqa: ARG001
         return consequences(self, by_person=False)
 
     patches.enter_context(patch.object(Choice, "consequences", without_units))
@@ -176,7 +176,9 @@ def undone_stays_undone(_simulation: "Simulation", patches: ExitStack) -> None:
     as_shown = target.apply_shown_units
 
     def without_answers(
-        fleet: FleetState, shown: target.ShownUnits, answers: Decisions
+        fleet: FleetState,
+        shown: target.ShownUnits,
+        answers: Decisions,  # noqa: ARG001
     ) -> FleetState:
         return as_shown(fleet, shown, Decisions())
 
@@ -214,7 +216,7 @@ def used_plan_ignored(_simulation: "Simulation", patches: ExitStack) -> None:
 
 
 def settings_of_the_start(simulation: "Simulation", _patches: ExitStack) -> None:
-    """Workers get the settings that their supervisor was started with, whatever was answered since."""
+    """Workers get the settings of their supervisor's start, whatever was answered since."""
     fleets = simulation.supervisors
     settings = fleets.settings
     first: dict[int, str | None] = {}  # by supervisor

@@ -99,7 +99,7 @@ def class_not_counted(simulation: "Simulation", _patches: ExitStack) -> None:
 
 def table_left_behind(_simulation: "Simulation", patches: ExitStack) -> None:
     """The end of a lease is written, and its row stays."""
-    patches.enter_context(patch.object(Rows, "drop_lease", lambda self, _fence: None))
+    patches.enter_context(patch.object(Rows, "drop_lease", lambda self, _fence: None))  # noqa: ARG005
 
 
 def ended_again(_simulation: "Simulation", patches: ExitStack) -> None:

@@ -101,7 +101,7 @@ def cleared_unsaved(simulation: "Simulation", _patches: ExitStack) -> None:
     """A worktree is made clean without saving what an earlier run left in it."""
     repository = simulation.site.repository
 
-    def prepare(tree: Tree, run_id: str) -> list[effects.Salvage]:
+    def prepare(tree: Tree, run_id: str) -> list[effects.Salvage]:  # noqa: ARG001
         tree.base = tree.head = repository.target
         tree.dirty = []
         return []
@@ -112,7 +112,7 @@ def cleared_unsaved(simulation: "Simulation", _patches: ExitStack) -> None:
 def promises_ignored(_simulation: "Simulation", patches: ExitStack) -> None:
     """What is left of a shared budget is given to everybody who asks."""
 
-    def promised(self: Spend, account: Account, *, besides: str, now_ms: int) -> Spent:
+    def promised(self: Spend, account: Account, *, besides: str, now_ms: int) -> Spent:  # noqa: ARG001
         return Spent()
 
     patches.enter_context(patch.object(Spend, "promised", promised))

@@ -50,7 +50,7 @@ class HostDocument:
     def names(self) -> list[str]:
         return [self.name]
 
-    def read(self, name: str) -> str:
+    def read(self, name: str) -> str:  # noqa: ARG002
         return self.on_disk
 
     def tip(self) -> str:
