@@ -15,6 +15,16 @@ def test_a_folder_that_holds_something_is_refused_and_left_as_it_is(tmp_path):
     assert os.listdir(tmp_path) == ["mine.txt"]
 
 
+@pytest.mark.parametrize("name", ["a\0b", "x" * 300, "dos.toml", "dos.toml/demo"])
+def test_a_folder_that_cannot_be_made_is_a_clear_error(tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "dos.toml").touch()
+    answer = in_process("demo", "--keep", name)
+    assert answer.code == 2
+    assert answer.err.startswith("error: ") and "hint: " in answer.err
+    assert os.listdir(tmp_path) == ["dos.toml"]
+
+
 def test_without_git_it_says_what_is_missing(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     answer = in_process("demo", "--keep", str(tmp_path / "demo"))

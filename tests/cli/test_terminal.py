@@ -17,7 +17,7 @@ from dos.verbs import catalog
 from dos.verbs.table import VERBS, Verb
 
 # A verb that is asked with no words at all and does not come back by itself, or only after minutes.
-ENDLESS = {"up"}
+ENDLESS = {"demo", "quickstart", "up"}
 STREAMS = {"journal tail", "journal export"}  # one document a line
 WITHOUT_WORDS = [
     name

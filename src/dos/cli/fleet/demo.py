@@ -45,12 +45,16 @@ def run(args: Args, context: Context) -> Reply:
 def _new_folder(name: str) -> Path:
     """Create the folder; refuse one that holds something."""
     folder = Path(name).absolute()
-    if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
-        raise BadInput(
-            f"{quote(name, LONGEST_PATH)} exists and is not an empty folder",
-            hint="Name a folder that does not exist yet.",
-        )
-    folder.mkdir(parents=True, exist_ok=True)
+    hint = "Name a folder that does not exist yet."
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        is_empty = not any(folder.iterdir())
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is not a path"
+        problem = f"{quote(name, LONGEST_PATH)} cannot be created: {why}"
+        raise BadInput(problem, hint=hint) from error
+    if not is_empty:
+        raise BadInput(f"{quote(name, LONGEST_PATH)} is not an empty folder", hint=hint)
     return folder
 
 
