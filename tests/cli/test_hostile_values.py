@@ -156,7 +156,7 @@ def test_an_empty_value_is_a_mistake_and_never_means_not_given(dos, state, name,
         assert (
             answer.code == (0 if name.startswith("hook ") else 2) and answer.out == ""
         )  # a hook denies nothing
-        assert field.typed in answer.err or field.metavar in answer.err
+        assert field.label in answer.err or field.metavar in answer.err
     assert not state.exists()
 
 
