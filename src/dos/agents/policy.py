@@ -11,7 +11,7 @@ class Agent(Table, frozen=True, kw_only=True):
     adapter: str = ""
     """Adapter that starts the program and reads its output; empty: the name of the table."""
     command: tuple[str, ...] = ()
-    """Program and first arguments; empty: those of the adapter."""
+    """Program and first arguments; empty: the adapter's program, or [workers] command."""
     arguments: tuple[str, ...] = ()
     """Arguments added to those of the adapter."""
     model: str = ""
@@ -19,11 +19,11 @@ class Agent(Table, frozen=True, kw_only=True):
     account: str = ""
     """Agents of one account share its limits; empty: one account per vendor."""
     environment: dict[str, str] = field(default_factory=dict)
-    """Variables that the program is started with."""
+    """Variables that the program gets besides those that it inherits."""
     max_turns: Positive | None = None
-    """Most turns of one start, where the program supports it."""
+    """Most turns of one start; of the built-in adapters only `claude_code` enforces it."""
     max_usd: Amount | None = None
-    """Most dollars of one start, where the program supports it."""
+    """Most dollars of one start; of the built-in adapters only `claude_code` enforces it."""
 
     def __post_init__(self) -> None:
         for name in ("adapter", "model", "account"):

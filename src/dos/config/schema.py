@@ -46,7 +46,7 @@ class DeclaredUnit(Table, frozen=True, kw_only=True):
     accept: str = ""
     """Command that must exit 0 on the finished work of the unit."""
     kind: Literal["code", "docs", "config"] = "code"
-    """What the unit delivers; documentation and configuration count as work too."""
+    """What the unit delivers: `docs` lets changed documents count; `config` is as `code`."""
 
     def __post_init__(self) -> None:
         for number, glob in enumerate(self.paths):
@@ -111,7 +111,7 @@ class Paths(Table, frozen=True, kw_only=True):
     plans_glob: str = "docs/**/*-plan.md"
     """Glob of the plan documents."""
     execution_state: str = "dos.state.yaml"
-    """Run registry of dos-kernel, which `dos verify` reads."""
+    """Run registry of dos-kernel in YAML; `dos verify` inspects the commits that it names."""
     findings_queue: str = "dos.findings.md"
     """Not read by this version; accepted because dos-kernel files may set it."""
     fanout_runs: str = ".dos/runs"
@@ -121,11 +121,11 @@ class Paths(Table, frozen=True, kw_only=True):
     chained_runs: str = ".dos/runs"
     """Not read by this version; accepted because dos-kernel files may set it."""
     next_packets: str = ".dos/verdicts"
-    """Folder of the packets that `dos packet` writes and reads."""
+    """Folder that `dos packet --write` stores packets in; no plan is read from it."""
     replan_dir: str = ".dos/replan"
     """Not read by this version; accepted because dos-kernel files may set it."""
     soaks_index: str = ".dos/soaks/index.yaml"
-    """Index of the soaks that hold units until a date."""
+    """Index of soaks in YAML; a unit whose soak is in progress does not count as shipped."""
     picker_audits: str = ".dos/picker_audits"
     """Not read by this version; accepted because dos-kernel files may set it."""
     archive_lock: str = ".dos/leases/.archive.lock"

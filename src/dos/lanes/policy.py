@@ -1,4 +1,4 @@
-"""The settings tables [lanes], [overlap] and [concurrency]: what may be worked on at once.
+"""The settings tables [lanes], [overlap] and [[concurrency_class]]: what may be worked on at once.
 
 Names are checked when the file is read, so that a misspelt lane is an error and not a lane that
 nothing ever runs on.
@@ -30,18 +30,18 @@ class Lanes(Table, frozen=True, kw_only=True, dict=True):
     """[lanes]: the declared lanes. The table replaces the default as a whole."""
 
     concurrent: tuple[str, ...] = ()
-    """Lanes that may run at the same time."""
+    """Lanes that may run beside others, as far as their trees do not overlap."""
     exclusive: tuple[str, ...] = ()
     """Lanes that run alone: no other lane may be held meanwhile."""
     autopick: tuple[str, ...] = ()
-    """Lanes that units without a lane may be placed on, in this order."""
+    """Lanes to try in this order when none is named; units without a lane go to the first."""
     trees: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    """Globs of the paths that each lane may change."""
+    """Globs of the paths that each lane may change; no worker is granted a lane without any."""
     aliases: dict[str, str] = field(default_factory=dict)
-    """Other names of lanes."""
+    """Other names of lanes, each with the lane that it stands for."""
     # lane -> its agent, in place of [workers] agent
     agents: dict[str, str] = field(default_factory=dict)
-    """Agents of single lanes; they override [workers] agent."""
+    """Agents of single lanes; they override [workers] agent, and a unit's agent overrides them."""
 
     def __post_init__(self) -> None:
         for name, key in self._spelled():
@@ -129,12 +129,12 @@ DEFAULT_LANES = Lanes(
 
 
 class Overlap(Table, frozen=True, kw_only=True):
-    """[overlap]: how much of a request may touch a held region; nothing by default."""
+    """[overlap]: how much of a request `dos arbitrate` lets touch a held region; by default nothing."""
 
     ratio_max: Share = 0.0
-    """Share of the requested entries that may touch a held region."""
+    """Share of requested folders that may overlap held ones in `dos arbitrate`; at most 1/3."""
     policy: str = "prefix"
-    """How two regions are compared; only `prefix` exists."""
+    """How two regions are compared; only `prefix` exists, and `dos doctor` reports any other."""
 
     def __post_init__(self) -> None:
         check_name(self.policy, ("policy",), "policy name")
@@ -146,10 +146,10 @@ class Overlap(Table, frozen=True, kw_only=True):
 
 
 class ConcurrencyClass(Table, frozen=True, kw_only=True):
-    """[concurrency]: at most so many live leases of one lane kind; 0 is no cap."""
+    """[[concurrency_class]]: at most so many live leases of one lane kind; 0 is no cap."""
 
     name: str
-    """Kind of lane."""
+    """Kind of lane: `cluster`, `keyword`, the name of an exclusive lane, or another."""
     max_concurrent: Count
     """Most live leases of this kind; 0 is no cap."""
 

@@ -19,11 +19,11 @@ class Retention(Table, frozen=True, kw_only=True):
     """[retention]: how much is kept: a number, or -1 or "none" for everything."""
 
     journal_max_entries: Keep = 5000
-    """Events that the journal keeps when it is compacted."""
+    """With more events than this, `dos journal prune` removes superseded ones after one day."""
     journal_max_age_days: Days = 30.0
-    """Age up to which the journal keeps superseded events."""
+    """Days for which `dos journal prune` keeps superseded events; 0 counts as 1."""
     runs_keep_last: Keep = 200
-    """Runs of each lane whose logs are kept."""
+    """Runs of each lane whose logs are kept, with the running one; 0 and 1 count as 2."""
     verdicts_keep_last: Keep = 500
     """Not read by this version; accepted because dos-kernel files may set it."""
     audits_keep_last: Keep = 200
@@ -68,7 +68,7 @@ class Leases(Table, frozen=True, kw_only=True):
     ttl_seconds: LeaseSeconds = 120.0
     """How long a worker's lease lasts unless it is renewed."""
     manual_ttl_minutes: LeaseMinutes = 50.0
-    """How long a lease that a person or a script takes lasts."""
+    """How long a lease that a person or a script takes lasts unless it is renewed."""
 
     @property
     def ttl(self) -> timedelta:
@@ -89,37 +89,37 @@ class Workers(Table, frozen=True, kw_only=True):
     fallback: tuple[str, ...] = ()
     """Agents that take over, in this order, while the first one is limited."""
     command: tuple[str, ...] = ()
-    """Program and arguments of the agents `command` and `scripted`."""
+    """Program and arguments for the adapters `command` and `scripted`."""
     pass_environment: tuple[str, ...] = ()
-    """Variables that agents inherit although dos withholds them by default."""
+    """Names or patterns of variables that agents and checks see although dos withholds them."""
     setup: str = ""
-    """Command that prepares a new worktree."""
+    """Shell command that prepares a new worktree; not run with isolation `shared`."""
     setup_seconds: Seconds = 600.0
     """Time limit of the setup command."""
     ports: Ports = 10
-    """Number of ports for each lane, in DOS_PORT_BASE and DOS_PORT_COUNT."""
+    """Ports for each lane, passed in DOS_PORT_BASE and DOS_PORT_COUNT; 0 passes none."""
     port_base: PortNumber = 21_000
-    """First port of the first lane."""
+    """First port of the first lane; the other lanes have the blocks after it."""
     acceptance: str = ""
-    """Command that must exit 0 on the finished work, unless the plan names another."""
+    """Shell command that must exit 0 on finished work, unless the unit names its own."""
     test: str = ""
-    """Command that must exit 0 on the result before it lands."""
+    """Shell command that must exit 0 on the result before it lands; empty: none."""
     baseline: Literal["auto", "off"] = "auto"
-    """`auto`: setup and test must pass on the target branch before agents start."""
+    """`auto`: setup and test must pass on the target branch before agents start, if test is set."""
     landing: Literal["merge", "branch"] = "merge"
-    """`merge` lands on the target branch; `branch` leaves a branch for each unit."""
+    """`merge` lands on the target branch; `branch` puts each unit on a branch of its own."""
     target_branch: str = ""
-    """Branch that work lands on; empty: the branch of the main checkout."""
+    """Branch that work lands on; empty: the branch that is checked out."""
     remote: str = ""
-    """Repository that all hosts fetch from and land on; empty: this repository alone."""
+    """Name of the git remote that hosts fetch from and land on; empty: this repository alone."""
     silence_seconds: Seconds = 600.0
     """How long an agent may print nothing before it is ended."""
     idle_seconds: Seconds | None = None
-    """How long an agent may change nothing before it is ended; unset: no limit."""
+    """How long an agent may change nothing that git shows before it is ended; unset: no limit."""
     wall_seconds: Seconds = 3600.0
-    """How long one iteration of an agent may take."""
+    """Time limit of one agent, and of each run of acceptance and test."""
     max_iterations: Positive = 10
-    """Iterations of one run."""
+    """Most iterations of one run; then `dos up` starts the next."""
 
     def __post_init__(self) -> None:
         for name in ("setup", "acceptance", "test", "target_branch", "remote"):
@@ -171,10 +171,10 @@ class Workers(Table, frozen=True, kw_only=True):
 
 
 class Protect(Table, frozen=True, kw_only=True):
-    """[protect]: paths that no worker may change."""
+    """[protect]: paths that no lane may contain."""
 
     globs: tuple[str, ...] = ()
-    """Globs of paths that no worker may change."""
+    """Globs of paths that no lane may contain; a lane whose tree overlaps one is refused."""
 
     def __post_init__(self) -> None:
         check_globs(self.globs, ("globs",))

@@ -139,25 +139,25 @@ class Supervise(Table, frozen=True, kw_only=True):
     """[supervise]: how many workers to keep alive, and what counts as one."""
 
     target: Count = 1
-    """Number of workers that `dos up` keeps running."""
+    """Number of workers that `dos up` keeps running, as far as lanes and units allow."""
     count_spinning_as_alive: bool = True
-    """Count a worker that lands nothing as running; false starts another lane beside it."""
+    """Count a spinning worker towards the target; false starts one on another lane beside it."""
     reap_stalled: bool = True
-    """Revoke the lease of a dead worker at once; false leaves it until it expires."""
+    """Revoke the lease of a dead worker; false blocks its lane until a person reaps it."""
     spin_halt_after_ms: Milliseconds | None = None
-    """How long a worker may land nothing before its halt is proposed; unset: at once."""
+    """How long a spinning worker may land nothing before a person is asked; unset: at once."""
     spin_halt_after_minutes: Minutes | None = None
-    """The same as `spin_halt_after_ms`, in minutes."""
+    """The same as `spin_halt_after_ms`, in minutes; only one of the two may be set."""
     worker_launch_template: str = "/dos-dispatch-loop --lane {lane}"
     """Command that `dos loop` prints for a lane; `dos up` does not use it."""
     max_concurrency: Positive | None = None
-    """Most workers on one lane in the plan of `dos loop`; `dos up` starts one."""
+    """Workers that `dos loop` may plan, several on a lane; unset, and in `dos up`: one a lane."""
     restart_intensity: Positive = 3
-    """Workers of one lane that may die within the period before a person is asked."""
+    """Deaths of workers of one lane within the period after which a person is asked."""
     restart_period_seconds: Seconds = 60.0
-    """Period in which dying workers are counted."""
+    """Period in which the deaths of a lane's workers count, by the time of their start."""
     restart_backoff_seconds: Seconds = 1.0
-    """Pause before the second start of a dying worker; it doubles each time."""
+    """Time between starts after a death; doubles with each, up to period / (2 * intensity)."""
 
     def __post_init__(self) -> None:
         if self.spin_halt_after_ms is not None and self.spin_halt_after_minutes is not None:
