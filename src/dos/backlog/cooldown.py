@@ -71,13 +71,13 @@ class Policy(Table, frozen=True, kw_only=True):
     """
 
     window_ms: Milliseconds | None = None
-    """How long a unit is not offered again after an attempt that did not land."""
+    """How long a unit is not offered after it was tried and not landed; unset: window_hours."""
     window_hours: Hours = 6.0
-    """The same as `window_ms`, in hours; `window_ms` wins."""
+    """The same as `window_ms`, in hours; `window_ms` wins; 0 is no cooldown."""
     error_window_ms: Milliseconds | None = None
-    """How long a unit is not offered again after an attempt that ended in an error."""
+    """How long a unit is not offered after an error; unset: error_window_minutes."""
     error_window_minutes: Minutes = 30.0
-    """The same as `error_window_ms`, in minutes; `error_window_ms` wins."""
+    """The same as `error_window_ms`, in minutes; `error_window_ms` wins; 0 is no cooldown."""
 
     def __post_init__(self) -> None:
         shortest = min(self.window, self.error_window)

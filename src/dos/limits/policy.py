@@ -33,11 +33,11 @@ class Quota(Table, frozen=True, kw_only=True):
         270.0,
         1200.0,
     )
-    """Pauses between probes of a limit without a known end, one after the other."""
+    """Pauses before the probes of a limit without a known end; the last one repeats."""
     jitter_seconds: Delay = 30.0
-    """After a limit ends, the waiting workers start again spread over this time."""
+    """After a limit ends, the waiting lanes start again spread over this time."""
     probe_seconds: Annotated[float, Meta(ge=1, le=86_400)] = 900.0
-    """After this time a probe without an answer counts as lost."""
+    """After this time a probe without an answer counts as lost, and another lane may probe."""
 
     def __post_init__(self) -> None:
         if not self.backoff_seconds:
@@ -50,13 +50,13 @@ class Budget(Table, frozen=True, kw_only=True):
     """The limits of one account; a missing key is not limited."""
 
     usd: Amount | None = None
-    """Dollars."""
+    """Most dollars that agents may cost; unset: no limit."""
     tokens: Tokens | None = None
-    """Tokens."""
+    """Most tokens that agents may use, cached ones included; unset: no limit."""
     wall_minutes: Amount | None = None
-    """Minutes that agents run."""
+    """Most minutes that agents may run; unset: no limit."""
     iterations: Positive | None = None
-    """Iterations."""
+    """Most iterations; unset: no limit; has no effect in [budgets.iteration]."""
 
 
 class Budgets(Table, frozen=True, kw_only=True):
@@ -67,10 +67,10 @@ class Budgets(Table, frozen=True, kw_only=True):
     run: Budget = Budget()
     """Budget of one run."""
     lane: Budget = Budget()
-    """Budget of one lane in one day."""
+    """Budget of one lane in one day of UTC."""
     day: Budget = Budget()
-    """Budget of the whole fleet in one day."""
+    """Budget of the whole fleet in one day of UTC."""
     warn_at: Share = 0.8
-    """Share of a budget at which a warning is written."""
+    """Share of a budget from which on people are warned."""
     unknown_price: Literal["allow", "refuse"] = "allow"
-    """Whether a model without a known price may run under a budget in dollars."""
+    """`refuse`: no agent starts once one of unknown cost counts towards a budget in dollars."""

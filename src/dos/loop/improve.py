@@ -54,11 +54,11 @@ class Policy(Table, frozen=True, kw_only=True):
     """[improve]: which changes of an improvement loop are kept, and when a person is asked."""
 
     max_consecutive_reverts: Positive = 3
-    """Reverted changes in a row before a person is asked."""
+    """Reverted changes in a row at which the loop stops and asks a person."""
     efficiency_floor: Ratio = 0.0
-    """Improvement per token below which a change is reverted."""
+    """Gained work per token below which a change is reverted."""
     min_tokens_for_efficiency: Count = 1000
-    """Tokens before efficiency is judged."""
+    """Fewest tokens of a change to apply efficiency_floor to it."""
 
     def __post_init__(self) -> None:
         check_positive(max_consecutive_reverts=self.max_consecutive_reverts)

@@ -9,22 +9,22 @@ class Loop(Table, frozen=True, kw_only=True):
     """[loop]: how often in a row something may go wrong before a loop stops."""
 
     gate_mode: Literal["hard", "soft", "drive"] = "hard"
-    """What an empty gate does: `hard` replans; `soft`, and `drive`, stop."""
+    """When no unit can be offered: `hard` replans; `soft`, and its other name `drive`, stop."""
     max_unclear: Count = 3
-    """Agents in a row that may end without a result."""
+    """Iterations in a row without a clear end after which the loop stops; 0 is as 1."""
     max_dirty_zero: Count = 3
-    """Finished iterations in a row that may land nothing."""
+    """Finished iterations in a row that land nothing after which the loop stops; 0 is as 1."""
     max_overloaded: Count = 3
-    """Iterations in a row that the provider may refuse as overloaded."""
+    """Overloads and passing failures in a row after which the loop stops; 0 is as 1."""
     max_stale_stamp: Count = 3
-    """Gates in a row that may find units marked as shipped which are not."""
+    """Gates in a row, BLOCKED or STALE-STAMP, after which the loop stops; 0 is as 1."""
     max_unproductive_replan_drains: Count = 2
-    """Replans in a row that may leave the backlog empty."""
+    """Fruitless replans of a drained backlog in a row before the loop stops; 0: no replan."""
     max_unproductive_replan: Count = 2
-    """Replans in a row that may change nothing."""
+    """Replans in a row that add no unit after which the loop stops; 0 is as 1."""
     max_adopt_wait: Count = 2
-    """Waits in a row for work of another run."""
+    """Unclear iterations in a row that do not count while a child of them lands commits."""
     max_race: Count = 2
-    """Races in a row with another run for the same unit."""
+    """Races in a row that may be lost before the next one counts as unclear."""
     max_wait: Count = 3
-    """Waits in a row for anything else."""
+    """Waits in a row for a usage window or a failed start before the loop stops; 0: none."""

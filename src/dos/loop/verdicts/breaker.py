@@ -35,14 +35,14 @@ class Evidence(Struct, frozen=True, kw_only=True):
 
 
 class Policy(Table, frozen=True, kw_only=True):
-    """[breaker]: how many failures of a kind are too many, and who is asked; 0 is no limit."""
+    """[breaker]: at how many failures `dos breaker` opens, and who is asked; 0 is no limit."""
 
     max_consecutive: Count = 3
-    """Failures of one kind in a row that trip the breaker; 0 is no limit."""
+    """Failures in a row at which the breaker opens; 0 is no limit."""
     max_total: Count = 20
-    """Failures of one kind in total that trip the breaker; 0 is no limit."""
+    """Failures in total at which the breaker opens; 0 is no limit."""
     on_trip: Literal["none", "judge", "human"] = "none"
-    """Who decides after a trip: no one, a judge, or a person."""
+    """Who decides once the breaker is open: no one, a judge, or a person."""
 
     def __post_init__(self) -> None:
         check_counts(max_consecutive=self.max_consecutive, max_total=self.max_total)

@@ -30,9 +30,9 @@ class Policy(Table, frozen=True, kw_only=True):
     """[efficiency]: how much work a token has to buy, once enough of them are spent to tell."""
 
     min_tokens: Count = 1000
-    """Tokens before efficiency is judged."""
+    """Fewest tokens to judge a run by; with fewer it counts as efficient."""
     floor: Ratio = 0.0
-    """Work per token below which a run is inefficient."""
+    """Work per token below which a run is costly; one without any work is wasteful."""
 
     def __post_init__(self) -> None:
         check_counts(min_tokens=self.min_tokens)

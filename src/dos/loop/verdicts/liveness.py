@@ -51,11 +51,11 @@ class Policy(Table, frozen=True, kw_only=True):
     """[liveness]: when a run that lands nothing is called spinning, and a silent one stalled."""
 
     grace_minutes: Minutes = 30.0
-    """A run younger than this is never called spinning or stalled."""
+    """A younger run is not called spinning, nor stalled because it sent no heartbeat yet."""
     spin_minutes: Minutes = 15.0
-    """A heartbeat older than this does not count as a sign of life."""
+    """An older heartbeat is no sign of life, unless the process is known to run."""
     window_minutes: Minutes = 30.0
-    """Progress older than this does not count."""
+    """Commits and lane events older than this do not count as progress."""
 
     def __post_init__(self) -> None:
         check_amounts(

@@ -30,9 +30,9 @@ class Policy(Table, frozen=True, kw_only=True):
     """[productivity]: how little a step may do before its work counts as fading."""
 
     min_steps: Count = 3
-    """Steps before a run is judged."""
+    """Fewest steps to judge a run by; with fewer it counts as productive."""
     floor: Count = 500
-    """Work of a step below which it counts as fading."""
+    """Least work of a step; two steps in a row below it count as diminishing."""
 
     def __post_init__(self) -> None:
         check_counts(min_steps=self.min_steps, floor=self.floor)
