@@ -19,22 +19,22 @@ class Reason(Table, frozen=True, kw_only=True):
     category: Category
     """Category that the reason belongs to."""
     refusal: bool = True
-    """Whether the reason refuses a launch."""
+    """Whether `dos man` shows that the reason refuses a launch; false: a run stops for it."""
     fix: str = ""
-    """What clears it."""
+    """What clears it, as `dos man` shows it."""
     summary: str = ""
-    """What it means."""
+    """What it means, as `dos man` shows it."""
     see_also: tuple[str, ...] = ()
-    """Related pages of `dos man`."""
+    """Related pages of `dos man`; `dos lint` checks those of the form `lane NAME`."""
 
 
 class MorphologyRule(Table, frozen=True, kw_only=True):
     """[[reasons.morphology]]: the category of undeclared tokens that contain these words."""
 
     substring: Annotated[str, Meta(min_length=1)]
-    """Words that a token contains."""
+    """Whole words that a token contains one after the other, such as `LEASE_HELD`."""
     category: Category
-    """Category of such a token."""
+    """Category of such a token; the first rule that fits decides."""
 
 
 def _rules(category: Category, *substrings: str) -> tuple[MorphologyRule, ...]:

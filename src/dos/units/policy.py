@@ -30,11 +30,11 @@ class Plans(Table, frozen=True, kw_only=True):
     source: Literal["documents", "beads", "command"] = "documents"
     """Where units come from: plan documents, an issue tracker's files, or a command."""
     command: Words = ()
-    """Command that prints the units, for the source `command`."""
+    """Command that prints units as JSON lines, for the source `command`."""
     beads: str = ".beads"
-    """Folder of the issue tracker, for the source `beads`."""
+    """Folder of `*.jsonl` files, or one such file, with the issues of the source `beads`."""
     timeout_seconds: Seconds = 60.0
-    """Time limit of the command."""
+    """Time limit of `command`."""
 
     def __post_init__(self) -> None:
         check_not_blank(self.beads, ("beads",))
@@ -73,10 +73,10 @@ ALL_SHIPPED = (
 
 
 class Lifecycle(Table, frozen=True, kw_only=True):
-    """[lifecycle]: the classes a plan goes through; it starts in the first."""
+    """[lifecycle]: the classes that units may have."""
 
     classes: Words = ("active", "done")
-    """Classes that a plan goes through; it starts in the first."""
+    """Classes that units may have, besides `draft`, `active`, `done` and `docs`."""
     transitions: tuple[Transition, ...] = ALL_SHIPPED
     """Not read by this version; accepted because dos-kernel files may set it."""
     veto_class: str = ""
@@ -123,14 +123,14 @@ class Grammar(Table, frozen=True, kw_only=True):
     """[enumerate]: how the units of a plan document are found."""
 
     heading_levels: tuple[Annotated[int, Meta(ge=1, le=6)], ...] = (2, 3, 4, 5, 6)
-    """Levels of the headings that may declare units."""
+    """Levels of the headings that may declare units; 1 is `#`."""
     scan_tables: bool = True
-    """Also find units in tables."""
+    """Also find units in the rows of tables that begin with an id."""
     generic_numeric_table: bool = False
-    """Also find units in tables that number their rows."""
+    """Also list numbered table rows of documents without ids; they are not worked on."""
     bare_phase_fallback: bool = True
-    """Take `Phase N` headings as units where no heading has an id."""
+    """List `Phase N` headings of documents without ids; they are not worked on."""
     rollup_parents: bool = False
-    """Count a unit with sub-units as done when they are."""
+    """Let `dos enumerate` count a unit as shipped when all its sub-units are."""
     style: str = "generic"
     """Not read by this version; accepted because dos-kernel files may set it."""

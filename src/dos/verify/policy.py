@@ -15,11 +15,11 @@ class Policy(Table, frozen=True, kw_only=True):
     """[verify]: how much evidence a unit needs, and whether its CI run must be green."""
 
     require: Literal["named", "live", "witnessed", "attested"] = "live"
-    """Evidence that a unit needs to count as shipped."""
+    """Least evidence for a ship: named by a commit, still there, seen to work, or attested."""
     ci: Literal["advise", "require"] = "advise"
-    """`require`: the CI run of the commit must be green too."""
+    """`require`: the CI checks of the commit must be green too; `advise`: they need not."""
     non_git_oracle: str = ""
-    """Evidence besides git that is asked for: `ci_status`; empty: none."""
+    """`ci_status`: also ask the CI, whose green run attests a unit; empty: ask nobody."""
 
     @property
     def ci_required(self) -> bool:
@@ -31,22 +31,22 @@ class Stamp(Table, frozen=True, kw_only=True):
     """[stamp]: how a commit subject says that a unit shipped."""
 
     style: str = "grep"
-    """Grammar of commit subjects; `grep` finds the unit's name anywhere in the subject."""
+    """Name of the grammar of subjects; `dos doctor` shows it, and it has no other effect."""
     subject_dirs: Words = ()
-    """Folders that may stand before the series in a subject; empty: any."""
+    """Folders, one of which must precede a unit that begins a subject; empty: any or none."""
     summary_bundle_prefixes: Words = ()
-    """Prefixes of subjects that ship several units, such as a release."""
+    """Prefixes of subjects that may name units anywhere, also in the body, as a release does."""
     bookkeeping_prefixes: Words = ()
-    """Prefixes of subjects that ship nothing."""
+    """Prefixes of subjects that never ship a unit."""
     code_dirs: Words = ()
-    """Folders whose paths count among those that a plan mentions; empty: all."""
+    """Top-level folders whose files count where a unit's text mentions them; empty: all."""
     infra_basenames: Words = ()
-    """Files that a plan may mention without meaning to change them."""
+    """Names of files that do not count where a unit's text mentions them."""
     infra_doc_basenames: Words = ()
-    """Documents that a plan may mention without meaning to change them."""
+    """Names of documents that do not count where a unit's text mentions them."""
     progress_markers: Words = ()
-    """Words after the unit that say that its work continues."""
+    """Words directly after the unit by which a subject says that it is not done yet."""
     sub_phase_parent_fallback: bool = False
-    """Let a commit that names a phase ship its sub-phases too."""
+    """Let a subject that begins with `PLAN 3` and mentions `retry` ship the unit `3-retry`."""
     trailer_stamp: bool = False
-    """Also read `(PLAN UNIT)` at the end of a subject."""
+    """Let `(PLAN UNIT)` at the end of a subject count even if no declared path backs it."""

@@ -14,13 +14,13 @@ class Ci(Table, frozen=True, kw_only=True):
     repo: str = ""
     """Repository on GitHub, as owner/name or host/owner/name; empty: that of `origin`."""
     required: Words = ()
-    """Checks that decide; empty: all."""
+    """Names of the checks that decide; empty: all."""
     command: Words = ()
-    """Command that prints the checks of a commit; `{sha}` is the commit."""
+    """Command that prints the checks of a commit as JSON; `{sha}` is the commit."""
     file: str = ""
-    """File that holds the checks of commits."""
+    """JSON file of checks; those whose `head_sha` is the commit count."""
     timeout_seconds: Seconds = 20.0
-    """Time limit of reading the checks."""
+    """Time limit of `command` or of all calls of `gh`."""
 
     def __post_init__(self) -> None:
         if self.repo and not _REPOSITORY.fullmatch(self.repo):
@@ -43,11 +43,11 @@ class Evidence(Table, frozen=True, kw_only=True):
     """Sources besides git and commands that the claimant could not have written."""
 
     places: Words = ()
-    """Folders outside of the work tree that no agent can write to."""
+    """Absolute paths of folders outside of the work tree that no agent can write to."""
     citations: str = ""
-    """File of works: JSON lines, CSL-JSON or BibTeX."""
+    """File of the works that can be cited: JSON lines, CSL-JSON or BibTeX (`.bib`)."""
     citation_command: Words = ()
-    """Command that prints the works under a citation; `{cite}` is the citation."""
+    """Command that prints the works under a citation as JSON; `{cite}` is the citation."""
 
     def __post_init__(self) -> None:
         for place, folder in enumerate(self.places):
@@ -68,9 +68,9 @@ class Judges(Table, frozen=True, kw_only=True):
     """The program that gives an opinion; it reads the prompt from its input."""
 
     command: Words = ()
-    """Program that gives an opinion; the prompt goes to its stdin."""
+    """Program that judges the prompt at its stdin; $DOS_LLM_JUDGE_CMD takes precedence."""
     timeout_seconds: Seconds = 120.0
-    """Time limit of the program."""
+    """Time limit of `command`."""
 
     def __post_init__(self) -> None:
         check_command(self.command, ("command",))
