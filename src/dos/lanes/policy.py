@@ -129,7 +129,7 @@ DEFAULT_LANES = Lanes(
 
 
 class Overlap(Table, frozen=True, kw_only=True):
-    """[overlap]: how much of a request `dos arbitrate` lets touch a held region; by default nothing."""
+    """[overlap]: how much of a request may touch a held region in `dos arbitrate`."""
 
     ratio_max: Share = 0.0
     """Share of requested folders that may overlap held ones in `dos arbitrate`; at most 1/3."""
