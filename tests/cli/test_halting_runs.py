@@ -238,7 +238,7 @@ def test_on_a_terminal_it_says_who_is_still_running(workspace, state, tmp_path):
     with journal(state) as store:
         lease = work(store)
         with Screen(workspace, tmp_path / "tmux", "down", "--timeout", "60") as screen:
-            screen.shows("s: api; Ctrl-C leaves them to it")
+            screen.shows("s: api; Ctrl-C stops waiting")
             store.record(streams.run(RUN), fleet.RunStopped(
                 run_id=RUN, lane="api", stop_reason="drain", needs="nobody", reason="x"
             ))  # fmt: skip

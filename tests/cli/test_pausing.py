@@ -32,7 +32,7 @@ def test_it_says_what_it_means_and_how_it_ends(dos, workspace):
     told = dos("pause", "--reason", "lunch").out
     assert (
         "the fleet is paused" in told
-        and "finishes that, then holds" in told
+        and "workers finish their current work, then wait" in told
         and "`dos resume`" in told
     )
     seen = dos("top", "--json").json

@@ -149,7 +149,7 @@ def events(dos):
 )
 def test_a_suspension_lasts_until_the_run_is_declared_again(dos, repository, history, suspended):
     imported(repository, history)
-    assert ("it is suspended" in resumed(dos)["reason"]) == suspended
+    assert ("the run is suspended" in resumed(dos)["reason"]) == suspended
 
 
 def test_a_second_resume_proposes_nothing_and_writes_nothing(dos, repository):

@@ -72,10 +72,12 @@ def examine_plans(world: World) -> list[Finding]:
         if from_documents and not portfolio.units:
             plan_files = _documents(world, glob)
     except BadInput as failure:
-        kind = "PLANS_GLOB_INVALID" if from_documents else "PLANS_SOURCE_FAILED"
-        key = ("paths", "plans_glob") if from_documents else ("plans", "source")
-        fix = fix_commands.unset_command(key)
-        return [error(kind, failure.message, "No unit is found.", fix)]
+        why = "No unit is found."
+        if from_documents:
+            fix = fix_commands.unset_command(("paths", "plans_glob"))
+            return [error("PLANS_GLOB_INVALID", failure.message, why, fix)]
+        fix = fix_commands.unset_command(("plans", "source"))
+        return [error("PLANS_SOURCE_FAILED", failure.message, why, fix)]
     findings = [_finding(world, problem) for problem in portfolio.problems]
     units = portfolio.units
     if units:
