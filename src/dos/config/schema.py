@@ -46,7 +46,7 @@ class DeclaredUnit(Table, frozen=True, kw_only=True):
     accept: str = ""
     """Command that must exit 0 on the finished work of the unit."""
     kind: Literal["code", "docs", "config"] = "code"
-    """What the unit delivers: `docs` lets changed documents count; `config` is as `code`."""
+    """What the unit delivers: `docs` lets changed documents count; `config` equals `code`."""
 
     def __post_init__(self) -> None:
         for number, glob in enumerate(self.paths):

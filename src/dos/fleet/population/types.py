@@ -151,7 +151,7 @@ class Supervise(Table, frozen=True, kw_only=True):
     worker_launch_template: str = "/dos-dispatch-loop --lane {lane}"
     """Command that `dos loop` prints for a lane; `dos up` does not use it."""
     max_concurrency: Positive | None = None
-    """Workers that `dos loop` may plan, several on a lane; unset, and in `dos up`: one a lane."""
+    """Workers that `dos loop` may plan, several on a lane; unset, and in `dos up`: one per lane."""
     restart_intensity: Positive = 3
     """Deaths of workers of one lane within the period after which a person is asked."""
     restart_period_seconds: Seconds = 60.0
