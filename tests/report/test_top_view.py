@@ -455,6 +455,19 @@ def test_a_page_fits_any_terminal_and_holds_nothing_that_acts_on_one(history, la
     to_builtins(seen)
 
 
+def test_what_does_not_fit_into_a_row_is_below_it_where_there_is_room(place):
+    reason = "its workers keep dying, and nobody can say why " * 3
+    place.write(events.LaneFailed(lane="api", reason=f"{reason}at last"))
+    roomy = plain_text(render_page(place.view(), 80, 24)).splitlines()
+    tight = plain_text(render_page(place.view(), 80, 6)).splitlines()
+    row = next(number for number, line in enumerate(roomy) if line.startswith("api"))
+    below = roomy[row + 1]
+    assert below.startswith("      ") and below.strip()
+    assert all(len(line) <= 80 for line in roomy)
+    assert not any(line.startswith("      ") for line in tight)
+    assert len(tight) <= 6
+
+
 def test_on_a_small_terminal_the_urgent_lanes_come_first(place):
     lanes = [f"lane{number}" for number in range(20)]
     place.watcher = SnapshotReader(place.store, place.state, roster=lanes)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import datetime
+from textwrap import wrap
 
 from msgspec import Struct
 from rich.cells import cell_len, set_cell_size
@@ -46,7 +47,8 @@ URGENCY = [
     LaneState.PAUSED,
     LaneState.IDLE,
 ]
-SHORT_STATES = {LaneState.PERSON: "on a person", LaneState.QUOTA: "on quota"}
+SHORT_STATES = {LaneState.PERSON: "needs you", LaneState.QUOTA: "limited"}
+MORE_LINES = 2  # of a lane, below its row, for what does not fit into it
 SUPERVISOR_STATES = {
     "running": "is running",
     "draining": "is draining: workers finish, then it stops",
@@ -74,7 +76,7 @@ def render_page(
     head = [_line(text, width, style) for text, style in _head(view, name)]
     landings = [_line(text, width, "") for text in _landings(view)]
     if height is None:
-        lines = [*head, *_table(view, view.rows, width)]
+        lines = [*head, *_table(view, view.rows, width, MORE_LINES)]
         if landings:
             lines += [_line("", width, ""), *landings]
         return lines
@@ -82,7 +84,7 @@ def render_page(
     shown_first = min(FEWEST_LANES, len(view.rows))
     head = head[: max(1, height - 2 - shown_first)]
     rows = _most_urgent(view.rows, max(2, height - len(head) - 1))
-    lines = [*head, *_table(view, rows, width)]
+    lines = [*head, *_table_that_fits(view, rows, width, height - len(head))]
     left_out = len(view.rows) - len(rows)
     if left_out:
         lines.append(_line(f"and {plural(left_out, 'more lane')}", width, "dim"))
@@ -175,7 +177,17 @@ def _landings(view: TopView) -> list[str]:
     return lines
 
 
-def _table(view: TopView, rows: list[LaneRow], width: int) -> list[Text]:
+def _table_that_fits(view: TopView, rows: list[LaneRow], width: int, height: int) -> list[Text]:
+    """Return the table with as many lines below each row as there is room for."""
+    for more_lines in range(MORE_LINES, 0, -1):
+        table = _table(view, rows, width, more_lines)
+        if len(table) < height:
+            return table
+    return _table(view, rows, width, 0)
+
+
+def _table(view: TopView, rows: list[LaneRow], width: int, more_lines: int) -> list[Text]:
+    """Return the titles and a line for each row, with the rest of its last cell below it."""
     if not rows:
         return [_line("no lanes; `dos init` finds some", width, "dim")]
     columns = [column for column in COLUMNS if column.from_width <= width < column.to_width]
@@ -190,8 +202,23 @@ def _table(view: TopView, rows: list[LaneRow], width: int) -> list[Text]:
     widths[-1] = max(0, width - used)
     lines = [_table_line(titles, columns, widths, "bold")]
     for row, line in zip(rows, cells, strict=True):
-        lines.append(_table_line(line, columns, widths, TONES.get(row.state, "")))
+        *others, last = line
+        first, *rest = _parted(last, widths[-1], more_lines)
+        lines.append(_table_line([*others, first], columns, widths, TONES.get(row.state, "")))
+        for part in rest:
+            lines.append(_line(" " * used + part, width, "dim"))
     return lines
+
+
+def _parted(text: str, width: int, more_lines: int) -> list[str]:
+    """Return the text in at most so many parts after the first; the last one holds all the rest."""
+    if not more_lines or cell_len(text) <= width:
+        return [text]
+    parts = wrap(text, width)
+    most = more_lines + 1
+    if len(parts) <= most:
+        return parts
+    return [*parts[: most - 1], " ".join(parts[most - 1 :])]
 
 
 def _table_line(cells: list[str], columns: list[Column], widths: list[int], style: str) -> Text:
@@ -300,7 +327,7 @@ def _unit_or_wait(row: LaneRow, view: TopView) -> str:
     parts = []
     if row.unit:
         parts.append(row.unit)
-    wait = row.waits_for
+    wait = row.waits_for.removeprefix(f"Lane {row.lane} ")
     if len(row.waiting) > 1:
         wait += f" (and {len(row.waiting) - 1} more)"
     if row.until:
@@ -334,15 +361,15 @@ def short_span(seconds: float) -> str:
     return "long"
 
 
-_MIDDLE, _WIDE, _WIDER, _WIDEST = 80, 90, 120, 150
+_MIDDLE, _WIDE, _FULL, _WIDER, _WIDEST = 80, 90, 100, 120, 150
 COLUMNS = [
     Column(title="LANE", cell=_lane, most=16),
-    Column(title="STATE", cell=_short_state, most=11, to_width=_MIDDLE),
-    Column(title="STATE", cell=_state, most=19, from_width=_MIDDLE),
+    Column(title="STATE", cell=_short_state, most=11, to_width=_FULL),
+    Column(title="STATE", cell=_state, most=19, from_width=_FULL),
     Column(title="FOR", cell=_state_duration, most=5, right=True),
     Column(title="HEARD", cell=_activity_age, most=5, right=True, from_width=_WIDE),
     Column(title="LANDED", cell=_landed, most=6, right=True, from_width=_MIDDLE),
-    Column(title="REJECTED", cell=_rejected, most=8, right=True, from_width=100),
+    Column(title="REJECTED", cell=_rejected, most=8, right=True, from_width=_FULL),
     Column(title="COST", cell=_cost, most=10, right=True, from_width=_WIDE),
     Column(title="TOKENS", cell=_tokens, most=7, right=True, from_width=_WIDER),
     Column(title="AGENT", cell=_agent, most=12, from_width=_WIDER),
