@@ -20,6 +20,7 @@ LONGEST_LANE_NAME = 100
 # Every duration has an upper bound of about ten years, so that it always fits a timedelta.
 Count = Annotated[int, Meta(ge=0, le=1_000_000)]
 Positive = Annotated[int, Meta(ge=1, le=1_000_000)]
+Tokens = Annotated[int, Meta(ge=0, le=10**15)]
 Milliseconds = Annotated[float, Meta(ge=0, le=315_360_000_000)]
 Seconds = Annotated[float, Meta(ge=1, le=315_360_000)]
 Minutes = Annotated[float, Meta(ge=0, le=5_256_000)]

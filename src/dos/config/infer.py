@@ -138,7 +138,7 @@ def scaffold(  # noqa: PLR0913
             "# How a commit subject names the unit that it ships.",
             "[stamp]",
             'style = "grep"',
-            "# trailer_stamp = true          # also read `(PLAN UNIT)` at the end of a subject",
+            "# trailer_stamp = true  # `(PLAN UNIT)` ending a subject counts without paths",
             '# bookkeeping_prefixes = ["chore:"]  # subjects that never ship anything',
             "",
         ]

@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from msgspec import Struct, field, structs
 
-from dos.fields import Count, Positive, Ratio, Table
+from dos.fields import Positive, Ratio, Table, Tokens
 from dos.loop.verdicts import breaker, efficiency
 from dos.loop.verdicts.breaker import Escalation
 from dos.loop.verdicts.numbers import check_amounts, check_counts, check_positive
@@ -57,7 +57,7 @@ class Policy(Table, frozen=True, kw_only=True):
     """Reverted changes in a row at which the loop stops and asks a person."""
     efficiency_floor: Ratio = 0.0
     """Gained work per token below which a change is reverted."""
-    min_tokens_for_efficiency: Count = 1000
+    min_tokens_for_efficiency: Tokens = 1000
     """Fewest tokens of a change to apply efficiency_floor to it."""
 
     def __post_init__(self) -> None:

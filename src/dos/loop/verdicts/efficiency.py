@@ -4,7 +4,7 @@ from enum import StrEnum
 
 from msgspec import Struct, field
 
-from dos.fields import Count, Ratio, Table
+from dos.fields import Ratio, Table, Tokens
 from dos.loop.verdicts.numbers import check_amounts, check_counts
 
 
@@ -29,7 +29,7 @@ class Evidence(Struct, frozen=True, kw_only=True):
 class Policy(Table, frozen=True, kw_only=True):
     """[efficiency]: how much work a token has to buy, once enough of them are spent to tell."""
 
-    min_tokens: Count = 1000
+    min_tokens: Tokens = 1000
     """Fewest tokens to judge a run by; with fewer it counts as efficient."""
     floor: Ratio = 0.0
     """Work per token below which a run is costly; one without any work is wasteful."""
