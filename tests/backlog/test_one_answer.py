@@ -411,7 +411,7 @@ def answer_takes_effect(made: Site, number: int, choice: int) -> None:
         assert (
             lane in started
             or found.observation.working_on(lane)
-            or found.waits.lanes[lane]
+            or found.waits.lanes.get(lane)
             or not has_work
         )
         fresh = [

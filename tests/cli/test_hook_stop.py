@@ -268,7 +268,7 @@ def test_a_bug_of_ours_costs_no_agent_its_work(monkeypatch, capsys):
     def broken(*words):
         raise RuntimeError("a bug")
 
-    monkeypatch.setattr(call, "call", broken)
+    monkeypatch.setattr(call, "call_verb", broken)
     assert main.run(["hook", "stop"]) == 0
     said = capsys.readouterr()
     assert said.out == "" and "bug in dos" in said.err

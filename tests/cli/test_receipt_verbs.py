@@ -372,7 +372,7 @@ def test_a_key_that_others_can_read_or_that_lies_in_the_tree_signs_nothing(shipp
     (tmp_path / "link").symlink_to(inside)
     for path in (inside, tmp_path / "link"):
         answer = attest("--key-file", str(path))
-        assert (answer.code, "those who are judged" in answer.err) == (2, True)
+        assert (answer.code, "agents that are judged can read it" in answer.err) == (2, True)
 
 
 def test_without_the_package_the_line_to_type_is_said(shipped, monkeypatch):

@@ -338,7 +338,7 @@ def on_a_network(place, monkeypatch, tmp_path):
 
 def on_a_full_disk(place, monkeypatch, tmp_path):
     monkeypatch.setattr(
-        filesystem, "room", lambda path: FreeSpace(free_bytes=5_000_000, free_files=10**6)
+        filesystem, "free_space", lambda path: FreeSpace(free_bytes=5_000_000, free_files=10**6)
     )
 
 
