@@ -1,19 +1,21 @@
 """Find the run that an argument names, and check what may still be recorded about it."""
 
 import os
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from dos import run_ids
 from dos.errors import BadInput, Refused
-from dos.fleet.state.fleet import FleetState
-from dos.git import commits
 from dos.journal import fold, run_state, streams
 from dos.journal.events.envelope import Event, Fact
 from dos.journal.run_state import RunState
 from dos.journal.store import Store
 from dos.text import quote, validated_name
 from dos.verbs.context import Context, Reply
+
+if TYPE_CHECKING:  # imported at use: most verbs find a run by its id
+    from dos.fleet.state.fleet import FleetState
 
 LONGEST_TEXT = 1_000
 MOST_FENCE_DIGITS = 18
@@ -59,6 +61,8 @@ def named_run_id(store: Store, name: str) -> str:
     """
     if name.startswith("RID-"):
         return run_ids.validated_run_id(name)
+    from dos.fleet.state.fleet import FleetState
+
     fleet, _ = fold.current(store, FleetState)
     candidates = [run_id for run_id, run in fleet.runs.items() if run.lane == name]
     if not candidates:
@@ -72,7 +76,7 @@ def named_run_id(store: Store, name: str) -> str:
     )
 
 
-def _runs_of_unit(fleet: FleetState, name: str) -> list[str]:
+def _runs_of_unit(fleet: "FleetState", name: str) -> list[str]:
     run_ids_of_unit = []
     for unit_name, unit in fleet.units.items():
         if name not in (unit_name, unit_name.rpartition("/")[2]):
@@ -134,6 +138,8 @@ def declared_step(run: RunState, step: str) -> str:
 
 def commit_hash(context: Context, name: str) -> str:
     """Return the full hash of the commit: a branch or a short hash may mean another one later."""
+    from dos.git import commits
+
     return commits.resolve_commit(context.world.git, name)
 
 
