@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 from commanding import git, in_its_own_process, in_process
 
+from dos.testing.demo import Demonstration, build
+
 
 def test_a_folder_that_holds_something_is_refused_and_left_as_it_is(tmp_path):
     (tmp_path / "mine.txt").write_text("mine\n")
@@ -31,6 +33,16 @@ def test_without_git_it_says_what_is_missing(tmp_path, monkeypatch):
     assert answer.code == 2
     assert "git is not installed" in answer.err
     assert not (tmp_path / "demo").exists()
+
+
+def test_a_workspace_or_repository_that_the_environment_names_is_not_touched(tmp_path, monkeypatch):
+    """The demonstration kills a worker and a supervisor: they have to be its own."""
+    for name in ("DISPATCH_WORKSPACE", "GIT_DIR", "GIT_WORK_TREE", "DOS_RECEIPT_KEY"):
+        monkeypatch.setenv(name, str(tmp_path / "mine"))
+    shown = Demonstration(tmp_path / "demo", tell=print)._environment()
+    assert str(tmp_path / "mine") not in shown.values()
+    assert (build(tmp_path / "demo") / ".git").is_dir()
+    assert not (tmp_path / "mine").exists()
 
 
 @pytest.mark.soak

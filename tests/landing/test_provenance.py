@@ -28,6 +28,9 @@ ENDING = "\n".join(LINES) + "\n"
         ("Add x\n\nUnit: A/A1\nAgent: me\nrun: mine\n", f"Add x\n\nUnit: A/A1\n{ENDING}"),
         ("Add x\n\nUnit: A/A1\n continued\n", f"Add x\n\nUnit: A/A1\n continued\n{ENDING}"),
         ("", f"\n\n{ENDING}"),
+        # What continues a trailer that is replaced must not continue the one before it.
+        ("Add x\n\nUnit: A/A1\nAgent: me\n , B/B1\n", f"Add x\n\nUnit: A/A1\n{ENDING}"),
+        ("Add x\n\nUnit: A/A1\nRun: r\n\t, B/B1\n", f"Add x\n\nUnit: A/A1\n{ENDING}"),
     ],
 )
 def test_trailers_end_the_message_and_replace_those_of_the_same_keys(message, expected):

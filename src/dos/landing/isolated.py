@@ -295,12 +295,18 @@ class IsolatedLanding:
         return self.run_gate(effect, ready, inside)
 
     def _with_provenance(self, effect: effects.PrepareLanding) -> str:
-        """Return the measured head with trailers that name the agent, the model and the run."""
+        """Return the measured head with trailers that name the agent, the model and the run.
+
+        The head itself, where with them git would no longer show this unit alone.
+        """
         if effect.provenance is None:
             return effect.head
         inside = Writer(Path(effect.worktree.path))
         commits = self.unit_commits(effect, effect.worktree.base, effect.head)
-        return provenance.add_provenance(inside, effect.head, commits, effect.provenance)
+        head = provenance.add_provenance(inside, effect.head, commits, effect.provenance)
+        if self._why_not_shipped(effect, effect.worktree.base, head):
+            return effect.head
+        return head
 
     def run_gate(
         self, effect: effects.PrepareLanding, ready: Landing, inside: Writer

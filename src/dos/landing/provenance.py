@@ -54,22 +54,25 @@ def _is_plain(value: str) -> bool:
 
 def _copied_text(text: str, copies: Mapping[str, str], lines: Sequence[str]) -> str:
     header, _, message = text.partition("\n\n")
-    fields = [_with_copied_parent(field, copies) for field in _header_fields(header)]
+    fields = [_with_copied_parent(field, copies) for field in _fields(header.split("\n"))]
     kept = [field for field in fields if not field.startswith(_SIGNATURES)]
     return "\n".join([*kept, "", with_trailers(message, lines)])
 
 
 def _parents(text: str) -> list[str]:
     header = text.partition("\n\n")[0]
-    fields = _header_fields(header)
+    fields = _fields(header.split("\n"))
     return [field.partition(" ")[2] for field in fields if field.startswith("parent ")]
 
 
-def _header_fields(header: str) -> list[str]:
-    """Split a commit's header into its fields; a line that begins with a space continues one."""
+def _fields(lines: Iterable[str]) -> list[str]:
+    """Join the lines of a header or of trailers; a line that begins with a blank continues one.
+
+    Without it, what continues a field that is dropped would continue the field before.
+    """
     fields: list[str] = []
-    for line in header.split("\n"):
-        if line.startswith(" ") and fields:
+    for line in lines:
+        if line.startswith((" ", "\t")) and fields:
             fields[-1] += f"\n{line}"
         else:
             fields.append(line)
@@ -92,9 +95,9 @@ def with_trailers(message: str, lines: Sequence[str]) -> str:
     if not has_trailers:
         paragraphs.append(last)
         block = []
-    kept = [line for line in block if not line.lower().startswith(keys)]
+    kept = [field for field in _fields(block) if not field.lower().startswith(keys)]
     return "\n\n".join([*paragraphs, "\n".join([*kept, *lines])]) + "\n"
 
 
 def _is_trailer_line(line: str) -> bool:
-    return bool(_TRAILER.match(line)) or line.startswith(" ")
+    return bool(_TRAILER.match(line)) or line.startswith((" ", "\t"))

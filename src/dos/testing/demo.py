@@ -62,6 +62,7 @@ A sample repository with three lanes and eight units of work, and three workers 
 The agents are scripted. On their first attempt one lies, one leaves its lane, one crashes halfway,
 one hits a provider's limit and one hangs. A worker and the supervisor are killed as well.
 """
+OTHERS = ("DISPATCH_", "DOS_", "GIT_")  # variables of another workspace or repository
 UP = ("up", "--until-idle", "--plain", "--tick", "0.5")
 FLEET_SECONDS = 120
 KILL_PAUSE_SECONDS = 1.5  # long enough that people see what goes on between two kills
@@ -113,8 +114,9 @@ def build(home: Path) -> Path:
     script = home / "script.json"
     script.write_bytes(json.encode(_script()))
     (repository / "dos.toml").write_text(CONFIG.format(script=script), encoding="utf-8")
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     for words in FIRST_COMMIT:
-        subprocess.run(["git", *words], cwd=repository, check=True)
+        subprocess.run(["git", *words], cwd=repository, env=environment, check=True)
     return repository
 
 
@@ -237,9 +239,15 @@ class Demonstration:
         return json.decode(answer.stdout)
 
     def _environment(self) -> dict[str, str]:
-        """Keep the receipt key and the worktrees beside the repository, so that they go with it."""
+        """Keep the receipt key and the worktrees beside the repository, so that they go with it.
+
+        Variables that name another workspace or repository are dropped: two processes get killed.
+        """
+        inherited = {
+            name: value for name, value in os.environ.items() if not name.startswith(OTHERS)
+        }
         return {
-            **os.environ,
+            **inherited,
             "DOS_RECEIPT_KEY": str(self._home / "receipt-key"),
             "XDG_STATE_HOME": str(self._home / "state"),
         }
