@@ -252,3 +252,24 @@ def test_a_worker_that_dies_on_the_way_loses_nothing(repository, at, when):
     ]
     assert "first" in [repository.git("show", each) for each in saved]
     assert repository.git("show", "main:one/a.txt") == "first" and len(repository.subjects()) == 3
+
+
+@pytest.mark.parametrize(
+    "paragraph",
+    [
+        "Unit: DEMO/A1\nAgent: somebody else\n , DEMO/A2",
+        "It was asked for.\nUnit: DEMO/A1",
+    ],
+    ids=["a folded trailer", "trailers among prose"],
+)
+def test_what_landed_names_its_unit_alone_whatever_trailers_the_agent_wrote(repository, paragraph):
+    message = repository.home / "message"
+    message.write_text(f"Add a file\n\n{paragraph}\n")
+    by_hand = {"run": f"git add -A; {COMMIT} -F {message}"}
+    repository.play(
+        {"DEMO/A1": [[write("one/a.txt", "first\n"), by_hand]], "*": [[{"crash": True}]]}
+    )
+    work(repository)
+    assert "Add a file" in repository.subjects()
+    assert is_shipped("DEMO", "A1", workspace=repository.root).shipped
+    assert not is_shipped("DEMO", "A2", workspace=repository.root).shipped
