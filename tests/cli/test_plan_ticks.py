@@ -88,3 +88,14 @@ def test_ticks_approve_no_other_edit(landed):
     answer = plan(landed, "--tick")
     assert "has other edits that are not approved" in answer.out
     assert [question["about"] for question in questions(landed)] == ["plan_changed"]
+
+
+def test_an_agent_may_not_ask_for_it(landed, monkeypatch):
+    """It approves the text that it writes."""
+    monkeypatch.setenv("DOS_LANE", "one")
+    monkeypatch.setenv("DOS_FENCE", "7")
+    monkeypatch.setenv("DOS_WORKSPACE", str(landed.root))
+    answer = plan(landed, "--tick")
+    assert answer.code == 77
+    assert "dos plan --tick is for people" in answer.err
+    assert text(landed) == PLAN

@@ -28,9 +28,10 @@ from dos.units.portfolio import Portfolio
 from dos.units.unit import Unit
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
+from dos.verbs.table import VERBS
 from dos.world import World
 
-EXITS = {"reported": 0, "contract_error": 2}
+EXITS = {"reported": 0, "contract_error": 2, "not_permitted": 77}
 SOURCES = {
     "documents": "documents",
     "markdown": "documents",
@@ -89,6 +90,10 @@ def run(args: Args, context: Context) -> Reply:
 def _tick(args: Args, context: Context) -> Reply:
     """Mark the landed units in the plan documents; raises BadInput if there are none."""
     from dos.cli.plans import ticks  # only --tick needs what writes documents
+    from dos.verbs import permission
+
+    # It approves the text that it writes, and only people approve.
+    permission.check_permission(VERBS["plan"], args, context, "--tick")
 
     if SOURCES[args.source or context.world.config.plans.source] != "documents":
         raise BadInput(
