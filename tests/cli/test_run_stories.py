@@ -41,7 +41,7 @@ def test_why_tells_every_rung_up_to_the_one_that_decided(decided):
     assert "consecutive dirty zero 1" in answer.out
     assert "pick cooldown · unclear → shipped, then iteration cap" in answer.out
     assert "stopped: no work delivered (nothing landed 3/3 times in a row)" in answer.out
-    assert "needs operator" in answer.out
+    assert "needs you" in answer.out
 
 
 def test_why_as_json_has_the_evidence_and_the_policy_in_force(decided):

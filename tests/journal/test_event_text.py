@@ -68,7 +68,7 @@ def test_every_surface_shows_the_one_sentence_of_an_event(kind: type[Fact], data
 @pytest.mark.parametrize("why", [*StopReason, *WorkerStop])
 def test_a_stop_is_told_in_words(why: str):
     fact = RunStopped(run_id="R", lane="api", stop_reason=why, needs="nobody", reason="because")
-    assert event_text.describe(fact, 0) == f"stopped: {words(why)} (because); needs nobody"
+    assert event_text.describe(fact, 0) == f"stopped: {words(why)} (because); needs no action"
     asked = RunStoppedQuestion.ask(run_id="R", lane="api", stop_reason=why, reason="because")
     assert asked.text == f"Run R on lane api stopped and needs you: {words(why)}, because"
     assert asked.token == why

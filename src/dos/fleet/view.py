@@ -192,7 +192,7 @@ def _unit_line(row: UnitRow) -> str:
 
 def _stop_line(row: Stopped) -> str:
     reason = f"{tokens.words(row.stop_reason)}: {row.reason}"
-    return f"  {row.lane:<14} {reason}; needs {row.needs}"
+    return f"  {row.lane:<14} {reason}; {tokens.needs_words(row.needs)}"
 
 
 def _supervisor_line(row: Supervisor) -> str:

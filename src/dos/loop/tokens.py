@@ -71,6 +71,12 @@ _CLEARS_BY = {
     "other-worker": "another worker",
     "code-fix": "a code fix",
 }
+_NEEDS = {
+    "operator": "needs you",
+    "environment": "needs a fix on this machine",
+    "time": "clears with time",
+    "nobody": "needs no action",
+}
 _NOTES = {  # beside a verdict of `dos verify`
     "shallow": "the history is cut off",
     "enclosing_repo": "read from a repository around the workspace",
@@ -100,6 +106,11 @@ def words(token: str) -> str:
 def iteration_words(kind: str) -> str:
     """Return what people read for the kind of an iteration's outcome."""
     return _ITERATIONS.get(kind, str(kind))
+
+
+def needs_words(needs: str) -> str:
+    """Return who or what clears a stop, in words that end a sentence: `needs you`."""
+    return _NEEDS.get(needs, f"needs {needs}")
 
 
 def decision_words(action: str, next_mode: str, stop_reason: str | None) -> str:

@@ -269,7 +269,7 @@ def describe_decision(outcome: str, action: str, reason: str) -> str:
 
 def describe_stop(stop_reason: str, reason: str, needs: str) -> str:
     """Return why a run stopped, and who can clear it."""
-    return f"stopped: {tokens.words(stop_reason)} ({reason}); needs {needs}"
+    return f"stopped: {tokens.words(stop_reason)} ({reason}); {tokens.needs_words(needs)}"
 
 
 def describe_incident(fact: limits.IncidentFound) -> str:

@@ -23,6 +23,7 @@ from dos.errors import BadInput
 from dos.loop import decide, tokens
 from dos.loop.types import IterationOutcome, LoopDecision, LoopState
 from dos.text import quote
+from dos.times import format_local_time
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
 
@@ -150,11 +151,11 @@ def _fence() -> int | None:
 def _reply(decision: LoopDecision, more: dict[str, Any] | None = None) -> Reply:
     text = tokens.decision_words(decision.action, decision.next_mode, decision.stop_reason)
     if decision.until:
-        text += f" until {decision.until.isoformat()}"
+        text += f" until {format_local_time(decision.until, datetime.now(UTC))}"
     text += f"  {decision.reason}"
     next_action = ""
     if decision.stop_reason:
-        text += f"; needs {decision.needs}"
+        text += f"; {tokens.needs_words(decision.needs)}"
         next_action = f"`dos man wedge {decision.stop_reason}` explains it."
     data = {**to_builtins(decision), **(more or {})}
     return Reply(code=EXITS[decision.action], text=text, data=data, next_action=next_action)
