@@ -50,7 +50,7 @@ def journal(*facts: envelope.Fact) -> list[envelope.Event]:
     ("fact", "text"),
     [
         (LANDED, "P/U1 landed on main as ccccccccc"),
-        (ended("ok", "done!"), "agent ok after 2.0 s and said 'done!'"),
+        (ended("ok", "done!"), "agent finished after 2.0 s and said 'done!'"),
         (measured("NOTHING", "no commit was made"), "P/U1 not delivered: no commit was made"),
         (events.LaneFailed(lane="api", reason="x"), "disabled until you answer `dos decisions`: x"),
         (events.UnitClaimed(**WHO, iteration=1, repeated=True), "took P/U1 again after a crash"),

@@ -31,6 +31,35 @@ class Ending(StrEnum):
     UNKNOWN = "unknown"
 
 
+_ENDED: dict[str, str] = {
+    Ending.OK: "finished",
+    Ending.TRANSIENT: "stopped at a temporary error of its provider",
+    Ending.OVERLOADED: "stopped because its provider is overloaded",
+    Ending.USAGE_WINDOW: "reached its usage limit",
+    Ending.SPEND_STOP: "ran out of credit",
+    Ending.AUTH: "failed to log in",
+    Ending.MODEL_UNAVAILABLE: "could not use its model",
+    Ending.CONTEXT: "ran out of context",
+    Ending.TURN_CAP: "reached its turn limit",
+    Ending.BUDGET_CAP: "reached its budget",
+    Ending.PERMISSION: "stopped to ask for permission",
+    Ending.LAUNCH_FAILED: "failed to start",
+    Ending.HANG: "hung and was stopped",
+    Ending.KILLED: "was killed",
+    Ending.CRASH: "crashed",
+    Ending.UNKNOWN: "ended for an unknown reason",
+    "crashed": "crashed",  # in older journals
+}
+
+
+def describe_ending(outcome: str) -> str:
+    """Return how an agent ended, in words that follow its name: `finished`, `was killed`.
+
+    The outcome of a newer version, which this one does not know, is shown as it is.
+    """
+    return _ENDED.get(outcome, f"ended with {outcome}")
+
+
 class Scope(StrEnum):
     """What a usage window covers: the whole account, or one model of it."""
 

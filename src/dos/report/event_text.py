@@ -6,7 +6,7 @@ A surface adds when and where the event happened, and decides which events it sh
 from typing import assert_never
 
 from dos.agents import logins
-from dos.agents.adapter import Ending
+from dos.agents.adapter import Ending, describe_ending
 from dos.journal.events import fleet, lanes, limits, runs
 from dos.journal.events.catalog import AnyFact
 from dos.journal.events.fleet import HookFault
@@ -18,15 +18,6 @@ from dos.loop import tokens
 from dos.text import plural
 from dos.times import format_local_time, utc_datetime
 from dos.verify.baseline import NOTHING_TO_EMPTY
-
-# How an agent's process ended that did not end by itself.
-CRASHED: dict[str, str] = {
-    Ending.CRASH: "crashed",
-    Ending.KILLED: "was killed",
-    Ending.HANG: "hung and was stopped",
-    Ending.LAUNCH_FAILED: "failed to start",
-    Ending.UNKNOWN: "ended for an unknown reason",
-}
 
 FleetFact = (
     fleet.FleetStarted
@@ -259,7 +250,7 @@ def _describe_waiting(fact: WaitingFact, at_ms: int) -> str:  # noqa: C901, PLR0
 
 def describe_agent_end(fact: fleet.AgentEnded) -> str:
     """Return how an agent's process ended and after how long."""
-    return f"agent {CRASHED.get(fact.outcome, fact.outcome)} after {fact.seconds:.1f} s"
+    return f"agent {describe_ending(fact.outcome)} after {fact.seconds:.1f} s"
 
 
 def describe_decision(outcome: str, action: str, reason: str) -> str:

@@ -27,7 +27,10 @@ from dos.report.session import (
 )
 from dos.times import utc_datetime
 
-CRASHES = frozenset({*event_text.CRASHED, "crashed"})  # the second is from older journals
+# How an agent ends that did not end by itself; older journals have "crashed".
+CRASHES = frozenset(
+    {Ending.CRASH, Ending.KILLED, Ending.HANG, Ending.LAUNCH_FAILED, Ending.UNKNOWN, "crashed"}
+)
 # A stop that clears without a person is no stopped lane.
 CLEARS_BY_ITSELF = frozenset({Needs.NOBODY, Needs.TIME})
 
