@@ -3,12 +3,13 @@
 import os
 
 import pytest
+from msgspec import structs
 from worked_repository import MINUTE, RUN, SECOND, START, Repository
 
 from dos.config.schema import Config
 from dos.errors import JournalCorrupt
 from dos.fleet.io import reader
-from dos.fleet.population.types import LaneLiveness, SupervisePolicy
+from dos.fleet.population.types import LaneLiveness, Supervise, SupervisePolicy
 from dos.journal import streams
 from dos.journal.events.fleet import RunStopped, SpawnIntended, WorkerReaped, WorkerSpawned
 from dos.lanes.policy import Lanes
@@ -97,6 +98,21 @@ def test_a_lease_that_is_over_by_the_stores_clock_is_dead(scene):
     scene.lease("api", ttl_ms=2 * MINUTE)
     scene.pass_time(2 * MINUTE)
     assert scene.lane("api").liveness == "STALLED"
+
+
+def test_without_reaping_a_lane_is_blocked_until_the_lease_of_its_dead_worker_expires(scene):
+    config = structs.replace(CONFIG, supervise=Supervise(reap_stalled=False))
+    scene.lease(
+        "api",
+        ttl_ms=2 * MINUTE,
+        host=process.host(),
+        system=process.system(),
+        pid=os.getpid(),
+        pid_started=1.0,
+    )
+    assert scene.lane("api", config=config).liveness == "STALLED"
+    scene.pass_time(2 * MINUTE)
+    assert scene.lane("api", config=config).liveness is None
 
 
 def test_a_process_that_is_gone_is_dead_at_once_and_one_that_is_there_is_not(scene):

@@ -267,8 +267,11 @@ class FleetObserver:
         """Return the leases that count, with the health of each.
 
         An expired lease whose process still runs does not count: the next worker may take it.
+        Where nobody reaps, no expired lease counts, because it would block its lane for ever.
         """
-        dead = [lease for lease in lapsed if process.holder_is_running(lease) is not True]
+        dead: list[Lease] = []
+        if self.config.supervise.reap_stalled:
+            dead = [lease for lease in lapsed if process.holder_is_running(lease) is not True]
         self._read_progress(live, now_ms)
         health = {lease.fence: self._health(lease, state) for lease in live}
         expired = LeaseHealth(answer=Answer.STALLED, why="its lease is over")

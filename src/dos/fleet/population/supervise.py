@@ -174,7 +174,9 @@ class _Scan:
             lane.waits = entry.waits or ""
             self.reap.append(_row(entry, Disposition.REAP, "STALLED"))
         else:
-            lane.waits = "its worker is STALLED, and reap_stalled is off"
+            lane.waits = (
+                "its worker is dead, and reap_stalled is off: its lease has to expire first"
+            )
             self._keep(entry, lane, lane.waits, counts=False, lives=False)
 
     def _spinning(self, entry: LaneLiveness, lane: _Lane) -> None:

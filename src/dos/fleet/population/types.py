@@ -143,7 +143,7 @@ class Supervise(Table, frozen=True, kw_only=True):
     count_spinning_as_alive: bool = True
     """Count a spinning worker towards the target; false starts one on another lane beside it."""
     reap_stalled: bool = True
-    """Revoke the lease of a dead worker; false blocks its lane until a person reaps it."""
+    """Revoke the lease of a dead worker at once; false blocks its lane until the lease expires."""
     spin_halt_after_ms: Milliseconds | None = None
     """How long a spinning worker may land nothing before a person is asked; unset: at once."""
     spin_halt_after_minutes: Minutes | None = None
