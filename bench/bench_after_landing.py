@@ -22,7 +22,7 @@ MAIN = "refs/heads/main"
 
 
 def history(home: Path, units: int) -> Path:
-    """Every unit has landed by a commit of its own, and none of them changed what another one did."""
+    """Land each unit by one commit; no commit changes what another one did."""
     named = {number: f"MANY{number}: do it" for number in range(units)}
     root = make(home, units, named, place=lambda number: f"src/{number % FOLDERS}/unit{number}.py")
     (root / "docs").mkdir()

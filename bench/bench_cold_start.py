@@ -52,11 +52,18 @@ def main() -> None:
         (root / "src").mkdir()
         (root / "src" / "a.py").touch()
         (root / "empty.jsonl").touch()
-        for words in (["git", "init", "-q"], ["git", "add", "-A"], ["git", "-c", "user.name=b", "-c", "user.email=b@b",
-                      "commit", "-qm", "x"], [sys.executable, "-m", "dos", "init"]):  # fmt: skip
+        for words in (
+            ["git", "init", "-q"],
+            ["git", "add", "-A"],
+            ["git", "-c", "user.name=b", "-c", "user.email=b@b", "commit", "-qm", "x"],
+            [sys.executable, "-m", "dos", "init"],
+        ):
             subprocess.run(words, cwd=root, check=True, capture_output=True)
         rows = measured(root)
-    title = "Cold start (aim: --help and --version within 3, a verdict within 5; on a busy machine only cpu is true)"
+    title = (
+        "Cold start (aim: --help and --version within 3, a verdict within 5; on a busy "
+        "machine only cpu is true)"
+    )
     show(title, ("verb", "ms", "ratio", "cpu ms", "cpu ratio"), rows)
 
 

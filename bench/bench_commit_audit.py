@@ -46,12 +46,13 @@ def test(number: int) -> str:
 
 
 def history(count: int) -> str:
-    """A stream for `git fast-import`; every commit changes a source file, every third a test too."""
+    """A stream for `git fast-import`: each commit changes a source file, each third also a test."""
     written = ["feature done\n"]
     for number in range(count):
         message = SUBJECTS[number % len(SUBJECTS)].format(n=number)
         written.append(
-            f"commit refs/heads/main\ncommitter a <a@b> {number + 1} +0000\ndata {len(message)}\n{message}\n"
+            f"commit refs/heads/main\ncommitter a <a@b> {number + 1} +0000\n"
+            f"data {len(message)}\n{message}\n"
         )
         files = {f"src/part{number % 50}.py": source(number)}
         if number % 3 == 2:

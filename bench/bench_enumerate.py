@@ -102,7 +102,10 @@ def main() -> None:
         )
         for name, (floor, _) in acts.items()
     ]
-    title = f"{count:,} plan documents of {UNITS} units (aim: every unit of a workspace within a second)"
+    title = (
+        f"{count:,} plan documents of {UNITS} units (aim: every unit of a workspace within a "
+        f"second)"
+    )
     show(title, ("what", "ms", "ratio", "of"), rows)
 
 

@@ -41,7 +41,8 @@ def main() -> None:
     words.add_argument("--seconds", type=float, default=0.3, help="that the test takes")
     asked = words.parse_args()
     print(
-        f"{'lanes':>5}  {'landed':>6}  {'per minute':>10}  {'ratio':>5}  {'tests':>5}  {'died':>4}  checkout"
+        f"{'lanes':>5}  {'landed':>6}  {'per minute':>10}  {'ratio':>5}  {'tests':>5}  "
+        f"{'died':>4}  checkout"
     )
     alone = 0.0
     for count in asked.lanes:
@@ -52,7 +53,8 @@ def main() -> None:
         alone = alone or per_minute
         ratio = per_minute / alone
         print(
-            f"{count:>5}  {landed:>6}  {per_minute:>10.1f}  {ratio:>5.2f}  {tests:>5}  {died:>4}  {left or 'nothing'}"
+            f"{count:>5}  {landed:>6}  {per_minute:>10.1f}  {ratio:>5.2f}  {tests:>5}  "
+            f"{died:>4}  {left or 'nothing'}"
         )
 
 

@@ -22,7 +22,8 @@ from dos.regions import region
 from dos.lanes import admission
 directory, lane, seconds = sys.argv[1:]
 store = open_store("", state_directory=Path(directory), workspace_id="", actor=lane)
-asked = Request(lane=lane, holder=str(id(store)), host="b", ttl_ms=60000, region=region([f"{lane}/**"]))
+asked = Request(lane=lane, holder=str(id(store)), host="b", ttl_ms=60000,
+                region=region([f"{lane}/**"]))
 print("ready", flush=True)
 sys.stdin.readline()
 until = time.perf_counter() + float(seconds)
@@ -54,8 +55,9 @@ def main() -> None:
             alone = alone or operations
             rows.append(
                 (
-                    spread, processes, f"{operations:.0f}", operations / alone, f"{granted / SECONDS:.0f}",
-                    int(min(row[0] for row in found)), f"{max(row[2] for row in found):.0f}",
+                    spread, processes, f"{operations:.0f}", operations / alone,
+                    f"{granted / SECONDS:.0f}", int(min(row[0] for row in found)),
+                    f"{max(row[2] for row in found):.0f}",
                 )
             )  # fmt: skip
     header = ("lanes", "processes", "ops/s", "/ alone", "grants/s", "fewest grants", "longest ms")

@@ -26,7 +26,7 @@ Acts = dict[
 
 
 def history(home: Path, commits: int) -> Path:
-    """One unit at the root, one a third down from the tip, and many that are spread over all of it."""
+    """One unit at the root, one a third down from the tip, and many spread over the history."""
     named = {
         (number + 1) * commits // (UNITS + 2): f"MANY{number}: do it" for number in range(UNITS)
     }
@@ -110,7 +110,10 @@ def main() -> None:
             for name, (floor, _) in made.items()
         ]
         rate = commits / max(times[COLD] - times[WARM], 0.001) * 60_000
-        title = f"{commits:,} commits; the index takes in {rate:,.0f} a minute (aim: warm within half a second)"
+        title = (
+            f"{commits:,} commits; the index takes in {rate:,.0f} a minute (aim: warm within "
+            f"half a second)"
+        )
         show(title, ("what", "ms", "ratio", "of"), rows)
 
 

@@ -33,7 +33,8 @@ def make(
         path = place(number) if own else f"src/part{number % FILES}.py"
         content = f"def part_{number}():\n    return {number}\n".encode()
         process.stdin.write(
-            b"commit refs/heads/main\ncommitter A <a@b> %d +0000\ndata %d\n%s\nM 644 inline %s\ndata %d\n%s\n"
+            b"commit refs/heads/main\ncommitter A <a@b> %d +0000\ndata %d\n%s\n"
+            b"M 644 inline %s\ndata %d\n%s\n"
             % (1_600_000_000 + number, len(message), message, path.encode(), len(content), content)
         )
     process.stdin.close()

@@ -37,8 +37,8 @@ def fill(store: Store, events: int) -> None:
                 )
             else:
                 fact = IterationCommitted(
-                    run_id=run, lane="api", iteration=number % 100, unit=f"P/U{number % 50}", outcome="SHIPPED",
-                    action="continue", reason="a unit landed",
+                    run_id=run, lane="api", iteration=number % 100, unit=f"P/U{number % 50}",
+                    outcome="SHIPPED", action="continue", reason="a unit landed",
                 )  # fmt: skip
             entries.append(Entry(stream=streams.run(run), kind=fact.kind, body=fact))
         store.append_all(entries)

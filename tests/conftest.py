@@ -1,4 +1,4 @@
-"""Fixtures that several tests share; each skips, and says why, where the machine cannot provide it."""
+"""Fixtures that several tests share; each skips with a reason where the machine lacks it."""
 
 import os
 import shutil
@@ -68,7 +68,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def keys_of_nobody(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Whoever lands something makes a key in the user's own folder: here that is one of the tests'."""
+    """A landing makes a key in the user's folder; in tests that is a temporary folder."""
     os.environ["XDG_CONFIG_HOME"] = str(tmp_path_factory.mktemp("config"))
 
 
@@ -109,7 +109,10 @@ def disk_shim(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def postgres() -> Iterator["PostgresServer"]:
-    """One server for all tests; each makes its own database. Who stops or kills it starts it again."""
+    """One server for all tests; each makes its own database.
+
+    A test that stops or kills the server starts it again.
+    """
     pytest.importorskip("psycopg")
     from postgres_server import PostgresServer, PostgresUnavailable
 

@@ -164,7 +164,7 @@ class PostgresServer:
         return self.url(name)
 
     def has_extension(self, name: str) -> bool:
-        """Whether it could be created here: `btree_gist`, for one, comes with the contrib package."""
+        """Whether the extension can be created: `btree_gist` comes with the contrib package."""
         with psycopg.connect(self.dsn) as connection:
             found = connection.execute(
                 "SELECT 1 FROM pg_available_extensions WHERE name = %s", (name,)

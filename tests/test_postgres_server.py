@@ -1,4 +1,4 @@
-"""The tests' own PostgreSQL server: it answers, it can be killed, and it keeps what was committed."""
+"""The tests' PostgreSQL server answers, can be killed, and keeps what was committed."""
 
 import os
 from collections.abc import Iterator

@@ -44,7 +44,8 @@ PLUGINS = """## Entry points for packages
 | group | an object with |
 |---|---|
 | `dos.agents` | the members of `dos.agents.adapter.Adapter` ([agents](fleet.md#agents)) |
-| `dos.evidence_sources` | `name`, `accountability`, `gather(subject, config)` ([evidence](evidence.md#add-your-own-source)) |
+| `dos.evidence_sources` | `name`, `accountability`, `gather(subject, config)`\
+ ([evidence](evidence.md#add-your-own-source)) |
 | `dos.predicates` | a predicate that may refuse a lease (`dos doctor` lists those in use) |
 | `dos.judges` | `rule(claim, config)` ([judges](evidence.md#judges)) |
 """

@@ -33,7 +33,8 @@ Start with the verb that answers your question:
 | what needs you now | `dos decisions` |
 | why a lane is idle, or a unit is not worked on | `dos top`, or `dos pickable UNIT` |
 | why a run stopped, and how each iteration was decided | `dos why RUN` |
-| what is wrong with this machine or workspace | `dos doctor`, or `dos doctor --deep` to run the tests |
+| what is wrong with this machine or workspace | `dos doctor`, or `dos doctor --deep` to run\
+ the tests |
 | what an agent printed | `dos logs LANE` |
 | what a word in the output means | `dos man wedge WORD`, or find it below |
 | what crashed, and where its work is | `dos report`, `dos salvage list` |

@@ -4,7 +4,7 @@ aliases.
 
     measure_density.py [FOLDER ...]      one row per folder (default: src/dos)
     measure_density.py --by-package      one row per package of src/dos
-    measure_density.py --places FOLDER   list each ternary, comprehension and alias, for those who want fewer
+    measure_density.py --places FOLDER   list each ternary, comprehension and alias
 
 A code line is one with a token that is neither comment nor docstring. Ternaries and comprehensions
 are counted per thousand code lines; the prose share is comment and docstring lines over all lines

@@ -2,7 +2,7 @@
 """Counts the files and folders of `dos` that one job runs through: how far apart the code of it
 lies.
 
-    measure_walks.py [--list]      a line for each walk: files, folders, calls from one folder into another
+    measure_walks.py [--list]    a line for each walk: files, folders, calls between folders
 
 Each walk is a command line, run in this process with a profiler, once to import everything and once
 to count. What happens in child processes (the agent, a worker that `dos up` starts) is not seen.
@@ -168,7 +168,8 @@ def run() -> None:
     for name, (prepare, script) in WALKS.items():
         walk = count(prepare, script)
         print(
-            f"{name:<36} {len(walk.files):4} files {len(walk.folders):4} folders {walk.crossings:7} crossings"
+            f"{name:<36} {len(walk.files):4} files {len(walk.folders):4} folders "
+            f"{walk.crossings:7} crossings"
         )
         if args.list:
             print("\n".join(f"  {Path(each).relative_to(ROOT)}" for each in sorted(walk.files)))

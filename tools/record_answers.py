@@ -4,7 +4,7 @@ recordings.
 
     record_answers.py build WORKSPACES [--python PYTHON]             build the sample workspaces
     record_answers.py record WORKSPACES ANSWERS.json [--python ...]  ask every verb in each of them
-    record_answers.py compare BEFORE.json AFTER.json                 exit 1, and a line for each difference
+    record_answers.py compare BEFORE.json AFTER.json     exit 1, and a line for each difference
 
 PYTHON is an interpreter that has `dos` installed: this one unless another is named. So the answers
 of two versions can be compared on workspaces that one of them built (which also shows that the
@@ -154,7 +154,10 @@ SKIPPED = {
     "quickstart": "as demo",
     "receipt-key make": "the key is another one each time",
     "service status": "it tells of the machine, and of no workspace",
-    "up": "it acts for as long as there is work; what it leaves behind is what the workspaces are made of",
+    "up": (
+        "it acts for as long as there is work; what it leaves behind is what the workspaces are "
+        "made of"
+    ),
     "version": "it is another one each time",
     "worker": "as up",
 }
@@ -185,10 +188,12 @@ class Masks:
 
     # Of what passes while nobody does anything; a number that a setting holds has another name.
     AGES = re.compile(
-        r"(^|_)(age|idle|heard|took|waited|expires_in|since_start|wall|agent)_(m?s|seconds)$|^seconds$"
+        r"(^|_)(age|idle|heard|took|waited|expires_in|since_start|wall|agent)_(m?s|seconds)$|"
+        r"^seconds$"
     )
     WHOLE = re.compile(
-        r"^(pid|pid_started|expires_ms|signature|sig|keyid|key_id|fingerprint|system|boot|free_bytes)$"
+        r"^(pid|pid_started|expires_ms|signature|sig|keyid|key_id|fingerprint|system|boot|"
+        r"free_bytes)$"
     )
     EPOCH = range(
         1_600_000_000, 3_200_000_000

@@ -160,7 +160,8 @@ def plan() -> str:
     parts = ["# A sample plan\n"]
     for unit, (lane, said) in UNITS.items():
         parts.append(
-            f"## SAMPLE {unit}: write {unit}\n\n- lane: {lane}\n- paths: {lane}/{unit.lower()}.py\n{said}\n"
+            f"## SAMPLE {unit}: write {unit}\n\n- lane: {lane}\n"
+            f"- paths: {lane}/{unit.lower()}.py\n{said}\n"
         )
     return "\n".join(parts)
 

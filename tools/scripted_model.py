@@ -8,7 +8,8 @@ Responses (/v1/responses), OpenAI chat completions (/v1/chat/completions) and Ge
 (:generateContent, :streamGenerateContent). Its first line of output is the address that it listens
 on; without --port that is a free one.
 
-steps.json is a list; step k answers the request that carries k tool results so far, the last step repeats.
+steps.json is a list; step k answers the request that carries k tool results so far; the last
+step repeats.
 A step is one of
     {"bash": "shell command"}        the model asks the agent to run a command
     {"tool": "Write", "with": {…}}   the model calls a tool of the agent's own
@@ -17,9 +18,10 @@ A step is one of
 and may have
     "delay": seconds                 before the answer
     "headers": {"retry-after": "1"}  with an HTTP error
-    "times": n                       the first n requests that come to it get it; then it is as if it were not there
-A script may instead be an object {"match": [{"if": "substring of the prompt", "steps": […]}, …], "default": […]};
-the first match counts, and an "if" that is a list wants all of its substrings.
+    "times": n                       only the first n requests that reach the step get it
+A script may instead be an object
+    {"match": [{"if": "substring of the prompt", "steps": […]}, …], "default": […]}
+The first match counts, and an "if" that is a list requires all of its substrings.
 """
 
 from __future__ import annotations

@@ -63,7 +63,7 @@ BINDINGS = (ast.arg, ast.AnnAssign, ast.Assign, ast.NamedExpr, ast.For, ast.comp
 
 
 class Module:
-    """A module that may go by a setting. What a table checks when it is made is no reading of it."""
+    """A module that may read a setting. The checks of a table's `__post_init__` do not count."""
 
     def __init__(self, path: Path, text: str) -> None:
         self.dotted = f"dos.{str(path.relative_to(SOURCE)).removesuffix('.py').replace('/', '.')}"

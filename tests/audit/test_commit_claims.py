@@ -10,14 +10,15 @@ from dos.verify.file_kinds import Kind, kind
 from dos.verify.mentions import is_ship_shaped
 
 UNITS = [
-    "AUTH1: x", "auth1: x", "cache layer Phase 1: y", "feat: x (docs/42 Phase 3)", "AUTH Phase 2 — z", "AUTH AUTH1: x",
-    "AUTH: AUTH1 done", "feat(AUTH): AUTH1 y", "x (AUTH AUTH1) (#42)", "docs/AUTH1: x", "AX3'-1: x", "AUTH 1: x",
-    "[AUTH-12] x",
+    "AUTH1: x", "auth1: x", "cache layer Phase 1: y", "feat: x (docs/42 Phase 3)",
+    "AUTH Phase 2 — z", "AUTH AUTH1: x", "AUTH: AUTH1 done", "feat(AUTH): AUTH1 y",
+    "x (AUTH AUTH1) (#42)", "docs/AUTH1: x", "AX3'-1: x", "AUTH 1: x", "[AUTH-12] x",
 ]  # fmt: skip
 NO_UNITS = [
     "", "fix: typo", "feat: x (#42)", "v1.2: x", "v1.2.3: AUTH1", "fix: 3 bugs", "Update README 2",
-    "Bump foo from 1.2 to 1.3", "python3: x", "utf8: x", "e2e: x", "k8s: x", "fix: 2 tests", "a (see RFC 3339)",
-    "Update to node 18", "support python 3.12", "working-dir snapshot: AUTH1", "archive 20260101T0000Z AUTH1",
+    "Bump foo from 1.2 to 1.3", "python3: x", "utf8: x", "e2e: x", "k8s: x", "fix: 2 tests",
+    "a (see RFC 3339)", "Update to node 18", "support python 3.12", "working-dir snapshot: AUTH1",
+    "archive 20260101T0000Z AUTH1",
 ]  # fmt: skip
 
 

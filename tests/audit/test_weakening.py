@@ -394,7 +394,10 @@ def test_a_case_that_asserts_nothing_does_not_stand_for_one_that_did():
 
 def test_cases_may_become_rows_of_a_table():
     five = "".join(f"def test_{n}():\n    assert act({n}) == {n + 1}\n\n" for n in range(5))
-    short = '@pytest.mark.parametrize("n", [0, 1, 2, 3, 4])\ndef test_n(n):\n    assert act(n) == n + 1\n'
+    short = (
+        '@pytest.mark.parametrize("n", [0, 1, 2, 3, 4])\ndef test_n(n):\n'
+        "    assert act(n) == n + 1\n"
+    )
     rows = "".join(f"        ({n}, {n + 1}),\n" for n in range(5))
     long = f'@pytest.mark.parametrize(\n    ("n", "m"),\n    [\n{rows}    ],\n)\n'
     long += "def test_n(n, m):\n    assert act(n) == m\n"

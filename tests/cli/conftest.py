@@ -41,7 +41,7 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def workspace(template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The current directory, a git repository; nothing of the caller's environment leads elsewhere."""
+    """The current directory, a git repository; the caller's environment points nowhere else."""
     place = tmp_path / "workspace"
     shutil.copytree(template, place)
     for name in list(os.environ):

@@ -30,8 +30,8 @@ def hold(
     holder = process.identify(pid or os.getpid())
     asked = Request(
         lane=lane, holder=f"{process.host()}:{holder.pid}", host=process.host(), ttl_ms=600_000,
-        region=region([f"{lane}/**"]), is_lock=is_lock, run_id=run_id, pid=holder.pid, pid_started=holder.started,
-        system=process.system(),
+        region=region([f"{lane}/**"]), is_lock=is_lock, run_id=run_id, pid=holder.pid,
+        pid_started=holder.started, system=process.system(),
     )  # fmt: skip
     taken = store.acquire(asked, lambda request, live: None)
     assert isinstance(taken, Lease)

@@ -29,7 +29,10 @@ class Screen:
             pytest.skip("reading a screen needs tmux")
         self._socket = socket
         words = [sys.executable, *program] if program else command(*words)
-        line = f"env TERM=screen LC_ALL=C.UTF-8 {shlex.join(words)}; echo left with $?; stty -a | grep icanon; sleep 600"
+        line = (
+            f"env TERM=screen LC_ALL=C.UTF-8 {shlex.join(words)}; echo left with $?; stty -a | "
+            f"grep icanon; sleep 600"
+        )
         self._tmux(
             "-f",
             "/dev/null",

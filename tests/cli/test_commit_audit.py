@@ -17,7 +17,9 @@ WITNESS = {
 BASE = {
     "README.md": "# It\n",
     "src/a.py": "def act(value):\n    return value\n",
-    "tests/test_x.py": "import a\nimport x\nimport y\n\ndef test_act():\n    assert a.act(1) == 1\n",
+    "tests/test_x.py": (
+        "import a\nimport x\nimport y\n\ndef test_act():\n    assert a.act(1) == 1\n"
+    ),
     ".github/workflows/ci.yml": "on: push\n",
 }
 SOURCE = {"src/a.py": "def act(value):\n    return value + 1\n"}
@@ -97,8 +99,10 @@ ROWS = [
     ("chore(AUTH1): tidy", NOTHING, ABSTAIN, "none"),
     # What means nothing to a program stands behind nothing.
     ("fix: resolve race", {"src/a.py": BASE["src/a.py"] + "\n"}, UNWITNESSED, "code_effect"),
-    ("fix: resolve race", {"src/a.py": "# a race\n" + BASE["src/a.py"]}, UNWITNESSED, "code_effect"),
-    ("fix: resolve race", {"src/a.py": 'def act(value):\n  """Acts."""\n  return value\n'}, UNWITNESSED, "code_effect"),
+    ("fix: resolve race", {"src/a.py": "# a race\n" + BASE["src/a.py"]}, UNWITNESSED,
+        "code_effect"),
+    ("fix: resolve race", {"src/a.py": 'def act(value):\n  """Acts."""\n  return value\n'},
+        UNWITNESSED, "code_effect"),
     ("fix: resolve race", {"src/b.py": "# nothing yet\n"}, UNWITNESSED, "code_effect"),
     ("fix: config", {"config.yml": "# nothing yet\n"}, UNWITNESSED, "code_effect"),
     ("add tests", {"tests/test_x.py": BASE["tests/test_x.py"] + "# more\n"}, UNWITNESSED, "test"),

@@ -4,7 +4,10 @@ import pytest
 from commanding import git, in_process
 from commit_histories import Told, add, write
 
-PYTHON = "import a\n\n\ndef test_act():\n    assert a.act(1) == 1\n\n\ndef test_other():\n    assert a.act(2) == 2\n"
+PYTHON = (
+    "import a\n\n\ndef test_act():\n    assert a.act(1) == 1\n\n\ndef test_other():\n"
+    "    assert a.act(2) == 2\n"
+)
 SCRIPT = """import {a} from "./a";
 it("adds", () => {
 expect(a(1)).toBe(2);
@@ -32,26 +35,38 @@ BASE = {
     "tests/helpers.py": "def help():\n    return 1\n",
 }
 WEAKENED = [
-    ({"src/a.test.ts": SCRIPT.replace('it("more"', '/*\nit("more"') + "*/\n"}, "comment put around a test"),
+    ({"src/a.test.ts": SCRIPT.replace('it("more"', '/*\nit("more"') + "*/\n"},
+        "comment put around a test"),
     ({"src/a.test.ts": "if (false) {\n" + SCRIPT + "}\n"}, "tests put where nothing runs"),
     ({"src/a.test.ts": "if(false) {\n" + SCRIPT + "}\n"}, "the same, without a space"),
-    ({"a_test.go": GO.replace("{\n", '{\n\tt.Skip("")\n')}, "a line that skips and takes none away"),
+    ({"a_test.go": GO.replace("{\n", '{\n\tt.Skip("")\n')},
+        "a line that skips and takes none away"),
     ({"a_test.go": GO.replace("{\n", "{\n\tif !testing.Verbose() {}\n")}, None),
-    ({"a_test.cc": NATIVE.replace("{\n", "{\n  GTEST_SKIP();\n")}, "a line that skips and takes none away"),
-    ({"tests/ATests.cs": SHARP.replace("[Fact]\n", "[Fact]\n  [Explicit]\n")}, "a mark that takes a test out"),
-    ({"tests/test_a.py": PYTHON.replace("():\n", "():\n    raise SkipTest\n", 1)}, "a line that skips"),
+    ({"a_test.cc": NATIVE.replace("{\n", "{\n  GTEST_SKIP();\n")},
+        "a line that skips and takes none away"),
+    ({"tests/ATests.cs": SHARP.replace("[Fact]\n", "[Fact]\n  [Explicit]\n")},
+        "a mark that takes a test out"),
+    ({"tests/test_a.py": PYTHON.replace("():\n", "():\n    raise SkipTest\n", 1)},
+        "a line that skips"),
     ({"src/a.test.ts": SCRIPT.replace('it("adds"', 'it.only("adds"')}, "one test that runs alone"),
     ({"src/a.test.ts": SCRIPT + "\0"}, None),
-    ({"src/a.test.ts": SCRIPT.replace("expect(a(1)).toBe(2);\n", "") + "\0"}, "a byte that hides the text"),
-    ({"tests/test_a.py": PYTHON + "\n\ndef test_act():\n    pass\n"}, "a function that hides another"),
+    ({"src/a.test.ts": SCRIPT.replace("expect(a(1)).toBe(2);\n", "") + "\0"},
+        "a byte that hides the text"),
+    ({"tests/test_a.py": PYTHON + "\n\ndef test_act():\n    pass\n"},
+        "a function that hides another"),
     ({"tests/test_a.py": IN_A_STRING}, "a string put around a test"),
     ({"tests/test_a.py": None, "src/old_a.py": PYTHON}, "a test taken out of the tests"),
-    ({"tests/test_a.py": None, "tests/a_old.py": PYTHON}, "a test under a name that nothing collects"),
-    ({"tests/test_a.py": PYTHON.replace("def test_act", "def check_act")}, "a test under a name that nothing calls"),
+    ({"tests/test_a.py": None, "tests/a_old.py": PYTHON},
+        "a test under a name that nothing collects"),
+    ({"tests/test_a.py": PYTHON.replace("def test_act", "def check_act")},
+        "a test under a name that nothing calls"),
     ({"conftest.py": 'collect_ignore = ["tests/test_a.py"]\n'}, "a test left out of the run"),
-    ({"tests/test_a.py": PYTHON.replace("a.act(1) == 1", "a.act(1) == a.act(1)")}, "a value compared to itself"),
-    ({"tests/test_a.py": PYTHON.replace("():\n", "():\n    if a is None:\n        return\n", 1)}, None),
-    ({"tests/test_a.py": PYTHON.replace("    assert a.act(1)", "    return\n    assert a.act(1)")}, "an early return"),
+    ({"tests/test_a.py": PYTHON.replace("a.act(1) == 1", "a.act(1) == a.act(1)")},
+        "a value compared to itself"),
+    ({"tests/test_a.py": PYTHON.replace("():\n", "():\n    if a is None:\n        return\n", 1)},
+        None),
+    ({"tests/test_a.py": PYTHON.replace("    assert a.act(1)", "    return\n    assert a.act(1)")},
+        "an early return"),
     ({"tests/test_a.py": PYTHON.replace("\n", "\r\n")}, None),
     ({"tests/helpers.py": None}, None),
 ]  # fmt: skip

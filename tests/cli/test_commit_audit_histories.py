@@ -9,7 +9,10 @@ from commanding import command, git, in_process
 from commit_histories import Told, write
 from patience import PATIENCE
 
-TEST = "import a\n\n\ndef test_act():\n    assert a.act(1) == 1\n\n\ndef test_other():\n    assert a.other(1) == 2\n"
+TEST = (
+    "import a\n\n\ndef test_act():\n    assert a.act(1) == 1\n\n\ndef test_other():\n"
+    "    assert a.other(1) == 2\n"
+)
 BASE = {
     "README.md": "# It\n",
     "src/a.py": "def act(value):\n    return value\n\n\ndef other(value):\n    return value + 1\n",
@@ -73,8 +76,9 @@ def test_an_empty_range_says_so(repository):
     assert in_process("commit-audit", "HEAD..HEAD", "--json").json == []
     swept = in_process("commit-audit", "HEAD..HEAD", "--sweep", "--json").json
     assert swept == {
-        "commits": 0, "checkable": 0, "abstained": 0, "witnessed": 0, "unwitnessed": 0, "tests_weakened": 0,
-        "drift_rate": 0.0, "by_kind": {}, "unwitnessed_shas": [], "weakened_shas": [], "limits": {},
+        "commits": 0, "checkable": 0, "abstained": 0, "witnessed": 0, "unwitnessed": 0,
+        "tests_weakened": 0, "drift_rate": 0.0, "by_kind": {}, "unwitnessed_shas": [],
+        "weakened_shas": [], "limits": {},
     }  # fmt: skip
 
 
@@ -248,11 +252,12 @@ def test_bytes_that_are_no_text_can_be_told(tmp_path, monkeypatch):
 
 SETTINGS = {
     "color.ui": "always", "core.quotePath": "true", "core.abbrev": "5", "diff.noprefix": "true",
-    "diff.renames": "copies", "diff.relative": "true", "diff.ignoreSubmodules": "all", "diff.orderFile": "/nowhere",
-    "diff.external": "false",
-    "diff.x.textconv": "false", "log.showRoot": "false", "log.showSignature": "true", "log.decorate": "short",
-    "log.diffMerges": "off", "log.follow": "true", "log.mailmap": "true", "i18n.logOutputEncoding": "latin1",
-    "core.attributesFile": "/nowhere", "format.pretty": "oneline", "notes.displayRef": "refs/notes/*",
+    "diff.renames": "copies", "diff.relative": "true", "diff.ignoreSubmodules": "all",
+    "diff.orderFile": "/nowhere", "diff.external": "false",
+    "diff.x.textconv": "false", "log.showRoot": "false", "log.showSignature": "true",
+    "log.decorate": "short", "log.diffMerges": "off", "log.follow": "true", "log.mailmap": "true",
+    "i18n.logOutputEncoding": "latin1", "core.attributesFile": "/nowhere",
+    "format.pretty": "oneline", "notes.displayRef": "refs/notes/*",
 }  # fmt: skip
 
 

@@ -118,7 +118,8 @@ def test_the_class_that_is_recommended_for_documents_is_one(planned, dos):
     ("line", "key"),
     [("- gate: legal", "gated"), ("- lanes: api", "lane"), ("- **Pahts**: api/**", "paths"),
      ("* acceptence: `x`", "acceptance"),
-     ("- soak untill: 2030-01-01", "soak until"), ("- Depend: API2", "depends"), ("- staus: done", "status")],
+     ("- soak untill: 2030-01-01", "soak until"), ("- Depend: API2", "depends"),
+     ("- staus: done", "status")],
 )  # fmt: skip
 def test_a_mistyped_key_is_a_problem_with_its_place_and_holds_its_unit(planned, dos, line, key):
     document = planned / "docs" / "one-plan.md"
@@ -141,9 +142,17 @@ def test_a_mistyped_key_is_a_problem_with_its_place_and_holds_its_unit(planned, 
 
 @pytest.mark.parametrize(
     "line",
-    ["- name: the new one", "- auth: by token", "- note: take care", "- see https://example.com", "- base: main",
-     "- class: a class of the program that is written anew", "- returns: an error", "lane: in prose"],
-)  # fmt: skip
+    [
+        "- name: the new one",
+        "- auth: by token",
+        "- note: take care",
+        "- see https://example.com",
+        "- base: main",
+        "- class: a class of the program that is written anew",
+        "- returns: an error",
+        "lane: in prose",
+    ],
+)
 def test_a_label_of_prose_is_no_mistyped_key(planned, dos, line):
     document = planned / "docs" / "one-plan.md"
     document.write_text(f"# Plan\n\n## API1: first\n\n- lane: api\n\nWhat to do:\n\n{line}\n")
@@ -157,7 +166,10 @@ def test_a_label_of_prose_is_no_mistyped_key(planned, dos, line):
         (
             "## B1 second",
             [
-                "docs/one-plan.md:8: the heading states `lane:` and declares no unit; write `B1: second`"
+                (
+                    "docs/one-plan.md:8: the heading states `lane:` and declares no unit; "
+                    "write `B1: second`"
+                )
             ],
         ),
         ("## API2 second", []),  # of the series of API1
@@ -175,9 +187,12 @@ def test_a_heading_that_reads_as_a_unit_and_declares_none_is_told(planned, dos, 
 @pytest.mark.parametrize(
     ("lines", "kind", "said"),
     [
-        ("- paths: docs/a.md, api/x.py\n", "UNIT_PATHS_OUTSIDE_LANE", "names docs/a.md, which can never lie"),
-        ("- acceptance: `no-such-program --all`\n", "UNIT_ACCEPTANCE_PROGRAM_MISSING", "'no-such-program'"),
-        ("- acceptance: `CI=1 .venv/bin/pytest`\n", "UNIT_ACCEPTANCE_PROGRAM_MISSING", "'.venv/bin/pytest'"),
+        ("- paths: docs/a.md, api/x.py\n", "UNIT_PATHS_OUTSIDE_LANE",
+            "names docs/a.md, which can never lie"),
+        ("- acceptance: `no-such-program --all`\n", "UNIT_ACCEPTANCE_PROGRAM_MISSING",
+            "'no-such-program'"),
+        ("- acceptance: `CI=1 .venv/bin/pytest`\n", "UNIT_ACCEPTANCE_PROGRAM_MISSING",
+            "'.venv/bin/pytest'"),
     ],
 )  # fmt: skip
 def test_a_unit_that_can_never_be_done_is_flagged_by_plan_and_doctor(
@@ -194,8 +209,8 @@ def test_a_unit_that_can_never_be_done_is_flagged_by_plan_and_doctor(
 @pytest.mark.parametrize(
     "lines",
     ["- paths: api/**, api/new/x.py\n", "- acceptance: `test -s api/a.txt && git log`\n",
-     "- acceptance: `./new-script.sh`\n", "- acceptance: `cd api && whatever`\n", "- acceptance: `$RUNNER x`\n",
-     "- acceptance: `A=1 sh -c 'x'`\n"],
+     "- acceptance: `./new-script.sh`\n", "- acceptance: `cd api && whatever`\n",
+     "- acceptance: `$RUNNER x`\n", "- acceptance: `A=1 sh -c 'x'`\n"],
 )  # fmt: skip
 def test_what_may_yet_be_done_is_not(planned, dos, lines):
     (planned / "docs" / "one-plan.md").write_text(

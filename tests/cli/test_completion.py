@@ -86,7 +86,8 @@ def test_the_script_that_dos_prints_can_be_evaluated(workspace):
 def test_a_lane_name_is_never_run_as_a_command(script, workspace):
     (workspace / "dos.toml").write_text(
         '[lanes]\nconcurrent = ["$(touch hit)", "a b", "`touch hit`", "*"]\n'
-        '[lanes.trees]\n"$(touch hit)" = ["a/**"]\n"a b" = ["b/**"]\n"`touch hit`" = ["c/**"]\n"*" = ["d/**"]\n'
+        '[lanes.trees]\n"$(touch hit)" = ["a/**"]\n"a b" = ["b/**"]\n'
+        '"`touch hit`" = ["c/**"]\n"*" = ["d/**"]\n'
     )
     offered = completed(script, workspace, "dos", "worker", "--lane", "")
     assert sorted(offered) == sorted([r"\$\(touch\ hit\)", r"a\ b", r"\`touch\ hit\`", r"\*"])

@@ -21,9 +21,10 @@ from dos.world import World
 
 healthy = troubles.healthy
 KEYS = {
-    "dos_version", "workspace", "git", "home", "projects_indexed", "admission_predicates", "paths", "lanes", "stamp",
-    "enumerate", "cooldown", "lifecycle", "supervise", "verifiability", "workspace_facts", "runtime_hooks", "env",
-    "overlap_policy", "exit_codes", "findings", "aliases", "class_budgets", "journal", "config",
+    "dos_version", "workspace", "git", "home", "projects_indexed", "admission_predicates", "paths",
+    "lanes", "stamp", "enumerate", "cooldown", "lifecycle", "supervise", "verifiability",
+    "workspace_facts", "runtime_hooks", "env", "overlap_policy", "exit_codes", "findings",
+    "aliases", "class_budgets", "journal", "config",
 }  # fmt: skip
 
 
@@ -61,8 +62,8 @@ def test_the_document_has_every_key_that_scripts_read(healthy, dos):
         {"from": "active", "to": "done", "trigger": "all_phases_shipped", "auto": True}
     ]
     assert seen["supervise"].keys() == {
-        "target", "count_spinning_as_alive", "reap_stalled", "spin_halt_after_ms", "worker_launch_template",
-        "max_concurrency",
+        "target", "count_spinning_as_alive", "reap_stalled", "spin_halt_after_ms",
+        "worker_launch_template", "max_concurrency",
     }  # fmt: skip
     assert seen["verifiability"] == {
         "commits_read": 2,

@@ -23,7 +23,10 @@ from dos.world import World
 
 PYTHON = sys.executable
 TEST = "-m unittest discover -q -s tests"
-PRICE = "import unittest\nfrom shop.price import total\n\n\nclass Price(unittest.TestCase):\n    def test_total(self):\n"
+PRICE = (
+    "import unittest\nfrom shop.price import total\n\n\nclass Price(unittest.TestCase):\n"
+    "    def test_total(self):\n"
+)
 
 
 @pytest.fixture

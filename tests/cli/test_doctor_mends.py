@@ -189,7 +189,8 @@ def test_a_worker_that_only_the_journal_knows_is_found_too(healthy, monkeypatch)
             SpawnIntended(lane="api", run_id="RID-1", host=host, system=process.system()),
         )
         fact = WorkerSpawned(
-            lane="api", run_id="RID-1", host=host, pid=me.pid, pid_started=me.started, system=process.system()
+            lane="api", run_id="RID-1", host=host, pid=me.pid, pid_started=me.started,
+            system=process.system()
         )  # fmt: skip
         journal.record("spawn/api", fact)
     with World(healthy) as world:

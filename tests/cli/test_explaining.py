@@ -190,7 +190,8 @@ def test_every_kind_of_reason_says_what_clears_it(token, kind, clears_by, dos):
 def test_a_reason_of_the_workspace_is_explained_too(workspace, dos):
     with (workspace / "dos.toml").open("a") as file:
         file.write(
-            '\n[reasons.VENDOR]\ncategory = "OPERATOR_GATE"\nsummary = "Waits."\nfix = "Call them."\n'
+            '\n[reasons.VENDOR]\ncategory = "OPERATOR_GATE"\nsummary = "Waits."\n'
+            'fix = "Call them."\n'
         )
     row = dos("man", "wedge", "vendor", "--json").json
     assert (row["token"], row["category"], row["fix"], row["built_in"]) == (

@@ -214,8 +214,8 @@ def test_what_a_person_has_to_decide_about_can_at_least_be_looked_at(
 # Not to be had here, or had with real processes and servers in tests of their own.
 ELSEWHERE = {
     "PACKAGES_CLASH", "PLAN_UNREADABLE",
-    "NO_COMMIT", "CLOCK_UNSET", "DISK_FILES_LOW", "PROCESS_STOPPED", "PROCESS_ORPHANED", "STORE_BUSY", "STORE_TOO_NEW",
-    "STORE_DURABILITY", "STORE_SESSIONS",
+    "NO_COMMIT", "CLOCK_UNSET", "DISK_FILES_LOW", "PROCESS_STOPPED", "PROCESS_ORPHANED",
+    "STORE_BUSY", "STORE_TOO_NEW", "STORE_DURABILITY", "STORE_SESSIONS",
 }  # fmt: skip
 
 
@@ -262,7 +262,10 @@ def test_typing_what_comes_first_leads_from_nothing_to_a_fleet_that_can_start(
     git("config", "--global", "user.useConfigOnly", "true", cwd=place)
     script(
         tmp_path / "typed" / "npm",
-        f"printf '#!/bin/sh\\necho 1.2.3' > {tmp_path}/typed/claude; chmod +x {tmp_path}/typed/claude",
+        (
+            f"printf '#!/bin/sh\\necho 1.2.3' > {tmp_path}/typed/claude; chmod +x "
+            f"{tmp_path}/typed/claude"
+        ),
     )
     monkeypatch.chdir(place)
     steps = []
@@ -322,8 +325,8 @@ def test_the_doctor_and_the_reaper_call_the_same_lanes_abandoned(
             ("global", None, 600_000),
         ):
             asked = Request(
-                lane=lane, holder=lane, host=process.host(), ttl_ms=ttl_ms, region=region([f"{lane}/**"]), pid=pid,
-                pid_started=1.0, system=process.system(),
+                lane=lane, holder=lane, host=process.host(), ttl_ms=ttl_ms,
+                region=region([f"{lane}/**"]), pid=pid, pid_started=1.0, system=process.system(),
             )  # fmt: skip
             journal.acquire(asked, lambda request, live: None)
     found = {

@@ -26,12 +26,13 @@ from dos.journal.events import fleet as events; from dos.journal import streams
 _, _, state, lane, run_id, obeys = sys.argv
 with journal(Path(state)) as store:
     lease = hold(store, lane, run_id)
-    store.record(streams.run(run_id), events.RunBegun(run_id=run_id, lane=lane, host="h", start_sha=""))
+    stream = streams.run(run_id)
+    store.record(stream, events.RunBegun(run_id=run_id, lane=lane, host="h", start_sha=""))
     print("at work", flush=True)
-    while obeys == "no" or not any(e.kind == "halt_requested" for e in store.load(streams.run(run_id))):
+    while obeys == "no" or not any(e.kind == "halt_requested" for e in store.load(stream)):
         store.wait(store.last(), 1)
     if obeys == "yes":
-        store.record(streams.run(run_id), stopped(run_id, lane), fence=lease.fence)
+        store.record(stream, stopped(run_id, lane), fence=lease.fence)
         store.release(lease.fence)
 """
 
@@ -181,7 +182,8 @@ def test_a_run_that_nobody_knows_is_no_error_of_words(dos, state):
     "words",
     [
         ("not-a-run",), (RUN, "--handle", "x"), (RUN, "--lane", "api"), (RUN, "--command", "kill"),
-        (RUN, "--timeout", "-1"), (RUN, "--reason", "a\nb"), (RUN, "--resume-sha", "nowhere"), ("--resumable",),
+        (RUN, "--timeout", "-1"), (RUN, "--reason", "a\nb"), (RUN, "--resume-sha", "nowhere"),
+        ("--resumable",),
     ],
     ids=str,
 )  # fmt: skip

@@ -27,7 +27,8 @@ TOOL = {
     "tool_name": "Bash",
     "tool_input": {"command": "ls"},
 }
-GARBAGE = [b"", b"\n", b"{", b"[]", b"7", b"null", b"\xff\xfe", b"\0", b"[" * 100_000, b'{"cwd": "\\u0000"}',
+GARBAGE = [b"", b"\n", b"{", b"[]", b"7", b"null", b"\xff\xfe", b"\0", b"[" * 100_000,
+           b'{"cwd": "\\u0000"}',
            b'{"session_id": "a\\u0000b", "cwd": 7, "workspace_roots": [{}]}']  # fmt: skip
 
 
@@ -216,8 +217,8 @@ def test_as_a_program_runs_it_with_nothing_on_any_stream(workspace):
         "dos hook nonsense <&- 2>&- >&-",
     ):
         done = subprocess.run(
-            line, shell=True, cwd=workspace, input=json.dumps(TOOL).encode(), env={**os.environ, "PATH": path},
-            capture_output=True, timeout=120,
+            line, shell=True, cwd=workspace, input=json.dumps(TOOL).encode(),
+            env={**os.environ, "PATH": path}, capture_output=True, timeout=120,
         )  # fmt: skip
         assert (done.returncode, done.stdout) == (0, b""), done
 

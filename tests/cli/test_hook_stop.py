@@ -213,10 +213,27 @@ def test_no_input_makes_it_speak_or_fail(repository, raw):
 
 
 fields = st.dictionaries(
-    st.sampled_from(["hook_event_name", "cwd", "status", "transcript_path", "stop_hook_active", "loop_count",
-                     "last_assistant_message", "prompt_response", "finalModelOutput", "workspacePaths"]),
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text() | st.lists(st.text()),
-)  # fmt: skip
+    st.sampled_from(
+        [
+            "hook_event_name",
+            "cwd",
+            "status",
+            "transcript_path",
+            "stop_hook_active",
+            "loop_count",
+            "last_assistant_message",
+            "prompt_response",
+            "finalModelOutput",
+            "workspacePaths",
+        ]
+    ),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False)
+    | st.text()
+    | st.lists(st.text()),
+)
 
 
 @settings(

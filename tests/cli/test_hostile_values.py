@@ -10,13 +10,14 @@ from dos.verbs.table import VERBS
 
 # No path of a real file elsewhere: some of these options write.
 TEXTS = [
-    "", " ", "\t", "a\nb", "\x1b[31mred", "\u202etxt.exe", "a\x9b2J", "a\u2028b", "a\0b", "\udc80", "x" * 5_000,
-    "/", ".", "..", "/nosuch/dir/file", "../x", "/dev/full", "nonsense", "-", "NaN", "-1", "%s{0}", "[", "日本",
-    "api/a.txt", "api/binary", "HEAD~99", "postgresql://nobody@127.0.0.1:1/none",
+    "", " ", "\t", "a\nb", "\x1b[31mred", "\u202etxt.exe", "a\x9b2J", "a\u2028b", "a\0b", "\udc80",
+    "x" * 5_000, "/", ".", "..", "/nosuch/dir/file", "../x", "/dev/full", "nonsense", "-", "NaN",
+    "-1", "%s{0}", "[", "日本", "api/a.txt", "api/binary", "HEAD~99",
+    "postgresql://nobody@127.0.0.1:1/none",
 ]  # fmt: skip
 NUMBERS = [
-    "", " ", "nonsense", "nan", "inf", "-inf", "-1", "-0.5", "0", "1e-320", "1e308", "4e18", "4611686018427387903",
-    "9" * 30, "9" * 5_000, "1_000", "0x10", "1e3", "--", "\x1b[31m",
+    "", " ", "nonsense", "nan", "inf", "-inf", "-1", "-0.5", "0", "1e-320", "1e308", "4e18",
+    "4611686018427387903", "9" * 30, "9" * 5_000, "1_000", "0x10", "1e3", "--", "\x1b[31m",
 ]  # fmt: skip
 
 RUN = "RID-0123456789ABCDE"
@@ -87,7 +88,8 @@ TRIED = [
     if field.type is not bool
 ]  # fmt: skip
 PYTHONISMS = re.compile(
-    r"Traceback|\[Errno|<class|PosixPath|object at 0x|NoneType|bug in dos|invalid literal|could not convert|codec can't"
+    r"Traceback|\[Errno|<class|PosixPath|object at 0x|NoneType|bug in dos|invalid literal|"
+    r"could not convert|codec can't"
     r"|==SUPPRESS==|unhashable|argument of type|Error:"
 )
 CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")

@@ -200,7 +200,8 @@ def test_no_text_breaks_a_verb(workspace, slot, name):
     st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=5)),
     lambda inner: st.one_of(
         st.lists(inner, max_size=3),
-        st.dictionaries(st.sampled_from(["lane", "tree", "lane_kind", "fence", "mode", "x"]), inner, max_size=4),
+        st.dictionaries(st.sampled_from(["lane", "tree", "lane_kind", "fence", "mode", "x"]), inner,
+            max_size=4),
     ),
     max_leaves=8,
 ).map(repr)))  # fmt: skip

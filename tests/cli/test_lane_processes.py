@@ -172,8 +172,8 @@ def test_the_reference_transcript(workspace):
 
     code, answer = said("arbitrate", "--lane", "docs", "--kind", "cluster")
     expected = {
-        "auto_picked": False, "free_clusters": [], "lane": "docs", "lane_kind": "cluster", "outcome": "acquire",
-        "pick_count": None, "tree": ["docs/**"],
+        "auto_picked": False, "free_clusters": [], "lane": "docs", "lane_kind": "cluster",
+        "outcome": "acquire", "pick_count": None, "tree": ["docs/**"],
     }  # fmt: skip
     assert code == 0 and expected.items() <= answer.items()
     _, minted = said("run-id", "mint", "dispatch")

@@ -49,8 +49,8 @@ def test_the_target_comes_from_the_configuration(dos, workspace):
 def test_the_json_has_every_key_of_the_plan(dos, workspace, held):
     told = dos("loop", "--target", "2", "--json").json
     assert told.keys() == {
-        "verdict", "reason", "alive", "admissible", "target", "spawn", "reap", "flag", "proposed_halt", "hold",
-        "blocked", "evidence",
+        "verdict", "reason", "alive", "admissible", "target", "spawn", "reap", "flag",
+        "proposed_halt", "hold", "blocked", "evidence",
     }  # fmt: skip
     assert (told["alive"], [row["lane"] for row in told["spawn"]]) == (1, ["docs"])
     assert [(lane["lane"], lane["liveness"]) for lane in told["evidence"]["lanes"]] == [
@@ -123,9 +123,10 @@ def test_a_journal_that_cannot_be_read_starts_nobody(dos, workspace, state, held
 @pytest.mark.parametrize(
     "words",
     [
-        "--target -1", "--target 1000001", "--target x", "--target nan", "--target 1.5", "--max-concurrency 0",
-        "--max-concurrency -3", "--interval -1", "--interval nan", "--interval inf", "--interval 1e12",
-        "--max-ticks 0", "--now-ms -1", "--now-ms 253402300800000", "--now-ms 99999999999999999999",
+        "--target -1", "--target 1000001", "--target x", "--target nan", "--target 1.5",
+        "--max-concurrency 0", "--max-concurrency -3", "--interval -1", "--interval nan",
+        "--interval inf", "--interval 1e12", "--max-ticks 0", "--now-ms -1",
+        "--now-ms 253402300800000", "--now-ms 99999999999999999999",
     ],
 )  # fmt: skip
 def test_numbers_that_mean_nothing_are_an_error(dos, workspace, state, words):
@@ -236,9 +237,12 @@ def test_an_answer_can_be_asked_again(batch):
         '{"evidence": {"lanes": [{"lane": "a", "liveness": "FINE"}]}}',
         '{"evidence": {"lanes": [{"lane": "a", "livenes": "STALLED"}]}}',
         '{"evidence": {"lanes": [{"lane": "a", "is_exclusive": true, "repeatable": true}]}}',
-        '{"evidence": {}, "policy": {"max_concurrency": 0}}', '{"evidence": {}, "policy": {"reap_stalled": 1}}',
-        '{"evidence": {}, "policy": {"nosuch": 1}}', '{"evidence": {}, "policy": {"worker_launch_template": "x"}}',
-        '{"evidence": {}, "policy": {"spin_halt_after_ms": 1, "spin_halt_after_minutes": 1}}', '{"evidence": {}} {}',
+        '{"evidence": {}, "policy": {"max_concurrency": 0}}',
+        '{"evidence": {}, "policy": {"reap_stalled": 1}}',
+        '{"evidence": {}, "policy": {"nosuch": 1}}',
+        '{"evidence": {}, "policy": {"worker_launch_template": "x"}}',
+        '{"evidence": {}, "policy": {"spin_halt_after_ms": 1, "spin_halt_after_minutes": 1}}',
+        '{"evidence": {}} {}',
     ],
 )  # fmt: skip
 def test_a_bad_line_is_answered_by_an_error_and_the_others_all_the_same(batch, line):

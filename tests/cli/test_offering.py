@@ -73,8 +73,8 @@ def test_a_race_file_beside_the_packet_is_a_race_even_without_the_packet(dos, tm
     "words",
     [
         [], ["x.json", "--picks-json", "[]"], ["--picks-json", "{}"], ["--picks-json", "nope"],
-        ["--picks-json", "[{}]"], ["--picks-json", '[{"phase": "A", "live": "yes"}]'], ["missing.json"], ["."],
-        ["dos.toml"], ["a\0b"], ["--picks-json", "[" * 5000],
+        ["--picks-json", "[{}]"], ["--picks-json", '[{"phase": "A", "live": "yes"}]'],
+        ["missing.json"], ["."], ["dos.toml"], ["a\0b"], ["--picks-json", "[" * 5000],
     ],
 )  # fmt: skip
 def test_a_packet_that_cannot_be_read_is_an_error_and_never_a_drain(dos, words):
@@ -112,9 +112,10 @@ def test_a_unit_is_offerable_or_held_for_one_reason(dos, state, code, text):
 @pytest.mark.parametrize(
     "words",
     [
-        [], ["U", "--state", "[]"], ["U", "--state", "nope"], ["U", "--state", "null"], ["U", "--state", ""],
-        ["U", "--state", "{}", "--now-ms", "-1"], ["U", "--state", "{}", "--now-ms", "1e3"],
-        ["U", "--state", "{}", "--now-ms", "9" * 15], ["NOSUCH"],
+        [], ["U", "--state", "[]"], ["U", "--state", "nope"], ["U", "--state", "null"],
+        ["U", "--state", ""], ["U", "--state", "{}", "--now-ms", "-1"],
+        ["U", "--state", "{}", "--now-ms", "1e3"], ["U", "--state", "{}", "--now-ms", "9" * 15],
+        ["NOSUCH"],
     ],
 )  # fmt: skip
 def test_a_question_about_no_unit_is_an_error(dos, plan, words):
@@ -223,7 +224,8 @@ def test_a_unit_that_may_stand_in_a_plan_that_cannot_be_read_is_not_just_unknown
 
 def test_the_board_says_of_each_unit_what_holds_it(dos, workspace):
     (workspace / "docs" / "auth-plan.md").write_text(
-        "## AUTH1: a\n- lane: nobody\n## AUTH2: b\n- gated: ask\n## AUTH3: c\n- depends: AUTH2\n## AUTH4: d\n"
+        "## AUTH1: a\n- lane: nobody\n## AUTH2: b\n- gated: ask\n## AUTH3: c\n"
+        "- depends: AUTH2\n## AUTH4: d\n"
     )
     rows = dos("status", "--json").json["units"]
     assert [row["held"] for row in rows] == [
@@ -375,8 +377,9 @@ def test_a_stop_that_wants_mending_routes_to_that_until_a_person_starts_the_flee
 @pytest.mark.parametrize(
     ("reason", "times", "code"),
     [
-        ("blocked", 2, 0), ("blocked", 3, 3), ("drain", 3, 4), ("replan-stalled", 3, 3), ("launch-failed", 3, 3),
-        ("rate-limited", 5, 0), ("complete", 5, 0), ("iteration-cap", 5, 0), ("lane-held", 5, 0), ("unheard-of", 3, 3),
+        ("blocked", 2, 0), ("blocked", 3, 3), ("drain", 3, 4), ("replan-stalled", 3, 3),
+        ("launch-failed", 3, 3), ("rate-limited", 5, 0), ("complete", 5, 0),
+        ("iteration-cap", 5, 0), ("lane-held", 5, 0), ("unheard-of", 3, 3),
     ],
 )  # fmt: skip
 def test_runs_that_stop_again_and_again_for_the_same_speak_against_a_launch(

@@ -35,9 +35,11 @@ WORDS = {
     "limits lift": ["claude"],
 }
 GUARDED = [name for name, verb in VERBS.items() if verb.allowed != ANYONE]
-OPERATORS = """up down pause resume halt init decide-for attest worker / config set / config unset / decisions answer /
-salvage apply / salvage drop / journal import / journal prune / journal compact / receipt-key make / service install /
-service status / service remove / hooks git / lease-lane adopt / lease-lane reap / lease-lane release"""
+OPERATORS = """up down pause resume halt init decide-for attest worker /
+config set / config unset / decisions answer / salvage apply / salvage drop /
+journal import / journal prune / journal compact / receipt-key make /
+service install / service status / service remove / hooks git /
+lease-lane adopt / lease-lane reap / lease-lane release"""
 
 
 def take(workspace, lane="api", *, pid=None, key="secret", is_lock=False, system=None):
@@ -129,7 +131,10 @@ def test_who_descends_from_a_worker_is_refused_though_its_environment_is_empty(w
 
 def test_a_worker_is_known_by_what_it_runs_also_when_it_has_lost_its_lease(workspace):
     """And whatever the environment says: here a `dos worker` that is none, and starts the verb."""
-    code = "import subprocess, sys; sys.exit(subprocess.run([sys.executable, '-m', 'dos', 'pause'], env={}).returncode)"
+    code = (
+        "import subprocess, sys; sys.exit(subprocess.run([sys.executable, '-m', 'dos', "
+        "'pause'], env={}).returncode)"
+    )
     script = workspace / "dos"
     script.write_text(code)
     done = subprocess.run(
@@ -146,7 +151,8 @@ def test_the_agent_of_another_workspace_is_an_agent_here_too(workspace, tmp_path
     words = ["-m", "dos", "--workspace", str(workspace), "pause"]
     script = tmp_path / "dos"
     script.write_text(
-        f"import subprocess, sys\nsys.exit(subprocess.run([sys.executable, *{words}], env={{}}).returncode)"
+        f"import subprocess, sys\nsys.exit(subprocess.run([sys.executable, *{words}], "
+        f"env={{}}).returncode)"
     )
     done = subprocess.run(
         [sys.executable, str(script), "worker", "--lane", "web"], cwd=tmp_path, capture_output=True
@@ -168,8 +174,9 @@ def test_a_person_is_not_mistaken(workspace):
 def test_a_process_with_the_pid_of_a_dead_worker_is_not_mistaken(workspace):
     me = process.identify(os.getpid())
     lease = Request(
-        lane="api", holder="w", host=process.host(), ttl_ms=600_000, region=region(["api/**"]), run_id="R1",
-        pid=me.pid, pid_started=me.started - 100, system=process.system(), key_hash="x",
+        lane="api", holder="w", host=process.host(), ttl_ms=600_000, region=region(["api/**"]),
+        run_id="R1", pid=me.pid, pid_started=me.started - 100, system=process.system(),
+        key_hash="x",
     )  # fmt: skip
     with open_journal(find(workspace), "") as journal:
         journal.acquire(lease, lambda wanted, live: None)

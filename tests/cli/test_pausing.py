@@ -97,9 +97,9 @@ def test_a_run_can_be_named_without_its_flag(dos, workspace):
 @pytest.mark.parametrize(
     "words",
     [
-        ("pause", "nosuch"), ("resume", "nosuch"), ("pause", "a\nb"), ("pause", ""), ("pause", "api", "docs"),
-        ("resume", "api", "--diverged"), ("resume", "--no-record"), ("pause", "--reason", "x" * 2000),
-        ("resume", "api", "--run-id", "RID-0MC0FFEE00000AB"),
+        ("pause", "nosuch"), ("resume", "nosuch"), ("pause", "a\nb"), ("pause", ""),
+        ("pause", "api", "docs"), ("resume", "api", "--diverged"), ("resume", "--no-record"),
+        ("pause", "--reason", "x" * 2000), ("resume", "api", "--run-id", "RID-0MC0FFEE00000AB"),
     ],
     ids=str,
 )  # fmt: skip

@@ -97,7 +97,8 @@ def test_rows_keep_the_keys_that_scripts_know(dos: Dos, journal: Store) -> None:
     ask(journal, FAILED)
     (row,) = dos("decisions", "--json").json
     known = (
-        "kind resolver_kind lane reason_token reason_text run_id run_ts age_seconds source_path evidence "
+        "kind resolver_kind lane reason_token reason_text run_id run_ts age_seconds "
+        "source_path evidence "
         "proposed_command handle dup_count"
     )
     assert set(known.split()) <= set(row)
@@ -390,7 +391,7 @@ def without_moment(text: str) -> list[str]:
     return [line for line in text.splitlines() if not line.startswith("asked ")]
 
 
-def test_units_that_wait_for_a_person_are_listed_with_what_waits_behind_them_until_the_plan_lets_them_go(
+def test_units_that_wait_for_a_person_are_listed_with_what_waits_behind_them(
     dos: Dos, held: Path
 ) -> None:
     rows = {row["detail"]["unit"]: row for row in dos("decisions", "--json").json}
@@ -518,7 +519,10 @@ def test_a_run_by_hand_that_needs_a_person_is_listed_until_its_lane_goes_on(
     dos: Dos, journal: Store
 ) -> None:
     run_id = dos("run-id", "mint", "loop").json["run_id"]
-    zero = '{"kind":"SHIPPED","measurement_expected":true,"packet_judge":"SHIPPED-DIRTY","ship_count":0}'
+    zero = (
+        '{"kind":"SHIPPED","measurement_expected":true,'
+        '"packet_judge":"SHIPPED-DIRTY","ship_count":0}'
+    )
     for _ in range(3):
         dos("decide", "--run", run_id, "--lane", "api", "--outcome", zero)
     (row,) = dos("decisions", "--json").json

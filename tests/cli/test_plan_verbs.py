@@ -169,8 +169,8 @@ def test_the_board_sets_claims_beside_the_truth(dos, plans):
     }  # fmt: skip
     row = seen["phases"][1]
     assert row.keys() >= {
-        "plan", "phase", "doc_path", "claimed_status", "oracle_shipped", "oracle_source", "oracle_sha", "divergence",
-        "is_divergent", "lane", "lane_chip", "decision_ref",
+        "plan", "phase", "doc_path", "claimed_status", "oracle_shipped", "oracle_source",
+        "oracle_sha", "divergence", "is_divergent", "lane", "lane_chip", "decision_ref",
     }  # fmt: skip
     assert (row["oracle_sha"], row["oracle_shipped"], row["lane"], row["lane_chip"]) == (
         sha,

@@ -248,8 +248,10 @@ def test_what_means_nothing_is_an_error(dos, run_id, state, words, said):
 def test_the_tables_of_dos_toml_say_what_is_usual_and_flags_go_before_them(dos, workspace):
     with (workspace / "dos.toml").open("a") as file:
         file.write(
-            "\n[productivity]\nmin_steps = 2\nfloor = 10\n[efficiency]\nmin_tokens = 10\nfloor = 0.5\n"
-            "[improve]\nmax_consecutive_reverts = 1\nefficiency_floor = 0.5\nmin_tokens_for_efficiency = 10\n"
+            "\n[productivity]\nmin_steps = 2\nfloor = 10\n[efficiency]\nmin_tokens = 10\n"
+            "floor = 0.5\n"
+            "[improve]\nmax_consecutive_reverts = 1\nefficiency_floor = 0.5\n"
+            "min_tokens_for_efficiency = 10\n"
             "[breaker]\nmax_consecutive = 1\nmax_total = 2\non_trip = 'human'\n"
         )
     good = ("improve", "--suite-passed", "--truth-clean", "--work", "1", "--tokens", "100")

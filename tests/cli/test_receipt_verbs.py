@@ -195,13 +195,16 @@ def test_another_commit_than_the_one_that_is_checked_out_is_not_run(shipped):
 @pytest.mark.parametrize(
     "words",
     [
-        (), ("--accept-cmd", "true", "--before", "a", "--after", "b"), ("--before", "a"), ("--after", "a"),
-        ("--accept-cmd", "true", "--third-party"), ("--accept-cmd", "true", "--timestamp", "yesterday"),
-        ("--accept-cmd", "true", "--expires-days", "0"), ("--accept-cmd", "true", "--expires-days", "-1"),
+        (), ("--accept-cmd", "true", "--before", "a", "--after", "b"), ("--before", "a"),
+        ("--after", "a"), ("--accept-cmd", "true", "--third-party"),
+        ("--accept-cmd", "true", "--timestamp", "yesterday"),
+        ("--accept-cmd", "true", "--expires-days", "0"),
+        ("--accept-cmd", "true", "--expires-days", "-1"),
         ("--accept-cmd", "true", "--narrated", "a\nb"), ("--accept-cmd", "a\nb"),
-        ("--accept-cmd", "true", "--unit", "a\tb"),
-        ("--accept-cmd", "true", "--commit", "nowhere"), ("--accept-cmd", "true", "--commit", "--all"),
-        ("--accept-cmd", "true", "--commit", "HEAD\x07"), ("--accept-cmd", "true", "--out", "/nowhere/x.json"),
+        ("--accept-cmd", "true", "--unit", "a\tb"), ("--accept-cmd", "true", "--commit", "nowhere"),
+        ("--accept-cmd", "true", "--commit", "--all"),
+        ("--accept-cmd", "true", "--commit", "HEAD\x07"),
+        ("--accept-cmd", "true", "--out", "/nowhere/x.json"),
         ("--accept-cmd", "true", "--key-file", "/nowhere/key"),
     ],
 )  # fmt: skip
@@ -436,8 +439,19 @@ def test_a_refuted_claim_cannot_be_made_a_confirmed_one_by_moving_fields(shipped
 
 
 def test_a_receipt_of_the_released_kind_is_invalid_though_its_secret_is_known(shipped, tmp_path):
-    names = ["schema", "claim", "narrated", "witness_surface", "witness_author", "accountability_tier", "verdict",
-             "believe", "refuted", "timestamp", "algorithm"]  # fmt: skip
+    names = [
+        "schema",
+        "claim",
+        "narrated",
+        "witness_surface",
+        "witness_author",
+        "accountability_tier",
+        "verdict",
+        "believe",
+        "refuted",
+        "timestamp",
+        "algorithm",
+    ]
     old = dict.fromkeys(names, "x") | {
         "schema": "dos.attest/receipt@1",
         "algorithm": "HMAC-SHA256",
@@ -473,9 +487,11 @@ def test_it_is_read_from_the_input(receipt, monkeypatch):
 @pytest.mark.parametrize(
     "change",
     [
-        {"unit": "AUTH/AUTH2"}, {"commit": "0" * 40}, {"tree": "0" * 40}, {"target": "refs/heads/other"}, {"repo": ""},
-        {"algorithm": "none"}, {"algorithm": "HMAC-SHA256"}, {"algorithm": "SSHSIG"}, {"signature": ""},
-        {"key_id": "SHA256:x"}, {"expires": "2999-01-01T00:00:00Z"}, {"claim": "logi\u0301n"}, {"nonce": ""},
+        {"unit": "AUTH/AUTH2"}, {"commit": "0" * 40}, {"tree": "0" * 40},
+        {"target": "refs/heads/other"}, {"repo": ""}, {"algorithm": "none"},
+        {"algorithm": "HMAC-SHA256"}, {"algorithm": "SSHSIG"}, {"signature": ""},
+        {"key_id": "SHA256:x"}, {"expires": "2999-01-01T00:00:00Z"}, {"claim": "logi\u0301n"},
+        {"nonce": ""},
     ],
 )  # fmt: skip
 def test_whatever_is_changed_it_is_invalid(receipt, tmp_path, change):
@@ -676,8 +692,11 @@ def test_a_key_of_ssh_signs_both_ways(shipped, ssh_key, tmp_path, words, algorit
     assert verify(made, "--key-file", f"{ssh_key}.pub", tmp_path=tmp_path).code == 0
     assert verify(made, "--key-file", str(ssh_key), tmp_path=tmp_path).code == 0
     assert verify(made, tmp_path=tmp_path).code == 1, "nobody trusts it yet"
-    for change in ({"claim": "other"}, {"signature": made["signature"][:-4] + "AAAA"}, {"algorithm": "ED25519"} if words
-                   else {"algorithm": "SSHSIG"}):  # fmt: skip
+    for change in (
+        {"claim": "other"},
+        {"signature": made["signature"][:-4] + "AAAA"},
+        {"algorithm": "ED25519"} if words else {"algorithm": "SSHSIG"},
+    ):
         assert verify(made | change, "--key-file", f"{ssh_key}.pub", tmp_path=tmp_path).code == 1
 
 

@@ -66,8 +66,9 @@ def test_top_has_the_released_keys_beside_ours(workspace):
 @pytest.mark.parametrize("source", Source)
 def test_json_says_by_its_token_how_a_unit_is_known_to_have_shipped_and_the_text_in_words(source):
     verdict = Verdict(
-        answer=Answer.SHIPPED, plan="AUTH", phase="AUTH1", ref="HEAD", tier=Tier.LIVE, reason="12 of 12 lines stand",
-        source=source, sha="7fe0962", contradictions=(Contradiction.CONFIG_DIRTY,), limits=("shallow",),
+        answer=Answer.SHIPPED, plan="AUTH", phase="AUTH1", ref="HEAD", tier=Tier.LIVE,
+        reason="12 of 12 lines stand", source=source, sha="7fe0962",
+        contradictions=(Contradiction.CONFIG_DIRTY,), limits=("shallow",),
     )  # fmt: skip
     text = verify.line(verdict, {"7fe0962": "7fe0962"})
     notes = (

@@ -6,8 +6,8 @@ from run_histories import RUN, Repository
 
 OTHER = "RID-000000001000002"
 EVIDENCE = {
-    "run_started_ms", "now_ms", "commits_since_start", "journal_events_since", "last_heartbeat_age_ms",
-    "tokens_spent_since", "process_alive",
+    "run_started_ms", "now_ms", "commits_since_start", "journal_events_since",
+    "last_heartbeat_age_ms", "tokens_spent_since", "process_alive",
 }  # fmt: skip
 HOUR_MS = 3_600_000
 
@@ -47,8 +47,8 @@ def test_a_trace_has_the_keys_that_callers_know(dos, repository):
         "run_json", "parent_id", "root_id", "process_id", "ancestors", "descendants",
     }  # fmt: skip
     assert found["intent"].keys() == {
-        "has_intent", "goal", "plan", "phase", "start_sha", "steps", "residual", "corrupt_ledger_lines",
-        "unreadable_newer",
+        "has_intent", "goal", "plan", "phase", "start_sha", "steps", "residual",
+        "corrupt_ledger_lines", "unreadable_newer",
     }  # fmt: skip
     assert found["wal"] == {"lease_events": [], "unattributed_acquires": 0}
     assert found["git"] == {"commits": []}

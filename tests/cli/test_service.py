@@ -88,7 +88,8 @@ def test_launchd_does_the_same(install, home, workspace):
     assert path.parent == home / "Library" / "LaunchAgents"
     found = plistlib.loads(path.read_bytes())
     assert found["ProgramArguments"] == [
-        sys.executable, "-P", "-m", "dos", "--workspace", str(workspace), "up", "--plain", "--service", JOURNAL
+        sys.executable, "-P", "-m", "dos", "--workspace", str(workspace), "up", "--plain",
+        "--service", JOURNAL
     ]  # fmt: skip
     assert found["KeepAlive"] == {"SuccessfulExit": False} and found["RunAtLoad"]
     assert found["AbandonProcessGroup"], "or its workers would be ended with it"

@@ -100,8 +100,8 @@ def test_coverage_counts_what_came_back(dos, workspace, words, code, state):
     assert (answer.code, answer.json["state"]) == (code, state)
     assert answer.json["grounded"] == ("--states" not in words)
     assert answer.json.keys() == {
-        "state", "declared", "healthy", "dead", "unreadable", "unaccounted", "fraction", "foldable", "should_caveat",
-        "dead_classes", "quorum_met", "prompt_line", "reason", "grounded",
+        "state", "declared", "healthy", "dead", "unreadable", "unaccounted", "fraction", "foldable",
+        "should_caveat", "dead_classes", "quorum_met", "prompt_line", "reason", "grounded",
     }  # fmt: skip
     assert dos("coverage", *words).out.startswith(f"{state} ")
 
@@ -196,8 +196,8 @@ def test_arg_provenance(dos, workspace, words, code):
     assert answer.json.keys() == {"believe", "args", "unsupported", "reason"}
     for arg in answer.json["args"]:
         assert arg.keys() == {
-            "arg_name", "value_repr", "stance", "id_shaped", "is_reference", "matched_in", "components_checked",
-            "components_unmatched", "reason",
+            "arg_name", "value_repr", "stance", "id_shaped", "is_reference", "matched_in",
+            "components_checked", "components_unmatched", "reason",
         }  # fmt: skip
 
 

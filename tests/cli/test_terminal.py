@@ -32,8 +32,8 @@ def run(*words, cwd, environment=None, **settings):
     settings = {"stdout": subprocess.PIPE} | settings
     return subprocess.run(
         command(*words),
-        cwd=cwd, env={**os.environ, **(environment or {})}, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE,
-        timeout=PATIENCE, **settings,
+        cwd=cwd, env={**os.environ, **(environment or {})}, stdin=subprocess.DEVNULL,
+        stderr=subprocess.PIPE, timeout=PATIENCE, **settings,
     )  # fmt: skip
 
 
@@ -89,7 +89,8 @@ def test_an_output_that_takes_nothing_is_said(words, workspace):
 
 INTERRUPTED = """
 import signal, sys, time, types
-signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell that starts it in the background takes it away
+# A shell that starts a program in the background makes it ignore SIGINT.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 from dos.verbs.table import VERBS, Verb
 from dos.cli.main import run
 from msgspec import Struct

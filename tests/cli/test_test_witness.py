@@ -146,8 +146,9 @@ def test_a_measured_witness_is_found_by_its_commit_newest_first(dos, workspace, 
 
 def seen(verdict, *, bound=True, unit="", command="make test"):
     return recorded.RecordedWitness(
-        commit="c", tree="t", unit=unit, verdict=verdict, witnesses=verdict == "DISCRIMINATES", assert_level=True,
-        command=command, command_from="dos.toml" if bound else "--cmd", network="off", reason="",
+        commit="c", tree="t", unit=unit, verdict=verdict, witnesses=verdict == "DISCRIMINATES",
+        assert_level=True, command=command, command_from="dos.toml" if bound else "--cmd",
+        network="off", reason="",
     )  # fmt: skip
 
 
@@ -176,8 +177,9 @@ def test_a_witness_stands_while_no_other_run_of_its_kind_speaks_against_it(found
 @pytest.mark.parametrize(
     "words",
     [
-        ["--commit", "nosuch"], ["--commit=-x"], ["--commit", "a\tb"], ["--timeout", "0"], ["--timeout", "-1"],
-        ["--timeout", "1e9"], ["--repeat", "0"], ["--repeat", "99"], ["--paths", "../x"], ["--unit", "a\nb"], ["x"],
+        ["--commit", "nosuch"], ["--commit=-x"], ["--commit", "a\tb"], ["--timeout", "0"],
+        ["--timeout", "-1"], ["--timeout", "1e9"], ["--repeat", "0"], ["--repeat", "99"],
+        ["--paths", "../x"], ["--unit", "a\nb"], ["x"],
     ],
 )  # fmt: skip
 def test_what_cannot_be_meant_is_said_and_nothing_is_run(dos, state, changed, tmp_path, words):

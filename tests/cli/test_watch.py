@@ -51,8 +51,9 @@ def halts(dos, run_id):
 def test_a_run_that_moves_is_left_alone(dos, watch, run_id):
     told = watch("--discover").json
     assert told == {
-        "watched": 1, "verdicts": {run_id: "ADVANCING"}, "proposed_halts": [], "advancing": [run_id], "spinning": [],
-        "stalled_within_budget": [], "unknown": [], "skipped": [],
+        "watched": 1, "verdicts": {run_id: "ADVANCING"}, "proposed_halts": [],
+        "advancing": [run_id], "spinning": [], "stalled_within_budget": [], "unknown": [],
+        "skipped": [],
     }  # fmt: skip
     assert halts(dos, run_id) == []
 
@@ -161,8 +162,9 @@ def test_a_run_is_watched_once(watch, run_id):
     "words",
     [
         (), ("--track", ""), ("--track", " :sha"), ("--discover", "--budget-ms", "-1"),
-        ("--discover", "--repropose-ms", "-1"), ("--discover", "--interval", "-1"), ("--discover", "--max-ticks", "0"),
-        ("--discover", "--now-ms", "-1"), ("--discover", "--budget-ms", "99999999999999999999"),
+        ("--discover", "--repropose-ms", "-1"), ("--discover", "--interval", "-1"),
+        ("--discover", "--max-ticks", "0"), ("--discover", "--now-ms", "-1"),
+        ("--discover", "--budget-ms", "99999999999999999999"),
         ("--track", "RID-0MC0FFEE00000AB:nosuch"), ("--track", "RID-0MC0FFEE00000AB:--all"),
     ],
 )  # fmt: skip

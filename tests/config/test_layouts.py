@@ -114,7 +114,10 @@ LAYOUTS = {
             "package-lock.json",
         )
         | {
-            "package.json": '{"workspaces": ["packages/*", "!packages/old"], "scripts": {"test": "npm test -ws"}}'
+            "package.json": (
+                '{"workspaces": ["packages/*", "!packages/old"], "scripts": {"test": '
+                '"npm test -ws"}}'
+            )
         },
         ["cli", "core", "docs"],
         [("packages/core/src/a.js", "packages/core/test/a.test.js")],
@@ -166,7 +169,9 @@ LAYOUTS = {
             "libs/b/b.py",
         )
         | {
-            "pyproject.toml": '[tool.uv.workspace]\nmembers = ["libs/*"]\n[dependency-groups]\ndev = ["pytest"]\n'
+            "pyproject.toml": (
+                '[tool.uv.workspace]\nmembers = ["libs/*"]\n[dependency-groups]\ndev = ["pytest"]\n'
+            )
         },
         ["a", "b"],
         [("libs/a/src/a/__init__.py", "libs/a/tests/test_a.py")],

@@ -96,7 +96,10 @@ def _powerless_prefix(directory: Path) -> tuple[str, ...]:
         (setpriv, "--bounding-set=-dac_override,-dac_read_search", "--"),
         (setpriv, f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "--"),
     ]
-    probe = "import os, sys; os.listdir(sys.argv[1]); sys.exit(3 if os.access(sys.argv[1], os.W_OK) else 0)"
+    probe = (
+        "import os, sys; os.listdir(sys.argv[1]); sys.exit(3 if os.access(sys.argv[1], "
+        "os.W_OK) else 0)"
+    )
     for prefix in ways if os.geteuid() == 0 else ways[:1]:
         if prefix and not os.access(setpriv, os.X_OK):
             continue

@@ -3,7 +3,8 @@ fail.
 
     run(argv, disk_dir, log, shim=build_shim(tmp))
     for image in crash_images(read_log(log), random.Random(seed), per_point=4):
-        image.write_to(fresh_directory)  # open what a power cut left, and look for everything in image.acks
+        # Open what a power cut left, and look for everything in image.acks.
+        image.write_to(fresh_directory)
 
 A program acknowledges by writing a line to a file named ACK in the directory. One log is one disk:
 between two runs on the same log nobody else may change the directory.

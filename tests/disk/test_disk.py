@@ -43,7 +43,8 @@ os.ftruncate(fd, 2000); os.posix_fallocate(fd, 0, 2500)
 copy = os.dup(fd); os.close(fd); os.write(copy, b"through a duplicate"); os.fdatasync(copy)
 os.mkdir("folder"); folder = os.open("folder", os.O_RDONLY)
 inner = os.open("inner", os.O_WRONLY | os.O_CREAT, dir_fd=folder); os.write(inner, b"inside")
-os.rename("inner", "moved", src_dir_fd=folder, dst_dir_fd=folder); os.write(inner, b", renamed while open")
+os.rename("inner", "moved", src_dir_fd=folder, dst_dir_fd=folder)
+os.write(inner, b", renamed while open")
 os.fsync(folder); os.link("plain", "second"); os.unlink("plain")
 os.truncate("second", 5); shutil.copyfile(sys.executable, "folder/large")
 if os.fork() == 0:
@@ -187,7 +188,10 @@ def test_processes_at_once_are_recorded_in_one_order(disk: Path, disk_shim: Path
 
 def test_threads_at_once_are_recorded_in_one_order(disk: Path, recorded: Recorded) -> None:
     body = "\n".join("    " + line for line in COUNTER.strip().splitlines())
-    starts = "workers = [threading.Thread(target=work) for _ in range(4)]\nfor each in workers: each.start()\n"
+    starts = (
+        "workers = [threading.Thread(target=work) for _ in range(4)]\n"
+        "for each in workers: each.start()\n"
+    )
     recorded(f"import threading\ndef work():\n{body}\n{starts}", "honest", 25)
     assert everything_at_the_end(disk) == present(disk)
     assert Counter(present(disk)["log"].split()) == {
@@ -337,7 +341,10 @@ def test_a_full_disk_still_lets_files_be_removed(disk: Path, recorded: Recorded)
 
 
 def test_a_short_write_takes_half_and_says_so(disk: Path, recorded: Recorded) -> None:
-    program = "import os, sys; print(os.write(os.open(sys.argv[1] + '/f', os.O_CREAT | os.O_WRONLY), b'x' * 100))"
+    program = (
+        "import os, sys; print(os.write(os.open(sys.argv[1] + '/f', os.O_CREAT | "
+        "os.O_WRONLY), b'x' * 100))"
+    )
     assert recorded(program, fail="short", at=2).stdout == "50\n"
     assert everything_at_the_end(disk) == present(disk) == {"f": b"x" * 50}
 

@@ -80,29 +80,56 @@ ZERO = bytes(512)
         pytest.param([found(OLD), write(NEW)], {OLD, NEW}, id="a sector is old or new"),
         pytest.param([found(OLD), write(NEW), sync()], {NEW}, id="a synced write is there"),
         pytest.param(
-            [found(OLD * 2), write(NEW * 2)], {OLD * 2, NEW * 2, NEW + OLD, OLD + NEW}, id="a write is torn at a sector"
+            [found(OLD * 2), write(NEW * 2)],
+            {OLD * 2, NEW * 2, NEW + OLD, OLD + NEW},
+            id="a write is torn at a sector",
         ),
-        pytest.param([found(OLD), write(b"b" * 600, 512)], {OLD, OLD + b"b" * 600, OLD + NEW, OLD + ZERO + b"b" * 88,
-                     OLD + bytes(600), OLD + NEW + bytes(88)}, id="an append is short, holed or all zeros"),
+        pytest.param(
+            [found(OLD), write(b"b" * 600, 512)],
+            {
+                OLD,
+                OLD + b"b" * 600,
+                OLD + NEW,
+                OLD + ZERO + b"b" * 88,
+                OLD + bytes(600),
+                OLD + NEW + bytes(88),
+            },
+            id="an append is short, holed or all zeros",
+        ),
         pytest.param(
             [found(OLD * 2), write(b"x"), write(b"y", 600)],
-            {OLD * 2, b"x" + OLD[1:] + OLD, OLD + b"a" * 88 + b"y" + b"a" * 423,
-             b"x" + OLD[1:] + b"a" * 88 + b"y" + b"a" * 423},
+            {
+                OLD * 2,
+                b"x" + OLD[1:] + OLD,
+                OLD + b"a" * 88 + b"y" + b"a" * 423,
+                b"x" + OLD[1:] + b"a" * 88 + b"y" + b"a" * 423,
+            },
             id="writes to two sectors are reordered",
         ),
         pytest.param(
-            [found(b"....."), write(b"1", 0), write(b"2", 1)], {b".....", b"1....", b"12..."},
+            [found(b"....."), write(b"1", 0), write(b"2", 1)],
+            {b".....", b"1....", b"12..."},
             id="writes to one sector are not",
         ),
         pytest.param([found(OLD * 2), cut(512)], {OLD * 2, OLD}, id="a cut may not have happened"),
         pytest.param([found(OLD * 2), cut(0), sync()], {b""}, id="a synced cut has happened"),
-        pytest.param([found(OLD), cut(0), write(NEW)], {OLD, b"", NEW, ZERO}, id="a write past a cut brings the cut"),
-        pytest.param([found(OLD), write(NEW), sync(error=5), sync()], {OLD, NEW}, id="a failed sync is not made good"),
         pytest.param(
-            [found(OLD), write(NEW), sync(error=5), write(NEW), sync()], {NEW}, id="writing again after it is"
+            [found(OLD), cut(0), write(NEW)],
+            {OLD, b"", NEW, ZERO},
+            id="a write past a cut brings the cut",
+        ),
+        pytest.param(
+            [found(OLD), write(NEW), sync(error=5), sync()],
+            {OLD, NEW},
+            id="a failed sync is not made good",
+        ),
+        pytest.param(
+            [found(OLD), write(NEW), sync(error=5), write(NEW), sync()],
+            {NEW},
+            id="writing again after it is",
         ),
     ],
-)  # fmt: skip
+)
 def test_a_file_is_left_in_just_these_states(
     operations: list[Operation], possible: set[bytes]
 ) -> None:
@@ -119,34 +146,58 @@ SAVED = [create(), write(b"1"), sync()]
         pytest.param([create()], {(), (("f", b""),)}, id="a new name may be lost"),
         pytest.param([create(), sync_folder()], {(("f", b""),)}, id="a synced directory keeps it"),
         pytest.param(SAVED, {(ONE,)}, id="a synced file keeps its own name"),
-        pytest.param([*SAVED, rename("f", "g")], {(ONE,), (("g", b"1"),)}, id="a renamed file has one of its names"),
-        pytest.param([*SAVED, rename("f", "g"), sync()], {(ONE,), (("g", b"1"),)}, id="syncing it settles none"),
-        pytest.param([*SAVED, rename("f", "g"), sync_folder()], {(("g", b"1"),)}, id="but syncing the directory does"),
+        pytest.param(
+            [*SAVED, rename("f", "g")],
+            {(ONE,), (("g", b"1"),)},
+            id="a renamed file has one of its names",
+        ),
+        pytest.param(
+            [*SAVED, rename("f", "g"), sync()],
+            {(ONE,), (("g", b"1"),)},
+            id="syncing it settles none",
+        ),
+        pytest.param(
+            [*SAVED, rename("f", "g"), sync_folder()],
+            {(("g", b"1"),)},
+            id="but syncing the directory does",
+        ),
         pytest.param([*SAVED, unlink("f")], {(), (ONE,)}, id="a removed file may come back"),
         pytest.param([*SAVED, unlink("f"), sync_folder()], {()}, id="a synced removal is final"),
         pytest.param(
-            [create("t"), sync(), rename("t", "f"), unlink("f"), create("f", 12), write(b"2", inode=12), sync(12)],
+            [
+                create("t"),
+                sync(),
+                rename("t", "f"),
+                unlink("f"),
+                create("f", 12),
+                write(b"2", inode=12),
+                sync(12),
+            ],
             {(("f", b"2"),)},
             id="a synced successor is not replaced by what it succeeded",
         ),
         pytest.param(
-            [folder("d"), create("d/f"), write(b"1"), sync()], {(("d/f", b"1"),)},
+            [folder("d"), create("d/f"), write(b"1"), sync()],
+            {(("d/f", b"1"),)},
             id="a synced file keeps its directory",
         ),
         pytest.param(
-            [folder("d"), create("d/f"), sync_folder()], {(), (("d/f", b""),)},
+            [folder("d"), create("d/f"), sync_folder()],
+            {(), (("d/f", b""),)},
             id="syncing a directory is not syncing those in it",
         ),
         pytest.param(
-            [folder("d"), create("d/f"), sync(), unlink("d/f"), sync_folder()], {(), (("d/f", b""),)},
+            [folder("d"), create("d/f"), sync(), unlink("d/f"), sync_folder()],
+            {(), (("d/f", b""),)},
             id="nor what was removed in them",
         ),
         pytest.param(
-            [create(), write(b"1"), rename("f", "g"), sync_folder()], {(("g", b""),), (("g", b"1"),), (("g", b"\0"),)},
+            [create(), write(b"1"), rename("f", "g"), sync_folder()],
+            {(("g", b""),), (("g", b"1"),), (("g", b"\0"),)},
             id="a file renamed before it was synced may be empty",
         ),
     ],
-)  # fmt: skip
+)
 def test_names_are_left_in_just_these_states(
     operations: list[Operation], possible: set[tuple[tuple[str, bytes], ...]]
 ) -> None:

@@ -23,7 +23,8 @@ except OSError as error:
 
 TOUCH = """
 import os, sys
-for path, flags in ((sys.argv[1] + "/new", os.O_CREAT | os.O_WRONLY), (sys.argv[1] + "/old", os.O_WRONLY)):
+new, old = sys.argv[1] + "/new", sys.argv[1] + "/old"
+for path, flags in ((new, os.O_CREAT | os.O_WRONLY), (old, os.O_WRONLY)):
     try:
         os.close(os.open(path, flags))
         print("allowed")

@@ -55,7 +55,7 @@ def test_links_to_files_and_headings_lead_somewhere(page):
 
 @pytest.mark.parametrize("name", ["docs/ARCHITECTURE.md", "CONTRIBUTING.md"])
 def test_files_that_a_page_names_are_there(name):
-    """Below src/dos, below the repository, or as the last part of a path that the page has named."""
+    """Below src/dos, below the repository, or the last part of a path that the page has named."""
     named = re.findall(r"`([\w/]+\.py)`", (HOUSE / name).read_text(encoding="utf-8"))
     assert named
     every = {path.name for path in (HOUSE / "src" / "dos").rglob("*.py")}

@@ -14,7 +14,8 @@ chance=$(( (number * 7919 + {seed} * 104729) % 1000 ))
 [ $chance -lt {share} ] || exec {git} "$@"
 printf x >> {deaths}
 way=$(( number % 3 ))
-case "$*" in *"cat-file --batch") way=$(( number % 2 )) ;; esac  # it is done when nobody asks any more
+# `cat-file --batch` is done only when its input ends, so it never dies the third way.
+case "$*" in *"cat-file --batch") way=$(( number % 2 )) ;; esac
 case $way in
 0) echo "fatal: it died before it began" >&2; exit 128 ;;
 1) kill -KILL $$ ;;

@@ -1,4 +1,4 @@
-"""Git dies at some of its calls, before it began or when it was done: nobody takes that for a no."""
+"""Git dies before or after some of its calls; no caller takes that for the answer "no"."""
 
 import ast
 import os

@@ -69,8 +69,22 @@ def test_the_version_is_numbers():
 
 
 def test_a_history_that_was_cut_off_has_no_first_commit(repository, tmp_path_factory):
-    subprocess.run(["git", "-c", "user.name=t", "-c", "user.email=t@t", "commit", "-q", "--allow-empty", "-m", "two"],
-                   cwd=repository, check=True)  # fmt: skip
+    subprocess.run(
+        [
+            "git",
+            "-c",
+            "user.name=t",
+            "-c",
+            "user.email=t@t",
+            "commit",
+            "-q",
+            "--allow-empty",
+            "-m",
+            "two",
+        ],
+        cwd=repository,
+        check=True,
+    )
     shallow, whole = (tmp_path_factory.mktemp(name) for name in ("shallow", "whole"))
     for depth, target in (("1", shallow), ("2", whole)):
         subprocess.run(

@@ -63,8 +63,8 @@ def detached(git):
 @pytest.mark.parametrize(
     "arrange",
     [
-        on_a_branch, on_a_packed_branch, on_a_branch_that_moved_after_packing, on_a_branch_with_folders_in_its_name,
-        detached,
+        on_a_branch, on_a_packed_branch, on_a_branch_that_moved_after_packing,
+        on_a_branch_with_folders_in_its_name, detached,
     ],
 )  # fmt: skip
 def test_it_is_what_git_says_and_git_is_not_started(repository, monkeypatch, arrange):

@@ -42,7 +42,10 @@ def grow(root, messages, *, branch="main", begin="", start=1_700_000_000):
     parts = []
     for number, message in enumerate(messages):
         text = message if isinstance(message, bytes) else message.encode()
-        head = f"commit refs/heads/{branch}\ncommitter A <a@b> {start + 60 * number} +0000\ndata {len(text)}\n"
+        head = (
+            f"commit refs/heads/{branch}\ncommitter A <a@b> {start + 60 * number} +0000\n"
+            f"data {len(text)}\n"
+        )
         link = f"from {begin}\n" if begin and not number else ""
         own = f"value_{start}_{number} = {number}\n"
         file = (
@@ -351,7 +354,7 @@ def test_work_trees_on_other_branches_share_it(root, tmp_path):
 
 
 def test_who_is_newest_does_not_depend_on_when_it_was_read(root):
-    """Both ships stand. The branch with the older one comes in after the other one was looked at."""
+    """Both ships stand; the branch with the older one is merged after the other was indexed."""
     begun = grow(root, ["begin"])
     grow(root, ["AUTH1: on the side"], branch="side", begin=begun, start=1_700_001_000)
     newest = grow(root, ["AUTH1: on main"], begin=begun, start=1_700_002_000)
@@ -388,8 +391,9 @@ def test_longer_hashes_are_kept_whole(tmp_path):
 @pytest.mark.parametrize(
     ("written", "looked_for"),
     [
-        ("STRASSE9: x", "straße9"), ("Straße9: x", "STRASSE9"), ("ÉTÉ1: x", "été1"), ("ΣΊΣΥΦΟΣ1: x", "σίσυφος1"),
-        ("任务1: x", "任务1"), ("İ1: x", "i̇1"), ("ﬁ1: x", "FI1"), ("K1: x", "k1"), ("x\n\nUnit: ÜBER/ÜBER1", "über1"),
+        ("STRASSE9: x", "straße9"), ("Straße9: x", "STRASSE9"), ("ÉTÉ1: x", "été1"),
+        ("ΣΊΣΥΦΟΣ1: x", "σίσυφος1"), ("任务1: x", "任务1"), ("İ1: x", "i̇1"), ("ﬁ1: x", "FI1"),
+        ("K1: x", "k1"), ("x\n\nUnit: ÜBER/ÜBER1", "über1"),
     ],
 )  # fmt: skip
 def test_words_are_found_in_any_case(root, base, written, looked_for):

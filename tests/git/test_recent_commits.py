@@ -57,9 +57,10 @@ def test_what_a_commit_was_built_on_is_known(place):
 @pytest.mark.parametrize(
     "setting",
     [
-        "log.showSignature=true", "color.ui=always", "log.decorate=full", "diff.renames=copies", "log.follow=true",
-        "log.diffMerges=first-parent", "diff.relative=true", "grep.patternType=fixed", "core.quotePath=true",
-        "format.pretty=oneline", "log.abbrevCommit=true", "log.date=relative", "log.showRoot=false",
+        "log.showSignature=true", "color.ui=always", "log.decorate=full", "diff.renames=copies",
+        "log.follow=true", "log.diffMerges=first-parent", "diff.relative=true",
+        "grep.patternType=fixed", "core.quotePath=true", "format.pretty=oneline",
+        "log.abbrevCommit=true", "log.date=relative", "log.showRoot=false",
     ],
 )  # fmt: skip
 def test_no_setting_of_the_user_changes_what_is_read(place, setting):

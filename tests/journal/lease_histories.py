@@ -78,8 +78,8 @@ class Step(Struct, frozen=True):
 
 
 WHATS = (
-    "acquire", "acquire", "acquire with a run", "share", "lock", "renew", "renew", "release", "revoke", "adopt",
-    "adopt with a run", "refuse", "reboot", "other", "keyed refusal",
+    "acquire", "acquire", "acquire with a run", "share", "lock", "renew", "renew", "release",
+    "revoke", "adopt", "adopt with a run", "refuse", "reboot", "other", "keyed refusal",
 )  # fmt: skip
 
 _step = st.builds(

@@ -193,7 +193,8 @@ def listed_leases(store: Store) -> dict[int, tuple[Request, int, int, str]]:
     fields = Request.__struct_fields__
     return {
         lease.fence: (
-            Request(**{name: getattr(lease, name) for name in fields}), lease.expires_ms, lease.version, lease.boot,
+            Request(**{name: getattr(lease, name) for name in fields}), lease.expires_ms,
+            lease.version, lease.boot,
         )
         for lease in store.leases() + store.leases(locks=True)
     }  # fmt: skip

@@ -41,11 +41,11 @@ def test_a_released_attempt_is_read(changes, at_ms, outcome):
 @pytest.mark.parametrize(
     "changes",
     [
-        {"op": "ACQUIRE"}, {"schema": TAG | {"version": 2}}, {"schema": TAG | {"family": "intent-ledger"}},
-        {"schema": TAG | {"family": "other"}}, {"unit_id": None}, {"unit_id": 5}, {"attempted_at_ms": None},
-        {"attempted_at_ms": True}, {"attempted_at_ms": -1}, {"attempted_at_ms": 10**40},
-        {"attempted_at_ms": float("inf")}, {"attempted_at_ms": None, "ts": "yesterday"},
-        {"attempted_at_ms": None, "ts": 5},
+        {"op": "ACQUIRE"}, {"schema": TAG | {"version": 2}},
+        {"schema": TAG | {"family": "intent-ledger"}}, {"schema": TAG | {"family": "other"}},
+        {"unit_id": None}, {"unit_id": 5}, {"attempted_at_ms": None}, {"attempted_at_ms": True},
+        {"attempted_at_ms": -1}, {"attempted_at_ms": 10**40}, {"attempted_at_ms": float("inf")},
+        {"attempted_at_ms": None, "ts": "yesterday"}, {"attempted_at_ms": None, "ts": 5},
     ],
 )  # fmt: skip
 def test_what_cannot_be_read_was_not_tried(changes):
@@ -84,8 +84,8 @@ def test_our_attempts_are_written_in_the_shape_of_released_logs_and_read_back(tm
     store.record("unit/U", fact)
     (record,) = exported(store, shape="lane-journal")
     assert record == {
-        "op": "ATTEMPT", "schema": TAG, "unit_id": "U", "outcome": "blocked", "lane": "api", "loop_ts": "t",
-        "host_id": "h", "run_id": "RID-1", "seq": 1, "ts": "2023-11-14T22:13:20Z",
+        "op": "ATTEMPT", "schema": TAG, "unit_id": "U", "outcome": "blocked", "lane": "api",
+        "loop_ts": "t", "host_id": "h", "run_id": "RID-1", "seq": 1, "ts": "2023-11-14T22:13:20Z",
     }  # fmt: skip
     import_lines(other, written(tmp_path / "lane-journal.jsonl", [record]))
     assert fold.current(other, Attempts)[0].newest("U") == fold.current(store, Attempts)[0].newest(
@@ -94,7 +94,8 @@ def test_our_attempts_are_written_in_the_shape_of_released_logs_and_read_back(tm
 
 
 STEPS = st.lists(
-    st.tuples(st.sampled_from(["U", "V"]), st.sampled_from(["shipped", "drained", "blocked", "error", "odd"]),
+    st.tuples(st.sampled_from(["U", "V"]),
+              st.sampled_from(["shipped", "drained", "blocked", "error", "odd"]),
               st.sampled_from([0, 1, 60_000, 3_600_000])), max_size=12,
 )  # fmt: skip
 

@@ -57,7 +57,7 @@ def kinds(store: Store) -> set[str]:
 
 
 def contended(kind: Kind, rule: str, seconds: float) -> list[list[int]]:
-    """An hour ahead against an hour behind; of each how often it was granted, refused and robbed."""
+    """Count the grants, refusals and thefts of a clock an hour ahead and of one an hour behind."""
     opened(kind).close()
     mode = f"contend {seconds}"
     with (

@@ -206,7 +206,7 @@ def test_a_store_that_does_not_sync_each_commit_is_caught(
 
 
 def test_a_store_that_loses_its_log_is_caught(disk: Path, disk_shim: Path, scratch: Path) -> None:
-    """The files as they were at the end of a healthy run, but for the log: the checks must see it."""
+    """The files at the end of a healthy run, without the log: the checks must notice."""
     recording = Recording(disk, disk_shim, 14)
     recording.write("1", pragma={"WRITER_PRAGMA": "wal_autocheckpoint=0"})
     caught = 0

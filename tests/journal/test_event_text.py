@@ -47,7 +47,8 @@ def any_value(kind: Any) -> st.SearchStrategy:
 def written(fact: Fact) -> Event:
     raw = json.encode(fact)
     return Event(
-        pos=1, stream="s", ver=1, kind=fact.kind, at_ms=1, actor="", fence=None, key=None, schema=1, raw=raw
+        pos=1, stream="s", ver=1, kind=fact.kind, at_ms=1, actor="", fence=None, key=None, schema=1,
+        raw=raw
     )  # fmt: skip
 
 

@@ -135,7 +135,8 @@ def test_an_unknown_url_is_refused_with_the_known_ones_and_without_its_password(
 def test_no_store_is_loaded_before_one_is_opened():
     code = (
         "import sys, dos.journal.backends.open\n"
-        "print([name for name in ('sqlite3', 'psycopg', 'dos.journal.backends.memory') if name in sys.modules])"
+        "print([name for name in ('sqlite3', 'psycopg', 'dos.journal.backends.memory') if "
+        "name in sys.modules])"
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout == "[]\n"

@@ -101,7 +101,10 @@ def test_a_server_that_takes_no_writes_is_read_only(new_database):
         store.append("a", "k", 1)
     run(
         new_database,
-        f'ALTER DATABASE "{new_database.rpartition("/")[2]}" SET default_transaction_read_only = on',
+        (
+            f'ALTER DATABASE "{new_database.rpartition("/")[2]}" SET '
+            f"default_transaction_read_only = on"
+        ),
     )
     with kind.open() as store:
         assert [event.body for event in store.load("a")] == [1]

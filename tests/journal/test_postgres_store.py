@@ -181,9 +181,9 @@ def test_a_line_cut_in_the_middle_of_a_view_is_an_error(kind, wire):
 @pytest.mark.parametrize(
     ("what", "trips"),
     [
-        ("append", 2), ("append with key, fence and version", 2), ("append many", 2), ("repeat", 2), ("read", 1),
-        ("leases", 1), ("refuse", 1), ("acquire", 3), ("renew", 2), ("renew many", 2), ("release", 2), ("adopt", 2),
-        ("revoke", 2),
+        ("append", 2), ("append with key, fence and version", 2), ("append many", 2), ("repeat", 2),
+        ("read", 1), ("leases", 1), ("refuse", 1), ("acquire", 3), ("renew", 2), ("renew many", 2),
+        ("release", 2), ("adopt", 2), ("revoke", 2),
     ],
 )  # fmt: skip
 def test_the_server_is_asked_no_more_often_than_needed(kind, wire, what, trips):
@@ -347,7 +347,8 @@ def test_a_waiter_whose_notification_is_lost_looks_again(store, kind, monkeypatc
         time.sleep(0.05)
         run(
             kind.url,
-            "INSERT INTO dos.event SELECT workspace, nextval('dos.position'), 'silent', ver, kind, at_ms, actor, fence,"
+            "INSERT INTO dos.event SELECT workspace, nextval('dos.position'), 'silent', ver, "
+            "kind, at_ms, actor, fence,"
             " key, schema, body, crc FROM dos.event WHERE workspace = %s",
             kind.workspace,
         )

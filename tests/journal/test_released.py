@@ -280,7 +280,8 @@ def test_lease_events_become_the_records_of_the_released_log():
     granted(store, lock())
     records = exported(store, shape="lane-journal")
     assert [record["op"] for record in records] == [
-        "ACQUIRE", "HEARTBEAT", "ADOPT", "REFUSE", "RELEASE", "ACQUIRE", "SCAVENGE", "ACQUIRE", "SCAVENGE", "ACQUIRE",
+        "ACQUIRE", "HEARTBEAT", "ADOPT", "REFUSE", "RELEASE", "ACQUIRE", "SCAVENGE", "ACQUIRE",
+        "SCAVENGE", "ACQUIRE",
     ]  # fmt: skip
     assert [record["seq"] for record in records] == [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]
     assert all(record["ts"].endswith("Z") for record in records)

@@ -36,15 +36,16 @@ def ledger(tmp_path, records, folder=ID, name="intent.jsonl"):
                 step_regions={"s1": ["x/**"]}, env={"host": "h"},
             ),
             runs.IntentDeclared(
-                run_id=ID, goal="g", plan="P", phase="F", start_sha="a", steps=["s1"], regions={"s1": ["x/**"]},
-                env={"host": "h"},
+                run_id=ID, goal="g", plan="P", phase="F", start_sha="a", steps=["s1"],
+                regions={"s1": ["x/**"]}, env={"host": "h"},
             ),
         ),
         (
             record("INTENT", goal=3, declared_steps="s1", step_regions=[1], env=[]),
             runs.IntentDeclared(run_id=ID),
         ),
-        (record("STEP_CLAIMED", step_id="s1", sha="a"), runs.StepClaimed(run_id=ID, step="s1", sha="a")),
+        (record("STEP_CLAIMED", step_id="s1", sha="a"),
+            runs.StepClaimed(run_id=ID, step="s1", sha="a")),
         (record("STEP_CLAIMED", sha="a"), None),
         (
             record("STEP_VERIFIED", step_id="s1", sha="a", via="file-path", verdicts=["ok", 3]),
@@ -77,8 +78,9 @@ anything = (
     | st.lists(st.text(max_size=2), max_size=2)
 )
 names = (
-    "goal", "plan", "phase", "start_sha", "declared_steps", "step_regions", "env", "step_id", "sha", "via", "verdicts",
-    "reason", "resume_sha", "residual", "checkpoint_turn", "transcript_digest", "predecessor_run_id", "ts", "run_id",
+    "goal", "plan", "phase", "start_sha", "declared_steps", "step_regions", "env", "step_id", "sha",
+    "via", "verdicts", "reason", "resume_sha", "residual", "checkpoint_turn", "transcript_digest",
+    "predecessor_run_id", "ts", "run_id",
 )  # fmt: skip
 wild = st.fixed_dictionaries(
     {"op": st.sampled_from(sorted(intent_ledger.OPS)) | anything},

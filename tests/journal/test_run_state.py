@@ -160,13 +160,16 @@ names = st.lists(st.sampled_from(STEPS), max_size=4, unique=True)
 regions = st.dictionaries(st.sampled_from(STEPS), st.just(["api/**"]), max_size=2)
 shas = st.sampled_from(["a", "b"])
 facts = st.one_of(
-    st.builds(runs.IntentDeclared, run_id=st.just(ID), goal=shas, start_sha=shas, steps=names, regions=regions),
-    st.builds(runs.ExtentChanged, run_id=st.just(ID), steps=names, regions=regions, approved_by=st.just("")),
+    st.builds(runs.IntentDeclared, run_id=st.just(ID), goal=shas, start_sha=shas, steps=names,
+        regions=regions),
+    st.builds(runs.ExtentChanged, run_id=st.just(ID), steps=names, regions=regions,
+        approved_by=st.just("")),
     st.builds(runs.StepClaimed, run_id=st.just(ID), step=st.sampled_from(STEPS), sha=shas),
-    st.builds(runs.StepVerified, run_id=st.just(ID), step=st.sampled_from(STEPS), sha=shas, via=shas),
+    st.builds(runs.StepVerified, run_id=st.just(ID), step=st.sampled_from(STEPS), sha=shas,
+        via=shas),
     st.builds(runs.RunEnded, run_id=st.just(ID), result=st.sampled_from(["failed", "abandoned"])),
-    st.builds(fleet.LandingIntended, run_id=st.just(ID), lane=shas, unit=shas, iteration=st.just(1), branch=shas,
-              old=shas, new=shas),
+    st.builds(fleet.LandingIntended, run_id=st.just(ID), lane=shas, unit=shas, iteration=st.just(1),
+              branch=shas, old=shas, new=shas),
     st.sampled_from([SUSPENDED, PROPOSED, resumed("A"), resumed("B")]),
 )  # fmt: skip
 approved = st.builds(

@@ -111,8 +111,8 @@ def test_a_body_need_not_be_an_object(store, body):
 @pytest.mark.parametrize(
     "given",
     [
-        {"stream": "a\0"}, {"stream": "\udc80"}, {"stream": "é" * 501}, {"kind": "\0"}, {"key": "k\0"},
-        {"key": "x" * 1001}, {"body": {"text": "\udc80"}},
+        {"stream": "a\0"}, {"stream": "\udc80"}, {"stream": "é" * 501}, {"kind": "\0"},
+        {"key": "k\0"}, {"key": "x" * 1001}, {"body": {"text": "\udc80"}},
     ],
     ids=lambda given: next(iter(given)),
 )  # fmt: skip

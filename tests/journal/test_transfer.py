@@ -204,7 +204,8 @@ def test_a_line_has_all_of_an_event():
     assert exported(store)[1] == {
         "pos": 2, "stream": "run/1", "ver": 1, "kind": "step",
         "at": "2023-11-14T22:13:20.000Z", "at_ms": 1_700_000_000_000,
-        "actor": "test", "fence": 1, "key": "k", "schema": 1, "body": {"text": "a\u2028b\u0085c\u2029d\x0be é"},
+        "actor": "test", "fence": 1, "key": "k", "schema": 1,
+        "body": {"text": "a\u2028b\u0085c\u2029d\x0be é"},
     }  # fmt: skip
 
 

@@ -57,9 +57,9 @@ class Writer:
 
     def _round(self) -> list[Callable[[], None]]:
         steps = [
-            self.append, self.append_keyed, self.append_keyed, self.append_batch, self.acquire, self.acquire,
-            self.acquire, self.append_fenced, self.renew, self.release, self.release, self.keep_snapshot, self.prune,
-            self.reopen,
+            self.append, self.append_keyed, self.append_keyed, self.append_batch, self.acquire,
+            self.acquire, self.acquire, self.append_fenced, self.renew, self.release, self.release,
+            self.keep_snapshot, self.prune, self.reopen,
         ]  # fmt: skip
         self.dice.shuffle(steps)
         return steps

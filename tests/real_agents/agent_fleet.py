@@ -51,7 +51,7 @@ class AgentFleet:
         (home / "home" / ".gitconfig").write_text(f"[user]\n{text}")
 
     def staff(self, program: Program, script: object, *, lane: str = "") -> ModelServer:
-        """For one lane; else the first is the fleet's agent, and the next ones take over from it."""
+        """For one lane; otherwise the first is the fleet's agent and the others are fallbacks."""
         model = ModelServer(self.home / f"model-{program.name}", script)
         self._models.append(model)
         first, workers = not self._config["agents"], self._config["workers"]
@@ -177,7 +177,8 @@ def plan(lanes: dict[str, list[str]]) -> str:
         for unit in units:
             heading = f"## {unit.replace('/', ' ')}: write a file"
             parts.append(
-                f"{heading}\nWrite `{made_by(lane, unit)}`.\n- lane: {lane}\n- acceptance: `{check(lane, unit)}`"
+                f"{heading}\nWrite `{made_by(lane, unit)}`.\n- lane: {lane}\n"
+                f"- acceptance: `{check(lane, unit)}`"
             )
     return "\n\n".join(parts) + "\n"
 
@@ -191,7 +192,7 @@ def check(lane: str, unit: str) -> str:
 
 
 def told(unit: str) -> str:
-    """What only the prompt for this unit holds: the names of others may be in it by their commits."""
+    """What only the prompt for this unit holds; commits may bring the names of other units in."""
     return f"# Unit {unit}:"
 
 

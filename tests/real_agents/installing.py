@@ -59,7 +59,10 @@ def _install(program: Program) -> str:
                 break
             except BlockingIOError:
                 if time.monotonic() > deadline:
-                    return f"another run has been installing the agent programs for {INSTALL_SECONDS} s"
+                    return (
+                        f"another run has been installing the agent programs for "
+                        f"{INSTALL_SECONDS} s"
+                    )
                 time.sleep(0.5)
         if _installed(program) == program.version:  # the other run did it
             return ""

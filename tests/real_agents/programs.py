@@ -32,7 +32,10 @@ def _codex(url: str) -> Settings:
 
 
 def _codex_files(url: str) -> dict[str, str]:
-    provider = f'name = "scripted"\nbase_url = "{url}/v1"\nwire_api = "responses"\nenv_key = "SCRIPTED_KEY"\n'
+    provider = (
+        f'name = "scripted"\nbase_url = "{url}/v1"\nwire_api = "responses"\n'
+        f'env_key = "SCRIPTED_KEY"\n'
+    )
     retries = "request_max_retries = 1\nstream_max_retries = 1\n"
     head = 'model = "scripted"\nmodel_provider = "scripted"\n'
     return {".codex/config.toml": f"{head}\n[model_providers.scripted]\n{provider}{retries}"}
@@ -71,7 +74,10 @@ def _tool(name: str, path_key: str) -> Callable[[str, str], Step]:
 
 def _patch(path: str, text: str) -> Step:
     return {
-        "bash": f"apply_patch <<'END'\n*** Begin Patch\n*** Add File: {path}\n+{text.rstrip()}\n*** End Patch\nEND"
+        "bash": (
+            f"apply_patch <<'END'\n*** Begin Patch\n*** Add File: {path}\n+{text.rstrip()}\n"
+            f"*** End Patch\nEND"
+        )
     }
 
 

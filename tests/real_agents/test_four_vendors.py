@@ -30,7 +30,7 @@ HANGS = {"say": "Thinking.", "delay": 600, "times": 1}
 
 
 def script(lane: str) -> dict[str, Any]:
-    """The first try of each unit goes wrong in the way of its lane; every other one is good work."""
+    """The first attempt at each unit fails in its lane's way; the others are good work."""
     first: dict[str, list[dict[str, Any]]] = {
         LYING: say_done(LYING),
         STRAYING: work("guide", STRAYING, also=STRAYED),

@@ -33,7 +33,7 @@ def worktree_of(fleet: AgentFleet, lane: str) -> str:
 
 
 def busy_checkout(fleet: AgentFleet) -> dict[str, str]:
-    """The user is in the middle of something: an edit, a staged file, one that git does not know."""
+    """The user is in the middle of something: an edit, a staged file, an untracked one."""
     files = {"api/keep": "edited\n", "staged.txt": "staged\n", "mine.txt": "mine\n"}
     for name, text in files.items():
         (fleet.root / name).write_text(text)

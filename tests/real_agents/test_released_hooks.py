@@ -29,22 +29,46 @@ class Host(NamedTuple):
 
 HOSTS = [
     pytest.param(
-        Host(CLAUDE_CODE, "claude_settings.json", ".claude/settings.json",
-             lambda program: ["-p", PROMPT, "--allowedTools", "Bash", "--permission-mode", "acceptEdits"]),
+        Host(
+            CLAUDE_CODE,
+            "claude_settings.json",
+            ".claude/settings.json",
+            lambda program: [
+                "-p",
+                PROMPT,
+                "--allowedTools",
+                "Bash",
+                "--permission-mode",
+                "acceptEdits",
+            ],
+        ),
         marks=pytest.mark.soak,
     ),
     pytest.param(
-        Host(CODEX, "codex_config.toml", ".codex/config.toml",
-             lambda program: ["exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox",
-                              "--dangerously-bypass-hook-trust", PROMPT]),
+        Host(
+            CODEX,
+            "codex_config.toml",
+            ".codex/config.toml",
+            lambda program: [
+                "exec",
+                "--skip-git-repo-check",
+                "--dangerously-bypass-approvals-and-sandbox",
+                "--dangerously-bypass-hook-trust",
+                PROMPT,
+            ],
+        ),
         marks=pytest.mark.soak,
     ),
     pytest.param(
-        Host(GEMINI, "gemini_settings.json", ".gemini/settings.json",
-             lambda program: ["-p", PROMPT, "--yolo", "--model", "gemini-2.5-flash"]),
+        Host(
+            GEMINI,
+            "gemini_settings.json",
+            ".gemini/settings.json",
+            lambda program: ["-p", PROMPT, "--yolo", "--model", "gemini-2.5-flash"],
+        ),
         marks=pytest.mark.programs,
     ),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("host", HOSTS, ids=lambda host: host.program.name)
@@ -69,8 +93,8 @@ def test_a_tool_call_goes_through_with_the_released_settings_in_place(tmp_path, 
             **host.program.settings(model.url)["environment"],
         }
         done = subprocess.run(
-            [path, *host.words(host.program)], cwd=repository, env=environment, stdin=subprocess.DEVNULL,
-            capture_output=True, text=True, timeout=RUN_SECONDS,
+            [path, *host.words(host.program)], cwd=repository, env=environment,
+            stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=RUN_SECONDS,
         )  # fmt: skip
     finally:
         model.stop()
@@ -98,7 +122,8 @@ def _dos_that_tells(folder: Path, asked: Path) -> Path:
     folder.mkdir()
     script = folder / "dos"
     script.write_text(
-        f'#!/bin/sh\n{sys.executable} -m dos "$@"\ncode=$?\necho "$* -> $code" >> {asked}\nexit $code\n'
+        f'#!/bin/sh\n{sys.executable} -m dos "$@"\ncode=$?\necho "$* -> $code" >> {asked}\n'
+        f"exit $code\n"
     )
     script.chmod(0o755)
     return folder

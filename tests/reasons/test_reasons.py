@@ -146,12 +146,12 @@ def test_what_a_workspace_declares_is_in_its_table():
 
 
 REMEDIES = {
-    "/replan": "lane_soak_gated lane_all_inflight_or_deferred child_parked_pre_step9_no_envelope data_gated_closeout"
-    " uncategorized_nonship",
+    "/replan": "lane_soak_gated lane_all_inflight_or_deferred child_parked_pre_step9_no_envelope"
+    " data_gated_closeout uncategorized_nonship",
     "": "operator_decision",
-    "/unstick": "stale_claim_false_block ship_oracle_false_positive lying_verdict_token preflight_scratch_race"
-    " wait_marker_runaway child2_fanout_died_pre_ship packet_incoherence encoding_mojibake gate_wedge_unspecified"
-    " body_empty_picks",
+    "/unstick": "stale_claim_false_block ship_oracle_false_positive lying_verdict_token"
+    " preflight_scratch_race wait_marker_runaway child2_fanout_died_pre_ship packet_incoherence"
+    " encoding_mojibake gate_wedge_unspecified body_empty_picks",
 }
 CAUSES = [(key, remedy) for remedy, keys in REMEDIES.items() for key in keys.split()]
 

@@ -37,8 +37,8 @@ def written(*rows: tuple[float, Fact]) -> list[Event]:
     """Each fact with the seconds at which it was written."""
     return [
         Event(
-            pos=number, stream="s", ver=number, kind=fact.kind, at_ms=T + int(at * 1000), actor="", fence=None,
-            key=None, schema=1, raw=json.encode(fact),
+            pos=number, stream="s", ver=number, kind=fact.kind, at_ms=T + int(at * 1000), actor="",
+            fence=None, key=None, schema=1, raw=json.encode(fact),
         )
         for number, (at, fact) in enumerate(rows, 1)
     ]  # fmt: skip
@@ -90,7 +90,8 @@ def sheet(
 
 PROVED = LandingProof(
     answer="SHIPPED", tier="T5", tier_name="witnessed", reason="2 of 2 lines stand",
-    receipt=ReceiptProof(valid=True, why="", key_id="SHA256:abc", runner="vm", command="make", exit_code=0),
+    receipt=ReceiptProof(valid=True, why="", key_id="SHA256:abc", runner="vm", command="make",
+        exit_code=0),
 )  # fmt: skip
 
 
@@ -190,8 +191,9 @@ def test_the_claim_stands_beside_the_fact() -> None:
 def test_a_crash_is_told_with_how_it_went_on() -> None:
     told = fold_session(
         written(
-            (0, started()), (1, ended("hang")), (2, started(unit="P/U9")), (3, ended("crash", unit="P/U9")),
-            (4, started(iteration=2)), (5, ended(iteration=2)), (6, LANDED),
+            (0, started()), (1, ended("hang")), (2, started(unit="P/U9")),
+            (3, ended("crash", unit="P/U9")), (4, started(iteration=2)), (5, ended(iteration=2)),
+            (6, LANDED),
         )
     )  # fmt: skip
     assert [(each.unit, each.then) for each in told.crashed] == [
@@ -211,8 +213,9 @@ def test_waiting_is_told_with_its_length_and_what_is_not_over_says_so() -> None:
         written(
             (0, hit), (1, engine.RunParked(**RUN, why="quota", detail="until nine")), (1, hit),
             (31, engine.RunUnparked(**RUN)), (40, engine.LimitLifted(vendor="acme", account="a")),
-            (41, engine.AgentWaiting(**UNIT, ending="overloaded")), (44, engine.AgentWentOn(**UNIT)),
-            (50, engine.RunParked(**RUN, why="pause")), (60, lanes.LeaseRenewed(lease=1, expires_ms=1)),
+            (41, engine.AgentWaiting(**UNIT, ending="overloaded")),
+            (44, engine.AgentWentOn(**UNIT)), (50, engine.RunParked(**RUN, why="pause")),
+            (60, lanes.LeaseRenewed(lease=1, expires_ms=1)),
         )
     )  # fmt: skip
     assert [(each.why, each.seconds, each.is_over) for each in told.waits] == [
@@ -300,7 +303,8 @@ def test_a_start_after_one_that_never_stopped_says_so() -> None:
     assert report_data.heading(
         sheet(written((0, fleet_started()), (5, fleet_started()), (9, fleet_stopped())))
     ) == (
-        "2027-01-15 08:00:00 to 08:00:09 UTC (9 s); restarted 1 time after a crash of the supervisor; "
+        "2027-01-15 08:00:00 to 08:00:09 UTC (9 s); restarted 1 time after a crash of the "
+        "supervisor; "
         "stopped: nothing is left to do"
     )
 
@@ -343,7 +347,8 @@ def busy(
         (1, started(**at, agent=word)),
         (2, ended(**at, claim=claim, usage=used)),
         (3, events.WorkMeasured(
-            **at, iteration=1, base="", head="", commits=[], strays=[], accepted=None, verdict="NOTHING", reason=word)),
+            **at, iteration=1, base="", head="", commits=[], strays=[], accepted=None,
+            verdict="NOTHING", reason=word)),
         (4, started(**at, agent=word)),
         (5, ended("crash", **at, claim=claim, usage=used)),
         (6, fleet_started()),
@@ -351,10 +356,13 @@ def busy(
         (8, ended(**at, claim=claim)),
         (9, events.UnitLanded(**at, branch=word, base="", commit=COMMIT)),
         (10, events.WorkSalvaged(**who, ref=word, commit=word, why=word)),
-        (11, engine.LimitHit(vendor=word, account=word, model=word, ending=word, lane=lane, found=word)),
+        (11,
+            engine.LimitHit(vendor=word, account=word, model=word, ending=word, lane=lane,
+                found=word)),
         (12, engine.RunParked(**who, why=word, detail=word)),
         (13, engine.DecisionRaised(
-            id=word, about=word, question=word, choices=[engine.Choice(name=word)], waits=[word], otherwise=word)),
+            id=word, about=word, question=word, choices=[engine.Choice(name=word)], waits=[word],
+            otherwise=word)),
         (14, events.RunStopped(**who, stop_reason=word, needs="operator", reason=word)),
         (15, events.FleetStopped(host="h", reason=word)),
     )  # fmt: skip

@@ -73,8 +73,8 @@ def parked(why: str) -> engine.RunParked:
 def asked(lane: str, run_id: str = RUN, **changed) -> Request:
     me = process.identify(os.getpid())
     made = Request(
-        lane=lane, holder="h:1", host=process.host(), ttl_ms=60_000, region=region([f"{lane}/**"]), run_id=run_id,
-        pid=me.pid, pid_started=me.started, system=process.system(),
+        lane=lane, holder="h:1", host=process.host(), ttl_ms=60_000, region=region([f"{lane}/**"]),
+        run_id=run_id, pid=me.pid, pid_started=me.started, system=process.system(),
     )  # fmt: skip
     return structs.replace(made, **changed)
 
@@ -312,8 +312,10 @@ def test_a_worker_that_is_gone_or_late_is_silent(place):
     place.write(*AT_WORK)
     seen = place.watcher.read()
     [held] = seen.held
-    for changed, why in ((HeldLease(lease=held.lease, lapsed=False, gone=True), "its process is gone"),
-                         (HeldLease(lease=held.lease, lapsed=True, gone=False), "its lease ran out")):  # fmt: skip
+    for changed, why in (
+        (HeldLease(lease=held.lease, lapsed=False, gone=True), "its process is gone"),
+        (HeldLease(lease=held.lease, lapsed=True, gone=False), "its lease ran out"),
+    ):
         row = top_view.build_view(structs.replace(seen, held=[changed])).rows[0]
         assert (row.state, row.waits_for, row.unit) == (LaneState.SILENT, why, "P/U1")
 
@@ -413,10 +415,12 @@ def test_each_look_takes_in_only_what_is_new(place, monkeypatch):
 
 FACTS = st.sampled_from(
     [
-        *AT_WORK, ended(), ended("overloaded"), measured("EMPTY"), LANDED, parked("quota"), engine.RunUnparked(**WHO),
-        stopped("time"), engine.PauseRequested(), engine.PauseEnded(), engine.HaltRequested(run_id=RUN),
-        engine.SpinFlagged(**WHO, lease=1, reason="x"), SPAWNED, events.LaneFailed(lane="api", reason="they die"),
-        events.WorkerReaped(**WHO, lease=1, reason="gone"), question("lane:api"), events.UnitClaimed(**AT),
+        *AT_WORK, ended(), ended("overloaded"), measured("EMPTY"), LANDED, parked("quota"),
+        engine.RunUnparked(**WHO), stopped("time"), engine.PauseRequested(), engine.PauseEnded(),
+        engine.HaltRequested(run_id=RUN), engine.SpinFlagged(**WHO, lease=1, reason="x"), SPAWNED,
+        events.LaneFailed(lane="api", reason="they die"),
+        events.WorkerReaped(**WHO, lease=1, reason="gone"), question("lane:api"),
+        events.UnitClaimed(**AT),
     ]
 )  # fmt: skip
 
@@ -478,8 +482,16 @@ def test_on_a_small_terminal_the_urgent_lanes_come_first(place):
 
 @pytest.mark.parametrize(
     ("seconds", "said"),
-    [(-5, "0s"), (0, "0s"), (99, "99s"), (100, "1m"), (5_999, "99m"), (6_000, "1h"), (86_400 * 9, "9d"),
-     (86_400 * 20_000, "long")],
-)  # fmt: skip
+    [
+        (-5, "0s"),
+        (0, "0s"),
+        (99, "99s"),
+        (100, "1m"),
+        (5_999, "99m"),
+        (6_000, "1h"),
+        (86_400 * 9, "9d"),
+        (86_400 * 20_000, "long"),
+    ],
+)
 def test_a_length_of_time_is_short(seconds, said):
     assert short_span(seconds) == said
