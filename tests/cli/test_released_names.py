@@ -76,7 +76,7 @@ def test_json_says_by_its_token_how_a_unit_is_known_to_have_shipped_and_the_text
     )
     assert (
         text
-        == f"SHIPPED AUTH AUTH1 7fe0962  {words(source)}; T4 live: 12 of 12 lines stand {notes}"
+        == f"SHIPPED AUTH/AUTH1 7fe0962  {words(source)}; T4 live: 12 of 12 lines stand {notes}"
     )
     data = verify.data(verdict, {"7fe0962": "7fe0962"})
     assert (data["source"], data["limits"], data["contradictions"]) == (
@@ -88,5 +88,15 @@ def test_json_says_by_its_token_how_a_unit_is_known_to_have_shipped_and_the_text
 
 def test_of_a_unit_that_nothing_shows_the_text_names_no_source(workspace):
     answer = in_process("verify", "AUTH", "AUTH9")
-    assert answer.out == "NOT_SHIPPED AUTH AUTH9  T0 absent: no commit of HEAD names it as done\n"
+    reason = "no commit of HEAD names it as done, and no plan there declares it"
+    assert answer.out == f"NOT_SHIPPED AUTH/AUTH9  T0 absent: {reason}\n"
     assert in_process("verify", "AUTH", "AUTH9", "--json").json["source"] == "none"
+
+
+def test_a_unit_that_a_committed_plan_declares_is_not_said_to_be_undeclared(workspace):
+    (workspace / "docs").mkdir(exist_ok=True)
+    (workspace / "docs" / "auth-plan.md").write_text("# Auth\n\n## AUTH9: login\n")
+    git("add", "docs", cwd=workspace)
+    git("commit", "-qm", "Plan", cwd=workspace)
+    answer = in_process("verify", "AUTH", "AUTH9")
+    assert answer.out == "NOT_SHIPPED AUTH/AUTH9  T0 absent: no commit of HEAD names it as done\n"

@@ -451,7 +451,7 @@ def test_any_depth_of_history_is_looked_at(repository):
 def test_the_text_names_the_tier_and_what_speaks_against_it(repository):
     sha = repository.commit("AUTH1: login", empty=True)
     code, said, _ = repository.dos("verify", "AUTH", "AUTH1")
-    assert (code, said) == (3, f"UNPROVEN AUTH AUTH1 {sha[:7]} (named only: the commit is empty)\n")
+    assert (code, said) == (3, f"UNPROVEN AUTH/AUTH1 {sha[:7]} (named only: the commit is empty)\n")
 
 
 @pytest.mark.parametrize("flag", [(), ("--legacy-exit",)])

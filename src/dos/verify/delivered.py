@@ -56,7 +56,10 @@ def judge(evidence: Evidence) -> Verdict:
         reason = f"the acceptance command failed: {evidence.detail}".rstrip(": ")
         return Verdict(Answer.REJECTED, reason)
     if evidence.accepted is None and evidence.ending is not Ending.OK:
-        reason = f"{commits}, and no acceptance command that says whether it was done by then"
+        reason = (
+            f"the agent did not finish; it left {commits}, and no acceptance command is"
+            " configured that could show whether the work is complete"
+        )
         return Verdict(Answer.UNFINISHED, reason)
     if evidence.why_not_shipped:
         return Verdict(Answer.UNPROVEN, evidence.why_not_shipped)

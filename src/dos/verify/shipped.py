@@ -83,6 +83,7 @@ class Evidence(Struct, frozen=True, kw_only=True):
     replaced: bool = False  # git replaces some objects by others (refs/replace)
     unreadable: str = ""  # why nothing could be read
     expected: tuple[str, ...] = ()  # where its work is to be
+    is_declared: bool = True  # False: the plans and dos.toml of the ref do not have the unit
 
 
 class Verdict(Struct, frozen=True, kw_only=True):
@@ -103,6 +104,7 @@ class Verdict(Struct, frozen=True, kw_only=True):
     undone_by: str | None = None
     limits: tuple[str, ...] = ()
     expected: tuple[str, ...] = ()
+    is_declared: bool = True
 
     @property
     def shipped(self) -> bool:
@@ -256,6 +258,8 @@ def _without_candidates(evidence: Evidence, general: Sequence[Contradiction]) ->
     else:
         answer = Answer.NOT_SHIPPED
         reason = f"no commit of {evidence.ref} names it as done"
+        if not evidence.is_declared:
+            reason += ", and no plan there declares it"
     return Verdict(
         answer=answer,
         plan=evidence.plan,
@@ -266,6 +270,7 @@ def _without_candidates(evidence: Evidence, general: Sequence[Contradiction]) ->
         contradictions=tuple(general),
         limits=evidence.limits,
         expected=evidence.expected,
+        is_declared=evidence.is_declared,
     )
 
 

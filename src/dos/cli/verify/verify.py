@@ -135,7 +135,7 @@ def _code(verdict: Verdict, args: Args) -> int:
 
 
 def _plain(verdict: Verdict) -> str:
-    unit = f"{verdict.plan} {verdict.phase}"
+    unit = f"{verdict.plan}/{verdict.phase}"
     if verdict.answer is Answer.NOT_SHIPPED and verdict.candidates:
         return f"{unit} does not count as done: {verdict.reason}."
     if verdict.answer is Answer.UNPROVEN and verdict.tier >= Tier.LIVE:
@@ -146,6 +146,8 @@ def _plain(verdict: Verdict) -> str:
 
 
 def _next(verdict: Verdict) -> str:
+    if verdict.answer is Answer.NOT_SHIPPED and not verdict.is_declared:
+        return "Check the name: `dos plan --once` lists the units that the plans declare."
     if verdict.answer is Answer.NOT_SHIPPED and verdict.candidates:
         return f"Do not build on it yet: {verdict.reason}."
     if verdict.answer is Answer.UNPROVEN and verdict.tier >= Tier.LIVE:
@@ -174,8 +176,8 @@ def _nothing_declared(world: "World", args: Args) -> DosError:
 
 
 def line(verdict: Verdict, short: dict[str, str]) -> str:
-    """Return one line: `SHIPPED AUTH AUTH1 7fe0962  a commit names it; T4 live: 12 of 12 …`."""
-    head = f"{_coloured(verdict.answer)} {verdict.plan} {verdict.phase}"
+    """Return one line: `SHIPPED AUTH/AUTH1 7fe0962  a commit names it; T4 live: 12 of 12 …`."""
+    head = f"{_coloured(verdict.answer)} {verdict.plan}/{verdict.phase}"
     if verdict.sha:
         head += f" {short[verdict.sha]}"
     tail = ""

@@ -44,6 +44,13 @@ class Declarations:
             self._scopes[key] = self._read_scope(tree, name)
         return self._scopes[key]
 
+    def declares(self, tree: str, name: UnitName) -> bool:
+        """Whether [units] of a tree's dos.toml or one of its plan documents has the unit."""
+        configured = {key.casefold() for key in self.config(tree).units}
+        if any(key.casefold() in configured for key in _config_keys(name)):
+            return True
+        return next(self._declaring_units(tree, name), None) is not None
+
     def _read_scope(self, tree: str, name: UnitName) -> Scope:
         """[units] of dos.toml if it has the unit, else the plan documents that declare it."""
         folder = self._folder(tree)

@@ -192,7 +192,14 @@ class Verifier:
             config_dirty=self.is_dirty,
             replaced=not naming and files.has_replacements(self.workspace),
             expected=self.declarations.scope_for(self.judged_at.tree, name).expected,
+            is_declared=bool(commits) or self._is_declared(name),
         )
+
+    def _is_declared(self, name: UnitName) -> bool:
+        """Whether the judged ref declares the unit; True where its units are not in documents."""
+        if self.config.plans.source not in ("documents", "markdown"):
+            return True
+        return self.declarations.declares(self.judged_at.tree, name)
 
     def _inspect_candidates(
         self, name: UnitName, naming: list[tuple[Commit, Naming]], merged: set[str]
