@@ -2,13 +2,14 @@
 as typed."""
 
 import json
+from datetime import UTC, datetime
 
 import pytest
 from commanding import git
 
 from dos import workspace as places
 from dos.journal.events.fleet import FleetStarted, RunBegun, RunStopped, UnitClaimed, UnitLanded
-from dos.times import utc_stamp
+from dos.times import format_local_time, utc_datetime, utc_stamp
 from dos.world import open_journal
 
 PLAN = """# Auth
@@ -264,9 +265,11 @@ def test_an_attempt_makes_a_unit_rest_and_go_last(dos, plan, state):
         )
         assert dos("pick-priority", word).code == 3
     held = dos("pickable", "AUTH1")
+    until_at = utc_datetime(rests.json["until_ms"])
     until = utc_stamp(rests.json["until_ms"])
     assert held.code == 23 and held.out.startswith(
-        f"HELD(COOLDOWN)  on cooldown until {until} after an attempt\n"
+        f"HELD(COOLDOWN)  on cooldown until {format_local_time(until_at, datetime.now(UTC))}"
+        " after an attempt\n"
     )
     assert (
         f"waiting: on cooldown until {until}: 1 attempt" in held.out

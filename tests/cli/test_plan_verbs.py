@@ -183,21 +183,22 @@ def test_the_board_sets_claims_beside_the_truth(dos, plans):
 
 
 @pytest.mark.parametrize(
-    ("heading", "is_landed", "cell"),
+    ("heading", "is_landed", "cell", "words"),
     [
-        ("## U1: x ✅", True, "✓shipped"),
-        ("## U1: x ✅", False, "⚠over-claim"),
-        ("## U1: x", True, "✓under-claim"),
-        ("## U1: x", False, "·pending"),
-        ("## U1: x\n- status: purple", True, "✓shipped"),
-        ("## U1: x\n- status: purple", False, "—"),
+        ("## U1: x ✅", True, "✓shipped", "✓ shipped"),
+        ("## U1: x ✅", False, "⚠over-claim", "⚠ ticked, not in git"),
+        ("## U1: x", True, "✓under-claim", "✓ in git, not ticked"),
+        ("## U1: x", False, "·pending", "· open"),
+        ("## U1: x\n- status: purple", True, "✓shipped", "✓ shipped"),
+        ("## U1: x\n- status: purple", False, "—", "— no status"),
     ],
 )
-def test_the_cells_of_the_board(dos, workspace, heading, is_landed, cell):
+def test_the_cells_of_the_board(dos, workspace, heading, is_landed, cell, words):
     (workspace / "docs" / "a-plan.md").write_text(f"{heading}\n")
     if is_landed:
         landed(workspace, "A/U1")
     assert dos("plan", "--json").json["phases"][0]["divergence"] == cell
+    assert f"\n  {words}  A/U1  " in dos("plan").out
 
 
 def lost_target(plans):

@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import force_setattr
 
 from dos.text import quote
-from dos.times import utc_stamp
+from dos.times import format_local_time, utc_datetime
 
 MOST_DEATHS = 2  # of runs at one unit, in a row; then a person has to decide
 _LATEST_MS = 1 << 62
@@ -117,6 +117,7 @@ def _holds(evidence: Evidence) -> tuple[tuple[Answer, Flag, str], ...]:
     is_draft = evidence.plan_class.strip().upper() == "DRAFT"
     until_ms = evidence.cooldown_until_ms
     is_cooling = until_ms > 0 and evidence.now_ms < until_ms
+    until = format_local_time(utc_datetime(until_ms), utc_datetime(evidence.now_ms))
     claimed = evidence.soft_claimed_elsewhere
     return (
         (Answer.SHIPPED, evidence.shipped, "it has shipped"),
@@ -128,7 +129,7 @@ def _holds(evidence: Evidence) -> tuple[tuple[Answer, Flag, str], ...]:
         (Answer.OPERATOR_GATED, evidence.operator_gated, "a person has to decide first"),
         (Answer.SOAK_OPEN, evidence.soak_open, "its soak has not ended"),
         (Answer.DEPENDENCY_UNMET, evidence.dependency_unmet, "a dependency has not shipped"),
-        (Answer.COOLDOWN, is_cooling, f"on cooldown until {utc_stamp(until_ms)} after an attempt"),
+        (Answer.COOLDOWN, is_cooling, f"on cooldown until {until} after an attempt"),
     )
 
 

@@ -53,15 +53,16 @@ def run(args: Args, context: Context) -> Reply:
         text=declared.fingerprint if declared else "",
     )
     event = context.journal.record(streams.unit(fact.unit), fact)
-    ts = utc_stamp(event.at_ms)
     return Reply(
-        text=f"recorded  {fact.unit}: {fact.outcome} at {ts}",
+        text=f"recorded  {fact.unit}: {fact.outcome}",
         data={
             "recorded": True,
             "unit_id": fact.unit,
             "outcome": fact.outcome,
             "lane": fact.lane,
-            "ts": ts,
-        }
-        | {"run_id": fact.run_id, "loop_ts": fact.loop_ts, "seq": event.pos},
+            "ts": utc_stamp(event.at_ms),
+            "run_id": fact.run_id,
+            "loop_ts": fact.loop_ts,
+            "seq": event.pos,
+        },
     )

@@ -1,6 +1,7 @@
 """The plan board: one row a unit, with what its plan claims and what git shows."""
 
 from collections.abc import Sequence
+from datetime import datetime
 from enum import StrEnum
 
 from msgspec import Struct
@@ -8,6 +9,7 @@ from msgspec import Struct
 from dos.backlog.io import landed
 from dos.backlog.io.landed import Landed, NotLanded, Truth
 from dos.text import plural
+from dos.times import format_local_time
 from dos.units.unit import PlanClaim, Unit
 from dos.verify import reconcile
 from dos.verify.reconcile import Answer
@@ -25,6 +27,15 @@ class Divergence(StrEnum):
     UNKNOWN = "?unknown"  # git could not be read
 
 
+# What people read in place of the tokens.
+WORDS = {
+    Divergence.SHIPPED: "✓ shipped",
+    Divergence.PENDING: "· open",
+    Divergence.OVER: "⚠ ticked, not in git",
+    Divergence.UNDER: "✓ in git, not ticked",
+    Divergence.NO_CLAIM: "— no status",
+    Divergence.UNKNOWN: "? not readable",
+}
 FREE = "⚪ FREE"
 HELD = "🟢 HELD"
 
@@ -156,10 +167,11 @@ def render(board: Board) -> str:
     counts = board.summary
     states = (
         f"{plural(counts.phases, 'unit')}, {counts.shipped} shipped, "
-        f"{counts.in_flight} in flight, {counts.gated} gated"
+        f"{counts.in_flight} in progress, {counts.gated} held"
     )
     differing = f"{counts.divergent} where plan and git differ"
-    lines = [f"{states}; {differing}  ({board.plan_source}, {board.now})"]
+    now = datetime.fromisoformat(board.now)
+    lines = [f"{states}; {differing}  ({board.plan_source}, {format_local_time(now, now)})"]
     lines += _unit_lines(board.phases)
     if board.problems:
         lines += ["", "problems:"]
@@ -172,6 +184,8 @@ def render(board: Board) -> str:
 
 def _unit_lines(rows: Sequence[Row]) -> list[str]:
     name_width = max((len(f"{row.plan}/{row.phase}") for row in rows), default=0)
+    cell_width = max((len(WORDS[row.divergence]) for row in rows), default=0)
+    state_width = max((len(_state(row)) for row in rows), default=0)
     lane_width = max((len(row.lane) for row in rows), default=0)
     agent_width = 0
     if len({row.agent for row in rows}) > 1:  # one agent for all units needs no column
@@ -179,11 +193,19 @@ def _unit_lines(rows: Sequence[Row]) -> list[str]:
     lines = []
     for row in rows:
         name = f"{row.plan}/{row.phase}"
-        columns = [f"  {row.divergence:<13} {name:<{name_width}}", f"{row.lane:<{lane_width}}"]
+        columns = [
+            f"  {WORDS[row.divergence]:<{cell_width}}",
+            f"{name:<{name_width}}",
+            f"{row.lane:<{lane_width}}",
+        ]
         if agent_width:
             columns.append(f"{row.agent:<{agent_width}}")
-        columns.append(f"{_state(row):<9}")
-        columns.append(f"{row.doc_path}:{row.line}" if row.doc_path else "")
+        if state_width:
+            columns.append(f"{_state(row):<{state_width}}")
+        place = ""
+        if row.doc_path:
+            place = f"{row.doc_path}:{row.line}"
+        columns.append(place)
         columns.append(row.why or row.title)
         lines.append("  ".join(columns).rstrip())
     return lines
@@ -193,7 +215,7 @@ def _state(row: Row) -> str:
     if row.oracle_sha:
         return row.oracle_sha[:9]
     if row.in_flight:
-        return "in flight"
+        return "in progress"
     if row.gated:
-        return "gated"
+        return "held"
     return ""
