@@ -34,12 +34,13 @@ def decided(workspace):
     return workspace
 
 
-def test_why_tells_every_rung_up_to_the_one_that_decided(decided):
+def test_why_tells_the_rule_that_decided_and_how_many_did_not_apply(decided):
     answer = in_process("why", RUN)
     assert answer.code == 0
     assert "iteration 2, attempt 2  P/1" in answer.out
-    assert "consecutive dirty zero 1" in answer.out
-    assert "pick cooldown · unclear → shipped, then iteration cap" in answer.out
+    assert "counters nothing landed 1 time in a row" in answer.out
+    rule = "shipped (11 earlier rules did not apply); the iteration limit was checked last"
+    assert f"  by rule  {rule}\n" in answer.out
     assert "stopped: no work delivered (nothing landed 3/3 times in a row)" in answer.out
     assert "needs you" in answer.out
 

@@ -23,6 +23,7 @@ from dos.loop.types import StopReason
 from dos.questions.state import Decisions, answer_entries, urgent_first
 from dos.report import explain, summary
 from dos.report.io import session
+from dos.times import utc_datetime
 from dos.world import World
 
 UNIT = "DEMO/A1"
@@ -107,7 +108,8 @@ def test_an_incident_is_told_by_the_report_and_by_why(one_unit):
     story = explain.render(
         explain.explain_run(
             run_id, [event for event in events if event.stream == streams.run(run_id)]
-        )
+        ),
+        utc_datetime(events[-1].at_ms),
     )
     assert (
         "incident: the reflog says that its agent moved the branch main;"

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import Struct, json, structs
 
+from dos.agents.adapter import Ending, describe_ending
 from dos.journal.events.catalog import KINDS
 from dos.journal.events.envelope import Event, Fact
 from dos.journal.events.fleet import RunStopped
@@ -80,3 +81,22 @@ def test_a_stop_is_told_in_words(why: str):
 def test_an_iteration_is_told_in_words(kind: OutcomeKind, action: Action):
     told = event_text.describe_decision(kind, action, "because")
     assert told == f"{iteration_words(kind)}; {words(action)}, because"
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+@settings(max_examples=5)
+@given(data=st.data())
+def test_no_event_is_told_by_the_bare_name_of_its_kind(kind: type[Fact], data):
+    fact = data.draw(any_value(kind))
+    if getattr(fact, "receipt", None):
+        fact = structs.replace(fact, receipt={"signature": "s"})
+    told = event_text.describe(fact, 1)
+    says_it_all = ("lease_renewed", "lease_released", "lease_revoked", "pause_ended")
+    assert told != event_text.describe_kind(fact.kind) or fact.kind in says_it_all
+
+
+@pytest.mark.parametrize("ending", Ending)
+def test_the_end_of_an_agent_is_told_without_a_token(ending: Ending):
+    told = describe_ending(ending)
+    assert "_" not in told and "ended with" not in told
+    assert describe_ending("melted") == "ended with melted"

@@ -7,14 +7,13 @@ from typing import assert_never
 
 from dos.agents import logins
 from dos.agents.adapter import Ending, describe_ending
-from dos.journal.events import fleet, lanes, limits, runs
+from dos.journal.events import fleet, lanes, limits
 from dos.journal.events.catalog import AnyFact
-from dos.journal.events.fleet import HookFault
-from dos.journal.events.proofs import ReceiptIssued, TestWitnessed
-from dos.journal.events.runs import LineImported, LineUnreadable
+from dos.journal.events.proofs import ReceiptIssued
 from dos.limits import quota
 from dos.limits.quota import Key, Limit
 from dos.loop import tokens
+from dos.report import record_text
 from dos.text import plural
 from dos.times import format_local_time, utc_datetime
 from dos.verify.baseline import NOTHING_TO_EMPTY
@@ -63,46 +62,6 @@ WaitingFact = (
     | limits.BudgetWarned
     | limits.BudgetSpent
 )
-# The name of their kind says it all.
-PlainFact = (
-    lanes.LeaseRenewed
-    | lanes.LeaseReleased
-    | lanes.LeaseRevoked
-    | lanes.LeaseAdopted
-    | lanes.LeaseRefused
-    | fleet.SpawnIntended
-    | fleet.DecisionForced
-    | fleet.RunMinted
-    | fleet.RunBegun
-    | fleet.UnitTaken
-    | fleet.IdAllocated
-    | fleet.JournalPruned
-    | limits.UnitsScreened
-    | limits.LandingQueued
-    | limits.LandingDeferred
-    | limits.RunUnparked
-    | limits.AgentWentOn
-    | limits.PlansApproved
-    | limits.SettingsApproved
-    | limits.LaneCleared
-    | limits.UnitCleared
-    | limits.BudgetPromised
-    | runs.IntentDeclared
-    | runs.ExtentChanged
-    | runs.StepClaimed
-    | runs.StepVerified
-    | runs.RunSuspended
-    | runs.ResumeProposed
-    | runs.RunResumed
-    | runs.RunEnded
-    | runs.HaltProposed
-    | runs.LedgerLineUnreadable
-    | HookFault
-    | TestWitnessed
-    | LineImported
-    | LineUnreadable
-)
-
 # How an attempt on a unit ended; the tokens stay in the journal and in JSON.
 _ATTEMPTS = {"shipped": "landed", "drained": "no commit", "unknown": "unknown outcome"}
 
@@ -118,15 +77,11 @@ def describe(fact: AnyFact, at_ms: int) -> str:
         return _describe_work(fact)
     if isinstance(fact, WaitingFact):
         return _describe_waiting(fact, at_ms)
-    return _describe_plain(fact)
-
-
-def _describe_plain(fact: PlainFact) -> str:
-    return describe_kind(fact.kind)
+    return record_text.describe(fact)
 
 
 def describe_kind(kind: str) -> str:
-    """Return the words for a kind of event without a sentence, or of a newer version."""
+    """Return the words for an event of a newer version, which this one cannot read."""
     return kind.replace("_", " ")
 
 
@@ -194,7 +149,7 @@ def _describe_work(fact: WorkFact) -> str:  # noqa: C901, PLR0911
         case ReceiptIssued():
             if fact.said:
                 return f"{fact.unit}: {fact.said}"
-            return "receipt issued"
+            return f"receipt of {fact.commit[:9]} issued"
         case limits.WorkCommitted():
             return f"{fact.unit}: the agent did not commit; its work is judged as {fact.commit[:9]}"
         case fleet.WorkSalvaged():
@@ -222,7 +177,8 @@ def _describe_waiting(fact: WaitingFact, at_ms: int) -> str:  # noqa: C901, PLR0
                 until = f" until {_format_time(fact.until_ms, at_ms)}"
             return f"waits for {fact.why}{until}: {fact.detail}"
         case limits.AgentWaiting():
-            return f"agent waits for its provider ({fact.ending}): {fact.detail}"
+            cause = fact.ending.replace("_", " ")
+            return f"agent waits for its provider ({cause}): {fact.detail}"
         case limits.PauseRequested():
             return f"paused: {fact.reason or 'by a person'}"
         case limits.PauseEnded():

@@ -1,6 +1,11 @@
-"""Explains how each iteration of a run was decided: evidence, rungs of the ladder, decision."""
+"""Explains how each iteration of a run was decided, for `dos why`.
+
+`explain_run` reads the events of a run into values, which are the JSON of the verb; `render` makes
+the text of them, with times as people read them.
+"""
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any, assert_never
 
 from msgspec import Struct, structs, to_builtins
@@ -15,7 +20,8 @@ from dos.loop.record import LIMITS, RecordedDecision
 from dos.loop.types import EVIDENCE, LoopState
 from dos.reasons import table
 from dos.report import event_text
-from dos.times import utc_stamp
+from dos.text import plural
+from dos.times import format_local_time, utc_stamp
 
 ExplainedFact = (
     fleet.RunBegun
@@ -43,6 +49,21 @@ _reader: FactReader[ExplainedFact] = FactReader(
         line_unreadable
     """,
 )
+
+SINCE = ", since "  # between the unit and the stamp of `at_work`
+# What each counter counts in a row; a counter without words is shown by its name.
+_IN_A_ROW = {
+    "consecutive_unclear": "no clear result",
+    "consecutive_dirty_zero": "nothing landed",
+    "consecutive_overloaded": "provider overloaded",
+    "consecutive_stale_stamp": "plan document out of date",
+    "consecutive_unproductive_replan_drains": "no work left after a replan",
+    "consecutive_unproductive_replan": "replan found nothing",
+    "consecutive_adopt_wait": "waited for a child run",
+    "consecutive_race": "unit taken by another worker",
+    "consecutive_wait": "waited for a limit",
+}
+_OUTCOME_LABELS = {"packet_judge": "units of its packet:", "verdict": "gate:"}
 
 
 class DecisionStep(Struct, frozen=True, kw_only=True):
@@ -79,7 +100,7 @@ class RunExplanation(Struct, frozen=True, kw_only=True):
     begun: str
     steps: list[DecisionStep]
     stop: RunStop | None = None
-    at_work: str = ""  # the unit that was claimed last, while it has no decision
+    at_work: str = ""  # the unit that was claimed last, SINCE, its stamp; while it is undecided
     incidents: list[str] = []  # what its agents did outside their worktree
 
 
@@ -132,7 +153,7 @@ class _History:
             case fleet.RunStopped() as fact:
                 self.stop = _run_stop(fact.stop_reason, fact.needs, fact.reason)
             case fleet.UnitClaimed() as fact:
-                self.at_work = f"{fact.unit}, since {utc_stamp(event.at_ms)}"
+                self.at_work = f"{fact.unit}{SINCE}{utc_stamp(event.at_ms)}"
                 self._why_not_landed = ""
             case fleet.WorkMeasured() as fact:
                 if fact.verdict != "DELIVERED":
@@ -196,22 +217,25 @@ def _decision_step(decided: RecordedDecision, missed: str) -> DecisionStep:
     )
 
 
-def render(explanation: RunExplanation) -> str:
-    """Return the explanation as text: a paragraph for each iteration, then how the run stands."""
+def render(explanation: RunExplanation, now: datetime) -> str:
+    """Return the explanation as text: a paragraph for each iteration, then how the run stands.
+
+    Times are local; one of another day than `now` is shown with its date.
+    """
     run_id = explanation.run_id
     where = ""
     if explanation.lane:
         where = f" on lane {explanation.lane}"
-    lines = [f"run {run_id}{where}, begun {explanation.begun}"]
+    lines = [f"run {run_id}{where}, began {_local_time(explanation.begun, now)}"]
     for step in explanation.steps:
-        lines += ["", *_step_lines(step)]
+        lines += ["", *_step_lines(step, now)]
     for incident in explanation.incidents:
         lines += ["", f"incident: {incident}"]
     if explanation.at_work:
-        lines += [
-            "",
-            f"No decision yet on {explanation.at_work}; `dos timeline {run_id}` shows its progress",
-        ]
+        unit, _, since = explanation.at_work.rpartition(SINCE)
+        at_work = f"{unit}, taken {_local_time(since, now)}"
+        progress = f"`dos timeline {run_id}` shows its progress"
+        lines += ["", f"No decision yet on {at_work}; {progress}"]
     elif not explanation.steps:
         lines += [
             "",
@@ -226,43 +250,50 @@ def render(explanation: RunExplanation) -> str:
     return "\n".join(lines)
 
 
-def _step_lines(step: DecisionStep) -> list[str]:
+def _step_lines(step: DecisionStep, now: datetime) -> list[str]:
     attempt = ""
     if step.attempt > 1:
         attempt = f", attempt {step.attempt}"
     lines = [f"iteration {step.iteration}{attempt}  {step.unit}".rstrip()]
-    lines.append(f"  ended    {_describe_outcome(step.outcome)}")
+    lines.append(f"  ended    {_describe_outcome(step.outcome, now)}")
     if step.missed:
         lines.append(f"  measured {step.missed}")
     lines.append(f"  evidence {_describe_evidence(step.evidence) or 'only how it ended'}")
     if step.counters:
-        lines.append(f"  counters {_describe_fields(step.counters)}")
-    lines.append(f"  rungs    {_describe_ladder(step.ladder)}")
+        lines.append(f"  counters {_describe_counters(step.counters)}")
     decision = step.decision
     words = tokens.decision_words(
         decision["action"], decision["next_mode"], decision["stop_reason"]
     )
     lines.append(f"  decided  {words}: {decision['reason']}")
+    lines.append(f"  by rule  {_describe_ladder(step.ladder)}")
     return lines
 
 
-def _describe_outcome(outcome: dict[str, Any]) -> str:
+def _describe_outcome(outcome: dict[str, Any], now: datetime) -> str:
     """Return how an iteration ended, how many units landed, and what else was recorded."""
     parts = [tokens.iteration_words(outcome["kind"])]
     landed = outcome.get("ship_count")
     if landed is not None:
         parts.append(f"measured: {landed} landed")
-    others = {}
     for name, value in outcome.items():
-        if name not in ("kind", "ship_count", "measurement_expected"):
-            others[name] = value
-    if others:
-        parts.append(_describe_fields(others))
+        if name in ("kind", "ship_count", "measurement_expected"):
+            continue
+        if name.endswith("_at"):
+            value = _local_time(value, now)
+        label = _OUTCOME_LABELS.get(name, name.replace("_", " "))
+        parts.append(f"{label} {_words(value)}")
     return ", ".join(parts)
 
 
-def _describe_fields(fields: dict[str, Any]) -> str:
-    parts = [f"{name.replace('_', ' ')} {_words(value)}" for name, value in fields.items()]
+def _describe_counters(counters: dict[str, Any]) -> str:
+    parts = []
+    for name, value in counters.items():
+        words = _IN_A_ROW.get(name)
+        if words:
+            parts.append(f"{words} {plural(value, 'time')} in a row")
+        else:
+            parts.append(f"{name.replace('_', ' ')} {_words(value)}")
     return ", ".join(parts)
 
 
@@ -272,36 +303,42 @@ def _words(value: Any) -> str:
     return str(value)
 
 
+def _local_time(stamp: str, now: datetime) -> str:
+    return format_local_time(datetime.fromisoformat(stamp), now, seconds=True)
+
+
 def _describe_evidence(evidence: dict[str, Any]) -> str:
-    return "; ".join(f"{name} {_describe_verdict(value)}" for name, value in evidence.items())
+    parts = []
+    for name, value in evidence.items():
+        parts.append(f"{name.replace('_', ' ')}: {_describe_verdict(value)}")
+    return "; ".join(parts)
 
 
 def _describe_verdict(value: Any) -> str:
     """Return a verdict of the evidence in a few words; a pick has `held` instead of a verdict."""
     if not isinstance(value, dict):
         return _words(value)
-    if "held" in value:
-        held = "free"
-        if value["held"]:
-            held = f"held {value.get('reason')}"
-        return str(value.get("state") or value.get("verdict") or held)
-    answer = value.get("state") or value.get("verdict") or "free"
+    answer = value.get("state") or value.get("verdict")
     why = value.get("reason")
+    if not answer:
+        answer = "held" if value.get("held") else "free"
+    words = str(answer).lower().replace("_", " ")
     if why:
-        return f"{answer} ({why})"
-    return str(answer)
+        return f"{words} ({why})"
+    return words
 
 
 def _describe_ladder(ladder: Sequence[str]) -> str:
-    """Return the rungs that were asked; the one after the arrow decided.
+    """Return the rule that decided, and how many before it did not apply.
 
     Where the loop continues, the iteration limit is checked last.
     """
-    rungs = [rung.replace("-", " ") for rung in ladder]
+    rules = [rung.replace("-", " ") for rung in ladder]
     last = ""
-    if ladder[-1] == CAP:
-        last = f", then {rungs.pop()}"
-    *passed, deciding = rungs
+    if len(ladder) > 1 and ladder[-1] == CAP:
+        rules.pop()
+        last = "; the iteration limit was checked last"
+    *passed, deciding = rules
     if not passed:
         return deciding + last
-    return f"{' · '.join(passed)} → {deciding}{last}"
+    return f"{deciding} ({plural(len(passed), 'earlier rule')} did not apply){last}"

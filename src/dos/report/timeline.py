@@ -1,6 +1,7 @@
 """The timeline of a run: each event with its time and how long it took until the next one."""
 
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 from typing import assert_never
 
 from msgspec import Struct
@@ -19,7 +20,7 @@ from dos.journal.events.lanes import (
 from dos.journal.events.reader import decode, select
 from dos.journal.store import Store
 from dos.report import event_text
-from dos.times import utc_stamp
+from dos.times import format_local_time, utc_stamp
 
 
 class Moment(Struct, frozen=True, kw_only=True):
@@ -102,9 +103,13 @@ def _describe(event: Event) -> str:
     return event_text.describe(fact, event.at_ms)
 
 
-def render(run_id: str, timeline: Sequence[Moment]) -> str:
-    """Return the timeline as text, one line for each moment."""
-    lines = [f"run {run_id}, from {timeline[0].at}"]
+def render(run_id: str, timeline: Sequence[Moment], now: datetime) -> str:
+    """Return the timeline as text: when it began by local time, then a line for each moment.
+
+    A moment is shown by its distance from the first one, with how long it took until the next.
+    """
+    start = format_local_time(datetime.fromisoformat(timeline[0].at), now, seconds=True)
+    lines = [f"run {run_id}, from {start}"]
     for moment in timeline:
         mark = ""
         if moment.slowest:

@@ -1,6 +1,7 @@
 """Explain how each iteration of a run was decided.
 
-For each iteration: how it ended, the evidence, the counters, every rung in order, and the decision.
+For each iteration: how it ended, the evidence, the counters, the decision and the rule that made
+it. --json has all rules that were considered, in order.
 Without an argument the newest run is shown.
 """
 
@@ -10,6 +11,7 @@ from msgspec import Struct, to_builtins
 
 from dos.cli.runs import lookup
 from dos.report import explain
+from dos.times import utc_datetime
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
 
@@ -33,4 +35,5 @@ def run(args: Args, context: Context) -> Reply:
     explanation = explain.explain_run(found.run_id, found.events)
     if args.iteration is not None:
         explanation = explain.only_iteration(explanation, args.iteration)
-    return Reply(text=explain.render(explanation), data=to_builtins(explanation), indented=True)
+    text = explain.render(explanation, utc_datetime(context.world.journal.now_ms()))
+    return Reply(text=text, data=to_builtins(explanation), indented=True)

@@ -10,6 +10,7 @@ from msgspec import Struct, to_builtins
 
 from dos.cli.runs import lookup
 from dos.report import timeline
+from dos.times import utc_datetime
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
 
@@ -29,7 +30,9 @@ def run(args: Args, context: Context) -> Reply:
     found = lookup.find_run(context, args.run)
     if found.missing:
         return found.missing
-    events = timeline.events_of_run(context.world.journal, found.run_id, found.events)
+    journal = context.world.journal
+    events = timeline.events_of_run(journal, found.run_id, found.events)
     moments = timeline.moments(events)
     data = {"run_id": found.run_id, "moments": to_builtins(moments)}
-    return Reply(text=timeline.render(found.run_id, moments), data=data, indented=True)
+    text = timeline.render(found.run_id, moments, utc_datetime(journal.now_ms()))
+    return Reply(text=text, data=data, indented=True)

@@ -1,0 +1,184 @@
+"""The sentences of the events that only `dos timeline` shows: bookkeeping of leases and runs.
+
+They are written for a program that reads the journal, and a person meets them when a timeline is
+read line by line. `event_text.describe` is the way in: it chooses between these sentences and its
+own.
+"""
+
+from typing import assert_never
+
+from dos.journal.events import fleet, lanes, limits, runs
+from dos.journal.events.proofs import TestWitnessed
+from dos.text import plural
+from dos.times import format_duration
+
+LeaseRecord = (
+    lanes.LeaseRenewed
+    | lanes.LeaseReleased
+    | lanes.LeaseRevoked
+    | lanes.LeaseAdopted
+    | lanes.LeaseRefused
+    | fleet.DecisionForced
+)
+WorkerRecord = (
+    fleet.SpawnIntended
+    | fleet.RunMinted
+    | fleet.RunBegun
+    | fleet.UnitTaken
+    | limits.UnitsScreened
+    | limits.LandingQueued
+    | limits.LandingDeferred
+    | limits.RunUnparked
+    | limits.AgentWentOn
+    | limits.BudgetPromised
+)
+ApprovalRecord = (
+    limits.PlansApproved | limits.SettingsApproved | limits.LaneCleared | limits.UnitCleared
+)
+DeclaredRunRecord = (
+    runs.IntentDeclared
+    | runs.ExtentChanged
+    | runs.StepClaimed
+    | runs.StepVerified
+    | runs.RunSuspended
+    | runs.ResumeProposed
+    | runs.RunResumed
+    | runs.RunEnded
+    | runs.HaltProposed
+)
+OtherRecord = (
+    fleet.IdAllocated
+    | fleet.JournalPruned
+    | fleet.HookFault
+    | runs.LedgerLineUnreadable
+    | runs.LineImported
+    | runs.LineUnreadable
+    | TestWitnessed
+)
+Record = LeaseRecord | WorkerRecord | ApprovalRecord | DeclaredRunRecord | OtherRecord
+
+
+def describe(record: Record) -> str:
+    """Return the sentence for one of these events."""
+    if isinstance(record, LeaseRecord):
+        return _describe_lease(record)
+    if isinstance(record, WorkerRecord):
+        return _describe_worker(record)
+    if isinstance(record, ApprovalRecord):
+        return _describe_approval(record)
+    if isinstance(record, DeclaredRunRecord):
+        return _describe_declared_run(record)
+    return _describe_other(record)
+
+
+def _describe_lease(record: LeaseRecord) -> str:
+    match record:
+        case lanes.LeaseRenewed():
+            return "lease renewed"
+        case lanes.LeaseReleased():
+            return _with_reason("lease released", record.reason)
+        case lanes.LeaseRevoked():
+            return _with_reason("lease revoked", record.reason)
+        case lanes.LeaseAdopted():
+            return f"lease {record.previous} taken over by {record.asked.holder}"
+        case lanes.LeaseRefused():
+            return _with_reason(f"lane {record.lane} refused to {record.holder}", record.reason)
+        case fleet.DecisionForced():
+            return f"lane {record.lane} used with --force although it was refused: {record.reason}"
+        case never:
+            assert_never(never)
+
+
+def _describe_worker(record: WorkerRecord) -> str:  # noqa: C901, PLR0911
+    match record:
+        case fleet.SpawnIntended():
+            return f"starting a worker on lane {record.lane}"
+        case fleet.RunMinted():
+            return f"run id {record.run_id} generated"
+        case fleet.RunBegun():
+            return f"run began at commit {record.start_sha[:9]}"
+        case fleet.UnitTaken():
+            return f"{record.unit} reserved for this run"
+        case limits.UnitsScreened():
+            counts = f"{len(record.offered)} can be taken, {len(record.held)} cannot"
+            return f"looked for a unit: {counts}"
+        case limits.LandingQueued():
+            return f"{record.unit} waits for its turn to land on {record.branch}"
+        case limits.LandingDeferred():
+            return f"{record.unit} gave up its turn to land on {record.branch} and tries again"
+        case limits.RunUnparked():
+            return f"continues after a wait of {format_duration(record.seconds)}"
+        case limits.AgentWentOn():
+            return "agent works again: its provider answered"
+        case limits.BudgetPromised():
+            if not record.usd:
+                return f"iteration {record.iteration} starts with no upper bound of its cost"
+            return f"${record.usd:.2f} of the budget reserved for iteration {record.iteration}"
+        case never:
+            assert_never(never)
+
+
+def _describe_approval(record: ApprovalRecord) -> str:
+    match record:
+        case limits.PlansApproved():
+            what = "plans on disk approved"
+        case limits.SettingsApproved():
+            what = "dos.toml on disk approved"
+        case limits.LaneCleared():
+            what = f"lane {record.lane} cleared to start again"
+        case limits.UnitCleared():
+            what = f"{record.unit} cleared to be tried again"
+        case never:
+            assert_never(never)
+    if record.by:
+        return f"{what} by {record.by}"
+    return what
+
+
+def _describe_declared_run(record: DeclaredRunRecord) -> str:  # noqa: PLR0911
+    match record:
+        case runs.IntentDeclared():
+            return f"work declared: {plural(len(record.steps), 'step')}"
+        case runs.ExtentChanged():
+            return f"declared work changed to {plural(len(record.steps), 'step')}"
+        case runs.StepClaimed():
+            return f"claimed that {record.step} is done"
+        case runs.StepVerified():
+            return f"git shows that {record.step} is done"
+        case runs.RunSuspended():
+            return _with_reason("suspended", record.reason)
+        case runs.ResumeProposed():
+            return f"can be resumed at commit {record.resume_sha[:9]}"
+        case runs.RunResumed():
+            return f"continued by run {record.successor}"
+        case runs.RunEnded():
+            return _with_reason(f"run ended as {record.result}", record.reason)
+        case runs.HaltProposed():
+            return _with_reason(f"halt of {record.handle} proposed", record.reason)
+        case never:
+            assert_never(never)
+
+
+def _describe_other(record: OtherRecord) -> str:
+    match record:
+        case fleet.IdAllocated():
+            return f"id {record.id} of {record.scope} allocated"
+        case fleet.JournalPruned():
+            events = plural(record.removed, "superseded event")
+            return f"journal pruned: {events} up to position {record.through} removed"
+        case fleet.HookFault():
+            return f"hook {record.moment} could not answer: {record.problem}"
+        case runs.LineImported():
+            return f"line {record.line} of {record.file} imported"
+        case runs.LedgerLineUnreadable() | runs.LineUnreadable():
+            return f"line {record.line} of {record.file} cannot be read"
+        case TestWitnessed():
+            return f"tests of {record.commit[:9]} run with and without the change: {record.verdict}"
+        case never:
+            assert_never(never)
+
+
+def _with_reason(what: str, reason: str) -> str:
+    if reason:
+        return f"{what}: {reason}"
+    return what
