@@ -10,12 +10,15 @@ import pytest
 from patience import PATIENCE
 from repository import Repository
 
+from dos.config.load import load
+from dos.units.io import sources
 from dos.units.markdown import fields
 from dos.verify import content, file_kinds
 from dos.verify.file_kinds import Kind
 from dos.verify.message import Message, unfinished_words
 from dos.verify.naming import UnitName
 from dos.verify.shipped import Answer
+from dos.workspace import find
 
 pytestmark = pytest.mark.sampled(3)
 
@@ -89,6 +92,28 @@ def test_a_configuration_that_is_broken_for_a_moment_does_not_escape_it(reposito
     repository.commit("AUTH1: login", {"src/z.py": "x = 1\n"})
     repository.commit("repair", {"dos.toml": toml})
     assert answer(repository) is Answer.UNPROVEN
+
+
+UNITS = '[units.auth1]\npaths = ["src/other/**"]\n'
+
+
+def test_the_paths_of_the_plan_take_precedence_over_those_of_the_settings(repository):
+    repository.commit("declare", {"docs/auth-plan.md": PLAN, "dos.toml": UNITS})
+    repository.commit("AUTH1: login", {"src/auth/login.py": LINES})
+    assert answer(repository) is Answer.SHIPPED
+    [unit] = sources.read(find(repository.root), load(repository.root).config).units
+    assert unit.paths == ("src/auth/**",)
+
+
+def test_the_settings_state_the_paths_that_the_plan_does_not(repository):
+    plan = "## AUTH AUTH1: log in\n\nChange src/auth/login.py.\n"
+    repository.commit("declare", {"docs/auth-plan.md": plan, "dos.toml": UNITS})
+    repository.commit("AUTH1: login", {"src/auth/login.py": LINES})
+    assert answer(repository) is Answer.UNPROVEN
+    repository.commit("AUTH1: login", {"src/other/login.py": LINES})
+    assert answer(repository) is Answer.SHIPPED
+    [unit] = sources.read(find(repository.root), load(repository.root).config).units
+    assert unit.paths == ("src/other/**",)
 
 
 def test_a_first_commit_of_its_own_does_not_escape_the_declaration(repository):

@@ -9,10 +9,9 @@ from typing import Any, Literal
 
 from msgspec import field
 
-from dos import regions
 from dos.agents.policy import Agent
 from dos.backlog import cooldown
-from dos.fields import BadValue, Count, Positive, Table, check_name, check_not_blank, check_text
+from dos.fields import BadValue, Count, Positive, Table, check_name, check_not_blank
 from dos.fleet.population.policy import Leases, Protect, Retention, Store, Workers
 from dos.fleet.population.types import Supervise
 from dos.lanes.policy import DEFAULT_LANES, ConcurrencyClass, Lanes, Overlap
@@ -22,7 +21,7 @@ from dos.loop.policy import Loop
 from dos.loop.verdicts import breaker, efficiency, liveness, noop_budget, productivity
 from dos.reasons.policy import MORPHOLOGY, MorphologyRule, Reason, built_in_tokens
 from dos.regions import Region
-from dos.units.policy import Grammar, Lifecycle, Plans, Transition
+from dos.units.policy import DeclaredUnit, Grammar, Lifecycle, Plans, Transition
 from dos.verify.policy import Policy, Stamp
 from dos.witness.policy import Ci, Evidence, Judges
 
@@ -36,23 +35,6 @@ NoopStreak = noop_budget.Policy
 Productivity = productivity.Policy
 Enumerate = Grammar
 Verify = Policy
-
-
-class DeclaredUnit(Table, frozen=True, kw_only=True):
-    """`[units.AUTH1]`: one unit; `[units."AUTH/AUTH1"]` where two plans have a unit of that id."""
-
-    paths: tuple[str, ...] = ()
-    """Globs of the files that the unit should change."""
-    accept: str = ""
-    """Command that must exit 0 on the finished work of the unit."""
-    kind: Literal["code", "docs", "config"] = "code"
-    """What the unit delivers: `docs` lets changed documents count; `config` equals `code`."""
-
-    def __post_init__(self) -> None:
-        for number, glob in enumerate(self.paths):
-            check_not_blank(glob, ("paths", number))
-        regions.region(self.paths)
-        check_text(self.accept, ("accept",))
 
 
 __all__ = [

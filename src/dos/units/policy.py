@@ -1,14 +1,16 @@
-"""The settings tables [plans], [lifecycle] and [enumerate].
+"""The settings tables [plans], [lifecycle], [enumerate] and [units].
 
 What dos-kernel ≤ 0.30 read and this version does not is accepted all the same, so that one
 dos.toml serves both.
 """
 
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Literal
 
-from msgspec import Meta, field
+from msgspec import Meta, field, structs
 from msgspec.structs import force_setattr
 
+from dos import regions
 from dos.fields import (
     BadValue,
     Count,
@@ -20,6 +22,7 @@ from dos.fields import (
     check_not_blank,
     check_text,
 )
+from dos.units.unit import Unit
 
 Words = tuple[str, ...]
 
@@ -134,3 +137,39 @@ class Grammar(Table, frozen=True, kw_only=True):
     """Let `dos enumerate` count a unit as shipped when all its sub-units are."""
     style: str = "generic"
     """Not read by this version; accepted because dos-kernel files may set it."""
+
+
+class DeclaredUnit(Table, frozen=True, kw_only=True):
+    """`[units.AUTH1]`: one unit; `[units."AUTH/AUTH1"]` where two plans have a unit of that id."""
+
+    paths: tuple[str, ...] = ()
+    """Globs of the files that the unit should change, where its plan names none."""
+    accept: str = ""
+    """Command that must exit 0 on the finished work of the unit, where its plan names none."""
+    kind: Literal["code", "docs", "config"] = "code"
+    """What the unit delivers: `docs` lets changed documents count; `config` equals `code`."""
+
+    def __post_init__(self) -> None:
+        for number, glob in enumerate(self.paths):
+            check_not_blank(glob, ("paths", number))
+        regions.region(self.paths)
+        check_text(self.accept, ("accept",))
+
+    def complete(self, unit: Unit) -> Unit:
+        """Return the unit with the paths and the acceptance of this table where it states none.
+
+        The plan takes precedence: it is what the agent is given to read and what people review.
+        """
+        return structs.replace(
+            unit, paths=unit.paths or self.paths, acceptance=unit.acceptance or self.accept
+        )
+
+
+def settings_of(declared: Mapping[str, DeclaredUnit], keys: Iterable[str]) -> DeclaredUnit | None:
+    """Return what [units] has under the first of the keys, whatever their case; None: nothing."""
+    by_key = {key.casefold(): settings for key, settings in declared.items()}
+    for key in keys:
+        settings = by_key.get(key.casefold())
+        if settings is not None:
+            return settings
+    return None

@@ -11,14 +11,13 @@ import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from msgspec import structs
-
 from dos import regions
 from dos.agents import registry
 from dos.config.schema import Config
 from dos.errors import BadInput, RegionInvalid
 from dos.text import did_you_mean, quote
 from dos.units.io import documents
+from dos.units.policy import settings_of
 from dos.units.portfolio import Portfolio, assemble
 from dos.units.unit import PlanClaim, Problem, ProblemKind, Unit
 from dos.workspace import Workspace
@@ -208,18 +207,11 @@ def agent_trouble(agent: str, config: Config) -> str:
 
 
 def _with_settings(unit: Unit, config: Config) -> Unit:
-    """The unit with the paths and the acceptance of [units], where its plan states none.
-
-    The plan wins, because it is what people review.
-    """
-    settings = config.units.get(unit.name) or config.units.get(unit.id)
+    """The unit with what [units] adds to what its plan states."""
+    settings = settings_of(config.units, (unit.name, unit.id))
     if settings is None:
         return unit
-    return structs.replace(
-        unit,
-        paths=unit.paths or settings.paths,
-        acceptance=unit.acceptance or settings.accept,
-    )
+    return settings.complete(unit)
 
 
 def _documents(

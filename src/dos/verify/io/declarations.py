@@ -13,7 +13,7 @@ from dos.errors import RegionInvalid
 from dos.git.objects import Objects
 from dos.units.markdown import document, fields
 from dos.units.markdown.document import Document
-from dos.units.policy import Grammar
+from dos.units.policy import DeclaredUnit, Grammar, settings_of
 from dos.units.unit import Unit
 from dos.verify import content
 from dos.verify.footprint import Purpose, Scope
@@ -52,19 +52,20 @@ class Declarations:
         return next(self._declaring_units(tree, name), None) is not None
 
     def _read_scope(self, tree: str, name: UnitName) -> Scope:
-        """[units] of dos.toml if it has the unit, else the plan documents that declare it."""
+        """What the plan documents declare, and what [units] adds to it."""
         folder = self._folder(tree)
-        configured = {key.casefold(): unit for key, unit in self.config(tree).units.items()}
-        for key in _config_keys(name):
-            unit = configured.get(key.casefold())
-            if unit is not None:
-                paths = _below(folder, unit.paths)
-                return Scope(paths=paths, purpose=Purpose(unit.kind), acceptance=unit.accept)
-        scopes = [self._scope(unit, folder) for unit in self._declaring_units(tree, name)]
-        if not scopes:
+        settings = settings_of(self.config(tree).units, _config_keys(name))
+        scopes = [self._scope(unit, folder, settings) for unit in self._declaring_units(tree, name)]
+        if scopes:
+            others = tuple(scope for scope in scopes[1:] if scope.is_declared)
+            return structs.replace(scopes[0], others=others)
+        if settings is None:
             return Scope()
-        others = tuple(scope for scope in scopes[1:] if scope.is_declared)
-        return structs.replace(scopes[0], others=others)
+        return Scope(
+            paths=_below(folder, settings.paths),
+            purpose=Purpose(settings.kind),
+            acceptance=settings.accept,
+        )
 
     def config(self, tree: str) -> Config:
         """A tree's dos.toml; what cannot be read of an old one has its default."""
@@ -101,14 +102,19 @@ class Declarations:
             return ""
         return content.decode(self._objects.blob(entry.sha) or b"")
 
-    def _scope(self, unit: Unit, folder: str) -> Scope:
-        """The scope that a unit of a plan document states, or that its text implies."""
+    def _scope(self, unit: Unit, folder: str, settings: DeclaredUnit | None) -> Scope:
+        """The scope that a plan document states, else [units], else that its text implies."""
         stamp = self._config.stamp
+        purpose = Purpose.CODE
+        if settings is not None:
+            unit = settings.complete(unit)
+            purpose = Purpose(settings.kind)
+        if unit.plan_class.lower() == "docs":
+            purpose = Purpose.DOCS
         named: tuple[str, ...] = ()
         if not unit.paths:
             hubs = (*stamp.infra_basenames, *stamp.infra_doc_basenames)
             named = fields.mentioned_files(unit.text, code_dirs=stamp.code_dirs, hubs=hubs)
-        purpose = Purpose.DOCS if unit.plan_class.lower() == "docs" else Purpose.CODE
         return Scope(
             title=unit.title,
             paths=_below(folder, _valid_globs(unit.paths)),
