@@ -37,7 +37,7 @@ def test_doctor_names_what_is_not_committed_and_its_fix_commits_just_that(planne
         "dos.toml",
     ]
     (planned / "docs" / "one-plan.md").write_text(PLAN + "\nMore.\n")
-    assert "docs/one-plan.md is not committed" in found(dos)[0]["what"]
+    assert "docs/one-plan.md has uncommitted changes" in found(dos)[0]["what"]
 
 
 def test_up_says_so_before_anything_starts_and_how_to_commit(planned, dos, monkeypatch):
@@ -45,7 +45,7 @@ def test_up_says_so_before_anything_starts_and_how_to_commit(planned, dos, monke
         "# Plan\n\n## API1: first\n\n- lane: api\n- class: draft\n"
     )
     answer = dos("up", "--until-idle", "--plain")
-    assert "docs/one-plan.md, dos.toml are not committed as in your checkout" in answer.err
+    assert "docs/one-plan.md, dos.toml have uncommitted changes" in answer.err
     assert "git commit -m 'Update the plan' -- docs/one-plan.md dos.toml" in answer.err
 
 
@@ -64,7 +64,7 @@ def test_a_plan_on_another_branch_than_the_target_is_told_and_the_fix_brings_it_
         git("add", "docs", cwd=planned)
         git("commit", "-qm", "Plan", cwd=planned)
     (finding,) = found(dos)
-    assert finding["what"] == "docs/one-plan.md is not committed on release as in your checkout"
+    assert finding["what"] == "docs/one-plan.md in your checkout differs from branch release"
     subprocess.run(finding["fix"], shell=True, check=True, cwd=planned, capture_output=True)
     assert found(dos) == []
     assert git("branch", "--show-current", cwd=planned) == here

@@ -1,5 +1,6 @@
 """The doctor finds what would go wrong, says one command for each, and never breaks itself."""
 
+import os
 import subprocess
 import sys
 import time
@@ -349,3 +350,33 @@ def test_the_facts_of_a_broken_file_are_those_of_the_defaults(healthy):
     with World(healthy, lenient=True) as seen:
         assert facts.gather(seen).problems
         assert seen.config == Config()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        troubles.with_empty_head,
+        troubles.with_broken_git_config,
+        troubles.with_lost_commit,
+        troubles.without_git,
+        configured("workers.target_branch", '"a..b"'),
+    ],
+)
+def test_nothing_is_called_uncommitted_where_nothing_can_be_committed(
+    healthy, dos, monkeypatch, tmp_path, change
+):
+    change(healthy, monkeypatch, tmp_path)
+    found = kinds(dos("doctor", "--json"))
+    assert not found & {"PLANS_UNCOMMITTED", "COMMITTED_UNREAD"}
+
+
+def test_a_version_is_added_to_the_package_and_never_to_the_installation_of_npm(
+    healthy, dos, monkeypatch, tmp_path
+):
+    troubles.with_agent_of_the_future(healthy, monkeypatch, tmp_path)
+    assert "@" not in finding(dos("doctor", "--json"), "AGENT_VERSION_UNTESTED")["fix"]
+    npm = Path(os.environ["PATH"]) / "npm"
+    npm.write_text("#!/bin/sh\n")
+    npm.chmod(0o755)
+    fix = finding(dos("doctor", "--json"), "AGENT_VERSION_UNTESTED")["fix"]
+    assert fix.startswith("npm install --global @openai/codex@0.")

@@ -83,8 +83,11 @@ def untested_versions(world: World) -> list[Finding]:
         if verdict in (VersionVerdict.NEWER, VersionVerdict.OLDER):
             oldest, newest = adapter.tested
             what = f"{adapter.program} is {printed.strip()}, {verdict} than the tested versions"
-            why = f"dos was tested with {oldest} to {newest}; it may misread this version's output."
-            fix = f"{_npm_command(adapter.program)}@{newest}"
+            tested = oldest
+            if newest != oldest:
+                tested = f"{oldest} to {newest}"
+            why = f"dos was tested with {tested}; it may misread the output of this version."
+            fix = _npm_command(adapter.program, newest)
             found.append(note("AGENT_VERSION_UNTESTED", what, why, fix))
     return found
 
@@ -195,7 +198,8 @@ def _examine_program(world: World, agent: str, adapter: Adapter) -> list[Finding
         fix = edit
     state = "not an executable file" if path else "not on the path"
     what = f"the agent {agent!r} starts {program!r}, which is {state}"
-    return [error("AGENT_MISSING", what, "Every iteration would end as launch-failed.", fix)]
+    why = "Workers cannot start it, so every attempt with it fails."
+    return [error("AGENT_MISSING", what, why, fix)]
 
 
 def _command(world: World, agent: str, adapter: Adapter) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -227,8 +231,11 @@ def _choose_agent_command() -> str:
     return f"{_npm_command('claude')} && {choose}"
 
 
-def _npm_command(program: str) -> str:
+def _npm_command(program: str, version: str = "") -> str:
     """A command that installs the program, or npm where even that is missing."""
     if not shutil.which("npm"):
         return install_command("npm")
-    return f"npm install --global {_PACKAGES[program]}"
+    package = _PACKAGES[program]
+    if version:
+        package = f"{package}@{version}"
+    return f"npm install --global {package}"

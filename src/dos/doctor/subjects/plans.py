@@ -12,7 +12,7 @@ from dos.doctor.subjects import git
 from dos.doctor.subjects.finding import Finding, error, note, warning
 from dos.errors import BadInput, GitFailed
 from dos.git.repository import Reader
-from dos.text import join_some, quote
+from dos.text import join_some, plural, quote
 from dos.units.io import documents, sources
 from dos.units.portfolio import Portfolio
 from dos.units.unit import Problem, ProblemKind, Unit
@@ -72,7 +72,7 @@ def examine_plans(world: World) -> list[Finding]:
         if from_documents and not portfolio.units:
             plan_files = _documents(world, glob)
     except BadInput as failure:
-        why = "No unit is found."
+        why = "No unit can be offered to a worker."
         if from_documents:
             fix = fix_commands.unset_command(("paths", "plans_glob"))
             return [error("PLANS_GLOB_INVALID", failure.message, why, fix)]
@@ -121,8 +121,9 @@ def examine_naming(world: World) -> list[Finding]:
     return [
         warning(
             "STAMP_RECOGNISES_NOTHING",
-            f"[stamp] matches none of {len(shaped)} subjects that name units, such as {example}",
-            "`dos verify` finds nothing that was shipped.",
+            f"[stamp] recognises no unit in {plural(len(shaped), 'commit subject')},"
+            f" such as {example}",
+            "`dos verify` would find none of this work shipped.",
             "dos config show stamp",
         )
     ]
@@ -252,15 +253,25 @@ def _has_edits(reader: Reader, paths: list[str]) -> bool:
 
 
 def describe_uncommitted(world: World, paths: list[str]) -> str:
-    """Return a clause that says which paths are not committed, and on which branch."""
-    verb = "is" if len(paths) == 1 else "are"
+    """Return a clause that says which paths are not committed, or differ from which branch."""
+    is_one = len(paths) == 1
     target = world.config.workers.target_branch
-    where = f" on {target}" if target else ""
-    return f"{join_some(paths)} {verb} not committed{where} as in your checkout"
+    if target:
+        verb = "differs" if is_one else "differ"
+        return f"{join_some(paths)} in your checkout {verb} from branch {target}"
+    verb = "has" if is_one else "have"
+    return f"{join_some(paths)} {verb} uncommitted changes"
 
 
 def examine_uncommitted(world: World) -> list[Finding]:
-    """Return a warning when plans or settings are not committed."""
+    """Return a warning when plans or settings are not committed.
+
+    Without a usable git, or without the target branch, nothing can be compared or committed; the
+    findings on git say so.
+    """
+    target = world.config.workers.target_branch
+    if not git.is_usable(world) or (target and world.git.commit_of(target) is None):
+        return []
     paths = uncommitted_paths(world)
     if not paths:
         return []
