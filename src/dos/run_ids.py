@@ -60,7 +60,7 @@ def validated_run_id(text: str) -> str:
     if not is_run_id(text):
         raise NameInvalid(
             f"{quote(text)} is not a run id",
-            hint="A run id is RID- and 15 characters; `dos run-id mint NAME` prints a new one.",
+            hint="A run id is RID- and 15 characters; `dos timeline LANE` shows that of a lane.",
         )
     return text
 

@@ -380,3 +380,13 @@ def test_a_version_is_added_to_the_package_and_never_to_the_installation_of_npm(
     npm.chmod(0o755)
     fix = finding(dos("doctor", "--json"), "AGENT_VERSION_UNTESTED")["fix"]
     assert fix.startswith("npm install --global @openai/codex@0.")
+
+
+def test_a_command_that_only_shows_something_is_not_called_a_fix(
+    healthy, dos, monkeypatch, tmp_path
+):
+    troubles.with_salvage(healthy, monkeypatch, tmp_path)
+    troubles.with_lease_of_a_dead_process(healthy, monkeypatch, tmp_path)
+    text = dos("doctor").out
+    assert "    check: dos salvage list\n" in text
+    assert "    fix: dos doctor --fix\n" in text

@@ -68,7 +68,7 @@ def test_a_run_is_found_by_its_lane_and_by_its_unit(workspace, state, name):
 def test_a_name_that_nothing_ran_under_is_told_what_could_be_meant(decided):
     answer = in_process("why", "docs")
     assert answer.code == 2
-    assert "no run id, no lane that had a run, and no unit that was tried" in answer.err
+    assert "is not a run id, a lane with a run, or a unit that was attempted" in answer.err
 
 
 def test_the_newest_run_is_meant_when_none_is_named(decided):

@@ -26,12 +26,12 @@ def test_the_answer(seen, answer):
 
 
 def test_the_reason_says_what_was_seen():
-    assert judge(Evidence(left_ms=-5000)).reason == "it lapsed 5 s ago"
+    assert judge(Evidence(left_ms=-5000)).reason == "it expired 5 s ago"
     assert (
         judge(Evidence(left_ms=60_000, process_gone=True, pid=7)).reason
         == "its process 7 has exited"
     )
-    assert judge(Evidence(left_ms=60_000)).reason == "it lasts 60 s more"
+    assert judge(Evidence(left_ms=60_000)).reason == "it expires in 60 s"
 
 
 @given(left_ms=st.integers(min_value=1), pid=st.none() | st.integers(1))

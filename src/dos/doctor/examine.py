@@ -51,6 +51,15 @@ SUBJECTS: dict[str, Examiner] = {
 }
 
 
+# What each subject is about, where its key in the table above is not the word for it.
+SUBJECT_NAMES = {
+    "naming": "the units that commits name",
+    "committed": "uncommitted plans and settings",
+    "orphans": "processes without a lease",
+    "receipts": "the key that signs receipts",
+}
+
+
 # Readings that take long. Each is cached, so reading them concurrently first saves the time.
 SLOW: tuple[Callable[[World], object], ...] = (
     git.repository,
@@ -81,8 +90,8 @@ def examine_subject(subject: str, examiner: Examiner, world: World) -> list[Find
         return [
             warning(
                 f"{subject.upper()}_UNREAD",
-                f"{subject} could not be examined: {failure}",
-                "Problems there are not reported.",
+                f"cannot check {SUBJECT_NAMES.get(subject, subject)}: {failure}",
+                "Problems of this kind are not reported until the check can run.",
                 _next_command(failure, world),
             )
         ]

@@ -10,7 +10,7 @@ from dos.config.lint import Severity
 from dos.config.schema import Config
 from dos.doctor.facts import Facts
 from dos.doctor.subjects.configuration import OVERLAP_POLICIES
-from dos.doctor.subjects.finding import Finding, first_of_each_kind
+from dos.doctor.subjects.finding import Finding, first_of_each_kind, label_of_command
 from dos.doctor.subjects.machine import format_bytes
 from dos.text import join_some, last_output_lines, plural
 
@@ -176,12 +176,12 @@ def render(report: Report, *, unicode: bool = True, colour: bool = False) -> str
 
 
 def _finding_lines(finding: Finding, mark: str) -> list[str]:
-    """A finding as text: what, why, the output of its command, and the fix."""
+    """A finding as text: what, why, the output of its command, and the command to type."""
     lines = [f"{mark} {finding.what}"]
     if finding.why:
         lines.append(f"    {finding.why}")
     lines += last_output_lines(finding.output, "    ")
-    lines.append(f"    fix: {finding.fix}")
+    lines.append(f"    {label_of_command(finding.fix)}: {finding.fix}")
     return lines
 
 

@@ -125,9 +125,11 @@ def find(everything: list[SavedWork], name: str) -> SavedWork:
     if found:
         return found[-1]
     names = join_some([f"{saved.number} ({saved.name})" for saved in reversed(everything)])
-    existing = f"there is {names}" if names else "there is none"
+    if not names:
+        raise BadInput(f"no saved work is called {quote(name)}", hint="There is no saved work.")
     raise BadInput(
-        f"no saved work is called {quote(name)}; {existing}", hint="dos salvage list shows it all."
+        f"no saved work is called {quote(name)}; there is {names}",
+        hint="`dos salvage list` shows all saved work.",
     )
 
 

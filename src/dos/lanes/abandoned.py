@@ -8,6 +8,8 @@ from enum import StrEnum
 
 from msgspec import Struct
 
+from dos.times import format_duration
+
 
 class Answer(StrEnum):
     """What is known of the holder of a lease."""
@@ -49,6 +51,7 @@ def judge(evidence: Evidence) -> Verdict:
         reason = "the machine has restarted since it was granted"
         return Verdict(answer=Answer.RESTARTED, reason=reason)
     seconds = evidence.left_ms / 1000
-    if evidence.left_ms <= 0:
-        return Verdict(answer=Answer.LAPSED, reason=f"it lapsed {-seconds:.0f} s ago")
-    return Verdict(answer=Answer.HELD, reason=f"it lasts {seconds:.0f} s more")
+    if seconds <= 0:
+        reason = f"it expired {format_duration(-seconds)} ago"
+        return Verdict(answer=Answer.LAPSED, reason=reason)
+    return Verdict(answer=Answer.HELD, reason=f"it expires in {format_duration(seconds)}")

@@ -42,9 +42,15 @@ def run(args: Args, context: Context) -> Reply:
     words = [args.section, *args.entry]
     try:
         text = page(words)
-    except BadInput:
+    except BadInput as error:
+        if args.section in ("reason", "reasons"):
+            raise BadInput(
+                f"`dos man` has no section {quote(args.section)}",
+                hint="`dos man wedge` lists the reasons, and `dos man wedge NAME` explains one.",
+            ) from error
         if args.entry or man_pages.find_reason(context.world.config, args.section) is None:
-            raise
+            hint = "`dos --help` lists the verbs, and `dos man wedge` the reasons."
+            raise BadInput(error.message, hint=hint) from error
         return _explain_reason(args.section, context)
     return Reply(text=text, data={"verb": " ".join(words), "text": text})
 
@@ -97,8 +103,10 @@ def _explain_reason(token: str, context: Context) -> Reply:
     reason = man_pages.find_reason(config, token)
     if reason is None:
         category = man_pages.guess_category(config, token)
-        error = f"error: unknown reason {quote(token)}; by its name it counts as {category}"
-        hint = f"`dos man wedge` lists all; declare one as [reasons.{token}] in dos.toml."
+        error = f"error: unknown reason {quote(token)}; by its name its category is {category}"
+        hint = (
+            f"`dos man wedge` lists the reasons; [reasons.{token}] in dos.toml declares this one."
+        )
         return Reply(
             code=1,
             stderr=f"{error}\n  hint: {hint}",

@@ -217,10 +217,10 @@ def _find_lane(world: World, given: str) -> str:
     except BadInput as error:
         names = {slug(name): name for name in world.config.known_lanes()}
         with_logs = join_some([names.get(folder, folder) for folder in folders])
-        hint = "No lane has logs yet; `dos up` starts agents."
+        hint = "No lane has logs yet, because no agent has run; `dos up` starts the fleet."
         if with_logs:
             hint = f"Lanes with logs: {with_logs}."
-        raise BadInput(f"unknown lane {quote(given)}, and no logs of it", hint=hint) from error
+        raise BadInput(f"no lane and no log is called {quote(given)}", hint=hint) from error
 
 
 def _find_agent(world: World, log: Log) -> str:

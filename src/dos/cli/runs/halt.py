@@ -149,7 +149,7 @@ def _not_running(context: Context, run_id: str) -> Reply:
             code=1,
             text=f"the journal has no run {run_id}",
             data=_data(run_id, "", halted=False),
-            next_action="`dos top` shows the runs.",
+            next_action="`dos timeline LANE` shows the newest run of a lane, and its id.",
         )
     last = last_stop(journal, run_id)
     if last is None:

@@ -11,7 +11,7 @@ from dos.journal import fold, run_state, streams
 from dos.journal.events.envelope import Event, Fact
 from dos.journal.run_state import RunState
 from dos.journal.store import Store
-from dos.text import quote, validated_name
+from dos.text import join_some, quote, validated_name
 from dos.verbs.context import Context, Reply
 
 if TYPE_CHECKING:  # imported at use: most verbs find a run by its id
@@ -39,7 +39,7 @@ def find_run(context: Context, name: str) -> FoundRun:
             code=1,
             text="the journal has no run yet",
             data={"run_id": None, "found": False},
-            next_action="`dos up` starts some.",
+            next_action="`dos up` starts the fleet.",
         )
         return FoundRun(run_id="", events=[], missing=missing)
     events = store.load(streams.run(run_id))
@@ -49,7 +49,7 @@ def find_run(context: Context, name: str) -> FoundRun:
         code=1,
         text=f"the journal has no run {run_id}",
         data={"run_id": run_id, "found": False},
-        next_action="`dos status` lists the runs.",
+        next_action="`dos timeline LANE` shows the newest run of a lane, and its id.",
     )
     return FoundRun(run_id=run_id, events=[], missing=missing)
 
@@ -70,9 +70,11 @@ def named_run_id(store: Store, name: str) -> str:
     newest = max(candidates, default="")
     if newest:
         return newest
+    lanes = sorted({run.lane for run in fleet.runs.values() if run.lane})
+    with_runs = join_some(lanes) or "none"
     raise BadInput(
-        f"{quote(name)} is no run id, no lane that had a run, and no unit that was tried",
-        hint="`dos top` shows the lanes and `dos status` the runs; the default is the newest run.",
+        f"{quote(name)} is not a run id, a lane with a run, or a unit that was attempted",
+        hint=f"Lanes with runs: {with_runs}. Without a name, the newest run is used.",
     )
 
 

@@ -8,7 +8,7 @@ from dos.errors import BadInput, WorkspaceMissing
 from dos.landing import salvage
 from dos.landing.salvage import SavedWork
 from dos.text import comparison_key, validated_name
-from dos.times import utc_stamp
+from dos.times import format_local_time, now_ms, utc_datetime, utc_stamp
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
 
@@ -33,13 +33,16 @@ def run(args: Args, context: Context) -> Reply:
     shown = [salvage.with_size(git, saved) for saved in matches[: args.limit or None]]
     data = {"salvaged": [to_json(saved) for saved in shown], "count": len(matches)}
     if not shown:
-        text = f"no saved work of lane {args.lane!r}" if args.lane else "no saved work"
+        text = "no saved work"
+        if args.lane:
+            text = f"no saved work of lane {args.lane!r}"
         return Reply(text=text, data=data)
     lines = []
+    now = utc_datetime(now_ms(None))
     for saved in shown:
-        stamp = utc_stamp(saved.at_ms)
+        saved_at = format_local_time(utc_datetime(saved.at_ms), now)
         size = salvage.describe_size(saved)
-        lines.append(f"{saved.number:>3}  {saved.name}  {stamp}  {size}")
+        lines.append(f"{saved.number:>3}  {saved.name}  {saved_at}  {size}")
         lines.append(f"     {describe(saved)}")
     if len(matches) > len(shown):
         lines.append(f"and {len(matches) - len(shown)} older: --limit 0 shows all")

@@ -9,7 +9,7 @@ from dos.git.repository import Reader
 from dos.landing import salvage
 from dos.landing.salvage import SavedWork
 from dos.text import printable_path, replace_undecodable
-from dos.times import utc_stamp
+from dos.times import format_duration, format_local_time, now_ms, utc_datetime
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
 
@@ -28,10 +28,9 @@ class Args(Struct, kw_only=True):
 def run(args: Args, context: Context) -> Reply:
     git = context.journal_world.git
     saved = salvage.with_size(git, salvage.find(read_saved(context), args.ref))
-    by_run = f" by {saved.run_id}" if saved.run_id else ""
     lines = [
         f"{saved.number}  {saved.ref}",
-        f"saved   {utc_stamp(saved.at_ms)}{by_run}",
+        f"saved   {_when_and_by(saved)}",
         f"origin  {describe(saved)}",
         f"size    {salvage.describe_size(saved)}",
     ]
@@ -52,6 +51,17 @@ def run(args: Args, context: Context) -> Reply:
         data["patch"] = patch
     text = "\n".join(filter(None, lines))
     return Reply(text=text, data=data, indented=True, next_action=next_action)
+
+
+def _when_and_by(saved: SavedWork) -> str:
+    """Return when the work was saved, and by which run if that is known."""
+    now = utc_datetime(now_ms(None))
+    at = utc_datetime(saved.at_ms)
+    age = format_duration(max(0.0, (now - at).total_seconds()))
+    text = f"{format_local_time(at, now)} ({age} ago)"
+    if saved.run_id:
+        text += f" by {saved.run_id}"
+    return text
 
 
 def _changed_files(git: Reader, saved: SavedWork) -> list[tuple[str, str]]:

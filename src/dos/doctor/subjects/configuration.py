@@ -60,7 +60,7 @@ def _overlap_policy(world: World) -> list[Finding]:
 
 
 def _state_file(world: World) -> list[Finding]:
-    """A registry of dos-kernel that has grown too large to be read quickly."""
+    """A warning when the run registry of dos-kernel has grown too large to be read quickly."""
     path = world.workspace.root / world.config.paths.execution_state
     size = path.stat().st_size if path.is_file() else 0
     if size <= LARGEST_STATE_FILE_BYTES:
@@ -69,7 +69,8 @@ def _state_file(world: World) -> list[Finding]:
         warning(
             "STATE_FILE_LARGE",
             f"{path} is {size:,} bytes",
-            f"Above {LARGEST_STATE_FILE_BYTES:,} bytes a run registry is mostly finished runs.",
+            f"It is a run registry of dos-kernel. Above {LARGEST_STATE_FILE_BYTES:,} bytes it is"
+            " slow to read, and most of its runs have ended: delete those.",
             fix_commands.edit_command(path),
         )
     ]

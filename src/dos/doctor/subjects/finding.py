@@ -37,8 +37,28 @@ class Finding(Struct, frozen=True, kw_only=True, omit_defaults=True):
     severity: Severity
     what: str  # what was found, and where
     why: str  # what follows from it
-    fix: str  # a command that clears it, or that shows more
+    fix: str  # a command that clears it, or that only shows more of it
     output: tuple[str, ...] = ()  # the last lines of the command that failed
+
+
+# The commands among the fixes that only show something.
+_READING_PROGRAMS = {"date", "du", "ls", "ps", "tail"}
+_READING_COMMANDS = (
+    "DOS_TRACEBACK=1 dos doctor",
+    "dos config get ",
+    "dos config show ",
+    "dos journal check",
+    "dos salvage list",
+)
+
+
+def label_of_command(command: str) -> str:
+    """Return `check` for a command that only shows more of a problem, and `fix` for the others."""
+    if command.split(" ", 1)[0] in _READING_PROGRAMS:
+        return "check"
+    if command.startswith(_READING_COMMANDS) or " -c 'SHOW " in command:
+        return "check"
+    return "fix"
 
 
 def error(kind: str, what: str, why: str, fix: str, output: Sequence[str] = ()) -> Finding:

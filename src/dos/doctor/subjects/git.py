@@ -125,7 +125,9 @@ def examine(world: World) -> list[Finding]:
     facts = repository(world)
     if isinstance(facts.version, Unknown):
         what = f"git cannot be used: {facts.version.why}"
-        why = "Workers need worktrees, and work is verified by commits."
+        if shutil.which("git") is None:
+            what = "git is not installed, or not on the path"
+        why = "Agents work in git worktrees, and dos verifies their work by its commits."
         return [error("GIT_MISSING", what, why, install_command("git"))]
     if facts.version[:2] < OLDEST:
         installed = ".".join(map(str, facts.version))
@@ -143,7 +145,7 @@ def _examine_repository(world: World, facts: RepositoryFacts) -> list[Finding]:
     if facts.refusal:
         what = f"git refuses to read {workspace.tree}: {facts.refusal}"
         fix = _make_readable_command(world, facts.refusal)
-        return [error("GIT_REFUSES", what, "No verb can see a commit.", fix)]
+        return [error("GIT_REFUSES", what, "dos cannot read any commit.", fix)]
     # The identity comes first: without it the first commit cannot be made.
     return [*_examine_identity(world, facts), *_examine_target(world, facts)]
 

@@ -5,7 +5,6 @@ import shutil
 import sys
 import time
 from contextlib import closing
-from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
 from shlex import quote
@@ -19,7 +18,7 @@ from dos.journal.backends.open import embedded_path
 from dos.machine import filesystem
 from dos.machine.filesystem import FreeSpace
 from dos.receipts.io import keys
-from dos.times import utc_stamp
+from dos.times import format_duration, format_local_time, utc_datetime
 from dos.world import World
 
 # The disk
@@ -108,15 +107,17 @@ def examine_clock(world: World) -> list[Finding]:
 
 
 def judge_clock(now_ms: int, newest_ms: int | None) -> list[Finding]:
-    """Compare the clock with the year of this software and with the newest event."""
-    if datetime.fromtimestamp(now_ms / 1000, UTC).year < FIRST_YEAR:
-        what = f"the clock is at {utc_stamp(now_ms)}"
+    """Return a finding if the clock is before this software was written, or before an event."""
+    now = utc_datetime(now_ms)
+    if now.year < FIRST_YEAR:
+        what = f"the clock of this machine is in the year {now.year}"
         why = "Run ids sort by time, and the end of a usage limit is compared with the clock."
         return [error("CLOCK_UNSET", what, why, _set_clock_command())]
     if newest_ms is not None and newest_ms - now_ms > TOLERATED_MS:
+        behind = format_duration((newest_ms - now_ms) / 1000)
         what = (
-            f"the clock is at {utc_stamp(now_ms)},"
-            f" before the newest event of {utc_stamp(newest_ms)}"
+            f"the clock is at {format_local_time(now, now, seconds=True)},"
+            f" {behind} before the newest event of the journal"
         )
         why = "One of the two is wrong. Leases do not depend on it; times in reports do."
         return [warning("CLOCK_BEHIND", what, why, _set_clock_command())]

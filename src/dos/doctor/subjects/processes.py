@@ -10,12 +10,12 @@ from dos.doctor.subjects import store
 from dos.doctor.subjects.finding import Finding, error, note, warning
 from dos.fleet.state.fleet import FleetState
 from dos.journal import fold
-from dos.lanes.abandoned import Answer, Verdict, judge
+from dos.lanes.abandoned import Answer, Evidence, Verdict, judge
 from dos.lanes.io.leases import leases_with_holders
 from dos.lease import Lease
 from dos.machine import process
 from dos.machine.process import DosProcess, Identity, dos_arguments, dos_processes
-from dos.times import utc_stamp
+from dos.times import format_duration
 from dos.world import World
 
 SETTLING_SECONDS = 120.0  # a process that starts or ends may be without a lease for so long
@@ -133,14 +133,23 @@ def _orphaned(running: DosProcess) -> Finding:
 
 def examine_leases(world: World) -> list[Finding]:
     """Return the leases whose time is over, and those whose process has exited."""
-    return [
-        _lease_finding(lease, verdict) for lease, verdict in _judged(world) if verdict.abandoned
-    ]
+    findings = []
+    for lease, evidence in _leases_with_evidence(world):
+        verdict = judge(evidence)
+        if verdict.answer is Answer.PROCESS_GONE:
+            findings.append(_holder_gone(lease, evidence))
+        elif verdict.abandoned:
+            findings.append(_lapsed(lease, verdict))
+    return findings
 
 
 def dead_leases(world: World) -> list[Lease]:
     """Return the leases of processes that have exited, of lanes and of locks."""
-    return [lease for lease, verdict in _judged(world) if verdict.answer is Answer.PROCESS_GONE]
+    return [
+        lease
+        for lease, evidence in _leases_with_evidence(world)
+        if judge(evidence).answer is Answer.PROCESS_GONE
+    ]
 
 
 def lease_name(lease: Lease) -> str:
@@ -150,21 +159,29 @@ def lease_name(lease: Lease) -> str:
     return f"lane {lease.lane!r}"
 
 
-def _judged(world: World) -> list[tuple[Lease, Verdict]]:
-    """Every lease with the verdict on whether its holder has abandoned it."""
-    journal = store.open_journal(world)
-    return [(lease, judge(evidence)) for lease, evidence in leases_with_holders(journal)]
+def _leases_with_evidence(world: World) -> list[tuple[Lease, Evidence]]:
+    """Every lease with what is known about its holder."""
+    return leases_with_holders(store.open_journal(world))
 
 
-def _lease_finding(lease: Lease, verdict: Verdict) -> Finding:
-    """The finding on an abandoned lease: a warning while it still blocks the lane."""
-    name = lease_name(lease)
-    if verdict.answer is Answer.PROCESS_GONE:
-        what = f"{name} is held by process {lease.pid}, which has exited (fence {lease.fence})"
-        why = "No other worker can take it until the lease expires."
-        return warning("LEASE_HOLDER_GONE", what, why, "dos doctor --fix")
-    what = f"the lease of {lease.holder!r} on {name} is over: {verdict.reason}"
-    why = f"The next request gets it. It was last renewed at {utc_stamp(lease.beat_ms)}."
+def _holder_gone(lease: Lease, evidence: Evidence) -> Finding:
+    """The warning for a lease that still blocks the lane although its process has exited."""
+    what = (
+        f"{lease_name(lease)} is held by process {lease.pid}, which has exited"
+        f" (fence {lease.fence})"
+    )
+    why = "The lease has expired too, so the next worker that asks for it gets it."
+    if evidence.left_ms > 0:
+        remaining = format_duration(evidence.left_ms / 1000)
+        why = f"No other worker gets it until the lease is revoked, or expires in {remaining}."
+    return warning("LEASE_HOLDER_GONE", what, why, "dos doctor --fix")
+
+
+def _lapsed(lease: Lease, verdict: Verdict) -> Finding:
+    """The note on a lease that no longer blocks anything, because its time is over."""
+    what = f"the lease of {lease.holder!r} on {lease_name(lease)} has ended: {verdict.reason}"
+    age = format_duration(max(0, time.time() - lease.beat_ms / 1000))
+    why = f"The next worker that asks for it gets it. It was last renewed {age} ago."
     return note("LEASE_LAPSED", what, why, _release_command(lease))
 
 

@@ -29,7 +29,7 @@ from dos.machine import filesystem
 from dos.text import slug
 from dos.world import World
 
-DANGLING_LINK = "a link that leads nowhere"
+DANGLING_LINK = "a dangling symbolic link"
 FOLDERS = ("worktrees", "logs", "salvage", "archive")
 BESIDE = ("-gate", "-wal", "-shm", "-journal")  # the files that the journal keeps beside its own
 SESSIONS_PER_WORKER = 2  # one to read and write, one to listen

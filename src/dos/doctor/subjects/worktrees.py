@@ -6,7 +6,7 @@ from shlex import quote
 from dos.doctor.subjects.finding import Finding, git_command, note, warning
 from dos.doctor.subjects.git import SALVAGE, WORKTREES, is_usable, repository
 from dos.git.repository import Reader
-from dos.text import slug
+from dos.text import plural, slug
 from dos.world import World
 
 # The worktrees that git lists, each with the attributes that git reports of it.
@@ -22,7 +22,7 @@ def examine(world: World) -> list[Finding]:
     return [
         *_stale(registered),
         *_leftover_folders(world, registered),
-        *_salvaged_work(world, facts.salvaged),
+        *_salvaged_work(facts.salvaged),
     ]
 
 
@@ -78,8 +78,8 @@ def _leftover_folders(world: World, registered: Registered) -> list[Finding]:
     for path in sorted(folder.iterdir()):
         attributes = known.get(path.resolve())
         if attributes is None:
-            what = f"{path} is not a worktree that git lists"
-            why = "The next worker of that lane replaces it; its content is in no commit."
+            what = f"{path} is among the worktrees of lanes, but git does not list it"
+            why = "The next worker of that lane moves it to the saved work (`dos salvage list`)."
             fix = _reattach_command(world, path)
             findings.append(warning("WORKTREE_ORPHANED", what, why, fix))
         elif path.name not in lanes and "prunable" not in attributes:
@@ -125,16 +125,16 @@ def _remove_command(world: World, path: Path, *, locked: bool) -> str:
     return " && ".join(steps)
 
 
-def _salvaged_work(world: World, count: int) -> list[Finding]:
+def _salvaged_work(count: int) -> list[Finding]:
     """A note when refs hold saved work that did not land."""
     if not count:
         return []
-    refs = "1 ref holds" if count == 1 else f"{count} refs hold"
     return [
         note(
             "WORK_SALVAGED",
-            f"{refs} work that was saved and did not land",
-            "It is kept until you apply or delete it.",
-            git_command(world, f"for-each-ref --sort=-creatordate {SALVAGE}"),
+            f"{plural(count, 'piece')} of saved work did not land",
+            "It is kept until you apply it with `dos salvage apply`"
+            " or delete it with `dos salvage drop`.",
+            "dos salvage list",
         )
     ]
