@@ -143,3 +143,24 @@ def test_a_unit_that_may_not_be_offered_is_held_and_says_why(seen, reason, state
     made = view.view(FleetState(units={"P/U1": seen}), [], [(unit, "api", hold)])
     assert (made.units[0].state, made.units[0].held) == (state, held)
     assert (f"{held}: because" in view.render(made)) is bool(held)
+
+
+def test_a_worker_whose_process_has_exited_does_not_count_as_working():
+    workers = [
+        view.Worker(lane=lane, holder="h", run_id=lane, fence=fence, unit=f"P/{lane}", lapsed=False)
+        for fence, lane in enumerate(("api", "web"), 1)
+    ]
+    units = [
+        view.UnitRow(
+            unit=f"P/{lane}", title="", lane=lane, state="working", held="", held_because="",
+            commit="", tries=[],
+        )
+        for lane in ("api", "web")
+    ]  # fmt: skip
+    status = structs.replace(view.view(FleetState(), [], []), workers=workers, units=units)
+    assert "2 working, 0 of 2 units landed" in view.render(status)
+    shown = view.render(status, exited={2})
+    assert "1 working, 1 exited, 0 of 2 units landed" in shown
+    exited = "\nexited; a supervisor frees their lanes, `dos lease-lane reap` does so now:\n  web  "
+    assert exited in shown
+    assert "  working  P/api" in shown and "  exited   P/web" in shown

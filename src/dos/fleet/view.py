@@ -1,6 +1,6 @@
 """`dos status` and `dos loop` as text and JSON: supervisors, workers, units, stops and plans."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from shlex import quote
 
 from msgspec import Struct
@@ -147,20 +147,34 @@ def _unit(fleet: FleetState, unit: Unit, lane: str, verdict: Verdict, waits: Wai
     )
 
 
-def render(status: View) -> str:
-    """Return the text of `dos status`."""
+def render(status: View, exited: Collection[int] = ()) -> str:
+    """Return the text of `dos status`.
+
+    `exited` are the fences of the leases whose process has exited: their workers do not work,
+    although their leases are valid until they expire or are revoked.
+    """
     lines = [_supervisor_line(supervisor) for supervisor in status.supervisors]
     if not lines:
         lines = ["no supervisor runs; `dos up` starts one"]
-    working = [row for row in status.workers if not row.lapsed]
+    valid = [row for row in status.workers if not row.lapsed]
+    working = [row for row in valid if row.fence not in exited]
+    gone = [row for row in valid if row.fence in exited]
     landed = [row for row in status.units if row.state == "landed"]
-    lines.append(f"{len(working)} working, {len(landed)} of {len(status.units)} units landed")
+    counts = [f"{len(working)} working"]
+    if gone:
+        counts.append(f"{len(gone)} exited")
+    counts.append(f"{len(landed)} of {len(status.units)} units landed")
+    lines.append(", ".join(counts))
     if working:
         lines += ["", "working:"]
         lines += map(_worker_line, working)
+    if gone:
+        lines += ["", "exited; a supervisor frees their lanes, `dos lease-lane reap` does so now:"]
+        lines += map(_worker_line, gone)
     if status.units:
+        abandoned = {row.unit for row in gone}
         lines += ["", "units:"]
-        lines += map(_unit_line, status.units)
+        lines += [_unit_line(row, row.unit in abandoned) for row in status.units]
     if status.stopped:
         lines += ["", "last stops:"]
         lines += map(_stop_line, status.stopped[-SHOWN:])
@@ -176,9 +190,12 @@ def _worker_line(row: Worker) -> str:
     return f"  {row.lane:<14} {unit:<18} {row.holder}  fence {row.fence}"
 
 
-def _unit_line(row: UnitRow) -> str:
+def _unit_line(row: UnitRow, worker_exited: bool) -> str:
     """Return the line of a unit: its state, its commit, what it waits for, and past failures."""
-    line = f"  {row.state:<8} {row.unit:<18} {row.lane:<12}"
+    state = row.state
+    if worker_exited and state == "working":
+        state = "exited"
+    line = f"  {state:<8} {row.unit:<18} {row.lane:<12}"
     if row.commit:
         line += f"  {row.commit[:9]}"
     if row.waiting:

@@ -21,8 +21,8 @@ from dos.fleet.io.reader import FleetReader
 from dos.fleet.observation import Observation
 from dos.fleet.state import held_units
 from dos.fleet.state.fleet import FleetState
-from dos.journal import streams
-from dos.machine import process
+from dos.report.io import snapshot
+from dos.report.snapshot import HeldLease
 from dos.units.unit import Unit
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
@@ -67,23 +67,23 @@ def run(args: Args, context: Context) -> Reply:
     world = context.world
     outlook = FleetReader(world).outlook()
     fleet = outlook.observation
-    live_fences = {lease.fence for lease in world.journal.leases(lapsed=False)}
-    leases = [(lease, lease.fence not in live_fences) for lease in world.journal.leases()]
+    holders = snapshot.read_holders(world.journal)
     units = []
     for unit in (*fleet.units, *fleet.unapproved):
         units.append((unit, lane_entries.lane_of(unit, world.config) or ""))
     verdicts = _pickable_verdicts(world, fleet, units)
     status = view.view(
         fleet.on_target,
-        leases,
+        [(held.lease, held.lapsed) for held in holders.lanes],
         [(*unit, verdict) for unit, verdict in zip(units, verdicts, strict=True)],
-        supervisors=_supervisors(world),
+        supervisors=[_supervisor(held) for held in holders.supervisors],
         salvaged=_saved_work(world, fleet.state),
         waits=outlook.waits.units,
     )
     warnings = survey.unofferable_units(world.workspace, world.config)
     status = structs.replace(status, warnings=list(warnings))
-    return Reply(text=view.render(status), data=to_builtins(status), indented=True)
+    exited = {held.lease.fence for held in holders.lanes if held.gone}
+    return Reply(text=view.render(status, exited), data=to_builtins(status), indented=True)
 
 
 def _refuse_run_options(args: Args) -> None:
@@ -112,21 +112,15 @@ def _pickable_verdicts(
     return verdicts
 
 
-def _supervisors(world: World) -> list[view.Supervisor]:
-    """Return the supervisor of each host, by its lease and, on this host, by its process."""
-    live_fences = {lease.fence for lease in world.journal.leases(locks=True, lapsed=False)}
-    supervisors = []
-    for lease in world.journal.leases(locks=True):
-        if lease.lane not in streams.supervisor:
-            continue
-        if process.holder_has_exited(lease):
-            state = "gone"
-        elif lease.fence in live_fences:
-            state = "running"
-        else:
-            state = "silent"
-        supervisors.append(view.Supervisor(host=lease.host, pid=lease.pid, state=state))
-    return supervisors
+def _supervisor(held: HeldLease) -> view.Supervisor:
+    """Return a supervisor with its state, by its lease and, on this host, by its process."""
+    if held.gone:
+        state = "gone"
+    elif held.lapsed:
+        state = "silent"
+    else:
+        state = "running"
+    return view.Supervisor(host=held.lease.host, pid=held.lease.pid, state=state)
 
 
 def _saved_work(world: World, state: FleetState) -> list[str]:

@@ -1,7 +1,8 @@
 """Reads snapshots of a fleet, again and again; each read folds only the new events."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from dos.agents.io import logs
 from dos.fleet.io import launches
@@ -9,11 +10,49 @@ from dos.fleet.state.fleet import FleetState
 from dos.fleet.state.live import LiveState
 from dos.journal import fold, streams
 from dos.journal.store import Store
+from dos.lease import Lease
 from dos.limits.quota import AgentCandidate
 from dos.limits.state.quota import ProviderLimits
 from dos.machine import process
 from dos.questions.state import Decisions
 from dos.report.snapshot import HeldLease, Snapshot
+
+
+class Holders(NamedTuple):
+    """The leases of lanes and of supervisors, each with whether its holder is still alive."""
+
+    lanes: list[HeldLease]
+    supervisors: list[HeldLease]
+
+    @property
+    def has_supervisor(self) -> bool:
+        """Whether a supervisor runs on any host, as far as its lease and its process tell."""
+        return any(not held.gone and not held.lapsed for held in self.supervisors)
+
+
+def read_holders(store: Store) -> Holders:
+    """Return who holds the lanes and who supervises, at one moment."""
+    with store.backend.read() as view:
+        return _with_health(view.leases(), view.lease_ms(), view.boot())
+
+
+def _with_health(leases: Iterable[Lease], lease_ms: int, boot: str) -> Holders:
+    """Return the leases with their health; named locks other than supervisors are left out.
+
+    Whether a process has exited is known only for processes of this host.
+    """
+    holders = Holders([], [])
+    for lease in leases:
+        held = HeldLease(
+            lease=lease,
+            lapsed=lease.has_lapsed(lease_ms, boot),
+            gone=process.holder_has_exited(lease),
+        )
+        if not lease.is_lock:
+            holders.lanes.append(held)
+        elif lease.lane in streams.supervisor:
+            holders.supervisors.append(held)
+    return holders
 
 
 class SnapshotReader:
@@ -54,18 +93,7 @@ class SnapshotReader:
                     boot = view.boot()
                     now_ms = view.wall_ms()
                     break
-        lanes = []
-        supervisors = []
-        for lease in leases:
-            held = HeldLease(
-                lease=lease,
-                lapsed=lease.has_lapsed(lease_ms, boot),
-                gone=process.holder_has_exited(lease),
-            )
-            if not lease.is_lock:
-                lanes.append(held)
-            elif lease.lane in streams.supervisor:
-                supervisors.append(held)
+        holders = _with_health(leases, lease_ms, boot)
         fleet = self._watch.state(FleetState)
         return Snapshot(
             now_ms=now_ms,
@@ -73,10 +101,10 @@ class SnapshotReader:
             watching=self._watch.state(LiveState),
             decisions=self._watch.state(Decisions),
             quota=self._watch.state(ProviderLimits),
-            held=lanes,
-            supervisors=supervisors,
+            held=holders.lanes,
+            supervisors=holders.supervisors,
             launched=launches.lanes_awaiting_worker(fleet, self._state, now_ms),
-            last_output_ms=self._last_output_ms(lanes),
+            last_output_ms=self._last_output_ms(holders.lanes),
             roster=self._roster,
             silent_after_ms=self._silent_after_ms,
             agents=self._agents,
