@@ -281,8 +281,8 @@ def failed(story) -> Story:
 def test_a_lane_goes_on_with_untried_units_and_the_question_is_about_those_that_failed(failed):
     (question,) = failed.asked()
     assert subject.to_words(question.waits) == ["unit:P/A2", "unit:P/A1"]
-    assert "P/A1 (2 attempts, last: it strayed)" in question.text
-    assert "P/A2 (1 attempt, last: its tests are red)" in question.text
+    assert "P/A1 (2 times, last: it strayed)" in question.text
+    assert "P/A2 (once, last: its tests are red)" in question.text
     assert failed.actions() == [Spawn("api"), Spawn("docs")] and failed.open() == ["P/A3"]
     failed.ask(question)
     assert failed.questions() == [] and failed.actions() == [Spawn("api"), Spawn("docs")]

@@ -104,7 +104,7 @@ def test_a_lane_that_nobody_will_work_on_is_asked_about_though_its_units_rest(fl
     (asked,) = of(fleet, "decision_raised")
     assert asked["waits"] == ["unit:DEMO/A1"]
     assert (
-        "DEMO/A1 (3 attempts, last: its agent ended with crash: no commit was made"
+        "DEMO/A1 failed 3 times on lane one (last: its agent ended with crash: no commit was made"
         in asked["question"]
     )
 

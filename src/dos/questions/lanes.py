@@ -18,7 +18,7 @@ from dos.questions.question import (
     clear_units,
     question_id,
 )
-from dos.text import join_some, plural
+from dos.text import join_some
 
 _RESTART_LANE = "start workers on the lane again"
 _KEEP_STOPPED = "keep the lane stopped until the next `dos up`"
@@ -73,9 +73,16 @@ class FailedUnit(Struct, frozen=True, kw_only=True):
     text: str = ""  # the unit's fingerprint: the question ends once the unit is rewritten
 
     def __str__(self) -> str:
-        """The unit, its attempts and why the last one failed, as the question shows it."""
+        """The unit among others that failed: `A/A1 (3 times, last: no commit was made)`."""
         last = f", last: {self.why}" if self.why else ""
-        return f"{self.unit} ({plural(self.tries, 'attempt')}{last})"
+        return f"{self.unit} ({self.times}{last})"
+
+    @property
+    def times(self) -> str:
+        """How often it was tried, in words."""
+        if self.tries == 1:
+            return "once"
+        return f"{self.tries} times"
 
 
 class _StoppedRun(Question, frozen=True, kw_only=True):
@@ -178,15 +185,18 @@ class UnitsFailed(_StoppedRun, frozen=True, kw_only=True):
     @classmethod
     def ask(cls, lane: str, run_id: str, failed: Sequence[FailedUnit]) -> Self:
         """Return the question about units that were tried and did not land."""
-        if len(failed) > 1:
-            units = f"{len(failed)} units: {join_some([str(entry) for entry in failed])}"
-            pronoun = "them"
-        else:
-            units = str(failed[0])
+        if len(failed) == 1:
+            (only,) = failed
+            last = f" (last: {only.why})" if only.why else ""
+            problem = f"{only.unit} failed {only.times} on lane {lane}{last}"
             pronoun = "it"
+        else:
+            units = join_some([str(entry) for entry in failed])
+            problem = f"{len(failed)} units failed on lane {lane}: {units}"
+            pronoun = "them"
         return cls(
             id=cls.id_of(run_id),
-            text=f"Lane {lane} tried and did not land {units}. Retry, or leave {pronoun}?",
+            text=f"{problem}. Retry, or leave {pronoun}?",
             waits=tuple(subject.Unit(entry.unit) for entry in failed),
             until_start=True,
             lane=lane,

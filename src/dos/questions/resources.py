@@ -15,7 +15,7 @@ from dos.limits.quota import Key
 from dos.questions import subject
 from dos.questions.question import Choice, LiftLimit, Question, Record, question_id
 from dos.questions.subject import Subject
-from dos.times import utc_stamp
+from dos.times import format_duration
 from dos.verify import baseline
 from dos.verify.baseline import BLIND_ADVICE
 
@@ -173,8 +173,9 @@ class LimitDoubted(_LimitQuestion, frozen=True, kw_only=True):
     @classmethod
     def ask(cls, limit: quota.Limit) -> Self:
         """Return the question about a limit whose end is not credible."""
-        until = utc_stamp(quota.reported_end_ms(limit) or 0)
-        claim = f"{limit.key} says it is limited until {until}{_quotation(limit)}"
+        reported_ms = quota.reported_end_ms(limit) or limit.hit_ms
+        length = format_duration((reported_ms - limit.hit_ms) / 1000)
+        claim = f"{limit.key} says it is limited for {length}{_quotation(limit)}"
         return cls(
             id=cls._id(limit),
             text=f"{claim}, which is longer than any known limit. Lift it, or wait?",

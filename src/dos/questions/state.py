@@ -77,6 +77,7 @@ class OpenQuestion(Struct, frozen=True, kw_only=True, dict=True):
     raised: DecisionRaised
     at_ms: int
     version: int  # of its stream; an answer expects it, so that only the first one is written
+    has_age: bool = True  # False: it follows from a plan, and `at_ms` is only when it was read
 
     @cached_property
     def question(self) -> AnyQuestion:

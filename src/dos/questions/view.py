@@ -176,21 +176,17 @@ def render_one(
     """Return one question as text, with all that is known about it. `difference` are diff lines."""
     raised = asked.raised
     question = asked.question
-    age = format_duration(max(0, (now_ms - asked.at_ms) // 1000))
-    lines = [
-        raised.question,
-        "",
-        f"id       {raised.id}",
-        f"asked    {_local(asked.at_ms, now_ms)} ({age} ago)",
-        f"waiting  {_subjects_text(raised.waits) or 'nothing'}",
-    ]
+    lines = [raised.question, "", f"id       {raised.id}"]
+    if isinstance(asked, AnsweredQuestion) or asked.has_age:
+        lines.append(f"asked    {_local(asked.at_ms, now_ms)} ({_age_text(asked, now_ms)} ago)")
+    lines.append(f"waiting  {_subjects_text(raised.waits) or 'nothing'}")
     if isinstance(asked, OpenQuestion):
-        lines += [f"besides  {wait.subject}: {wait}" for wait in other_waits(question, waits)]
+        lines += [f"also     {wait.subject}: {wait}" for wait in other_waits(question, waits)]
     lines += last_output_lines(question.output)
     lines += first_diff_lines(difference)
     if isinstance(asked, AnsweredQuestion):
         return "\n".join([*lines, f"answer   {_answer_text(asked, now_ms)}"])
-    lines.append(f"expires  {_expiry_text(asked, now_ms)}")
+    lines.append(f"closes   {_expiry_text(asked, now_ms)}")
     if question.command:
         lines.append(f"command  {question.command}")
     if raised.choices:
@@ -213,12 +209,24 @@ def _answer_text(asked: AnsweredQuestion, now_ms: int) -> str:
 
 def _waiting_text(asked: OpenQuestion, now_ms: int) -> str:
     """A sentence on what waits for the answer, and since when."""
-    age = format_duration(max(0, (now_ms - asked.at_ms) // 1000))
+    age = _age_text(asked, now_ms)
     subjects = asked.raised.waits
-    if not subjects:
+    if not subjects and asked.has_age:
         return f"Asked {age} ago; nothing waits for the answer."
-    verb = "has" if len(subjects) == 1 else "have"
-    return f"{_subjects_text(subjects)} {verb} waited {age}."
+    if not subjects:
+        return "Nothing waits for the answer."
+    names = _subjects_text(subjects)
+    is_one = len(subjects) == 1
+    if asked.has_age:
+        verb = "has" if is_one else "have"
+        return f"{names} {verb} waited {age}."
+    verb = "waits" if is_one else "wait"
+    return f"{names} {verb} for it."
+
+
+def _age_text(asked: StoredQuestion, now_ms: int) -> str:
+    """How long ago the question was asked."""
+    return format_duration(max(0, (now_ms - asked.at_ms) // 1000))
 
 
 def _subjects_text(words: Sequence[str]) -> str:
@@ -233,14 +241,17 @@ def _expiry_text(asked: OpenQuestion, now_ms: int) -> str:
     if question.closes:
         return f"It closes by itself {question.closes}."
     if raised.expires_ms is not None:
-        return f"If unanswered at {_local(raised.expires_ms, now_ms)}: {raised.otherwise}."
+        at = _local(raised.expires_ms, now_ms)
+        return f"If unanswered at {at}, dos answers {raised.otherwise}."
     if raised.until_start:
         exception = ""
         if question.leaves_units_on_cooldown:
-            exception = " (leave while one of its units is on cooldown)"
-        return f"If unanswered, the next `dos up` takes: {raised.otherwise}{exception}."
+            exception = ", or leave if one of its units is still on cooldown"
+        return f"If unanswered, the next `dos up` answers {raised.otherwise}{exception}."
+    if question.choice(raised.otherwise):
+        return f"It never expires; until you answer, {raised.otherwise} applies."
     if raised.otherwise:
-        return f"It never expires. Until it is answered: {raised.otherwise}."
+        return f"It never expires; until you answer, {raised.otherwise}."
     return "It never expires."
 
 

@@ -11,6 +11,7 @@ from msgspec import Struct, to_builtins
 
 from dos.backlog.waiting import Waits, describe_waits
 from dos.cli.decisions import open_questions
+from dos.errors import BadInput
 from dos.questions import answer, subject, view
 from dos.questions.state import Decisions
 from dos.text import validated_name
@@ -37,7 +38,8 @@ def run(args: Args, context: Context) -> Reply:
     by = validated_name(args.by, "name") if args.by else actor()
     decisions = open_questions.gather(context)
     journal = context.journal_world.journal
-    question = answer.find_question(journal, _find_id(decisions, args.decision), decisions)
+    decision_id = _find_id(decisions, args.decision, args.choice)
+    question = answer.find_question(journal, decision_id, decisions)
     choice = answer.validated_choice(question, args.choice)
     result = answer.answer(context.journal, question, choice, by=by)
     now_ms = context.journal.now_ms()
@@ -70,10 +72,11 @@ def _describe_answer(choice: str, released: list[str], still_waiting: Waits) -> 
     return "\n".join(lines)
 
 
-def _find_id(decisions: Decisions, word: str) -> str:
+def _find_id(decisions: Decisions, word: str, choice: str) -> str:
     """Return the id of the one decision that a lane or a unit waits for; else the word itself.
 
-    Of the decisions of a lane only those count that an answer can clear.
+    Of the decisions of a lane only those count that an answer can clear. Raises BadInput for a
+    number of the list, with the command that answers that decision by its id.
     """
     if word in decisions.open:
         return word
@@ -85,4 +88,10 @@ def _find_id(decisions: Decisions, word: str) -> str:
             ids.append(decision_id)
     if len(ids) == 1:
         return ids[0]
+    if word.isdecimal() and not ids and decisions.open:
+        decision_id = answer.id_by_number(decisions, int(word))
+        raise BadInput(
+            f"{word} is a number of the list, and the list may have changed since it was printed",
+            hint=f"Answer by id. Number {word} is now: dos decide-for {decision_id} {choice}",
+        )
     return word

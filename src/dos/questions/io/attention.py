@@ -54,7 +54,7 @@ def questions_for_people(
 
 def _unwritten(question: AnyQuestion, now_ms: int) -> OpenQuestion:
     """The open question, not in the journal yet: an answer is written together with it."""
-    return OpenQuestion(raised=raised_event(question), at_ms=now_ms, version=0)
+    return OpenQuestion(raised=raised_event(question), at_ms=now_ms, version=0, has_age=False)
 
 
 def _about_held(units: DeclaredUnits, name: str) -> UnitHeld | None:
