@@ -218,3 +218,16 @@ def test_an_agent_that_uses_more_than_its_iteration_has_is_ended_and_that_is_wri
     if first["outcome"] == "budget_cap":
         assert "500 of 100 tokens" in first["found"]
     assert bool(happened(repository, "work_salvaged")) == (len(steps) > 1), "what it left is kept"
+
+
+@pytest.mark.soak
+def test_an_agent_that_costs_more_than_its_cap_is_ended(repository):
+    config = repository.root / "dos.toml"
+    config.write_text(config.read_text() + "\n[agents.scripted]\nmax_usd = 0.5\n")
+    repository.commit_all("Spend little")
+    costs = {"usage": {"model": "m", "output_tokens": 1, "cost_usd": 0.75}}
+    stays = {"run": "for i in $(seq 100); do sleep 0.1; done"}
+    repository.play({"DEMO/A1": [[costs, stays], [write("one/a.txt"), commit("Write a")]]} | A2)
+    work(repository)
+    first = happened(repository, "agent_ended")[0]
+    assert (first["outcome"], first["found"]) == ("budget_cap", "0.75 of 0.5 usd")

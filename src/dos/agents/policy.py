@@ -23,7 +23,7 @@ class Agent(Table, frozen=True, kw_only=True):
     max_turns: Positive | None = None
     """Most turns of one start; of the built-in adapters only `claude_code` enforces it."""
     max_usd: Amount | None = None
-    """Most dollars of one start; of the built-in adapters only `claude_code` enforces it."""
+    """Most dollars of one start; an agent whose output reports that it cost more is ended."""
 
     def __post_init__(self) -> None:
         for name in ("adapter", "model", "account"):

@@ -256,7 +256,8 @@ def used_up(lines: Sequence[BudgetLine], spent: Spent) -> list[BudgetLine]:
 def most_usd(verdict: Verdict, max_usd: float | None) -> float:
     """The most that one start can cost; 0: not known.
 
-    It is bounded by the cap that its program enforces, and by the budgets of its own run.
+    It is bounded by the agent's cap, and by the budgets of its own run. A program that reports
+    what it costs only at its end may cost more.
     """
     bounds = []
     for line in verdict.lines:

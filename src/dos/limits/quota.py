@@ -127,7 +127,7 @@ class AgentCandidate(Struct, frozen=True, kw_only=True):
     vendor: str
     account: str = ""
     model: str = ""
-    max_usd: float | None = None  # the cap of one start, where its program enforces it
+    max_usd: float | None = None  # the cap of one start
 
 
 class AgentChoice(Struct, frozen=True, kw_only=True):

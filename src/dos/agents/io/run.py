@@ -101,11 +101,12 @@ class Launcher:
         """
         adapter = configured.adapter
         model = configured.settings.model
-        launch = adapter.launch(prompt, _start_settings(configured, effect))
+        allowance = _start_allowance(configured, effect)
+        launch = adapter.launch(prompt, _start_settings(configured, effect, allowance))
         tree = Reader(Path(effect.worktree.path))
 
         def overspent(usage: Sequence[Usage]) -> str:
-            return budget.overspent(effect.allowance, _with_model(usage, model), self._prices)
+            return budget.overspent(allowance, _with_model(usage, model), self._prices)
 
         def should_stop() -> bool:
             return monitor.must_stop() or bool(monitor.overspent)
@@ -179,14 +180,24 @@ def _with_model(usages: Sequence[Usage], model: str) -> tuple[Usage, ...]:
     return tuple(structs.replace(usage, model=usage.model or model) for usage in usages)
 
 
-def _start_settings(configured: ConfiguredAgent, effect: RunAgent) -> Settings:
+def _start_allowance(configured: ConfiguredAgent, effect: RunAgent) -> budget.Allowance:
+    """What the budgets leave for this start, at most `[agents.NAME] max_usd`.
+
+    Few programs keep to a cap by themselves; what this start may cost was reserved by it.
+    """
+    caps = [configured.settings.max_usd, effect.allowance.usd]
+    usd = min((cap for cap in caps if cap is not None), default=None)
+    return structs.replace(effect.allowance, usd=usd)
+
+
+def _start_settings(
+    configured: ConfiguredAgent, effect: RunAgent, allowance: budget.Allowance
+) -> Settings:
     """The agent's settings with what is special to this start."""
-    settings = configured.settings
     start = f"{effect.run_id}/{effect.iteration}.{effect.attempt}"
-    caps = [usd for usd in (settings.max_usd, effect.allowance.usd) if usd is not None]
     return structs.replace(
-        settings,
-        max_usd=min(caps, default=None),
+        configured.settings,
+        max_usd=allowance.usd,
         directory=effect.worktree.path,
         session=str(uuid.uuid5(uuid.NAMESPACE_OID, start)),
     )
