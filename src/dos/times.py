@@ -1,8 +1,16 @@
-"""Points in time as people and JSON read them, and how long to wait after failures."""
+"""Points in time as people and JSON read them, the clocks of a store, and delays after failures.
 
+All times that people read are made by `format_local_time` and `format_duration`; stamps for JSON
+and for files by `utc_stamp`.
+"""
+
+import sys
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from typing import Protocol
 
 from msgspec import Struct
 
@@ -97,3 +105,51 @@ def exponential_backoff(first: float, *, cap: float, factor: float = 2.0) -> Bac
     while 0 < delays[-1] < cap:
         delays.append(min(delays[-1] * factor, cap))
     return Backoff(tuple(delays))
+
+
+class Clock(Protocol):
+    """What a store needs to know about time. Tests and the simulator have clocks of their own."""
+
+    def wall_ms(self) -> int:
+        """Return the wall clock in milliseconds; events are dated by it."""
+        ...
+
+    def lease_ms(self) -> int:
+        """Return the milliseconds since the machine started, including sleep.
+
+        Leases follow it, because a change of the wall clock does not move it.
+        """
+        ...
+
+    def boot(self) -> str:
+        """Return an id of this start of this machine; times of two starts are not comparable."""
+        ...
+
+
+class SystemClock:
+    """The clocks of the operating system."""
+
+    def wall_ms(self) -> int:
+        return time.time_ns() // 1_000_000
+
+    def lease_ms(self) -> int:
+        return time.clock_gettime_ns(_LEASE_CLOCK) // 1_000_000
+
+    def boot(self) -> str:
+        return _boot_id()
+
+
+# Where CLOCK_BOOTTIME is missing (macOS), CLOCK_MONOTONIC counts sleep as well.
+_LEASE_CLOCK: int = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+
+
+@cache
+def _boot_id() -> str:
+    if sys.platform == "linux":
+        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    import subprocess
+
+    done = subprocess.run(
+        ["sysctl", "-n", "kern.bootsessionuuid"], capture_output=True, text=True, check=True
+    )
+    return done.stdout.strip()

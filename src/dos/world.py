@@ -4,10 +4,14 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Self
 
+import msgspec
+from msgspec import structs
+
 from dos import workspace
-from dos.config.load import LoadedConfig, load
+from dos.config import schema
+from dos.config.load import LoadedConfig, Problem, load, read_text
 from dos.config.schema import Config
-from dos.errors import BadInput
+from dos.errors import BadInput, ConfigInvalid
 from dos.git.repository import Reader
 from dos.journal.backends.open import BUSY_SECONDS, embedded_path, open_store, workspaces
 from dos.journal.store import Store
@@ -49,6 +53,18 @@ class World:
     def config(self) -> Config:
         """The configuration alone."""
         return self.loaded_config.config
+
+    def use_store_of_broken_config(self) -> None:
+        """Replace the settings of a dos.toml that is not TOML by its [store] and defaults.
+
+        An error in the policy must not keep a worker from releasing its lane, and for that only
+        [store] is needed. Settings that could be read are kept. Raises ConfigInvalid when it is not
+        certain which store the file names.
+        """
+        loaded = self.loaded_config
+        store = _store_named_in(loaded, self.workspace)
+        if store != loaded.config.store:
+            self.loaded_config = structs.replace(loaded, config=Config(store=store))
 
     @cached_property
     def git(self) -> Reader:
@@ -119,3 +135,47 @@ def workspace_id(workspace: Workspace, url: str) -> str:
         f" {root.why}, and the store holds {count} for {remote}",
         hint=f"git -C {workspace.tree} fetch --unshallow; a new repository needs a first commit",
     )
+
+
+def _store_named_in(loaded: LoadedConfig, workspace: Workspace) -> schema.Store:
+    """Return [store] of a dos.toml with errors. Raises ConfigInvalid when that is not certain."""
+    for problem in loaded.problems:
+        if problem.key[:1] == ("store",):
+            raise _store_unknown(problem)
+    if loaded.text or not loaded.problems:
+        return loaded.config.store  # the problems are in other tables, or there is no file
+    store = _store_of_broken_text(read_text(workspace.config) or "")
+    if store is None:
+        raise _store_unknown(loaded.problems[0])
+    # A truncated file may have named another store, so the store has to exist.
+    journal = embedded_path(store.url, workspace.state)
+    if journal is not None and not journal.exists():
+        raise _store_unknown(loaded.problems[0])
+    return store
+
+
+def _store_of_broken_text(text: str) -> schema.Store | None:
+    """[store] of a text that is not TOML as a whole. None: it has one that cannot be read alone."""
+    import re  # only a broken dos.toml needs these
+    import tomllib
+
+    # Where the table starts: as a header, as a dotted key, or as an inline table.
+    starts = re.findall(r"""^[ \t]*[\[ \t]*["']?store["']?[ \t]*[].=]""", text, re.MULTILINE)
+    if not starts:
+        return schema.Store()
+    header = re.search(r"^[ \t]*\[[ \t]*store[ \t]*\][ \t]*(#.*)?\r?$", text, re.MULTILINE)
+    if header is None or len(starts) > 1:
+        return None
+    body = text[header.end() :]
+    next_header = re.search(r"^[ \t]*\[", body, re.MULTILINE)
+    if next_header:
+        body = body[: next_header.start()]
+    try:
+        return msgspec.convert(tomllib.loads(body), schema.Store)
+    except (ValueError, msgspec.ValidationError):
+        return None
+
+
+def _store_unknown(problem: Problem) -> ConfigInvalid:
+    """The error for a problem that hides which store is meant."""
+    return ConfigInvalid(str(problem), hint=problem.hint or "`dos lint` shows what is wrong.")

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from patience import PATIENCE
 
-from dos.cli import completion
-from dos.verbs import catalog
+from dos.cli.about import completion
+from dos.verbs import lookup
 from dos.verbs.table import VERBS
 
 DRIVER = """
@@ -70,7 +70,7 @@ def test_bash_offers_every_first_word_and_every_flag(script, workspace):
         dict.fromkeys(name.split()[0] for name in VERBS)
     )
     name = "lease-lane acquire"
-    flags = {field.flag for field in catalog.arguments(VERBS[name])}
+    flags = {field.flag for field in lookup.arguments(VERBS[name])}
     assert flags <= set(completed(script, workspace, "dos", *name.split(), "--"))
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from dos.cli.help import COMMON_VERBS
 from dos.loop import tokens
-from dos.verbs import catalog
+from dos.verbs import lookup
 from dos.verbs.table import ANYONE, GROUPS, VERBS
 
 FAMILIES = sorted(
@@ -15,13 +15,13 @@ FAMILIES = sorted(
 @pytest.mark.parametrize("name", VERBS)
 def test_every_verb_explains_itself(name, dos):
     verb = VERBS[name]
-    module = catalog.load_module(verb)
+    module = lookup.load_module(verb)
     assert verb.summary and verb.group in GROUPS
     assert module.__doc__ and module.EXITS and 0 in module.EXITS.values()
     answer = dos(*name.split(), "--help")
     assert answer.code == 0 and answer.out.startswith(f"usage: dos {name}")
     assert "exit codes:" in answer.out
-    assert all(f" {catalog.exit_words(token)}\n" in answer.out for token in module.EXITS)
+    assert all(f" {lookup.exit_words(token)}\n" in answer.out for token in module.EXITS)
     assert dos("help", *name.split()).out == answer.out == dos("man", *name.split()).out
 
 
@@ -34,7 +34,7 @@ def test_a_help_line_is_a_short_imperative_and_the_first_line_of_the_docstring(n
     assert len(verb.summary) <= 60 and verb.summary[0].isupper()
     assert not verb.summary.endswith((".", "?"))
     if verb.module not in SHARED_MODULES:
-        assert catalog.load_module(verb).__doc__.splitlines()[0] == f"{verb.summary}."
+        assert lookup.load_module(verb).__doc__.splitlines()[0] == f"{verb.summary}."
 
 
 def test_the_overview_lists_twelve_common_verbs_and_then_every_other_under_its_group(dos):
@@ -79,8 +79,8 @@ def test_exit_codes_are_those_of_every_verb(dos):
 def test_the_exit_codes_are_read_as_the_verb_has_them(name):
     verb = VERBS[name]
     refused = {} if verb.allowed == ANYONE else {"not_permitted": 77}  # to agents of the fleet
-    assert catalog.exit_codes(verb) == {
-        **catalog.load_module(verb).EXITS,
+    assert lookup.exit_codes(verb) == {
+        **lookup.load_module(verb).EXITS,
         **refused,
         "contract_error": 2,
     }
@@ -89,9 +89,9 @@ def test_the_exit_codes_are_read_as_the_verb_has_them(name):
 def test_the_scope_gate_lists_what_its_verdict_can_be():
     from dos.lanes.scope import EXIT_CODES
 
-    assert {
-        answer.value: code for answer, code in EXIT_CODES.items()
-    }.items() <= catalog.exit_codes(VERBS["scope-gate"]).items()
+    assert {answer.value: code for answer, code in EXIT_CODES.items()}.items() <= lookup.exit_codes(
+        VERBS["scope-gate"]
+    ).items()
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from dos.journal.events.fleet import LaneFailed, RunStopped, WorkSalvaged
 from dos.journal.events.lanes import LeaseRefused
 from dos.lease import Request
 from dos.regions import region
-from dos.verbs import catalog
+from dos.verbs import lookup
 from dos.verbs.context import escape_control_characters
 from dos.verbs.table import VERBS
 from dos.world import open_journal
@@ -63,7 +63,7 @@ ASKED = [
         name.split()
         for name, verb in VERBS.items()
         if name not in ("demo", "quickstart", "up", "init", "down", "simulate")
-        and not any(field.required for field in catalog.arguments(verb))
+        and not any(field.required for field in lookup.arguments(verb))
     ),
     ["arbitrate", "--lane", "api", "--exact", "--explain"],
     ["lease-lane", "acquire", "--lane", "api", "--owner", "B"],

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from dos.verbs import catalog
+from dos.verbs import lookup
 from dos.verbs.table import VERBS
 
 # No path of a real file elsewhere: some of these options write.
@@ -84,7 +84,7 @@ BESIDE = {
 TRIED = [
     (name, field)
     for name, verb in VERBS.items()
-    for field in catalog.arguments(verb)
+    for field in lookup.arguments(verb)
     if field.type is not bool
 ]  # fmt: skip
 PYTHONISMS = re.compile(
@@ -98,7 +98,7 @@ CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\u
 def words(name, field, value):
     """The verb with one of its options set to the value, and whatever else it cannot do without."""
     beside = BESIDE.get(name, {})
-    places = [each for each in catalog.arguments(VERBS[name]) if each.option.positional]
+    places = [each for each in lookup.arguments(VERBS[name]) if each.option.positional]
     flags = [
         flag if given is None else f"{flag}={given}"
         for flag, given in beside.items()
@@ -135,7 +135,7 @@ QUICK = [(name, field) for name, field in TRIED if name not in RUN_A_FLEET]
     ("name", "field"), QUICK, ids=[f"{name} {field.label}" for name, field in QUICK]
 )
 def test_no_value_of_any_option_gets_more_than_a_clear_answer(busy, name, field):
-    codes = catalog.exit_codes(VERBS[name]).values()
+    codes = lookup.exit_codes(VERBS[name]).values()
     for value in NUMBERS if field.type in (int, float) else TEXTS:
         answer = busy(*words(name, field, value))
         assert answer.code in codes, (value, answer)

@@ -12,9 +12,9 @@ from patience import PATIENCE
 
 from dos.journal.backend import Entry
 from dos.journal.backends.open import open_store
-from dos.journal.clock import SystemClock
 from dos.lease import Request
 from dos.regions import region
+from dos.times import SystemClock
 
 
 @pytest.fixture

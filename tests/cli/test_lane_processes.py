@@ -9,7 +9,7 @@ import pytest
 from commanding import command, git, in_its_own_process
 from patience import PATIENCE
 
-from dos.verbs import catalog
+from dos.verbs import lookup
 from dos.verbs.table import VERBS
 
 
@@ -205,7 +205,7 @@ def test_every_verb_helps_and_says_its_exit_codes(dos, verb):
     answer = dos(*verb.name.split(), "--help")
     assert answer.code == 0 and "exit codes:" in answer.out
     for token, code in import_module(verb.module).EXITS.items():
-        assert f"{code:<3} {catalog.exit_words(token)}" in answer.out
+        assert f"{code:<3} {lookup.exit_words(token)}" in answer.out
 
 
 @pytest.mark.soak

@@ -506,13 +506,13 @@ def test_a_lapsed_lease_is_reaped_and_stands_in_nobodys_way_before(dos, workspac
 
 
 def test_after_a_restart_of_the_machine_every_lease_is_void(dos, held, monkeypatch):
-    monkeypatch.setattr("dos.journal.clock._boot_id", lambda: "another start")
+    monkeypatch.setattr("dos.times._boot_id", lambda: "another start")
     assert dos("lease-lane", "heartbeat", "--lane", "api", "--owner", "A").code == 1
     assert dos("lease-lane", "acquire", "--lane", "api", "--owner", "B").code == 0
 
 
 def test_reaping_says_that_the_machine_restarted(dos, held, monkeypatch):
-    monkeypatch.setattr("dos.journal.clock._boot_id", lambda: "another start")
+    monkeypatch.setattr("dos.times._boot_id", lambda: "another start")
     assert "restarted" in dos("lease-lane", "reap").json["reaped"][0]["why"]
 
 

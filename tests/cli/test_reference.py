@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from dos.cli import reference
-from dos.verbs import catalog
+from dos.verbs import lookup
 from dos.verbs.table import VERBS
 
 COMMITTED = Path(__file__).parents[2] / "docs" / "reference.md"
@@ -21,11 +21,9 @@ def test_every_verb_flag_and_exit_code_is_on_the_page():
         section = page.partition(f"### dos {verb.name}\n")[2].partition("\n### ")[0]
         assert section, verb.name
         assert all(
-            field.flag in section
-            for field in catalog.arguments(verb)
-            if not field.option.positional
+            field.flag in section for field in lookup.arguments(verb) if not field.option.positional
         )
         assert all(
-            f"{code} `{catalog.exit_words(token)}`" in section
-            for token, code in catalog.exit_codes(verb).items()
+            f"{code} `{lookup.exit_words(token)}`" in section
+            for token, code in lookup.exit_codes(verb).items()
         )

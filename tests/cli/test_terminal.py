@@ -13,7 +13,7 @@ import pytest
 from commanding import command, in_process
 from patience import PATIENCE
 
-from dos.verbs import catalog
+from dos.verbs import lookup
 from dos.verbs.table import VERBS, Verb
 
 # A verb that is asked with no words at all and does not come back by itself, or only after minutes.
@@ -23,7 +23,7 @@ WITHOUT_WORDS = [
     name
     for name, verb in VERBS.items()
     if name not in ENDLESS
-    and not any(field.required for field in catalog.arguments(verb))
+    and not any(field.required for field in lookup.arguments(verb))
     and not verb.module.endswith(".hooks.tool")  # which has nothing to say, in any form
 ]
 
@@ -210,7 +210,7 @@ FEWER = {"simulate": ("--seeds", "5")}  # by itself it takes its time
 def test_json_is_one_document_for_every_verb_that_needs_no_words(name, dos):
     dos("id-alloc", "allocate", "something")  # so that there is a journal with something in it
     answer = dos(*name.split(), *FEWER.get(name, ()), "--json")
-    assert answer.code in catalog.exit_codes(VERBS[name]).values(), answer.err
+    assert answer.code in lookup.exit_codes(VERBS[name]).values(), answer.err
     if answer.code == 2:  # it wants words after all, in a way that no single field says
         assert answer.out == "" and answer.err.startswith("error: ")
         return
@@ -359,7 +359,7 @@ def test_the_first_page_of_help_costs_next_to_nothing(words, workspace):
                 "dos.agents.registry",
             },
         ),
-        (["lease-lane", "live"], {"dos.journal.events.catalog", "dos.journal.events.limits"}),
+        (["lease-lane", "live"], {"dos.journal.events.kinds", "dos.journal.events.limits"}),
         (
             ["exit-codes"],
             {

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from dos.config.infer import scaffold
 from dos.config.layout.commands import infer_commands
-from dos.config.layout.components import infer_lanes
+from dos.config.layout.lanes import infer_lanes
 from dos.config.lint import Severity, lint
 from dos.config.load import parse
+from dos.config.scaffold import scaffold_text
 from dos.regions import contains_path, region
 
 PACKAGE = '{"name": "p", "scripts": {"test": "vitest run"}}'
@@ -245,7 +245,7 @@ def test_every_file_is_in_one_lane_and_a_feature_with_its_test_too(tmp_path, nam
     commands = infer_commands(tmp_path)
     assert (commands.setup, commands.test) == (setup, test)
     config = parse(
-        scaffold(tmp_path, lanes=lanes, setup=setup, test=test), tmp_path / "dos.toml"
+        scaffold_text(tmp_path, lanes=lanes, setup=setup, test=test), tmp_path / "dos.toml"
     ).config
     assert (config.lanes, config.workers.setup, config.workers.test) == (lanes, setup, test)
     assert [found for found in lint(config) if found.severity is not Severity.INFO] == []

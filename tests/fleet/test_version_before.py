@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from commanding import Answer, git, in_its_own_process, in_process
 
-from dos.journal import clock
+from dos import times
 from dos.journal.events.envelope import Event
 from dos.world import World
 
@@ -60,8 +60,8 @@ def old(tmp_path, monkeypatch) -> Iterator[OldWorkspace]:
 @pytest.fixture
 def before_the_restart(monkeypatch) -> None:
     """As long as the old machine has not been started again, its leases last."""
-    monkeypatch.setattr(clock, "_boot_id", lambda: OLD_BOOT)
-    monkeypatch.setattr(clock.SystemClock, "lease_ms", lambda self: 0)
+    monkeypatch.setattr(times, "_boot_id", lambda: OLD_BOOT)
+    monkeypatch.setattr(times.SystemClock, "lease_ms", lambda self: 0)
 
 
 def test_it_is_read_as_it_was_written(old, before_the_restart):

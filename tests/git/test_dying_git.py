@@ -18,7 +18,7 @@ from sample_repository import commit, write
 
 import dos
 from dos.errors import GitFailed, GitUnanswered, MalformedObject
-from dos.git import exit_codes
+from dos.git import process
 from dos.git.objects import Objects
 from dos.git.process import TRIES
 from dos.git.repository import Writer
@@ -205,7 +205,7 @@ def test_an_absence_is_an_answer_and_costs_no_second_try(repository, monkeypatch
 
 
 def test_the_table_knows_every_command_that_we_run():
-    known = {rule.command for rule in exit_codes.RULES}
+    known = {rule.command for rule in process.EXIT_RULES}
     texts = {path: path.read_text() for path in sorted(Path(dos.__file__).parent.rglob("*.py"))}
     calling = {
         path: text
@@ -239,8 +239,8 @@ def test_the_table_knows_every_command_that_we_run():
     ],
 )
 def test_settings_in_front_do_not_hide_a_command(words):
-    assert exit_codes.rule_for(words).command == "rev-parse"
-    assert exit_codes.rule_for(words).answers == ((0, 1) if "--quiet" in words else (0,))
+    assert process.exit_rule(words).command == "rev-parse"
+    assert process.exit_rule(words).answers == ((0, 1) if "--quiet" in words else (0,))
 
 
 def test_a_signal_is_named(repository, dying):

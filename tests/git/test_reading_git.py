@@ -11,7 +11,7 @@ import pytest
 from type_checking import check
 
 import dos
-from dos.git.exit_codes import ReadCommand
+from dos.git.process import ReadCommand
 from dos.git.repository import Reader, Writer
 from dos.world import World
 
@@ -23,6 +23,8 @@ METHODS = {
     "object_of": ["HEAD"],
     "commit_of": ["HEAD"],
     "branch": [],
+    "target_branch": [""],
+    "target_ref": ["main", "origin"],
     "is_ancestor": ["HEAD~1", "HEAD"],
     "commits_between": ["HEAD~1", "HEAD"],
     "paths_between": ["HEAD~1", "HEAD"],

@@ -19,11 +19,11 @@ from pathlib import Path  # noqa: E402
 
 from dos.errors import Fenced  # noqa: E402
 from dos.journal.backends.open import open_store  # noqa: E402
-from dos.journal.clock import SystemClock  # noqa: E402
 from dos.journal.store import Store  # noqa: E402
 from dos.lanes import admission  # noqa: E402
 from dos.lease import Lease, Refusal, Request  # noqa: E402
 from dos.regions import region  # noqa: E402
+from dos.times import SystemClock  # noqa: E402
 
 
 def acquire(store: Store, ttl_ms: int) -> Lease | Refusal:

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from msgspec import Struct, json, structs
 
 from dos.agents.adapter import Ending, describe_ending
-from dos.journal.events.catalog import KINDS
 from dos.journal.events.envelope import Event, Fact
 from dos.journal.events.fleet import RunStopped
+from dos.journal.events.kinds import KINDS
 from dos.loop.tokens import iteration_words, words
 from dos.loop.types import Action, OutcomeKind, StopReason, WorkerStop
 from dos.questions.runs import RunStopped as RunStoppedQuestion

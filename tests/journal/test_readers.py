@@ -12,8 +12,8 @@ from typing import get_args
 import pytest
 
 import dos
-from dos.journal.events.catalog import KINDS, AnyFact
 from dos.journal.events.envelope import Fact
+from dos.journal.events.kinds import KINDS, AnyFact
 from dos.journal.events.reader import FactReader
 
 SOURCE = Path(dos.__file__).parent

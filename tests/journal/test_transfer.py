@@ -11,14 +11,14 @@ from log_files import K, acquire, exported, keys, moved, rec, written
 
 from dos.errors import BadInput, JournalTooNew, NameInvalid
 from dos.fleet.state.fleet import FleetState
-from dos.journal import fold, streams
+from dos.journal import fold, lines, streams
 from dos.journal.backends.sqlite import SqliteBackend
 from dos.journal.check import check
 from dos.journal.events.fleet import IdAllocated
 from dos.journal.lease_state import Leases
 from dos.journal.prune import prune
 from dos.journal.store import Store
-from dos.journal.transfer import log_file, transfer
+from dos.journal.transfer import transfer
 from dos.journal.transfer.transfer import export, import_lines, imported_records, replay_live_leases
 
 # Importing
@@ -154,11 +154,11 @@ def _picture(path):
 
 def _huge(path):
     with path.open("wb") as file:
-        file.truncate(log_file.LARGEST_FILE + 1)
+        file.truncate(lines.LARGEST_FILE + 1)
 
 
 def _long_line(path):
-    path.write_bytes(b'{"op": "' + b"x" * (log_file.LONGEST_LINE + 10))
+    path.write_bytes(b'{"op": "' + b"x" * (lines.LONGEST_LINE + 10))
 
 
 def _pipe(path):

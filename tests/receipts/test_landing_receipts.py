@@ -11,7 +11,7 @@ from sample_repository import Repository
 
 from dos.fleet import effects
 from dos.git.repository import Writer
-from dos.journal.events.proofs import ReceiptIssued
+from dos.journal.events.runs import ReceiptIssued
 from dos.receipts.io import draft, notes
 from dos.receipts.io.find import CheckedReceipt, issued_in_journal, receipts_for_commit
 from dos.receipts.receipt import command_digest, unsigned_receipt

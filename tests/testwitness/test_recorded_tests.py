@@ -5,7 +5,7 @@ import subprocess
 import pytest
 
 from dos.journal import streams
-from dos.journal.events.proofs import TestWitnessed
+from dos.journal.events.runs import TestWitnessed
 from dos.testwitness.io import recorded
 from dos.world import World, open_journal
 

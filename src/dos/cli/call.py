@@ -57,19 +57,19 @@ def call_verb(verb: Verb, options: dict[str, str], words: list[str]) -> int:
 def verb_page(verb: Verb, module: Any, parser: Parser) -> str:
     """Return the help page of one verb: usage, arguments, notes, exit codes, global options."""
     from dos.cli.help import GLOBAL_OPTIONS
-    from dos.verbs import catalog
+    from dos.verbs import lookup
 
     exit_codes = ["exit codes:"]
-    codes = catalog.with_common_codes(verb, module.EXITS)
+    codes = lookup.with_common_codes(verb, module.EXITS)
     for token, code in sorted(codes.items(), key=lambda item: item[1]):
-        exit_codes.append(f"  {code:<3} {catalog.exit_words(token)}")
+        exit_codes.append(f"  {code:<3} {lookup.exit_words(token)}")
     width = max(len(option) for option in GLOBAL_OPTIONS) + 2
     options = ["options of every verb:"]
     for option, meaning in GLOBAL_OPTIONS.items():
         options.append(f"  {option:<{width}}{meaning}")
     parts = [
         parser.format_help(),
-        catalog.notes(module),
+        lookup.notes(module),
         "\n".join(exit_codes),
         "\n".join(options),
     ]

@@ -89,7 +89,6 @@ def record_failure(moment: str, problem: str, *, session: str, start: Path) -> N
     problem was printed on stderr already.
     """
     # A hook that works loads none of these.
-    from dos.config.past_errors import with_store_only
     from dos.journal import streams
     from dos.journal.backends.open import embedded_path
     from dos.journal.events.fleet import HookFault
@@ -105,8 +104,8 @@ def record_failure(moment: str, problem: str, *, session: str, start: Path) -> N
     try:
         with World(start, lenient=True) as world:
             workspace = world.workspace
-            loaded = with_store_only(world.loaded_config, workspace.config, workspace.state)
-            url = loaded.config.store.url
+            world.use_store_of_broken_config()
+            url = world.config.store.url
             path = embedded_path(url, workspace.state)
             if path is not None and not path.exists():
                 return

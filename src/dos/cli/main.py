@@ -181,7 +181,7 @@ def _find_verb(words: list[str], rest: list[str]) -> tuple[str, list[str]]:
     # `decisions 2`: a verb of one word that shares it with verbs of two; the second is an argument.
     if words[0] in VERBS:
         return words[0], words[1:] + rest
-    from dos.verbs.catalog import unknown_verb
+    from dos.verbs.lookup import unknown_verb
 
     raise unknown_verb([*words, *rest[:1]])
 

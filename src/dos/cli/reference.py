@@ -3,7 +3,7 @@
 import sys
 
 from dos.cli.help import GLOBAL_OPTIONS
-from dos.verbs import catalog
+from dos.verbs import lookup
 from dos.verbs.args import Field, as_sentence, default_note
 from dos.verbs.table import GROUPS, VERBS, Verb
 
@@ -39,14 +39,14 @@ def page() -> str:
 
 def _verb_section(verb: Verb) -> str:
     parts = [f"### dos {verb.name}\n", as_sentence(verb.summary) + "\n"]
-    notes = catalog.notes(catalog.load_module(verb))
+    notes = lookup.notes(lookup.load_module(verb))
     if notes:
         parts.append(notes + "\n")
-    rows = [_argument_row(field) for field in catalog.arguments(verb)]
+    rows = [_argument_row(field) for field in lookup.arguments(verb)]
     if rows:
         parts.append("| argument | meaning |\n|---|---|\n" + "\n".join(rows) + "\n")
-    codes = sorted(catalog.exit_codes(verb).items(), key=lambda item: item[1])
-    listed = ", ".join(f"{code} `{catalog.exit_words(token)}`" for token, code in codes)
+    codes = sorted(lookup.exit_codes(verb).items(), key=lambda item: item[1])
+    listed = ", ".join(f"{code} `{lookup.exit_words(token)}`" for token, code in codes)
     parts.append(f"Exit codes: {listed}.\n")
     return "\n".join(parts)
 

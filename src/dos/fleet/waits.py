@@ -11,12 +11,7 @@ from dos.fleet.population import reconcile
 from dos.fleet.population.reconcile import REST_SECONDS
 from dos.fleet.population.types import Obstacle
 from dos.fleet.state.entries import LaneStarts, LastStop
-from dos.fleet.unit_waits import (
-    answer_command,
-    unapproved_waits,
-    unit_waits,
-    waiting_for_question,
-)
+from dos.fleet.unit_waits import answer_command, unapproved_waits, unit_waits, waiting_for_question
 from dos.loop import tokens
 from dos.questions import subject
 from dos.questions.catalog import AnyQuestion

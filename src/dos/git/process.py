@@ -11,11 +11,11 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct
 
 from dos.errors import GitFailed, GitUnanswered, MalformedObject, NotARepository
-from dos.git import exit_codes
-from dos.git.exit_codes import without_settings
 from dos.times import Backoff
 from dos.unknown import Unknown
 
@@ -23,6 +23,111 @@ if TYPE_CHECKING:  # imported where git is started: most verbs never start it
     import subprocess
 
     Completed = subprocess.CompletedProcess[str]
+
+# Which exit codes are answers
+#
+# One table for every command that dos runs. Any code that is not in it, among them 128 and death by
+# a signal, answers nothing: git may have been killed, or have met the lock of another git or a disk
+# that was full for a moment. Where a missing thing would be 128, the caller asks in another way.
+
+# What a reader may run: with any arguments, no ref, no index and no setting changes.
+ReadCommand = Literal[
+    "cat-file", "check-ignore", "check-ref-format", "config --get", "config --get-regexp", "diff",
+    "diff-index", "diff-tree", "for-each-ref", "grep", "log", "ls-files", "ls-tree", "merge-base",
+    "remote show", "rev-list", "rev-parse", "show", "status", "var", "worktree list",
+]  # fmt: skip
+
+
+class ExitRule(Struct, frozen=True, kw_only=True):
+    """The exit codes of a command that are answers, and whether it can be run again."""
+
+    command: str
+    options: tuple[str, ...] = ()  # the rule applies when all of these are among the words
+    answers: tuple[int, ...] = (0,)
+    is_repeatable: bool = True  # running it twice has the effect of running it once
+
+
+# A rule with options comes before the rule of the same command without.
+EXIT_RULES = (
+    ExitRule(command="rev-parse", options=("--verify", "--quiet"), answers=(0, 1)),  # 1: no object
+    ExitRule(command="rev-parse"),
+    ExitRule(command="symbolic-ref", options=("--quiet",), answers=(0, 1)),  # 1: a detached HEAD
+    ExitRule(command="merge-base", answers=(0, 1)),  # 1: no ancestor, or none in common
+    ExitRule(command="diff", options=("--quiet",), answers=(0, 1)),
+    ExitRule(command="diff"),
+    ExitRule(command="diff-index", options=("--quiet",), answers=(0, 1)),
+    ExitRule(command="diff-index"),
+    ExitRule(command="diff-tree"),
+    ExitRule(command="config", answers=(0, 1)),  # 1: it is not set
+    ExitRule(command="check-ignore", answers=(0, 1)),  # 1: none of them
+    ExitRule(command="check-ref-format", answers=(0, 1, 128)),  # it looks at its words alone
+    ExitRule(command="grep", answers=(0, 1)),
+    ExitRule(command="merge-tree", answers=(0, 1)),  # 1: with conflicts
+    ExitRule(command="cat-file"),
+    ExitRule(command="for-each-ref"),
+    ExitRule(command="log"),
+    ExitRule(command="ls-files"),
+    ExitRule(command="ls-tree"),
+    ExitRule(command="remote"),
+    ExitRule(command="rev-list"),
+    ExitRule(command="show"),
+    ExitRule(command="status"),
+    ExitRule(command="var"),
+    ExitRule(command="worktree", options=("list",)),
+    # Commands that write objects, an index or files: the second run writes the same.
+    ExitRule(command="add"),
+    ExitRule(command="checkout"),
+    ExitRule(command="clean"),
+    ExitRule(command="commit-tree"),
+    ExitRule(command="hash-object"),
+    ExitRule(command="read-tree"),
+    ExitRule(command="reset"),
+    ExitRule(command="restore"),
+    ExitRule(command="submodule", answers=(0, 1, 128)),  # a submodule that cannot be fetched
+    ExitRule(command="update-index"),
+    ExitRule(command="worktree", options=("prune",)),
+    ExitRule(command="write-tree"),
+    # Commands that move something from where it was seen: the caller looks how far they came.
+    ExitRule(command="commit", is_repeatable=False),
+    ExitRule(command="rebase", options=("--abort",), answers=(0, 1, 128), is_repeatable=False),
+    ExitRule(command="rebase", answers=(0, 1), is_repeatable=False),  # 1: a conflict
+    ExitRule(command="update-ref", options=("--no-deref",)),
+    ExitRule(command="update-ref", is_repeatable=False),
+    ExitRule(command="worktree", options=("add",), is_repeatable=False),
+    # Over the network 128 is also a remote that is away or refuses: the output tells which.
+    ExitRule(command="fetch", answers=(0, 1, 128), is_repeatable=False),
+    ExitRule(command="ls-remote", answers=(0, 1, 128), is_repeatable=False),
+    ExitRule(command="push", answers=(0, 1, 128), is_repeatable=False),
+)
+# Texts of git by which 128 is an answer after all: the next run would print the same.
+NO_REPOSITORY = "fatal: not a git repository"
+# Of git 2.40 and later, and of older ones.
+MALFORMED = ("fatal: refusing to create malformed object", "fatal: corrupt commit")
+USAGE = 129  # git does not know the words: a further run does not help
+
+
+def exit_rule(words: Sequence[str]) -> ExitRule:
+    """Return the rule of a command, from the words after `git`; settings may come before it.
+
+    A command that is not in the table answers with 0 alone and is run once.
+    """
+    command, *arguments = without_settings(words)
+    for rule in EXIT_RULES:
+        if rule.command == command and set(rule.options) <= set(arguments):
+            return rule
+    return ExitRule(command=command, is_repeatable=False)
+
+
+def without_settings(words: Sequence[str]) -> list[str]:
+    """Return the words of a command without git's own options before it (`-c key=value`)."""
+    rest = list(words)
+    while rest and rest[0].startswith("-"):
+        length = 2 if rest[0] == "-c" else 1
+        rest = rest[length:]
+    return rest
+
+
+# How git is started
 
 # A caller inside a hook exports its own GIT_DIR and index. Only these are passed on.
 _KEPT = {"GIT_SSH", "GIT_SSH_COMMAND", "GIT_ASKPASS", "GIT_SSL_CAINFO"}
@@ -122,18 +227,18 @@ def run_until_answered(
     A command that cannot safely be repeated is run once. Raises NotARepository, MalformedObject or
     GitFailed where a further run cannot help, and GitUnanswered after the last one.
     """
-    rule = exit_codes.rule_for(split_command(words))
+    rule = exit_rule(split_command(words))
     tries = TRIES if rule.is_repeatable else 1
     for pause in PAUSES.delays_before_attempts(tries):
         time.sleep(pause)
         done = attempt()
         if done.returncode in rule.answers:
             return done
-        if done.returncode == exit_codes.USAGE:
+        if done.returncode == USAGE:
             raise failure(GitFailed, tree, words, done)
-        if exit_codes.NO_REPOSITORY in done.stderr:
+        if NO_REPOSITORY in done.stderr:
             raise failure(NotARepository, tree, words, done)
-        if any(text in done.stderr for text in exit_codes.MALFORMED):
+        if any(text in done.stderr for text in MALFORMED):
             raise failure(MalformedObject, tree, words, done)
     raise failure(GitUnanswered, tree, words, done)
 

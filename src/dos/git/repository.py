@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dos.errors import GitFailed, GitUnanswered, NotARepository
-from dos.git import exit_codes, process
-from dos.git.exit_codes import ReadCommand
+from dos.git import process
+from dos.git.process import ReadCommand
 from dos.unknown import Unknown
 
 if TYPE_CHECKING:  # imported where git is started: most verbs never start it
@@ -88,11 +88,28 @@ class Reader:
         done = process.run_until_answered(self.tree, words, once)
         return done.stdout.strip().removeprefix("refs/heads/") or None
 
+    def target_branch(self, configured: str) -> str:
+        """Return the branch that work lands on: the configured one, else the one checked out.
+
+        It is "" when none is configured and HEAD is detached.
+        """
+        return configured or self.branch() or ""
+
+    def target_ref(self, branch: str, remote: str) -> str:
+        """Return the local ref that shows the target branch. Nothing is fetched.
+
+        With a remote that is its recorded state, once there is one; else the branch of this clone.
+        """
+        shared = shared_ref(branch)
+        if remote and self.commit_of(shared):
+            return shared
+        return f"refs/heads/{branch}"
+
     def is_ancestor(self, old: str, new: str) -> bool:
         """Whether a commit is the other one or an ancestor of it. A missing one is no ancestor."""
         words = ("--is-ancestor", old, new)
         done = self.run_once("merge-base", *words)
-        if done.returncode not in exit_codes.rule_for(("merge-base", *words)).answers:
+        if done.returncode not in process.exit_rule(("merge-base", *words)).answers:
             if self.commit_of(old) is None or self.commit_of(new) is None:
                 return False
             done = self.attempt("merge-base", *words)
@@ -198,6 +215,11 @@ class Reader:
             host = parts["host"] or parts["at"]
             address = f"{host.lower()}/{parts['path'].lstrip('/')}"
         return address.rstrip("/").removesuffix(".git")
+
+
+def shared_ref(branch: str) -> str:
+    """Return the ref that records where a remote's branch was when it was last fetched."""
+    return f"refs/dos/shared/heads/{branch}"
 
 
 class Writer(Reader):

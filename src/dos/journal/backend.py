@@ -1,4 +1,4 @@
-"""What the journal asks of a backend, and the rules about events that every backend shares.
+"""What the journal asks of a backend, and the rules about rows that the backends share.
 
 A backend only keeps rows. Memory, SQLite and PostgreSQL implement the protocols below and differ
 in nothing that a caller of the store can see.
@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
-from msgspec import Struct, json
+from msgspec import DecodeError, Struct, json
 
-from dos.errors import BadInput, JournalTooNew
+from dos.errors import BadInput, JournalCorrupt, JournalTooNew
 from dos.journal.events.envelope import SCHEMA, Event
 from dos.lease import Lease
 from dos.text import quote
@@ -204,3 +204,47 @@ def live_leases(view: ReadTransaction, leases: Sequence[Lease] | None = None) ->
         leases = view.leases()
     now, boot = view.lease_ms(), view.boot()
     return [lease for lease in leases if not lease.has_lapsed(now, boot)]
+
+
+COLUMNS = "pos, stream, ver, kind, at_ms, actor, fence, key, schema, body, crc"
+_lease_decoder = json.Decoder(Lease)
+_SEE_DAMAGE = "Run `dos journal check` to see all the damage."
+
+
+def decode_event(row: tuple[Any, ...]) -> Event:
+    """Return the event of a row of `COLUMNS`. Raises JournalCorrupt if its checksum is wrong."""
+    event, checksum = decode_unverified(row)
+    try:
+        return event.verified(checksum)
+    except TypeError as error:  # a damaged row may hold a value of another type
+        raise JournalCorrupt(
+            f"event {event.pos} is not what was written", hint=_SEE_DAMAGE
+        ) from error
+
+
+def decode_unverified(row: tuple[Any, ...]) -> tuple[Event, int]:
+    """Return the event of a row as it is stored, and the checksum beside it."""
+    pos, stream, ver, kind, at_ms, actor, fence, key, schema, body, checksum = row
+    event = Event(
+        pos=pos,
+        stream=stream,
+        ver=ver,
+        kind=kind,
+        at_ms=at_ms,
+        actor=actor,
+        fence=fence,
+        key=key,
+        schema=schema,
+        raw=body,
+    )
+    return event, checksum
+
+
+def decode_lease(fence: int, body: bytes) -> Lease:
+    """Return the lease of a row. Raises JournalCorrupt if it cannot be decoded."""
+    try:
+        return _lease_decoder.decode(body)
+    except DecodeError as error:
+        raise JournalCorrupt(
+            f"the lease with fence {fence} is not what was written: {error}", hint=_SEE_DAMAGE
+        ) from error

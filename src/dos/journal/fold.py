@@ -15,7 +15,7 @@ from msgspec import json
 from dos.errors import Internal
 from dos.journal import streams
 from dos.journal.backend import ReadTransaction, live_leases, require_known_schema
-from dos.journal.events import catalog, fleet, limits
+from dos.journal.events import fleet, kinds, limits
 from dos.journal.events.envelope import Event
 from dos.journal.events.fleet import JournalPruned
 from dos.journal.events.reader import select
@@ -177,7 +177,7 @@ def code_hash(kind: type[State]) -> str:
     It changes with the rules, so that a state made by other rules is not taken for this one. A
     state names further modules that it depends on in `made_with`.
     """
-    modules = [kind.__module__, fleet.__name__, limits.__name__, catalog.__name__]
+    modules = [kind.__module__, fleet.__name__, limits.__name__, kinds.__name__]
     modules += getattr(kind, "made_with", ())
     checksum = 0
     for module in modules:

@@ -8,8 +8,7 @@ from msgspec import Struct
 
 from dos.errors import BadInput, GitFailed, RemoteAway
 from dos.git.fence import fence_ref
-from dos.git.repository import Writer
-from dos.git.target import shared_ref
+from dos.git.repository import Writer, shared_ref
 from dos.text import join_some, quote, slug
 from dos.units.unit import Landing
 

@@ -10,8 +10,7 @@ import secrets
 from dos.errors import Fenced, RemoteAway
 from dos.fleet.effects import NotLanded
 from dos.git.fence import fence_ref
-from dos.git.repository import AS_DOS, Writer
-from dos.git.target import shared_ref
+from dos.git.repository import AS_DOS, Writer, shared_ref
 from dos.landing.branch import check_fast_forward, move_branch
 from dos.landing.remote_fetch import (
     TRIES,

@@ -4,9 +4,8 @@ import time
 from typing import Protocol
 
 from dos.fleet.effects import NotLanded
-from dos.git import target
 from dos.git.fence import raise_fence
-from dos.git.repository import Reader, Writer
+from dos.git.repository import Reader, Writer, shared_ref
 from dos.landing import remote_fetch, remote_push
 from dos.landing.branch import has_landed, move_branch
 from dos.units.unit import Landing
@@ -58,7 +57,7 @@ class LastFetchedTarget:
         self._remote = remote
 
     def ref(self, branch: str) -> str:
-        return target.ref(branch, self._git, remote=self._remote)
+        return self._git.target_ref(branch, remote=self._remote)
 
     def newest(self, branch: str, *, at_most_seconds: float = 0.0) -> str | None:
         del at_most_seconds  # a local ref is read anew each time
@@ -100,7 +99,7 @@ class RemoteTarget:
         self.stays_behind = ""
 
     def ref(self, branch: str) -> str:
-        return target.shared_ref(branch)
+        return shared_ref(branch)
 
     def newest(self, branch: str, *, at_most_seconds: float = 0.0) -> str | None:
         read_at = self._read_at.get(branch)

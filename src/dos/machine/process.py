@@ -14,8 +14,8 @@ from msgspec import Struct
 
 from dos import workspace
 from dos.errors import WorkspaceMissing
-from dos.journal.clock import SystemClock
 from dos.lease import Request
+from dos.times import SystemClock
 
 if TYPE_CHECKING:
     import psutil

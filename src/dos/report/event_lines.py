@@ -8,8 +8,8 @@ from msgspec import Struct
 from dos.agents.adapter import Activity, Heard, ToolResult, Waiting
 from dos.journal.events import fleet, lanes, limits
 from dos.journal.events.envelope import Event
-from dos.journal.events.proofs import ReceiptIssued
 from dos.journal.events.reader import FactReader
+from dos.journal.events.runs import ReceiptIssued
 from dos.report import event_text
 from dos.report.event_text import FleetFact, WaitingFact
 

@@ -8,8 +8,8 @@ from typing import assert_never
 from dos.agents import logins
 from dos.agents.adapter import Ending, describe_ending
 from dos.journal.events import fleet, lanes, limits
-from dos.journal.events.catalog import AnyFact
-from dos.journal.events.proofs import ReceiptIssued
+from dos.journal.events.kinds import AnyFact
+from dos.journal.events.runs import ReceiptIssued
 from dos.limits import quota
 from dos.limits.quota import Key, Limit
 from dos.loop import tokens

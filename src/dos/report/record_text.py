@@ -8,7 +8,7 @@ own.
 from typing import assert_never
 
 from dos.journal.events import fleet, lanes, limits, runs
-from dos.journal.events.proofs import TestWitnessed
+from dos.journal.events.runs import TestWitnessed
 from dos.text import plural
 from dos.times import format_duration
 

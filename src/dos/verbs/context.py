@@ -104,13 +104,8 @@ class Context:
                 return self.world
         except ConfigInvalid:
             pass  # a warning is printed below
-        from dos.config.past_errors import with_store_only
-
         world = self.lenient_world
-        workspace = world.workspace
-        world.loaded_config = with_store_only(
-            world.loaded_config, workspace.config, workspace.state
-        )
+        world.use_store_of_broken_config()
         self.warn_of_config_errors(world)
         return world
 

@@ -2,7 +2,6 @@
 
 from msgspec import Struct
 
-from dos.config.past_errors import with_store_only
 from dos.errors import DosError, NotPermitted
 from dos.lanes.io import caller
 from dos.lease import Lease
@@ -41,9 +40,7 @@ def _workspace_and_leases(context: Context) -> tuple[Workspace | None, list[Leas
     try:
         with World(context.start_directory, lenient=True) as world:
             workspace = world.workspace
-            world.loaded_config = with_store_only(
-                world.loaded_config, workspace.config, workspace.state
-            )
+            world.use_store_of_broken_config()
             return workspace, world.journal.leases()
     except (DosError, OSError):
         return workspace, []

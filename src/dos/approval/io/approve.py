@@ -13,7 +13,6 @@ from dos.config.load import FILE_NAME, LoadedConfig, load, parse
 from dos.config.schema import Config
 from dos.doctor.subjects import plans
 from dos.errors import BadInput
-from dos.git import target
 from dos.git.repository import Writer
 from dos.journal import fold, streams
 from dos.journal.backends.open import embedded_path
@@ -187,7 +186,7 @@ def _nothing_approved(workspace: Workspace, paths: list[str]) -> BadInput:
 def _target_commit(git: Writer, config: Config) -> Callable[[], str]:
     """Returns the commit of the target branch, asked from the remote; empty: there is none."""
     commit = ""
-    branch = target.branch(config, git)
+    branch = git.target_branch(config.workers.target_branch)
     if branch:
         commit = open_target(git, config.workers.remote).newest(branch) or ""
     return lambda: commit
@@ -199,8 +198,8 @@ def _known_target_commit(git: Writer, config: Config) -> Callable[[], str]:
     That is enough to record what was committed when a person approved something else.
     """
     commit = ""
-    branch = target.branch(config, git)
+    branch = git.target_branch(config.workers.target_branch)
     if branch:
-        ref = target.ref(branch, git, remote=config.workers.remote)
+        ref = git.target_ref(branch, remote=config.workers.remote)
         commit = git.commit_of(ref) or ""
     return lambda: commit

@@ -11,7 +11,7 @@ from msgspec import Struct, structs
 from dos import regions
 from dos.errors import DosError, GitFailed, GitUnanswered
 from dos.fleet.state.fleet import FleetState, UnitState
-from dos.git import commits, log, target
+from dos.git import commits, log
 from dos.git.files import is_shallow
 from dos.git.repository import Reader
 from dos.journal import fold
@@ -144,10 +144,10 @@ def target_ref(world: World) -> str | Unknown:
     if world.workspace.common is None:
         return Unknown(f"{world.workspace.root} is not in a git repository")
     git = Reader(world.workspace.root)
-    branch = target.branch(world.config, git)
+    branch = git.target_branch(world.config.workers.target_branch)
     if not branch:
         return "HEAD"
-    return target.ref(branch, git, remote=world.config.workers.remote)
+    return git.target_ref(branch, remote=world.config.workers.remote)
 
 
 def _verdicts(world: World, names: list[str], ref: str | Unknown, memory: VerdictCache) -> Verdicts:

@@ -17,7 +17,6 @@ from dos.doctor.subjects import git, store
 from dos.doctor.subjects.finding import Finding, edit_commands, error, note, warning
 from dos.errors import StoreFailed
 from dos.fleet.state.fleet import FleetState
-from dos.git import target
 from dos.git.repository import Writer
 from dos.journal import fold, streams
 from dos.journal.events.limits import BaselineChecked
@@ -163,7 +162,7 @@ def _check(world: World, probed: dict[str, Unit], progress: Progress) -> Baselin
     workspace = world.workspace
     config = world.config
     repository = Writer(workspace.root)
-    branch = target.branch(config, repository)
+    branch = repository.target_branch(config.workers.target_branch)
     if not branch:
         return None
     commit = open_target(repository, config.workers.remote).newest(branch)

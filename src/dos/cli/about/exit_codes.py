@@ -8,7 +8,7 @@ from typing import Annotated
 
 from msgspec import Struct
 
-from dos.verbs import catalog
+from dos.verbs import lookup
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
 
@@ -23,13 +23,13 @@ class Args(Struct, kw_only=True):
 
 def run(args: Args, _context: Context) -> Reply:
     if args.verb:
-        verbs = catalog.find_verbs(args.verb)
-        table = {verb.name: catalog.exit_codes(verb) for verb in verbs}
+        verbs = lookup.find_verbs(args.verb)
+        table = {verb.name: lookup.exit_codes(verb) for verb in verbs}
     else:
-        table = catalog.all_exit_codes()
+        table = lookup.all_exit_codes()
     lines = []
     for name, codes in table.items():
         rows = sorted(codes.items(), key=lambda item: item[1])
-        listed = ", ".join(f"{code} {catalog.exit_words(token)}" for token, code in rows)
+        listed = ", ".join(f"{code} {lookup.exit_words(token)}" for token, code in rows)
         lines.append(f"{name:<22} {listed}")
     return Reply(text="\n".join(lines), data=table)

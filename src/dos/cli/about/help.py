@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from dos.cli.call import verb_page
 from dos.cli.help import family_page, overview
-from dos.verbs import catalog
+from dos.verbs import lookup
 from dos.verbs.args import Option, build_parser
 from dos.verbs.context import Context, Reply
 from dos.verbs.table import VERBS
@@ -23,7 +23,7 @@ class Args(Struct, kw_only=True):
 def run(args: Args, _context: Context) -> Reply:
     if args.verb:
         text = page(args.verb)
-        verbs = catalog.find_verbs(args.verb)
+        verbs = lookup.find_verbs(args.verb)
     else:
         text = overview()
         verbs = list(VERBS.values())
@@ -36,8 +36,8 @@ def page(words: list[str]) -> str:
 
     Raises BadInput where there is no such verb.
     """
-    verb = catalog.find_verbs(words)[0]
+    verb = lookup.find_verbs(words)[0]
     if verb.name != " ".join(words):
         return family_page(words[0])
-    module = catalog.load_module(verb)
+    module = lookup.load_module(verb)
     return verb_page(verb, module, build_parser(verb.name, verb.summary, module.Args))

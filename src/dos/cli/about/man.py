@@ -5,15 +5,18 @@ is a reason for a refusal, a hold, a block or a stop. Any other word is a verb, 
 shown, or else a reason. An unknown lane or reason exits 1; an unknown section or verb exits 2.
 """
 
-from typing import Annotated
+from typing import Annotated, Any
 
-from msgspec import Struct
+from msgspec import Struct, to_builtins
 
-from dos.cli.about import man_pages
 from dos.cli.about.help import page
+from dos.config.schema import Config
 from dos.errors import BadInput
 from dos.fleet.state.fleet import FleetState
 from dos.journal import fold
+from dos.loop import tokens
+from dos.reasons import table
+from dos.reasons.policy import registry
 from dos.text import did_you_mean, quote
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
@@ -48,7 +51,7 @@ def run(args: Args, context: Context) -> Reply:
                 f"`dos man` has no section {quote(args.section)}",
                 hint="`dos man wedge` lists the reasons, and `dos man wedge NAME` explains one.",
             ) from error
-        if args.entry or man_pages.find_reason(context.world.config, args.section) is None:
+        if args.entry or find_reason(context.world.config, args.section) is None:
             hint = "`dos --help` lists the verbs, and `dos man wedge` the reasons."
             raise BadInput(error.message, hint=hint) from error
         return _explain_reason(args.section, context)
@@ -56,7 +59,7 @@ def run(args: Args, context: Context) -> Reply:
 
 
 def _list_lanes(context: Context) -> Reply:
-    lanes = man_pages.all_lanes(context.world.config)
+    lanes = all_lanes(context.world.config)
     return Reply(
         text=_two_columns([(lane.lane, lane.kind) for lane in lanes]),
         data={"lanes": [lane.to_json() for lane in lanes]},
@@ -66,7 +69,7 @@ def _list_lanes(context: Context) -> Reply:
 
 def _explain_lane(name: str, context: Context) -> Reply:
     config = context.world.config
-    lane = man_pages.find_lane(config, name)
+    lane = find_lane(config, name)
     if lane is None:
         names = config.known_lanes()
         error = f"error: unknown lane {quote(name)}; {did_you_mean(name, names, 'lanes')}"
@@ -81,13 +84,13 @@ def _explain_lane(name: str, context: Context) -> Reply:
             holders.append(f"{lease.holder}, fence {lease.fence}")
     held_by = ", ".join(holders)
     return Reply(
-        text=man_pages.lane_page(lane, held_by),
+        text=lane_page(lane, held_by),
         data=lane.to_json() | {"held_by": held_by or None},
     )
 
 
 def _list_reasons(context: Context) -> Reply:
-    reasons = man_pages.all_reasons(context.world.config)
+    reasons = all_reasons(context.world.config)
     rows = []
     for reason in reasons:
         rows.append((reason.token, f"{reason.category:<13}  {reason.summary}".rstrip()))
@@ -100,9 +103,9 @@ def _list_reasons(context: Context) -> Reply:
 
 def _explain_reason(token: str, context: Context) -> Reply:
     config = context.world.config
-    reason = man_pages.find_reason(config, token)
+    reason = find_reason(config, token)
     if reason is None:
-        category = man_pages.guess_category(config, token)
+        category = guess_category(config, token)
         error = f"error: unknown reason {quote(token)}; by its name its category is {category}"
         hint = (
             f"`dos man wedge` lists the reasons; [reasons.{token}] in dos.toml declares this one."
@@ -113,9 +116,9 @@ def _explain_reason(token: str, context: Context) -> Reply:
             data={"token": token, "category": category},
         )
     fleet, _ = fold.current(context.world.journal, FleetState)
-    lanes = man_pages.stopped_lanes(reason, fleet)
+    lanes = stopped_lanes(reason, fleet)
     return Reply(
-        text=man_pages.reason_page(reason, ", ".join(lanes)),
+        text=reason_page(reason, ", ".join(lanes)),
         data=reason.to_json() | {"live": lanes},
         next_action=reason.fix,
     )
@@ -124,3 +127,155 @@ def _explain_reason(token: str, context: Context) -> Reply:
 def _two_columns(rows: list[tuple[str, str]]) -> str:
     width = max((len(name) for name, _ in rows), default=0)
     return "\n".join(f"{name:<{width}}  {text}" for name, text in rows)
+
+
+class LaneEntry(Struct, frozen=True, kw_only=True):
+    """A lane as its page and its JSON show it."""
+
+    lane: str
+    kind: str  # concurrent | exclusive | undeclared
+    exclusivity: str
+    tree: tuple[str, ...]
+    aliases: list[str]
+    autopick: bool
+
+    def to_json(self) -> dict[str, Any]:
+        document: dict[str, Any] = to_builtins(self)
+        return document
+
+
+class ReasonEntry(Struct, frozen=True, kw_only=True):
+    """A reason as its page and its JSON show it: built in, or declared by the workspace."""
+
+    token: str
+    kind: str
+    category: str
+    summary: str
+    refusal: bool
+    needs: str
+    clears_by: str
+    retryable: bool
+    fix: str
+    see_also: tuple[str, ...]
+    built_in: bool
+
+    def to_json(self) -> dict[str, Any]:
+        document: dict[str, Any] = to_builtins(self)
+        return document
+
+
+def all_lanes(config: Config) -> list[LaneEntry]:
+    """Return the entries of all declared lanes."""
+    return [_lane_entry(config, name) for name in config.lanes.declared()]
+
+
+def find_lane(config: Config, name: str) -> LaneEntry | None:
+    """Return the entry of a lane, by its name in any case or by an alias; None if unknown."""
+    lane = config.canonical_lane(name)
+    if lane is None:
+        return None
+    return _lane_entry(config, lane)
+
+
+def _lane_entry(config: Config, name: str) -> LaneEntry:
+    lanes = config.lanes
+    if name in lanes.exclusive:
+        kind = "exclusive"
+        exclusivity = "runs alone: nothing else may be held beside it"
+    elif name in lanes.concurrent:
+        kind = "concurrent"
+        exclusivity = "runs beside every lane whose paths it does not meet"
+    else:
+        kind = "undeclared"
+        exclusivity = "has a tree or is picked, and is neither concurrent nor exclusive"
+    return LaneEntry(
+        lane=name,
+        kind=kind,
+        exclusivity=exclusivity,
+        tree=lanes.trees.get(name, ()),
+        aliases=[alias for alias in lanes.aliases if lanes.canonical(alias) == name],
+        autopick=name in lanes.autopick,
+    )
+
+
+def lane_page(lane: LaneEntry, held_by: str) -> str:
+    """Return the page of a lane; `held_by` names the holders of its leases."""
+    tree = ", ".join(lane.tree)
+    rows = {
+        "NAME": lane.lane,
+        "KIND": lane.kind,
+        "EXCLUSIVITY": lane.exclusivity,
+        "TREE": tree or "none: its region is unknown, so it overlaps every lane",
+        "ALIASES": ", ".join(lane.aliases) or "none",
+        "AUTOPICK": "yes" if lane.autopick else "no",
+        "HELD BY": held_by or "none",
+    }
+    return _page(rows)
+
+
+def all_reasons(config: Config) -> list[ReasonEntry]:
+    """Return the entries of all reasons, built in or declared."""
+    return [_reason_entry(reason) for reason in registry(config.reasons).rows]
+
+
+def find_reason(config: Config, token: str) -> ReasonEntry | None:
+    """Return the entry of a reason; None if unknown."""
+    reason = registry(config.reasons).find(token)
+    if reason is None:
+        return None
+    return _reason_entry(reason)
+
+
+def guess_category(config: Config, token: str) -> str:
+    """Return the category of an undeclared reason, by the words in its name."""
+    rules = ((rule.substring, rule.category) for rule in config.morphology)
+    category = table.category_by_words(token, rules)
+    if category:
+        return category[0]
+    return table.Category.UNCLASSIFIED
+
+
+def stopped_lanes(reason: ReasonEntry, fleet: FleetState) -> list[str]:
+    """Return the lanes whose newest run stopped for this reason."""
+    newest = {run.lane: run for run in sorted(fleet.runs.values(), key=lambda run: run.begun_ms)}
+    token = reason.token.upper()
+    return [lane for lane, run in newest.items() if run.stop_reason.upper() == token]
+
+
+def reason_page(reason: ReasonEntry, lanes: str) -> str:
+    """Return the page of a reason; `lanes` names those that stopped for it."""
+    clears_by = tokens.words(reason.clears_by)
+    if reason.clears_by != reason.needs:
+        clears_by += f" (needs {reason.needs})"
+    rows = {
+        "NAME": reason.token,
+        "KIND": reason.kind,
+        "CATEGORY": reason.category,
+        "REFUSAL?": "yes" if reason.refusal else "no: a run stops for it",
+        "MEANING": reason.summary or "(not given in dos.toml)",
+        "CLEARED BY": clears_by,
+        "TYPICAL FIX": reason.fix or "none is needed",
+        "SEE ALSO": ", ".join(reason.see_also) or "-",
+        "LIVE": lanes or "on no lane",
+    }
+    return _page(rows)
+
+
+def _reason_entry(reason: table.Reason) -> ReasonEntry:
+    return ReasonEntry(
+        token=reason.token,
+        kind=reason.kind,
+        category=reason.category,
+        summary=reason.message,
+        refusal=reason.refusal,
+        needs=reason.needs,
+        clears_by=reason.clears_by,
+        retryable=reason.retryable,
+        fix=reason.fix,
+        see_also=reason.see_also,
+        built_in=table.find(reason.token) is not None,
+    )
+
+
+def _page(rows: dict[str, str]) -> str:
+    return "\n".join(f"{label:<12} {value}" for label, value in rows.items())

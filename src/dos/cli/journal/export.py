@@ -14,8 +14,8 @@ from msgspec import DecodeError, Struct, json
 
 from dos.cli.streams import long_output
 from dos.errors import BadInput
+from dos.journal.lines import LONGEST_LINE
 from dos.journal.transfer import transfer
-from dos.journal.transfer.log_file import LONGEST_LINE
 from dos.journal.transfer.transfer import Shape
 from dos.text import LONGEST_PATH, plural, quote, validated_name
 from dos.verbs.args import Option

@@ -15,7 +15,7 @@ from dos.errors import BadInput, StoreBusy, StoreFailed, WorkspaceMissing
 from dos.git import commits
 from dos.git.objects import SUBMODULE
 from dos.journal import streams
-from dos.journal.events.proofs import TestWitnessed
+from dos.journal.events.runs import TestWitnessed
 from dos.machine import process
 from dos.testwitness.io.recorded import TYPED
 from dos.testwitness.io.run import WitnessRequest, WitnessResult, witness_tests

@@ -19,7 +19,7 @@ from dos.doctor import examine, facts, view
 from dos.doctor.subjects import finding, store
 from dos.doctor.subjects.finding import Finding, note
 from dos.errors import BadInput, DosError
-from dos.verbs import catalog
+from dos.verbs import lookup
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply, colour_wanted, stdout_is_utf8
 from dos.verbs.output import print_stderr
@@ -74,7 +74,7 @@ def run(args: Args, context: Context) -> Reply:
         next_action = report.gating[0].fix
     if context.as_json:
         # Reads the exit codes of every verb, which only JSON shows.
-        data = view.document(report, catalog.all_exit_codes())
+        data = view.document(report, lookup.all_exit_codes())
         return Reply(code=code, data=data, next_action=next_action)
     text = view.render(report, unicode=stdout_is_utf8(), colour=colour_wanted())
     return Reply(code=code, text=text, next_action=next_action)

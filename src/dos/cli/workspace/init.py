@@ -13,10 +13,9 @@ from msgspec import Struct
 
 from dos import workspace
 from dos.agents.registry import NAMES
-from dos.config import infer
-from dos.config.infer import infer_lanes_from_directory, scaffold
+from dos.config import scaffold
 from dos.config.layout.commands import infer_commands
-from dos.config.layout.components import infer_lanes
+from dos.config.layout.lanes import infer_lanes, infer_lanes_from_directory
 from dos.errors import BadInput, WorkspaceMissing
 from dos.git import commits
 from dos.git.repository import Reader
@@ -117,12 +116,12 @@ def _init(args: Args, root: Path) -> Reply:
 
 def _infer(root: Path) -> _Inference:
     lanes = _infer_lanes(root)
-    programs = infer.agent_programs()
+    programs = scaffold.agent_programs()
     commands = infer_commands(root)
-    glob = infer.plans_glob(root) or DEFAULT_GLOB
-    known_agents = [infer.AGENT_PROGRAMS[program] for program in programs]
+    glob = scaffold.plans_glob(root) or DEFAULT_GLOB
+    known_agents = [scaffold.AGENT_PROGRAMS[program] for program in programs]
     agents = [name for name in known_agents if name in NAMES]
-    text = scaffold(
+    text = scaffold.scaffold_text(
         root,
         lanes=lanes,
         target=max(1, min(MOST_WORKERS, len(lanes.concurrent))),

@@ -10,7 +10,7 @@ from typing import Annotated
 from msgspec import Struct, structs
 
 from dos.config import lint
-from dos.config.infer import trees_by_name
+from dos.config.layout.lanes import trees_by_name
 from dos.doctor.subjects.finding import cd_prefix, edit_commands, first_of_each_kind
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply

@@ -9,7 +9,7 @@ from shlex import quote
 from dos.agents import registry
 from dos.agents.adapter import Adapter
 from dos.agents.registry import VersionVerdict, judge_version
-from dos.config import fix_commands, infer
+from dos.config import fix_commands, scaffold
 from dos.config.explain import nearest_name
 from dos.config.toml_text import key_text
 from dos.doctor.subjects.finding import (
@@ -42,7 +42,7 @@ _SCRIPT = (
 @lru_cache(maxsize=1)  # starting the programs takes seconds; the report and the findings need it
 def versions(world: World) -> dict[str, str | Unknown]:  # noqa: ARG001
     """Return the agent programs on the path, each with the version that it prints."""
-    return commands.program_versions(infer.agent_programs())
+    return commands.program_versions(scaffold.agent_programs())
 
 
 def examine(world: World) -> list[Finding]:
@@ -225,8 +225,8 @@ def _examine_committed(world: World, agent: str, program: str) -> list[Finding]:
 
 def _choose_agent_command() -> str:
     """A command that configures an installed agent, or that installs one first."""
-    for program in infer.agent_programs():
-        return fix_commands.set_command(("workers", "agent"), infer.AGENT_PROGRAMS[program])
+    for program in scaffold.agent_programs():
+        return fix_commands.set_command(("workers", "agent"), scaffold.AGENT_PROGRAMS[program])
     choose = fix_commands.set_command(("workers", "agent"), "claude_code")
     return f"{_npm_command('claude')} && {choose}"
 

@@ -4,8 +4,9 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping
 
-from dos.config import fix_commands, infer, lint
+from dos.config import fix_commands, lint
 from dos.config.fix_commands import EditCommands
+from dos.config.layout.lanes import trees_by_name
 from dos.config.lint import Kind
 from dos.config.load import Problem
 from dos.doctor.subjects.finding import Finding, edit_commands, error, note, warning
@@ -90,7 +91,7 @@ _WHY = {
 
 def examine_lanes(world: World) -> list[Finding]:
     """Return what the linter finds, and the lanes that cover no file."""
-    folder_trees = infer.trees_by_name(world.workspace.root)
+    folder_trees = trees_by_name(world.workspace.root)
     lint_findings = lint.lint(
         world.config,
         commands=edit_commands(world),

@@ -19,8 +19,7 @@ from dos.doctor.subjects.finding import (
     warning,
 )
 from dos.errors import GitFailed
-from dos.git.exit_codes import ReadCommand
-from dos.git.process import version
+from dos.git.process import ReadCommand, version
 from dos.git.repository import Reader
 from dos.unknown import Unknown
 from dos.world import World

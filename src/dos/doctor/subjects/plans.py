@@ -6,7 +6,7 @@ from collections import defaultdict
 from functools import lru_cache
 from pathlib import Path
 
-from dos.config import fix_commands, infer
+from dos.config import fix_commands, scaffold
 from dos.config.schema import Paths, Stamp
 from dos.doctor.subjects import git
 from dos.doctor.subjects.finding import Finding, error, note, warning
@@ -96,7 +96,7 @@ def _no_plans(world: World, glob: str) -> Finding:
     """The warning that no plan exists, with where one is or how to write the first."""
     elsewhere = None
     if world.workspace.common:  # outside of git the search could walk a whole home directory
-        elsewhere = infer.plans_glob(world.workspace.root)
+        elsewhere = scaffold.plans_glob(world.workspace.root)
     if elsewhere and _documents(world, elsewhere):
         fix = fix_commands.set_command(("paths", "plans_glob"), elsewhere)
     else:

@@ -18,7 +18,6 @@ from dos.fleet.observation import Observation
 from dos.fleet.population import reconcile
 from dos.fleet.population.supervise import supervise
 from dos.fleet.population.types import SuperviseEvidence, SupervisePolicy, SuperviseVerdict
-from dos.git import target
 from dos.git.repository import Reader
 from dos.journal import fold
 from dos.landing.target import LastFetchedTarget
@@ -126,7 +125,7 @@ class FleetReader:
         fetched = LastFetchedTarget(git, config.workers.remote)
 
         def branch() -> str:
-            return target.branch(config, git)
+            return git.target_branch(config.workers.target_branch)
 
         def commit() -> str:
             return fetched.newest(branch()) or ""

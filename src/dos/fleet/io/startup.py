@@ -12,12 +12,11 @@ from dos.errors import BadInput
 
 MODULES = (
     "dos.config.explain",
-    "dos.config.past_errors",
     "dos.config.toml_text",
     "dos.git.drivers",
     "dos.journal.backends.memory",
     "dos.journal.backends.sqlite",
-    "dos.journal.events.catalog",
+    "dos.journal.events.kinds",
     "dos.reasons.table",
     "dos.units.io.beads",
     "dos.units.io.command",

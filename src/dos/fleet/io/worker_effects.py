@@ -29,7 +29,6 @@ from dos.fleet.io.drive import StoreRetry
 from dos.fleet.io.startup import check_settings
 from dos.fleet.io.take_leases import LeaseTaker
 from dos.fleet.state.fleet import FleetState
-from dos.git import target
 from dos.git.repository import Writer
 from dos.journal import fold
 from dos.journal.events.envelope import Event
@@ -363,7 +362,7 @@ class WorkerEffects:
 
         Raises BadInput where there is no such branch, or no commit on it.
         """
-        branch = self._target_branch or target.branch(self.config, self.git)
+        branch = self._target_branch or self.git.target_branch(self.config.workers.target_branch)
         if not branch:
             raise BadInput(
                 f"{self.workspace.root} is on no branch, so there is nothing to land on",

@@ -11,10 +11,9 @@ from dos.fleet.effect import Steps, do
 from dos.fleet.worker.iteration import Dispatch, LandingResult
 from dos.fleet.worker.journal_writer import JournalWriter
 from dos.journal import streams
-from dos.journal.events import fleet, limits, proofs
+from dos.journal.events import fleet, limits, runs
 from dos.journal.events.limits import BaselineChecked, DecisionAnswered
-from dos.journal.events.proofs import ReceiptIssued
-from dos.journal.events.runs import StepVerified
+from dos.journal.events.runs import ReceiptIssued, StepVerified
 from dos.questions.catalog import AnyQuestion
 from dos.questions.resources import BaselineFailed
 from dos.questions.units import LandingBlocked, LandingConflict
@@ -391,7 +390,7 @@ def _record_landed(journal: JournalWriter, landing: Landing, *, recognised: bool
     # another lane before, under a newer lease than this one.
     stream = streams.unit(landing.unit)
     records = [
-        effects.Record(stream=stream, fact=receipt, key=proofs.receipt_key(landing.commit)),
+        effects.Record(stream=stream, fact=receipt, key=runs.receipt_key(landing.commit)),
         effects.Record(stream=stream, fact=landed, key=f"landed/{landing.commit}"),
         journal.record(streams.run(journal.run_id), step, f"verified/{landing.commit}"),
     ]

@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from typing import TypeVar
 
 from dos.journal.backend import NO_PREFETCH, Entry, Prefetch
-from dos.journal.clock import Clock, SystemClock
 from dos.journal.events.envelope import Event
 from dos.lease import Lease
+from dos.times import Clock, SystemClock
 
 K = TypeVar("K")
 V = TypeVar("V")

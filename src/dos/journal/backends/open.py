@@ -6,9 +6,9 @@ from pathlib import Path
 
 from dos.errors import BadInput, StoreUnreachable
 from dos.journal.backend import Backend
-from dos.journal.clock import Clock
 from dos.journal.store import Store
 from dos.machine.filesystem import network_type_in_mounts
+from dos.times import Clock
 
 BUSY_SECONDS = 30.0  # how long a process that runs a fleet waits for the write lock
 

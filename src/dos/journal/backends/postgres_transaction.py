@@ -14,8 +14,14 @@ from msgspec import json
 
 from dos.errors import Internal
 from dos.journal import streams
-from dos.journal.backend import Entry, Prefetch
-from dos.journal.backends.row import COLUMNS, decode_event, decode_lease, decode_unverified
+from dos.journal.backend import (
+    COLUMNS,
+    Entry,
+    Prefetch,
+    decode_event,
+    decode_lease,
+    decode_unverified,
+)
 from dos.journal.events.envelope import Event
 from dos.lease import Lease
 from dos.regions import Mode

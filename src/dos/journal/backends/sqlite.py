@@ -15,26 +15,26 @@ from zlib import crc32
 
 from msgspec import json, structs
 
-from dos import times
 from dos.errors import Internal, OutcomeUnknown, StoreBusy, StoreReadOnly, StoreUnreachable
-from dos.journal.backend import NO_PREFETCH, Entry, Prefetch
-from dos.journal.backends.row import COLUMNS, decode_event, decode_lease, decode_unverified
-from dos.journal.backends.sqlite_open import (
-    explain,
-    explain_system,
-    open_reading,
-    open_writing,
-    primary_code,
+from dos.journal.backend import (
+    COLUMNS,
+    NO_PREFETCH,
+    Entry,
+    Prefetch,
+    decode_event,
+    decode_lease,
+    decode_unverified,
 )
-from dos.journal.clock import Clock, SystemClock
+from dos.journal.backends import sqlite_open
 from dos.journal.events.envelope import Event
 from dos.lease import Lease
 from dos.machine import filesystem
 from dos.regions import Mode
 from dos.text import comparison_key
+from dos.times import Clock, SystemClock, exponential_backoff
 
 _WAIT_SECONDS = 0.02  # between two looks for a new event
-_GATE_PAUSES = times.exponential_backoff(0.0002, cap=0.003, factor=1.5)  # in seconds
+_GATE_PAUSES = exponential_backoff(0.0002, cap=0.003, factor=1.5)  # in seconds
 
 
 class SqliteBackend:
@@ -158,11 +158,11 @@ class SqliteBackend:
         self._check_still_there()
         if self._connection is None:
             if self._read_only:
-                self._connection, self._lasting = open_reading(
+                self._connection, self._lasting = sqlite_open.open_reading(
                     self.path, busy_seconds=self._busy_seconds, gate=self._gate
                 )
             else:
-                self._connection = open_writing(
+                self._connection = sqlite_open.open_writing(
                     self.path, busy_seconds=self._busy_seconds, gate=self._gate
                 )
             self._file = self._file or _identity(self._name)
@@ -207,7 +207,7 @@ class SqliteBackend:
         try:
             connection.execute("COMMIT")
         except sqlite3.Error as error:
-            if primary_code(error) != sqlite3.SQLITE_IOERR:
+            if sqlite_open.primary_code(error) != sqlite3.SQLITE_IOERR:
                 raise
             # It is in the log, and it is unknown whether the disk has it: it may survive a crash.
             self._forget_connection()
@@ -232,9 +232,9 @@ class SqliteBackend:
             yield
         except sqlite3.Error as error:
             self._forget_connection()
-            raise explain(error, self.path) from error
+            raise sqlite_open.explain(error, self.path) from error
         except OSError as error:
-            raise explain_system(error, self.path) from error
+            raise sqlite_open.explain_system(error, self.path) from error
 
     def _forget_connection(self) -> None:
         # After an I/O error a connection's view of the file may be wrong: the next use reopens it.

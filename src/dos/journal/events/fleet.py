@@ -1,7 +1,7 @@
 """Events about workers, runs, units and landings, and the few that concern the journal itself.
 
 The `kind` is written out in each class, so renaming a class changes nothing that is stored.
-Fields are added with a default and are never renamed or removed. `events/catalog.py` lists every
+Fields are added with a default and are never renamed or removed. `events/kinds.py` lists every
 kind, and every reader of events decides about each of them.
 """
 

@@ -15,7 +15,7 @@ from dos.errors import JournalCorrupt
 from dos.journal.events.envelope import Event, Fact
 
 if TYPE_CHECKING:
-    from dos.journal.events.catalog import AnyFact
+    from dos.journal.events.kinds import AnyFact
 
 
 class _Kind(Struct, frozen=True):
@@ -56,7 +56,7 @@ def decode(event: Event) -> "AnyFact | None":
 
 def _load_kind(name: str) -> _Kind | None:
     # Imported at use: a verb that decodes no event does not pay for all their classes.
-    from dos.journal.events.catalog import KINDS, UPGRADES
+    from dos.journal.events.kinds import KINDS, UPGRADES
 
     with _kinds_lock:
         if name not in _kinds:

@@ -15,7 +15,7 @@ from dos.journal.events import fleet, lanes
 from dos.journal.events.envelope import SCHEMA, Event, Fact
 from dos.journal.events.reader import FactReader, decode, select
 from dos.journal.events.runs import LedgerLineUnreadable, LineImported, LineUnreadable
-from dos.journal.lines import Line
+from dos.journal.lines import Line, parse_json, read_lines
 from dos.journal.store import Store
 from dos.journal.transfer import intent_ledger
 from dos.journal.transfer.lane_log import (
@@ -26,7 +26,6 @@ from dos.journal.transfer.lane_log import (
     readability,
     replay,
 )
-from dos.journal.transfer.log_file import parse_json, read_lines
 from dos.text import validated_name
 
 PAGE = 2000

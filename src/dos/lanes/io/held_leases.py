@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 from dos.config.schema import Config
 from dos.errors import BadInput, Fenced, StoreFailed
-from dos.journal.clock import SystemClock
 from dos.journal.store import Store
 from dos.lease import Lease, Request, key_hash
 from dos.machine import process
 from dos.regions import region
+from dos.times import SystemClock
 
 STOP_SECONDS = 10.0  # to wait for a renewal that is under way when the renewer is stopped
 

@@ -8,8 +8,8 @@ from msgspec import Struct, json
 from dos.errors import DosError
 from dos.git.repository import Reader
 from dos.journal import streams
-from dos.journal.events.proofs import ReceiptIssued
 from dos.journal.events.reader import select
+from dos.journal.events.runs import ReceiptIssued
 from dos.journal.store import Store
 from dos.receipts.check import Evidence, Verdict, judge
 from dos.receipts.io import keys, notes, repository, signatures

@@ -6,8 +6,8 @@ from msgspec import Struct, convert, structs
 
 from dos.git import commits
 from dos.journal import streams
-from dos.journal.events.proofs import TestWitnessed
 from dos.journal.events.reader import select
+from dos.journal.events.runs import TestWitnessed
 from dos.testwitness.verdict import Answer
 from dos.unknown import Unknown
 from dos.witness.accountability import Accountability

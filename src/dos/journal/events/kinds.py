@@ -75,7 +75,6 @@ from dos.journal.events.limits import (
     UnitsScreened,
     WorkCommitted,
 )
-from dos.journal.events.proofs import ReceiptIssued, TestWitnessed
 from dos.journal.events.runs import (
     ExtentChanged,
     HaltProposed,
@@ -83,12 +82,14 @@ from dos.journal.events.runs import (
     LedgerLineUnreadable,
     LineImported,
     LineUnreadable,
+    ReceiptIssued,
     ResumeProposed,
     RunEnded,
     RunResumed,
     RunSuspended,
     StepClaimed,
     StepVerified,
+    TestWitnessed,
 )
 
 AnyFact = (

@@ -1,98 +1,20 @@
-"""The first `dos.toml` of a repository: lanes from its folders, and the text of `dos init`."""
+"""The first `dos.toml` of a repository, as `dos init` writes it.
 
-import os
+Where the lanes come from is in `layout`; this module has the text, the agent programs on the path
+and the place of the plan documents.
+"""
+
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from dos import regions, text
+from dos.config.layout.lanes import infer_lanes_from_directory
 from dos.config.schema import Paths
 from dos.config.toml_text import key_text, toml_string, value_text
-from dos.errors import NameInvalid, RegionInvalid
-from dos.fields import LONGEST_LANE_NAME
 from dos.lanes.policy import Lanes
 
-EVERYTHING = "**/*"
-NOISE = frozenset(
-    (
-        *(".git", ".dos", ".idea", ".vscode", ".env", ".venv", ".eggs", ".tox"),
-        *(".mypy_cache", ".pytest_cache", ".ruff_cache", "__pycache__"),
-        *("build", "dist", "env", "htmlcov", "node_modules", "site-packages", "target", "venv"),
-    )
-)
 
-
-def infer_lanes_from_directory(root: Path, cap: int = 12) -> Lanes:
-    """Return a concurrent lane for each folder at the top, and an exclusive one for everything.
-
-    Without a usable folder there is one exclusive lane. At most `cap` folders become lanes.
-    """
-    trees: dict[str, tuple[str, ...]] = {}
-    lanes_by_region: dict[str, str] = {}
-    for name in _folders(root):
-        glob = f"{name}/**"
-        region = _region_prefix(name, glob)
-        # Two spellings of one folder are one lane, because on some file systems they are one.
-        if region in lanes_by_region:
-            trees[lanes_by_region[region]] += (glob,)
-        elif region and len(trees) < cap:
-            lanes_by_region[region] = name
-            trees[name] = (glob,)
-    if not trees:
-        return Lanes(exclusive=("main",), trees={"main": (EVERYTHING,)})
-    names = tuple(trees)
-    taken = set(map(text.comparison_key, names))
-    whole = "global"
-    number = 1
-    while whole in taken:
-        number += 1
-        whole = f"global-{number}"
-    return Lanes(
-        concurrent=names,
-        exclusive=(whole,),
-        autopick=names,
-        trees=trees | {whole: (EVERYTHING,)},
-    )
-
-
-def trees_by_name(root: Path) -> dict[str, str]:
-    """Return the tree of a lane that is named after a folder at the top, by its comparison key."""
-    trees = {}
-    for name in _folders(root):
-        glob = f"{name}/**"
-        if _region_prefix(name, glob):
-            trees[text.comparison_key(name)] = glob
-    return trees
-
-
-def _folders(root: Path) -> list[str]:
-    """The folders at the top, without hidden ones, build output and caches."""
-    try:
-        with os.scandir(root) as entries:
-            # To git a linked folder is a file, and nothing below it can be changed.
-            names = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
-    except OSError:
-        return []
-    return sorted(name for name in names if not name.startswith(".") and name not in NOISE)
-
-
-def is_usable_lane_name(name: str) -> bool:
-    """Whether it can be the name of a lane, and matches only itself in a glob."""
-    return bool(_region_prefix(name, name))
-
-
-def _region_prefix(name: str, glob: str) -> str:
-    """The region of a folder. Empty: its name cannot be a lane, or would be read as a pattern."""
-    try:
-        text.validated_name(name, "lane name", longest=LONGEST_LANE_NAME)
-        if name != name.strip() or "\\" in name:
-            return ""
-        return regions.prefix(glob)
-    except (NameInvalid, RegionInvalid):
-        return ""
-
-
-def scaffold(  # noqa: PLR0913
+def scaffold_text(  # noqa: PLR0913
     root: Path,
     *,
     lanes: Lanes | None = None,

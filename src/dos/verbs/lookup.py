@@ -1,6 +1,5 @@
 """What the modules of the verbs declare: arguments, notes and exit codes."""
 
-from difflib import get_close_matches
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -119,6 +118,8 @@ def unknown_verb(words: list[str]) -> BadInput:
 
 def _suggestion(first: str, second: str) -> str:
     """Suggest the nearest verb: of two words where both are near, else by the first word alone."""
+    from difflib import get_close_matches  # only a mistyped verb needs it
+
     first_words = list(dict.fromkeys(name.split()[0] for name in VERBS))
     for candidate in get_close_matches(first, first_words, 2):
         near_seconds = get_close_matches(second, second_words(candidate), 1)

@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dos.config.infer import infer_lanes_from_directory, scaffold
+from dos.config.layout.lanes import infer_lanes_from_directory
 from dos.config.lint import Severity, lint
 from dos.config.load import parse
+from dos.config.scaffold import scaffold_text
 from dos.lanes.policy import Lanes
 
 
@@ -96,7 +97,7 @@ ODD = [
 
 @pytest.mark.parametrize("name", ODD)
 def test_the_scaffold_of_an_odd_folder_loads_back(tmp_path: Path, name: str) -> None:
-    text = scaffold(made(tmp_path, name))
+    text = scaffold_text(made(tmp_path, name))
     config = parse(text, tmp_path / "dos.toml").config
     assert config.lanes == infer_lanes_from_directory(tmp_path)
     assert config.lanes.concurrent == (name,)
@@ -104,7 +105,7 @@ def test_the_scaffold_of_an_odd_folder_loads_back(tmp_path: Path, name: str) -> 
 
 
 def test_what_init_found_is_written_and_what_it_did_not_find_is_a_comment(tmp_path: Path) -> None:
-    text = scaffold(
+    text = scaffold_text(
         made(tmp_path, "src"),
         target=3,
         agent="command",
@@ -122,11 +123,11 @@ def test_what_init_found_is_written_and_what_it_did_not_find_is_a_comment(tmp_pa
 
 def test_given_lanes_are_written_as_given(tmp_path: Path) -> None:
     lanes = Lanes(concurrent=("a",), trees={"a": ("x/**", "y/**")}, aliases={"sp ace": "a"})
-    assert parse(scaffold(tmp_path, lanes=lanes), tmp_path / "dos.toml").config.lanes == lanes
+    assert parse(scaffold_text(tmp_path, lanes=lanes), tmp_path / "dos.toml").config.lanes == lanes
 
 
 def test_every_table_of_the_scaffold_is_explained_in_one_line(tmp_path: Path) -> None:
-    lines = scaffold(made(tmp_path, "src")).splitlines()
+    lines = scaffold_text(made(tmp_path, "src")).splitlines()
     headers = [
         place for place, line in enumerate(lines) if line.startswith("[") and "." not in line
     ]
@@ -145,5 +146,5 @@ def test_the_scaffold_of_any_folders_loads_and_has_no_error(
     tmp_path_factory: pytest.TempPathFactory, folders: set[str]
 ) -> None:
     root = made(tmp_path_factory.mktemp("folders"), *folders)
-    config = parse(scaffold(root), root / "dos.toml").config
+    config = parse(scaffold_text(root), root / "dos.toml").config
     assert [finding for finding in lint(config) if finding.severity is not Severity.INFO] == []

@@ -1,17 +1,30 @@
-"""Lanes from the components of a repository.
+"""Lanes for a repository that has none yet.
 
-A component and its tests are one lane, so that the work on a feature fits into one lane.
+`infer_lanes` makes them of the components among the tracked files: a component and its tests are
+one lane, so that the work on a feature fits into one lane. `infer_lanes_from_directory` is for a
+directory without git, and takes each folder at the top for a lane.
 """
 
+import os
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path, PurePosixPath
 
-from dos.config.infer import EVERYTHING, is_usable_lane_name
+from dos import regions
 from dos.config.layout import packages
+from dos.errors import NameInvalid, RegionInvalid
+from dos.fields import LONGEST_LANE_NAME
 from dos.lanes.policy import Lanes
-from dos.text import comparison_key
+from dos.text import comparison_key, validated_name
 
+EVERYTHING = "**/*"
+NOISE = frozenset(
+    (
+        *(".git", ".dos", ".idea", ".vscode", ".env", ".venv", ".eggs", ".tox"),
+        *(".mypy_cache", ".pytest_cache", ".ruff_cache", "__pycache__"),
+        *("build", "dist", "env", "htmlcov", "node_modules", "site-packages", "target", "venv"),
+    )
+)
 CAP = 12
 _TESTS = frozenset(
     (
@@ -268,6 +281,11 @@ def _taxonomy(lanes: Sequence[_Lane]) -> Lanes:
     trees: dict[str, tuple[str, ...]] = {}
     for lane in lanes:
         trees[_free_name(lane, trees)] = lane.globs
+    return _with_lane_for_everything(trees)
+
+
+def _with_lane_for_everything(trees: dict[str, tuple[str, ...]]) -> Lanes:
+    """The settings for concurrent lanes, and an exclusive lane for work that spans them."""
     names = tuple(trees)
     whole = _unused_name("global", trees)
     return Lanes(
@@ -291,3 +309,64 @@ def _unused_name(name: str, taken: Iterable[str]) -> str:
         number += 1
         candidate = f"{name}-{number}"
     return candidate
+
+
+# Lanes of a directory without git, and the rule for names of lanes
+
+
+def infer_lanes_from_directory(root: Path, cap: int = CAP) -> Lanes:
+    """Return a concurrent lane for each folder at the top, and an exclusive one for everything.
+
+    Without a usable folder there is one exclusive lane. At most `cap` folders become lanes.
+    """
+    trees: dict[str, tuple[str, ...]] = {}
+    lanes_by_region: dict[str, str] = {}
+    for name in _folders(root):
+        glob = f"{name}/**"
+        region = _region_prefix(name, glob)
+        # Two spellings of one folder are one lane, because on some file systems they are one.
+        if region in lanes_by_region:
+            trees[lanes_by_region[region]] += (glob,)
+        elif region and len(trees) < cap:
+            lanes_by_region[region] = name
+            trees[name] = (glob,)
+    if not trees:
+        return Lanes(exclusive=("main",), trees={"main": (EVERYTHING,)})
+    return _with_lane_for_everything(trees)
+
+
+def trees_by_name(root: Path) -> dict[str, str]:
+    """Return the tree of a lane that is named after a folder at the top, by its comparison key."""
+    trees = {}
+    for name in _folders(root):
+        glob = f"{name}/**"
+        if _region_prefix(name, glob):
+            trees[comparison_key(name)] = glob
+    return trees
+
+
+def _folders(root: Path) -> list[str]:
+    """The folders at the top, without hidden ones, build output and caches."""
+    try:
+        with os.scandir(root) as entries:
+            # To git a linked folder is a file, and nothing below it can be changed.
+            names = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
+    except OSError:
+        return []
+    return sorted(name for name in names if not name.startswith(".") and name not in NOISE)
+
+
+def is_usable_lane_name(name: str) -> bool:
+    """Whether it can be the name of a lane, and matches only itself in a glob."""
+    return bool(_region_prefix(name, name))
+
+
+def _region_prefix(name: str, glob: str) -> str:
+    """The region of a folder. Empty: its name cannot be a lane, or would be read as a pattern."""
+    try:
+        validated_name(name, "lane name", longest=LONGEST_LANE_NAME)
+        if name != name.strip() or "\\" in name:
+            return ""
+        return regions.prefix(glob)
+    except (NameInvalid, RegionInvalid):
+        return ""
