@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from dos.cli.receipts import files
+from dos.cli.receipts.receipt import write_receipt
 from dos.errors import BadInput
 from dos.receipts import receipt
 
@@ -12,12 +12,12 @@ from dos.receipts import receipt
 def test_only_a_receipt_is_written_over(tmp_path):
     made = receipt.unsigned_receipt(schema=receipt.SCHEMA)
     out = tmp_path / "receipt.json"
-    files.write_receipt(str(out), made)
-    files.write_receipt(str(out), made)
+    write_receipt(str(out), made)
+    write_receipt(str(out), made)
     other = tmp_path / "notes.txt"
     other.write_text("mine")
     with pytest.raises(BadInput, match="is not a receipt"):
-        files.write_receipt(str(other), made)
+        write_receipt(str(other), made)
     assert other.read_text() == "mine"
 
 
@@ -26,5 +26,5 @@ def test_what_is_no_file_is_not_replaced(tmp_path, make):
     make(tmp_path / "out")
     before = os.lstat(tmp_path / "out")
     with pytest.raises(BadInput):
-        files.write_receipt(str(tmp_path / "out"), receipt.unsigned_receipt())
+        write_receipt(str(tmp_path / "out"), receipt.unsigned_receipt())
     assert os.lstat(tmp_path / "out").st_mode == before.st_mode

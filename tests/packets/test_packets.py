@@ -7,10 +7,10 @@ from msgspec import json, structs, to_builtins
 
 from dos.loop import gate
 from dos.loop.gate import Gate
-from dos.packets import packet, prompts
+from dos.packets import packet, sidecar
 from dos.packets.io.files import assert_packet_shippable
 from dos.packets.packet import UnitCandidate
-from dos.packets.prompts import Pick, ReasonCode, shippable
+from dos.packets.sidecar import Pick, ReasonCode, shippable
 from dos.units.unit import PlanClaim, Unit
 
 HEADER = packet.PageHeader(
@@ -142,19 +142,19 @@ picks = st.builds(
 
 @given(st.lists(picks))
 def test_prompts_are_read_as_they_were_written(some):
-    assert prompts.decode_prompts(prompts.encode_prompts(some)) == tuple(some)
+    assert sidecar.decode_prompts(sidecar.encode_prompts(some)) == tuple(some)
 
 
 def test_a_pick_keeps_what_is_known_and_has_a_number_and_a_prompt():
-    (pick,) = prompts.decode_prompts(
-        json.encode({"schema": prompts.SCHEMA, "picks": [{"phase_id": "A1", "colour": "red"}]})
+    (pick,) = sidecar.decode_prompts(
+        json.encode({"schema": sidecar.SCHEMA, "picks": [{"phase_id": "A1", "colour": "red"}]})
     )
     assert (pick.n, pick.phase_id, pick.prompt_text) == (1, "A1", "")
 
 
-def sidecar(*bodies):
+def sidecar_with(*bodies):
     return json.encode(
-        {"schema": prompts.SCHEMA, "picks": [{"prompt_text": body} for body in bodies]}
+        {"schema": sidecar.SCHEMA, "picks": [{"prompt_text": body} for body in bodies]}
     )
 
 
@@ -172,10 +172,10 @@ def sidecar(*bodies):
         (b'{"picks": []}', 1, ReasonCode.CORRUPT, ()),
         (b'{"schema": "next-up-prompts-v1", "picks": {}}', 1, ReasonCode.CORRUPT, ()),
         (b'{"schema": "next-up-prompts-v1", "picks": [3]}', 1, ReasonCode.CORRUPT, ()),
-        (sidecar("do it"), 1, ReasonCode.OK, ()),
-        (sidecar("do it", " \n", ""), 3, ReasonCode.EMPTY_BODIES, (2, 3)),
-        (sidecar("do it", None), 2, ReasonCode.EMPTY_BODIES, (2,)),
-        (sidecar("do it"), 2, ReasonCode.EMPTY_BODIES, (2,)),
+        (sidecar_with("do it"), 1, ReasonCode.OK, ()),
+        (sidecar_with("do it", " \n", ""), 3, ReasonCode.EMPTY_BODIES, (2, 3)),
+        (sidecar_with("do it", None), 2, ReasonCode.EMPTY_BODIES, (2,)),
+        (sidecar_with("do it"), 2, ReasonCode.EMPTY_BODIES, (2,)),
     ],
 )
 def test_a_packet_ships_only_with_its_prompts(found, count, code, empty, tmp_path):

@@ -10,7 +10,7 @@ from dos.config.schema import MORPHOLOGY
 from dos.lease import RefusalReason
 from dos.loop.decide import needs
 from dos.loop.types import StopReason, WorkerStop
-from dos.packets.prompts import ReasonCode
+from dos.packets.sidecar import ReasonCode
 from dos.reasons import policy, table
 from dos.reasons.policy import built_in_tokens
 from dos.reasons.rows import CAUSE_KEYS

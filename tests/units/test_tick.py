@@ -4,9 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dos.units.io.ticked_documents import tick_documents, write_document
+from dos.units.io.ticked_documents import tick, tick_documents, write_document
 from dos.units.markdown import document
-from dos.units.markdown.tick import tick
 from dos.units.policy import Grammar
 from dos.units.unit import PlanClaim
 

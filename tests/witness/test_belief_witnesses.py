@@ -5,11 +5,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dos.unknown import Unknown
-from dos.witness import ci, citation, state_diff
+from dos.witness import ci, citation
 from dos.witness.accountability import Accountability
 from dos.witness.ci import Check, State
 from dos.witness.citation import Citation, CitedWork
 from dos.witness.fact import Stance, cannot_fail
+from dos.witness.io import files
 
 SYSTEM = Accountability.OS_RECORDED
 
@@ -104,19 +105,19 @@ def test_a_failed_check_more_is_red(checks):
     ],
 )
 def test_a_key_came_changed_or_went(before, after, deleted, stance):
-    assert state_diff.judge(before, after, "k", SYSTEM, deleted=deleted).stance is stance
+    assert files.compare_snapshots(before, after, "k", SYSTEM, deleted=deleted).stance is stance
 
 
 def test_snapshots_of_the_claimant_are_no_witness():
     with pytest.raises(ValueError, match="could have written"):
-        state_diff.judge({}, {"k": 1}, "k", Accountability.AGENT_AUTHORED)
+        files.compare_snapshots({}, {"k": 1}, "k", Accountability.AGENT_AUTHORED)
 
 
 @given(st.dictionaries(st.sampled_from("abc"), st.integers()), st.sampled_from("abc"))
 def test_nothing_that_stays_the_same_is_attested(state, key):
     for deleted in (False, True):
         assert (
-            state_diff.judge(state, dict(state), key, SYSTEM, deleted=deleted).stance
+            files.compare_snapshots(state, dict(state), key, SYSTEM, deleted=deleted).stance
             is Stance.REFUTED
         )
 

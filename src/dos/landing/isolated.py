@@ -20,7 +20,7 @@ from dos.landing.checks import Checks
 from dos.landing.target import Target
 from dos.lease import Lease
 from dos.receipts import receipt
-from dos.receipts.io import acceptance, draft
+from dos.receipts.io import command_runs, draft
 from dos.text import join_some
 from dos.units.unit import Landing, Unit
 from dos.workspace import Workspace
@@ -225,7 +225,7 @@ class IsolatedLanding:
             return inside.commits_between(base, head, landed)
         return inside.commits_between(base, head)
 
-    def _acceptance_check(self, effect: effects.MeasureWork) -> acceptance.AcceptanceCheck:
+    def _acceptance_check(self, effect: effects.MeasureWork) -> command_runs.AcceptanceCheck:
         command = self.checks.acceptance(effect.unit)
         return partial(self.checks.run, command=command, lease=effect.lease)
 

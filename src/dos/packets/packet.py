@@ -1,7 +1,7 @@
 """Plan a packet: the units that can be dispatched now. Render it as a page for people.
 
 A packet is for people, and for loops outside of dos: a page, the prompts of its picks
-(`prompts.py`), and the dispositions of all units in scope, which `dos gate` reads.
+(`sidecar.py`), and the dispositions of all units in scope, which `dos gate` reads.
 """
 
 import re
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from msgspec import Struct, json, structs, to_builtins
 
 from dos.loop.gate import DISPOSITIONS_SCHEMA, Disposition, Verdict, classify
-from dos.packets.prompts import Pick
+from dos.packets.sidecar import Pick
 from dos.units.markdown import blocks
 from dos.units.unit import PlanClaim, Unit
 

@@ -27,7 +27,7 @@ from dos.landing.checks import Checks
 from dos.lease import Lease
 from dos.machine import execute, filesystem, process
 from dos.questions.state import Decisions
-from dos.receipts.io.acceptance import AcceptanceResult
+from dos.receipts.io.command_runs import AcceptanceResult
 from dos.text import plural, replace_undecodable
 from dos.times import Backoff
 from dos.verify import file_kinds

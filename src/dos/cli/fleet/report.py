@@ -35,7 +35,7 @@ from dos.unknown import Unknown
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
 from dos.verify.io import corroborate
-from dos.witness.io import writable
+from dos.witness.io import files
 from dos.world import World
 
 EXITS = {"reported": 0, "contract_error": 2}
@@ -150,7 +150,7 @@ def _check_replaceable(name: str) -> None:
             return
     except (OSError, ValueError):
         return  # the error is reported when it is written
-    content = writable.read_bounded(path)
+    content = files.read_bounded(path)
     if isinstance(content, Unknown) or not content.startswith(HEAD.encode()):
         raise BadInput(
             f"{quote(name, LONGEST_PATH)} exists and is not a report of dos",

@@ -11,7 +11,7 @@ from typing import Annotated
 
 from msgspec import Struct, convert, to_builtins
 
-from dos.cli.receipts.files import write_receipt
+from dos.cli.receipts.receipt import write_receipt
 from dos.errors import BadInput
 from dos.receipts.io import keys
 from dos.receipts.io.attest import AttestRequest, attest_claim

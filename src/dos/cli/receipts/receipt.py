@@ -3,18 +3,23 @@
 Give it to others: they check it with `dos verify-receipt`.
 """
 
+import secrets
+from pathlib import Path
 from typing import Annotated
 
 from msgspec import Struct, to_builtins
 
-from dos.cli.receipts.files import write_receipt
+from dos.cli.streams import read_stdin
 from dos.errors import BadInput
 from dos.receipts.io import find
-from dos.receipts.receipt import canonical_bytes
-from dos.text import quote, validated_name
+from dos.receipts.receipt import LARGEST_BYTES, SCHEMA, Receipt, canonical_bytes
+from dos.text import LONGEST_PATH, quote, validated_name
+from dos.unknown import Unknown
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
+from dos.witness.io import files
 
+EXAMPLE = "For example: dos verify-receipt --receipt receipt.json --key-file runner.pub"
 EXITS = {"found": 0, "none": 1, "contract_error": 2}
 
 
@@ -51,3 +56,50 @@ def run(args: Args, context: Context) -> Reply:
         write_receipt(args.out, newest)
         text = f"{newest.verdict}  {name} at {newest.commit[:9]}, written to {args.out}"
     return Reply(text=text, data=to_builtins(newest))
+
+
+def write_receipt(name: str, receipt: Receipt) -> None:
+    """Write the receipt to a temporary file and rename it; raises BadInput if that fails."""
+    path = Path(name)
+    _check_replaceable(path)
+    try:
+        part = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+        try:
+            part.write_bytes(canonical_bytes(receipt) + b"\n")
+            part.replace(path)
+        finally:
+            part.unlink(missing_ok=True)
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is not a path"
+        raise BadInput(
+            f"{quote(name, LONGEST_PATH)} cannot be written: {why}", hint="Name another --out."
+        ) from error
+
+
+def _check_replaceable(path: Path) -> None:
+    """Raise BadInput if the path exists and is not a receipt: nothing else is overwritten."""
+    try:
+        exists = path.exists() or path.is_symlink()
+    except (OSError, ValueError):
+        return  # writing to it reports what is wrong
+    if not exists:
+        return
+    old = files.read_bounded(path)
+    if isinstance(old, Unknown) or SCHEMA.encode() not in old:
+        raise BadInput(
+            f"{quote(str(path), LONGEST_PATH)} exists and is not a receipt",
+            hint="Name another --out.",
+        )
+
+
+def read_receipt(name: str) -> bytes:
+    """Return the bytes of the named file, or of stdin; raises BadInput if there are none."""
+    if name and name != "-":
+        data = files.read_bounded(Path(name))
+        if isinstance(data, Unknown):
+            raise BadInput(data.why, hint=EXAMPLE)
+        return data
+    data = read_stdin(LARGEST_BYTES)
+    if not data.strip():
+        raise BadInput("no receipt is named, and stdin is empty", hint=EXAMPLE)
+    return data

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 from msgspec import Struct, to_builtins
 
-from dos.cli.receipts.files import read_receipt
+from dos.cli.receipts.receipt import read_receipt
 from dos.errors import BadInput, WorkspaceMissing
 from dos.git import commits
 from dos.git.repository import Reader

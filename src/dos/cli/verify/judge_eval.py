@@ -16,7 +16,7 @@ from dos.unknown import Unknown
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
 from dos.witness.io import judges
-from dos.witness.io.writable import read_bounded
+from dos.witness.io.files import read_bounded
 from dos.witness.judges import Claim, Evaluation, JudgedClaim, evaluate
 
 EXITS = {"no_false_clear": 0, "false_clear": 1, "contract_error": 2}

@@ -14,9 +14,9 @@ from msgspec import Struct
 
 from dos.errors import BadInput, StaleDispositionContract
 from dos.loop import gate
-from dos.packets import prompts
+from dos.packets import sidecar
 from dos.packets.packet import Packet, encode_dispositions
-from dos.packets.prompts import Shippable
+from dos.packets.sidecar import Shippable
 from dos.text import quote
 
 MOST_A_DAY = 10_000
@@ -45,8 +45,8 @@ def assert_packet_shippable(path: Path | str, rendered_pick_count: int) -> Shipp
     try:
         content = prompts_path(Path(path)).read_bytes()
     except (OSError, ValueError):
-        return prompts.shippable(None, rendered_pick_count)
-    return prompts.shippable(content, rendered_pick_count)
+        return sidecar.shippable(None, rendered_pick_count)
+    return sidecar.shippable(content, rendered_pick_count)
 
 
 def write_packet(
@@ -61,7 +61,7 @@ def write_packet(
         directory.mkdir(parents=True, exist_ok=True)
         _ignore(directory)
         files = _claim(directory, packet, date)
-        _put(files.prompts, prompts.encode_prompts(packet.picks))
+        _put(files.prompts, sidecar.encode_prompts(packet.picks))
         _put(files.packet, render(files.tag).encode())
     except OSError as error:
         raise BadInput(

@@ -16,7 +16,7 @@ from dos.errors import BadInput, WorkspaceMissing
 from dos.git import commits
 from dos.git.repository import Writer
 from dos.machine import process
-from dos.receipts.io import acceptance, draft, repository
+from dos.receipts.io import command_runs, draft, repository
 from dos.receipts.receipt import (
     Receipt,
     Source,
@@ -30,12 +30,11 @@ from dos.text import quote
 from dos.times import now_stamp, utc_stamp
 from dos.units.io import sources
 from dos.unknown import Unknown
-from dos.witness import belief, state_diff
+from dos.witness import belief
 from dos.witness.accountability import Accountability
 from dos.witness.belief import EffectClaim, Verdict
 from dos.witness.fact import EvidenceFacts, attest, no_signal, refute
-from dos.witness.io import writable
-from dos.witness.io.files import parse_state
+from dos.witness.io.files import compare_snapshots, parse_state, read_bounded
 from dos.world import World
 
 SNAPSHOTS = "state_diff"
@@ -149,7 +148,7 @@ def _command(world: World, asked: AttestRequest, receipt: Receipt) -> Observatio
         )
     variables = environment.inherited_environment(os.environ, world.config)
     seconds = world.config.workers.wall_seconds
-    result = acceptance.run_acceptance(git.tree, script, variables, seconds)
+    result = command_runs.run_acceptance(git.tree, script, variables, seconds)
     run = result.run
     assert run is not None
     rung = Accountability.OS_RECORDED
@@ -164,9 +163,9 @@ def _command(world: World, asked: AttestRequest, receipt: Receipt) -> Observatio
         say = no_signal
         detail = f"the tree changed while the command ran: {changed}"
     source, was_declared = _declared(world, receipt, script)
-    fields = acceptance.describe_runs([run]) | {
+    fields = command_runs.describe_runs([run]) | {
         "command_source": source,
-        "bound": was_declared and acceptance.can_fail([script]),
+        "bound": was_declared and command_runs.can_fail([script]),
         "witness_author": draft.COMMAND,
     }
     return say(draft.COMMAND, rung, asked.claim, detail), fields
@@ -218,7 +217,7 @@ def _snapshots(asked: AttestRequest) -> Observation:
     started = now_stamp()
     rung = Accountability.THIRD_PARTY if asked.third_party else Accountability.OS_RECORDED
     files = [Path(asked.before), Path(asked.after)]
-    contents = [writable.read_bounded(file) for file in files]
+    contents = [read_bounded(file) for file in files]
     before, after = map(parse_state, contents, files)
     if isinstance(before, Unknown):
         facts = no_signal(SNAPSHOTS, rung, asked.claim, before.why)
@@ -227,7 +226,7 @@ def _snapshots(asked: AttestRequest) -> Observation:
     else:
         key = asked.claim.removeprefix("-")
         is_deletion = asked.claim.startswith("-")
-        facts = state_diff.judge(before, after, key, rung, deleted=is_deletion)
+        facts = compare_snapshots(before, after, key, rung, deleted=is_deletion)
     digests = [_digest(data) for data in contents]
     return facts, {
         "witness_surface": f"{asked.before}→{asked.after}",

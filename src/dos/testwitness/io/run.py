@@ -1,16 +1,23 @@
 """Runs the old and the new tests of a commit on the old and the new code."""
 
+import os
 import random
 import shlex
+import stat
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 from msgspec import Struct
 
+from dos.audit import weakening
+from dos.audit.weakening import TestChange
 from dos.errors import BadInput
+from dos.git.objects import Objects, TreeEntry
 from dos.git.repository import Reader
 from dos.machine import execute
-from dos.testwitness.io.matrix import Change, read_change, relative_paths
+from dos.regions import lane_holds, region
+from dos.testwitness import suite
 from dos.testwitness.io.sandbox import Sandbox
 from dos.testwitness.suite import read_output
 from dos.testwitness.verdict import (
@@ -24,6 +31,145 @@ from dos.testwitness.verdict import (
 )
 from dos.unknown import Unknown
 from dos.witness.accountability import Accountability
+
+Files = dict[str, TreeEntry]
+
+
+class Change(Struct, frozen=True, kw_only=True):
+    """A commit against its first parent. Paths are from the top of the repository."""
+
+    commit: str
+    parent: str
+    tree: str
+    old: Files
+    new: Files
+    tests: frozenset[str]  # on either side, with all that only tests need
+    runnable: frozenset[str]  # those of them that a test runner can be given
+    weakened: tuple[str, ...] = ()  # tests that the change itself weakens
+
+    @property
+    def changed(self) -> list[str]:
+        """The tests that are new or changed."""
+        return sorted(_touched(self.old, self.new) & self.tests & self.new.keys())
+
+    @property
+    def deleted(self) -> list[str]:
+        """The tests that are gone."""
+        return sorted(self.tests & self.old.keys() - self.new.keys())
+
+    @property
+    def hindrance(self) -> str:
+        """Why nothing can be measured, or an empty text."""
+        if not self.changed:
+            return "it adds no test, and changes none"
+        if _touched(self.old, self.new) <= self.tests:
+            return "it changes nothing but tests: there is no old code to try them on"
+        return ""
+
+    @property
+    def has_old_tests(self) -> bool:
+        """Whether the parent has tests that can be run."""
+        return bool(self.runnable & self.old.keys())
+
+    def files(self, cell: Cell) -> Files:
+        """Return the tree of a cell: its code from one side, its tests from the other."""
+        code = self.new if cell.new_code else self.old
+        tests = self.new if cell.new_tests else self.old
+        tree = {path: file for path, file in code.items() if path not in self.tests}
+        tree |= {path: file for path, file in tests.items() if path in self.tests}
+        return tree
+
+    def to_run(self, cell: Cell) -> list[str]:
+        """Return the files for the runner: of the new tests the changed ones, if it can run any."""
+        if cell.new_tests:
+            changed = [path for path in self.changed if path in self.runnable]
+            return changed or sorted(self.runnable & self.new.keys())
+        return sorted(self.runnable & self.old.keys())
+
+    def harness(self, command: str) -> list[str]:
+        """Return the changed files besides tests that decide how the tests run."""
+        others = _touched(self.old, self.new) - self.tests
+        return sorted(path for path in others if suite.is_harness(path, command))
+
+
+def read_change(
+    git: Reader, sha: str, globs: Sequence[str] = (), folder: str = ""
+) -> Change | Unknown:
+    """Return what a commit changed, or why it cannot be compared with its parent.
+
+    With globs, which start at the folder, only files that match them are tests.
+    """
+    with Objects(git) as objects:
+        commit = objects.commit(sha)
+        if commit is None:
+            return Unknown(f"{sha} is not here")
+        if not commit.parents:
+            return Unknown("it has no parent: there is no code without it")
+        parent = objects.commit(commit.parents[0])
+        if parent is None:
+            name = commit.parents[0][:9]
+            return Unknown(f"its parent {name} is not here: the history is cut off")
+        old = dict(objects.files(parent.tree))
+        new = dict(objects.files(commit.tree))
+        weakened = weakening.find(list(_test_changes(objects, old, new)))
+    is_test = _matching(globs, folder) if globs else suite.is_test
+    tests = frozenset(filter(is_test, old.keys() | new.keys()))
+    runnable = frozenset(filter(suite.is_runnable, tests))
+    if globs and not runnable:
+        runnable = tests
+    return Change(
+        commit=commit.sha,
+        parent=parent.sha,
+        tree=commit.tree,
+        old=old,
+        new=new,
+        tests=tests,
+        runnable=runnable,
+        weakened=tuple(map(str, weakened)),
+    )
+
+
+def _touched(old: Files, new: Files) -> set[str]:
+    """Return the paths that were added, changed or removed."""
+    return {path for path, _ in old.items() ^ new.items()}
+
+
+def _test_changes(objects: Objects, old: Files, new: Files) -> Iterator[TestChange]:
+    """Yield the contents of changed files in which tests could be weakened."""
+    for path in sorted(_touched(old, new)):
+        if weakening.is_watched(path):
+            yield TestChange(
+                path=path, old=_text(objects, old.get(path)), new=_text(objects, new.get(path))
+            )
+
+
+def _text(objects: Objects, file: TreeEntry | None) -> str | None:
+    """Return the text of a regular file, or None."""
+    if file is None or not stat.S_ISREG(file.mode):
+        return None
+    content = objects.blob(file.sha)
+    if content is None:
+        return None
+    return content.decode("utf-8", "replace")
+
+
+def relative_paths(paths: Sequence[str], folder: str) -> list[str]:
+    """Return the paths relative to a folder; one that starts with a dash must not be an option."""
+    relative = []
+    for path in paths:
+        name = path
+        if folder:
+            name = os.path.relpath(path, folder)
+        if name.startswith("-"):
+            name = f"./{name}"
+        relative.append(name)
+    return relative
+
+
+def _matching(globs: Sequence[str], folder: str) -> Callable[[str], bool]:
+    root = f"{folder}/" if folder else ""
+    return partial(lane_holds, region(globs), root=root)
+
 
 PLACEHOLDER = "{tests}"  # in a command: the test files to run
 LONGEST_COMMAND = 100_000  # characters; the system accepts no longer argument

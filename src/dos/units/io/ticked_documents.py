@@ -4,7 +4,8 @@ A mark is written only if the parser then reads exactly one claim more: the unit
 can never end up on a line that means another unit.
 """
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from msgspec import Struct
@@ -12,9 +13,58 @@ from msgspec import Struct
 from dos.errors import BadInput
 from dos.machine.filesystem import write_whole
 from dos.units.io.documents import read_text
-from dos.units.markdown import document, tick
+from dos.units.markdown import document
+from dos.units.markdown.fields import STATUSES
 from dos.units.policy import Grammar
 from dos.units.unit import PlanClaim, Unit
+
+MARK = "✅"
+_OPEN_BOX = re.compile(r"^(\s*(?:[-*+]|\d+[.)])\s+)\[ \]")
+_HEADING = re.compile(r"^(\s{0,3}#{1,6}\s.*?)(\s+#+)?\s*$")
+_CELL = re.compile(r"(?<!\\)\|")
+_NOT_DONE = (PlanClaim.OPEN, PlanClaim.BLOCKED)
+
+
+def tick(text: str, lines: Iterable[int]) -> str:
+    """Return the text with a mark on each of these lines, which count from 1 and declare a unit."""
+    rows = text.splitlines(keepends=True)
+    for number in lines:
+        row = rows[number - 1]
+        bare = row.rstrip("\r\n")
+        rows[number - 1] = _tick_line(bare) + row[len(bare) :]
+    return "".join(rows)
+
+
+def _tick_line(line: str) -> str:
+    """Tick the box of a list item; put the mark at the end of a heading, or into a table row."""
+    if _OPEN_BOX.match(line):
+        return _OPEN_BOX.sub(r"\1[x]", line)
+    if heading := _HEADING.match(line):
+        closing = heading[2] or ""
+        return f"{heading[1]} {MARK}{closing}"
+    if _CELL.search(line):
+        return _tick_row(line)
+    return f"{line.rstrip()} {MARK}"
+
+
+def _tick_row(line: str) -> str:
+    """Replace a status that says otherwise by `done`; where there is none, mark the title."""
+    cells = _CELL.split(line)
+    if line.lstrip().startswith("|"):
+        first = 1
+    else:
+        first = 0
+    for place in range(first + 1, len(cells)):
+        written = cells[place].strip()
+        if STATUSES.get(written.strip("*_`").lower()) in _NOT_DONE:
+            cells[place] = cells[place].replace(written, "done")
+            return "|".join(cells)
+    if len(cells) > first + 2:
+        title = first + 1
+    else:
+        title = first
+    cells[title] = f"{cells[title].rstrip()} {MARK} "
+    return "|".join(cells)
 
 
 class TickedDocument(Struct, frozen=True, kw_only=True):
@@ -57,7 +107,7 @@ def _tick_document(
     ticked: list[Unit] = []
     refused = {}
     for unit in units:
-        marked = tick.tick(after, [unit.line])
+        marked = tick(after, [unit.line])
         if _claims(marked, name, grammar) == _claims(after, name, grammar) | {
             unit.name: PlanClaim.SHIPPED
         }:

@@ -12,7 +12,7 @@ from dos.witness import ci
 from dos.witness.accountability import Accountability
 from dos.witness.ci import Check, State
 from dos.witness.fact import EvidenceFacts, attest, no_signal, refute
-from dos.witness.io import writable
+from dos.witness.io import files
 from dos.witness.policy import Ci
 from dos.workspace import Workspace
 from dos.world import World
@@ -58,7 +58,7 @@ def read_checks(workspace: Workspace, policy: Ci, sha: str, repo_url: str) -> li
 def _checks_from_command(workspace: Workspace, policy: Ci, sha: str) -> list[Check] | Unknown:
     """Return the checks that the user's command prints for the commit."""
     words = [word.replace("{sha}", sha) for word in policy.command]
-    ran = commands.run(words, writable.caller_root(workspace), policy.timeout_seconds)
+    ran = commands.run(words, files.caller_root(workspace), policy.timeout_seconds)
     output = commands.output_or_unknown("[ci] command", ran)
     page = _decoded(output, "what [ci] command printed")
     if isinstance(page, Unknown):
@@ -68,7 +68,7 @@ def _checks_from_command(workspace: Workspace, policy: Ci, sha: str) -> list[Che
 
 def _checks_from_file(workspace: Workspace, policy: Ci, sha: str) -> list[Check] | Unknown:
     """Return the checks that name the commit: in a file, one without a commit may be of any."""
-    page = _decoded(writable.read_bounded(workspace.root / policy.file), policy.file)
+    page = _decoded(files.read_bounded(workspace.root / policy.file), policy.file)
     if isinstance(page, Unknown):
         return page
     return [check for check in page.check_runs if check.head_sha == sha]
@@ -98,7 +98,7 @@ def _checks_from_github(
         if left <= 0:
             return Unknown(f"gh did not end within {policy.timeout_seconds:g} s")
         words = ["gh", "api", "--method", "GET", *host, f"{address}&page={number}"]
-        ran = commands.run(words, writable.caller_root(workspace), left, environment=_QUIET)
+        ran = commands.run(words, files.caller_root(workspace), left, environment=_QUIET)
         page = _decoded(commands.output_or_unknown("gh", ran), "what gh printed")
         if isinstance(page, Unknown):
             return page
@@ -149,7 +149,7 @@ def witness(world: World, subject: str) -> EvidenceFacts:
         why = "that cannot be the name of a commit"
         return no_signal(NAME, Accountability.THIRD_PARTY, subject, why)
     policy = world.config.ci
-    committed = writable.committed_policy(world.workspace)
+    committed = files.committed_policy(world.workspace)
     is_committed = not isinstance(committed, Unknown) and committed.ci == policy
     try:
         sha = world.git.commit_of(name) or name.lower()
@@ -165,6 +165,6 @@ def _rung(workspace: Workspace, policy: Ci) -> Accountability:
     if policy.command:  # dos ran it, but does not know whom it asked
         return Accountability.OS_RECORDED
     if policy.file:
-        reachable = writable.is_agent_writable(workspace, workspace.root / policy.file)
+        reachable = files.is_agent_writable(workspace, workspace.root / policy.file)
         return Accountability.AGENT_AUTHORED if reachable else Accountability.OS_RECORDED
     return Accountability.THIRD_PARTY

@@ -13,7 +13,7 @@ from dos.witness import citation
 from dos.witness.accountability import Accountability
 from dos.witness.citation import Answer, CitedWork
 from dos.witness.fact import EvidenceFacts, attest, no_signal, refute
-from dos.witness.io import writable
+from dos.witness.io import files
 from dos.world import World
 
 NAME = "citation"
@@ -37,13 +37,13 @@ def _look_up(world: World, cite: str) -> tuple[list[CitedWork] | Unknown, Accoun
     """Return the works for a citation, and who could have written them."""
     policy = world.config.evidence
     if policy.citation_command:
-        committed = writable.committed_policy(world.workspace)
+        committed = files.committed_policy(world.workspace)
         is_committed = not isinstance(committed, Unknown) and committed.evidence == policy
         rung = Accountability.OS_RECORDED if is_committed else Accountability.AGENT_AUTHORED
         return _works_from_command(world, policy.citation_command, cite), rung
     if policy.citations:
         path = world.workspace.root / policy.citations
-        return read_works(path), writable.file_accountability(world, path)
+        return read_works(path), files.file_accountability(world, path)
     why = "nobody can look it up: set [evidence] citations or citation_command"
     return Unknown(why), Accountability.AGENT_AUTHORED
 
@@ -53,7 +53,7 @@ def _works_from_command(
 ) -> list[CitedWork] | Unknown:
     """Return the works that the user's command prints for a citation."""
     words = [word.replace("{cite}", cite) for word in command]
-    ran = commands.run(words, writable.caller_root(world.workspace), TIMEOUT_SECONDS)
+    ran = commands.run(words, files.caller_root(world.workspace), TIMEOUT_SECONDS)
     output = commands.output_or_unknown("[evidence] citation_command", ran)
     if isinstance(output, Unknown):
         return output
@@ -62,7 +62,7 @@ def _works_from_command(
 
 def read_works(path: Path) -> list[CitedWork] | Unknown:
     """Return the works of a file: BibTeX by its suffix, else JSON."""
-    data = writable.read_bounded(path)
+    data = files.read_bounded(path)
     if isinstance(data, Unknown):
         return data
     if path.suffix == ".bib":

@@ -1,28 +1,105 @@
-"""Witnesses that read files: one file, or two snapshots of a state.
+"""Files as evidence: who could have written one, and the two witnesses that read them.
 
-The claimant can write most files; only committed `[evidence] places` are out of its reach.
+`witness_file` looks at one file, `witness_snapshots` compares two snapshots of a state. The
+claimant can write most files, and then they prove nothing; only the folders that the committed
+`[evidence] places` lists are out of its reach.
 """
 
 import os
+import stat
+from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from msgspec import MsgspecError, json
 
-from dos.text import quote
+from dos.config.load import FILE_NAME, parse
+from dos.config.schema import Config
+from dos.errors import ConfigInvalid, GitFailed
+from dos.git.repository import Reader
+from dos.text import LONGEST_PATH, quote
 from dos.unknown import Unknown
-from dos.witness import state_diff
 from dos.witness.accountability import Accountability
 from dos.witness.fact import EvidenceFacts, attest, no_signal, refute
-from dos.witness.io import writable
+from dos.workspace import Workspace
 from dos.world import World
 
-FILE = "file"
+FILE = "file"  # the names of the two witnesses
+SNAPSHOTS = "state-diff"
 DIGEST = "sha256="
 TEXT = "contains="
 SEPARATOR = "||"
 LOWEST = Accountability.AGENT_AUTHORED
+LARGEST_BYTES = 64_000_000
+
+
+def caller_root(workspace: Workspace) -> Path:
+    """Return the root of the workspace in the caller's own work tree."""
+    if workspace.root.is_relative_to(workspace.tree):
+        return workspace.root
+    return workspace.tree
+
+
+def committed_policy(workspace: Workspace) -> Config | Unknown:
+    """Return the configuration that is committed on the main work tree's branch.
+
+    Without a dos.toml there it is the default; Unknown where git or the file cannot be read.
+    """
+    if workspace.common is None:
+        return Unknown("there is no git repository, so nothing is committed")
+    home = workspace.common.parent if workspace.common.name == ".git" else workspace.tree
+    name = f"{workspace.prefix}{FILE_NAME}"
+    try:
+        git = Reader(home)
+        if not git.run("ls-tree", "--full-tree", "--name-only", "HEAD", "--", name):
+            return Config()
+        text = git.run("cat-file", "blob", f"HEAD:{name}")
+        return parse(text.removeprefix("\ufeff"), home / name).config
+    except (GitFailed, ConfigInvalid) as error:
+        return Unknown(error.message)
+
+
+def file_accountability(world: World, path: Path) -> Accountability:
+    """Return OS_RECORDED only where the committed policy says that agents cannot write there."""
+    resolved = Path(os.path.realpath(path))
+    if is_agent_writable(world.workspace, resolved):
+        return Accountability.AGENT_AUTHORED
+    policy = committed_policy(world.workspace)
+    if isinstance(policy, Unknown):
+        return Accountability.AGENT_AUTHORED
+    for place in policy.evidence.places:
+        if resolved.is_relative_to(os.path.realpath(place)):
+            return Accountability.OS_RECORDED
+    return Accountability.AGENT_AUTHORED
+
+
+def is_agent_writable(workspace: Workspace, path: Path) -> bool:
+    """Whether a path is in a work tree, or where git and dos keep their own files."""
+    resolved = Path(os.path.realpath(path))
+    for folder in (workspace.root, workspace.tree, workspace.state, workspace.common):
+        if folder is not None and resolved.is_relative_to(os.path.realpath(folder)):
+            return True
+    return False
+
+
+def read_bounded(path: Path) -> bytes | Unknown:
+    """Return the whole content of a regular file of bounded size, or why it is unknown.
+
+    Opening a pipe does not block, and an endless file does not fill the memory.
+    """
+    shown = quote(str(path), LONGEST_PATH)
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        with os.fdopen(handle, "rb") as file:
+            if not stat.S_ISREG(os.fstat(handle).st_mode):
+                return Unknown(f"{shown} is not a file")
+            data = file.read(LARGEST_BYTES + 1)
+    except (OSError, ValueError) as error:
+        return Unknown(f"{shown} cannot be read: {getattr(error, 'strerror', None) or error}")
+    if len(data) > LARGEST_BYTES:
+        return Unknown(f"{shown} is larger than {LARGEST_BYTES:,} bytes")
+    return data
 
 
 def witness_file(world: World, subject: str) -> EvidenceFacts:
@@ -35,8 +112,8 @@ def witness_file(world: World, subject: str) -> EvidenceFacts:
         why = f"{quote(expected)} is neither {DIGEST}HEX nor {TEXT}TEXT"
         return no_signal(FILE, LOWEST, subject, why)
     path = world.workspace.root / name.strip()
-    rung = writable.file_accountability(world, path)
-    data = writable.read_bounded(path)
+    rung = file_accountability(world, path)
+    data = read_bounded(path)
     if isinstance(data, Unknown):
         # pathlib raises for a name that no system can have.
         is_gone = os.path.isdir(path.parent) and not os.path.lexists(path)  # noqa: PTH112
@@ -68,35 +145,79 @@ def witness_snapshots(world: World, subject: str, claimed: str = "") -> Evidence
 
     The default key is the claim; `-KEY` means that the key was removed.
     """
-    name = state_diff.NAME
     parts = [part.strip() for part in subject.split(SEPARATOR, 2)]
     before, after, key, *_ = [*parts, "", ""]
     key = key or claimed
     if not before or not after or not key.lstrip("-"):
         why = "two files and a key are wanted: BEFORE||AFTER||KEY"
-        return no_signal(name, LOWEST, subject, why)
+        return no_signal(SNAPSHOTS, LOWEST, subject, why)
     paths = [world.workspace.root / before, world.workspace.root / after]
-    rungs = [writable.file_accountability(world, path) for path in paths]
+    rungs = [file_accountability(world, path) for path in paths]
     rung = min(rungs, key=_rank)
     if rung.is_forgeable:
         why = (
             "whoever claims it can write these files: "
             "no committed [evidence] places holds both of them"
         )
-        return no_signal(name, LOWEST, subject, why)
+        return no_signal(SNAPSHOTS, LOWEST, subject, why)
     states = []
     for path in paths:
-        state = parse_state(writable.read_bounded(path), path)
+        state = parse_state(read_bounded(path), path)
         if isinstance(state, Unknown):
-            return no_signal(name, rung, subject, state.why)
+            return no_signal(SNAPSHOTS, rung, subject, state.why)
         states.append(state)
     old, new = states
     is_deletion = key.startswith("-")
-    return state_diff.judge(old, new, key.removeprefix("-"), rung, deleted=is_deletion)
+    return compare_snapshots(old, new, key.removeprefix("-"), rung, deleted=is_deletion)
 
 
 def _rank(rung: Accountability) -> int:
     return rung.rank
+
+
+def compare_snapshots(
+    before: Mapping[str, Any],
+    after: Mapping[str, Any],
+    key: str,
+    accountability: Accountability,
+    *,
+    deleted: bool = False,
+) -> EvidenceFacts:
+    """Attest that the key was added or changed; with `deleted`, that it was removed.
+
+    Everything else refutes the claim. Raises ValueError for snapshots that the claimant could have
+    written.
+    """
+    if accountability.is_forgeable:
+        raise ValueError("snapshots that the claimant could have written prove nothing")
+    was_there = key in before
+    is_there = key in after
+    if deleted:
+        subject = f"-{key}"
+        if is_there:
+            return refute(SNAPSHOTS, accountability, subject, f"{key} is still there")
+        if was_there:
+            return attest(SNAPSHOTS, accountability, subject, f"{key} is gone")
+        return refute(SNAPSHOTS, accountability, subject, f"{key} was never there")
+    if not is_there:
+        state = "gone" if was_there else "not there"
+        return refute(SNAPSHOTS, accountability, key, f"{key} is {state}")
+    if not was_there:
+        return attest(SNAPSHOTS, accountability, key, f"{key} is new")
+    if _same(before[key], after[key]):
+        return refute(SNAPSHOTS, accountability, key, f"{key} is as it was")
+    return attest(SNAPSHOTS, accountability, key, f"{key} changed")
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Compare as JSON does: true is not 1, but 1 is 1.0."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(
+            _same(value, other[name]) for name, value in one.items()
+        )
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(_same, one, other))
+    return isinstance(one, bool) == isinstance(other, bool) and bool(one == other)
 
 
 def parse_state(data: bytes | Unknown, path: Path) -> dict[str, Any] | Unknown:

@@ -18,7 +18,7 @@ from dos.errors import BadInput
 from dos.machine import commands
 from dos.text import did_you_mean, quote
 from dos.unknown import Unknown
-from dos.witness.io.writable import caller_root
+from dos.witness.io.files import caller_root
 from dos.witness.judges import (
     THRESHOLD,
     Claim,

@@ -20,12 +20,11 @@ from dos.machine import commands
 from dos.testwitness.io import recorded
 from dos.text import did_you_mean, quote
 from dos.unknown import Unknown
-from dos.witness import state_diff
 from dos.witness.accountability import Accountability
 from dos.witness.belief import EffectClaim
 from dos.witness.fact import EvidenceFacts, attest, cannot_fail, no_signal, refute
 from dos.witness.io import ci, citations, files
-from dos.witness.io.writable import caller_root
+from dos.witness.io.files import caller_root
 from dos.world import World
 
 EXIT_CODE = "exit"
@@ -133,7 +132,7 @@ BUILT_IN: dict[str, Callable[[World, str], EvidenceFacts]] = {
     EXIT_CODE: witness_exit_code,
     ci.NAME: ci.witness,
     recorded.NAME: recorded.witness_recorded_tests,
-    state_diff.NAME: files.witness_snapshots,
+    files.SNAPSHOTS: files.witness_snapshots,
     citations.NAME: citations.witness,
     files.FILE: files.witness_file,
 }
@@ -202,7 +201,7 @@ def _open_source(
             hint=f"For example: --source '{name}=make test'",
         )
     subject = subject or claimed
-    if name == state_diff.NAME:  # the key that it looks for may be the claim
+    if name == files.SNAPSHOTS:  # the key that it looks for may be the claim
         return partial(files.witness_snapshots, world, subject, claimed)
     if name in BUILT_IN:
         return partial(BUILT_IN[name], world, subject)
