@@ -1,8 +1,8 @@
 """The fleet simulator: seeds a minute over the model store and over SQLite, on one process and on
 two."""
 
-from dos.testing.simulator.batches import batch
-from dos.testing.simulator.batches.batch import BatchRequest, Summary
+from dos.testing.simulator import batch
+from dos.testing.simulator.batch import BatchRequest, Summary
 from table import show
 
 SIZES = {"memory": 1_200, "sqlite": 120}

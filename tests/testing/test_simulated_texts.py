@@ -12,11 +12,11 @@ from dos.journal.backends.memory import MemoryBackend
 from dos.journal.store import Store
 from dos.questions import state
 from dos.questions.state import Decisions
-from dos.testing.simulator.world import texts, workspace
+from dos.testing.simulator.world import workspace
 from dos.testing.simulator.world.repository import Repository
-from dos.testing.simulator.world.texts import PLAN, HostTexts
+from dos.testing.simulator.world.workspace import PLAN, HostTexts
 
-SETTINGS = texts.settings_text(workspace.ITERATIONS)
+SETTINGS = workspace.settings_text(workspace.ITERATIONS)
 
 
 @pytest.mark.parametrize("seed", range(30))
@@ -24,13 +24,13 @@ def test_a_plan_declares_the_units_that_it_was_written_for_after_every_edit(seed
     random = Random(seed)
     units = workspace.draw_workspace(random).units
     for _ in range(5):
-        text = texts.plan_text(units)
-        found = texts.portfolio(text)
+        text = workspace.plan_text(units)
+        found = workspace.portfolio(text)
         told = ("name", "title", "lane", "depends", "gated")
         assert [[getattr(unit, name) for name in told] for unit in found.units] == [
             [getattr(unit, name) for name in told] for unit in units
         ]
-        units = texts.portfolio(texts.edited_plan(text, random)).units
+        units = workspace.portfolio(workspace.edited_plan(text, random)).units
 
 
 class Seat:
@@ -39,7 +39,7 @@ class Seat:
     def __init__(self):
         self.repository = Repository()
         units = workspace.draw_workspace(Random(0)).units
-        self.repository.documents = {PLAN: texts.plan_text(units), FILE_NAME: SETTINGS}
+        self.repository.documents = {PLAN: workspace.plan_text(units), FILE_NAME: SETTINGS}
         self.store = Store(MemoryBackend(), actor="person")
         self.host = HostTexts("north", self.repository)
         self.host.approve(self.store, 1)
@@ -65,7 +65,7 @@ class Seat:
 @pytest.mark.parametrize("choice", ["use", "keep"])
 def test_an_edit_counts_once_a_person_wants_it_used(choice):
     seat = Seat()
-    edited = texts.settings_text(9)
+    edited = workspace.settings_text(9)
     seat.host.dos_toml.write(edited)
     assert seat.counting() == SETTINGS
     question = seat.answer(choice)
@@ -75,13 +75,13 @@ def test_an_edit_counts_once_a_person_wants_it_used(choice):
 
 def test_a_text_that_cannot_be_used_is_not_asked_about():
     seat = Seat()
-    seat.host.dos_toml.write(texts.UNUSABLE)
+    seat.host.dos_toml.write(workspace.UNUSABLE)
     assert seat.counting() == SETTINGS and not seat.host.questions(seat.answers)
 
 
 def test_an_edit_that_is_committed_counts_unasked():
     seat = Seat()
-    edited = texts.settings_text(9)
+    edited = workspace.settings_text(9)
     seat.host.dos_toml.write(edited)
     seat.repository.commit_document(FILE_NAME, edited)
     assert seat.counting() == edited and not seat.host.questions(seat.answers)

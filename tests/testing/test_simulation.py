@@ -16,11 +16,10 @@ from dos.questions.lanes import LaneFailed, LaneStopped, UnitsFailed
 from dos.questions.resources import BaselineFailed, BudgetSpent, LimitDoubted, LimitReached
 from dos.questions.runs import HaltProposed, RunStopped, Spinning
 from dos.questions.units import Incident, LandingBlocked, LandingConflict, UnitHeld, UnitUndone
-from dos.testing.simulator import invariants
-from dos.testing.simulator.batches import batch
-from dos.testing.simulator.batches.batch import BatchRequest, Summary
+from dos.testing.simulator import batch, invariants
+from dos.testing.simulator.batch import BatchRequest, Summary
 from dos.testing.simulator.invariants import INVARIANTS
-from dos.testing.simulator.mutants.table import PLANTED
+from dos.testing.simulator.mutants import PLANTED
 from dos.testing.simulator.simulation import Simulation, WorkerEffects
 from dos.testing.simulator.world import faults
 
@@ -137,7 +136,7 @@ def test_sqlite_writes_what_the_model_writes_for_many_seeds():
 
 def digests(hash_seed: str) -> str:
     script = (
-        "from dos.testing.simulator.batches.batch import simulate\n"
+        "from dos.testing.simulator.batch import simulate\n"
         "import sys\n"
         "for seed in range(12): sys.stdout.write(simulate(seed, with_digest=True).digest + ' ')"
     )

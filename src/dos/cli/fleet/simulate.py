@@ -42,7 +42,7 @@ class Args(Struct, kw_only=True):
 
 def run(args: Args, context: Context) -> Reply:
     # Imported by name: no surface may depend on the simulator.
-    batch: Any = import_module("dos.testing.simulator.batches.batch")
+    batch: Any = import_module("dos.testing.simulator.batch")
     request = batch.BatchRequest(
         first=args.seed or 0,
         count=_seed_count(args),

@@ -29,7 +29,7 @@ from dos.testing.simulator.invariants import InvariantBroken
 from dos.testing.simulator.supervisor_effects import SupervisorEffects, Tick
 from dos.testing.simulator.world.process import Process
 from dos.testing.simulator.world.site import Site
-from dos.testing.simulator.world.texts import HostTexts
+from dos.testing.simulator.world.workspace import HostTexts
 
 
 class Answer(Struct, frozen=True, kw_only=True):

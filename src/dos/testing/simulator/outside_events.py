@@ -22,7 +22,7 @@ from dos.reasons.table import Needs
 from dos.testing.simulator.world import faults
 from dos.testing.simulator.world.process import Host, Process
 from dos.testing.simulator.world.site import Site
-from dos.testing.simulator.world.texts import UNUSABLE, edited_plan, edited_settings
+from dos.testing.simulator.world.workspace import UNUSABLE, edited_plan, edited_settings
 
 IDLE = (SupervisorExit.IDLE, SupervisorExit.WORK_LEFT)
 LONGEST_SKEW_MS = 10 * 60_000

@@ -6,8 +6,6 @@ from msgspec import Struct, structs
 
 from dos import run_ids
 from dos.backlog.io.target import ShownUnits
-from dos.baseline import gate
-from dos.baseline.gate import check_questions
 from dos.errors import Conflict
 from dos.fleet import effects, observe
 from dos.fleet.choose_agent import lanes_without_agent
@@ -29,29 +27,26 @@ from dos.fleet.tick import (
 )
 from dos.journal import streams
 from dos.journal.events.lanes import LeaseRevoked
-from dos.journal.events.limits import BaselineChecked, BaselineStarted
 from dos.journal.events.reader import select
 from dos.lease import Lease
 from dos.loop.verdicts import liveness
 from dos.machine.process import Identity
 from dos.questions.io import attention
 from dos.questions.state import Decisions, expiry_entries
+from dos.testing.simulator.baseline_effects import BaselineEffects
 from dos.testing.simulator.worker_effects import WorkerEffects
 from dos.testing.simulator.world import faults
-from dos.testing.simulator.world.branch_view import BranchView
 from dos.testing.simulator.world.process import (
     SUSPENDED,
     Host,
-    Later,
     Performers,
     Process,
     Suspended,
     simulated_by,
 )
-from dos.testing.simulator.world.repository import TARGET
+from dos.testing.simulator.world.repository import BranchView
 from dos.testing.simulator.world.site import Site
 from dos.units.unit import Unit
-from dos.verify.baseline import Subject
 
 FOREVER_MS = 1 << 50
 NO_WORK = effects.Backlog(
@@ -67,9 +62,6 @@ NO_WORK = effects.Backlog(
 QUIET_TICKS = 3
 SPIN_MS = 120_000  # a run that landed nothing for this long makes no progress
 SPIN_LOOK_MS = 60_000
-COMMANDS = "make test"
-CHECK_SECONDS = 5.0
-AILMENTS = ("", "", faults.RED_TARGET, faults.BLIND_TEST)
 
 
 class Tick(Struct, frozen=True, kw_only=True):
@@ -80,18 +72,20 @@ class Tick(Struct, frozen=True, kw_only=True):
     fleet: FleetSnapshot
 
 
-class SupervisorEffects:
-    """A supervisor can do what a worker can, and start workers."""
+class SupervisorEffects(BaselineEffects):
+    """Performs a supervisor's effects: it can do what a worker can, and start workers.
+
+    What a supervisor observes is computed by the product's own code, from the folded state of the
+    site instead of from the journal.
+    """
 
     def __init__(self, site: Site, workers: WorkerEffects) -> None:
-        self.site = site
-        self.scheduler = site.scheduler
+        super().__init__(site)
         self.workers = workers
         # host -> how many workers its supervisor saw, and how many it started since
         self.population: dict[str, tuple[int, int]] = {}
         self._surveyed: dict[str, tuple[object, int, effects.Backlog]] = {}
         self._looked_for_spinning: dict[str, int] = {}
-        self._cleared: set[int] = set()  # supervisors whose host passed its baseline check
         self.on_observe: Callable[[Process, Tick], None] = lambda _process, _tick: None
         self.on_spawn: Callable[[Process, str | None], None] = lambda _process, _settings: None
         self.on_tick_end: Callable[[Process], None] = lambda _process: None
@@ -129,67 +123,10 @@ class SupervisorEffects:
             supervisor=effect.lease,
             first=effect.is_first,
             incidents=view.incidents,
-            begun=self._check_to_begin(process.host),
+            begun=self.check_to_begin(process.host),
         )
         self.on_observe(process, Tick(position=self.site.reader.last(), seen=seen, fleet=fleet))
         return fleet
-
-    def baseline_plan(self, process: Process) -> gate.Plan:
-        planned = self.baseline_of(process.host, cleared=process.pid in self._cleared)
-        if planned.step is gate.Step.CLEAR:
-            self._cleared.add(process.pid)
-        else:
-            self._cleared.discard(process.pid)
-        return planned
-
-    def baseline_of(self, host: Host, *, cleared: bool = False) -> gate.Plan:
-        site = self.site
-        if not site.workspace.is_checked:
-            return gate.Plan(step=gate.Step.CLEAR)
-        return gate.plan(
-            self._subject(host),
-            site.baselines.by_subject(),
-            check_questions(site.decisions),
-            newest=site.baselines.newest(host.name, COMMANDS),
-            started_ms=site.fleet.started_ms,
-            cleared=cleared,
-        )
-
-    def _subject(self, host: Host) -> Subject:
-        return Subject(host=host.name, tree=self.site.repository.target, commands=COMMANDS)
-
-    def _check_to_begin(self, host: Host) -> BaselineStarted:
-        commit = self.site.repository.target
-        return BaselineStarted(host=host.name, branch=TARGET, commit=commit, command=COMMANDS)
-
-    def check_baseline(
-        self, process: Process, _effect: CheckBaseline
-    ) -> Later[BaselineChecked | None]:
-        """Check the baseline of a host; on some hosts it fails until a person fixes it.
-
-        The supervisor may die meanwhile, and the branch may move.
-        """
-        subject, host, site = self._subject(process.host), process.host.name, self.site
-        found = (
-            ""
-            if self.scheduler.is_calm
-            else site.host_faults.setdefault(host, site.random.choice(AILMENTS))
-        )
-        if found:
-            self.scheduler.counts[found] += 1
-        fact = BaselineChecked(
-            host=subject.host,
-            branch=TARGET,
-            commit=subject.tree,
-            tree=subject.tree,
-            commands=subject.commands,
-            command=COMMANDS,
-            passed=found != faults.RED_TARGET,
-            blanked=1,
-            sees_tree=None if found == faults.RED_TARGET else found != faults.BLIND_TEST,
-            ordinal=site.baselines.failures.get(host, 0) + 1 if found else 0,
-        )
-        return Later(CHECK_SECONDS, fact)
 
     def observation(self, host: Host, view: BranchView | None = None) -> Observation:
         """Return what a supervisor on this host observes; without a `view`, at its first look."""

@@ -33,12 +33,13 @@ from dos.limits.state.spend import Spend
 from dos.loop.types import LoopState
 from dos.questions.state import Decisions
 from dos.testing.simulator.world import faults, workspace
-from dos.testing.simulator.world.branch_view import BranchView
 from dos.testing.simulator.world.faults import FaultPlan
 from dos.testing.simulator.world.process import Host, Performers, Process, VirtualClock
-from dos.testing.simulator.world.repository import Repository
+from dos.testing.simulator.world.repository import BranchView, Repository
 from dos.testing.simulator.world.scheduler import Scheduler
-from dos.testing.simulator.world.texts import (
+from dos.testing.simulator.world.watched_events import offering
+from dos.testing.simulator.world.workspace import (
+    ITERATIONS,
     PLAN,
     HostTexts,
     first_state,
@@ -46,8 +47,6 @@ from dos.testing.simulator.world.texts import (
     portfolio,
     settings_text,
 )
-from dos.testing.simulator.world.watched_events import offering
-from dos.testing.simulator.world.workspace import ITERATIONS
 from dos.units.unit import Unit
 
 T = TypeVar("T")

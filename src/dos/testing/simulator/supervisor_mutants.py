@@ -1,4 +1,8 @@
-"""What a supervisor must not do: each a small change of what it sees."""
+"""Planted bugs of supervisors, and of how the fleet obeys the answers of people.
+
+Each function changes what a supervisor observes, what an effect does or how an event is folded, for
+one simulation. Its docstring says what the broken product does.
+"""
 
 from contextlib import ExitStack
 from typing import TYPE_CHECKING

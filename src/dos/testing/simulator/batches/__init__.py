@@ -1,1 +1,0 @@
-"""Simulations by seed, one or many."""
