@@ -304,7 +304,7 @@ def test_costs_are_told_for_each_landed_unit_and_what_came_to_nothing_apart(dos:
     assert told["per_landed_unit"] == {"usd": 3.0, "tokens": 1500.0, "wall_seconds": 90.0}
     assert told["total"]["parked_seconds"] == 60
     assert told["total"]["idle_seconds"] == 86_500 - 60 - 3 * 60
-    assert "each landed unit: $3.00, 1,500 tokens, 90 s of agents' time" in dos("costs").out
+    assert "Per landed unit: $3.00, 1,500 tokens, 90 s of agent time" in dos("costs").out
 
 
 @pytest.mark.usefixtures("paid")
@@ -332,7 +332,7 @@ def test_since_counts_only_what_was_spent_after_it(dos: Dos) -> None:
     assert (told["total"]["total"]["usd"], told["since"]) == (4.0, "2027-01-16T00:00:00Z")
     assert (
         dos("costs", "--since", "2099-01-01").out
-        == "no agent has been started since 2099-01-01T00:00:00Z\n"
+        == "No agent was started since 2099-01-01 00:00 UTC\n"
     )
     assert dos("costs", "--since", "yesterday").code == 2
     assert dos("costs", "--by", "moon").code == 2
@@ -348,8 +348,8 @@ def test_an_unknown_cost_is_never_nothing(dos: Dos, journal: Store) -> None:
     assert told["per_landed_unit"]["usd"] is None
     said = dos("costs").out
     assert "$6.00 + unknown" in said
-    assert "the cost of 1 of 4 agents is unknown" in said
-    assert "each landed unit: unknown" in said
+    assert "The cost of 1 of 4 agent runs is unknown and not included" in said
+    assert "Per landed unit: unknown" in said
 
 
 # What waits for a person besides the fleet's questions

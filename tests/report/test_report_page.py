@@ -227,7 +227,7 @@ def test_waiting_is_told_with_its_length_and_what_is_not_over_says_so() -> None:
         ("acme", 40.0, 2, True)
     ]
     lines = summary.summarize(told).limited
-    assert "api: acme said usage_window; available again after 40 s" in lines
+    assert "api: acme a has reached its usage limit; available again after 40 s" in lines
     assert "api: has waited 10 s for pause" in lines
 
 
@@ -307,6 +307,23 @@ def test_a_start_after_one_that_never_stopped_says_so() -> None:
         "supervisor; "
         "stopped: nothing is left to do"
     )
+
+
+def test_a_session_without_a_recorded_stop_runs_or_its_supervisor_was_killed() -> None:
+    report = sheet(written((0, fleet_started()), (2, started())))
+    killed = "the supervisor exited without a recorded stop; `dos up` starts another"
+    assert report_data.heading(report).endswith(f"(2 s); {killed}")
+    running = structs.replace(report, is_supervised=True)
+    assert report_data.heading(running).endswith("(2 s); still running")
+
+
+def test_a_session_in_which_nothing_was_judged_yet_counts_its_agents() -> None:
+    session = fold_session(written((0, fleet_started()), (2, started())))
+    empty = summary.summarize(session)
+    assert summary.render(empty, summary.describe_no_result(session)) == (
+        "No result yet: 1 agent started, and none was judged; `dos top` shows the lanes"
+    )
+    assert summary.describe_no_result(fold_session([])) == "Nothing happened"
 
 
 # The page
@@ -469,7 +486,7 @@ def test_a_cost_that_nobody_knows_is_said_to_be_unknown() -> None:
     )
     page = html.render_page(sheet(lost))
     assert "<b>$2.00</b><span>cost, partly unknown</span>" in page
-    assert "The cost of 1 agent is unknown: the end was not recorded" in page
+    assert "The cost of 1 agent run is unknown, because the end was not recorded" in page
 
 
 def test_nothing_at_all_is_a_page_too() -> None:

@@ -4,6 +4,7 @@ Names and texts from units, agents and providers are escaped, and invisible char
 """
 
 from collections.abc import Iterable
+from datetime import datetime
 from html import escape
 
 from dos.limits.state import costs
@@ -12,7 +13,7 @@ from dos.report.html_chart import css_class, escape_text, render_chart
 from dos.report.html_style import STYLE
 from dos.report.report_data import ReportData, format_time, heading, unknown_cost_note, zone_name
 from dos.report.session import LandingProof, LimitPeriod, Session, UnprovenClaim
-from dos.report.summary import limit_duration, needs_person_without_question
+from dos.report.summary import describe_limit, limit_duration, needs_person_without_question
 from dos.text import escape_invisible, plural
 from dos.times import format_duration
 from dos.units.unit import LandingEntry
@@ -118,7 +119,8 @@ def _row(tone: str, title: str, body: str, note: str = "") -> str:
 def _attention_rows(report: ReportData) -> list[str]:
     rows = []
     for question in report.questions:
-        body = f"<p>{_waiting_text(question)}</p><p>{_choices(question)}</p>"
+        waiting = _waiting_text(question, report.session)
+        body = f"<p>{waiting}</p><p>{_choices(question)}</p>"
         rows.append(_row("bad", escape_text(question.question), body))
     for wait in needs_person_without_question(report.waiting):
         title = f"{escape_text(wait.subject)}: {escape_text(str(wait))}"
@@ -126,14 +128,16 @@ def _attention_rows(report: ReportData) -> list[str]:
     return rows
 
 
-def _waiting_text(question: QuestionRow) -> str:
+def _waiting_text(question: QuestionRow, session: Session) -> str:
     """Return what waits for the answer, since when, and what happens without one."""
-    text = f"Nothing waits for it; open since {question.raised_at}"
+    since = format_time(datetime.fromisoformat(question.raised_at), session)
+    text = f"Nothing waits for it; open since {since}"
     if question.waits:
         waits = escape_text(", ".join(question.waits))
-        text = f"Waiting for it: {waits}, since {question.raised_at}"
+        text = f"Waiting for it: {waits}, since {since}"
     if question.expires_at:
-        text += f"; without an answer by {question.expires_at}: {escape_text(question.otherwise)}"
+        end = format_time(datetime.fromisoformat(question.expires_at), session)
+        text += f"; without an answer by {end}: {escape_text(question.otherwise)}"
     return text
 
 
@@ -275,11 +279,10 @@ def _wait_rows(session: Session) -> list[str]:
 
 
 def _limit_row(limit: LimitPeriod, session: Session) -> str:
-    provider = f"{limit.vendor} {limit.model}".rstrip()
     body = limit_duration(limit)
     if limit.found:
         body += f"; it said <q>{escape_text(limit.found)}</q>"
-    title = f"{escape_text(provider)}: {escape_text(limit.ending)}"
+    title = escape_text(describe_limit(limit))
     return _row("note", title, f"<p>{body}</p>", format_time(limit.start, session))
 
 
@@ -295,8 +298,7 @@ def _saved_rows(session: Session) -> list[str]:
 
 def _cost_rows(report: ReportData) -> list[str]:
     total = report.costs.total
-    agents = total.total.agents
-    if not agents:
+    if not total.total.agents:
         return []
     rows = []
     for row in (*report.costs.rows, total):
@@ -309,11 +311,17 @@ def _cost_rows(report: ReportData) -> list[str]:
             _number(format_duration(row.total.wall_seconds)),
         ]
         rows.append(f"<tr>{''.join(cells)}</tr>")
-    titles = (report.costs.by, "landed", "cost", "for nothing", "tokens", "agent time")
+    titles = (
+        report.costs.by,
+        "landed",
+        "cost",
+        "for rejected work",
+        "tokens",
+        "agent time",
+    )
     parts = [_table(titles, rows)]
-    unpriced = total.total.unpriced
-    if unpriced:
-        parts.append(f"<p>The cost of {unpriced} of {agents} agents is unknown</p>")
+    if total.total.unpriced:
+        parts.append(f"<p>{costs.unknown_cost_line(total.total)}</p>")
     if report.session.lost:
         parts.append(f"<p>{unknown_cost_note(report.session)}</p>")
     return parts

@@ -26,6 +26,7 @@ class ReportData(Struct, frozen=True, kw_only=True):
     waiting: list[Waiting] = []  # what lanes and units wait for
     costs: Costs
     own: list[str] = []  # commits and edits of the user
+    is_supervised: bool = False  # a supervisor runs now; the heading says whether the fleet does
 
 
 def to_json(report: ReportData) -> dict[str, Any]:
@@ -58,7 +59,10 @@ def _landing_json(entry: LandingEntry, report: ReportData) -> dict[str, Any]:
 
 
 def heading(report: ReportData) -> str:
-    """Return when the session was, how long it took, how often it was restarted, how it ended."""
+    """Return when the session was, how long it took, how often it was restarted, how it ended.
+
+    A session without a recorded end either still runs, or its supervisor was killed.
+    """
     session = report.session
     if session.since is None or session.until is None:
         return "Nothing happened"
@@ -73,8 +77,10 @@ def heading(report: ReportData) -> str:
         parts.append(f"restarted {plural(restarts, 'time')} after a crash of the supervisor")
     if session.ended:
         parts.append(f"stopped: {session.ended}")
-    else:
-        parts.append("not stopped")
+    elif report.is_supervised:
+        parts.append("still running")
+    elif session.starts:
+        parts.append("the supervisor exited without a recorded stop; `dos up` starts another")
     return "; ".join(parts)
 
 
@@ -82,8 +88,8 @@ def unknown_cost_note(session: Session) -> str:
     """Return a note where the end of agents was not recorded, so that their cost is unknown."""
     if not session.lost:
         return ""
-    agents = plural(session.lost, "agent")
-    return f"The cost of {agents} is unknown: the end was not recorded"
+    agents = plural(session.lost, "agent run")
+    return f"The cost of {agents} is unknown, because the end was not recorded"
 
 
 def format_time(at: datetime, session: Session) -> str:

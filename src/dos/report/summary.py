@@ -7,6 +7,8 @@ from msgspec import Struct, field
 from dos.backlog.waiting import Waiting
 from dos.journal.events.envelope import Event
 from dos.journal.fold import fold
+from dos.limits import quota
+from dos.limits.quota import Key, Limit
 from dos.questions.catalog import AnyQuestion
 from dos.questions.state import Decisions, urgent_first
 from dos.report.session import (
@@ -19,6 +21,7 @@ from dos.report.session import (
     Wait,
 )
 from dos.report.session_fold import fold_session
+from dos.text import plural
 from dos.times import format_duration
 from dos.units.unit import Landing
 
@@ -67,7 +70,7 @@ def summarize(
         disbelieved=[_describe_claim(claim) for claim in session.disbelieved],
         crashed=[_describe_crash(crash) for crash in session.crashed],
         limited=[
-            *(_describe_limit(limit) for limit in session.limits),
+            *(_limit_line(limit) for limit in session.limits),
             *(_describe_wait(wait) for wait in session.waits),
         ],
         incidents=[_describe_incident(incident) for incident in session.incidents],
@@ -83,8 +86,11 @@ def needs_person_without_question(waiting: Sequence[Waiting]) -> list[Waiting]:
     return [wait for wait in waiting if wait.needs_person and not wait.question]
 
 
-def render(summary: Summary) -> str:
-    """Return the summary as text; a part without lines is left out."""
+def render(summary: Summary, if_empty: str = "Nothing happened") -> str:
+    """Return the summary as text; a part without lines is left out.
+
+    Where no part has lines, it is why the fleet was idle, or else `if_empty`.
+    """
     parts = [
         _part("Landed", summary.landed),
         _part("Claimed but not delivered", summary.disbelieved),
@@ -95,7 +101,7 @@ def render(summary: Summary) -> str:
         _part("Saved work that did not land", summary.salvaged),
         _part("Needs attention", summary.stopped),
     ]
-    return "\n\n".join(filter(None, parts)) or summary.idle or "Nothing happened"
+    return "\n\n".join(filter(None, parts)) or summary.idle or if_empty
 
 
 def _needs_attention(questions: Sequence[AnyQuestion], waiting: Sequence[Waiting]) -> list[str]:
@@ -114,6 +120,14 @@ def _describe_idle(session: Session) -> str:
     if session.ended:
         return f"No agent was started: {session.ended}"
     return "No agent was started yet; `dos top` shows why"
+
+
+def describe_no_result(session: Session) -> str:
+    """Return what stands in place of a summary without lines: nothing was decided so far."""
+    if not session.bars:
+        return "Nothing happened"
+    started = plural(len(session.bars), "agent")
+    return f"No result yet: {started} started, and none was judged; `dos top` shows the lanes"
 
 
 def _describe_landing(landing: Landing, proofs: Mapping[str, LandingProof]) -> str:
@@ -148,9 +162,14 @@ def _describe_incident(incident: Incident) -> str:
     return "".join(parts)
 
 
-def _describe_limit(limit: LimitPeriod) -> str:
-    provider = f"{limit.vendor} {limit.model}".rstrip()
-    return f"{limit.lane or 'fleet'}: {provider} said {limit.ending}; {limit_duration(limit)}"
+def _limit_line(limit: LimitPeriod) -> str:
+    return f"{limit.lane or 'fleet'}: {describe_limit(limit)}; {limit_duration(limit)}"
+
+
+def describe_limit(period: LimitPeriod) -> str:
+    """Return which limit of which provider it was, in the words of `dos limits`."""
+    key = Key(vendor=period.vendor, account=period.account, model=period.model)
+    return quota.describe(Limit(key=key, ending=period.ending))
 
 
 def limit_duration(limit: LimitPeriod) -> str:

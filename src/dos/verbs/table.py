@@ -110,7 +110,7 @@ _ALL = (
             "End a provider's limit now and wake the waiting workers",
             PERSON,
         ),
-        ("costs", "limits.costs", "Show what landed units cost, and what bought nothing"),
+        ("costs", "limits.costs", "Show the cost of landed units and of rejected work"),
     ),
     *_section(
         "truth",

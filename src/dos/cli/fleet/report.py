@@ -26,6 +26,7 @@ from dos.questions import view
 from dos.questions.state import Decisions, urgent_first
 from dos.report import report_data, summary
 from dos.report.html import HEAD, render_page
+from dos.report.io import snapshot
 from dos.report.io.session import landing_proof, user_changes
 from dos.report.report_data import ReportData
 from dos.report.session import last_start
@@ -88,6 +89,7 @@ def _gather(world: World, events: list[Event], decisions: Decisions) -> ReportDa
         waiting=waits.all_waits(),
         costs=costs.costs(fold.fold(Spend(), events), "unit"),
         own=user_changes(world, events),
+        is_supervised=snapshot.read_holders(world.journal).has_supervisor,
     )
 
 
@@ -95,7 +97,7 @@ def _render(report: ReportData, decisions: Decisions, *, only_last: bool) -> str
     session = report.session
     questions = [entry.question for entry in urgent_first(decisions)]
     lines = summary.summarize(session, report.proofs, questions, report.own, report.waiting)
-    text = summary.render(lines)
+    text = summary.render(lines, summary.describe_no_result(session))
     if session.since is None:
         return text
     parts = [report_data.heading(report), text, costs.render(report.costs)]

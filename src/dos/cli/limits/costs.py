@@ -1,6 +1,8 @@
-"""Show what landed units cost, and what bought nothing.
+"""Show the cost of landed units and of rejected work.
 
-An unknown cost is shown as unknown, never as 0. Costs by lane and by day are kept for 35 days; with
+For each unit, lane, day or agent it shows the units that landed, the cost with the share that went
+into rejected work and replans, the tokens, and how long agents worked, waited and were idle. An
+unknown cost is shown as unknown, never as 0. Costs by lane and by day are kept for 35 days; with
 --since only what was spent after that time counts.
 """
 

@@ -134,7 +134,7 @@ def _head(view: TopView, name: str) -> list[tuple[str, str]]:
     lines.append((f"last 24 hours: {landed}, {_describe_spend(totals.spend)}", ""))
     if view.decisions.open:
         count = plural(view.decisions.open, "open decision")
-        lines.append((f"{count}: {view.decisions.first_question}", "bold red"))
+        lines.append((f"{count} (`dos decisions`): {view.decisions.first_question}", "bold red"))
     for limit in view.limits:
         lines.append((_describe_limit(limit, view.at), "yellow"))
     return [*lines, ("", "")]
@@ -157,11 +157,15 @@ def _describe_limit(limit: LimitRow, now: datetime) -> str:
 
 
 def _describe_spend(spend: Spend) -> str:
+    """Return cost and tokens; where agents did not report them, that they are unknown."""
+    runs = plural(spend.unpriced, "agent run")
+    if spend.unpriced and not spend.usd and not spend.tokens:
+        return f"cost and tokens of {runs} unknown"
     parts = []
     if spend.usd or not spend.unpriced:
         parts.append(f"${spend.usd:.2f}")
     if spend.unpriced:
-        parts.append(f"unknown cost of {plural(spend.unpriced, 'start')}")
+        parts.append(f"cost of {runs} unknown")
     parts.append(f"{_short_number(spend.tokens)} tokens")
     return ", ".join(parts)
 

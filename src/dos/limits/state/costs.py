@@ -4,20 +4,22 @@ A cost that is not known is None, never 0.
 """
 
 from collections.abc import Mapping
+from datetime import datetime
 
 from msgspec import Struct
 
 from dos.limits.budget import Spent
 from dos.limits.state.ledger import LANDED, REJECTED, REPLAN, Ledger
 from dos.limits.state.spend import Spend
+from dos.text import plural
 from dos.times import format_duration
 
 UNKNOWN = "unknown"
 _COLUMNS = (
     "landed",
     "cost",
-    "of it rejected",
-    "of it replan",
+    "for rejected work",
+    "for replans",
     "tokens",
     "agent time",
     "parked",
@@ -88,16 +90,26 @@ def render(report: Costs) -> str:
     total = report.total.total
     if not total.agents:
         if report.since:
-            return f"no agent has been started since {report.since}"
-        return "no agent has been started"
+            return f"No agent was started since {_local_time(report.since)}"
+        return "No agent was started"
     lines = _table(report)
     if report.total.landed_units:
         lines.append(_unit_line(report.per_landed_unit))
     else:
-        lines.append("nothing has landed")
+        lines.append("Nothing landed")
     if total.unpriced:
-        lines.append(f"the cost of {total.unpriced} of {total.agents} agents is unknown")
+        lines.append(unknown_cost_line(total))
     return "\n".join(lines)
+
+
+def unknown_cost_line(total: Amount) -> str:
+    """Return how many agent runs have an unknown cost, which is in no total."""
+    runs = f"{total.unpriced} of {plural(total.agents, 'agent run')}"
+    return f"The cost of {runs} is unknown and not included"
+
+
+def _local_time(stamp: str) -> str:
+    return f"{datetime.fromisoformat(stamp).astimezone():%Y-%m-%d %H:%M %Z}"
 
 
 def _table(report: Costs) -> list[str]:
@@ -117,7 +129,7 @@ def _unit_line(cost: UnitCost) -> str:
     if cost.tokens is not None:
         tokens = f"{cost.tokens:,.0f}"
     seconds = format_duration(cost.wall_seconds or 0.0)
-    return f"each landed unit: {_dollars(cost.usd)}, {tokens} tokens, {seconds} of agents' time"
+    return f"Per landed unit: {_dollars(cost.usd)}, {tokens} tokens, {seconds} of agent time"
 
 
 def amount(spent: Spent) -> Amount:
