@@ -211,6 +211,7 @@ PRICES = {
         ([Usage(model="large-1", input_tokens=1_000_000)], 3.0),
         ([Usage(model="large-1", cached_tokens=1_000_000, cache_write_tokens=1_000_000)], 3.3),
         ([Usage(model="tiny", cache_write_tokens=1_000_000)], 2.0),
+        ([Usage(model="tiny", cached_tokens=1_000_000)], 1.0),
         ([Usage(model="large-1-20260101", output_tokens=1_000_000)], 15.0),
         ([Usage(model="large-1-mini", output_tokens=1_000_000)], None),
         ([Usage(model="other", output_tokens=1, cost_usd=0.25)], 0.25),

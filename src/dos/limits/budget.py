@@ -356,12 +356,16 @@ def _price(usage: Usage, prices: Mapping[str, TokenPrice]) -> float | None:
     found = prices.get(usage.model) or prices.get(_DATED.sub("", usage.model))
     if found is None:
         return None
+    # Without their own price they count as input, so that a budget is not overdrawn unseen.
+    cached = found.cached
+    if cached is None:
+        cached = found.input
     cache_write = found.cache_write
     if cache_write is None:
         cache_write = found.input
     return (
         usage.input_tokens * found.input
-        + usage.cached_tokens * found.cached
+        + usage.cached_tokens * cached
         + usage.cache_write_tokens * cache_write
         + usage.output_tokens * found.output
     ) / MILLION

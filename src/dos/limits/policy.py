@@ -17,8 +17,8 @@ class TokenPrice(Table, frozen=True, kw_only=True):
     """Dollars for a million input tokens."""
     output: Ratio
     """Dollars for a million output tokens."""
-    cached: Ratio = 0.0
-    """Dollars for a million tokens read from the cache."""
+    cached: Ratio | None = None
+    """Dollars for a million tokens read from the cache; unset: as input."""
     cache_write: Ratio | None = None
     """Dollars for a million tokens written to the cache; unset: as input."""
 
