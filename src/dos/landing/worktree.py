@@ -1,4 +1,8 @@
-"""Makes, clears and saves the worktrees of lanes; nothing is removed before it is saved."""
+"""Makes, prepares and clears the worktrees of lanes; nothing is removed before it is saved.
+
+A worktree is another checkout of the repository. Each lane has one, on no branch, and keeps it
+from run to run with its ignored files, which make builds fast.
+"""
 
 import os
 import shutil
@@ -12,8 +16,8 @@ from dos import workspace
 from dos.agents.io import orphans
 from dos.errors import GitFailed, GitUnanswered
 from dos.fleet.effects import Salvage, Worktree
-from dos.git.repository import AS_DOS, Writer
-from dos.landing import worktree_files
+from dos.git.repository import Writer
+from dos.landing import salvage, worktree_files
 from dos.machine import filesystem
 from dos.text import join_some, slug
 
@@ -23,7 +27,7 @@ READY = "dos-ready"  # beside the worktree's HEAD: the setup has run; holds what
 LOCKS = ("index.lock", "HEAD.lock")
 LONGEST_POINTER = 65_536  # bytes of a file in which git keeps a path
 EARLIER = "left by an earlier run"
-UNFINISHED = ("rebase-merge", "rebase-apply", "sequencer")  # what `git reset` leaves in progress
+
 _ADD = ("worktree", "add", "--quiet", "--force", "--force", "--no-checkout", "--detach")
 _UNTRACKED = ("ls-files", "-z", "--others", "--exclude-standard", "--directory")
 _UPDATE_SUBMODULES = (
@@ -127,10 +131,11 @@ def prepare(
                 salvaged += _of_earlier_run(changes)
             clear(inside, base)
         except GitFailed as error:
-            salvaged += _set_aside_folder(path, state, run_id, f"could not be cleaned: {error}")
+            salvaged += salvage.save_folder(path, state, run_id, f"could not be cleaned: {error}")
     if not (path / ".git").exists():
         earlier_head = _known_head(git, path)
-        salvaged += _of_earlier_run(_save_head(git, earlier_head, run_id, EARLIER, base))
+        commits = salvage.save_head(git, earlier_head, run_id=run_id, why=EARLIER, base=base)
+        salvaged += _of_earlier_run(commits)
         add(git, state, path, base)
         clear(inside, base)
     left_out = worktree_files.copy_included_files(git, inside).left_out
@@ -183,59 +188,24 @@ def _is_ready(inside: Writer) -> bool:
 
 
 def save_changes(inside: Writer, state: Path, *, run_id: str, why: str, base: str) -> list[Salvage]:
-    """Save uncommitted changes to refs, and leave the tree clean at its head, on no branch.
+    """Save uncommitted changes, and leave the tree clean at its head, on no branch.
 
-    Nested repositories and edited submodules, of which git would keep only a commit, are moved to
-    the salvage folder. Ignored files stay.
+    Ignored files stay. Returns what was saved; raises GitFailed if this is no longer a worktree.
     """
     directory = _unlocked(inside)
-    own_head = inside.commit_of("HEAD")  # None on a branch without a commit
-    head = own_head or base
-    # Unlike a checkout, this works in the middle of a merge too.
-    inside.run("update-ref", "--no-deref", "HEAD", head)
-    saved: list[Salvage] = []
-    for name in UNFINISHED:
-        stash = directory / name / "autostash"
-        if stash.exists():
-            commit = stash.read_text().strip()
-            saved.append(_keep(inside, run_id, commit, f"{why}: stashed by a rebase"))
-    dirty = inside.dirty_paths()
-    for path in dirty:
-        if path.endswith("/"):
-            nested = inside.tree / path
-            saved.append(_set_aside(nested, state, run_id, f"{why}: a nested repository"))
-    submodules = inside.changed_submodules() if dirty else {}
-    for path, edited in submodules.items():
-        saved += _save_submodule(inside.tree / path, state, run_id, why, edited=edited)
-    if inside.dirty_paths():
-        commit = _commit_everything(inside, own_head, why)
-        kept = _keep(inside, run_id, commit, f"{why}: uncommitted changes")
-        saved.append(structs.replace(kept, onto=head))
+    head = inside.commit_of("HEAD") or base
+    saved = salvage.save_uncommitted(inside, directory, state, run_id=run_id, why=why, base=base)
     clear(inside, head)
     return saved
 
 
-def _commit_everything(inside: Writer, parent: str | None, why: str) -> str:
-    """Commit all files that are not ignored, on no branch, and return the commit."""
-    inside.run("add", "--all")
-    tree = inside.run("write-tree").strip()
-    parents = ("-p", parent) if parent else ()
-    words = ("commit-tree", tree, *parents, "-m", f"Salvaged by dos: {why}")
-    return inside.run(*AS_DOS, *words).strip()
-
-
 def save_commits(inside: Writer, *, run_id: str, why: str, base: str) -> list[Salvage]:
-    """Save the head to a ref, unless the base or another salvage ref holds it already."""
+    """Save the head to a ref, unless the base or another salvage ref holds it already.
+
+    Raises GitFailed if this is no longer a worktree.
+    """
     _directory(inside)
-    return _save_head(inside, inside.commit_of("HEAD"), run_id, why, base)
-
-
-def _save_head(git: Writer, head: str | None, run_id: str, why: str, base: str) -> list[Salvage]:
-    if head is None or git.is_ancestor(head, base):
-        return []
-    if git.run("for-each-ref", "--points-at", head, "refs/dos/salvage/").strip():
-        return []
-    return [_keep(git, run_id, head, f"{why}: commits")]
+    return salvage.save_head(inside, inside.commit_of("HEAD"), run_id=run_id, why=why, base=base)
 
 
 def clear(inside: Writer, commit: str) -> None:
@@ -244,7 +214,7 @@ def clear(inside: Writer, commit: str) -> None:
     Ignored files stay: they are caches, and a build without them is slow.
     """
     directory = _unlocked(inside)
-    for name in UNFINISHED:
+    for name in salvage.UNFINISHED:
         if (directory / name).exists():
             shutil.rmtree(directory / name)
     inside.run("checkout", "--quiet", "--force", "--detach", commit)
@@ -260,7 +230,9 @@ def unpublished_submodule(inside: Writer, old: str, new: str) -> str | None:
     """Return a submodule that would land at a commit which no remote has, or None."""
     for path, commit in inside.submodules_between(old, new).items():
         inner = Writer(inside.tree / path)
-        if (inner.tree / ".git").exists() and not _is_on_a_ref(inner, commit, "refs/remotes/"):
+        if not (inner.tree / ".git").exists():
+            continue
+        if not salvage.is_on_a_ref(inner, commit, "refs/remotes/"):
             return path
     return None
 
@@ -313,66 +285,9 @@ def _leads_to(pointer: Path) -> str:
     return os.path.realpath(pointer.parent / path)
 
 
-def _is_on_a_ref(inside: Writer, commit: str, *prefixes: str) -> bool:
-    if inside.commit_of(commit) is None:
-        return False
-    return bool(inside.run("for-each-ref", "--count=1", "--contains", commit, *prefixes))
-
-
-def _keep(inside: Writer, run_id: str, commit: str, why: str) -> Salvage:
-    """Save a commit to the next free salvage ref of the run."""
-    prefix = f"refs/dos/salvage/{run_id}/"
-    taken = inside.run("for-each-ref", "--format=%(refname)", prefix).split()
-    last = max((int(name.removeprefix(prefix)) for name in taken), default=0)
-    ref = f"{prefix}{last + 1}"
-    refused = inside.swap_ref(ref, commit, None, message="dos: salvage")
-    if refused:
-        raise GitUnanswered(
-            f"{commit[:9]} could not be saved as {ref}: {refused}", hint=f"git show {commit[:9]}"
-        )
-    return Salvage(ref=ref, commit=commit, why=why)
-
-
-def _set_aside(path: Path, state: Path, run_id: str, why: str) -> Salvage:
-    """Move what git cannot save to the salvage folder of the run."""
-    place = state / "salvage" / run_id
-    place.mkdir(parents=True, exist_ok=True)
-    taken = (name.name.partition("-")[0] for name in place.iterdir())
-    number = 1 + max((int(name) for name in taken if name.isdecimal()), default=0)
-    target = place / f"{number}-{path.name}"
-    shutil.move(path, target)
-    return Salvage(ref=str(target), commit="", why=why)
-
-
 def _known_head(git: Writer, path: Path) -> str | None:
     """Return the head that git remembers for a worktree whose folder no longer leads to git."""
     for first, *lines in list_worktrees(git):
         if first == f"worktree {path.resolve()}" and lines:
             return git.commit_of(lines[0].removeprefix("HEAD "))
     return None
-
-
-def _set_aside_folder(path: Path, state: Path, run_id: str, why: str) -> list[Salvage]:
-    """Move a folder that git cannot make sense of, unless there is no file in it."""
-    if [name.name for name in path.iterdir()] in ([], [".git"]) and not (path / ".git").is_dir():
-        (path / ".git").unlink(missing_ok=True)
-        return []
-    return [_set_aside(path, state, run_id, why)]
-
-
-def _save_submodule(
-    path: Path, state: Path, run_id: str, why: str, *, edited: bool
-) -> list[Salvage]:
-    """Save a submodule: its head to a ref of its own repository, edited files to the folder."""
-    inner = Writer(path)
-    head = inner.commit_of("HEAD")
-    if head and not _is_on_a_ref(inner, head, "refs/remotes/", "refs/dos/salvage/"):
-        _keep(inner, run_id, head, why)
-    if not edited:
-        return []
-    saved = _set_aside(path, state, run_id, f"{why}: a submodule with uncommitted changes")
-    link = Path(saved.ref) / ".git"
-    if link.is_file():
-        link.unlink()  # it names a repository whose work tree is elsewhere
-    path.mkdir()  # like a submodule that was not fetched; without it, it would count as deleted
-    return [saved]

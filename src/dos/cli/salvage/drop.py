@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from dos.cli.salvage.list import read_saved
 from dos.errors import BadInput
-from dos.landing import salvage
+from dos.landing import saved_work
 from dos.text import plural
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
@@ -34,7 +34,7 @@ def run(args: Args, context: Context) -> Reply:
         raise BadInput("no saved work is named", hint="`dos salvage list` shows the saved work.")
     saved_works = read_saved(context)
     # All are looked up before one is deleted: a deletion changes the numbers of those after it.
-    matches = [salvage.find(saved_works, ref) for ref in args.refs]
+    matches = [saved_work.find(saved_works, ref) for ref in args.refs]
     chosen = {saved.ref: saved for saved in matches}
     names = ", ".join(f"{saved.number} ({saved.name})" for saved in chosen.values())
     if not args.yes and not args.dry_run:
@@ -48,7 +48,7 @@ def run(args: Args, context: Context) -> Reply:
     for saved in chosen.values():
         undo = ""
         if not args.dry_run:
-            undo = salvage.drop(context.journal_world.workspace.tree, saved)
+            undo = saved_work.drop(context.journal_world.workspace.tree, saved)
         dropped.append({"ref": saved.ref, "commit": saved.commit, "undo": undo})
         ending = f"undo: {undo}" if undo else "for good"
         lines.append(f"deleted {saved.ref}  {ending}")

@@ -5,8 +5,8 @@ from typing import Annotated, Any
 from msgspec import Struct, to_builtins
 
 from dos.errors import BadInput, WorkspaceMissing
-from dos.landing import salvage
-from dos.landing.salvage import SavedWork
+from dos.landing import saved_work
+from dos.landing.saved_work import SavedWork
 from dos.text import comparison_key, validated_name
 from dos.times import format_local_time, now_ms, utc_datetime, utc_stamp
 from dos.verbs.args import Option
@@ -30,7 +30,7 @@ def run(args: Args, context: Context) -> Reply:
         lane = comparison_key(validated_name(args.lane, "lane name"))
         matches = [saved for saved in matches if comparison_key(saved.lane) == lane]
     git = context.journal_world.git
-    shown = [salvage.with_size(git, saved) for saved in matches[: args.limit or None]]
+    shown = [saved_work.with_size(git, saved) for saved in matches[: args.limit or None]]
     data = {"salvaged": [to_json(saved) for saved in shown], "count": len(matches)}
     if not shown:
         text = "no saved work"
@@ -41,7 +41,7 @@ def run(args: Args, context: Context) -> Reply:
     now = utc_datetime(now_ms(None))
     for saved in shown:
         saved_at = format_local_time(utc_datetime(saved.at_ms), now)
-        size = salvage.describe_size(saved)
+        size = saved_work.describe_size(saved)
         lines.append(f"{saved.number:>3}  {saved.name}  {saved_at}  {size}")
         lines.append(f"     {describe(saved)}")
     if len(matches) > len(shown):
@@ -60,7 +60,7 @@ def read_saved(context: Context) -> list[SavedWork]:
         raise WorkspaceMissing(
             f"{world.workspace.root} is not in a git repository", hint="cd into one."
         )
-    return salvage.read(world.git, world.workspace.state, world.journal.events())
+    return saved_work.read(world.git, world.workspace.state, world.journal.events())
 
 
 def to_json(saved: SavedWork) -> dict[str, Any]:
