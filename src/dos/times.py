@@ -56,10 +56,13 @@ def now_ms(given: int | None) -> int:
     return given
 
 
-def format_local_time(at: datetime, now: datetime, *, seconds: bool = False) -> str:
-    """Return the local time of day; on another day with the date, in another year with the year."""
+def format_local_time(at: datetime, now: datetime | None = None, *, seconds: bool = False) -> str:
+    """Return the local time of day; on another day with the date, in another year with the year.
+
+    The days are compared with `now`, which is the clock's time where a caller has no other.
+    """
     local = at.astimezone()
-    today = now.astimezone()
+    today = datetime.now().astimezone() if now is None else now.astimezone()
     clock = "%H:%M:%S" if seconds else "%H:%M"
     if local.year != today.year:
         return local.strftime(f"%d %b %Y {clock}")

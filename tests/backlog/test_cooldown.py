@@ -56,7 +56,7 @@ def test_a_unit_rests_after_a_try_that_did_not_ship(attempts, now_ms, until_ms):
 def test_a_moment_is_said_as_people_read_it():
     attempt = Attempt(unit="U", outcome=AttemptOutcome.DRAINED, at_ms=1_794_733_247_053)
     said = judged(attempt, now_ms=1_794_733_307_053).reason
-    assert said == "last tried 2026-11-15T09:00:47Z: drained; on cooldown for another 359 minutes"
+    assert said == "last tried 60 s ago: no commit was made; on cooldown for another 6.0 h"
 
 
 def test_the_windows_are_policy():

@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from dos.backlog.waiting import (
     FleetWaits,
@@ -15,6 +16,7 @@ from dos.backlog.waiting import (
     describe_remaining_units,
     describe_waits,
 )
+from dos.times import format_local_time
 
 NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
 WAITS = st.builds(
@@ -69,12 +71,26 @@ def test_what_is_told_names_the_reason_its_end_and_what_to_type():
         on=WaitsOn.COOLDOWN, subject="P/A1", why="3 attempts", until=NOW,
         clears_with="dos up --retry P/A1"
     )  # fmt: skip
-    assert str(cooling) == "on cooldown until 2026-05-01T12:00:00Z: 3 attempts"
+    until = format_local_time(NOW)
+    assert str(cooling) == f"on cooldown until {until}: 3 attempts"
     assert describe_waits([cooling, cooling]) == f"{cooling} (and 1 more); dos up --retry P/A1"
     left = {"P/A1": (cooling,), "P/A2": (waits(WaitsOn.DEPENDENCY),), "P/A3": ()}
     assert describe_remaining_units(left) == (
-        "3 units left: 1 waits for another unit (P/A2: x);"
-        " 1 on cooldown (P/A1: 3 attempts; dos up --retry P/A1); 1 can be started (P/A3)"
+        "3 units left. Waiting for other units: P/A2."
+        f" On cooldown: P/A1 (until {until}: 3 attempts; dos up --retry P/A1)."
+        " Can be started: P/A3."
+    )
+
+
+def test_what_a_person_left_is_told_without_a_question_and_with_what_starts_it_again():
+    halted = Waiting(
+        on=WaitsOn.PERSON, subject="api", why="halted: wrong plan", clears_with="dos resume api"
+    )
+    assert describe_waits([halted]) == "halted: wrong plan; `dos resume api` starts it again"
+    asked = structs.replace(halted, why="Retry?", question="q", clears_with="dos decide-for q")
+    assert describe_waits([asked]) == "needs an answer: Retry?; dos decide-for q"
+    assert describe_remaining_units({"P/A1": (halted,)}) == (
+        "1 unit left. Waiting for you: P/A1 (halted: wrong plan; `dos resume api` starts it again)."
     )
 
 

@@ -30,7 +30,7 @@ def test_a_plan_is_told_in_lines_and_leaves_no_trace(dos, workspace, state):
     assert answer.code == 0
     assert answer.out.splitlines() == [
         "SUPERVISE FILLING: alive 0/2, admissible 3",
-        "2 missing, 2 to be started",
+        "2 workers missing, 2 to be started",
         "spawn api  — run: /dos-dispatch-loop --lane api",
         "spawn docs  — run: /dos-dispatch-loop --lane docs",
     ]
@@ -71,10 +71,10 @@ def test_a_worker_is_flagged_then_reaped_as_time_goes_by(dos, workspace, held):
     with (workspace / "dos.toml").open("a") as file:
         file.write("[supervise]\nspin_halt_after_minutes = 30\n")
     later = dos("loop", "--target", "2", "--now-ms", str(now_ms(40))).out
-    assert "flag api (SPINNING for 40 min" in later
+    assert "flag api (spinning for 40 min" in later
     assert "propose-halt api" in later and "enact with: dos halt --handle A --lane api" in later
     after = dos("loop", "--target", "1", "--now-ms", str(now_ms(60))).out
-    assert "reap api (STALLED: its lease is over)" in after and "spawn api" in after
+    assert "reap api (stalled: its lease is over)" in after and "spawn api" in after
 
 
 def test_a_commit_in_the_region_is_progress(dos, workspace, held):

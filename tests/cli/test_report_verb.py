@@ -42,7 +42,7 @@ def test_nothing_to_report_is_said_and_makes_no_journal(dos: Dos, state: Path) -
 
 
 def test_a_start_that_found_nothing_to_do_says_why(dos: Dos, state: Path) -> None:
-    why = "1 unit left: 1 waits for a person (P/A1: its plan is a draft)"
+    why = "1 unit left. Held by their plans: P/A1 (its plan is a draft)."
     write(state, STARTED)
     assert "No agent was started yet" in dos("report").out
     write(state, events.FleetStopped(host="h", reason=why))

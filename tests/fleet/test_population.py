@@ -128,8 +128,13 @@ def test_the_plan(roster, target, policy, answer, counts, spawn, reap, flag, hal
     ("roster", "target", "policy", "blocked"),
     [
         ("a ST", 1, UNREAPED, {"a": "reap_stalled is off"}),
-        ("a SP", 1, UNCOUNTED, {"a": "not counted"}),
-        ("a SP, a2 - a/x/**", 1, UNCOUNTED, {"a": "not counted", "a2": "overlaps a"}),
+        ("a SP", 1, UNCOUNTED, {"a": "does not count as alive"}),
+        (
+            "a SP, a2 - a/x/**",
+            1,
+            UNCOUNTED,
+            {"a": "does not count as alive", "a2": "overlaps lane a"},
+        ),
         (
             "a -, b - R, rel A rel/** E",
             3,
@@ -140,9 +145,9 @@ def test_the_plan(roster, target, policy, answer, counts, spawn, reap, flag, hal
             "a A, rel - rel/** E, b A, c SP",
             4,
             UNCOUNTED,
-            {"rel": "runs alone, and a", "c": "not counted"},
+            {"rel": "runs alone, and lane a", "c": "does not count as alive"},
         ),
-        ("P - s/**, Q - s/api/**", 2, {}, {"Q": "overlaps P"}),
+        ("P - s/**, Q - s/api/**", 2, {}, {"Q": "overlaps lane P"}),
         ("a A, t - ()", 2, {}, {"t": "its own region is unknown"}),
         ("a A, b -", 2, {}, {}),
     ],

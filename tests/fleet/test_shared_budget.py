@@ -41,7 +41,7 @@ def test_a_third_agent_waits_until_what_two_may_cost_is_known(tmp_path):
         ]  # and perhaps again, when the first of the two has ended
         assert (
             waited["why"] == "budget"
-            and "0 of 2 usd, 2 promised to agents at work" in waited["detail"]
+            and "$0.00 of $2.00, $2.00 reserved for agents at work" in waited["detail"]
         )
         assert sum(fact["cost_usd"] for fact in fleet.facts("agent_ended")) == 1.5
         assert fleet.facts("decision_raised") == [], "nobody is asked while there is enough"

@@ -134,9 +134,9 @@ def test_it_ends_with_what_is_left_and_what_that_waits_for():
     ending = system.run()
     assert ending.exit is SupervisorExit.WORK_LEFT
     assert ending.text == (
-        "3 units left: 2 held by its plan (P/A1: its plan is a draft,"
-        " P/A3: a person has to decide first);"
-        " 1 waits for another unit (P/A2: what it builds on has not shipped: P/A1)"
+        "3 units left. Held by their plans: P/A1 (its plan is a draft),"
+        " P/A3 (a person has to decide first)."
+        " Waiting for other units: P/A2 (what it builds on has not shipped: P/A1)."
     )
 
 

@@ -81,7 +81,7 @@ def test_what_is_left_is_named_at_the_end_with_what_it_waits_for_and_the_exit_co
     fleet.repository.play(WORKS)
     story, _ = (process := fleet.up("--until-idle", "--target", "2")).communicate(timeout=PATIENCE)
     assert process.returncode == 3
-    assert "1 unit left: 1 held by its plan (DEMO/B2: its plan is a draft" in story
+    assert "1 unit left. Held by their plans: DEMO/B2 (its plan is a draft" in story
 
 
 FAILS = {"exit": 9}
@@ -104,7 +104,7 @@ def test_a_lane_that_nobody_will_work_on_is_asked_about_though_its_units_rest(fl
     (asked,) = of(fleet, "decision_raised")
     assert asked["waits"] == ["unit:DEMO/A1"]
     assert (
-        "DEMO/A1 failed 3 times on lane one (last: its agent ended with crash: no commit was made"
+        "DEMO/A1 failed 3 times on lane one (last: its agent crashed: no commit was made"
         in asked["question"]
     )
 
@@ -117,7 +117,8 @@ def test_no_restart_clears_a_cooldown_and_an_answer_does_also_while_nothing_runs
     story, _ = process.communicate(timeout=PATIENCE)
     assert (process.returncode, len(of(fleet, "agent_started"))) == (3, agents), story
     assert (
-        "1 unit left: 1 on cooldown (DEMO/A1: 3 attempts" in story
+        "1 unit left. On cooldown: DEMO/A1 (until " in story
+        and ": 3 attempts, the last " in story
         and "dos up --retry DEMO/A1" in story
     )
     (answered,) = of(fleet, "decision_answered")
@@ -159,7 +160,7 @@ def test_a_unit_on_a_lane_without_workers_is_left_and_the_exit_code_says_so(flee
     plan(fleet, "# A plan\n\n## DEMO B1: of two\n- lane: two\n")
     story, _ = (process := fleet.up("--until-idle")).communicate(timeout=PATIENCE)
     assert process.returncode == 3, story
-    assert "DEMO/B1: no worker is placed on its lane 'two'" in story
+    assert "DEMO/B1 (no worker is placed on its lane 'two'" in story
     assert """`dos config set lanes.concurrent '["one","two"]'`""" in story
 
 

@@ -135,11 +135,15 @@ def test_whatever_lands_is_shipped_by_the_word_of_the_oracle(repository):
 
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize(
-    "cut_off",
-    [{"crash": True}, {"limit": 0.1}, {"ending": "turn_cap"}],
+    ("cut_off", "how"),
+    [
+        ({"crash": True}, "was killed"),
+        ({"limit": 0.1}, "reached its usage limit"),
+        ({"ending": "turn_cap"}, "reached its turn limit"),
+    ],
     ids=["killed", "limit", "cap"],
 )
-def test_half_done_work_of_an_agent_that_was_cut_off_is_kept_and_told_of(planned, cut_off):
+def test_half_done_work_of_an_agent_that_was_cut_off_is_kept_and_told_of(planned, cut_off, how):
     half = [write("one/sub/half.py", CODE), commit("wip: half of it"), cut_off]
     planned.play({"DEMO/A1": [half, [write("one/sub/a.py", CODE), commit("Do A1")]]})
     work(planned)
@@ -147,7 +151,8 @@ def test_half_done_work_of_an_agent_that_was_cut_off_is_kept_and_told_of(planned
     assert measured(planned)[0][0] == "UNFINISHED"
     saved = fold.current(World(planned.root).journal, FleetState)[0].salvaged
     assert planned.git("show", f"{saved[0]}:one/sub/half.py") == CODE.strip()
-    assert saved[0] in tries(planned)[0] and tries(planned)[0].startswith("its agent ended with ")
+    told = tries(planned)[0]
+    assert saved[0] in told and told.startswith(f"its agent {how}: ")
 
 
 @pytest.mark.soak
@@ -166,7 +171,7 @@ def test_what_an_agent_did_not_commit_before_it_was_ended_is_named_to_the_next_o
     work(planned)
     (told,) = tries(planned)
     saved = fold.current(World(planned.root).journal, FleetState)[0].salvaged
-    assert told == f"its agent ended with hang: no commit was made; its work is on {saved[0]}"
+    assert told == f"its agent hung and was stopped: no commit was made; its work is on {saved[0]}"
 
 
 @pytest.mark.soak

@@ -97,13 +97,13 @@ def test_what_is_left_is_the_least_that_any_limit_leaves():
             Usage(input_tokens=40, cached_tokens=30, output_tokens=30),
             "100 of 100 tokens",
         ),
-        (budget.Allowance(usd=0.5), Usage(cost_usd=3.0), "3 of 0.5 usd"),
-        (budget.Allowance(usd=0.5), Usage(model="large", output_tokens=10**6), "2 of 0.5 usd"),
+        (budget.Allowance(usd=0.5), Usage(cost_usd=3.0), "$3.00 of $0.50"),
+        (budget.Allowance(usd=0.5), Usage(model="large", output_tokens=10**6), "$2.00 of $0.50"),
         (budget.Allowance(usd=0.5), Usage(model="nobody-knows", output_tokens=10**6), ""),
         (
             budget.Allowance(usd=1, tokens=1),
             Usage(output_tokens=1, cost_usd=1.0),
-            "1 of 1 usd, 1 of 1 tokens",
+            "$1.00 of $1.00, 1 of 1 tokens",
         ),
     ],
 )

@@ -59,7 +59,7 @@ def test_an_agent_that_could_overdraw_the_rest_waits_for_the_next_end():
     found = chosen(story.folded)
     assert isinstance(found, CannotStart)
     assert (found.parked_for, found.needs, found.questions) == ("budget", Needs.TIME, [])
-    assert found.detail == f"day {DAY}: 0 of 10 usd, 8 promised to agents at work"
+    assert found.detail == f"the fleet on {DAY}: $0.00 of $10.00, $8.00 reserved for agents at work"
     assert found.until_ms == min(promise.until_ms for promise in story.folded.reservations.values())
 
 

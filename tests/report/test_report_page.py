@@ -266,7 +266,7 @@ def test_what_only_a_person_clears_is_told_also_where_nobody_was_asked() -> None
         Waiting(on=WaitsOn.DEPENDENCY, subject="P/U2", why="P/U1 has not landed"),
     ]
     assert summary.summarize_events([], waiting).stopped == [
-        "api: needs an answer: its last run stopped: red  (dos up)"
+        "api: its last run stopped: red  (dos up)"
     ]
     shown = html.render_page(structs.replace(sheet([]), waiting=waiting))
     assert "its last run stopped: red" in shown and "has not landed" not in shown

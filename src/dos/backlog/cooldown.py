@@ -4,13 +4,14 @@ A unit that failed is not offered again at once: the next agent would fail for t
 other units are waiting. Rewriting the unit, or a person's word, ends its cooldown.
 """
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from enum import StrEnum
 
 from msgspec import Struct, field
 
 from dos.fields import Hours, Milliseconds, Minutes, Table
-from dos.times import utc_stamp
+from dos.text import plural
+from dos.times import format_duration
 
 
 class AttemptOutcome(StrEnum):
@@ -29,6 +30,15 @@ class AttemptOutcome(StrEnum):
             if outcome == text:
                 return outcome
         return cls.UNKNOWN
+
+
+_OUTCOMES = {
+    AttemptOutcome.SHIPPED: "it shipped",
+    AttemptOutcome.DRAINED: "no commit was made",
+    AttemptOutcome.BLOCKED: "it was blocked",
+    AttemptOutcome.ERROR: "it failed with an error",
+    AttemptOutcome.UNKNOWN: "how it ended is unknown",
+}
 
 
 class Attempt(Struct, frozen=True, kw_only=True):
@@ -148,10 +158,10 @@ def judge(evidence: Evidence, policy: Policy = Policy()) -> Verdict:
     last = max(current, key=recency)
     until_ms = last.at_ms + policy.window_after(last.outcome)
     is_cooling = last.outcome is not AttemptOutcome.SHIPPED and evidence.now_ms < until_ms
-    attempted = f"last tried {last.ts or utc_stamp(last.at_ms)}: {last.outcome}"
+    attempted = f"last tried {_age(last.at_ms, evidence.now_ms)}: {_OUTCOMES[last.outcome]}"
     if is_cooling:
-        minutes = (until_ms - evidence.now_ms) / 60_000
-        reason = f"{attempted}; on cooldown for another {minutes:.0f} minutes"
+        rest = format_duration((until_ms - evidence.now_ms) / 1000)
+        reason = f"{attempted}; on cooldown for another {rest}"
     else:
         reason = f"{attempted}; it may be tried again"
     return Verdict(
@@ -162,6 +172,20 @@ def judge(evidence: Evidence, policy: Policy = Policy()) -> Verdict:
         until_ms=until_ms if is_cooling else 0,
         reason=reason,
     )
+
+
+def describe_attempts(verdict: Verdict, now_ms: int) -> str:
+    """How often a unit on cooldown was tried, and how long ago last, such as `3 attempts`."""
+    text = plural(verdict.count, "attempt")
+    try:
+        last = datetime.fromisoformat(verdict.last_ts)
+    except ValueError:
+        return text  # the attempt came without its time in words
+    return f"{text}, the last {_age(int(last.timestamp() * 1000), now_ms)}"
+
+
+def _age(at_ms: int, now_ms: int) -> str:
+    return f"{format_duration(max(0, now_ms - at_ms) / 1000)} ago"
 
 
 def _clear(evidence: Evidence, count: int, reason: str) -> Verdict:

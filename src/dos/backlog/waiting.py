@@ -11,7 +11,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 from dos.text import join_some, plural
-from dos.times import utc_stamp
+from dos.times import format_local_time
 
 SOON = timedelta(days=1)
 MOST_SHOWN = 3  # units of those that wait for the same
@@ -62,6 +62,13 @@ _TITLES = {
     WaitsOn.JOURNAL_AWAY: "journal unavailable",
     WaitsOn.UNKNOWN: "unknown",
 }
+# The titles of lists of units, where the title of one wait would not fit several.
+_HEADINGS = {
+    WaitsOn.PERSON: "Waiting for you",
+    WaitsOn.GATE: "Held by their plans",
+    WaitsOn.DEPENDENCY: "Waiting for other units",
+    WaitsOn.LANDING: "Waiting to land",
+}
 # Only a person clears these: a lane that waits for one of them waits until then.
 _CLEARED_BY_PEOPLE = frozenset(
     {
@@ -94,11 +101,27 @@ class Waiting(Struct, frozen=True, kw_only=True):
             self.on in _CLEARED_BY_PEOPLE and self.until is None and bool(self.clears_with)
         )
 
+    @property
+    def is_left_to_person(self) -> bool:
+        """Whether it waits until a person starts it again, and no question asks about that.
+
+        A halted lane is one of these, and a unit that a person decided to leave.
+        """
+        return self.on is WaitsOn.PERSON and not self.question
+
     def __str__(self) -> str:
-        """The wait for people: what it is, until when, why."""
-        until = f" until {utc_stamp(int(self.until.timestamp() * 1000))}" if self.until else ""
-        why = f": {self.why}" if self.why else ""
-        return f"{_TITLES[self.on]}{until}{why}"
+        """The wait for people: what it is, until when, why.
+
+        Where a person has to act and is asked nothing, the wait's own words say what it is.
+        """
+        if self.is_left_to_person and self.why:
+            return self.why
+        text = _TITLES[self.on]
+        if self.until:
+            text += f" until {format_local_time(self.until)}"
+        if self.why:
+            text += f": {self.why}"
+        return text
 
 
 Waits = tuple[Waiting, ...]
@@ -136,34 +159,54 @@ def clears_first(found: Iterable[Waits], now: datetime) -> Waits:
 def describe_waits(waits: Sequence[Waiting]) -> str:
     """The first wait, how many more there are, and what to type."""
     first = waits[0]
-    more = f" (and {len(waits) - 1} more)" if len(waits) > 1 else ""
-    command = f"; {first.clears_with}" if first.clears_with else ""
-    return f"{first}{more}{command}"
+    text = str(first)
+    if len(waits) > 1:
+        text += f" (and {len(waits) - 1} more)"
+    return text + _command(first)
 
 
-def _detail(waiting: Waiting) -> str:
-    """Why a unit waits, and the command that clears it."""
-    command = f"; {waiting.clears_with}" if waiting.clears_with else ""
-    return f"{waiting.why or waiting.subject}{command}"
+def _command(waiting: Waiting) -> str:
+    """The command that clears a wait, as the end of a sentence; empty where there is none."""
+    if not waiting.clears_with:
+        return ""
+    if waiting.is_left_to_person:
+        return f"; `{waiting.clears_with}` starts it again"
+    return f"; {waiting.clears_with}"
 
 
 def describe_remaining_units(units: Mapping[str, Waits]) -> str:
-    """How many units are left when no worker runs any more, and what they wait for."""
+    """How many units are left when no worker runs any more, and what they wait for.
+
+    The units are listed by what their first wait is for, each with why and what to type.
+    """
     by_cause: dict[WaitsOn, list[str]] = {}
     free = []
     for name, waits in units.items():
         if waits:
-            by_cause.setdefault(waits[0].on, []).append(f"{name}: {_detail(waits[0])}")
+            by_cause.setdefault(waits[0].on, []).append(_describe_unit(name, waits[0]))
         else:
             free.append(name)
-    parts = []
+    sentences = [f"{plural(len(units), 'unit')} left."]
     for on in WaitsOn:
         if on in by_cause:
-            details = by_cause[on]
-            parts.append(f"{len(details)} {_TITLES[on]} ({join_some(details, MOST_SHOWN)})")
+            heading = _HEADINGS.get(on, _TITLES[on].capitalize())
+            sentences.append(f"{heading}: {join_some(by_cause[on], MOST_SHOWN)}.")
     if free:
-        parts.append(f"{len(free)} can be started ({join_some(free, MOST_SHOWN)})")
-    return f"{plural(len(units), 'unit')} left: {'; '.join(parts)}"
+        sentences.append(f"Can be started: {join_some(free, MOST_SHOWN)}.")
+    return " ".join(sentences)
+
+
+def _describe_unit(name: str, waiting: Waiting) -> str:
+    """A unit with what is known of its wait in brackets."""
+    known = []
+    if waiting.until:
+        known.append(f"until {format_local_time(waiting.until)}")
+    if waiting.why:
+        known.append(waiting.why)
+    detail = ": ".join(known) + _command(waiting)
+    if not detail:
+        return name
+    return f"{name} ({detail.removeprefix('; ')})"
 
 
 class FleetWaits(Struct, frozen=True, kw_only=True):

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from shlex import quote
 
-from dos.backlog import pickable
+from dos.backlog import cooldown, pickable
 from dos.backlog.waiting import Waiting, WaitsOn
 from dos.fleet.observation import Observation
 from dos.fleet.state import held_units
@@ -12,7 +12,6 @@ from dos.fleet.state.held_units import Hold
 from dos.questions.catalog import AnyQuestion
 from dos.questions.documents import PlanChanged
 from dos.questions.state import AnsweredQuestion, OpenQuestion
-from dos.text import plural
 from dos.times import utc_datetime
 from dos.units.portfolio import soak_end
 from dos.units.unit import Unit
@@ -55,12 +54,12 @@ def unit_waits(observation: Observation, unit: Unit) -> Iterator[Waiting]:
         yield _asked_or_not(observation, question, name)
     elif verdict := observation.verdicts.get(name):
         yield _verdict_wait(observation, unit, verdict)
-    if cooldown := observation.on_cooldown.get(name):
+    if rest := observation.on_cooldown.get(name):
         yield Waiting(
             on=WaitsOn.COOLDOWN,
             subject=name,
-            why=f"{plural(cooldown.count, 'attempt')}, the last at {cooldown.last_ts}",
-            until=utc_datetime(cooldown.until_ms),
+            why=cooldown.describe_attempts(rest, observation.now_ms),
+            until=utc_datetime(rest.until_ms),
             clears_with=f"dos up --retry {quote(name)}",
         )
 
@@ -118,13 +117,16 @@ def _verdict_wait(observation: Observation, unit: Unit, verdict: pickable.Verdic
     on = _HELD_FOR.get(reason, WaitsOn.UNKNOWN)
     if reason is pickable.Answer.OPERATOR_GATED and not unit.gated:
         on = WaitsOn.PERSON  # runs died while they worked on it, or git no longer shows it
+    why = verdict.evidence
     until: datetime | None = None
     if reason is pickable.Answer.SOAK_OPEN:
         until = soak_end(unit.soak_until)
+        if until:
+            why = ""  # "soaking until 12:00" says it all
     return Waiting(
         on=on,
         subject=unit.name,
-        why=verdict.evidence,
+        why=why,
         until=until,
         clears_with=_clearing_command(observation, unit, verdict),
     )

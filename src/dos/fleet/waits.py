@@ -182,13 +182,15 @@ def _stuck(observation: Observation, lane: str, stopped: LastStop) -> Iterator[W
     if _is_open(observation, question):
         return  # listed as the question
     if stopped.reason in reconcile.STOPPED_BY_PERSON:
+        why = f"halted: {stopped.detail}"
         command = f"dos resume {quote(lane)}"
     else:
+        why = f"its last run stopped: {tokens.words(stopped.reason)}, {stopped.detail}"
         command = answer_command(observation, question)
     yield Waiting(
         on=WaitsOn.ENVIRONMENT if stopped.needs == "environment" else WaitsOn.PERSON,
         subject=lane,
-        why=f"its last run stopped: {tokens.words(stopped.reason)}, {stopped.detail}",
+        why=why,
         since=utc_datetime(stopped.at_ms),
         clears_with=command,
     )

@@ -30,6 +30,10 @@ class Iteration(Struct, frozen=True, kw_only=True, tag="iteration"):
     def owner(self) -> str:
         return self.run_id
 
+    @property
+    def words(self) -> str:
+        return f"iteration {self.number} of run {self.run_id}"
+
     def __str__(self) -> str:
         return f"{self.run_id}/{self.number}"
 
@@ -43,6 +47,10 @@ class RunAccount(Struct, frozen=True, kw_only=True, tag="run"):
     @property
     def owner(self) -> str:
         return self.run_id
+
+    @property
+    def words(self) -> str:
+        return f"run {self.run_id}"
 
     def __str__(self) -> str:
         return self.run_id
@@ -59,6 +67,10 @@ class LaneDay(Struct, frozen=True, kw_only=True, tag="lane"):
     def owner(self) -> str:
         return self.day
 
+    @property
+    def words(self) -> str:
+        return f"lane {self.lane} on {self.day}"
+
     def __str__(self) -> str:
         return f"{self.day}/{self.lane}"
 
@@ -73,11 +85,23 @@ class Day(Struct, frozen=True, kw_only=True, tag="day"):
     def owner(self) -> str:
         return self.day
 
+    @property
+    def words(self) -> str:
+        return f"the fleet on {self.day}"
+
     def __str__(self) -> str:
         return self.day
 
 
 Account = Iteration | RunAccount | LaneDay | Day
+
+
+def describe(scope: str, word: str) -> str:
+    """The account of an event in words; the scope and the word for one that cannot be read."""
+    try:
+        return parse(scope, word).words
+    except ValueError:
+        return f"{scope} {word}"
 
 
 def parse(scope: str, word: str) -> Account:

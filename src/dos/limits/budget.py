@@ -15,6 +15,7 @@ from dos.agents.adapter import Usage
 from dos.choices import ChoiceName
 from dos.limits.accounts import Account, Day, Iteration, LaneDay, RunAccount, Scope
 from dos.limits.policy import Budget, Budgets, TokenPrice
+from dos.text import plural
 
 MILLION = 1_000_000
 # Providers add dates to model names: `large-1-20260101` costs what `large-1` does, but
@@ -29,6 +30,41 @@ class Measure(StrEnum):
     TOKENS = "tokens"
     WALL_MINUTES = "wall_minutes"
     ITERATIONS = "iterations"
+
+
+_UNITS: dict[str, str] = {
+    Measure.TOKENS: "tokens",
+    Measure.WALL_MINUTES: "minutes",
+    Measure.ITERATIONS: "iterations",
+}
+
+
+def dollars(usd: float) -> str:
+    """An amount of money, such as `$1,204.50`; below a cent with the digits that count."""
+    if 0 < usd < 0.01:
+        return f"${usd:.2g}"
+    return f"${usd:,.2f}"
+
+
+def format_amount(amount: float, measure: str) -> str:
+    """An amount with its unit, such as `$5.00`, `120,000 tokens` or `90 minutes`."""
+    if measure == Measure.USD:
+        return dollars(amount)
+    return f"{_number(amount)} {_UNITS.get(measure, measure)}"
+
+
+def format_share(amount: float, limit: float, measure: str) -> str:
+    """What is used of a limit, such as `$4.20 of $5.00` or `3 of 8 iterations`."""
+    if measure == Measure.USD:
+        return f"{dollars(amount)} of {dollars(limit)}"
+    return f"{_number(amount)} of {format_amount(limit, measure)}"
+
+
+def _number(amount: float) -> str:
+    """A count with at most one digit behind the point."""
+    if amount == int(amount):
+        return f"{amount:,.0f}"
+    return f"{amount:,.1f}"
 
 
 SHARED = (Scope.LANE, Scope.DAY)  # several agents use such a budget at a time
@@ -138,11 +174,13 @@ class BudgetLine(Struct, frozen=True, kw_only=True):
         return None
 
     def __str__(self) -> str:
-        text = f"{self.scope} {self.account}: {self.spent:g} of {self.limit:g} {self.measure}"
+        """The budget for people: whose it is, how much is used, and what agents may still use."""
+        used = format_share(self.spent, self.limit, self.measure)
+        text = f"{self.account.words}: {used}"
         if self.unpriced:
-            text += f" and {self.unpriced} of unknown cost"
+            text += f", and {plural(self.unpriced, 'agent')} of unknown cost"
         if self.promised:
-            text += f", {self.promised:g} promised to agents at work"
+            text += f", {format_amount(self.promised, self.measure)} reserved for agents at work"
         return text
 
 
@@ -232,13 +270,13 @@ def overspent(allowed: Allowance, usages: Sequence[Usage], prices: Mapping[str, 
     """What an agent used of its allowance, once it is used up; empty while something is left."""
     tokens = sum(usage.tokens for usage in usages)
     measured = (
-        ("usd", price(usages, prices), allowed.usd),
-        ("tokens", tokens, allowed.tokens),
+        (Measure.USD, price(usages, prices), allowed.usd),
+        (Measure.TOKENS, tokens, allowed.tokens),
     )
     over = []
     for measure, used, most in measured:
         if used is not None and most is not None and used >= most:
-            over.append(f"{used:g} of {most:g} {measure}")
+            over.append(format_share(used, most, measure))
     return ", ".join(over)
 
 

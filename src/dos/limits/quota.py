@@ -13,7 +13,7 @@ from dos.agents.adapter import LIMITS, PERSONAL, AgentOutcome, Ending, Scope
 from dos.agents.logins import Credentials
 from dos.limits.policy import Quota
 from dos.reasons.table import Needs
-from dos.times import Backoff, utc_stamp
+from dos.times import Backoff
 
 # An agent that ended like this has reached its provider.
 ANSWERED = frozenset(
@@ -319,7 +319,7 @@ def _limit_availability(limit: Limit, lane: str, now_ms: int, policy: Quota) -> 
     if opens is None:
         return _gate(limit, None, describe(limit))
     if now_ms < opens:
-        return _gate(limit, opens, _until(limit, opens))
+        return _gate(limit, opens, _describe_wait(limit))
     probe = limit.probe
     if probe and not probe.over:
         lost_ms = probe.at_ms + int(policy.probe_seconds * 1000)
@@ -329,15 +329,11 @@ def _limit_availability(limit: Limit, lane: str, now_ms: int, policy: Quota) -> 
     return Probe(key=limit.key, version=limit.version)
 
 
-def _until(limit: Limit, opens: int) -> str:
-    """Why a limit keeps agents from starting, and until when."""
+def _describe_wait(limit: Limit) -> str:
+    """Why a limit keeps agents from starting; those who show it add until when."""
     if not is_doubted(limit):
-        return f"{describe(limit)} until {utc_stamp(opens)}"
-    reported = utc_stamp(reported_end_ms(limit) or 0)
-    return (
-        f"{describe(limit)} until {reported}, which is implausibly long; next probe at"
-        f" {utc_stamp(opens)}"
-    )
+        return describe(limit)
+    return f"{describe(limit)} and reports an end that is not plausible, so it is probed hourly"
 
 
 def _keys(agent: AgentCandidate) -> list[Key]:

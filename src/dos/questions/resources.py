@@ -10,7 +10,7 @@ from dos.backlog.waiting import WaitsOn
 from dos.choices import ChoiceName
 from dos.limits import accounts, quota
 from dos.limits.accounts import Account, Day, Iteration, LaneDay, RunAccount
-from dos.limits.budget import BudgetLine, Measure
+from dos.limits.budget import BudgetLine, Measure, format_amount
 from dos.limits.quota import Key
 from dos.questions import subject
 from dos.questions.question import Choice, LiftLimit, Question, Record, question_id
@@ -257,7 +257,7 @@ class BudgetSpent(Question, frozen=True, kw_only=True):
         offered = [
             Choice(
                 name=ChoiceName.RAISE,
-                meaning=f"raise the limit to {self.limit + self.by:g} {self.measure}",
+                meaning=f"raise the limit to {format_amount(self.limit + self.by, self.measure)}",
                 releases=True,
             ),
             Choice(name=ChoiceName.STOP, meaning="end the runs that wait for this budget"),

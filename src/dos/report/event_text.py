@@ -10,7 +10,8 @@ from dos.agents.adapter import Ending, describe_ending
 from dos.journal.events import fleet, lanes, limits
 from dos.journal.events.kinds import AnyFact
 from dos.journal.events.runs import ReceiptIssued
-from dos.limits import quota
+from dos.limits import accounts, quota
+from dos.limits.budget import format_share
 from dos.limits.quota import Key, Limit
 from dos.loop import tokens
 from dos.report import record_text
@@ -225,7 +226,8 @@ def describe_incident(fact: limits.IncidentFound) -> str:
 
 
 def _describe_budget(fact: limits.BudgetWarned | limits.BudgetSpent) -> str:
-    return f"{fact.scope} {fact.subject}: {fact.spent:g} of {fact.limit:g} {fact.measure}"
+    account = accounts.describe(fact.scope, fact.subject)
+    return f"{account}: {format_share(fact.spent, fact.limit, fact.measure)}"
 
 
 def _describe_baseline(fact: limits.BaselineChecked) -> str:

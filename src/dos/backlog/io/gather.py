@@ -17,6 +17,7 @@ from dos.fleet.state import fleet, held_units
 from dos.fleet.state.fleet import FleetState
 from dos.questions.state import Decisions
 from dos.text import quote
+from dos.times import format_local_time, utc_datetime
 from dos.units.io import sources
 from dos.units.portfolio import Portfolio, soak_end
 from dos.units.unit import ProblemKind, Unit
@@ -135,14 +136,14 @@ def _gate(unit: Unit, known: fleet.UnitState) -> Flag:
 
 
 def _soak(unit: Unit, now_ms: int) -> Flag:
-    """Until when a unit soaks; an end that cannot be read has not come."""
+    """When a unit's soak ends, while it has not; an end that cannot be read has not come."""
     if not unit.soak_until:
         return False
     end = soak_end(unit.soak_until)
     if end is None:
-        return f"until {unit.soak_until}, which is no date"
+        return f"its end {quote(unit.soak_until)} is not a date"
     if now_ms < end.timestamp() * 1000:
-        return f"until {unit.soak_until}"
+        return f"it ends at {format_local_time(end, utc_datetime(now_ms))}"
     return False
 
 

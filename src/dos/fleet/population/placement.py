@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from dos import regions
 from dos.errors import RegionInvalid
+from dos.fleet.population.types import LaneLiveness
 from dos.regions import Region
 
 EXACT_UP_TO = 16
@@ -208,3 +209,53 @@ class _Graph:
                 found = max(found, self._most(among & ~lowest))
             self._known[among] = found
         return found
+
+
+class RosterLane:
+    """One lane of the roster: what all entries of the population plan say about it together.
+
+    A lane has several entries when more than one worker may share its name.
+    """
+
+    __slots__ = (
+        "advancing",
+        "entries",
+        "exclusive",
+        "free",
+        "kept",
+        "off_roster",
+        "placed",
+        "region",
+        "repeats",
+        "unknown",
+        "waits",
+    )
+
+    def __init__(self) -> None:
+        self.entries: list[LaneLiveness] = []
+        self.region = region_of(())
+        self.placed = False  # the region is that of an entry
+        self.exclusive = False
+        self.repeats = False
+        self.off_roster = True
+        self.free = False  # an entry is free, or will be after this tick
+        self.kept = False  # an entry stays as it is
+        self.advancing = False
+        self.unknown = False
+        self.waits = ""  # why no worker may be started on it
+
+    def add(self, entry: LaneLiveness, *, repeats: bool, stays: bool) -> None:
+        """Add an entry; `stays` says whether its holder is still there after the tick."""
+        self.entries.append(entry)
+        self.exclusive = self.exclusive or entry.is_exclusive
+        self.repeats = (self.repeats or repeats) and not self.exclusive
+        self.off_roster = self.off_roster and entry.off_roster is True
+        if entry.off_roster is True and not stays:
+            return  # no worker is started there again, so that its region does not matter
+        if not self.placed:
+            self.placed = True
+            self.region = region_of(entry.tree)
+        elif entry.tree != self.region.globs:
+            both_known = self.region.is_known and region_of(entry.tree).is_known
+            tree = (*self.region.globs, *entry.tree) if both_known else ()
+            self.region = region_of(tree)

@@ -11,6 +11,7 @@ from msgspec import UNSET
 
 from dos.backlog.waiting import WaitsOn
 from dos.fleet.population import placement
+from dos.fleet.population.placement import RosterLane
 from dos.fleet.population.types import (
     Answer,
     Blocked,
@@ -25,6 +26,7 @@ from dos.fleet.population.types import (
 from dos.loop.verdicts import liveness
 from dos.loop.verdicts.liveness import format_span
 from dos.regions import Region
+from dos.text import plural
 
 
 def supervise(
@@ -55,7 +57,7 @@ def supervise_with_obstacles(
         obstacles = scan.full()
     answer, reason = _outcome(target, admissible, alive, spawn, blocked)
     if scan.unknown:
-        reason = f"{reason}; {scan.unknown} could not be read and count as held"
+        reason = f"{reason}; {plural(scan.unknown, 'lease')} could not be read and count as held"
     verdict = SuperviseVerdict(
         answer=answer,
         reason=reason,
@@ -73,62 +75,16 @@ def supervise_with_obstacles(
     return verdict, obstacles
 
 
-class _Lane:
-    """One lane: what all of its entries say together."""
-
-    __slots__ = (
-        "advancing",
-        "entries",
-        "exclusive",
-        "free",
-        "kept",
-        "off_roster",
-        "placed",
-        "region",
-        "repeats",
-        "unknown",
-        "waits",
-    )
-
-    def __init__(self) -> None:
-        self.entries: list[LaneLiveness] = []
-        self.region = placement.region_of(())
-        self.placed = False  # the region is that of an entry
-        self.exclusive = False
-        self.repeats = False
-        self.off_roster = True
-        self.free = False  # an entry is free, or will be after this tick
-        self.kept = False  # an entry stays as it is
-        self.advancing = False
-        self.unknown = False
-        self.waits = ""  # why no worker may be started on it
-
-    def add(self, entry: LaneLiveness, *, repeats: bool, stays: bool) -> None:
-        """Add an entry; `stays` says whether its holder is still there after the tick."""
-        self.entries.append(entry)
-        self.exclusive = self.exclusive or entry.is_exclusive
-        self.repeats = (self.repeats or repeats) and not self.exclusive
-        self.off_roster = self.off_roster and entry.off_roster is True
-        if entry.off_roster is True and not stays:
-            return  # no worker is started there again, so that its region does not matter
-        if not self.placed:
-            self.placed = True
-            self.region = placement.region_of(entry.tree)
-        elif entry.tree != self.region.globs:
-            both_known = self.region.is_known and placement.region_of(entry.tree).is_known
-            tree = (*self.region.globs, *entry.tree) if both_known else ()
-            self.region = placement.region_of(tree)
-
-
 class _Scan:
     """One pass over the evidence: which workers are alive, and which lanes could get one."""
 
     def __init__(self, evidence: SuperviseEvidence, policy: SupervisePolicy) -> None:
         self.policy = policy
+        self.target = evidence.target
         self.alive = 0
         self.unknown = 0
         self.alone = ""  # the lane of a live worker that runs alone
-        self.lanes: dict[str, _Lane] = {}
+        self.lanes: dict[str, RosterLane] = {}
         self.holders: list[LaneLiveness] = []  # entries that keep their region
         self.hold: list[PlanRow] = []
         self.reap: list[PlanRow] = []
@@ -137,7 +93,7 @@ class _Scan:
         for entry in evidence.lanes:
             lane = self.lanes.get(entry.lane)
             if lane is None:
-                lane = self.lanes[entry.lane] = _Lane()
+                lane = self.lanes[entry.lane] = RosterLane()
             lane.add(
                 entry,
                 repeats=entry.repeatable and policy.max_concurrency is not None,
@@ -151,50 +107,58 @@ class _Scan:
         is_reaped = entry.liveness is liveness.Answer.STALLED and self.policy.reap_stalled
         return entry.pending or not (entry.liveness is None or is_reaped)
 
-    def _read(self, entry: LaneLiveness, lane: _Lane) -> None:
+    def _read(self, entry: LaneLiveness, lane: RosterLane) -> None:
         """Count one entry, and add its row to the plan."""
         if entry.pending:
-            self._keep(entry, lane, "launched; its lease is not there yet")
+            self._keep(entry, lane, "launched, and has not taken its lease yet")
         elif entry.liveness is None:
             lane.free = not entry.waits
             lane.waits = entry.waits or ""
         elif entry.is_person is True and entry.liveness is not liveness.Answer.STALLED:
-            self._keep(entry, lane, "held, and not by a worker", counts=False)
+            self._keep(entry, lane, "held by a person or a script, not by a worker", counts=False)
         elif entry.liveness is liveness.Answer.ADVANCING:
             lane.advancing = True
-            self._keep(entry, lane, "ADVANCING")
+            self._keep(entry, lane, "advancing")
         elif entry.liveness is liveness.Answer.SPINNING:
             self._spinning(entry, lane)
         elif entry.liveness is not liveness.Answer.STALLED:
             lane.unknown = True
             self.unknown += 1
-            self._keep(entry, lane, "its liveness is unknown, and what is unknown is never free")
+            self._keep(entry, lane, "its liveness is unknown, so the lane counts as held")
         elif self.policy.reap_stalled:
             lane.free = not entry.waits
             lane.waits = entry.waits or ""
-            self.reap.append(_row(entry, Disposition.REAP, "STALLED"))
+            self.reap.append(_row(entry, Disposition.REAP, "stalled"))
         else:
             lane.waits = (
                 "its worker is dead, and reap_stalled is off: its lease has to expire first"
             )
             self._keep(entry, lane, lane.waits, counts=False, lives=False)
 
-    def _spinning(self, entry: LaneLiveness, lane: _Lane) -> None:
+    def _spinning(self, entry: LaneLiveness, lane: RosterLane) -> None:
         """Flag a worker without progress, and propose its halt once it spins for too long."""
         age = entry.spinning_age_ms
         most = self.policy.spin_halt_after_ms
-        since = "" if age is None else f" for {format_span(age)}"
-        self.flag.append(_row(entry, Disposition.FLAG, f"SPINNING{since}"))
+        spinning = "spinning"
+        if age is not None:
+            spinning += f" for {format_span(age)}"
+        self.flag.append(_row(entry, Disposition.FLAG, spinning))
         if most is not None and age is not None and age >= most:
-            reason = f"SPINNING{since}, and a halt is proposed after {format_span(most)}"
+            reason = f"{spinning}, and a halt is proposed after {format_span(most)}"
             self.proposed_halt.append(_row(entry, Disposition.PROPOSE_HALT, reason))
         counts = self.policy.count_spinning_as_alive
         if not counts:
-            lane.waits = "its worker is SPINNING: it keeps the lane, and is not counted as alive"
-        self._keep(entry, lane, "SPINNING", counts=counts)
+            lane.waits = "its worker spins: it keeps the lane, and does not count as alive"
+        self._keep(entry, lane, "spinning", counts=counts)
 
     def _keep(
-        self, entry: LaneLiveness, lane: _Lane, why: str, *, counts: bool = True, lives: bool = True
+        self,
+        entry: LaneLiveness,
+        lane: RosterLane,
+        why: str,
+        *,
+        counts: bool = True,
+        lives: bool = True,
     ) -> None:
         """Keep the entry as it is; `counts`: it is a worker, `lives`: its holder is alive."""
         lane.kept = True
@@ -266,17 +230,23 @@ class _Scan:
 
     def _full(self, lanes: Iterable[str], in_the_way: dict[str, str]) -> list[Obstacle]:
         """Return the obstacles of lanes that get no worker because enough are running."""
-        reason = "as many workers as wanted are at work, or started before it"
+        reason = "the fleet is to run no worker"
+        if self.target:
+            workers = plural(self.target, "worker")
+            reason = (
+                f"the fleet runs {workers} at a time, and other lanes come first;"
+                f" `dos up --target {self.target + 1}` runs more"
+            )
         found = []
         for name in lanes:
             if name in in_the_way:
-                overlap = f"it overlaps {in_the_way[name]}"
+                overlap = f"it overlaps lane {in_the_way[name]}"
                 found.append(Obstacle(lane=name, waits_on=WaitsOn.REGION_HELD, reason=overlap))
             else:
                 found.append(Obstacle(lane=name, waits_on=WaitsOn.HOST_FULL, reason=reason))
         return found
 
-    def _free(self) -> dict[str, _Lane]:
+    def _free(self) -> dict[str, RosterLane]:
         """Return the lanes on which a worker could be started."""
         lanes = self.lanes.items()
         return {
@@ -309,12 +279,12 @@ class _Scan:
             elif lane.entries[0].liveness:
                 reason = "its stalled worker is reaped"
             else:
-                reason = "nobody holds it"
+                reason = "no worker holds it"
             rows.append(PlanRow(lane=name, disposition=Disposition.SPAWN, reason=reason))
         return rows
 
     def _obstacles(
-        self, free: dict[str, _Lane], chosen: Sequence[str], in_the_way: dict[str, str]
+        self, free: dict[str, RosterLane], chosen: Sequence[str], in_the_way: dict[str, str]
     ) -> list[Obstacle]:
         """Return why each lane gets no worker that is not started and waits for nothing else."""
         started = set(chosen)
@@ -323,7 +293,7 @@ class _Scan:
             if lane.waits or name in started:
                 continue
             if lane.repeats and lane.kept:
-                shares = f"nobody is put beside a worker that is {_describe_holder(lane.entries)}"
+                shares = f"its worker {_describe_holder(lane.entries)}, so no second one is started"
                 found.append(Obstacle(lane=name, waits_on=WaitsOn.REGION_HELD, reason=shares))
             elif name in free:
                 waits_on, reason = self._obstacle(name, lane, chosen, in_the_way)
@@ -331,18 +301,22 @@ class _Scan:
         return found
 
     def _obstacle(
-        self, name: str, lane: _Lane, chosen: Sequence[str], in_the_way: dict[str, str]
+        self, name: str, lane: RosterLane, chosen: Sequence[str], in_the_way: dict[str, str]
     ) -> tuple[WaitsOn, str]:
         if self.alone:
-            return WaitsOn.EXCLUSIVE, f"{self.alone} runs alone, and somebody is in it"
+            return WaitsOn.EXCLUSIVE, f"lane {self.alone} runs alone, and a worker holds it"
         if lane.exclusive:  # another worker runs or starts, or this lane would be started
             others = [*(row.lane for row in self.hold), *chosen]
-            first = f"{others[0]} does not wait for it" if others else "nobody is wanted"
+            first = "no worker is wanted"
+            if others:
+                first = f"lane {others[0]} has or gets a worker"
             return WaitsOn.EXCLUSIVE, f"it runs alone, and {first}"
         if name in in_the_way:
-            unknown = "" if lane.region.is_known else "its own region is unknown: "
-            return WaitsOn.REGION_HELD, f"{unknown}it overlaps {in_the_way[name]}"
-        return WaitsOn.HOST_FULL, "the lanes have no room for one more"
+            overlap = f"it overlaps lane {in_the_way[name]}"
+            if not lane.region.is_known:
+                overlap = f"its own region is unknown, so {overlap}"
+            return WaitsOn.REGION_HELD, overlap
+        return WaitsOn.HOST_FULL, "the other lanes leave no room for another worker"
 
 
 def _outcome(
@@ -350,19 +324,23 @@ def _outcome(
 ) -> tuple[Answer, str]:
     """Return the answer of the plan, and its reason."""
     if target > admissible:
-        room = f"{target} are wanted, and the lanes have room for {admissible} at once"
-        hint = "add disjoint lanes to dos.toml [lanes], or ask for fewer"
+        room = f"{plural(target, 'worker')} wanted, and the lanes have room for {admissible}"
+        hint = "add disjoint lanes to dos.toml [lanes], or use a smaller --target"
         return Answer.TARGET_UNREACHABLE, f"{room}; {hint}"
     if alive > target:
-        what = "who advances is flagged, and nobody is stopped"
-        return Answer.OVER_TARGET, f"{alive - target} more than wanted; {what}"
+        excess = f"{plural(alive - target, 'worker')} above the target of {target}"
+        return Answer.OVER_TARGET, f"{excess}; workers are flagged, and none is stopped"
     if alive == target:
-        return Answer.AT_TARGET, "as many as wanted"
+        if not target:
+            return Answer.AT_TARGET, "no worker is wanted, and none runs"
+        return Answer.AT_TARGET, f"{plural(target, 'worker')} wanted, and {target} run"
     missing = target - alive
     if spawn:
-        return Answer.FILLING, f"{missing} missing, {len(spawn)} to be started"
-    because = f": {blocked[0].lane}: {blocked[0].reason}" if blocked else ""
-    return Answer.FILLING, f"{missing} missing, and nobody can be placed{because}"
+        return Answer.FILLING, f"{plural(missing, 'worker')} missing, {len(spawn)} to be started"
+    text = f"{plural(missing, 'worker')} missing, and none can be started"
+    if blocked:
+        text += f": lane {blocked[0].lane}: {blocked[0].reason}"
+    return Answer.FILLING, text
 
 
 def _excess(lanes: Sequence[LaneLiveness], excess: int) -> list[PlanRow]:
@@ -372,13 +350,17 @@ def _excess(lanes: Sequence[LaneLiveness], excess: int) -> list[PlanRow]:
         if len(found) >= excess:
             break
         if entry.liveness is liveness.Answer.ADVANCING and not entry.pending:
-            found.append(_row(entry, Disposition.FLAG, f"one of {excess} more than wanted"))
+            found.append(
+                _row(entry, Disposition.FLAG, f"one of {plural(excess, 'worker')} above the target")
+            )
     return found
 
 
 def _describe_holder(entries: Sequence[LaneLiveness]) -> str:
     kept = next(entry for entry in entries if entry.pending or entry.liveness)
-    return "being launched" if kept.pending else str(kept.liveness)
+    if kept.pending:
+        return "is being launched"
+    return f"is {str(kept.liveness).lower()}"
 
 
 def _row(entry: LaneLiveness, disposition: Disposition, reason: str) -> PlanRow:

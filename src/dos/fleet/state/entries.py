@@ -2,7 +2,7 @@
 
 from msgspec import Struct, field
 
-from dos.agents.adapter import Ending
+from dos.agents.adapter import Ending, describe_ending
 from dos.backlog.cooldown import AttemptOutcome
 from dos.choices import ChoiceName
 from dos.journal.events import fleet
@@ -131,7 +131,7 @@ class UnitState(Struct, kw_only=True):
         """Add why the newest attempt did not land, and return it in words for people."""
         text = why
         if self.outcome not in ("", Ending.OK):
-            text = f"its agent ended with {self.outcome}: {why}"
+            text = f"its agent {describe_ending(self.outcome)}: {why}"
         where = ""
         if self.saved:
             where = f"; its work is on {', '.join(self.saved)}"

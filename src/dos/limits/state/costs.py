@@ -8,7 +8,7 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from dos.limits.budget import Spent
+from dos.limits.budget import Spent, dollars
 from dos.limits.state.ledger import LANDED, REJECTED, REPLAN, Ledger
 from dos.limits.state.spend import Spend
 from dos.text import plural
@@ -227,4 +227,4 @@ def _cells(row: CostRow) -> tuple[str, ...]:
 def _dollars(usd: float | None) -> str:
     if usd is None:
         return UNKNOWN
-    return f"${usd:,.2f}"
+    return dollars(usd)
