@@ -255,13 +255,13 @@ def _edit_file(path: Path, change: Change, expected: Callable[[Tables], Tables])
 
     `expected` checks the rest.
     """
-    with _locked_folder(path) as folder:
+    with _locked_folder(path):
         old = read_text(path) or ""
         new = _changed_text(old, path, change, expected)
         loaded = parse(new, path, lenient=True)
         if loaded.problems:
             raise _refused(loaded.problems, parse(old, path, lenient=True).problems, path)
-        _write(path, new, folder, instead_of=old)
+        _write(path, new, instead_of=old)
     return msgspec.structs.replace(loaded, replaced=old)
 
 
@@ -297,8 +297,8 @@ def _changed_text(
 
 
 @contextmanager
-def _locked_folder(path: Path) -> Iterator[int]:
-    """Yield the opened and locked folder of the file, so that two edits cannot undo each other."""
+def _locked_folder(path: Path) -> Iterator[None]:
+    """Hold a lock on the folder of the file, so that two edits cannot undo each other."""
     target = path.resolve()
     try:
         folder = os.open(target.parent, os.O_RDONLY | os.O_CLOEXEC)
@@ -314,7 +314,7 @@ def _locked_folder(path: Path) -> Iterator[int]:
             is_locked = True
         if not is_locked:
             raise ConfigInvalid(f"{path}: another process is changing the file", hint="Try again.")
-        yield folder
+        yield
     finally:
         os.close(folder)
 
@@ -331,33 +331,27 @@ def _refused(after: Sequence[Problem], before: Sequence[Problem], path: Path) ->
     return ConfigInvalid(str(after[0]), hint=after[0].hint)
 
 
-def _write(path: Path, text: str, folder: int, *, instead_of: str) -> None:
-    """Replace the file atomically, keeping its mode.
-
-    Through a link, the linked file is replaced.
-    """
+def _write(path: Path, text: str, *, instead_of: str) -> None:
+    """Replace the file, unless it is no longer the text that was edited."""
     target = path.resolve()
-    temporary = target.with_name(f".{target.name}.{os.urandom(6).hex()}")
+
+    def check_unchanged() -> None:
+        if (read_text(path) or "") != instead_of:
+            raise ConfigInvalid(
+                f"{path}: another process changed the file meanwhile", hint="Try again."
+            )
+
     try:
-        has_mark = target.exists() and target.read_bytes().startswith(b"\xef\xbb\xbf")
-        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(text.encode("utf-8-sig" if has_mark else "utf-8"))
-                file.flush()
-                if target.exists():
-                    os.fchmod(file.fileno(), target.stat().st_mode & 0o7777)
-                os.fsync(file.fileno())
-            if (read_text(path) or "") != instead_of:
-                raise ConfigInvalid(
-                    f"{path}: another process changed the file meanwhile", hint="Try again."
-                )
-            temporary.replace(target)
-        finally:
-            temporary.unlink(missing_ok=True)
-        os.fsync(folder)  # a rename is durable once its folder is
+        encoding = "utf-8"
+        if target.exists() and target.read_bytes().startswith(b"\xef\xbb\xbf"):
+            encoding = "utf-8-sig"  # the file begins with a byte-order mark, and keeps it
+        filesystem.write_whole(
+            path, text.encode(encoding), before_rename=check_unchanged, durable=True
+        )
     except OSError as error:
-        place = target if target.exists() else target.parent
+        place = target
+        if not target.exists():
+            place = target.parent
         raise _write_failed(path, place, error) from error
 
 

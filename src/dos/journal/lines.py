@@ -11,6 +11,7 @@ from msgspec import UNSET, Meta, Raw, Struct, json
 
 from dos.errors import BadInput, StoreFailed, StoreFull
 from dos.journal.events.envelope import Event
+from dos.machine.filesystem import sync_directory
 from dos.times import YEAR_10000_MS
 
 # Characters that JSON may leave unescaped and that some programs take for the end of a line.
@@ -64,15 +65,6 @@ def format_time(at_ms: int) -> str:
     """Return a time as RFC 3339 in UTC, with milliseconds."""
     seconds, milliseconds = divmod(at_ms, 1000)
     return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}.{milliseconds:03d}Z"
-
-
-def sync_directory(directory: Path) -> None:
-    """Make the entries of a directory survive a power cut; syncing a new file alone does not."""
-    handle = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 class Archive:

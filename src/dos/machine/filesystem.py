@@ -1,11 +1,18 @@
-"""The file system below a directory: free space, network file systems, locks on files."""
+"""The file system below a directory: free space, network file systems, locks, writing files whole.
+
+`write_whole` and `whole_file` are how dos writes every file that a person or another process may
+read at any moment.
+"""
 
 import os
 import re
+import stat
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 from msgspec import Struct
 
@@ -64,11 +71,11 @@ def nearest_existing(path: Path) -> Path:
 
 def free_space(path: Path) -> FreeSpace:
     """The free space of the file system that holds, or would hold, a path."""
-    stat = os.statvfs(nearest_existing(path))
+    status = os.statvfs(nearest_existing(path))
     free_files = None
-    if stat.f_files:
-        free_files = stat.f_favail
-    return FreeSpace(free_bytes=stat.f_bavail * stat.f_frsize, free_files=free_files)
+    if status.f_files:
+        free_files = status.f_favail
+    return FreeSpace(free_bytes=status.f_bavail * status.f_frsize, free_files=free_files)
 
 
 def network_filesystem(path: Path) -> str | None:
@@ -113,21 +120,97 @@ def gives_up_after(seconds: float) -> Callable[[], bool]:
     return lambda: time.monotonic() > deadline
 
 
-def write_whole(path: Path, data: bytes) -> None:
-    """Replace the content of a file, all of it or nothing; the file keeps its mode.
+def no_check() -> None:
+    """The `before_rename` of a file that is written without a last check."""
 
-    A link stays a link: the file behind it is written. Raises OSError where that is not possible.
-    """
-    target = path.resolve()
-    temporary = target.with_name(f".{target.name}.{os.urandom(6).hex()}")
+
+def sync_directory(directory: Path) -> None:
+    """Make the entries of a directory survive a power cut; syncing a new file alone does not."""
+    handle = os.open(directory, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def write_whole(
+    path: Path,
+    data: bytes,
+    *,
+    follow_link: bool = True,
+    must_be_new: bool = False,
+    mode: int = 0o666,
+    before_rename: Callable[[], None] = no_check,
+    durable: bool = False,
+) -> None:
+    """Write a file: afterwards it has all of the data, or it is as it was. See `whole_file`."""
+    with whole_file(
+        path,
+        follow_link=follow_link,
+        must_be_new=must_be_new,
+        mode=mode,
+        before_rename=before_rename,
+        durable=durable,
+    ) as file:
+        file.write(data)
+
+
+@contextmanager
+def whole_file(
+    path: Path,
+    *,
+    follow_link: bool = True,
+    must_be_new: bool = False,
+    mode: int = 0o666,
+    before_rename: Callable[[], None] = no_check,
+    durable: bool = False,
+) -> Iterator[BinaryIO]:
+    """Yield a new file beside `path` that takes its place when the block ends.
+
+    If the block, `before_rename` or the system raises, `path` is as it was and the new file is
+    removed. A process that is killed may leave the new file, as `.NAME.` and random digits.
+
+    - The data is synced before the rename: otherwise a power cut could leave an empty file under
+      the name. With `durable` the folder is synced as well, so that the rename itself survives one.
+    - A file that is replaced passes its mode on. A new one gets `mode`, less the umask.
+    - With `follow_link` a symbolic link stays, and the file that it leads to is written. Without,
+      the link is replaced: for files that a caller names and that must not lead elsewhere.
+    - With `must_be_new` FileExistsError is raised where there is anything, even a dangling link,
+      and of several processes that write the file at once one succeeds.
+    - `before_rename` is called when all is written; it raises to leave the file as it was.
+
+    Raises OSError where the file cannot be written, and ValueError where `path` cannot be a path.
+    """
+    target = path
+    if follow_link and not must_be_new:
+        target = Path(os.path.realpath(path))
+    kept_mode = _mode_of_file(target)
+    temporary = target.with_name(f".{target.name}.{os.urandom(6).hex()}")
+    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
+    try:
         with os.fdopen(handle, "wb") as file:
-            file.write(data)
+            yield file
             file.flush()
-            if target.exists():
-                os.fchmod(file.fileno(), target.stat().st_mode & 0o7777)
+            if kept_mode is not None:
+                os.fchmod(file.fileno(), kept_mode)
             os.fsync(file.fileno())
-        temporary.replace(target)
+        before_rename()
+        if must_be_new:
+            target.hardlink_to(temporary)  # a rename would replace what another process wrote
+        else:
+            temporary.replace(target)
     finally:
         temporary.unlink(missing_ok=True)
+    if durable:
+        sync_directory(target.parent)
+
+
+def _mode_of_file(path: Path) -> int | None:
+    """The permissions of a regular file. None: there is none, or the path is a link."""
+    try:
+        status = path.lstat()
+    except FileNotFoundError:
+        return None
+    if not stat.S_ISREG(status.st_mode):
+        return None
+    return stat.S_IMODE(status.st_mode)

@@ -7,7 +7,6 @@ HTML page without scripts or links, which can be sent to others.
 """
 
 import re
-import secrets
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,6 +21,7 @@ from dos.journal.events.envelope import Event
 from dos.journal.store import Store
 from dos.limits.state import costs
 from dos.limits.state.spend import Spend
+from dos.machine import filesystem
 from dos.questions import view
 from dos.questions.state import Decisions, urgent_first
 from dos.report import report_data, summary
@@ -161,15 +161,9 @@ def _check_replaceable(name: str) -> None:
 
 
 def _write(name: str, page: str) -> None:
-    """Write the page whole or not at all: to a file beside it, which then replaces it."""
+    """Write the page whole or not at all; raises BadInput if that fails."""
     try:
-        path = Path(name)
-        temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
-        try:
-            temporary.write_text(page, encoding="utf-8", newline="\n")
-            temporary.replace(path)
-        finally:
-            temporary.unlink(missing_ok=True)
+        filesystem.write_whole(Path(name), page.encode(), follow_link=False)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not a path"
         raise BadInput(

@@ -4,6 +4,7 @@ In the shape `dos` every event is one line, and `dos journal import` reads them.
 `lane-journal` the leases are written as dos-kernel ≤ 0.30 wrote them.
 """
 
+import io
 import os
 import sys
 from collections.abc import Callable
@@ -17,6 +18,7 @@ from dos.errors import BadInput
 from dos.journal.lines import LONGEST_LINE
 from dos.journal.transfer import transfer
 from dos.journal.transfer.transfer import Shape
+from dos.machine import filesystem
 from dos.text import LONGEST_PATH, plural, quote, validated_name
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
@@ -114,16 +116,11 @@ def _write_through(target: Path, write: Write) -> int:
 
 
 def _write_whole(target: Path, write: Write) -> int:
-    """Write to a temporary file and rename it, so that the target is never half an export."""
+    """Write the lines to a file that replaces the target, so that it is never half an export."""
     if target.is_file() and not _is_export(target):
         raise _unwritable(str(target), "it exists and is not an export")
-    part = target.with_name(f".{target.name}.{os.getpid()}.part")
-    try:
-        with part.open("x", encoding="utf-8", newline="\n") as file:
-            count = write(file)
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(target)
-    finally:
-        part.unlink(missing_ok=True)
+    with filesystem.whole_file(target) as file:
+        text = io.TextIOWrapper(file, encoding="utf-8", newline="\n")
+        count = write(text)
+        text.detach()  # it writes what it holds back, and leaves the file open
     return count

@@ -3,7 +3,6 @@
 Give it to others: they check it with `dos verify-receipt`.
 """
 
-import secrets
 from pathlib import Path
 from typing import Annotated
 
@@ -11,6 +10,7 @@ from msgspec import Struct, to_builtins
 
 from dos.cli.streams import read_stdin
 from dos.errors import BadInput
+from dos.machine import filesystem
 from dos.receipts.io import find
 from dos.receipts.receipt import LARGEST_BYTES, SCHEMA, Receipt, canonical_bytes
 from dos.text import LONGEST_PATH, quote, validated_name
@@ -59,16 +59,11 @@ def run(args: Args, context: Context) -> Reply:
 
 
 def write_receipt(name: str, receipt: Receipt) -> None:
-    """Write the receipt to a temporary file and rename it; raises BadInput if that fails."""
+    """Write the receipt whole or not at all; raises BadInput if that fails."""
     path = Path(name)
     _check_replaceable(path)
     try:
-        part = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
-        try:
-            part.write_bytes(canonical_bytes(receipt) + b"\n")
-            part.replace(path)
-        finally:
-            part.unlink(missing_ok=True)
+        filesystem.write_whole(path, canonical_bytes(receipt) + b"\n", follow_link=False)
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is not a path"
         raise BadInput(

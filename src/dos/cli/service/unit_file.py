@@ -12,6 +12,7 @@ from typing import Any
 from msgspec import Struct
 
 from dos.errors import BadInput, DosError, Refused
+from dos.machine import filesystem
 from dos.text import printable_path, quote, slug
 from dos.workspace import Workspace
 
@@ -138,11 +139,9 @@ def write(service: Service) -> bool:
     service.check_ownership()
     if service.is_current:
         return False
-    temporary = service.path.with_name(f"{service.path.name}.{os.getpid()}")
     try:
         service.path.parent.mkdir(parents=True, exist_ok=True)
-        temporary.write_text(service.text, encoding="utf-8")
-        temporary.replace(service.path)
+        filesystem.write_whole(service.path, service.text.encode(), follow_link=False)
     except OSError as error:
         raise _unwritable(service, error) from error
     return True

@@ -20,6 +20,7 @@ from dos.errors import BadInput, WorkspaceMissing
 from dos.git import commits
 from dos.git.repository import Reader
 from dos.lanes.policy import Lanes
+from dos.machine import filesystem
 from dos.text import LONGEST_PATH, quote
 from dos.units.io import documents
 from dos.verbs.args import Option
@@ -222,15 +223,15 @@ def _write(target: Path, text: str) -> Path | None:
         raise BadInput(
             f"{target} is not a regular file, and was not changed", hint="Move it away first."
         )
-    backup = target.with_name("dos.toml.before") if target.exists() else None
-    temporary = target.with_name("dos.toml.new")
-    try:
-        temporary.write_text(text, encoding="utf-8")
-        if backup:
-            target.replace(backup)
-        temporary.replace(target)
-    finally:
-        temporary.unlink(missing_ok=True)
+    if not target.exists():
+        filesystem.write_whole(target, text.encode())
+        return None
+    backup = target.with_name("dos.toml.before")
+
+    def keep_backup() -> None:
+        target.replace(backup)
+
+    filesystem.write_whole(target, text.encode(), before_rename=keep_backup)
     return backup
 
 

@@ -23,7 +23,7 @@ from dos.errors import (
     StoreReadOnly,
     StoreUnreachable,
 )
-from dos.journal.lines import sync_directory
+from dos.machine.filesystem import sync_directory
 
 _LOOK = "Run `dos doctor` to see what is wrong with the state directory."
 _ROOM = "Free some space; nothing was lost."

@@ -7,7 +7,6 @@ overwritten. No key is read from a tree that is judged: whoever is judged can wr
 import binascii
 import os
 import re
-import secrets
 import shlex
 import stat
 from base64 import b64decode, b64encode
@@ -19,7 +18,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from dos.errors import BadInput
-from dos.machine import process
+from dos.machine import filesystem, process
 from dos.receipts.receipt import NAMESPACE
 from dos.text import LONGEST_PATH, quote
 from dos.workspace import Workspace
@@ -251,7 +250,7 @@ def make_key(path: Path) -> PublicKey:
         # Any other folder is for its owner to make.
         if path.parent in (config_folder(), own_key().parent):
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        _place(path, private, 0o600)
+        filesystem.write_whole(path, private, must_be_new=True, mode=0o600)
     except FileExistsError as error:
         raise BadInput(
             f"{_quoted(path)} exists already and is not overwritten", hint=ELSEWHERE
@@ -267,7 +266,8 @@ def make_key(path: Path) -> PublicKey:
 def write_public_key(path: Path, line: str) -> None:
     """Write the public half beside a key that has none."""
     with suppress(FileExistsError):  # another process has written it
-        _place(public_path(path), f"{line} dos@{process.host()}\n".encode(), 0o644)
+        public = f"{line} dos@{process.host()}\n"
+        filesystem.write_whole(public_path(path), public.encode(), must_be_new=True, mode=0o644)
 
 
 def ensure_key(path: Path) -> bool:
@@ -307,17 +307,3 @@ def _generate() -> tuple[bytes, str]:
         serialization.Encoding.OpenSSH, serialization.PublicFormat.OpenSSH
     )
     return private, public.decode()
-
-
-def _place(path: Path, data: bytes, mode: int) -> None:
-    """Write a file whole or not at all; raises FileExistsError where there is one."""
-    half = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
-    handle = os.open(half, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.link(half, path)
-    finally:
-        half.unlink()
