@@ -1,7 +1,7 @@
 """A workspace for the arbiter: three lanes that run side by side and one that runs alone."""
 
 from dos.lanes.arbitrate import ArbiterRequest
-from dos.lanes.live_lease import LiveLease
+from dos.lanes.leases import LiveLease
 from dos.lanes.roster import Roster
 
 TREES = {"api": ("api/**",), "docs": ("docs/**",), "worker": ("worker/**",), "global": ("**/*",)}

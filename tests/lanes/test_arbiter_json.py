@@ -9,7 +9,7 @@ from arbiter_workspace import API, ask, roster
 from dos import regions
 from dos.errors import BadInput
 from dos.lanes import arbitrate
-from dos.lanes.live_lease import LiveLease, live_lease, live_leases_from_json, live_leases_from_rows
+from dos.lanes.leases import LiveLease, live_lease, live_leases_from_json, live_leases_from_rows
 from dos.lease import Lease
 from dos.regions import Mode
 

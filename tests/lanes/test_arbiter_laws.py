@@ -8,7 +8,7 @@ from dos import regions
 from dos.lanes import admission, arbitrate
 from dos.lanes.admission import AdmissionVerdict
 from dos.lanes.arbitrate import Answer, ArbiterRequest
-from dos.lanes.live_lease import LiveLease
+from dos.lanes.leases import LiveLease
 from dos.lanes.roster import Roster
 from dos.lease import Lease, Request
 from dos.text import comparison_key

@@ -7,7 +7,7 @@ import pytest
 
 from dos.lanes import launch_health
 from dos.lanes.launch_health import UNANSWERED_STOP, Action, Evidence, LaneRun, Policy
-from dos.lanes.live_lease import LiveLease
+from dos.lanes.leases import LiveLease
 from dos.loop import released_texts
 from dos.regions import region
 

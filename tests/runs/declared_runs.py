@@ -2,14 +2,13 @@
 
 from hypothesis import strategies as st
 
-from dos.runs import step
-from dos.runs.declared import Declaration, Step
+from dos.runs.steps import Answer, Declaration, Step, Verdict
 from dos.unknown import Unknown
 
 STEPS = ("s1", "s2", "s3", "s4")
-DONE = step.Verdict(answer=step.Answer.DONE, reason="touches api/1")
-GONE = step.Verdict(answer=step.Answer.UNDONE, reason="was undone")
-UNREAD = step.Verdict(answer=step.Answer.UNKNOWN, reason="cannot be judged")
+DONE = Verdict(answer=Answer.DONE, reason="touches api/1")
+GONE = Verdict(answer=Answer.UNDONE, reason="was undone")
+UNREAD = Verdict(answer=Answer.UNKNOWN, reason="cannot be judged")
 
 
 def done(name, via="file-path"):

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dos.runs.complete import Answer, Evidence, Policy, Verdict, judge
-from dos.runs.declared import NOT_FORGEABLE, Step
+from dos.runs.steps import NOT_FORGEABLE, Step
 
 FORGED = done("s1", via="direct")
 

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dos.runs import complete, resume
-from dos.runs.declared import is_done
 from dos.runs.resume import Answer, Evidence, Policy, judge
+from dos.runs.steps import is_done
 from dos.unknown import Unknown
 
 TWO = declared(done("s1"), open_step("s2"))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dos.runs.step import Answer, Evidence, FileState, judge
+from dos.runs.steps import Answer, Evidence, FileState, judge
 from dos.unknown import Unknown
 
 THERE = {"sha": "c" * 40, "reachable": True, "after_start": True}

@@ -12,7 +12,7 @@ from msgspec import Struct, structs
 from dos import regions
 from dos.lanes import admission, preference
 from dos.lanes.admission import Predicate
-from dos.lanes.live_lease import LiveLease
+from dos.lanes.leases import LiveLease
 from dos.lanes.preference import Fit, LaneCandidate, NoFit, Preferences
 from dos.lanes.roster import GLOBAL, Roster
 from dos.lease import Refusal, RefusalReason

@@ -10,7 +10,7 @@ from enum import StrEnum
 from msgspec import Struct, field, structs
 
 from dos import regions
-from dos.lanes.live_lease import LiveLease
+from dos.lanes.leases import LiveLease
 from dos.regions import Region
 from dos.text import comparison_key
 

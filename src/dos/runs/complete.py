@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from msgspec import UNSET, Struct, UnsetType, field
 
-from dos.runs.declared import Declaration, claimed_not_done, is_done
+from dos.runs.steps import Declaration, claimed_not_done, is_done
 
 
 class Answer(StrEnum):

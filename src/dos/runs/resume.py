@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from msgspec import Struct, field
 
-from dos.runs.declared import Declaration, Step, claimed_not_done, is_done
+from dos.runs.steps import Declaration, Step, claimed_not_done, is_done
 from dos.unknown import Unknown
 
 ABANDONED = "abandoned"  # the result of a run that must not be resumed

@@ -18,7 +18,7 @@ from dos.journal import streams
 from dos.journal.events.lanes import LeaseRefused
 from dos.lanes.arbitrate import Answer, ArbiterRequest, Decision, judge
 from dos.lanes.io.gather import admission_rules, arbiter_evidence
-from dos.lanes.live_lease import LiveLease
+from dos.lanes.leases import LiveLease
 from dos.lanes.roster import GLOBAL, Roster
 from dos.lease import Lease, Refusal, Request
 from dos.machine import process

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from dos.cli.lanes.caller import optional_name
 from dos.errors import Conflict
-from dos.lanes import abandoned
+from dos.lanes import leases
 from dos.lanes.io.leases import leases_with_holders
 from dos.lease import Lease
 from dos.text import comparison_key
@@ -36,7 +36,7 @@ def run(args: Args, context: Context) -> Reply:
     for lease, evidence in leases_with_holders(context.world.journal):
         if lease.is_lock or (lane_key and comparison_key(lease.lane) != lane_key):
             continue
-        verdict = abandoned.judge(evidence)
+        verdict = leases.judge_holder(evidence)
         row = {
             "lane": lease.lane,
             "owner": lease.holder,

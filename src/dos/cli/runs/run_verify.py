@@ -13,7 +13,7 @@ from dos.cli.runs import lookup
 from dos.errors import BadInput
 from dos.journal.events.runs import StepVerified
 from dos.runs.io.evidence import RunCommits
-from dos.runs.step import Answer, judge
+from dos.runs.steps import Answer, judge
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
 

@@ -10,8 +10,8 @@ from dos.doctor.subjects import store
 from dos.doctor.subjects.finding import Finding, error, note, warning
 from dos.fleet.state.fleet import FleetState
 from dos.journal import fold
-from dos.lanes.abandoned import Answer, Evidence, Verdict, judge
 from dos.lanes.io.leases import leases_with_holders
+from dos.lanes.leases import HolderEvidence, HolderState, HolderVerdict, judge_holder
 from dos.lease import Lease
 from dos.machine import process
 from dos.machine.process import DosProcess, Identity, dos_arguments, dos_processes
@@ -135,8 +135,8 @@ def examine_leases(world: World) -> list[Finding]:
     """Return the leases whose time is over, and those whose process has exited."""
     findings = []
     for lease, evidence in _leases_with_evidence(world):
-        verdict = judge(evidence)
-        if verdict.answer is Answer.PROCESS_GONE:
+        verdict = judge_holder(evidence)
+        if verdict.answer is HolderState.PROCESS_GONE:
             findings.append(_holder_gone(lease, evidence))
         elif verdict.abandoned:
             findings.append(_lapsed(lease, verdict))
@@ -148,7 +148,7 @@ def dead_leases(world: World) -> list[Lease]:
     return [
         lease
         for lease, evidence in _leases_with_evidence(world)
-        if judge(evidence).answer is Answer.PROCESS_GONE
+        if judge_holder(evidence).answer is HolderState.PROCESS_GONE
     ]
 
 
@@ -159,12 +159,12 @@ def lease_name(lease: Lease) -> str:
     return f"lane {lease.lane!r}"
 
 
-def _leases_with_evidence(world: World) -> list[tuple[Lease, Evidence]]:
+def _leases_with_evidence(world: World) -> list[tuple[Lease, HolderEvidence]]:
     """Every lease with what is known about its holder."""
     return leases_with_holders(store.open_journal(world))
 
 
-def _holder_gone(lease: Lease, evidence: Evidence) -> Finding:
+def _holder_gone(lease: Lease, evidence: HolderEvidence) -> Finding:
     """The warning for a lease that still blocks the lane although its process has exited."""
     what = (
         f"{lease_name(lease)} is held by process {lease.pid}, which has exited"
@@ -177,7 +177,7 @@ def _holder_gone(lease: Lease, evidence: Evidence) -> Finding:
     return warning("LEASE_HOLDER_GONE", what, why, "dos doctor --fix")
 
 
-def _lapsed(lease: Lease, verdict: Verdict) -> Finding:
+def _lapsed(lease: Lease, verdict: HolderVerdict) -> Finding:
     """The note on a lease that no longer blocks anything, because its time is over."""
     what = f"the lease of {lease.holder!r} on {lease_name(lease)} has ended: {verdict.reason}"
     age = format_duration(max(0, time.time() - lease.beat_ms / 1000))

@@ -13,7 +13,7 @@ from dos.errors import BadInput, GitFailed
 from dos.journal.store import Admit, Store
 from dos.lanes import admission, scope
 from dos.lanes.admission import KERNEL_FILES, Predicate
-from dos.lanes.live_lease import LiveLease, live_lease, live_leases_from_json
+from dos.lanes.leases import LiveLease, live_lease, live_leases_from_json
 from dos.lanes.roster import Roster
 from dos.text import replace_undecodable
 from dos.world import World

@@ -14,7 +14,7 @@ from dos.fleet.state.fleet import FleetState
 from dos.journal import fold
 from dos.lanes import launch_health
 from dos.lanes.launch_health import LaneRun
-from dos.lanes.live_lease import live_lease, live_leases_from_json
+from dos.lanes.leases import live_lease, live_leases_from_json
 from dos.loop import released_texts
 from dos.reasons import table
 from dos.reasons.table import ClearsBy, Needs

@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import Struct
 
 from dos.journal.store import Store
-from dos.lanes.abandoned import Evidence
+from dos.lanes.leases import HolderEvidence
 from dos.lease import Lease
 from dos.machine import process
 
@@ -82,7 +82,7 @@ def lease_row(lease: Lease, now_ms: int, wall_ms: int, boot: str) -> LeaseRow:
     )
 
 
-def leases_with_holders(journal: Store) -> list[tuple[Lease, Evidence]]:
+def leases_with_holders(journal: Store) -> list[tuple[Lease, HolderEvidence]]:
     """Every lease and lock that has not ended, with what is known of its holder."""
     with journal.backend.read() as view:
         now_ms = view.lease_ms()
@@ -91,9 +91,9 @@ def leases_with_holders(journal: Store) -> list[tuple[Lease, Evidence]]:
     return [(lease, _holder_evidence(lease, now_ms, boot)) for lease in leases]
 
 
-def _holder_evidence(lease: Lease, now_ms: int, boot: str) -> Evidence:
+def _holder_evidence(lease: Lease, now_ms: int, boot: str) -> HolderEvidence:
     """What decides whether the lease has lost its holder."""
-    return Evidence(
+    return HolderEvidence(
         left_ms=lease.expires_ms - now_ms,
         restarted=lease.boot != boot,
         process_gone=process.holder_has_exited(lease),

@@ -21,11 +21,10 @@ from dos.journal.run_state import RunState
 from dos.journal.store import Store
 from dos.lanes.io.gather import workspace_paths
 from dos.regions import Region
-from dos.runs import resume, rewind, step
-from dos.runs.declared import Declaration, Step, is_done
+from dos.runs import resume, rewind, steps
 from dos.runs.resume import resume_point
 from dos.runs.rewind import Checkpoint, Finding, Fire
-from dos.runs.step import FileState
+from dos.runs.steps import Declaration, FileState, Step, is_done
 from dos.unknown import Unknown
 from dos.world import World
 
@@ -66,15 +65,15 @@ class RunCommits:
         except GitFailed as error:
             return Unknown(error.message)
 
-    def gather(self, sha: str, globs: Sequence[str] = ()) -> step.Evidence:
+    def gather(self, sha: str, globs: Sequence[str] = ()) -> steps.Evidence:
         """What git says now of a commit that is claimed to have done a step with these files."""
-        unread = step.Evidence(sha=sha, globs=tuple(globs))
+        unread = steps.Evidence(sha=sha, globs=tuple(globs))
         try:
             return self._commit_evidence(unread)
         except GitFailed as error:
             return structs.replace(unread, reachable=Unknown(error.message))
 
-    def _commit_evidence(self, unread: step.Evidence) -> step.Evidence:
+    def _commit_evidence(self, unread: steps.Evidence) -> steps.Evidence:
         """Stop at the first fact that decides: the later ones cost more git commands."""
         head = self.head
         commit = commits.commit_by_hash(self._git, unread.sha)
@@ -166,7 +165,7 @@ def _step(run_commits: RunCommits, run: RunState, name: str) -> Step:
     if verified is None:
         return Step(id=name, claimed=claimed)
     evidence = run_commits.gather(verified.sha, run.regions.get(name, ()))
-    verdict = step.judge(evidence)
+    verdict = steps.judge(evidence)
     return Step(id=name, claimed=claimed, verified=verified.sha, via=verified.via, now=verdict)
 
 

@@ -20,8 +20,8 @@ from dos.journal.events.runs import HaltProposed
 from dos.journal.run_state import RunState
 from dos.journal.store import Store
 from dos.journal.transfer import lane_log
-from dos.runs.declared import Step, is_done
 from dos.runs.io.evidence import gather_declaration, gather_step
+from dos.runs.steps import Step, is_done
 from dos.times import utc_stamp
 from dos.unknown import Unknown
 from dos.world import World

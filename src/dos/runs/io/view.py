@@ -10,8 +10,8 @@ from msgspec import Struct
 
 from dos.report import event_text
 from dos.runs import resume
-from dos.runs.declared import Declaration, is_done
 from dos.runs.io.trace import Decision, Intent, Spine, Trace
+from dos.runs.steps import Declaration, is_done
 
 SCHEMA = 1
 SHOWN_COMMITS = 20
