@@ -11,8 +11,8 @@ import inspect
 import sys
 
 from dos.agents.adapter import Ending
-from dos.limits.accounts import LaneDay
-from dos.limits.budget import BudgetLine, Measure
+from dos.limits.accounts import LaneDay, Measure
+from dos.limits.budget import BudgetLine
 from dos.limits.quota import Key, Limit
 from dos.questions.catalog import Added, AnyQuestion
 from dos.questions.documents import PlanChanged, SettingsChanged

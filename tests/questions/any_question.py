@@ -2,8 +2,8 @@
 
 from hypothesis import strategies as st
 
-from dos.limits.accounts import Day, Iteration, LaneDay, RunAccount
-from dos.limits.budget import BudgetHistory, BudgetLine, Measure
+from dos.limits.accounts import Day, Iteration, LaneDay, Measure, RunAccount
+from dos.limits.budget import BudgetHistory, BudgetLine
 from dos.limits.quota import LONGEST_WEEKLY_WAIT_MS, Key, Limit
 from dos.questions.catalog import Added, UnknownQuestion
 from dos.questions.documents import REMOVED, PlanChanged, SettingsChanged

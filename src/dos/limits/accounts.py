@@ -1,4 +1,6 @@
-"""Whose budget it is: the fleet's or a lane's of one day, a run's, or one of its iterations.
+"""Whose budget it is, what it counts, and how people read both.
+
+An account is the fleet's or a lane's of one day, a run's, or one of its iterations.
 
 Events and JSON hold an account as a scope and a word, such as `lane` and `2027-01-15/api`. Only
 this module writes and reads that word.
@@ -116,3 +118,47 @@ def parse(scope: str, word: str) -> Account:
             return LaneDay(day=owner, lane=part)
         case Scope.DAY:
             return Day(day=word)
+
+
+class Measure(StrEnum):
+    """What a budget counts."""
+
+    USD = "usd"
+    TOKENS = "tokens"
+    WALL_MINUTES = "wall_minutes"
+    ITERATIONS = "iterations"
+
+
+_UNITS: dict[str, str] = {
+    Measure.TOKENS: "tokens",
+    Measure.WALL_MINUTES: "minutes",
+    Measure.ITERATIONS: "iterations",
+}
+
+
+def dollars(usd: float) -> str:
+    """An amount of money, such as `$1,204.50`; below a cent with the digits that count."""
+    if 0 < usd < 0.01:
+        return f"${usd:.2g}"
+    return f"${usd:,.2f}"
+
+
+def format_amount(amount: float, measure: str) -> str:
+    """An amount with its unit, such as `$5.00`, `120,000 tokens` or `90 minutes`."""
+    if measure == Measure.USD:
+        return dollars(amount)
+    return f"{_number(amount)} {_UNITS.get(measure, measure)}"
+
+
+def format_share(amount: float, limit: float, measure: str) -> str:
+    """What is used of a limit, such as `$4.20 of $5.00` or `3 of 8 iterations`."""
+    if measure == Measure.USD:
+        return f"{dollars(amount)} of {dollars(limit)}"
+    return f"{_number(amount)} of {format_amount(limit, measure)}"
+
+
+def _number(amount: float) -> str:
+    """A count with at most one digit behind the point."""
+    if amount == int(amount):
+        return f"{amount:,.0f}"
+    return f"{amount:,.1f}"

@@ -13,7 +13,17 @@ from msgspec import Struct, structs
 
 from dos.agents.adapter import Usage
 from dos.choices import ChoiceName
-from dos.limits.accounts import Account, Day, Iteration, LaneDay, RunAccount, Scope
+from dos.limits.accounts import (
+    Account,
+    Day,
+    Iteration,
+    LaneDay,
+    Measure,
+    RunAccount,
+    Scope,
+    format_amount,
+    format_share,
+)
 from dos.limits.policy import Budget, Budgets, TokenPrice
 from dos.text import plural
 
@@ -21,50 +31,6 @@ MILLION = 1_000_000
 # Providers add dates to model names: `large-1-20260101` costs what `large-1` does, but
 # `large-1-mini` does not.
 _DATED = re.compile(r"(?:[-@]\d{8}|-\d{4}-\d{2}-\d{2}|-latest)\Z")
-
-
-class Measure(StrEnum):
-    """What a budget counts."""
-
-    USD = "usd"
-    TOKENS = "tokens"
-    WALL_MINUTES = "wall_minutes"
-    ITERATIONS = "iterations"
-
-
-_UNITS: dict[str, str] = {
-    Measure.TOKENS: "tokens",
-    Measure.WALL_MINUTES: "minutes",
-    Measure.ITERATIONS: "iterations",
-}
-
-
-def dollars(usd: float) -> str:
-    """An amount of money, such as `$1,204.50`; below a cent with the digits that count."""
-    if 0 < usd < 0.01:
-        return f"${usd:.2g}"
-    return f"${usd:,.2f}"
-
-
-def format_amount(amount: float, measure: str) -> str:
-    """An amount with its unit, such as `$5.00`, `120,000 tokens` or `90 minutes`."""
-    if measure == Measure.USD:
-        return dollars(amount)
-    return f"{_number(amount)} {_UNITS.get(measure, measure)}"
-
-
-def format_share(amount: float, limit: float, measure: str) -> str:
-    """What is used of a limit, such as `$4.20 of $5.00` or `3 of 8 iterations`."""
-    if measure == Measure.USD:
-        return f"{dollars(amount)} of {dollars(limit)}"
-    return f"{_number(amount)} of {format_amount(limit, measure)}"
-
-
-def _number(amount: float) -> str:
-    """A count with at most one digit behind the point."""
-    if amount == int(amount):
-        return f"{amount:,.0f}"
-    return f"{amount:,.1f}"
 
 
 SHARED = (Scope.LANE, Scope.DAY)  # several agents use such a budget at a time

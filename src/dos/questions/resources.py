@@ -9,8 +9,8 @@ from dos.agents.adapter import Ending
 from dos.backlog.waiting import WaitsOn
 from dos.choices import ChoiceName
 from dos.limits import accounts, quota
-from dos.limits.accounts import Account, Day, Iteration, LaneDay, RunAccount
-from dos.limits.budget import BudgetLine, Measure, format_amount
+from dos.limits.accounts import Account, Day, Iteration, LaneDay, Measure, RunAccount, format_amount
+from dos.limits.budget import BudgetLine
 from dos.limits.quota import Key
 from dos.questions import subject
 from dos.questions.question import Choice, LiftLimit, Question, Record, question_id

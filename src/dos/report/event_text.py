@@ -11,7 +11,7 @@ from dos.journal.events import fleet, lanes, limits
 from dos.journal.events.kinds import AnyFact
 from dos.journal.events.runs import ReceiptIssued
 from dos.limits import accounts, quota
-from dos.limits.budget import format_share
+from dos.limits.accounts import format_share
 from dos.limits.quota import Key, Limit
 from dos.loop import tokens
 from dos.report import record_text

@@ -8,7 +8,8 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from dos.limits.budget import Spent, dollars
+from dos.limits.accounts import dollars
+from dos.limits.budget import Spent
 from dos.limits.state.ledger import LANDED, REJECTED, REPLAN, Ledger
 from dos.limits.state.spend import Spend
 from dos.text import plural
