@@ -428,6 +428,12 @@ def test_units_that_wait_for_a_person_are_listed_with_what_waits_behind_them(
     assert ids(dos) == ["unit-held-AUTH/A4-1"]
 
 
+def test_dos_top_counts_the_decisions_that_dos_decisions_lists(dos: Dos, held: Path) -> None:
+    shown = dos("top", "--json").json["decisions"]
+    assert (shown["open"], shown["first_id"]) == (3, ids(dos)[0])
+    assert "3 open decisions (`dos decisions`): " in dos("top", "--once").out
+
+
 def test_a_unit_at_which_runs_died_is_tried_again_on_a_persons_word(
     dos: Dos, held: Path, journal: Store
 ) -> None:

@@ -18,10 +18,10 @@ from dos.limits.state import costs
 from dos.limits.state.spend import Spend
 from dos.questions import view
 from dos.questions.state import Decisions, urgent_first
-from dos.report import html, report_data, summary
-from dos.report.report_data import ReportData
+from dos.report import html, summary
 from dos.report.session import LandingProof, Outcome, ReceiptProof, Session, last_start
 from dos.report.session_fold import fold_session
+from dos.report.summary import ReportData
 
 T = 1_800_000_000_000  # 2027-01-15 08:00:00 UTC
 RUN = {"run_id": "R1", "lane": "api"}
@@ -160,9 +160,7 @@ def test_a_landing_that_another_found_after_a_crash_belongs_to_whoever_worked_fo
 
 
 def test_json_has_a_landing_as_one_row() -> None:
-    (row,) = report_data.to_json(sheet(written((0, started()), (5, ended()), (6, LANDED))))[
-        "landed"
-    ]
+    (row,) = summary.to_json(sheet(written((0, started()), (5, ended()), (6, LANDED))))["landed"]
     assert list(row) == [
         "at",
         "unit",
@@ -270,7 +268,7 @@ def test_what_only_a_person_clears_is_told_also_where_nobody_was_asked() -> None
     ]
     shown = html.render_page(structs.replace(sheet([]), waiting=waiting))
     assert "its last run stopped: red" in shown and "has not landed" not in shown
-    assert len(report_data.to_json(structs.replace(sheet([]), waiting=waiting))["waiting"]) == 3
+    assert len(summary.to_json(structs.replace(sheet([]), waiting=waiting))["waiting"]) == 3
 
 
 # Where a session begins
@@ -300,7 +298,7 @@ def test_a_start_after_one_that_never_stopped_says_so() -> None:
         written((0, fleet_started()), (5, fleet_started(pid=2)), (9, fleet_stopped()))
     )
     assert [bool(start.found) for start in told.starts] == [False, True]
-    assert report_data.heading(
+    assert summary.heading(
         sheet(written((0, fleet_started()), (5, fleet_started()), (9, fleet_stopped())))
     ) == (
         "2027-01-15 08:00:00 to 08:00:09 UTC (9 s); restarted 1 time after a crash of the "
@@ -312,9 +310,9 @@ def test_a_start_after_one_that_never_stopped_says_so() -> None:
 def test_a_session_without_a_recorded_stop_runs_or_its_supervisor_was_killed() -> None:
     report = sheet(written((0, fleet_started()), (2, started())))
     killed = "the supervisor exited without a recorded stop; `dos up` starts another"
-    assert report_data.heading(report).endswith(f"(2 s); {killed}")
+    assert summary.heading(report).endswith(f"(2 s); {killed}")
     running = structs.replace(report, is_supervised=True)
-    assert report_data.heading(running).endswith("(2 s); still running")
+    assert summary.heading(running).endswith("(2 s); still running")
 
 
 def test_a_session_in_which_nothing_was_judged_yet_counts_its_agents() -> None:

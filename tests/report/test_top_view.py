@@ -12,7 +12,7 @@ from rich.cells import cell_len
 
 from dos.agents.adapter import Usage
 from dos.backlog.waiting import Waits, WaitsOn
-from dos.cli.terminal.page import plain_text, render_page, short_span
+from dos.cli.terminal.top_page import plain_text, render_page, short_span
 from dos.config.schema import Config
 from dos.fleet import waits
 from dos.fleet.lane_entries import LaneHolders
@@ -28,11 +28,10 @@ from dos.lanes.policy import Lanes
 from dos.lease import Lease, Request
 from dos.machine import process
 from dos.regions import region
-from dos.report import top, top_view
+from dos.report import top, top_builder
 from dos.report.io.snapshot import SnapshotReader
-from dos.report.snapshot import HeldLease
-from dos.report.snapshot import Snapshot as Looked
-from dos.report.top import LaneState
+from dos.report.top import HeldLease, LaneState
+from dos.report.top import Snapshot as Looked
 from dos.testing.simulator.supervisor_effects import NO_WORK
 from dos.text import escape_invisible, slug
 from dos.times import utc_datetime
@@ -106,7 +105,7 @@ class Place:
 
     def view(self) -> top.TopView:
         looked = self.watcher.read()
-        return top_view.build_view(looked, self.waits(looked))
+        return top_builder.build_view(looked, self.waits(looked))
 
     def waits(self, looked: Looked) -> dict[str, Waits]:
         """No plan declares anything, so the lane may have work."""
@@ -210,7 +209,7 @@ def test_a_worker_that_died_on_its_way_is_not_awaited(place):
         lane="api", run_id=RUN, host="h", pid=2**22 + 1, pid_started=1.0, system=here
     )
     place.write(spawned, came)
-    assert top_view.build_view(place.watcher.read()).rows[0].state is not LaneState.STARTING
+    assert top_builder.build_view(place.watcher.read()).rows[0].state is not LaneState.STARTING
 
 
 def stopped(needs: str, why: str = "drain") -> events.RunStopped:
@@ -292,7 +291,7 @@ def test_a_silent_agent_is_told_from_a_busy_one_by_its_log(place):
     def state(age_seconds: float) -> LaneState:
         place.log(age_seconds)
         seen = structs.replace(place.watcher.read(), now_ms=old)
-        return top_view.build_view(seen).rows[0].state
+        return top_builder.build_view(seen).rows[0].state
 
     assert state(-180) is LaneState.WORKING
     assert state(-130) is LaneState.SILENT
@@ -316,7 +315,7 @@ def test_a_worker_that_is_gone_or_late_is_silent(place):
         (HeldLease(lease=held.lease, lapsed=False, gone=True), "its process is gone"),
         (HeldLease(lease=held.lease, lapsed=True, gone=False), "its lease ran out"),
     ):
-        row = top_view.build_view(structs.replace(seen, held=[changed])).rows[0]
+        row = top_builder.build_view(structs.replace(seen, held=[changed])).rows[0]
         assert (row.state, row.waits_for, row.unit) == (LaneState.SILENT, why, "P/U1")
 
 
@@ -368,7 +367,10 @@ def test_what_is_older_than_a_day_is_not_counted(place):
     place.write(*AT_WORK, LANDED)
     seen = place.watcher.read()
     later = structs.replace(seen, now_ms=seen.now_ms + 24 * HOUR_MS)
-    assert (top_view.build_view(seen).totals.landed, top_view.build_view(later).totals.landed) == (
+    assert (
+        top_builder.build_view(seen).totals.landed,
+        top_builder.build_view(later).totals.landed,
+    ) == (
         1,
         0,
     )
@@ -448,7 +450,7 @@ def test_a_page_fits_any_terminal_and_holds_nothing_that_acts_on_one(history, la
     store = Store(MemoryBackend())
     for fact in history:
         store.record("s", fact)
-    seen = top_view.build_view(
+    seen = top_builder.build_view(
         SnapshotReader(store, Path("nowhere"), roster=["api", *lanes]).read()
     )
     whole, cut = render_page(seen, width), render_page(seen, width, height)
@@ -470,6 +472,22 @@ def test_what_does_not_fit_into_a_row_is_below_it_where_there_is_room(place):
     assert all(len(line) <= 80 for line in roomy)
     assert not any(line.startswith("      ") for line in tight)
     assert len(tight) <= 6
+
+
+@pytest.mark.parametrize(
+    ("spend", "text"),
+    [
+        ({"usd": 1.5, "tokens": 2_000}, "$1.50, 2.0k tokens"),
+        ({"usd": 1.5, "tokens": 2_000, "unpriced": 1}, "$1.50, cost of 1 agent run unknown, 2.0k"),
+        ({"unpriced": 9}, "cost and tokens of 9 agent runs unknown"),
+        ({}, "$0.00, 0 tokens"),
+    ],
+)
+def test_a_cost_that_is_not_known_is_not_shown_as_zero(place, spend, text):
+    view = place.view()
+    totals = structs.replace(view.totals, spend=top.Spend(**spend))
+    page = plain_text(render_page(structs.replace(view, totals=totals), 120))
+    assert f"last 24 hours: 0 landed, 0 rejected, {text}" in page
 
 
 def test_on_a_small_terminal_the_urgent_lanes_come_first(place):

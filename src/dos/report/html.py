@@ -11,9 +11,17 @@ from dos.limits.state import costs
 from dos.questions.view import QuestionRow
 from dos.report.html_chart import css_class, escape_text, render_chart
 from dos.report.html_style import STYLE
-from dos.report.report_data import ReportData, format_time, heading, unknown_cost_note, zone_name
 from dos.report.session import LandingProof, LimitPeriod, Session, UnprovenClaim
-from dos.report.summary import describe_limit, limit_duration, needs_person_without_question
+from dos.report.summary import (
+    ReportData,
+    describe_limit,
+    format_time,
+    heading,
+    limit_duration,
+    needs_person_without_question,
+    unknown_cost_note,
+    zone_name,
+)
 from dos.text import escape_invisible, plural
 from dos.times import format_duration
 from dos.units.unit import LandingEntry

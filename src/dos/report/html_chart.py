@@ -6,8 +6,8 @@ Widths are percentages, so that the chart fits any screen and its letters keep t
 from datetime import datetime, timedelta
 from html import escape
 
-from dos.report.report_data import format_time
 from dos.report.session import AgentBar, Outcome, Session, Wait
+from dos.report.summary import format_time
 from dos.text import escape_invisible
 from dos.times import format_duration
 

@@ -1,5 +1,11 @@
-"""What `dos top` shows: a row for each lane, the supervisors, limits, decisions and landings."""
+"""What `dos top` shows, and what it is made of.
 
+A `Snapshot` is what is known of the fleet at one moment; `top_builder` makes a `TopView` of it: a
+row for each lane, the supervisors, limits, decisions and landings. `cli/terminal/top_page` draws
+the view as text; `to_json` and `released_keys` are its JSON.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
@@ -7,7 +13,40 @@ from typing import Any
 from msgspec import Struct, structs, to_builtins
 
 from dos.backlog.waiting import Waiting, WaitsOn
+from dos.fleet.state.fleet import FleetState
+from dos.fleet.state.live import LiveState
+from dos.lease import Lease
+from dos.limits.quota import AgentCandidate
+from dos.limits.state.quota import ProviderLimits
+from dos.questions.state import Decisions
+from dos.text import comparison_key
 from dos.units.unit import LandingEntry
+
+
+class HeldLease(Struct, frozen=True, kw_only=True):
+    """A lease, and whether its holder is still alive."""
+
+    lease: Lease
+    lapsed: bool  # its time is over, and no other holder has taken it
+    gone: bool  # its process has exited, by the operating system
+
+
+class Snapshot(Struct, frozen=True, kw_only=True):
+    """The state of a fleet at one moment."""
+
+    now_ms: int  # by the clock that dates the events
+    fleet: FleetState
+    watching: LiveState
+    decisions: Decisions
+    quota: ProviderLimits
+    held: list[HeldLease]  # of lanes
+    supervisors: list[HeldLease]
+    launched: Mapping[str, int] = {}  # by lane: workers that were started and hold no lease yet
+    # By run: when its agent last printed something; only of the runs on this host.
+    last_output_ms: dict[str, int]
+    roster: list[str] = []
+    silent_after_ms: int | None = None  # an agent that prints nothing for so long is shown
+    agents: Sequence[AgentCandidate] | None = None  # those in use; None: not known
 
 
 class LaneState(StrEnum):
@@ -148,3 +187,78 @@ def to_json(view: TopView) -> dict[str, Any]:
         )
     document: dict[str, Any] = to_builtins(structs.asdict(view) | {"landings": landings})
     return document
+
+
+CHIPS = {
+    LaneState.WORKING: "🟢 ADVANCING",
+    LaneState.SPINNING: "🟡 SPINNING",
+    LaneState.SILENT: "🔴 STALLED",
+    LaneState.FATAL: "🔴 STALLED",
+    LaneState.STARTING: "🔵 SPAWNING",
+}
+# In every other state: without and with a holder.
+FREE = "⚪ FREE"
+HELD = "🟢 ADVANCING"
+ACTIVITY_SHOWN = 10  # commits
+
+
+def released_keys(
+    view: TopView,
+    snapshot: Snapshot,
+    *,
+    workspace: str,
+    initialized: bool,
+    exclusive: Collection[str],
+    log: Sequence[str],
+) -> dict[str, Any]:
+    """Return the released keys; `log` are the newest commits, each as `SHA SUBJECT`."""
+    activity = []
+    for line in log:
+        sha, _, subject = line.partition(" ")
+        activity.append({"sha": sha, "subject": subject})
+    return {
+        "workspace": workspace,
+        "now": view.at.isoformat(),
+        "initialized": initialized,
+        "lanes": _released_lanes(view, snapshot, exclusive),
+        "verdicts": [_released_verdict(entry, snapshot.now_ms) for entry in view.landings],
+        "activity": activity,
+    }
+
+
+def _released_lanes(
+    view: TopView, snapshot: Snapshot, exclusive: Collection[str]
+) -> list[dict[str, Any]]:
+    leases = {comparison_key(held.lease.lane): held.lease for held in snapshot.held}
+    lanes = []
+    for row in view.rows:
+        lane: dict[str, Any] = {
+            "lane": row.lane,
+            "chip": CHIPS.get(row.state, FREE),
+            "loop_ts": "",
+            "holder": "",
+            "heartbeat_age_ms": None,
+            "liveness_reason": row.waits_for or str(row.state),
+            "is_exclusive": row.lane in exclusive,
+        }
+        lease = leases.get(comparison_key(row.lane))
+        if lease:
+            lane["chip"] = CHIPS.get(row.state, HELD)
+            lane["loop_ts"] = lease.loop_ts
+            lane["holder"] = lease.holder
+            lane["heartbeat_age_ms"] = max(0, snapshot.now_ms - lease.beat_ms)
+        lanes.append(lane)
+    return lanes
+
+
+def _released_verdict(entry: LandingEntry, now_ms: int) -> dict[str, Any]:
+    """Return a landing as a verdict: nothing lands that the oracle does not call shipped."""
+    return {
+        "tag": entry.landing.commit[:9],
+        "lane": entry.lane,
+        "verdict": "SHIPPED",
+        "reason_token": "",
+        "pick": entry.landing.unit,
+        "trust": "✓oracle",
+        "age_ms": max(0, now_ms - int(entry.at.timestamp() * 1000)),
+    }

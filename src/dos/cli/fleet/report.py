@@ -24,13 +24,13 @@ from dos.limits.state.spend import Spend
 from dos.machine import filesystem
 from dos.questions import view
 from dos.questions.state import Decisions, urgent_first
-from dos.report import report_data, summary
+from dos.report import summary
 from dos.report.html import HEAD, render_page
 from dos.report.io import snapshot
 from dos.report.io.session import landing_proof, user_changes
-from dos.report.report_data import ReportData
 from dos.report.session import last_start
 from dos.report.session_fold import fold_session
+from dos.report.summary import ReportData
 from dos.text import LONGEST_PATH, quote
 from dos.unknown import Unknown
 from dos.verbs.args import Option
@@ -67,7 +67,7 @@ def run(args: Args, context: Context) -> Reply:
         _check_replaceable(args.html)
     decisions, _ = fold.current(world.journal, Decisions)
     report = _gather(world, list(_events_since(world.journal, args.since)), decisions)
-    data = report_data.to_json(report)
+    data = summary.to_json(report)
     if args.html:
         _write(args.html, render_page(report))
         return Reply(
@@ -100,10 +100,10 @@ def _render(report: ReportData, decisions: Decisions, *, only_last: bool) -> str
     text = summary.render(lines, summary.describe_no_result(session))
     if session.since is None:
         return text
-    parts = [report_data.heading(report), text, costs.render(report.costs)]
+    parts = [summary.heading(report), text, costs.render(report.costs)]
     if only_last and not session.bars:
         parts.append("No agent was started since then; `dos report --since 0` shows all sessions.")
-    note = report_data.unknown_cost_note(session)
+    note = summary.unknown_cost_note(session)
     if note:
         parts[-1] += f"\n{note}"
     return "\n\n".join(parts)

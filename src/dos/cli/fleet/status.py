@@ -6,7 +6,7 @@ run says about itself does not count.
 """
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Struct, structs, to_builtins
 
@@ -22,11 +22,14 @@ from dos.fleet.observation import Observation
 from dos.fleet.state import held_units
 from dos.fleet.state.fleet import FleetState
 from dos.report.io import snapshot
-from dos.report.snapshot import HeldLease
+from dos.report.top import HeldLease
 from dos.units.unit import Unit
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
 from dos.world import World
+
+if TYPE_CHECKING:
+    from dos.journal.run_state import RunState
 
 EXITS = {
     "reported": 0,
@@ -60,9 +63,7 @@ class Args(Struct, kw_only=True):
 
 def run(args: Args, context: Context) -> Reply:
     if args.run_id is not None:
-        from dos.cli.fleet import run_status
-
-        return run_status.report(run_ids.validated_run_id(args.run_id), args, context)
+        return _report_run(run_ids.validated_run_id(args.run_id), args, context)
     _refuse_run_options(args)
     world = context.world
     outlook = FleetReader(world).outlook()
@@ -132,3 +133,64 @@ def _saved_work(world: World, state: FleetState) -> list[str]:
         if not place.startswith("refs/") and Path(place).exists():
             places.append(place)
     return places
+
+
+def _report_run(run_id: str, args: Args, context: Context) -> Reply:
+    """Reply with the progress of a run and, once it has stopped, where it can resume."""
+    # The status of the fleet, which is asked for far more often, needs none of these.
+    from dos.journal import run_state
+    from dos.loop.verdicts.liveness import Answer
+    from dos.runs import resume
+    from dos.runs.io import evidence
+    from dos.runs.io.view import Status, progress, render_status
+
+    world = context.world
+    run = run_state.read(world.journal, run_id)
+    liveness_reply = _run_liveness(run_id, args, context, run)
+    is_stalled = liveness_reply.data["verdict"] == Answer.STALLED
+    has_stopped = args.stopped or run.suspended or is_stalled
+    resume_plan = None
+    if has_stopped and not args.live and run.has_intent:
+        resume_plan = resume.judge(evidence.gather_resume(world, world.journal, run_id, run))
+    region: list[str] = []
+    for lease in world.journal.leases(lapsed=False):
+        if lease.run_id == run_id:
+            region += lease.region.globs
+    status = Status(
+        run_id=run_id,
+        liveness=liveness_reply.data,
+        progress=progress(evidence.gather_declaration(world, run_id, run)),
+        region=region,
+        resume=resume_plan,
+    )
+    has_lease = any(lease.run_id == run_id for lease in world.journal.leases())
+    warning = ""
+    if not run.version and not has_lease:
+        warning = f"warning: nothing is recorded of {run_id}; `dos why` shows the newest run"
+    return Reply(
+        code=liveness_reply.code,
+        text=render_status(status),
+        data=to_builtins(status),
+        next_action=liveness_reply.next_action,
+        stderr=warning,
+    )
+
+
+def _run_liveness(run_id: str, args: Args, context: Context, run: "RunState") -> Reply:
+    """Call `dos liveness`, with what the journal knows of the run where no option is given."""
+    from dos.cli.loop import liveness
+    from dos.git import commits
+
+    start_sha = commits.commit_by_hash(context.world.git, run.start_sha) or ""
+    lane = ""
+    if context.world.config.canonical_lane(run.lane or " "):
+        lane = run.lane
+    arguments = liveness.Args(
+        run_id=run_id,
+        start_sha=args.start_sha or start_sha,
+        lane=args.lane or lane,
+        loop_ts=args.loop_ts,
+        last_heartbeat_age_ms=args.last_heartbeat_age_ms,
+        now_ms=args.now_ms,
+    )
+    return liveness.run(arguments, context)

@@ -11,9 +11,9 @@ from typing import Annotated, Any
 from msgspec import Struct
 
 from dos.errors import GitFailed
-from dos.report import released_top, top
-from dos.report.snapshot import Snapshot
-from dos.report.top_view import build_view
+from dos.report import top
+from dos.report.top import Snapshot
+from dos.report.top_builder import build_view
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
 
@@ -28,19 +28,19 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
-    from dos.cli.terminal import refresh
-
     if _is_interactive(args, context):
         from dos.cli.terminal import screen
 
         screen.show(context)
         return Reply()
-    snapshot = refresh.snapshot_reader(context).read()
-    view = build_view(snapshot, refresh.waits_reader(context)())
+    from dos.report.io.snapshot import FleetWatch
+
+    snapshot, waits = FleetWatch(context.journal_world).look()
+    view = build_view(snapshot, waits)
     if context.as_json:
         data = _released_keys(view, snapshot, context) | top.to_json(view)
         return Reply(data=data, indented=True)
-    from dos.cli.terminal.page import plain_text, render_page
+    from dos.cli.terminal.top_page import plain_text, render_page
 
     width = shutil.get_terminal_size((WIDTH_WITHOUT_A_TERMINAL, 0)).columns
     name = context.journal_world.workspace.root.name
@@ -58,11 +58,11 @@ def _released_keys(view: top.TopView, snapshot: Snapshot, context: Context) -> d
     world = context.journal_world
     try:
         log = world.git.run(
-            "log", f"--max-count={released_top.ACTIVITY_SHOWN}", "--format=%h %s"
+            "log", f"--max-count={top.ACTIVITY_SHOWN}", "--format=%h %s"
         ).splitlines()
     except GitFailed:
         log = []  # no repository, or nothing committed yet
-    return released_top.frame(
+    return top.released_keys(
         view,
         snapshot,
         workspace=str(world.workspace.root),

@@ -16,8 +16,8 @@ from rich.console import Console, Group
 from rich.live import Live
 from rich.text import Text
 
-from dos.cli.terminal.page import problem_line, render_page
-from dos.cli.terminal.refresh import LiveView, fit_console
+from dos.cli.terminal.screen import LiveView, fit_console
+from dos.cli.terminal.top_page import problem_line, render_page
 from dos.verbs.context import Context, colour_wanted
 
 POLL_SECONDS = 0.25

@@ -1,4 +1,8 @@
-"""`dos top` on a whole terminal, drawn again at every event and every second."""
+"""`dos top` on a whole terminal, drawn again at every event and every second.
+
+`LiveView` holds the newest view, also while the journal cannot be read; the footer of `dos up`
+draws the same one.
+"""
 
 import os
 import select
@@ -10,18 +14,69 @@ import tty
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from rich.console import Console, Group
+from rich.console import Console, ConsoleDimensions, Group
 from rich.live import Live
 from rich.text import Text
 
-from dos.cli.terminal.page import problem_line, render_page
-from dos.cli.terminal.refresh import LiveView, fit_console
+from dos.cli.terminal.top_page import problem_line, render_page
+from dos.errors import DosError, StoreFailed
+from dos.journal.backends.memory import MemoryBackend
+from dos.report.io.snapshot import FleetWatch
+from dos.report.top import TopView
+from dos.report.top_builder import build_view
 from dos.verbs.context import Context, colour_wanted
 
 POLL_SECONDS = 0.25
 REDRAW_SECONDS = 1.0
 QUIT_KEYS = (b"q", b"Q", b"\x03", b"\x04")
 ESCAPE = b"\x1b"
+FALLBACK = (80, 24)  # for a terminal that does not know its size
+
+
+def fit_console(console: Console) -> tuple[int, int]:
+    """Set the console to the size that the terminal has now, and return width and height.
+
+    $LINES and $COLUMNS hold the size at the start of the shell, so they are not used.
+    """
+    columns, lines = os.get_terminal_size(sys.__stdout__.fileno() if sys.__stdout__ else 1)
+    console.size = ConsoleDimensions(columns or FALLBACK[0], lines or FALLBACK[1])
+    return console.size
+
+
+class LiveView:
+    """The newest view, or the problem because of which there is none."""
+
+    def __init__(self, context: Context) -> None:
+        self.context = context
+        self.problem = ""
+        self.view: TopView | None = None
+        self._watch: FleetWatch | None = None
+
+    def has_changed(self) -> bool:
+        """Whether something was recorded since the last refresh."""
+        if self._watch is None:
+            return False
+        try:
+            return self.context.journal_world.journal.last() > self._watch.pos
+        except StoreFailed:
+            return True  # the next refresh finds the problem
+
+    def refresh(self) -> None:
+        """Read the view again; keep the last one and set `problem` where that fails."""
+        try:
+            if self._watch is None or self._has_no_journal():
+                self.context.reload()
+                self._watch = FleetWatch(self.context.journal_world)
+            snapshot, waits = self._watch.look()
+            self.view = build_view(snapshot, waits)
+            self.problem = ""
+        except DosError as error:
+            self._watch = None
+            self.problem = error.message
+
+    def _has_no_journal(self) -> bool:
+        """Whether an empty journal in memory stands for one that was not created yet."""
+        return isinstance(self.context.journal_world.journal.backend, MemoryBackend)
 
 
 def show(context: Context) -> None:

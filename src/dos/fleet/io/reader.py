@@ -90,16 +90,24 @@ class FleetReader:
         When that cannot be read, every lane waits for the problem. With errors in dos.toml the
         lanes are not known, and outside of git there are no workers: then nothing is returned.
         """
+        waits, _ = self.waits_and_observation(now_ms=now_ms)
+        return waits
+
+    def waits_and_observation(
+        self, *, now_ms: int | None = None
+    ) -> tuple[FleetWaits, Observation | None]:
+        """Return what lanes and units wait for, and the observation behind it, if there is one."""
         if self._world.loaded_config.problems or self._world.workspace.common is None:
-            return FleetWaits()
+            return FleetWaits(), None
         try:
-            return self.outlook(now_ms=now_ms).waits
+            outlook = self.outlook(now_ms=now_ms)
+            return outlook.waits, outlook.observation
         except BadInput as error:
-            return self._all_wait(WaitsOn.PLAN_PROBLEM, error)
+            return self._all_wait(WaitsOn.PLAN_PROBLEM, error), None
         except GitFailed as error:
-            return self._all_wait(WaitsOn.UNKNOWN, error)
+            return self._all_wait(WaitsOn.UNKNOWN, error), None
         except StoreFailed as error:
-            return self._all_wait(WaitsOn.JOURNAL_AWAY, error)
+            return self._all_wait(WaitsOn.JOURNAL_AWAY, error), None
 
     def _all_wait(self, on: WaitsOn, error: DosError) -> FleetWaits:
         lanes = self._world.config.roster()

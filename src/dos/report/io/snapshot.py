@@ -1,10 +1,15 @@
-"""Reads snapshots of a fleet, again and again; each read folds only the new events."""
+"""Reads the fleet as `dos top` shows it, again and again; each look folds only the new events."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from msgspec import structs
+
 from dos.agents.io import logs
+from dos.backlog.waiting import Waits
+from dos.errors import BadInput
+from dos.fleet import observe
 from dos.fleet.io import launches
 from dos.fleet.state.fleet import FleetState
 from dos.fleet.state.live import LiveState
@@ -14,8 +19,13 @@ from dos.lease import Lease
 from dos.limits.quota import AgentCandidate
 from dos.limits.state.quota import ProviderLimits
 from dos.machine import process
+from dos.questions.io import attention
 from dos.questions.state import Decisions
-from dos.report.snapshot import HeldLease, Snapshot
+from dos.report.top import HeldLease, Snapshot
+from dos.world import World
+
+LIVENESS_SECONDS = 60.0  # progress of workers is not read from git more often than this
+SILENT_SHARE = 0.5  # of the time after which a silent agent counts as hung
 
 
 class Holders(NamedTuple):
@@ -124,3 +134,63 @@ class SnapshotReader:
             if modified_ms is not None:
                 times[lease.run_id] = modified_ms
         return times
+
+
+class FleetWatch:
+    """Reads snapshots of a fleet together with what its lanes wait for."""
+
+    def __init__(self, world: World) -> None:
+        from dos.fleet.io.reader import FleetReader
+
+        self._world = world
+        self._snapshots = snapshot_reader(world)
+        self._fleet = FleetReader(world, liveness_seconds=LIVENESS_SECONDS)
+
+    @property
+    def pos(self) -> int:
+        """The position of the newest event that was read."""
+        return self._snapshots.pos
+
+    def look(self) -> tuple[Snapshot, dict[str, Waits]]:
+        """Return the fleet now, and for each lane with work what it waits for.
+
+        The open decisions are those that `dos decisions` lists: also the ones that follow from
+        plans and that no supervisor has recorded yet.
+        """
+        snapshot = self._snapshots.read()
+        waits, observation = self._fleet.waits_and_observation()
+        units = None
+        if observation is not None:
+            units = observe.declared_units(observation)
+        leases = [held.lease for held in snapshot.held]
+        decisions = attention.questions_for_people(
+            snapshot.decisions, leases, units, now_ms=snapshot.now_ms
+        )
+        return structs.replace(snapshot, decisions=decisions), waits.lanes
+
+
+def snapshot_reader(world: World) -> SnapshotReader:
+    """Return a reader of snapshots; without a roster where dos.toml has errors."""
+    roster = []
+    if not world.loaded_config.problems:
+        roster = world.config.roster()
+    silence_seconds = world.config.workers.silence_seconds
+    return SnapshotReader(
+        world.journal,
+        world.workspace.state,
+        roster=roster,
+        silent_after_ms=int(silence_seconds * SILENT_SHARE * 1000),
+        agents=_agents(world),
+    )
+
+
+def _agents(world: World) -> list[AgentCandidate] | None:
+    """Return the agents in use; None where dos.toml cannot tell which they are."""
+    from dos.agents.io import candidates
+
+    if world.loaded_config.problems:
+        return None
+    try:
+        return [agent.candidate for agent in candidates.agents_in_use(world.config)]
+    except BadInput:  # no agent, or an unknown one: `dos doctor` reports it
+        return None

@@ -11,12 +11,13 @@ from dos.fleet.state.live import HOUR_MS, HOURS_KEPT, Tally, WatchedRun
 from dos.limits import quota
 from dos.loop import tokens
 from dos.questions.state import urgent_first
-from dos.report.snapshot import HeldLease, Snapshot
 from dos.report.top import (
+    HeldLease,
     LaneRow,
     LaneState,
     LimitRow,
     OpenDecisions,
+    Snapshot,
     Spend,
     Supervisor,
     TopView,
