@@ -101,6 +101,7 @@ class Result(Struct, frozen=True, kw_only=True):
 
     @property
     def is_complete(self) -> bool:
+        """Whether no command failed and every unit landed."""
         return self.exit_code == 0 and self.landed == self.units
 
 
@@ -121,6 +122,7 @@ def build(home: Path) -> Path:
 
 
 def _plan() -> str:
+    """Return the plan; the acceptance command of a unit looks for a word of its file."""
     parts = ["# Greeter plan"]
     for lane, unit, title, path, text in UNITS:
         word = text.split()[-1].strip("'")
@@ -199,6 +201,7 @@ class Demonstration:
         )
 
     def _start_fleet(self) -> "subprocess.Popen[bytes]":
+        """Start `dos up` and return at once; it ends when no work is left."""
         self._tell("$ dos up --until-idle")
         return subprocess.Popen(
             [sys.executable, "-m", "dos", *UP],
@@ -220,6 +223,7 @@ class Demonstration:
         return False
 
     def _dos(self, *words: str) -> int:
+        """Run a verb in the sample repository and return its exit code."""
         return subprocess.run(
             [sys.executable, "-m", "dos", *words],
             cwd=self._repository,
@@ -228,6 +232,7 @@ class Demonstration:
         ).returncode
 
     def _answer(self, *words: str) -> Any:
+        """Return the JSON answer of a verb; raises CalledProcessError if it fails."""
         command = [sys.executable, "-m", "dos", *words, "--json"]
         answer = subprocess.run(
             command,

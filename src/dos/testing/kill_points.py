@@ -52,6 +52,7 @@ class KillPoints:
         return answer
 
     def _pass(self, point: str) -> None:
+        """Log the point, and die if it is the fatal one and this pass has its number."""
         line = f"{point} {os.getpid()}"
         with self._log.open("ab", buffering=0) as file:
             # One unbuffered append, so that lines of two processes never mix.
@@ -65,6 +66,7 @@ class KillPoints:
             self._die({int(logged.rpartition(" ")[2]) for logged in lines})
 
     def _die(self, pids: set[int]) -> None:
+        """Kill this process, and before it all others that have passed a point, if wanted."""
         if self._kills_all:
             for pid in pids - {os.getpid()}:
                 self._kill(pid)

@@ -27,6 +27,10 @@ from typing import Any
 
 
 def main(arguments: list[str]) -> int:
+    """Play the attempt of the unit in DOS_UNIT and return the exit code.
+
+    Without a readable script it writes to stderr how to name one, and returns 2.
+    """
     try:
         script = json.loads(Path(arguments[0]).read_bytes())
     except (IndexError, OSError, ValueError) as error:
@@ -102,6 +106,7 @@ def play(step: dict[str, Any], unit: str) -> int | None:  # noqa: C901
 
 
 def _git(*arguments: str) -> None:
+    """Run git as the agent's own author; raises CalledProcessError if it fails."""
     subprocess.run(
         [
             "git",
@@ -116,6 +121,7 @@ def _git(*arguments: str) -> None:
 
 
 def _tell(**line: Any) -> None:
+    """Print a line of JSON at once: the worker reads while the agent runs."""
     sys.stdout.write(json.dumps(line, separators=(",", ":"), ensure_ascii=False) + "\n")
     sys.stdout.flush()
 

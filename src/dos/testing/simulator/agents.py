@@ -1,4 +1,9 @@
-"""Simulated agents: they edit, commit and claim; or lie, stray, stall, hit limits and crash."""
+"""Simulated agents: they edit, commit and claim; or lie, stray, stall, hit limits and crash.
+
+An agent acts three times: it edits, it commits, it ends. Its fault, drawn at its start, says which
+of these it leaves out and how it ends. What it did is in the model of git, what it says is in its
+result, and only the first may count.
+"""
 
 from datetime import UTC, datetime, timedelta
 
@@ -18,6 +23,7 @@ KILLED = 0.8  # share of the workers that die at the deadly unit
 ASKED_ABOUT = 0.06  # share of the agents, for each fault that people are asked about
 
 
+# How an agent with a fault ends; without one of these it ends well.
 ENDINGS = {
     faults.STALL: Ending.HANG,
     faults.SPIN: Ending.HANG,
@@ -30,12 +36,17 @@ ENDINGS = {
     faults.NOT_INSTALLED: Ending.LAUNCH_FAILED,
     faults.LIMIT_DOUBTED: Ending.USAGE_WINDOW,
 }
+# The faults with which an agent still commits, and those with which it still edits.
 COMMITS = ("", faults.STRAY, faults.RED, faults.LEFTOVERS)
 EDITS = (*COMMITS, faults.TO_BRANCH, faults.LIE, faults.STALL, faults.SPIN, faults.AGENT_CRASH)
 
 
 class Agent(Struct):
-    """The process of an agent. It works on while its worker sleeps, and dies with it."""
+    """The process of an agent. It works on while its worker sleeps, and dies with it.
+
+    `fault` is "" for an agent that does its work; `began` and `seconds` say when it started and how
+    long it takes; `done` counts its acts so far.
+    """
 
     worker: Process
     effect: effects.RunAgent
@@ -48,7 +59,10 @@ class Agent(Struct):
 
 
 class Agents:
-    """Starts, drives and ends the agents of all workers."""
+    """Starts, drives and ends the agents of all workers.
+
+    The worker of an agent is suspended until the agent ends; its lease is renewed meanwhile.
+    """
 
     def __init__(self, site: Site) -> None:
         self.site = site
@@ -81,6 +95,7 @@ class Agents:
         return SUSPENDED
 
     def _fault(self) -> str:
+        """Draw the agent's fault; "" if it does its work."""
         fault = self.site.fault_plan.draw_agent_fault()
         for name in (faults.NOT_INSTALLED, faults.LIMIT_DOUBTED, faults.TO_BRANCH):
             if not fault and self.site.draws_question(ASKED_ABOUT):
@@ -129,12 +144,14 @@ class Agents:
             self.scheduler.schedule(agent.seconds * 350, self._act, agent)
 
     def _end(self, agent: Agent, how: Ending) -> None:
+        """End the agent; a worker that sleeps learns of it when it wakes."""
         agent.alive = False
         process = agent.worker
         wait = max(0, process.paused_until - self.scheduler.now)
         self.scheduler.schedule(wait, self._resume_worker, (agent, self._result(agent, how)))
 
     def _resume_worker(self, ended: tuple[Agent, effects.AgentResult]) -> None:
+        """Resume the worker with the result, unless it died or has another agent by now."""
         agent, result = ended
         if agent.worker.alive and agent.worker.agent is agent:
             agent.worker.agent = None
@@ -151,6 +168,11 @@ class Agents:
         return cost
 
     def _result(self, agent: Agent, how: Ending) -> effects.AgentResult:
+        """Return what the worker learns of the agent: how it ended, its claim and its cost.
+
+        Only an agent that ends well claims anything; it claims so whether or not it has done its
+        work.
+        """
         resets_at = None
         if agent.fault == faults.LIMIT_UNTIL:
             wait = self.site.random.randint(30, LONGEST_LIMIT_SECONDS)
@@ -177,6 +199,7 @@ class Agents:
 
 
 def _exit_code(fault: str, how: Ending) -> int:
+    """Return the exit code; an agent that is not installed has that of the launcher."""
     if fault == faults.NOT_INSTALLED:
         return LAUNCH_FAILED
     if how is Ending.OK:

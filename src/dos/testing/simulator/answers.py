@@ -1,7 +1,8 @@
 """Checks that a person's answer takes effect at the next tick of a supervisor.
 
 The lane that waited for it is started, or the fleet reports what else it waits for; and nothing
-that the answer releases still holds the lane.
+that the answer releases still holds the lane. An answer about one host or one checkout is checked
+only at the tick of a supervisor there: the others cannot act on it.
 """
 
 from collections.abc import Iterable
@@ -44,7 +45,11 @@ class Answer(Struct, frozen=True, kw_only=True):
 
 
 class AnswerChecker:
-    """Follows each answer until a supervisor has acted on it."""
+    """Follows each answer until a supervisor has acted on it.
+
+    A tick is checked twice: after the observation, for what still holds the lane, and at its end,
+    for whether the lane was started.
+    """
 
     def __init__(self, site: Site, fleets: SupervisorEffects) -> None:
         self.site = site
@@ -78,9 +83,11 @@ class AnswerChecker:
                     self._settings[question.where] = answer
 
     def record_start(self, event: Event, lane: str) -> None:
+        """Remember that a worker of the lane is started by this event."""
         self._started[lane] = event.pos
 
     def _lanes(self, question: AnyQuestion) -> Iterable[str]:
+        """Yield the lanes that the question holds up; a question about all of them yields each."""
         if isinstance(question, TextChanged):
             yield from self.site.workspace.config.roster()
         for each in question.subjects:
@@ -141,6 +148,7 @@ class AnswerChecker:
         return answers
 
     def _is_addressed(self, process: Process, tick: Tick, question: AnyQuestion) -> bool:
+        """Whether this supervisor is the one that has to act on an answer to the question."""
         if isinstance(question, BaselineFailed):
             return question.host == process.host.name
         if isinstance(question, TextChanged):
@@ -155,6 +163,10 @@ class AnswerChecker:
         return starts is not None and starts.version != tick.fleet.versions.get(lane, 0)
 
     def _missed_unit(self, process: Process, seen: Observation, lane: str) -> str:
+        """Return which open unit the supervisor does not see in the lane; "" for none.
+
+        The lane is surveyed anew, because a supervisor reuses its survey while nothing has changed.
+        """
         shown = apply_shown_units(
             self.site.fleet, self.site.branch_view(process).shown, self.site.decisions
         )
@@ -220,6 +232,7 @@ class AnswerChecker:
         return f"{changed.document} is used"
 
     def _texts_at(self, where: str) -> HostTexts:
+        """Return the texts of the checkout."""
         return next(texts for texts in self.site.texts.values() if texts.where == where)
 
     def on_spawn(self, process: Process, settings: str | None) -> None:
@@ -236,7 +249,10 @@ class AnswerChecker:
             )
 
     def _still_to_do(self, incident: Incident, seen: Observation) -> str:
-        """A unit whose commits a person keeps is done, as long as the commits are there."""
+        """Return which unit is offered although a person keeps its commits; "" for none.
+
+        The unit is done only as long as the commits are there.
+        """
         named = self.site.repository.named
         for unit in incident.units:
             if named.get(unit) in incident.commits and unit in seen.unfinished:
@@ -297,4 +313,5 @@ def _asks_again(questions: Iterable[AnyQuestion], spent: BudgetSpent) -> bool:
 
 
 def _describe(answer: Answer) -> str:
+    """Return the answer as the beginning of a sentence about what went wrong after it."""
     return f"{answer.question.id} was answered with {answer.choice.name}"

@@ -1,4 +1,9 @@
-"""Many seeds, on as many processes as are wanted, and what came of them all together."""
+"""Simulates many seeds, on several processes, and adds up their results.
+
+`simulate` runs one seed; `run` yields the summary of a batch as it grows; the functions at the end
+format a summary for `dos simulate`. The same seed gives the same events on every machine and on
+every store, so a failure is repeated by its seed alone.
+"""
 
 import gc
 import os
@@ -26,7 +31,11 @@ STORES = ("memory", "sqlite")
 
 
 class SeedResult(Struct, kw_only=True):
-    """What the simulation of one seed came to."""
+    """What the simulation of one seed came to.
+
+    `counts` has how often each fault and refusal happened; `digest` is of all events and of git,
+    and is empty unless it was asked for.
+    """
 
     seed: int
     events: int = 0
@@ -40,6 +49,11 @@ class SeedResult(Struct, kw_only=True):
 def simulate(
     seed: int, *, store: str = "memory", plant: str = "", with_digest: bool = False
 ) -> SeedResult:
+    """Simulate one seed and return what it came to; a broken promise is in `failure`.
+
+    `plant` names a planted bug, "" plants none. Every eighth seed is also checked for what
+    retention would remove, which costs too much to do for all.
+    """
     clock = VirtualClock()
     with _backend(store, clock) as backend:
         simulation = Simulation(seed, backend, clock)
@@ -67,6 +81,7 @@ def replay_line(failure: Failure, *, store: str = "memory", plant: str = "") -> 
 
 @contextmanager
 def _backend(store: str, clock: VirtualClock) -> Iterator[Backend]:
+    """Open a store for one seed; that of SQLite is in a folder that is removed afterwards."""
     if store == "memory":
         yield MemoryBackend(clock=clock)
         return
@@ -86,7 +101,10 @@ ENOUGH = 500  # seeds after which every fault and refusal should have happened
 
 
 class BatchRequest(Struct, frozen=True, kw_only=True):
-    """Which seeds to simulate, on which store, with which planted bug."""
+    """Which seeds to simulate, on which store, with which planted bug.
+
+    `first` and `count` give the range of seeds; `jobs` is the most processes that may be used.
+    """
 
     first: int = 0
     count: int = 1_000
@@ -101,7 +119,11 @@ class BatchRequest(Struct, frozen=True, kw_only=True):
 
 
 class Summary(Struct, kw_only=True):
-    """The results of many seeds."""
+    """The results of many seeds.
+
+    It is sent from the processes of a batch and added up; only the first failures keep their
+    events.
+    """
 
     seeds: int = 0
     seconds: float = 0.0  # of real time
@@ -127,6 +149,7 @@ class Summary(Struct, kw_only=True):
 
     @property
     def fault_count(self) -> int:
+        """How many faults struck, in all seeds together."""
         return sum(self.counts.get(name, 0) for name in faults.FAULTS)
 
     @property
@@ -174,6 +197,11 @@ def run(asked: BatchRequest) -> Iterator[Summary]:
 
 
 def _pieces(asked: BatchRequest) -> Iterator[Summary]:
+    """Yield the summary of each chunk, in the order in which they are done.
+
+    No more than two chunks a process wait in the pool, so that a batch that is ended early has
+    little left to cancel.
+    """
     ends = asked.first + asked.count
     chunks = ((first, min(first + CHUNK, ends), asked) for first in range(asked.first, ends, CHUNK))
     if asked.workers <= 1:
@@ -195,6 +223,10 @@ def _pieces(asked: BatchRequest) -> Iterator[Summary]:
 
 
 def _chunk(asked: tuple[int, int, BatchRequest]) -> Summary:
+    """Simulate the seeds from `first` to `end` in this process.
+
+    It is called in another process, so its arguments are one value that can be pickled.
+    """
     first, end, how = asked
     summary = Summary()
     gc.collect()
@@ -210,6 +242,7 @@ def _chunk(asked: tuple[int, int, BatchRequest]) -> Summary:
 
 
 def _seed_summary(result: SeedResult) -> Summary:
+    """Return the result of one seed as a summary, so that it can be added to others."""
     failures = [result.failure] if result.failure else []
     return Summary(
         seeds=1,

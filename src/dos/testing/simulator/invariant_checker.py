@@ -1,4 +1,9 @@
-"""Reads each event of a simulation once and checks it against the invariants."""
+"""Reads each event of a simulation once and checks it against the invariants.
+
+The checker keeps state of its own, beside the product's folds: a promise that was checked by the
+fold that might break it would prove nothing. It is called after every write, so that the first
+event that breaks a promise ends the simulation.
+"""
 
 from collections import Counter, deque
 from collections.abc import Callable
@@ -30,13 +35,18 @@ from dos.testing.simulator.world.watched_events import (
     checked,
 )
 
+# Every reason for which a run may stop.
 REASONS = {*StopReason, *WorkerStop}
 LEAST_USD = 0.001  # sums of floats are not exact
 SHOWN = 14  # events that are shown before the one that broke a promise
 
 
 class InvariantChecker(LeaseChecker):
-    """Reads each event once and raises InvariantBroken at the first that breaks a promise."""
+    """Reads each event once and raises InvariantBroken at the first that breaks a promise.
+
+    Events of leases and starts are left to LeaseChecker, answers of people to AnswerChecker; here
+    are the envelope of every event, runs, landings, money and questions.
+    """
 
     def __init__(self, site: Site, fleets: SupervisorEffects) -> None:
         super().__init__(site, fleets)
@@ -76,11 +86,13 @@ class InvariantChecker(LeaseChecker):
             raise InvariantBroken(invariants.GIT_FENCE, stale[0])
 
     def _check_cooldowns(self, event: Event, before: set[str]) -> None:
+        """Raise if units came off their cooldown because the fleet was started."""
         cleared = before - self._units_on_cooldown()
         if cleared:
             raise InvariantBroken(invariants.COOLDOWN, f"event {event.pos} cleared {min(cleared)}")
 
     def _check(self, event: Event, fact: Checked | None) -> None:
+        """Check what the event says by its kind; kinds that no promise is about are None."""
         if fact is None:
             return
         if isinstance(fact, lease_state.Handled):
@@ -106,6 +118,7 @@ class InvariantChecker(LeaseChecker):
     # Every event
 
     def _check_envelope(self, event: Event) -> None:
+        """Check position and version, and that a write under a fence came from a live lease."""
         if event.pos <= self.last:
             raise InvariantBroken(
                 invariants.POSITIONS, f"event {event.pos} comes after {self.last}"
@@ -131,6 +144,7 @@ class InvariantChecker(LeaseChecker):
     # Runs and units
 
     def _check_run(self, event: Event, fact: OfRuns) -> None:
+        """Check an event of a run; a new kind among them is an error of mypy."""
         match fact:
             case fleet.RunBegun():
                 self._run_begun(fact)
@@ -150,6 +164,7 @@ class InvariantChecker(LeaseChecker):
                 assert_never(never)
 
     def _committed(self, event: Event, fact: fleet.IterationCommitted) -> None:
+        """Check a decided iteration: in order, no limit counted as a failure, and it replays."""
         this = (fact.iteration, fact.attempt)
         if this <= self._attempts.get(fact.run_id, (0, 0)):
             raise InvariantBroken(
@@ -170,6 +185,7 @@ class InvariantChecker(LeaseChecker):
             )
 
     def _run_begun(self, fact: fleet.RunBegun) -> None:
+        """Remember a run that begins while its host's failed baseline waits for a person."""
         if not self.site.workspace.is_checked:
             return
         question = self._open_question_about(self.site.host_of(fact.run_id))
@@ -184,7 +200,10 @@ class InvariantChecker(LeaseChecker):
         return ""
 
     def _check_version(self, event: Event, fact: fleet.AgentStarted) -> None:
-        """One agent may have been starting when the supervisor of another version began."""
+        """Raise if a run starts a second agent after another version was started on its host.
+
+        One agent may have been starting when the supervisor of the other version began.
+        """
         leases = [lease for lease in self.site.live_leases() if lease.run_id == fact.run_id]
         if not leases or not self.site.fleet.stop_requests(leases[0]).superseded_by:
             return
@@ -196,6 +215,7 @@ class InvariantChecker(LeaseChecker):
             )
 
     def _agent_started(self, event: Event, fact: fleet.AgentStarted) -> None:
+        """Check that the agent may start: by its version, its host's baseline and its budget."""
         self._check_version(event, fact)
         held = self._held.get(fact.run_id)
         if held and held in self.site.decisions.open:
@@ -212,6 +232,11 @@ class InvariantChecker(LeaseChecker):
                 )
 
     def _agent_ended(self, event: Event, fact: fleet.AgentEnded) -> None:
+        """Add up what the agent cost, and check the shared budget of its day.
+
+        The shared budget is a promise only where an agent has a limit for one start: without one,
+        nobody can know what a start will cost.
+        """
         self._spent["run", fact.run_id] += fact.cost_usd or 0  # type: ignore[assignment]
         self._spent["lane", fact.lane] += fact.cost_usd or 0  # type: ignore[assignment]
         day = ("day", budget.day_of(event.at_ms))
@@ -229,11 +254,15 @@ class InvariantChecker(LeaseChecker):
             )
 
     def _landing_intended(self, event: Event, fact: fleet.LandingIntended) -> None:
+        """Remember the commit, and check that its run did not land before its turn."""
         self.intended.add(fact.new)
         self._check_turn(event, fact.run_id)
 
     def _check_turn(self, event: Event, run_id: str) -> None:
-        """A process that sleeps or is cut off may be overtaken, so those worlds are not checked."""
+        """Raise if a worker whose work was proven earlier is still waiting to land.
+
+        A process that sleeps or is cut off may be overtaken, so those worlds are not checked.
+        """
         swarm = self.site.fault_plan
         if faults.PAUSE in swarm.rates or faults.PARTITION in swarm.moments:
             return
@@ -250,6 +279,7 @@ class InvariantChecker(LeaseChecker):
                 )
 
     def _unit_landed(self, event: Event, fact: fleet.UnitLanded) -> None:
+        """Check that git holds what the journal says: the unit, once, in an announced commit."""
         repository = self.site.repository
         if (
             fact.commit not in repository.on_target
@@ -270,6 +300,10 @@ class InvariantChecker(LeaseChecker):
         self.landed_at = event.pos
 
     def _run_stopped(self, event: Event, fact: fleet.RunStopped) -> None:
+        """Check that the run stops once, for a reason from the table, with what it needs.
+
+        A run that stopped for a reason no longer counts as a start that died.
+        """
         if fact.stop_reason not in REASONS or not fact.needs:
             raise InvariantBroken(
                 invariants.TYPED,
@@ -285,6 +319,7 @@ class InvariantChecker(LeaseChecker):
     # Questions
 
     def _check_question(self, event: Event, fact: OfQuestions) -> None:
+        """Check an event about a question to people."""
         match fact:
             case limits.DecisionRaised():
                 self._decision_raised(fact)
@@ -294,6 +329,7 @@ class InvariantChecker(LeaseChecker):
                 assert_never(never)
 
     def _decision_raised(self, fact: limits.DecisionRaised) -> None:
+        """Show a new question to the simulated people, once."""
         if fact.id not in self._raised:
             self._raised.add(fact.id)
             self.on_question(fact.id)
@@ -302,6 +338,10 @@ class InvariantChecker(LeaseChecker):
                 self._budget_questions[fact.id] = question
 
     def _decision_answered(self, event: Event, fact: limits.DecisionAnswered) -> None:
+        """Check that the question was open, and follow a person's answer until it takes effect.
+
+        A raised budget lowers what counts as spent by the same amount.
+        """
         if fact.id not in self._raised or fact.id in self._answered:
             raise InvariantBroken(invariants.ONE_ANSWER, f"event {event.pos}: decision {fact.id}")
         self._answered.add(fact.id)

@@ -1,6 +1,8 @@
 """The promises that must hold for every fleet, whatever goes wrong: a name and a sentence each.
 
-The names are printed by `dos simulate` and stay as they are.
+`dos simulate` prints the name and the sentence of a broken promise. The names stay as they are:
+people search for them, and the table of planted bugs says by name which one has to notice what. The
+checkers raise InvariantBroken with one of them.
 """
 
 POSITIONS = "positions-grow"

@@ -1,4 +1,8 @@
-"""Checks the events of leases and of worker starts against the invariants."""
+"""Checks the events of leases and of worker starts against the invariants.
+
+The leases are folded a second time here and compared with the store's table, so that a table that
+drifts from its events is noticed at the write that made it drift.
+"""
 
 from typing import Any, assert_never
 
@@ -24,7 +28,7 @@ from dos.testing.simulator.world.watched_events import OfStarts
 
 
 class Start:
-    """A lane's newest start."""
+    """A lane's newest start: by which host, when, and whether its worker is accounted for."""
 
     __slots__ = ("at_ms", "run_id", "settled", "system")
 
@@ -53,6 +57,7 @@ class LeaseChecker:
     # Leases
 
     def _lease_event(self, event: Event, fact: lease_state.Handled) -> None:
+        """Check an event of a lease, fold it, and compare the fold with the store's table."""
         match fact:
             case lanes.LeaseGranted():
                 self._granted(event, fact)
@@ -80,6 +85,7 @@ class LeaseChecker:
             )
 
     def _granted(self, event: Event, fact: lanes.LeaseGranted) -> None:
+        """Check a new lease: a greater fence, no overlap with a live lease, room in its class."""
         asked = fact.asked
         if event.pos <= self._fence:
             raise InvariantBroken(invariants.FENCES, f"fence {event.pos} comes after {self._fence}")
@@ -107,6 +113,7 @@ class LeaseChecker:
             start.settled = True
 
     def _live_lease(self, event: Event, fence: int) -> Lease:
+        """Return the live lease with this fence; raises InvariantBroken if it has ended."""
         lease = self.leases.live.get(fence)
         if lease is None:
             raise InvariantBroken(
@@ -116,6 +123,7 @@ class LeaseChecker:
         return lease
 
     def _expired(self, event: Event, fact: lanes.LeaseExpired) -> None:
+        """Check that the lease's time was over by the store's clock."""
         lease = self._live_lease(event, fact.lease)
         left_ms = lease.expires_ms - self.site.scheduler.now
         if left_ms > 0:
@@ -125,6 +133,7 @@ class LeaseChecker:
             )
 
     def _revoked(self, event: Event, fact: lanes.LeaseRevoked) -> None:
+        """Check that the lease had expired, or that its holder was dead."""
         lease = self._live_lease(event, fact.lease)
         holder = self.site.holder(lease)
         if lease.expires_ms > self.site.scheduler.now and holder is not None and holder.alive:
@@ -151,6 +160,7 @@ class LeaseChecker:
     # Starts
 
     def _check_start(self, event: Event, fact: OfStarts) -> None:
+        """Check an event about starting workers, and keep the count of each lane's starts."""
         match fact:
             case fleet.SpawnIntended():
                 self._spawn_intended(event, fact)
@@ -170,6 +180,11 @@ class LeaseChecker:
                 assert_never(never)
 
     def _spawn_intended(self, event: Event, fact: fleet.SpawnIntended) -> None:
+        """Check that the lane may get a worker now and that the fleet needs one more.
+
+        Starts count against the lane until their run stops with a reason; a person who starts the
+        fleet, ends a pause or retries the lane clears the count.
+        """
         self.answers.record_start(event, fact.lane)
         now = event.at_ms
         self._check_pending(event, fact)
@@ -193,7 +208,7 @@ class LeaseChecker:
             )
 
     def _check_target(self, event: Event, host: str) -> None:
-        """The host's last baseline check passed, or a person accepted its failure."""
+        """Raise unless the host's last baseline check passed or a person accepted its failure."""
         site = self.site
         if not site.workspace.is_checked:
             return
@@ -215,6 +230,7 @@ class LeaseChecker:
         )
 
     def _check_pending(self, event: Event, fact: fleet.SpawnIntended) -> None:
+        """Raise if the lane's last worker may still be on its way to its lease."""
         start = self._starts.get(fact.lane)
         if start is None or start.settled or start.run_id in self.stopped:
             return

@@ -1,4 +1,8 @@
-"""How a simulated process takes and releases leases."""
+"""How a simulated process takes and releases leases.
+
+As in the product, a process that finds the lane held by a dead process of its own host revokes that
+lease and tries once more, and the new holder ends what its predecessors left running.
+"""
 
 from dos.errors import Conflict, Fenced
 from dos.fleet import effects
@@ -21,7 +25,10 @@ REFUSED = {
 
 
 class LeaseEffects:
-    """Performs the effects that take and release leases."""
+    """Performs the effects that take and release leases.
+
+    Workers and supervisors share it: a supervisor's lock is a lease without a region.
+    """
 
     def __init__(self, site: Site, agents: Agents) -> None:
         self.site = site
@@ -58,6 +65,7 @@ class LeaseEffects:
         return effects.Plans(lease=taken, documents=documents)
 
     def _take(self, process: Process, asked: Request) -> Lease | Refusal:
+        """Take the lease and start renewing it; for a lane, also raise its fence in git."""
         asked_at = self.scheduler.now
         before = self.site.reader.leases()
         taken = self._granted(process, asked) or self._acquire(process, asked)
@@ -71,6 +79,7 @@ class LeaseEffects:
     def _request(
         self, process: Process, lane: str, run_id: str, region: Region, *, is_lock: bool = False
     ) -> Request:
+        """Return the request for a lease of this process; all hosts give the same host name."""
         return Request(
             lane=lane,
             holder=f"{HOST_NAME}:{process.pid}",
@@ -94,6 +103,7 @@ class LeaseEffects:
         return None
 
     def _acquire(self, process: Process, asked: Request) -> Lease | Refusal:
+        """Acquire the lease; a dead holder of this host is revoked and the request repeated."""
         taken = process.store.acquire(asked, self.site.admit)
         if isinstance(taken, Refusal) and self._revoke_dead_holder(process, taken.blocked_by):
             taken = process.store.acquire(asked, self.site.admit)

@@ -1,4 +1,8 @@
-"""The planted bugs by name, each with the promise that it breaks."""
+"""The planted bugs by name, each with the promise that it breaks.
+
+`dos simulate --plant NAME` plants one and ends at the first seed that notices it. A simulator that
+notices none of them would prove nothing about the product.
+"""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -11,7 +15,10 @@ if TYPE_CHECKING:
 
 
 class PlantedBug(NamedTuple):
-    """How to plant the bug, and the invariant that has to fail."""
+    """How to plant the bug, and the invariant that has to fail.
+
+    A bug that makes another invariant fail first is not noticed for what it is, so tests compare.
+    """
 
     plant: Callable[["Simulation", ExitStack], None]
     breaks: str
@@ -84,7 +91,10 @@ PLANTED = {
 
 @contextmanager
 def planted(name: str, simulation: "Simulation") -> Iterator[None]:
-    """Plant the bug for the duration of a simulation; "" plants none."""
+    """Plant the bug for the duration of a simulation; "" plants none.
+
+    Patches of classes and modules are undone at the end; replaced methods go with the simulation.
+    """
     with ExitStack() as patches:
         if name:
             PLANTED[name].plant(simulation, patches)

@@ -1,4 +1,8 @@
-"""Events from outside the fleet at random moments: network cuts, deaths, and what people do."""
+"""Events from outside the fleet at random moments: network cuts, deaths, and what people do.
+
+Every act counts its fault by name, so that a batch can tell which ones never happened. Acts that
+need an answer from the fleet make sure that a supervisor runs, because an idle fleet ends.
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -36,7 +40,11 @@ LEAVES_WITHIN_MS = 300_000
 
 
 class OutsideEvents:
-    """Starts the fleet, disturbs it, and answers its questions."""
+    """Starts the fleet, disturbs it, and answers its questions.
+
+    Random numbers for acts that exist only in worlds with more questions come from a second source,
+    `site.question_random`, so that they change nothing in the other worlds.
+    """
 
     def __init__(self, site: Site) -> None:
         self.site = site
@@ -97,16 +105,19 @@ class OutsideEvents:
         self.scheduler.schedule(self.random.randint(2_000, 90_000), self._return, process.host)
 
     def _return(self, host: Host) -> None:
+        """Start the host's supervisor again, unless another one was started meanwhile."""
         self.scheduler.active -= 1
         if host.supervisor is None:
             self.site.start_supervisor(host, by_person=not self.site.draws_question(BY_SYSTEM))
 
     def cut_off(self, _: object) -> None:
+        """Cut a host off from the store and the repository, for up to 90 seconds."""
         self.scheduler.counts[faults.PARTITION] += 1
         host = self.random.choice(self.site.hosts)
         host.away_until = self.scheduler.now + self.random.randint(1_000, 90_000)
 
     def kill_supervisor(self, _: object) -> None:
+        """Kill the supervisor of a host, if it has one; its workers live on."""
         host = self.random.choice(self.site.hosts)
         if host.supervisor is not None:
             self.scheduler.counts[faults.SUPERVISOR_DEATH] += 1
@@ -137,12 +148,14 @@ class OutsideEvents:
             self.site.start_worker(self.random.choice(self.site.hosts), lane, made.run_id, 500)
 
     def move_branch(self, _: object) -> None:
+        """Push a commit of another person, and half of the time a second one soon after."""
         self.scheduler.counts[faults.BRANCH_MOVED] += 1
         self.site.repository.move_by_another()
         if self.random.random() < 0.5:
             self.scheduler.schedule(self.random.randint(1, 20_000), self.move_branch_again)
 
     def move_branch_again(self, _: object) -> None:
+        """Push the second commit."""
         self.site.repository.move_by_another()
 
     def revert(self, _: object) -> None:
@@ -171,11 +184,13 @@ class OutsideEvents:
         self._ensure_supervisor(host)
 
     def drain(self, _: object) -> None:
+        """Run `dos down`: workers finish their unit, and no more are started."""
         self.scheduler.counts[faults.DRAIN] += 1
         self.site.store.record(streams.FLEET, DrainRequested(reason="a person said so"))
         self.scheduler.on_write()
 
     def pause(self, _: object) -> None:
+        """Pause a lane or the whole fleet, for up to two minutes."""
         self.scheduler.counts[faults.HOLD] += 1
         lane = self.random.choice(["", *self.site.workspace.config.roster()])
         self.site.store.record(streams.FLEET, PauseRequested(lane=lane, by="person"))
@@ -183,6 +198,7 @@ class OutsideEvents:
         self.scheduler.schedule(self.random.randint(5_000, 120_000), self._end_pause, lane)
 
     def _end_pause(self, lane: str) -> None:
+        """End the pause, and make sure that a supervisor acts on it."""
         self.site.store.record(streams.FLEET, PauseEnded(lane=lane, by="person"))
         self.scheduler.on_write()
         self._ensure_supervisor()
@@ -217,6 +233,7 @@ class OutsideEvents:
         )
 
     def add_question(self, _: object) -> None:
+        """Add a question about a lane by hand, as `dos decisions add` does."""
         lane = self.site.workspace.config.roster()[0]
         added = Added.ask(
             "DESIGN", lane, "Which of the two?", "", answered=self.site.decisions.answered
@@ -286,6 +303,7 @@ class OutsideEvents:
                 )
 
     def _answer(self, answer: tuple[OpenQuestion, str]) -> None:
+        """Give the answer, unless another person was quicker."""
         asked, choice = answer
         try:
             self.site.store.append_all(state.answer_entries(asked, choice, by="person"))
@@ -323,10 +341,12 @@ class OutsideEvents:
         self.scheduler.schedule(LEAVES_WITHIN_MS, self._ensure_supervisor_later, on)
 
     def _ensure_supervisor_later(self, on: Host | None) -> None:
+        """Look again for a supervisor, once those that were about to end have ended."""
         self.scheduler.active -= 1
         self._start_where_none_runs(on)
 
     def _start_where_none_runs(self, on: Host | None) -> None:
+        """Start a supervisor if the host, or every host, has none."""
         hosts = [on] if on else self.site.hosts
         if all(host.supervisor is None for host in hosts):
             self.site.start_supervisor(on or self.random.choice(self.site.hosts))
@@ -340,6 +360,7 @@ class OutsideEvents:
                 self.scheduler.schedule(self.random.randint(1, 20_000), self._reap, lease)
 
     def _reap(self, lease: Lease) -> None:
+        """Revoke the lease as it was judged; a lease that was renewed since is refused."""
         try:
             self.site.store.revoke(lease.fence, version=lease.version, reason="reaped by hand")
         except Conflict:

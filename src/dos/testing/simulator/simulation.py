@@ -1,4 +1,8 @@
-"""One simulation: its parts put together, run to the end, and checked at rest."""
+"""One simulation: its parts put together, run to the end, and checked at rest.
+
+Most promises are checked at every write by InvariantChecker. Those about the end are checked here:
+git holds every edit, every lane has ended or has a reason, and retention removes nothing needed.
+"""
 
 from collections.abc import Sequence
 from random import Random
@@ -34,7 +38,10 @@ LATER_MS = 30 * prune.DAY_MS
 def check_end(
     site: Site, checker: InvariantChecker, fleets: SupervisorEffects, *, thorough: bool
 ) -> None:
-    """Check the invariants that hold at rest; raises InvariantBroken."""
+    """Check the invariants that hold at rest; raises InvariantBroken.
+
+    `thorough` also folds the journal without the events that retention would remove.
+    """
     _check_repository(site, checker)
     _check_liveness(site, checker, fleets)
     if checker.event_count != len(site.reader.tail(0)):
@@ -63,6 +70,7 @@ def journal_digest(site: Site) -> str:
 
 
 def _check_repository(site: Site, checker: InvariantChecker) -> None:
+    """Check that no unit landed twice or unannounced, and that no agent's edit is lost."""
     repository = site.repository
     if repository.doubled:
         raise InvariantBroken(invariants.ONCE, f"git has {repository.doubled[0]} twice")
@@ -78,7 +86,11 @@ def _check_repository(site: Site, checker: InvariantChecker) -> None:
 
 
 def _check_liveness(site: Site, checker: InvariantChecker, fleets: SupervisorEffects) -> None:
-    """Every process has ended, and every lane has a reason why it has no worker."""
+    """Raise if a process still runs, or a lane has open units and no reason for having no worker.
+
+    A lane may wait for a time after the end, for a person, or for a host whose tests fail; a
+    drained fleet owes nothing.
+    """
     # Every host is asked: only the host of a worker that died at its start can tell that it died.
     views = [fleets.observation(host) for host in site.hosts]
     # Where texts differ, each host decides by its own; elsewhere the first stands for all.
@@ -112,6 +124,7 @@ def _waits_beyond_end(site: Site, views: Sequence[Observation]) -> bool:
 
 
 def _check_ended(site: Site) -> None:
+    """Raise if a process is still alive although nothing is left to wait for."""
     for process in site.scheduler.processes.values():
         if process.alive:
             effect = type(process.effect).__name__
@@ -122,7 +135,10 @@ def _check_ended(site: Site) -> None:
 
 
 def _unasked(views: Sequence[Observation]) -> list[AnyQuestion]:
-    """Return what every host would ask, and what each would ask about its own texts."""
+    """Return the questions that should have been asked and are not open.
+
+    Those are what every host would ask, and what each would ask about its own texts.
+    """
     by_host = []
     for view in views:
         by_host.append({question.id: question for question in observe.questions(view)})
@@ -136,6 +152,7 @@ def _unasked(views: Sequence[Observation]) -> list[AnyQuestion]:
 
 
 def _waits_for_long(effect: object, ends_at: int) -> bool:
+    """Whether a worker is parked until after the end of the simulation."""
     return isinstance(effect, effects.Park) and (effect.until_ms or 0) > BEGIN_MS + ends_at
 
 
@@ -162,12 +179,17 @@ def _check_retention(site: Site) -> None:
             )
 
 
+# One world in so many checks the target branch before it starts workers; another one has more
+# questions to people.
 CHECKED = 8  # one world in so many checks the target branch before it starts workers
 ASKED = 8  # one world in so many, another one, has more questions to people
 
 
 class Failure(Struct, frozen=True, kw_only=True):
-    """The broken promise of a seed, and the last events before it."""
+    """The broken promise of a seed, and the last events before it.
+
+    The seed alone repeats it; `at_seconds` is virtual time, and `story` is for people.
+    """
 
     seed: int
     invariant: str
@@ -177,7 +199,11 @@ class Failure(Struct, frozen=True, kw_only=True):
 
 
 class Simulation:
-    """The parts of one seed, put together."""
+    """The parts of one seed, put together.
+
+    Parts that have to call each other are wired here by callbacks, so that the scheduler and the
+    world know neither the checkers nor the people. Planted bugs replace methods of these objects.
+    """
 
     def __init__(self, seed: int, backend: Backend, clock: VirtualClock) -> None:
         self.seed = seed
@@ -201,6 +227,7 @@ class Simulation:
         site.scheduler.on_lease_lost = self.agents.stop  # type: ignore[method-assign]
 
     def _ended(self, process: Process, answer: Any) -> None:
+        """Check the process that has ended, and schedule the restart of a supervisor."""
         self.checker.process_ended(process, answer)
         self.outside_events.on_end(process, answer)
 
@@ -225,6 +252,7 @@ class Simulation:
 
 
 def _event_line(event: Event) -> str:
+    """Return an event in one line: when, where, what, under which fence, and its content."""
     seconds = (event.at_ms - VirtualClock().wall_ms()) / 1000
     fence = "" if event.fence is None else f" under {event.fence}"
     body = event.raw.decode()[:160]

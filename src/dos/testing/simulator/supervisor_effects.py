@@ -1,4 +1,8 @@
-"""Performs a supervisor's effects in a simulation: one method for each."""
+"""Performs a supervisor's effects in a simulation: one method for each.
+
+Observation is the expensive part, so a lane is surveyed again only when an event, the branch or the
+time can have changed its open units, and ticks at which nothing happened are skipped.
+"""
 
 from collections.abc import Callable, Sequence
 
@@ -49,6 +53,7 @@ from dos.testing.simulator.world.site import Site
 from dos.units.unit import Unit
 
 FOREVER_MS = 1 << 50
+# The backlog of a lane that has a worker: it is not surveyed.
 NO_WORK = effects.Backlog(
     open=[],
     held=[],
@@ -59,13 +64,17 @@ NO_WORK = effects.Backlog(
     pending_landings=[],
     history={},
 )
+# The most ticks in a row that are skipped.
 QUIET_TICKS = 3
 SPIN_MS = 120_000  # a run that landed nothing for this long makes no progress
 SPIN_LOOK_MS = 60_000
 
 
 class Tick(Struct, frozen=True, kw_only=True):
-    """What a supervisor observed at one tick."""
+    """What a supervisor observed at one tick, for those who check what it makes of it.
+
+    `seen` is the observation; `fleet` is what the product's planning gets of it.
+    """
 
     position: int  # in the journal
     seen: Observation
@@ -186,6 +195,10 @@ class SupervisorEffects(BaselineEffects):
         )
 
     def has_exited(self, lease: Lease, host: Host) -> bool:
+        """Whether the holder of the lease has exited, as far as this host can tell.
+
+        Planted bugs replace it, so that a supervisor misjudges a holder and other processes do not.
+        """
         return self.site.has_exited(lease, host)
 
     def _never_started(self, starts: LaneStarts, host: Host) -> bool:
@@ -232,6 +245,10 @@ class SupervisorEffects(BaselineEffects):
         )
 
     def _lease_health(self, lease: Lease, host: Host, looks: bool, wall_ms: int) -> LeaseHealth:
+        """Judge a live lease: its process is gone, its run makes no progress, or all is well.
+
+        Progress is judged only when the host `looks`, once a minute.
+        """
         if self.has_exited(lease, host):
             return LeaseHealth(answer=liveness.Answer.STALLED, why="its process is gone")
         run = self.site.fleet.runs.get(lease.run_id)
@@ -279,6 +296,7 @@ class SupervisorEffects(BaselineEffects):
         return texts.settings.effective_text(process.store, self.site.decisions)
 
     def revoke(self, process: Process, effect: RevokeLease) -> bool:
+        """Revoke the lease and end the agents under it; False if its holder moved meanwhile."""
         try:
             process.store.revoke(
                 effect.lease.fence, version=effect.lease.version, reason=effect.reason
@@ -305,12 +323,14 @@ class SupervisorEffects(BaselineEffects):
         """Warnings are not read in a simulation."""
 
     def expire_question(self, process: Process, effect: ExpireQuestion) -> None:
+        """Answer the question by its default, unless a person has answered it."""
         try:
             process.store.append_all(expiry_entries(effect.question, effect.choice, effect.reason))
         except Conflict:
             self.scheduler.counts[faults.ANSWER_RACE] += 1  # somebody has answered it
 
     def mint(self, process: Process, effect: MintRun) -> str:
+        """Return a new run id by the host's clock, which may be wrong."""
         host_ms = self.scheduler.clock.wall_ms() + process.host.wrong_by_ms
         return run_ids.mint(
             host_ms, self.site.random.getrandbits(run_ids.ENTROPY_BITS), effect.process
@@ -323,6 +343,8 @@ class SupervisorEffects(BaselineEffects):
         return SUSPENDED
 
     def _sleep(self, process: Process, seconds: float, news: object, ticks: int) -> None:
+        """Resume the supervisor after its tick, or later while nothing happens."""
+
         def wake(_: object) -> None:
             if not process.alive:
                 return
@@ -334,4 +356,5 @@ class SupervisorEffects(BaselineEffects):
         self.scheduler.schedule(seconds * 1000, wake)
 
     def _news(self) -> object:
+        """Return a value that differs once something has happened that a tick could see."""
         return self.site.event_count, self.site.repository.target, self.scheduler.deaths

@@ -36,7 +36,7 @@ SPIN_MS = 60_000
 
 
 def reap_reads_again(simulation: "Simulation", _patches: ExitStack) -> None:
-    """Whoever reaps a lane takes its lease as it is by then, not the one that was judged."""
+    """A supervisor revokes the lane's lease as it is now, not the one that it judged dead."""
     fleets, site = simulation.supervisors, simulation.site
     revoke = fleets.revoke
 
@@ -48,14 +48,14 @@ def reap_reads_again(simulation: "Simulation", _patches: ExitStack) -> None:
 
 
 def no_pending(simulation: "Simulation", patches: ExitStack) -> None:
-    """A lane is started again at once, although its worker may be on its way."""
+    """A lane is started again at once, although its last worker may still be starting."""
     supervisors = simulation.supervisors
     supervisors.starting_lanes = lambda _host, _ms: {}  # type: ignore[method-assign, assignment]
     patches.enter_context(patch.object(Observation, "backoff_ends_ms", lambda _seen, _lane: 0))
 
 
 def no_intensity(_simulation: "Simulation", patches: ExitStack) -> None:
-    """A lane whose workers keep dying is started for ever."""
+    """A lane whose workers keep dying is started without end."""
     patches.enter_context(patch.object(Observation, "why_failing", lambda _seen, _lane: ""))
     patches.enter_context(patch.object(Observation, "backoff_ends_ms", lambda _seen, _lane: 0))
 
@@ -96,7 +96,7 @@ def one_fleet_stream(_simulation: "Simulation", patches: ExitStack) -> None:
 
 
 def red_target_ignored(simulation: "Simulation", _patches: ExitStack) -> None:
-    """That the tests fail where nobody has worked keeps nobody from being started."""
+    """Workers are started although the tests fail on the untouched target branch."""
     fleets = simulation.supervisors
     plan = fleets.baseline_plan
 
@@ -109,7 +109,7 @@ def red_target_ignored(simulation: "Simulation", _patches: ExitStack) -> None:
 
 
 def one_too_many(simulation: "Simulation", _patches: ExitStack) -> None:
-    """The fleet is kept at one more than was asked for."""
+    """The fleet is kept at one worker more than its target."""
     site = simulation.site
     start = site.start_supervisor
 
@@ -125,7 +125,7 @@ def one_too_many(simulation: "Simulation", _patches: ExitStack) -> None:
 
 
 def start_clears_cooldowns(_simulation: "Simulation", patches: ExitStack) -> None:
-    """Whoever starts the fleet has every unit tried again."""
+    """Starting the fleet ends the cooldown of every unit."""
     apply = Attempts.apply
 
     def applied(self: Attempts, event: Event) -> None:
@@ -138,7 +138,7 @@ def start_clears_cooldowns(_simulation: "Simulation", patches: ExitStack) -> Non
 
 
 def retry_without_effect(_simulation: "Simulation", patches: ExitStack) -> None:
-    """A retry is written down, and the cooldown goes on."""
+    """A person's retry is recorded, and the cooldown of the unit stays."""
     consequences = Choice.consequences
 
     def without_units(self: Choice, *, by_person: bool) -> list[Consequence]:  # noqa: ARG001
@@ -148,7 +148,7 @@ def retry_without_effect(_simulation: "Simulation", patches: ExitStack) -> None:
 
 
 def lane_not_cleared(_simulation: "Simulation", patches: ExitStack) -> None:
-    """A retry clears the units, and their lane stays as it was."""
+    """A person's retry clears the units, and their lane stays disabled."""
     consequences = Choice.consequences
 
     def without_lane(self: Choice, *, by_person: bool) -> list[Consequence]:
@@ -162,7 +162,7 @@ def lane_not_cleared(_simulation: "Simulation", patches: ExitStack) -> None:
 
 
 def answer_not_looked_at(simulation: "Simulation", _patches: ExitStack) -> None:
-    """A supervisor goes by what it saw before a person answered."""
+    """A supervisor keeps the survey that it made before a person answered."""
     site = simulation.site
     apply = site.apply
 
@@ -176,7 +176,7 @@ def answer_not_looked_at(simulation: "Simulation", _patches: ExitStack) -> None:
 
 
 def undone_stays_undone(_simulation: "Simulation", patches: ExitStack) -> None:
-    """Somebody wants a unit done again that was reverted, and nobody is offered it."""
+    """A person wants a reverted unit done again, and no worker is offered it."""
     as_shown = target.apply_shown_units
 
     def without_answers(
@@ -190,12 +190,12 @@ def undone_stays_undone(_simulation: "Simulation", patches: ExitStack) -> None:
 
 
 def kept_commit_disputed(_simulation: "Simulation", patches: ExitStack) -> None:
-    """Somebody keeps what an agent brought to the branch, and the unit is still to be done."""
+    """A person keeps what an agent committed to the branch, and the unit is still open."""
     patches.enter_context(patch.object(Incidents, "answer", lambda _incidents, _fact: None))
 
 
 def deaths_not_forgotten(_simulation: "Simulation", patches: ExitStack) -> None:
-    """Somebody wants a unit to be tried again that runs died at, and they still count."""
+    """A person retries a unit that runs died at, and the deaths still count."""
     clear = FleetState._clear_unit
 
     def cleared(self: FleetState, fact: UnitCleared, event: Event) -> None:
@@ -210,7 +210,7 @@ def deaths_not_forgotten(_simulation: "Simulation", patches: ExitStack) -> None:
 
 
 def used_plan_ignored(_simulation: "Simulation", patches: ExitStack) -> None:
-    """Somebody wants a plan used as it is on disk, and the fleet works by the text of before."""
+    """A person wants the plan on disk used, and the fleet works by the text before it."""
     used = ApprovedTexts._confirmed_changes
 
     def without_plans(self: ApprovedTexts, answers: Decisions) -> ConfirmedChanges:

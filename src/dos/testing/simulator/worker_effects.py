@@ -1,4 +1,9 @@
-"""Performs a worker's effects in a simulation: one method for each."""
+"""Performs a worker's effects in a simulation: one method for each.
+
+Effects on the journal go to the real store, those on git to the model of the repository, and what
+is decided from evidence is decided by the product's own functions. An answer that takes time is a
+`Later`; a process that waits for an event is `Suspended`.
+"""
 
 from collections.abc import Collection, Sequence
 from math import inf
@@ -30,6 +35,7 @@ from dos.units.unit import Landing, Unit
 
 REFUSED_MORE = 0.6  # share of the landings on a moved branch, in worlds with more questions
 OBSTRUCTED = 0.25  # share of the branch moves there
+# By the kind of stream, the name under which a lost race is counted.
 RACES = {
     streams.spawn.word: faults.START_CONFLICT,
     streams.limits.word: faults.PROBE_RACE,
@@ -85,6 +91,7 @@ class WorkerEffects(LeaseEffects):
             raise
 
     def record_all(self, process: Process, effect: effects.RecordAll) -> list[Event]:
+        """Append the events in one transaction; a stale fence is counted and raised."""
         try:
             return process.store.append_all([record.entry for record in effect.records])
         except Fenced:
@@ -168,6 +175,7 @@ class WorkerEffects(LeaseEffects):
     def choose_agent(
         self, _process: Process, effect: effects.ChooseAgent
     ) -> effects.AgentChoice | effects.CannotStart:
+        """Choose an agent by the product's own rules for limits and budgets."""
         chosen = choose(
             self.site.workspace.config,
             self.site.workspace.agents,
@@ -187,6 +195,7 @@ class WorkerEffects(LeaseEffects):
     def run_agent(
         self, process: Process, effect: effects.RunAgent
     ) -> Suspended[effects.AgentResult]:
+        """Start a simulated agent; the worker is resumed when it ends."""
         return self.agents.start(process, effect)
 
     def _raise_if_halted(self, lease: Lease) -> None:
@@ -216,6 +225,7 @@ class WorkerEffects(LeaseEffects):
         return Later(self.site.random.randint(1, 8), measured)
 
     def save_changes(self, _process: Process, effect: effects.SaveChanges) -> list[effects.Salvage]:
+        """Save what the agent left uncommitted to a salvage ref."""
         tree = self.repository.trees[effect.worktree.path]
         return self.repository.save_changes(tree, effect.run_id, "left uncommitted")
 
@@ -224,6 +234,7 @@ class WorkerEffects(LeaseEffects):
         return ""
 
     def save_commits(self, _process: Process, effect: effects.SaveCommits) -> list[effects.Salvage]:
+        """Save commits that did not land to a salvage ref."""
         tree = self.repository.trees[effect.worktree.path]
         return self.repository.save_commits(tree, effect.run_id, "did not land")
 
@@ -239,6 +250,7 @@ class WorkerEffects(LeaseEffects):
         )
 
     def _is_turn(self, process: Process, effect: effects.AwaitTurn) -> bool:
+        """Whether the worker has to wait no longer: its turn came, or it has to stop."""
         if self.site.fleet.stop_requests(effect.lease).halted:
             return True
         if self.scheduler.has_lost_lease(process):
@@ -258,6 +270,7 @@ class WorkerEffects(LeaseEffects):
     def prepare_landing(
         self, _process: Process, effect: effects.PrepareLanding
     ) -> Later[Landing | effects.NotLanded] | effects.NotLanded:
+        """Rebase the work and test it; on a moved branch either may fail by a fault."""
         tree = self.repository.trees[effect.worktree.path]
         if not self.scheduler.is_calm and self.repository.target != effect.worktree.base:
             for name in (faults.NOT_FITTING, faults.RED_ON_TARGET):
@@ -287,14 +300,17 @@ class WorkerEffects(LeaseEffects):
         return refused
 
     def issue_receipt(self, _process: Process, _effect: effects.IssueReceipt) -> IssuedReceipt:
+        """Issue no receipt: signing is not simulated."""
         return IssuedReceipt(receipt=None, message="simulated")
 
     def has_landed(self, _process: Process, effect: effects.HasLanded) -> bool:
+        """Whether the commit is on the target branch, as git shows it."""
         return effect.landing.commit in self.repository.on_target
 
     # Time
 
     def pause(self, _process: Process, effect: effects.Pause) -> Later[None]:
+        """Wait for the given time, whatever happens."""
         return Later(effect.seconds, None)
 
     def back_off(self, process: Process, effect: effects.BackOff) -> Suspended[None]:
@@ -318,5 +334,6 @@ class WorkerEffects(LeaseEffects):
         )
 
     def _must_stop(self, process: Process) -> bool:
+        """Whether a person or a supervisor wants one of the process's runs to stop."""
         leases = [renewer.lease for renewer in process.renewers.values()]
         return any(self.site.fleet.stop_requests(lease).must_stop for lease in leases)

@@ -46,12 +46,12 @@ def branch_without_fence(simulation: "Simulation", _patches: ExitStack) -> None:
 
 
 def resume_without_git(simulation: "Simulation", _patches: ExitStack) -> None:
-    """Whoever goes on after a crash does not ask git how far the landing came."""
+    """A worker that resumes after a crash does not ask git how far the landing came."""
     simulation.workers.has_landed = lambda _process, _effect: False  # type: ignore[method-assign, assignment]
 
 
 def claim_believed(simulation: "Simulation", _patches: ExitStack) -> None:
-    """What an agent says counts as done."""
+    """An agent's claim counts as its work: it is measured, accepted and landed without a commit."""
     workers, repository = simulation.workers, simulation.site.repository
     measure, prepare, move = workers.measure, workers.prepare_landing, workers.move_branch
 
@@ -84,7 +84,7 @@ def claim_believed(simulation: "Simulation", _patches: ExitStack) -> None:
 
 
 def no_key(simulation: "Simulation", _patches: ExitStack) -> None:
-    """What became of a unit is written again when it is sent again."""
+    """The outcome of a unit is recorded again when the request is delivered again."""
     workers = simulation.workers
     record = workers.record
 
@@ -96,7 +96,7 @@ def no_key(simulation: "Simulation", _patches: ExitStack) -> None:
 
 
 def landing_without_intent(simulation: "Simulation", _patches: ExitStack) -> None:
-    """The branch moves before it is written down that it will."""
+    """The branch moves without the intent being recorded first."""
     workers = simulation.workers
     record = workers.record
 
@@ -121,7 +121,7 @@ def cleared_unsaved(simulation: "Simulation", _patches: ExitStack) -> None:
 
 
 def promises_ignored(_simulation: "Simulation", patches: ExitStack) -> None:
-    """What is left of a shared budget is given to everybody who asks."""
+    """The rest of a shared budget is given to every worker that asks, several times over."""
 
     def promised(self: Spend, account: Account, *, besides: str, now_ms: int) -> Spent:  # noqa: ARG001
         return Spent()
@@ -130,7 +130,7 @@ def promises_ignored(_simulation: "Simulation", patches: ExitStack) -> None:
 
 
 def money_forgotten(_simulation: "Simulation", patches: ExitStack) -> None:
-    """What a run or a lane has spent is looked at by nobody."""
+    """The money that a run or a lane has spent is ignored."""
     spent = Spend.spent
 
     def unseen(self: Spend, account: Account) -> Spent:
@@ -140,7 +140,7 @@ def money_forgotten(_simulation: "Simulation", patches: ExitStack) -> None:
 
 
 def word_after_the_last(simulation: "Simulation", _patches: ExitStack) -> None:
-    """A run that has said why it stops says something more."""
+    """A run records one more event after it has recorded why it stops."""
     workers = simulation.workers
     release = workers.release_lease
 
@@ -175,12 +175,12 @@ def open_question_passed(simulation: "Simulation", _patches: ExitStack) -> None:
 
 
 def turn_taken(simulation: "Simulation", _patches: ExitStack) -> None:
-    """Whoever has something to land does not wait for those who came first."""
+    """A worker lands without waiting for those whose work was proven earlier."""
     simulation.workers.await_turn = lambda _process, _effect: 0  # type: ignore[method-assign, assignment, return-value]
 
 
 def deaf(simulation: "Simulation", _patches: ExitStack) -> None:
-    """Who waits hears neither a word nor the time."""
+    """A parked worker is woken neither by an event nor by the time."""
 
     def park(_process: Process, _effect: effects.Park) -> Suspended[float]:
         return SUSPENDED
@@ -189,7 +189,7 @@ def deaf(simulation: "Simulation", _patches: ExitStack) -> None:
 
 
 def another_version_ignored(simulation: "Simulation", _patches: ExitStack) -> None:
-    """A worker goes on although a newer version was started on its host."""
+    """A worker continues although another version was started on its host."""
     survey = simulation.workers.survey
 
     def surveyed(process: Process, effect: effects.SurveyBacklog) -> effects.Backlog:
@@ -199,7 +199,7 @@ def another_version_ignored(simulation: "Simulation", _patches: ExitStack) -> No
 
 
 def decided_by_another_state(_simulation: "Simulation", patches: ExitStack) -> None:
-    """It is decided by another state than the one that is written down."""
+    """The loop decides by a state that differs from the recorded one."""
 
     def decide_otherwise(state: LoopState, outcome: IterationOutcome) -> LoopDecision:
         return decide.decide(structs.replace(state, iteration=state.iteration + 1), outcome)
@@ -208,7 +208,7 @@ def decided_by_another_state(_simulation: "Simulation", patches: ExitStack) -> N
 
 
 def limit_is_a_failure(_simulation: "Simulation", patches: ExitStack) -> None:
-    """That a provider has no room counts against the agent."""
+    """A provider's limit is counted as a failure of the agent."""
 
     def decide_otherwise(state: LoopState, outcome: IterationOutcome) -> LoopDecision:
         decision = decide.decide(state, outcome)
@@ -224,7 +224,7 @@ def limit_is_a_failure(_simulation: "Simulation", patches: ExitStack) -> None:
 
 
 class _Loop:
-    """The module, with another way to decide."""
+    """Stands in for the module of decisions, with one function replaced."""
 
     needs = staticmethod(decide.needs)
 
@@ -236,7 +236,7 @@ GAP_AT = 5  # the version that is left out
 
 
 def fence_not_checked(_simulation: "Simulation", patches: ExitStack) -> None:
-    """A fence is written beside what it should guard, and nobody looks at it."""
+    """A fence is recorded with its event, and the store does not check it."""
 
     def append(
         self: store.Store, tx: backend.WriteTransaction, entry: backend.Entry, raw: bytes
@@ -265,12 +265,12 @@ def reap_by_fence_alone(_simulation: "Simulation", patches: ExitStack) -> None:
 
 
 def host_clock(simulation: "Simulation", _patches: ExitStack) -> None:
-    """Whether a lease has run out is decided by the clock of the host that asks."""
+    """Whether a lease has expired is decided by the clock of the host that asks."""
     simulation.site.scheduler.host_clock_decides = True
 
 
 def answered_again(_simulation: "Simulation", patches: ExitStack) -> None:
-    """An answer does not look whether the question is still open."""
+    """An answer is recorded although the question was answered already."""
     original = store.Store.append_all
 
     def append_all(self: store.Store, entries: Sequence[backend.Entry]) -> list[Event]:
@@ -294,7 +294,7 @@ def versions_skipped(_simulation: "Simulation", patches: ExitStack) -> None:
 
 
 def everything_admitted(simulation: "Simulation", _patches: ExitStack) -> None:
-    """A lane is granted to whoever asks, whatever others hold, as long as its class has room."""
+    """A lane is granted whatever other leases hold, as long as its class has room."""
     judge = simulation.site.admit
 
     def admit(asked: Request, standing: Sequence[Lease]) -> Refusal | None:
@@ -307,17 +307,17 @@ def everything_admitted(simulation: "Simulation", _patches: ExitStack) -> None:
 
 
 def class_not_counted(simulation: "Simulation", _patches: ExitStack) -> None:
-    """How many leases a class may have is nobody's business."""
+    """A class of lanes may have any number of leases."""
     simulation.site.admit = partial(admission.judge, budgets={})
 
 
 def table_left_behind(_simulation: "Simulation", patches: ExitStack) -> None:
-    """The end of a lease is written, and its row stays."""
+    """The end of a lease is recorded, and its row stays in the table."""
     patches.enter_context(patch.object(Rows, "drop_lease", lambda self, _fence: None))  # noqa: ARG005
 
 
 def ended_again(_simulation: "Simulation", patches: ExitStack) -> None:
-    """A lease that has ended is ended once more."""
+    """The end of a lease is recorded twice."""
     end = store.Store._end
 
     def ended(self: store.Store, tx: backend.WriteTransaction, lease: Lease, fact: Fact) -> None:
@@ -328,7 +328,7 @@ def ended_again(_simulation: "Simulation", patches: ExitStack) -> None:
 
 
 def too_much_pruned(_simulation: "Simulation", patches: ExitStack) -> None:
-    """What landed long ago goes with what nobody needs."""
+    """Retention also removes the events of landed units."""
     superseded = prune.superseded
 
     def more(happened: list[Event], *, older_than_ms: int, now_ms: int) -> list[Event]:

@@ -1,11 +1,15 @@
 """The faults of a simulation. Each seed switches some of them on, at its own rates.
 
-The texts are the names under which `dos simulate` counts them.
+The texts are the names under which `dos simulate` counts them. A long batch in which one of them
+never happened has not tested it, and says so.
 """
 
 from bisect import bisect
 from itertools import accumulate
 from random import Random
+
+from dos.fleet import effects
+from dos.fleet.tick import ExpireQuestion, MintRun, RevokeLease, SpawnWorker
 
 FAULT_MINUTES = 15
 END_MINUTES = 60  # long enough for units that depend on one another
@@ -149,6 +153,25 @@ REFUSALS = (
     GIVEN_UP,
 )
 
+# Which effects a fault can strike.
+#
+# Sent to a store across a network: the answer may be lost, or the request arrive twice.
+SENT = (
+    effects.TakeLease,
+    effects.TakePlans,
+    effects.ReleaseLease,
+    effects.Record,
+    effects.RecordAll,
+    effects.ClaimUnit,
+    RevokeLease,
+    ExpireQuestion,
+)
+WRITES = (*SENT, effects.MoveBranch)  # effects after which the invariants are checked
+LATE = (effects.MoveBranch, RevokeLease)  # effects where a pause between check and use is worst
+REPEATED_LATE = (effects.Record, effects.RecordAll, effects.MoveBranch)
+# Effects on the process's own host: they need neither the store nor the repository.
+LOCAL = (effects.Pause, effects.BackOff, effects.RunAgent, MintRun, SpawnWorker)
+
 
 def answer_name(question: type, choice: str) -> str:
     """Return the name under which an answer of a person is counted."""
@@ -156,7 +179,11 @@ def answer_name(question: type, choice: str) -> str:
 
 
 class FaultPlan:
-    """The faults of one seed and their rates: a random subset, as in swarm testing."""
+    """The faults of one seed and their rates: a random subset, as in swarm testing.
+
+    A subset finds more than all faults at once, because faults hide each other: a process that dies
+    early never gets far enough to meet the next one.
+    """
 
     def __init__(self, random: Random) -> None:
         # The order of the draws is part of what a seed means: changing it changes every seed.

@@ -1,4 +1,8 @@
-"""The clock, the hosts and the processes of a simulation, and how a process gets its answers."""
+"""The clock, the hosts and the processes of a simulation, and how a process gets its answers.
+
+A process is a generator of the product's effects with a table of performers. A performer answers at
+once, later, or by resuming the process itself.
+"""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Generic, TypeVar
@@ -18,18 +22,24 @@ Performers = Mapping[Kind[Any, Any], Performer]
 
 
 class VirtualClock(Struct):
-    """The clock of the store. A host's clock may be minutes off; the store's is not."""
+    """The clock of the store, in milliseconds since the simulation began.
+
+    A host's clock may be minutes off; the store's is right.
+    """
 
     now_ms: int = 0
     wrong_by_ms: int = 0  # set only by a planted bug
 
     def wall_ms(self) -> int:
+        """The time of day, as events record it."""
         return BEGIN_MS + self.now_ms
 
     def lease_ms(self) -> int:
+        """The time by which leases expire."""
         return self.now_ms + self.wrong_by_ms
 
     def boot(self) -> str:
+        """The clock's boot id: simulated machines are never restarted."""
         return "simulated"
 
 
@@ -55,7 +65,7 @@ def simulated_by(
 
 
 class Host(Struct):
-    """A machine of the fleet."""
+    """A machine of the fleet, with one supervisor at a time that counts as its own."""
 
     name: str
     wrong_by_ms: int = 0  # error of its wall clock
@@ -65,7 +75,11 @@ class Host(Struct):
 
 
 class Process:
-    """A process of the simulated system. Once dead, it stays dead."""
+    """A process of the simulated system: a supervisor, or a worker if it has a run.
+
+    Once dead, it stays dead. `performers` answer its effects, `agent` is the agent that it waits
+    for, and `renewers` keep its leases by fence.
+    """
 
     __slots__ = (
         "agent",
@@ -113,7 +127,11 @@ class Process:
 
 
 class LeaseRenewer:
-    """Renews one lease of a process in the background; it dies with the process."""
+    """Renews one lease of a process in the background; it dies with the process.
+
+    `ends` is until when the holder may rely on the lease: counted from the request, not from the
+    answer, which may have been slow.
+    """
 
     __slots__ = ("ends", "lease", "lost", "stopped")
 

@@ -26,7 +26,7 @@ TARGET = "main"
 
 
 class Commit(Struct, frozen=True):
-    """A commit: which units and edits it contains."""
+    """A commit: which units and edits it contains, and what measuring it would show."""
 
     id: str
     parent: str
@@ -206,6 +206,10 @@ class Repository:
         return edits
 
     def _advance(self, new: str) -> None:
+        """Move the target branch, and note the units that the new commits bring.
+
+        The commit of a replan brings no unit: it changes the lane's plan.
+        """
         for commit in self.since(self.target, new):
             for unit in commit.units:
                 plan, _, lane = unit.partition("/")
@@ -228,11 +232,13 @@ class Repository:
         strays: bool = False,
         red: bool = False,
     ) -> str:
+        """Add a commit and return its id; ids are numbered, so that they repeat with the seed."""
         commit_id = f"c{len(self.commits):05d}"
         self.commits[commit_id] = Commit(commit_id, parent, units, edits, strays, red)
         return commit_id
 
     def _keep(self, run_id: str, commit: str, why: str) -> Salvage:
+        """Point a new salvage ref at the commit."""
         ref = f"refs/dos/salvage/{run_id}/{len(self.salvaged) + 1}"
         self.salvaged[ref] = commit
         return Salvage(ref=ref, commit=commit, why=why)

@@ -1,7 +1,9 @@
 """The scheduler of a simulation: one thread and one heap of what is due next.
 
 A process is the product's own generator of effects. Between any two effects it may die, sleep, or
-never get its answer.
+never get its answer. Faults strike until `calm_at`; then the fleet has until `ends_at` to finish.
+All random numbers come from the seed and all that is walked is ordered, so that a seed always means
+the same simulation.
 """
 
 from collections import Counter
@@ -11,10 +13,8 @@ from random import Random
 from typing import Any
 
 from dos.errors import DosError, Fenced, Internal, StoreBusy, StoreUnreachable
-from dos.fleet import effects
 from dos.fleet.effect import Effect
 from dos.fleet.io.drive import PAUSES
-from dos.fleet.tick import ExpireQuestion, MintRun, RevokeLease, SpawnWorker
 from dos.lease import Lease
 from dos.testing.simulator.world import faults
 from dos.testing.simulator.world.faults import FaultPlan
@@ -32,26 +32,13 @@ from dos.testing.simulator.world.process import (
 AWAY = (StoreUnreachable, StoreBusy)
 LOOK_MS = 10_000  # between two looks of a waiting process
 
-# Sent to a store across a network: the answer may be lost, or the request arrive twice.
-SENT = (
-    effects.TakeLease,
-    effects.TakePlans,
-    effects.ReleaseLease,
-    effects.Record,
-    effects.RecordAll,
-    effects.ClaimUnit,
-    RevokeLease,
-    ExpireQuestion,
-)
-WRITES = (*SENT, effects.MoveBranch)  # effects after which the invariants are checked
-LATE = (effects.MoveBranch, RevokeLease)  # effects where a pause between check and use is worst
-REPEATED_LATE = (effects.Record, effects.RecordAll, effects.MoveBranch)
-# Effects on the process's own host: they need neither the store nor the repository.
-LOCAL = (effects.Pause, effects.BackOff, effects.RunAgent, MintRun, SpawnWorker)
-
 
 class Scheduler:
-    """Runs the processes and applies the faults of the seed to them."""
+    """Runs the processes and applies the faults of the seed to them.
+
+    `on_write` is called after everything that may have changed the store or the repository,
+    `on_end` when a process has ended, and `on_pause` when one begins to sleep.
+    """
 
     def __init__(self, random: Random, fault_plan: FaultPlan, clock: VirtualClock) -> None:
         self.random = random
@@ -73,13 +60,16 @@ class Scheduler:
 
     @property
     def now(self) -> int:
+        """Milliseconds since the simulation began."""
         return self.clock.now_ms
 
     @property
     def is_calm(self) -> bool:
+        """Whether the time of faults is over."""
         return self.clock.now_ms >= self.calm_at
 
     def schedule(self, milliseconds: float, act: Callable[[Any], None], about: Any = None) -> None:
+        """Call `act(about)` after this time; entries due at the same time keep their order."""
         self._number += 1
         heappush(self._heap, (self.clock.now_ms + int(milliseconds), self._number, act, about))
 
@@ -95,15 +85,18 @@ class Scheduler:
     # Processes
 
     def add(self, process: Process) -> None:
+        """Count the process as active; it does nothing until `begin`."""
         self.processes[process.pid] = process
         self.active += 1
 
     def begin(self, process: Process) -> None:
+        """Run the process to its first effect, unless it was killed while it was starting."""
         if process.alive:
             process.launching = False
             self.resume(process, None)
 
     def kill(self, process: Process) -> None:
+        """End the process without an answer, as SIGKILL does; a dead one stays as it is."""
         if process.alive:
             self._end(process)
             self.on_end(process, None)
@@ -168,15 +161,19 @@ class Scheduler:
             return
         finally:
             self.clock.wrong_by_ms = 0
-        if isinstance(effect, WRITES):
+        if isinstance(effect, faults.WRITES):
             self.on_write()
         if fault in (faults.DUPLICATE, faults.LATE_DUPLICATE):
             self._repeat(process, fault, effect, perform)
         self._deliver(process, fault, answer, None)
 
     def _fault(self, effect: Effect[Any]) -> str:
+        """Draw the fault at this effect; "" for none.
+
+        Where a pause between check and use is worst, it is drawn more often.
+        """
         share = self.fault_plan.pause_share
-        if share and isinstance(effect, LATE) and self.random.random() < share:
+        if share and isinstance(effect, faults.LATE) and self.random.random() < share:
             return faults.PAUSE
         return self.fault_plan.draw_step()
 
@@ -194,7 +191,7 @@ class Scheduler:
                 return False
             self.counts[fault] += 1
             process.has_checked = True
-            shortest = 100_000 if isinstance(effect, LATE) else 30_000
+            shortest = 100_000 if isinstance(effect, faults.LATE) else 30_000
             length = self.random.randint(shortest, 120_000)
             process.paused_until = self.clock.now_ms + length
             self.schedule(length, self.perform, process)
@@ -209,7 +206,7 @@ class Scheduler:
         if fault == faults.CRASH_AFTER:
             self.counts[fault] += 1
             self.kill(process)
-        elif fault == faults.LOST_ANSWER and isinstance(process.effect, SENT):
+        elif fault == faults.LOST_ANSWER and isinstance(process.effect, faults.SENT):
             self.counts[fault] += 1
             self._retry(process, StoreUnreachable("the answer was lost on its way"))
         elif isinstance(answer, Later):
@@ -218,6 +215,7 @@ class Scheduler:
             self.resume(process, answer, failure)
 
     def _wake(self, slept: tuple[Process, Any]) -> None:
+        """Resume a process whose answer took time, unless it died meanwhile."""
         process, answer = slept
         if process.alive:
             self.resume(process, answer)
@@ -234,10 +232,10 @@ class Scheduler:
                 pass  # the process already has its answer
             self.on_write()
 
-        if fault == faults.DUPLICATE and isinstance(effect, (*SENT, effects.MoveBranch)):
+        if fault == faults.DUPLICATE and isinstance(effect, faults.WRITES):
             self.counts[fault] += 1
             arrive(None)
-        elif fault == faults.LATE_DUPLICATE and isinstance(effect, REPEATED_LATE):
+        elif fault == faults.LATE_DUPLICATE and isinstance(effect, faults.REPEATED_LATE):
             self.counts[fault] += 1
             self.schedule(self.random.randint(1_000, 90_000), arrive)
 
@@ -261,6 +259,10 @@ class Scheduler:
         is_over: Callable[[], bool],
         answer: Callable[[], object],
     ) -> None:
+        """Look whether the wait is over, and look again after a while if it is not.
+
+        A process that sleeps looks when it wakes.
+        """
         left = deadline - self.now
         over = left <= 0 or self.has_lost_lease(process) or is_over()
         if not process.alive:
@@ -273,6 +275,7 @@ class Scheduler:
         self.schedule(min(left, LOOK_MS), lambda _: self._poll(process, deadline, is_over, answer))
 
     def _resume_waiting(self, waiting: tuple[Process, Callable[[], object]]) -> None:
+        """Resume a process that has waited, with the answer as it is now."""
         process, answer = waiting
         if process.alive:
             self.resume(process, answer())
@@ -280,7 +283,8 @@ class Scheduler:
     # A store that is away, a lease that may be lost
 
     def _check_reachable(self, process: Process, effect: Effect[Any]) -> None:
-        if process.host.away_until > self.clock.now_ms and not isinstance(effect, LOCAL):
+        """Raise StoreUnreachable if the host is cut off and the effect needs the network."""
+        if process.host.away_until > self.clock.now_ms and not isinstance(effect, faults.LOCAL):
             raise StoreUnreachable(f"host {process.host.name} is cut off")
 
     def _check_leases(self, process: Process) -> None:
@@ -318,18 +322,26 @@ class Scheduler:
     give_up_ms = 120_000
 
     def has_lost_lease(self, process: Process) -> bool:
+        """Whether one of the process's leases was taken over or has expired."""
         return any(renewer.lost for renewer in process.renewers.values())
 
     def keep_renewed(self, process: Process, lease: Lease, asked_at: int) -> None:
+        """Renew the lease in the background, at a quarter of its time to live."""
         if lease.fence not in process.renewers:
             renewer = process.renewers[lease.fence] = LeaseRenewer(lease, asked_at)
             self.schedule(lease.ttl_ms / 4, self._renew_in_background, (process, renewer))
 
     def stop_renewing(self, process: Process, fence: int) -> None:
+        """Stop renewing the lease with this fence."""
         if renewer := process.renewers.pop(fence, None):
             renewer.stopped = True
 
     def _renew_in_background(self, kept: tuple[Process, LeaseRenewer]) -> None:
+        """Renew the lease and schedule the next renewal.
+
+        Without the store a worker gives the lease up when its time is over; a supervisor, which
+        does nothing meanwhile, waits as long as it takes.
+        """
         process, renewer = kept
         if not process.alive or renewer.stopped or renewer.lost:
             return
@@ -362,6 +374,7 @@ class Scheduler:
         """Called when a process has lost a lease; its agent has to end."""
 
     def _renew(self, process: Process, renewer: LeaseRenewer) -> None:
+        """Renew the lease; raises Fenced if it is lost, StoreUnreachable if the host is cut off."""
         now = self.clock.now_ms
         if process.host.away_until > now:
             raise StoreUnreachable(f"host {process.host.name} is cut off")
@@ -374,6 +387,7 @@ class Scheduler:
         renewer.ends = max(renewer.ends, now + renewer.lease.ttl_ms)
 
     def _end(self, process: Process) -> None:
+        """Mark the process as dead; its renewers stop with it."""
         process.alive = False
         process.agent = None
         process.renewers.clear()

@@ -1,4 +1,8 @@
-"""One simulated system: the scheduler, the store, the repository, two hosts and their state."""
+"""One simulated system: the scheduler, the store, the repository, two hosts and their state.
+
+The store is real: memory or SQLite, on the virtual clock. The folds are the product's own. Both
+hosts give the same host name, as machines made from one image do; they differ by their system id.
+"""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
@@ -70,6 +74,7 @@ class EventReader:
             self._view = self._open.enter_context(backend.read())
 
     def close(self) -> None:
+        """Close the view that stays open."""
         self._open.close()
 
     def tail(self, after: int) -> list[Event]:
@@ -230,6 +235,7 @@ class Site:
     def _approve_and_supervise(
         self, process: Process, supervisor: Supervisor
     ) -> Steps[SupervisorResult]:
+        """Approve the texts on disk as `dos up` does, once the store can be reached."""
         while process.host.away_until > self.scheduler.now:
             yield from do(Pause(seconds=1))
         self.texts[process.host.name].approve(process.store, self.scheduler.clock.wall_ms())
@@ -269,6 +275,7 @@ class Site:
         return (yield from worker.work())
 
     def _process(self, host: Host, lane: str, run_id: str) -> Process:
+        """Create a process with a new pid and its own connection to the store."""
         self._pid += 1
         store = Store(self.backend, actor=run_id or lane)
         process = Process(host, self._pid, self.scheduler.now / 1000, store, lane, run_id)
@@ -312,7 +319,10 @@ class Site:
         ]
 
     def apply(self, event: Event) -> None:
-        """Fold one event into all states."""
+        """Fold one event into all states; renewals change none of them.
+
+        The counters say whether what was derived from the states before is still right.
+        """
         if event.kind == LeaseRenewed.kind:
             return
         self.event_count += 1

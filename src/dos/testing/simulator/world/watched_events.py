@@ -1,12 +1,14 @@
 """The events that the invariant checker examines, and those that can change the open units.
 
-`silent` lists every other kind, so that a new kind of event has to be placed in one of the two.
+`silent` lists every other kind; a test fails on a kind that is in neither, so that a new kind of
+event has to be placed.
 """
 
 from dos.journal import lease_state
 from dos.journal.events import fleet, limits
 from dos.journal.events.reader import FactReader
 
+# Of the lanes: which worker is started, and when the count of starts begins anew.
 OfStarts = (
     fleet.SpawnIntended
     | fleet.WorkerReaped
@@ -16,6 +18,7 @@ OfStarts = (
     | limits.PauseEnded
     | limits.LaneCleared
 )
+# Of the runs: agents, decisions, landings and the end.
 OfRuns = (
     fleet.AgentStarted
     | fleet.AgentEnded
@@ -42,6 +45,7 @@ checked: FactReader[Checked] = FactReader(
     """,
 )
 
+# After one of these a lane is surveyed again: other units may be open.
 Offering = (
     fleet.UnitClaimed
     | fleet.UnitAttempted

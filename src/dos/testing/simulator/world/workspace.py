@@ -87,6 +87,7 @@ def draw_workspace(random: Random) -> SimulatedWorkspace:
 
 
 def _agents(random: Random, max_usd: float | None) -> tuple[AgentCandidate, ...]:
+    """Draw the agents: one, or sometimes a second that takes over at the first one's limit."""
     agents: tuple[AgentCandidate, ...] = (FIRST,)
     if random.random() < 0.2:
         agents = (FIRST, SECOND)
@@ -97,6 +98,7 @@ def _agents(random: Random, max_usd: float | None) -> tuple[AgentCandidate, ...]
 def _config(
     lanes: int, overlap: bool, cap: int, ttl: float, gate: str, budget: str
 ) -> tuple[Config, LoopState]:
+    """Return the settings and the first loop state; cached, since few combinations exist."""
     names = tuple("abcd"[:lanes])
     trees: dict[str, tuple[str, ...]] = {name: (f"src/{name}/**",) for name in names}
     if overlap:
@@ -153,7 +155,11 @@ ADDED = 8  # number of a unit that a person adds to a lane
 
 
 class HostDocument:
-    """A document in the checkout of a host; `writes` counts its edits."""
+    """A document in the checkout of a host; `writes` counts its edits.
+
+    It is what the product's approval code reads, in place of the disk and of git: `read` is the
+    text on disk, `blobs` and `text` are the committed one.
+    """
 
     def __init__(self, name: str, host: str, repository: Repository) -> None:
         self.name = name
@@ -163,19 +169,23 @@ class HostDocument:
         self.writes = 0
 
     def write(self, text: str) -> None:
+        """Edit the document on disk."""
         self.on_disk = text
         self.writes += 1
 
     def stamps(self) -> list[object]:
+        """Return what changes when the document does, in place of the file's time and size."""
         return [self.writes]
 
     def names(self) -> list[str]:
+        """Return the one document of this kind."""
         return [self.name]
 
     def read(self, name: str) -> str:  # noqa: ARG002
         return self.on_disk
 
     def tip(self) -> str:
+        """Return the commit that the target branch is at."""
         return self._repository.target
 
     def blobs(self, names: Iterable[str]) -> dict[str, str]:
@@ -202,6 +212,7 @@ class HostTexts:
 
     @property
     def where(self) -> str:
+        """The checkout, as questions name it."""
         return self.settings.where
 
     def on_disk(self, name: str) -> str:
@@ -235,6 +246,7 @@ class HostTexts:
             self._confirmed_basis = basis
 
     def _basis(self, news: int) -> object:
+        """Return what the answers rest on: while it is the same, so are they."""
         return news, self.plan.writes, self.dos_toml.writes, self.plan.tip()
 
     def questions(self, answers: Decisions) -> list[AnyQuestion]:
@@ -242,6 +254,7 @@ class HostTexts:
         return [*self.settings.questions(answers), *self.plan_texts.questions(answers)]
 
     def _read(self, texts: Mapping[str, str | None] | None) -> Portfolio:
+        """Return the units that the texts declare; None stands for the text on disk."""
         if texts is None:
             return portfolio(self.plan.on_disk)
         return portfolio(texts.get(PLAN) or "")
@@ -263,6 +276,7 @@ def plan_text(units: Sequence[Unit]) -> str:
 
 
 def _section(unit: Unit) -> str:
+    """Return the unit's section of a plan."""
     lines = ["", f"## {unit.id}: {unit.title}", f"- lane: {unit.lane}"]
     if unit.depends:
         lines.append(f"- depends: {', '.join(unit.depends)}")
@@ -284,6 +298,7 @@ def first_state(text: str, config: Config) -> LoopState:
 
 @lru_cache(maxsize=64)
 def _iterations(text: str) -> int:
+    """Return the limit that the settings set."""
     return parse(text, Path(FILE_NAME)).config.workers.max_iterations
 
 
