@@ -165,7 +165,7 @@ def test_who_is_not_logged_in_is_named_with_the_command_and_a_login_lets_the_fle
     assert fleet.dos("down").returncode == 0
     story, _ = process.communicate(timeout=PATIENCE)
     assert "claude is not logged in; log in with `claude auth login`" in story
-    assert "has no room" not in story and "did not come up" not in story
+    assert "has no room" not in story and "process did not start" not in story
 
 
 @pytest.mark.soak

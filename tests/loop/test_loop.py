@@ -179,3 +179,51 @@ def test_what_is_seen_is_made_by_the_exported_names():
         pickability=loop_decide.Pickability(held=True, reason=loop_decide.HoldReason.DRAFT_CLASS),
     )
     assert decide(state, outcome_of(UNCLEAR)).stop_reason == "complete"
+
+
+HELD = "the next unit is held, and another dispatch cannot change that"
+STALE = "a unit has shipped, and the plan document does not say so"
+
+
+@pytest.mark.parametrize(
+    ("state", "outcome", "reason"),
+    [
+        (
+            {"pickability": {"held": True, "reason": "DRAFT_CLASS"}},
+            UNCLEAR,
+            f"{HELD}: the unit's plan is a draft",
+        ),
+        (
+            {"pickability": {"held": True, "reason": "SOAK_OPEN", "evidence": "soaks until May"}},
+            UNCLEAR,
+            f"{HELD}: soaks until May",
+        ),
+        (
+            {"convergence": {"state": "STARVED"}},
+            UNCLEAR,
+            "the remaining work does not change",
+        ),
+        (
+            {"cooldown": {"state": "RECENTLY_ATTEMPTED", "unit_id": "A/A1"}},
+            UNCLEAR,
+            "all remaining units were just tried and are on cooldown, such as A/A1",
+        ),
+        (
+            {},
+            {"kind": "RATE_LIMITED", "resets_at": "2026-10-01T03:31:00Z"},
+            "the usage window is used up; waiting for its reset (wait 1/3)",
+        ),
+        (
+            {},
+            {"kind": "GATE", "verdict": "BLOCKED", "blocked_cause": "operator_decision"},
+            "no replan can clear what blocks the lane: a person has to decide something first",
+        ),
+        (
+            {"consecutive_stale_stamp": 2},
+            {"kind": "GATE", "verdict": "STALE-STAMP"},
+            f"{STALE}: 3/3 times in a row, and no replan cleared it",
+        ),
+    ],
+)
+def test_the_reason_is_a_sentence_without_tokens_and_stamps(state, outcome, reason):
+    assert decide(state_of(state), outcome_of(outcome)).reason == reason

@@ -7,7 +7,7 @@ may change the counters of the next state.
 from collections.abc import Callable
 from datetime import UTC, timedelta
 
-from dos.backlog import cooldown
+from dos.backlog import cooldown, pickable
 from dos.loop import improve
 from dos.loop.decision import Step, is_outraced, needs
 from dos.loop.gate import Gate, gate_policy
@@ -27,6 +27,18 @@ from dos.reasons.table import Needs
 from dos.runs import complete
 
 __all__ = ["RUNGS", "decide", "needs"]
+
+_GATES = {
+    Gate.LIVE: "a unit can be dispatched",
+    Gate.DRAIN: "no unit is left to offer",
+    Gate.STALE_STAMP: "a unit has shipped, and the plan document does not say so",
+    Gate.BLOCKED: "units are left, and none of them may be offered",
+    Gate.RACE: "another process was faster",
+}
+_NOT_CONVERGING = {
+    convergence.Answer.THRASHING: "the remaining work goes up and down without a new low",
+    convergence.Answer.STARVED: "the remaining work does not change",
+}
 
 
 def decide(state: LoopState, outcome: IterationOutcome) -> LoopDecision:
@@ -49,13 +61,15 @@ def _launch_failed(step: Step) -> LoopDecision | None:
     seconds = step.outcome.retry_after_seconds
     ended = step.outcome.ended_at
     if seconds is None:
-        return step.stop(StopReason.LAUNCH_FAILED, "the agent's process did not come up")
+        return step.stop(StopReason.LAUNCH_FAILED, "the agent's process did not start")
     if step.state.consecutive_wait >= step.state.max_wait:
-        return step.stop(StopReason.LAUNCH_FAILED, f"it did not come up, {_waited(step.state)}")
+        return step.stop(
+            StopReason.LAUNCH_FAILED, f"the agent did not start, {_waited(step.state)}"
+        )
     _, times = step.count("wait")
     until = (ended + timedelta(seconds=seconds)).astimezone(UTC) if ended else None
     return step.again(
-        f"the agent did not come up; asked to try again in {seconds:g} s (wait {times})",
+        f"the agent did not start; the next attempt is in {seconds:g} s (wait {times})",
         action=Action.WAIT,
         needs=Needs.TIME,
         surface=True,
@@ -77,11 +91,13 @@ def _rate_limited(step: Step) -> LoopDecision | None:
         )
     _, times = step.count("wait")
     until = resets_at.astimezone(UTC)
-    reason = f"the usage window is used up; it resets at {until:%Y-%m-%dT%H:%M:%SZ} (wait {times})"
+    # The time is in `until`, for each surface to show as a local time.
+    reason = f"the usage window is used up; waiting for its reset (wait {times})"
     return step.again(reason, action=Action.WAIT, needs=Needs.TIME, surface=True, until=until)
 
 
 def _waited(state: LoopState) -> str:
+    """How often the loop has waited already."""
     return f"also after {state.consecutive_wait}/{state.max_wait} waits in a row"
 
 
@@ -92,10 +108,14 @@ def _overloaded(step: Step) -> LoopDecision | None:
         return None
     too_often, times = step.count("overloaded")
     if too_often:
-        return step.stop(StopReason.CONSECUTIVE_OVERLOADED, f"overloaded {times} times in a row")
+        return step.stop(
+            StopReason.CONSECUTIVE_OVERLOADED, f"the provider was overloaded {times} times in a row"
+        )
     wait = limit.BACKOFF.delay(step.state.consecutive_overloaded + 1)
     return step.again(
-        f"overloaded {times}; once more in {wait} s", action=Action.RETRY, backoff_seconds=wait
+        f"the provider is overloaded ({times}); the next attempt is in {wait:g} s",
+        action=Action.RETRY,
+        backoff_seconds=wait,
     )
 
 
@@ -113,19 +133,16 @@ def _under_declared(step: Step) -> LoopDecision | None:
     if evidence is None or evidence.answer != complete.Answer.UNDERDECLARED:
         return None
     return step.stop(
-        StopReason.THRASHING, "all that was declared is done, and it was declared too small"
+        StopReason.THRASHING, "every declared unit is done, and more work was needed than declared"
     )
 
 
 def _converging(step: Step) -> LoopDecision | None:
     """Stop when the remaining work does not get less."""
     evidence = step.state.convergence
-    if evidence is None or evidence.answer not in (
-        convergence.Answer.THRASHING,
-        convergence.Answer.STARVED,
-    ):
+    if evidence is None or evidence.answer not in _NOT_CONVERGING:
         return None
-    return step.stop(StopReason.THRASHING, f"what is left does not get less: {evidence.answer}")
+    return step.stop(StopReason.THRASHING, _NOT_CONVERGING[evidence.answer])
 
 
 def _spinning(step: Step) -> LoopDecision | None:
@@ -133,7 +150,7 @@ def _spinning(step: Step) -> LoopDecision | None:
     evidence = step.state.liveness
     if evidence is None or getattr(evidence, "answer", evidence) != liveness.Answer.SPINNING:
         return None
-    return step.stop(StopReason.SPINNING, "alive, and nothing has landed for too long")
+    return step.stop(StopReason.SPINNING, "the run is alive, and nothing has landed for too long")
 
 
 def _ratcheting(step: Step) -> LoopDecision | None:
@@ -151,8 +168,22 @@ def _pick_held(step: Step) -> LoopDecision | None:
         return None
     return step.stop(
         StopReason.PICK_HELD_INVARIANT,
-        f"the next unit is held, and trying again cannot help: {evidence.reason}",
+        f"the next unit is held, and another dispatch cannot change that: {_hold_text(evidence)}",
     )
+
+
+def _hold_text(hold: pickable.Verdict) -> str:
+    """Why the unit is held: what was found out about it, else the meaning of its reason."""
+    if hold.evidence or hold.reason is None:
+        return hold.evidence
+    return _clause(table.BUILT_IN.find(hold.reason), hold.reason)
+
+
+def _clause(reason: table.Reason | None, token: str) -> str:
+    """The meaning of a reason as the end of a sentence; the token if no row has it."""
+    if reason is None:
+        return token
+    return reason.message[:1].lower() + reason.message[1:].rstrip(".")
 
 
 def _pick_cooldown(step: Step) -> LoopDecision | None:
@@ -160,9 +191,10 @@ def _pick_cooldown(step: Step) -> LoopDecision | None:
     evidence = step.state.cooldown
     if evidence is None or evidence.answer != cooldown.Answer.RECENTLY_ATTEMPTED:
         return None
+    example = f", such as {evidence.unit_id}" if evidence.unit_id else ""
     return step.stop(
         StopReason.PICK_COOLDOWN,
-        f"only units are left that were just tried: {evidence.unit_id}".rstrip(": "),
+        f"all remaining units were just tried and are on cooldown{example}",
     )
 
 
@@ -181,12 +213,12 @@ def _unclear(step: Step) -> LoopDecision | None:
         _, times = step.count("adopt_wait")
         step.change(consecutive_unclear=0)
         return step.go_on(
-            "dispatch", f"no clear end, and a child of it goes on landing commits (wait {times})"
+            "dispatch", f"no clear result, and a child of the run lands commits (wait {times})"
         )
     too_often, times = step.count("unclear")
     if too_often:
-        return step.stop(StopReason.CONSECUTIVE_UNCLEAR, f"no clear end {times} times in a row")
-    return step.go_on("dispatch", f"no clear end {times}")
+        return step.stop(StopReason.CONSECUTIVE_UNCLEAR, f"no clear result {times} times in a row")
+    return step.go_on("dispatch", f"no clear result ({times})")
 
 
 def _shipped(step: Step) -> LoopDecision | None:
@@ -205,7 +237,7 @@ def _shipped(step: Step) -> LoopDecision | None:
     if outcome.measurement_expected and outcome.packet_judge is None:
         return step.stop(
             StopReason.UNMEASURED_SHIPPED,
-            "a ship is claimed, and the measurement that it owes is missing",
+            "the agent reports shipped work, and the expected measurement is missing",
         )
     if outcome.ship_count == 0:
         too_often, times = step.count("dirty_zero")
@@ -213,15 +245,15 @@ def _shipped(step: Step) -> LoopDecision | None:
             return step.stop(
                 StopReason.CONSECUTIVE_DIRTY_ZERO, f"nothing landed {times} times in a row"
             )
-        return step.go_on("dispatch", f"nothing landed {times}")
+        return step.go_on("dispatch", f"nothing landed ({times})")
     step.change(consecutive_dirty_zero=0)
     if outcome.ship_count is None:
-        return step.go_on("dispatch", "a ship is claimed")
+        return step.go_on("dispatch", "the agent reports shipped work")
     return step.go_on("dispatch", f"{outcome.ship_count} landed")
 
 
 def _replanned(step: Step) -> LoopDecision | None:
-    """Continue after a replan, unless replans evidence nothing too often."""
+    """Continue after a replan, unless replans find no work too often."""
     state = step.state
     outcome = step.outcome
     if outcome.kind != OutcomeKind.REPLAN_DONE:
@@ -240,10 +272,8 @@ def _replanned(step: Step) -> LoopDecision | None:
         step.count("unproductive_replan_drains")
     too_often, times = step.count("unproductive_replan")
     if too_often:
-        return step.stop(
-            StopReason.REPLAN_STALLED, f"replans evidence nothing {times} times in a row"
-        )
-    return step.go_on("dispatch", f"the replan evidence nothing {times}")
+        return step.stop(StopReason.REPLAN_STALLED, f"replans found no work {times} times in a row")
+    return step.go_on("dispatch", f"the replan found no work ({times})")
 
 
 def _blocked_cause(step: Step) -> LoopDecision | None:
@@ -254,7 +284,7 @@ def _blocked_cause(step: Step) -> LoopDecision | None:
         return None
     return step.stop(
         StopReason.BLOCKED_REDISPATCH_INVARIANT,
-        f"blocked by {row.key}, which no replan can clear",
+        f"no replan can clear what blocks the lane: {_clause(table.find(row.key), row.key)}",
     )
 
 
@@ -268,7 +298,7 @@ def _stale_stamp(step: Step) -> LoopDecision | None:
         if too_often:
             return step.stop(
                 StopReason.STALE_STAMP_UNRECONCILED,
-                f"{verdict} {times} times, and no replan cleared it",
+                f"{_GATES[verdict]}: {times} times in a row, and no replan cleared it",
             )
     if verdict != Gate.DRAIN:
         step.change(consecutive_unproductive_replan_drains=0, last_gate_was_drain=False)
@@ -283,14 +313,14 @@ def _gate(step: Step) -> LoopDecision | None:
     policy = gate_policy(verdict, state.gate_mode)
     if policy.next_mode == "stop":
         if verdict == Gate.DRAIN:
-            return step.stop(StopReason.DRAIN, "no unit is left to offer")
-        return step.stop(StopReason.BLOCKED, "units are left, and none of them may be offered")
+            return step.stop(StopReason.DRAIN, _GATES[verdict])
+        return step.stop(StopReason.BLOCKED, _GATES[verdict])
     if policy.counts_toward_drain:
         return _drained(step)
     if verdict == Gate.RACE:
         _, times = step.count("race")
-        return step.go_on(policy.next_mode, f"another was quicker (race {times})", who=Needs.TIME)
-    return step.go_on(policy.next_mode, f"the gate says {verdict}", reconcile=policy.reconcile)
+        return step.go_on(policy.next_mode, f"{_GATES[verdict]} (race {times})", who=Needs.TIME)
+    return step.go_on(policy.next_mode, _GATES[verdict], reconcile=policy.reconcile)
 
 
 def _drained(step: Step) -> LoopDecision:
@@ -301,12 +331,15 @@ def _drained(step: Step) -> LoopDecision:
     if fruitless >= most:
         return step.stop(
             StopReason.BENIGN_DRAIN,
-            f"drained, and {fruitless}/{most} replans of it evidence nothing",
+            f"no unit is left to offer, and {fruitless}/{most} replans found no work",
         )
     if state.last_replan_drained:
-        return step.stop(StopReason.DRAINED_TWICE, "drained again, right after a replan of a drain")
+        return step.stop(
+            StopReason.DRAINED_TWICE,
+            "no unit is left to offer, right after a replan that found work",
+        )
     step.change(last_replan_drained=False, last_gate_was_drain=True)
-    return step.go_on("replan", "no unit is left to offer")
+    return step.go_on("replan", _GATES[Gate.DRAIN])
 
 
 RUNGS: tuple[tuple[str, Callable[[Step], LoopDecision | None]], ...] = (

@@ -31,7 +31,7 @@ _NEEDS = {why: needs(why) for why in StopReason}
 
 
 def is_outraced(state: LoopState, outcome: IterationOutcome) -> bool:
-    """Whether a race was lost once too often in a row; it then has no clear end."""
+    """Whether a race was lost once too often in a row; it then counts as unclear."""
     return outcome.verdict == Gate.RACE and state.consecutive_race >= state.max_race
 
 

@@ -142,7 +142,7 @@ class Worker:
         decision = decide.decide(state, iteration.outcome)
         result = iteration.result
         if result and result.fault and decision.stop_reason:
-            # `claude is not logged in` says more than `the agent's process did not come up`.
+            # `claude is not logged in` says more than `the agent's process did not start`.
             decision = structs.replace(decision, reason=result.fault)
         made = record.IterationDecision(
             attempt=self.attempt,
