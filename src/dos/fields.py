@@ -107,3 +107,34 @@ class PublicRecord(Struct, frozen=True):
     def __replace__(self, /, **changes: Any) -> Self:
         """Return a copy with changes, for `copy.replace`."""
         return structs.replace(self, **changes)
+
+
+# Numbers in evidence and policies
+
+LARGEST = 1 << 62  # more than a store can hold
+
+
+def check_counts(**counts: int | None) -> None:
+    """Raise ValueError for a count that is negative or too large for a store; None is allowed."""
+    for name, count in counts.items():
+        if count is None:
+            continue
+        if count < 0:
+            raise ValueError(f"{name} is {count}; it cannot be below 0")
+        if count >= LARGEST:
+            raise ValueError(f"{name} is {count}; that is not a number to count with")
+
+
+def check_positive(**counts: int) -> None:
+    """Raise ValueError for a count that is below 1 or too large for a store."""
+    check_counts(**counts)
+    for name, count in counts.items():
+        if count == 0:
+            raise ValueError(f"{name} is 0; it must be at least 1")
+
+
+def check_amounts(**amounts: float | None) -> None:
+    """Raise ValueError for an amount that is negative or not finite; None is allowed."""
+    for name, amount in amounts.items():
+        if amount is not None and not 0 <= amount < LARGEST:  # also catches NaN
+            raise ValueError(f"{name} is {amount}; it must be a number from 0 upwards")

@@ -3,7 +3,7 @@
 import pytest
 from sample_repository import PLAN
 
-from dos.approval.io.plans import PlanTexts
+from dos.approval.io.documents import PlanTexts
 from dos.config.load import load
 from dos.errors import BadInput
 from dos.git.repository import Writer

@@ -3,50 +3,49 @@
 import pytest
 
 from dos.loop.decide import decide
+from dos.loop.decision import LIMIT_VERDICTS, LimitKind, judge_limit
 from dos.loop.types import IterationOutcome, LoopState, OutcomeKind
-from dos.loop.verdicts import limit
-from dos.loop.verdicts.limit import Answer
 
 
 @pytest.mark.parametrize(
     ("word", "answer"),
     [
-        ("OVERLOADED", Answer.TRANSIENT_OVERLOAD),
-        ("rpm_throttled", Answer.TRANSIENT_OVERLOAD),
-        ("transient_429", Answer.TRANSIENT_OVERLOAD),
-        ("RATE_LIMITED", Answer.USAGE_WINDOW),
-        ("daily_quota_exhausted", Answer.USAGE_WINDOW),
-        ("subscription_blackout", Answer.USAGE_WINDOW),
-        ("LLM-QUOTA-EXHAUSTED", Answer.USAGE_WINDOW),
-        ("LLM-QUOTA-EXHAUSTED-DURABLE", Answer.USAGE_WINDOW),
-        ("CREDIT_LOW", Answer.HARD_QUOTA),
-        ("", Answer.NONE),
-        (None, Answer.NONE),
-        ("SHIPPED", Answer.NONE),
+        ("OVERLOADED", LimitKind.TRANSIENT_OVERLOAD),
+        ("rpm_throttled", LimitKind.TRANSIENT_OVERLOAD),
+        ("transient_429", LimitKind.TRANSIENT_OVERLOAD),
+        ("RATE_LIMITED", LimitKind.USAGE_WINDOW),
+        ("daily_quota_exhausted", LimitKind.USAGE_WINDOW),
+        ("subscription_blackout", LimitKind.USAGE_WINDOW),
+        ("LLM-QUOTA-EXHAUSTED", LimitKind.USAGE_WINDOW),
+        ("LLM-QUOTA-EXHAUSTED-DURABLE", LimitKind.USAGE_WINDOW),
+        ("CREDIT_LOW", LimitKind.HARD_QUOTA),
+        ("", LimitKind.NONE),
+        (None, LimitKind.NONE),
+        ("SHIPPED", LimitKind.NONE),
     ],
 )
 def test_every_word_for_a_limit_has_one_meaning(word, answer):
-    assert limit.judge(word).answer is answer
+    assert judge_limit(word).answer is answer
 
 
 @pytest.mark.parametrize(
     ("answer", "retry", "escalate_after", "operator", "timer"),
     [
-        (Answer.TRANSIENT_OVERLOAD, True, 3, False, True),
-        (Answer.USAGE_WINDOW, False, 1, False, True),
-        (Answer.HARD_QUOTA, False, 1, True, False),
-        (Answer.NONE, False, 1, False, False),
+        (LimitKind.TRANSIENT_OVERLOAD, True, 3, False, True),
+        (LimitKind.USAGE_WINDOW, False, 1, False, True),
+        (LimitKind.HARD_QUOTA, False, 1, True, False),
+        (LimitKind.NONE, False, 1, False, False),
     ],
 )
 def test_what_follows_from_a_limit(answer, retry, escalate_after, operator, timer):
-    found = limit.VERDICTS[answer]
+    found = LIMIT_VERDICTS[answer]
     assert (found.retry_same_iteration, found.escalate_after) == (retry, escalate_after)
     assert (found.operator_action_required, found.clears_on_timer) == (operator, timer)
     assert bool(found.backoff_seconds) is retry
 
 
 def test_the_loop_backs_off_and_gives_up_as_the_limit_says():
-    overloaded = limit.judge(OutcomeKind.OVERLOADED)
+    overloaded = judge_limit(OutcomeKind.OVERLOADED)
     assert overloaded.backoff_seconds == (60, 270, 1200)
     state, waits = LoopState(), []
     while (

@@ -17,7 +17,7 @@ from dos.fleet.population.types import Supervise
 from dos.lanes.policy import DEFAULT_LANES, ConcurrencyClass, Lanes, Overlap
 from dos.limits.policy import Budgets, Quota, TokenPrice
 from dos.loop import improve
-from dos.loop.policy import Loop
+from dos.loop.gate import Loop
 from dos.loop.verdicts import breaker, efficiency, liveness, noop_budget, productivity
 from dos.reasons.policy import MORPHOLOGY, MorphologyRule, Reason, built_in_tokens
 from dos.regions import Region

@@ -9,7 +9,7 @@ from datetime import UTC, timedelta
 
 from dos.backlog import cooldown, pickable
 from dos.loop import improve
-from dos.loop.decision import Step, is_outraced, needs
+from dos.loop.decision import BACKOFF, Step, is_outraced, needs
 from dos.loop.gate import Gate, gate_policy
 from dos.loop.types import (
     Action,
@@ -21,7 +21,7 @@ from dos.loop.types import (
     Productivity,
     StopReason,
 )
-from dos.loop.verdicts import convergence, limit, liveness
+from dos.loop.verdicts import convergence, liveness
 from dos.reasons import table
 from dos.reasons.table import Needs
 from dos.runs import complete
@@ -111,7 +111,7 @@ def _overloaded(step: Step) -> LoopDecision | None:
         return step.stop(
             StopReason.CONSECUTIVE_OVERLOADED, f"the provider was overloaded {times} times in a row"
         )
-    wait = limit.BACKOFF.delay(step.state.consecutive_overloaded + 1)
+    wait = BACKOFF.delay(step.state.consecutive_overloaded + 1)
     return step.again(
         f"the provider is overloaded ({times}); the next attempt is in {wait:g} s",
         action=Action.RETRY,

@@ -1,6 +1,11 @@
-"""One decision of a loop in the making: the state, the outcome, and how the state changes."""
+"""One decision of a loop in the making: the state, the outcome, and how the state changes.
 
-from msgspec import structs
+Also what a loop does about a limit of a provider, by the word that reports it.
+"""
+
+from enum import StrEnum
+
+from msgspec import Struct, field, structs
 
 from dos.loop.gate import Gate
 from dos.loop.types import (
@@ -14,6 +19,7 @@ from dos.loop.types import (
 )
 from dos.reasons import table
 from dos.reasons.table import Needs
+from dos.times import Backoff
 
 CAP = "iteration-cap"
 FORGET_EVIDENCE = dict.fromkeys(EVIDENCE)
@@ -106,3 +112,62 @@ class Step:
             next_state=structs.replace(self.state, **self.changes),
             **how,  # type: ignore[arg-type]
         )
+
+
+# Limits of a provider
+
+BACKOFF = Backoff((60, 270, 1200))  # in seconds; a loop waits by it
+MOST_RETRIES = 3
+
+
+class LimitKind(StrEnum):
+    """The kinds of limits."""
+
+    TRANSIENT_OVERLOAD = "transient_overload"
+    USAGE_WINDOW = "usage_window"
+    HARD_QUOTA = "hard_quota"
+    NONE = "none"
+
+
+class LimitVerdict(Struct, frozen=True, kw_only=True):
+    """What a loop does about a limit."""
+
+    answer: LimitKind = field(name="category")
+    retry_same_iteration: bool = False
+    backoff_seconds: tuple[float, ...] = ()
+    escalate_after: int = 1
+    operator_action_required: bool = False
+    clears_on_timer: bool = False
+
+
+LIMIT_VERDICTS = {
+    LimitKind.TRANSIENT_OVERLOAD: LimitVerdict(
+        answer=LimitKind.TRANSIENT_OVERLOAD,
+        retry_same_iteration=True,
+        backoff_seconds=BACKOFF.delays,
+        escalate_after=MOST_RETRIES,
+        clears_on_timer=True,
+    ),
+    LimitKind.USAGE_WINDOW: LimitVerdict(answer=LimitKind.USAGE_WINDOW, clears_on_timer=True),
+    LimitKind.HARD_QUOTA: LimitVerdict(answer=LimitKind.HARD_QUOTA, operator_action_required=True),
+    LimitKind.NONE: LimitVerdict(answer=LimitKind.NONE),
+}
+
+# The words that loops, quota errors and outcomes use.
+_LIMIT_WORDS = {
+    "OVERLOADED": LimitKind.TRANSIENT_OVERLOAD,
+    "RPM_THROTTLED": LimitKind.TRANSIENT_OVERLOAD,
+    "TRANSIENT_429": LimitKind.TRANSIENT_OVERLOAD,
+    "RATE_LIMITED": LimitKind.USAGE_WINDOW,
+    "DAILY_QUOTA_EXHAUSTED": LimitKind.USAGE_WINDOW,
+    "SUBSCRIPTION_BLACKOUT": LimitKind.USAGE_WINDOW,
+    "LLM-QUOTA-EXHAUSTED": LimitKind.USAGE_WINDOW,
+    "LLM-QUOTA-EXHAUSTED-DURABLE": LimitKind.USAGE_WINDOW,
+    "CREDIT_LOW": LimitKind.HARD_QUOTA,
+}
+
+
+def judge_limit(word: str | None) -> LimitVerdict:
+    """Return what the word for a limit means; an unknown word is no limit."""
+    key = (word or "").strip().upper()
+    return LIMIT_VERDICTS[_LIMIT_WORDS.get(key, LimitKind.NONE)]

@@ -8,10 +8,9 @@ from enum import StrEnum
 
 from msgspec import Struct, field, structs
 
-from dos.fields import Positive, Ratio, Table, Tokens
+from dos.fields import Positive, Ratio, Table, Tokens, check_amounts, check_counts, check_positive
 from dos.loop.verdicts import breaker, efficiency
 from dos.loop.verdicts.breaker import Escalation
-from dos.loop.verdicts.numbers import check_amounts, check_counts, check_positive
 
 
 class Answer(StrEnum):

@@ -13,8 +13,7 @@ from msgspec import Meta
 from dos.backlog import cooldown, pickable
 from dos.fields import PublicRecord
 from dos.loop import improve
-from dos.loop.gate import Gate, Mode
-from dos.loop.policy import Loop
+from dos.loop.gate import Gate, Loop, Mode
 from dos.loop.verdicts import convergence, liveness
 from dos.reasons.table import Needs
 from dos.runs import complete

@@ -7,8 +7,7 @@ from collections.abc import Callable
 from hashlib import sha256
 
 from dos.approval.io import checkout, texts
-from dos.approval.io.plans import PlanTexts
-from dos.approval.io.settings import SettingsText
+from dos.approval.io.documents import PlanTexts, SettingsText
 from dos.config.load import FILE_NAME, LoadedConfig, load, parse
 from dos.config.schema import Config
 from dos.doctor.subjects import plans

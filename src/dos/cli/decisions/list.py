@@ -10,7 +10,7 @@ from typing import Annotated
 
 from msgspec import Struct, to_builtins
 
-from dos.cli.decisions import open_questions, show
+from dos.cli.decisions import show
 from dos.questions import view
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
@@ -30,9 +30,9 @@ def run(args: Args, context: Context) -> Reply:
     if args.number:
         return show.run(show.Args(decision=args.number), context)
     journal = context.journal_world.journal
-    decisions = open_questions.gather(context)
+    decisions = show.open_questions(context)
     questions = view.ordered_questions(decisions, with_answered=args.all)
     now_ms = journal.now_ms()
-    waits = open_questions.fleet_waits(context)
+    waits = show.fleet_waits(context)
     data = to_builtins(view.rows(questions, now_ms, waits))
     return Reply(text=view.render(questions, now_ms, waits), data=data, indented=True)

@@ -7,10 +7,15 @@ from typing import Annotated
 
 from msgspec import Struct, to_builtins
 
-from dos.approval.io import texts
-from dos.cli.decisions import open_questions
+from dos.backlog.waiting import FleetWaits
+from dos.errors import BadInput, GitFailed
+from dos.fleet import observe
+from dos.fleet.io.reader import FleetReader
+from dos.fleet.state.held_units import DeclaredUnits
 from dos.questions import answer, view
 from dos.questions.documents import TextChanged
+from dos.questions.io import attention
+from dos.questions.state import Decisions
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
 
@@ -26,17 +31,50 @@ class Args(Struct, kw_only=True):
 def run(args: Args, context: Context) -> Reply:
     journal = context.journal_world.journal
     decision_id = args.decision
-    decisions = open_questions.gather(context)
+    decisions = open_questions(context)
     if decision_id.isdecimal():
         if not decisions.open:
             return Reply(code=1, text="No open decisions", data=None)
         decision_id = answer.id_by_number(decisions, int(decision_id))
     question = answer.find_question(journal, decision_id, decisions)
     now_ms = journal.now_ms()
-    waits = open_questions.fleet_waits(context)
+    waits = fleet_waits(context)
     data = to_builtins(view.row(question, now_ms, waits))
     if isinstance(question.question, TextChanged):
+        from dos.approval.io import texts  # only a changed file has a difference
+
         root = context.journal_world.workspace.root
         data["difference"] = texts.diff_lines(journal, root, question.question)
     text = view.render_one(question, now_ms, data.get("difference", ()), waits)
     return Reply(text=text, data=data, indented=True)
+
+
+# Shared by the verbs of decisions
+
+
+def fleet_waits(context: Context) -> FleetWaits:
+    """Return what each lane and unit waits for."""
+    return FleetReader(context.journal_world).waits()
+
+
+def open_questions(context: Context) -> Decisions:
+    """Return the open questions, also those that a supervisor would raise if one ran.
+
+    Where plans or git cannot be read, the units that a plan holds are missing, and a warning says
+    so.
+    """
+    world = context.journal_world
+    return attention.gather(world, _declared_units(context), now_ms=world.journal.now_ms())
+
+
+def _declared_units(context: Context) -> DeclaredUnits | None:
+    """Return the units and what holds them; None with a warning where they cannot be read."""
+    world = context.journal_world
+    problem = "dos.toml has errors"
+    if not world.loaded_config.problems:
+        try:
+            return observe.declared_units(FleetReader(world).observe())
+        except (BadInput, GitFailed) as error:
+            problem = error.message
+    context.warn(f"warning: units that a plan holds are not listed: {problem}")
+    return None

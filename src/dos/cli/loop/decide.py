@@ -95,7 +95,7 @@ def _decide_run(args: Args, context: Context, outcome: IterationOutcome) -> Repl
     """Decide the iteration that ended and record it; a repeated call gets the recorded answer."""
     from dos.cli.lanes.caller import optional_name
     from dos.fleet.worker.start_state import new_state
-    from dos.loop.step import StepRequest, step
+    from dos.loop.record import StepRequest, step
 
     if args.attempt is not None and args.iteration is None:
         raise BadInput("--attempt needs --iteration", hint="Give --iteration, too.")

@@ -11,8 +11,7 @@ from msgspec import Struct, structs
 
 from dos.agents.adapter import Ending
 from dos.agents.io import candidates
-from dos.approval.io.plans import PlanTexts
-from dos.approval.io.settings import SettingsText
+from dos.approval.io.documents import PlanTexts, SettingsText
 from dos.backlog.attempts import Attempts
 from dos.backlog.io import survey
 from dos.backlog.io.target import TargetState

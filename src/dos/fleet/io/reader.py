@@ -4,8 +4,7 @@ from functools import cached_property
 
 from msgspec import Struct, structs
 
-from dos.approval.io.plans import PlanTexts
-from dos.approval.io.settings import SettingsText
+from dos.approval.io.documents import PlanTexts, SettingsText
 from dos.backlog.io.target import TargetState
 from dos.backlog.waiting import FleetWaits, Waiting, WaitsOn
 from dos.baseline.io.check import BaselineCommands

@@ -12,7 +12,7 @@ from typing import Protocol
 
 from dos import run_ids
 from dos.agents.io import logs, orphans
-from dos.approval.io.settings import SettingsText
+from dos.approval.io.documents import SettingsText
 from dos.backlog.io.target import TargetState
 from dos.baseline import gate
 from dos.baseline.gate import Baselines

@@ -13,7 +13,7 @@ from dos.agents import prompt
 from dos.agents.io import candidates, logs, orphans
 from dos.agents.io.halt_listener import HaltListener
 from dos.agents.io.run import Launcher
-from dos.approval.io.plans import PlanTexts
+from dos.approval.io.documents import PlanTexts
 from dos.backlog.attempts import Attempts
 from dos.backlog.io import survey
 from dos.backlog.io.target import TargetState

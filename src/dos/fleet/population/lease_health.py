@@ -7,9 +7,9 @@ store's own clock.
 
 from msgspec import Struct
 
+from dos.fields import check_counts
 from dos.loop.verdicts import liveness
 from dos.loop.verdicts.liveness import Answer, Evidence, Policy, Verdict
-from dos.loop.verdicts.numbers import check_counts
 
 
 class LeaseHealth(Struct, frozen=True, kw_only=True):

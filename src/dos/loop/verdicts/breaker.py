@@ -5,8 +5,7 @@ from typing import Literal
 
 from msgspec import Struct, field
 
-from dos.fields import BadValue, Count, Table
-from dos.loop.verdicts.numbers import check_counts
+from dos.fields import BadValue, Count, Table, check_counts
 
 
 class Answer(StrEnum):

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 from msgspec import Struct, field
 
-from dos.loop.verdicts.numbers import check_counts, check_positive
+from dos.fields import check_counts, check_positive
 
 
 class Answer(StrEnum):

@@ -4,8 +4,7 @@ from enum import StrEnum
 
 from msgspec import Struct, field
 
-from dos.fields import Ratio, Table, Tokens
-from dos.loop.verdicts.numbers import check_amounts, check_counts
+from dos.fields import Ratio, Table, Tokens, check_amounts, check_counts
 
 
 class Answer(StrEnum):

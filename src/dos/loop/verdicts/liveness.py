@@ -4,8 +4,7 @@ from enum import StrEnum
 
 from msgspec import Struct, field
 
-from dos.fields import Minutes, Table
-from dos.loop.verdicts.numbers import check_amounts, check_counts
+from dos.fields import Minutes, Table, check_amounts, check_counts
 from dos.unknown import Unknown
 
 

@@ -4,8 +4,7 @@ from enum import StrEnum
 
 from msgspec import Struct, field
 
-from dos.fields import Count, Table
-from dos.loop.verdicts.numbers import check_counts
+from dos.fields import Count, Table, check_counts
 
 
 class Answer(StrEnum):

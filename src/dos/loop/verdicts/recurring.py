@@ -5,7 +5,7 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from dos.loop.verdicts.numbers import check_amounts, check_counts, check_positive
+from dos.fields import check_amounts, check_counts, check_positive
 
 RUN_WEIGHT = 1000
 COST_WEIGHT = 10

@@ -11,8 +11,7 @@ from random import Random
 
 from msgspec import Struct, structs
 
-from dos.approval.io.plans import PlanTexts
-from dos.approval.io.settings import SettingsText
+from dos.approval.io.documents import PlanTexts, SettingsText
 from dos.config.load import FILE_NAME, parse
 from dos.config.schema import Config, Cooldown
 from dos.fleet.population.policy import Leases, Workers
@@ -22,7 +21,7 @@ from dos.journal.store import Store
 from dos.lanes.policy import ConcurrencyClass, Lanes
 from dos.limits.policy import Budget, Budgets, Quota
 from dos.limits.quota import AgentCandidate
-from dos.loop.policy import Loop
+from dos.loop.gate import Loop
 from dos.loop.types import LoopState
 from dos.questions.catalog import AnyQuestion
 from dos.questions.state import Decisions
