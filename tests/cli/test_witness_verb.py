@@ -290,6 +290,15 @@ def test_a_command_gives_the_works_under_a_citation(dos, workspace, printed, sub
     )  # another policy than the committed one
 
 
+def test_a_citation_command_has_the_time_that_the_settings_give_it(dos, workspace):
+    script = "exec sleep 30"
+    settle(
+        workspace, f'[evidence]\ncitation_command = ["sh", "-c", "{script}"]\ntimeout_seconds = 1'
+    )
+    told = dos("witness", "k", "--source", "citation=c1")
+    assert told.code == 3 and "1 s" in told.out
+
+
 GH = """#!{python}
 import sys
 from pathlib import Path

@@ -199,6 +199,7 @@ DEFAULTS = {
     "evidence.places": [],
     "evidence.citations": "",
     "evidence.citation_command": [],
+    "evidence.timeout_seconds": 20,
     "judges.command": [],
     "judges.timeout_seconds": 120,
     "enforcement.posture": "block",

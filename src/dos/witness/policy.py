@@ -48,6 +48,8 @@ class Evidence(Table, frozen=True, kw_only=True):
     """File of the works that can be cited: JSON lines, CSL-JSON or BibTeX (`.bib`)."""
     citation_command: Words = ()
     """Command that prints the works under a citation as JSON; `{cite}` is the citation."""
+    timeout_seconds: Seconds = 20.0
+    """Time limit of `citation_command`."""
 
     def __post_init__(self) -> None:
         for place, folder in enumerate(self.places):

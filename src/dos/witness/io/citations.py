@@ -17,7 +17,6 @@ from dos.witness.io import files
 from dos.world import World
 
 NAME = "citation"
-TIMEOUT_SECONDS = 20.0
 _ENTRY = re.compile(r"@\w+\s*\{\s*([^\s,{}]+)\s*,")
 _FIELD = re.compile(r"(\w+)\s*=\s*(?:\"([^\"]*)\"|\{((?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*)\})")
 # Every other answer is against the citation.
@@ -40,7 +39,7 @@ def _look_up(world: World, cite: str) -> tuple[list[CitedWork] | Unknown, Accoun
         committed = files.committed_policy(world.workspace)
         is_committed = not isinstance(committed, Unknown) and committed.evidence == policy
         rung = Accountability.OS_RECORDED if is_committed else Accountability.AGENT_AUTHORED
-        return _works_from_command(world, policy.citation_command, cite), rung
+        return _works_from_command(world, cite), rung
     if policy.citations:
         path = world.workspace.root / policy.citations
         return read_works(path), files.file_accountability(world, path)
@@ -48,12 +47,11 @@ def _look_up(world: World, cite: str) -> tuple[list[CitedWork] | Unknown, Accoun
     return Unknown(why), Accountability.AGENT_AUTHORED
 
 
-def _works_from_command(
-    world: World, command: tuple[str, ...], cite: str
-) -> list[CitedWork] | Unknown:
+def _works_from_command(world: World, cite: str) -> list[CitedWork] | Unknown:
     """Return the works that the user's command prints for a citation."""
-    words = [word.replace("{cite}", cite) for word in command]
-    ran = commands.run(words, files.caller_root(world.workspace), TIMEOUT_SECONDS)
+    policy = world.config.evidence
+    words = [word.replace("{cite}", cite) for word in policy.citation_command]
+    ran = commands.run(words, files.caller_root(world.workspace), policy.timeout_seconds)
     output = commands.output_or_unknown("[evidence] citation_command", ran)
     if isinstance(output, Unknown):
         return output
