@@ -10,7 +10,9 @@ from dos import regions
 from dos.config.lint import MOST_OVERLAPS, Finding, Kind, Severity, as_json, lint, should_fail
 from dos.config.load import parse
 from dos.config.schema import Config, Reason
+from dos.lanes import admission
 from dos.lanes.policy import Lanes
+from dos.lease import Request
 
 CLEAN = {"concurrent": ("api", "web"), "exclusive": ("global",), "autopick": ("api", "web")}
 TREES = {"api": ("src/api/**",), "web": ("web/**",), "global": ("**/*",)}
@@ -106,6 +108,17 @@ def test_a_reason_that_refers_to_a_lane_nobody_declared_is_said(
     reasons = {"VENDOR": Reason(category="MISROUTE", see_also=(reference,))}
     findings = found(Lanes(**CLEAN, trees=TREES), reasons=reasons)
     assert findings == ([("info", "REASON_SEE_ALSO_DANGLES", "VENDOR")] if dangles else [])
+
+
+def test_a_lane_without_a_tree_is_refused_to_every_worker_as_lint_says() -> None:
+    config = Config(lanes=Lanes(concurrent=("a",)))
+    [finding] = lint(config)
+    assert finding.detail.startswith("lane 'a' (concurrent) has no tree, so no worker can take it;")
+    request = Request(
+        lane="a", holder="me", host="h", ttl_ms=60_000, region=config.lane_region("a")
+    )
+    refusal = admission.judge(request, [])
+    assert refusal is not None and refusal.reason == "REGION_UNKNOWN"
 
 
 BROKEN = "[supervise]\ntarget = -1\ntaget = 2\n[surprise]\n[lanes]\nconcurrent = ['a']\n"

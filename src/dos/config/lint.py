@@ -188,7 +188,7 @@ def _lanes_without_tree(
         yield _finding(
             Kind.LANE_WITHOUT_TREE,
             name,
-            f"lane {name!r} ({', '.join(roles)}) has no tree, so nothing can run beside it;"
+            f"lane {name!r} ({', '.join(roles)}) has no tree, so no worker can take it;"
             f" add {key_text((name,))} and its globs to [lanes.trees]",
             fix,
         )

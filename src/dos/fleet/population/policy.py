@@ -113,7 +113,7 @@ class Workers(Table, frozen=True, kw_only=True):
     remote: str = ""
     """Name of the git remote that hosts fetch from and land on; empty: this repository alone."""
     silence_seconds: Seconds = 600.0
-    """How long an agent may print nothing before it is ended."""
+    """How long an agent may print nothing before it is ended; `wall_seconds` or more: no limit."""
     idle_seconds: Seconds | None = None
     """How long an agent may change nothing that git shows before it is ended; unset: no limit."""
     wall_seconds: Seconds = 3600.0
