@@ -50,7 +50,9 @@ def run(arguments: list[str]) -> int:
         return 0
     except KeyboardInterrupt:
         return 0 if _is_hook(arguments) else INTERRUPTED
-    except Exception as error:  # noqa: BLE001 - nothing may leave here as a traceback
+    except Exception as error:  # noqa: BLE001
+        # Every error of a verb ends here. It is printed with its hint and becomes the exit code; an
+        # error that dos did not raise on purpose is printed as a bug, with its file and line.
         if _is_hook(arguments):
             return _report_hook_failure(error, arguments)
         return _report(error)
@@ -77,7 +79,8 @@ def _report_hook_failure(error: Exception, arguments: list[str]) -> int:
             _report(error)
             return 2
         hook_event.report_failure(error, arguments)
-    except Exception as second:  # noqa: BLE001 - the agent must continue
+    except Exception as second:  # noqa: BLE001
+        # The report itself failed, in any way: it is printed, and the agent still continues.
         print_stderr(f"warning: dos hook: {type(second).__name__}: {second}")
     return 0
 

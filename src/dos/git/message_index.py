@@ -91,6 +91,8 @@ def _open(path: Path, bundles: tuple[str, ...]) -> sqlite3.Connection:
         database.execute("PRAGMA synchronous=OFF")  # what a crash destroys is built again
         _ensure_format(database, f"{FORMAT} {bundles}")
     except BaseException:
+        # Whatever ended it, also Ctrl-C: the caller never gets the connection and cannot close it.
+        # The exception goes on to the caller.
         database.close()
         raise
     return database
@@ -194,6 +196,8 @@ class _Index:
             database.execute("INSERT OR REPLACE INTO about VALUES ('tip', ?)", (tip,))
             database.execute("COMMIT")
         except BaseException:
+            # Whatever ended it, also Ctrl-C during a long walk: half an index would be taken for a
+            # whole one. The exception goes on to the caller.
             with suppress(sqlite3.OperationalError):  # the file itself may be what failed
                 database.execute("ROLLBACK")
             raise

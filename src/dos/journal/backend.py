@@ -34,6 +34,24 @@ class Entry(Struct, frozen=True, kw_only=True):
     schema: int = SCHEMA
     at_ms: int | None = None  # when it happened, if not now: imported events keep their time
 
+    def as_event(self, *, pos: int, ver: int, actor: str, raw: bytes, now_ms: int) -> Event:
+        """Return the event to store: at its place, by its writer, with its body encoded."""
+        at_ms = self.at_ms
+        if at_ms is None:
+            at_ms = now_ms
+        return Event(
+            pos=pos,
+            stream=self.stream,
+            ver=ver,
+            kind=self.kind,
+            at_ms=at_ms,
+            actor=actor,
+            fence=self.fence,
+            key=self.key,
+            schema=self.schema,
+            raw=raw,
+        )
+
 
 class Prefetch(Struct, frozen=True, kw_only=True):
     """What a transaction is about to read.

@@ -1,4 +1,8 @@
-"""The backend of tests and simulations: everything in this process, under the same rules."""
+"""The backend of tests and simulations: everything in this process, under the same rules.
+
+`memory:` as the URL of a store selects it. A workspace without a journal is read through it as
+well: reading must create no file.
+"""
 
 import threading
 import time
@@ -24,6 +28,7 @@ class MemoryBackend:
 
     @contextmanager
     def read(self, *, once: bool = False) -> Iterator["Rows"]:  # noqa: ARG002
+        """Open a view of the journal as it is now. Other threads wait until it is closed."""
         with self._changed:
             yield self._rows
 
@@ -32,16 +37,20 @@ class MemoryBackend:
         self,
         prefetch: Prefetch = NO_PREFETCH,  # noqa: ARG002
     ) -> Iterator["Rows"]:
+        """Open a transaction that is committed at the end of the block, or rolled back."""
         with self._changed:
             try:
                 yield self._rows
             except BaseException:
+                # Whatever ended the block, also Ctrl-C: half a transaction must not stay. The
+                # exception goes on to the caller.
                 self._rows.roll_back()
                 raise
             self._rows.commit()
             self._changed.notify_all()
 
     def wait(self, after: int, timeout_seconds: float) -> bool:
+        """Wait for an event above `after`; False when the time is over."""
         deadline = time.monotonic() + timeout_seconds
         with self._changed:
             while self._rows.last() <= after:
@@ -56,7 +65,11 @@ class MemoryBackend:
 
 
 class Rows:
-    """The tables, and the steps that undo what the open transaction did."""
+    """The tables, and the steps that undo what the open transaction did.
+
+    A table is a dictionary. Each change appends a step to `_undo` that reverses it, so a rollback
+    is the steps in reverse order. The methods are those of `WriteTransaction`.
+    """
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -70,9 +83,11 @@ class Rows:
         self._undo: list[Callable[[], object]] = []
 
     def commit(self) -> None:
+        """Keep what the transaction did: from now on nothing can undo it."""
         self._undo.clear()
 
     def roll_back(self) -> None:
+        """Undo what the transaction did, the newest change first."""
         while self._undo:
             self._undo.pop()()
 
@@ -138,18 +153,7 @@ class Rows:
 
     def insert(self, entry: Entry, ver: int, actor: str, raw: bytes) -> Event:
         self._last += 1  # as in the other backends, a position that was rolled back is skipped
-        event = Event(
-            pos=self._last,
-            stream=entry.stream,
-            ver=ver,
-            kind=entry.kind,
-            actor=actor,
-            at_ms=self.wall_ms() if entry.at_ms is None else entry.at_ms,
-            fence=entry.fence,
-            key=entry.key,
-            schema=entry.schema,
-            raw=raw,
-        )
+        event = entry.as_event(pos=self._last, ver=ver, actor=actor, raw=raw, now_ms=self.wall_ms())
         self._put(self._events, event.pos, event)
         self._put(self._streams.setdefault(event.stream, {}), ver, event.pos)
         if event.key is not None:
@@ -182,6 +186,7 @@ class Rows:
             self._remove(self._streams[stream], stream_versions)
 
     def _put(self, table: dict[K, V], key: K, value: V) -> None:
+        """Set an entry of a table, and note how to undo that."""
         if key in table:
             old = table[key]
             self._undo.append(lambda: table.__setitem__(key, old))
@@ -190,6 +195,7 @@ class Rows:
         table[key] = value
 
     def _remove(self, table: dict[K, V], keys: Sequence[K]) -> None:
+        """Remove entries of a table, and note how to undo that."""
         # Undone by rebuilding the table: the order of insertion is the order of positions.
         before = dict(table)
 

@@ -1,4 +1,7 @@
-"""Opens the store that a URL names."""
+"""Opens the store that a URL names: SQLite in the state directory, PostgreSQL, or memory.
+
+Each backend is imported when it is chosen: a verb on an embedded journal loads no database driver.
+"""
 
 import os
 import sys
@@ -70,6 +73,10 @@ def embedded_path(url: str, state_directory: Path) -> Path | None:
 
 
 def _embedded(path: Path, clock: Clock | None, *, read_only: bool, busy_seconds: float) -> Backend:
+    """Open a SQLite file. Raises StoreUnreachable on a network file system.
+
+    Two hosts that mount one directory share neither the locks nor the memory that SQLite needs.
+    """
     from dos.journal.backends.sqlite import SqliteBackend
 
     if sys.platform == "linux":

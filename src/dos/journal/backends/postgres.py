@@ -54,6 +54,10 @@ class PostgresBackend:
         connect_seconds: int = CONNECT_SECONDS,
         read_only: bool = False,
     ) -> None:
+        """Open a session at once, so that a server that is away is reported here.
+
+        `workspace` names the journal within the database; all clones of a repository use one name.
+        """
         self.workspace = workspace
         self._read_only = read_only
         self._sessions = Sessions(url, busy_seconds=busy_seconds, connect_seconds=connect_seconds)
@@ -74,6 +78,10 @@ class PostgresBackend:
 
     @contextmanager
     def read(self, *, once: bool = False) -> Iterator[View]:
+        """Open a view.
+
+        The transaction begins with the first question and is closed with the block.
+        """
         with self._alone(), self._explained():
             try:
                 yield View(self.workspace, self._trip, once=once)
@@ -82,6 +90,11 @@ class PostgresBackend:
 
     @contextmanager
     def write(self, prefetch: Prefetch = NO_PREFETCH) -> Iterator[Transaction]:
+        """Open a transaction under the workspace's lock; it is sent at the end of the block.
+
+        Raises StoreReadOnly for a store that was opened for reading, StoreBusy when another writer
+        keeps the lock too long, and OutcomeUnknown when the connection is lost during the commit.
+        """
         if self._read_only:
             raise StoreReadOnly(f"{self.place} was opened for reading only")
         with self._alone(), self._explained():
@@ -92,11 +105,18 @@ class PostgresBackend:
                 if transaction.changed:
                     self._commit(transaction.waiting())
             except BaseException:
+                # Whatever ended the block, also Ctrl-C: the server must not keep a transaction and
+                # its lock open. The exception goes on to the caller.
                 self._end(ROLLBACK)
                 raise
             self._end(COMMIT)
 
     def wait(self, after: int, timeout_seconds: float) -> bool:
+        """Wait for an event above `after`; False when the time is over.
+
+        The server notifies at each commit. A notification can be lost with its connection, so the
+        journal is looked at again every few seconds as well.
+        """
         self._check_process()
         deadline = time.monotonic() + timeout_seconds
         while True:
@@ -130,6 +150,7 @@ class PostgresBackend:
             return self._sessions.durability_notes()
 
     def close(self) -> None:
+        """Close all sessions with the server."""
         if self._pid != os.getpid():
             return  # the connections are the parent process's
         with self._threads:
@@ -143,6 +164,10 @@ class PostgresBackend:
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
+        """Keep other threads of this process out.
+
+        Raises Internal for a transaction inside another.
+        """
         self._check_process()
         with self._threads:
             if self._in_use:
@@ -154,6 +179,11 @@ class PostgresBackend:
                 self._in_use = self._begun = False
 
     def _trip(self, statements: Sequence[Statement]) -> list[Rows]:
+        """Send statements in one round trip and return the rows of each.
+
+        The first trip of a transaction is repeated once on a new connection when the kept one turns
+        out to be dead.
+        """
         if self._begun:
             if self._connection is None:
                 raise Internal("a store was closed inside a transaction")
@@ -171,6 +201,11 @@ class PostgresBackend:
         return results
 
     def _commit(self, statements: Sequence[Statement]) -> None:
+        """Send the changes with the commit and wake those who wait.
+
+        Raises OutcomeUnknown when the connection is lost before the answer: the server may have
+        committed.
+        """
         try:
             self._trip([*statements, self._notify, COMMIT])
         except psycopg.Error as error:
@@ -194,30 +229,34 @@ class PostgresBackend:
         ):
             with suppress(psycopg.Error):  # the fault that led here is the one to report
                 _send(connection, [statement])
-        if (
-            connection.info.transaction_status != TransactionStatus.IDLE
-        ):  # lost, or interrupted in the middle of a trip
+        if connection.info.transaction_status != TransactionStatus.IDLE:
+            # It was lost, or interrupted in the middle of a trip.
             connection.close()
             self._connection = None
 
     # Connections
 
     def _connect(self) -> Connection:
+        """Return the session of this backend, opening one if there is none or it was lost."""
         if self._connection is None or self._connection.closed:
             self._connection = self._sessions.open()
         return self._connection
 
     def _listener(self) -> Connection:
+        """Return a session that the server notifies:
+
+        one that another wait has left, or a new one.
+        """
         with suppress(IndexError):
             return self._listeners.pop()
         connection = self._sessions.open()
-        with suppress(
-            psycopg.errors.ReadOnlySqlTransaction
-        ):  # a standby tells nothing: there one only looks again
+        # A standby sends no notifications: there a waiter only looks again from time to time.
+        with suppress(psycopg.errors.ReadOnlySqlTransaction):
             connection.execute(f"LISTEN {self._channel}")
         return connection
 
     def _check_process(self) -> None:
+        """Raise Internal in a child process: two processes must not share one connection."""
         if self._pid != os.getpid():
             raise Internal(
                 "a store was carried over a fork",

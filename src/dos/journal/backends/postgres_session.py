@@ -152,6 +152,7 @@ _NEW_SESSION = """
 
 
 def _losing(setting: str, text: str) -> DurabilityNote:
+    """Return the note about a setting that can lose acknowledged events."""
     return DurabilityNote(setting=setting, text=text, loses=True)
 
 
@@ -180,6 +181,8 @@ class Sessions:
         try:
             self._prepare(connection)
         except BaseException:
+            # Whatever ended it, also Ctrl-C: nobody else knows of the session, so it would stay
+            # open. The exception goes on to the caller.
             connection.close()
             raise
         return connection
@@ -236,6 +239,7 @@ class Sessions:
         return notes
 
     def _connected(self) -> Connection:
+        """Connect to the server, waiting while it starts up. Raises StoreUnreachable."""
         deadline = time.monotonic() + self._connect_seconds
         while True:
             try:
@@ -248,6 +252,7 @@ class Sessions:
             time.sleep(0.1)
 
     def _unreachable(self, error: psycopg.Error) -> StoreUnreachable:
+        """Return the error for a server that refused the session, without the password."""
         said = " ".join(str(error).split())
         if self._secret:
             said = said.replace(self._secret, "***")
@@ -260,6 +265,11 @@ class Sessions:
         return StoreUnreachable(f"{self.place}: {said}", hint=hint)
 
     def _prepare(self, connection: Connection) -> None:
+        """Set up a new session, and the tables where they are missing or old.
+
+        The limits on waiting and the durability of commits are set for this session alone, so that
+        the journal does not depend on the server's configuration.
+        """
         encoding = connection.info.parameter_status("server_encoding")
         if encoding != "UTF8":
             raise StoreFailed(
@@ -271,6 +281,7 @@ class Sessions:
             self._migrate(connection)
 
     def _version(self, connection: Connection) -> int:
+        """Return the version of the tables; 0 before the first. Raises JournalTooNew."""
         row = connection.execute("SELECT number FROM dos.version").fetchone()
         version = int(row[0]) if row else 0
         if version > VERSION:
@@ -281,6 +292,7 @@ class Sessions:
         return version
 
     def _migrate(self, connection: Connection) -> None:
+        """Create the tables or bring them up to date, while other hosts wait."""
         try:
             with connection.transaction():
                 connection.execute("SELECT pg_advisory_xact_lock(%s)", (_MIGRATION_LOCK,))
@@ -327,6 +339,10 @@ def _parsed(url: str) -> dict[str, str]:
 
 
 def _shown(given: dict[str, str]) -> str:
+    """Return the address of the server as messages show it:
+
+    without the password and the options.
+    """
     user = f"{given['user']}@" if "user" in given else ""
     port = f":{given['port']}" if "port" in given else ""
     return f"postgresql://{user}{given.get('host', '')}{port}/{given.get('dbname', '')}"

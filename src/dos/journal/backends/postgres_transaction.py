@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 from zlib import crc32
 
-from msgspec import json
+from msgspec import json, structs
 
 from dos.errors import Internal
 from dos.journal import streams
@@ -46,7 +46,7 @@ _INSERT = (
     " VALUES (%(workspace)s, %(pos)s::bigint, %(stream)s,"
     " %(ver)s::bigint, %(kind)s, %(at_ms)s::bigint, %(actor)s, %(fence)s::bigint, %(key)s,"
     " %(schema)s::int,"
-    " %(body)s, %(crc)s::bigint)"
+    " %(raw)s, %(crc)s::bigint)"
 )
 _HEADS = """
   SELECT asked.stream,
@@ -90,9 +90,14 @@ class View:
         self._waiting: list[Statement] = []
 
     def wall_ms(self) -> int:
+        """Return the server's time:
+
+        hosts may disagree about the wall clock, and the server decides.
+        """
         return self.lease_ms()
 
     def lease_ms(self) -> int:
+        """Return the server's time, which is read once for the whole view."""
         if self._now_ms is None:
             self._now_ms = self._trip(self._opening)[-1][0][0]
         return self._now_ms
@@ -101,11 +106,8 @@ class View:
         return BOOT
 
     def last(self) -> int:
-        return int(
-            self._ask(
-                "SELECT coalesce(max(pos), 0) FROM dos.event WHERE workspace = %(workspace)s"
-            )[0][0]
-        )
+        sql = "SELECT coalesce(max(pos), 0) FROM dos.event WHERE workspace = %(workspace)s"
+        return int(self._ask(sql)[0][0])
 
     def head(self, stream: str) -> int:
         return int(self._ask(_HEADS, streams=[stream])[0][1])
@@ -115,16 +117,17 @@ class View:
 
     def keyed(self, stream: str, key: str) -> Event | None:
         found = self._ask(_KEYED, streams=[stream], keys=[key])
-        return decode_event(found[0]) if found else None
+        if not found:
+            return None
+        return decode_event(found[0])
 
     def load(self, stream: str, after: int, limit: int | None) -> list[Event]:
         sql = (
             _EVENTS + " AND stream = %(stream)s AND ver > %(after)s::bigint"
             " ORDER BY ver LIMIT %(limit)s::bigint"
         )
-        return [
-            decode_event(row) for row in self._ask(sql, stream=stream, after=after, limit=limit)
-        ]
+        rows = self._ask(sql, stream=stream, after=after, limit=limit)
+        return [decode_event(row) for row in rows]
 
     def tail(self, after: int, limit: int) -> list[Event]:
         return [event.verified(crc) for event, crc in self.raw(after, limit)]
@@ -152,7 +155,9 @@ class View:
 
     def lease(self, fence: int) -> Lease | None:
         found = self._ask(_SOME_LEASES, fences=[fence])
-        return decode_lease(*found[0][:2]) if found else None
+        if not found:
+            return None
+        return decode_lease(*found[0][:2])
 
     def snapshot(self, name: str, code: str) -> tuple[int, bytes] | None:
         sql = (
@@ -177,6 +182,7 @@ class View:
         return results[-1]
 
     def _statement(self, sql: str, named: Mapping[str, object]) -> Statement:
+        """Return a statement with its values, and with the workspace that every row belongs to."""
         return sql, {"workspace": self._workspace, **named}
 
 
@@ -261,32 +267,10 @@ class Transaction(View):
         return self._known.get(fence)
 
     def insert(self, entry: Entry, ver: int, actor: str, raw: bytes) -> Event:
-        event = Event(
-            pos=self._position(),
-            stream=entry.stream,
-            ver=ver,
-            kind=entry.kind,
-            actor=actor,
-            at_ms=self.wall_ms() if entry.at_ms is None else entry.at_ms,
-            fence=entry.fence,
-            key=entry.key,
-            schema=entry.schema,
-            raw=raw,
+        event = entry.as_event(
+            pos=self._position(), ver=ver, actor=actor, raw=raw, now_ms=self.wall_ms()
         )
-        self._change(
-            _INSERT,
-            pos=event.pos,
-            stream=event.stream,
-            ver=ver,
-            kind=event.kind,
-            at_ms=event.at_ms,
-            actor=actor,
-            fence=event.fence,
-            key=event.key,
-            schema=event.schema,
-            body=raw,
-            crc=event.checksum(),
-        )
+        self._change(_INSERT, **structs.asdict(event), crc=event.checksum())
         self._heads[event.stream] = ver
         if event.key is not None:
             self._keys[event.stream, event.key] = event
@@ -357,29 +341,35 @@ class Transaction(View):
             facts.clear()
 
     def _change(self, sql: str, **named: object) -> None:
+        """Note a change. It is sent with the next question, or with the commit."""
         self._waiting.append(self._statement(sql, named))
         self.changed = True
 
     def _position(self) -> int:
+        """Return a new position. They are drawn in batches that double, to save round trips."""
         if not self._positions:
             self._fetched = min(2 * self._fetched, _MOST_POSITIONS)
             self._positions = [pos for pos, _ in self._ask(_POSITIONS, count=self._fetched)]
         return self._positions.pop(0)
 
     def _learn_heads(self, rows: Rows) -> None:
+        """Keep the newest version and the highest fence of streams."""
         for stream, head, floor in rows:
             self._heads[stream], self._floors[stream] = head, floor
 
     def _learn_keys(self, keys: Sequence[tuple[str, str]], rows: Rows) -> None:
+        """Keep the events of keys that were asked for; a key without a row is known to be free."""
         self._keys |= dict.fromkeys(keys)
         self._keys |= {(event.stream, event.key or ""): event for event in map(decode_event, rows)}
 
     def _learn_leases(self, fences: Sequence[int], rows: Rows) -> None:
+        """Keep the leases of fences that were asked for, and the heads of their streams."""
         self._known |= dict.fromkeys(fences)
         for fence, body, stream, head in rows:
             self._known[fence] = decode_lease(fence, body)
             self._heads[stream] = head or 0
 
     def _learn_all_leases(self, rows: Rows) -> None:
+        """Keep all leases: from now on a fence that is not among them is not held."""
         self._known = {fence: decode_lease(fence, body) for fence, body in rows}
         self._all_known = True

@@ -8,29 +8,15 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from zlib import crc32
-
-from msgspec import json, structs
 
 from dos.errors import Internal, OutcomeUnknown, StoreBusy, StoreReadOnly, StoreUnreachable
-from dos.journal.backend import (
-    COLUMNS,
-    NO_PREFETCH,
-    Entry,
-    Prefetch,
-    decode_event,
-    decode_lease,
-    decode_unverified,
-)
+from dos.journal.backend import NO_PREFETCH, Prefetch
 from dos.journal.backends import sqlite_open
-from dos.journal.events.envelope import Event
-from dos.lease import Lease
+from dos.journal.backends.sqlite_transaction import Transaction
 from dos.machine import filesystem
-from dos.regions import Mode
-from dos.text import comparison_key
 from dos.times import Clock, SystemClock, exponential_backoff
 
 _WAIT_SECONDS = 0.02  # between two looks for a new event
@@ -52,6 +38,10 @@ class SqliteBackend:
         read_only: bool = False,
         busy_seconds: float = 30.0,
     ) -> None:
+        """Open the file at once, so that one that cannot be used is reported here.
+
+        Without `read_only` the file and its directory are created.
+        """
         self.path = path
         self._clock = clock or SystemClock()
         self._read_only = read_only
@@ -70,7 +60,8 @@ class SqliteBackend:
             self._connect()
 
     @contextmanager
-    def read(self, *, once: bool = False) -> Iterator["Transaction"]:  # noqa: ARG002
+    def read(self, *, once: bool = False) -> Iterator[Transaction]:  # noqa: ARG002
+        """Open a view. It sees the journal as of its first question, and blocks no writer."""
         with self._alone(), self._explained():
             connection = self._connect()
             connection.execute("BEGIN")
@@ -85,7 +76,13 @@ class SqliteBackend:
     def write(
         self,
         prefetch: Prefetch = NO_PREFETCH,  # noqa: ARG002
-    ) -> Iterator["Transaction"]:
+    ) -> Iterator[Transaction]:
+        """Open a transaction, committed at the end of the block or rolled back.
+
+        Raises StoreReadOnly for a store that was opened for reading, StoreBusy when other writers
+        keep the lock too long, and OutcomeUnknown when the disk fails during the commit. A file
+        that was removed meanwhile raises StoreUnreachable, although SQLite reports success.
+        """
         if self._read_only:
             raise StoreReadOnly(f"{self.path} was opened for reading only")
         with self._alone(), self._explained():
@@ -97,12 +94,19 @@ class SqliteBackend:
                     self._commit(connection)
                     self._commits += 1
                 except BaseException:
+                    # Whatever ended the block, also Ctrl-C: an open transaction would block every
+                    # other writer. The exception goes on to the caller.
                     self._roll_back()
                     raise
             self._check_still_there()
             self._check_log_still_there()
 
     def wait(self, after: int, timeout_seconds: float) -> bool:
+        """Wait for an event above `after`; False when the time is over.
+
+        SQLite notifies nobody, so its change counter is polled; events are read only when it has
+        moved.
+        """
         deadline = time.monotonic() + timeout_seconds
         before: tuple[sqlite3.Connection, int, int] | None = None
         while True:
@@ -145,6 +149,7 @@ class SqliteBackend:
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
+        """Keep other threads of this process out. Raises Internal in a child process."""
         # Checked first: a child shares the parent's lock, and would unlock it for the parent.
         if self._pid != os.getpid():
             raise Internal(
@@ -155,6 +160,7 @@ class SqliteBackend:
             yield
 
     def _connect(self) -> sqlite3.Connection:
+        """Return the connection, opening one if there is none. Raises if the file was removed."""
         self._check_still_there()
         if self._connection is None:
             if self._read_only:
@@ -175,6 +181,7 @@ class SqliteBackend:
             raise _removed(self._name)
 
     def _check_log_still_there(self) -> None:
+        """Raise if the write-ahead log was removed: commits that are only there would be lost."""
         # Only whether it exists: reading its times would make the next write to it slower.
         if self._has_log and not os.access(self._log, os.F_OK):
             raise _removed(self._log)
@@ -183,6 +190,7 @@ class SqliteBackend:
 
     @contextmanager
     def _gate(self) -> Iterator[None]:
+        """Hold the lock that writers queue at. Raises StoreBusy when the wait takes too long."""
         import fcntl
 
         if self._gate_file is None:
@@ -204,6 +212,10 @@ class SqliteBackend:
             fcntl.flock(self._gate_file, fcntl.LOCK_UN)
 
     def _commit(self, connection: sqlite3.Connection) -> None:
+        """Commit.
+
+        Raises OutcomeUnknown when the disk fails, because the commit may still survive.
+        """
         try:
             connection.execute("COMMIT")
         except sqlite3.Error as error:
@@ -219,6 +231,10 @@ class SqliteBackend:
             ) from error
 
     def _roll_back(self) -> None:
+        """Undo the open transaction, if there is one.
+
+        A failure drops the connection, which undoes it too.
+        """
         if self._connection is not None and self._connection.in_transaction:
             try:
                 self._connection.execute("ROLLBACK")
@@ -237,6 +253,7 @@ class SqliteBackend:
             raise sqlite_open.explain_system(error, self.path) from error
 
     def _forget_connection(self) -> None:
+        """Close the connection; the next use opens another."""
         # After an I/O error a connection's view of the file may be wrong: the next use reopens it.
         connection, self._connection = self._connection, None
         self._has_log = False  # the connection that is closed last removes it
@@ -245,146 +262,8 @@ class SqliteBackend:
                 connection.close()
 
 
-class Transaction:
-    """A read or write transaction; its methods are those of `WriteTransaction`."""
-
-    def __init__(self, connection: sqlite3.Connection, clock: Clock) -> None:
-        self._sql = connection.execute
-        self._sql_many = connection.executemany
-        self._clock = clock
-
-    def wall_ms(self) -> int:
-        return self._clock.wall_ms()
-
-    def lease_ms(self) -> int:
-        return self._clock.lease_ms()
-
-    def boot(self) -> str:
-        return self._clock.boot()
-
-    def last(self) -> int:
-        return int(self._sql("SELECT coalesce(max(pos), 0) FROM event").fetchone()[0])
-
-    def head(self, stream: str) -> int:
-        sql = "SELECT coalesce(max(ver), 0) FROM event WHERE stream = ?"
-        return int(self._sql(sql, (stream,)).fetchone()[0])
-
-    def fence_floor(self, stream: str) -> int:
-        row = self._sql(
-            "SELECT coalesce(max(fence), 0) FROM event WHERE stream = ? AND fence IS NOT NULL",
-            (stream,),
-        )
-        return int(row.fetchone()[0])
-
-    def keyed(self, stream: str, key: str) -> Event | None:
-        row = self._sql(
-            f"SELECT {COLUMNS} FROM event WHERE stream = ? AND key = ?", (stream, key)
-        ).fetchone()
-        if row is None:
-            return None
-        return decode_event(row)
-
-    def load(self, stream: str, after: int, limit: int | None) -> list[Event]:
-        rows = self._sql(
-            f"SELECT {COLUMNS} FROM event WHERE stream = ? AND ver > ? ORDER BY ver LIMIT ?",
-            (stream, after, -1 if limit is None else limit),
-        )
-        return [decode_event(row) for row in rows]
-
-    def tail(self, after: int, limit: int) -> list[Event]:
-        rows = self._sql(
-            f"SELECT {COLUMNS} FROM event WHERE pos > ? ORDER BY pos LIMIT ?", (after, limit)
-        )
-        return [decode_event(row) for row in rows]
-
-    def raw(self, after: int, limit: int) -> list[tuple[Event, int]]:
-        # Not `pos > after`: for that SQLite reads `after` itself, on a page that may be damaged.
-        rows = self._sql(
-            f"SELECT {COLUMNS} FROM event WHERE pos >= ? ORDER BY pos LIMIT ?",
-            (after + 1, limit),
-        )
-        return [decode_unverified(row) for row in rows]
-
-    def count(self, after: int) -> int:
-        return int(self._sql("SELECT count(*) FROM event WHERE pos > ?", (after,)).fetchone()[0])
-
-    def streams(self, prefix: str) -> list[str]:
-        ends = (prefix, prefix + "\U0010ffff")
-        rows = self._sql(
-            "SELECT DISTINCT stream FROM event WHERE stream BETWEEN ? AND ? ORDER BY stream", ends
-        )
-        return [stream for (stream,) in rows]
-
-    def leases(self) -> list[Lease]:
-        return [
-            decode_lease(*row) for row in self._sql("SELECT fence, body FROM lease ORDER BY fence")
-        ]
-
-    def lease(self, fence: int) -> Lease | None:
-        row = self._sql("SELECT fence, body FROM lease WHERE fence = ?", (fence,)).fetchone()
-        if row is None:
-            return None
-        return decode_lease(*row)
-
-    def snapshot(self, name: str, code: str) -> tuple[int, bytes] | None:
-        row = self._sql(
-            "SELECT pos, state, crc FROM snapshot WHERE name = ? AND code = ?", (name, code)
-        ).fetchone()
-        if row is None:
-            return None
-        pos, state, checksum = row
-        # A damaged snapshot is no loss: the events that it was made from are still there.
-        if crc32(state) != checksum:
-            return None
-        return pos, state
-
-    def insert(self, entry: Entry, ver: int, actor: str, raw: bytes) -> Event:
-        event = Event(
-            pos=0, stream=entry.stream, ver=ver, kind=entry.kind, actor=actor,
-            at_ms=self.wall_ms() if entry.at_ms is None else entry.at_ms,
-            fence=entry.fence, key=entry.key, schema=entry.schema, raw=raw,
-        )  # fmt: skip
-        values = (
-            event.stream, ver, event.kind, event.at_ms, actor,
-            event.fence, event.key, event.schema, raw,
-        )  # fmt: skip
-        row = self._sql(
-            "INSERT INTO event(stream, ver, kind, at_ms, actor, fence, key, schema, body, crc)"
-            " VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING pos",
-            (*values, event.checksum()),
-        ).fetchone()
-        return structs.replace(event, pos=row[0])
-
-    def add_lease(self, lease: Lease) -> None:
-        shared = lease.mode is Mode.SHARED
-        lane = comparison_key(lease.lane)
-        self._sql(
-            "INSERT INTO lease(fence, lane, is_lock, shared, exclusive, body)"
-            " VALUES(?, ?, ?, ?, ?, ?)",
-            (lease.fence, lane, lease.is_lock, shared, lease.exclusive, json.encode(lease)),
-        )
-        self._sql_many(
-            "INSERT INTO lease_path(fence, path, shared) VALUES(?, ?, ?)",
-            [(lease.fence, prefix, shared) for prefix in lease.region.prefixes],
-        )
-
-    def update_lease(self, lease: Lease) -> None:
-        self._sql("UPDATE lease SET body = ? WHERE fence = ?", (json.encode(lease), lease.fence))
-
-    def drop_lease(self, fence: int) -> None:
-        self._sql("DELETE FROM lease WHERE fence = ?", (fence,))
-
-    def keep_snapshot(self, name: str, code: str, pos: int, state: bytes) -> None:
-        self._sql(
-            "INSERT OR REPLACE INTO snapshot VALUES(?, ?, ?, ?, ?)",
-            (name, code, pos, state, crc32(state)),
-        )
-
-    def delete(self, positions: Sequence[int]) -> None:
-        self._sql_many("DELETE FROM event WHERE pos = ?", [(pos,) for pos in positions])
-
-
 def _identity(name: str) -> tuple[int, int] | None:
+    """Return what tells a file from another of the same name; None if there is none."""
     try:
         status = os.stat(name)  # noqa: PTH116 - a Path is slower, and this runs on each use
     except (FileNotFoundError, NotADirectoryError):
@@ -393,6 +272,7 @@ def _identity(name: str) -> tuple[int, int] | None:
 
 
 def _removed(name: str) -> StoreUnreachable:
+    """Return the error for a file that is no longer the one that was opened."""
     return StoreUnreachable(
         f"{name} was removed or replaced while it was in use",
         hint="Stop this program and start it again.",

@@ -86,6 +86,7 @@ def primary_code(error: sqlite3.Error) -> int:
 
 
 def _is_full(directory: Path) -> bool:
+    """Whether the file system has no room for data, or for another file."""
     try:
         disk = os.statvfs(directory)
     except OSError:
@@ -192,6 +193,10 @@ def open_reading(path: Path, *, busy_seconds: float, gate: Gate) -> tuple[sqlite
 
 
 def _up_to_date(target: str, busy_seconds: float, path: Path) -> sqlite3.Connection | None:
+    """Return a connection if the file has the newest tables;
+
+    None if it has to be brought up to date.
+    """
     with _connecting(target, busy_seconds) as connection:
         if _version(connection, path) == VERSION:
             return connection
@@ -221,11 +226,14 @@ def _connecting(target: str, busy_seconds: float) -> Iterator[sqlite3.Connection
     try:
         yield connection
     except BaseException:
+        # Whatever ended the block, also Ctrl-C: an open connection holds locks. The exception goes
+        # on to the caller.
         connection.close()
         raise
 
 
 def _make_directory(directory: Path) -> None:
+    """Create a directory and those above it, and make their names survive a power cut."""
     if directory.is_dir():
         return
     missing = [path for path in (directory, *directory.parents) if not path.exists()]
@@ -235,6 +243,11 @@ def _make_directory(directory: Path) -> None:
 
 
 def _check_place(path: Path) -> None:
+    """Raise StoreUnreachable for a directory in the file's place, JournalCorrupt for a lone log.
+
+    A log without its file holds committed events, and SQLite would delete it when it opens the
+    file.
+    """
     log = path.with_name(path.name + "-wal")
     try:
         # Checked first: a file that is being created has no log before it has a page.
@@ -259,6 +272,10 @@ def _check_place(path: Path) -> None:
 
 
 def _version(connection: sqlite3.Connection, path: Path) -> int:
+    """Return the version of the tables; 0 for a new file.
+
+    Raises StoreForeign for the database of another program, and JournalTooNew.
+    """
     # One statement, for one moment: another process may be creating the tables right now.
     version, owner, tables = connection.execute(
         "SELECT user_version, application_id, (SELECT count(*) FROM sqlite_schema)"
@@ -278,10 +295,12 @@ def _version(connection: sqlite3.Connection, path: Path) -> int:
 
 
 def _journal_mode(connection: sqlite3.Connection, wanted: str = "") -> str:
+    """Return SQLite's journal mode, after setting it where `wanted` is ` = MODE`."""
     return str(connection.execute(f"PRAGMA journal_mode{wanted}").fetchone()[0])
 
 
 def _migrate(connection: sqlite3.Connection, path: Path) -> None:
+    """Switch to a write-ahead log, and bring the tables up to date one version at a time."""
     # It can fail without an error, and then the file stays in a mode that can lose events.
     if (mode := _journal_mode(connection, " = WAL")) != "wal":
         raise StoreFailed(
