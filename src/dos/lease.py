@@ -57,6 +57,23 @@ class Lease(Request, frozen=True, kw_only=True):
         return self.expires_ms <= now_ms or self.boot != boot
 
 
+# Why a holder counts as dead, in the words of every surface and of the journal.
+PROCESS_GONE = "its process is gone"
+LEASE_OVER = "its lease is over"
+
+
+def why_lost(*, process_gone: bool, lapsed: bool) -> str:
+    """Return why the holder of a lease counts as dead; "" while it counts as alive.
+
+    A lease that is over says less than a process that is gone: its holder may be only slow.
+    """
+    if process_gone:
+        return PROCESS_GONE
+    if lapsed:
+        return LEASE_OVER
+    return ""
+
+
 class RefusalReason(StrEnum):
     """Why a lease was not granted; the table of reasons explains each."""
 

@@ -313,7 +313,7 @@ def test_a_worker_that_is_gone_or_late_is_silent(place):
     [held] = seen.held
     for changed, why in (
         (HeldLease(lease=held.lease, lapsed=False, gone=True), "its process is gone"),
-        (HeldLease(lease=held.lease, lapsed=True, gone=False), "its lease ran out"),
+        (HeldLease(lease=held.lease, lapsed=True, gone=False), "its lease is over"),
     ):
         row = top_builder.build_view(structs.replace(seen, held=[changed])).rows[0]
         assert (row.state, row.waits_for, row.unit) == (LaneState.SILENT, why, "P/U1")

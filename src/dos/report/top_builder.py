@@ -8,6 +8,7 @@ from msgspec import Struct, structs
 from dos.backlog.waiting import Waits
 from dos.fleet.state.fleet import LaneStarts
 from dos.fleet.state.live import HOUR_MS, HOURS_KEPT, Tally, WatchedRun
+from dos.lease import why_lost
 from dos.limits import quota
 from dos.loop import tokens
 from dos.questions.state import urgent_first
@@ -301,11 +302,7 @@ def _limit_row(limit: quota.Limit) -> LimitRow:
 
 def _describe_loss(held: HeldLease) -> str:
     """Return why the holder of a lease is lost; "" if it is alive."""
-    if held.gone:
-        return "its process is gone"
-    if held.lapsed:
-        return "its lease ran out"
-    return ""
+    return why_lost(process_gone=held.gone, lapsed=held.lapsed)
 
 
 def _pause_text(by: str, reason: str) -> str:

@@ -25,7 +25,7 @@ from dos.fleet.effects import Backlog, CannotStart
 from dos.fleet.io import launches
 from dos.fleet.lane_entries import LaneHolders
 from dos.fleet.observation import Observation
-from dos.fleet.population.lease_health import LeaseHealth, lease_health
+from dos.fleet.population.lease_health import EXITED, EXPIRED, LeaseHealth, lease_health
 from dos.fleet.state.fleet import FleetState
 from dos.fleet.state.live import LiveState, Parked
 from dos.journal import fold, streams
@@ -273,8 +273,7 @@ class FleetObserver:
             dead = [lease for lease in lapsed if process.holder_is_running(lease) is not True]
         self._read_progress(live, now_ms)
         health = {lease.fence: self._health(lease, state) for lease in live}
-        expired = LeaseHealth(answer=Answer.STALLED, why="its lease is over")
-        health |= {lease.fence: expired for lease in dead}
+        health |= {lease.fence: EXPIRED for lease in dead}
         launched = launches.lanes_awaiting_worker(state, self.workspace.state, now_ms)
         return LaneHolders(leases=[*live, *dead], health=health, launched=launched)
 
@@ -294,7 +293,7 @@ class FleetObserver:
     def _health(self, lease: Lease, state: FleetState) -> LeaseHealth:
         """Return the health by the last look at git, and by whether its process runs now."""
         if process.holder_has_exited(lease):
-            return LeaseHealth(answer=Answer.STALLED, why="its process is gone")
+            return EXITED
         advancing = LeaseHealth(answer=Answer.ADVANCING)
         health = self._progress.get(lease.fence, advancing)
         run = state.runs.get(lease.run_id)

@@ -10,7 +10,7 @@ from dos.landing.target import Target
 from dos.lanes.io import held_leases
 from dos.lanes.io.gather import admission_rules
 from dos.lanes.io.held_leases import HeldLeases
-from dos.lease import Lease, Refusal, Request
+from dos.lease import PROCESS_GONE, Lease, Refusal, Request
 from dos.machine import process
 from dos.workspace import Workspace
 
@@ -80,9 +80,8 @@ class LeaseTaker:
         """Revoke the lease if its process on this host has exited, instead of waiting for it."""
         for lease in [*self._store.leases(), *self._store.leases(locks=True)]:
             if lease.fence == fence and process.holder_has_exited(lease):
-                reason = "its process is gone"
                 try:
-                    self._store.revoke(lease.fence, version=lease.version, reason=reason)
+                    self._store.revoke(lease.fence, version=lease.version, reason=PROCESS_GONE)
                 except Conflict:
                     pass  # another process was first
                 return True

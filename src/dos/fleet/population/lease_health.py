@@ -8,6 +8,7 @@ store's own clock.
 from msgspec import Struct
 
 from dos.fields import check_counts
+from dos.lease import LEASE_OVER, PROCESS_GONE
 from dos.loop.verdicts import liveness
 from dos.loop.verdicts.liveness import Answer, Evidence, Policy, Verdict
 
@@ -20,15 +21,19 @@ class LeaseHealth(Struct, frozen=True, kw_only=True):
     spinning_age_ms: int | None = None
 
 
+EXITED = LeaseHealth(answer=Answer.STALLED, why=PROCESS_GONE)
+EXPIRED = LeaseHealth(answer=Answer.STALLED, why=LEASE_OVER)
+
+
 def lease_health(evidence: Evidence, policy: Policy = Policy()) -> LeaseHealth:
     """Judge whether the holder of a lease is dead, alive, or alive without progress."""
     if evidence.lapsed:
-        return LeaseHealth(answer=Answer.STALLED, why="its lease is over")
+        return EXPIRED
     verdict = liveness.judge(evidence, policy)
     if verdict.answer is Answer.UNKNOWN:
         return LeaseHealth(answer=Answer.UNKNOWN, why=verdict.reason)
     if evidence.process_alive is False:
-        return LeaseHealth(answer=Answer.STALLED, why="its process is gone")
+        return EXITED
     if verdict.answer is Answer.ADVANCING:
         return LeaseHealth(answer=Answer.ADVANCING)
     if verdict.answer is Answer.STALLED:

@@ -15,6 +15,7 @@ from dos.fleet.population.types import (
     SupervisePolicy,
     SuperviseVerdict,
 )
+from dos.lease import LEASE_OVER
 from dos.loop.types import StopReason, WorkerStop
 from dos.questions.lanes import LaneFailed
 from dos.reasons.table import Needs
@@ -117,7 +118,7 @@ def plan(
     verdict, obstacles = supervise_with_obstacles(evidence, policy)
     actions: list[Action] = []
     for entry in _dead(lanes, verdict):
-        actions.append(Reap(entry.lane, entry.why or "its lease is over"))
+        actions.append(Reap(entry.lane, entry.why or LEASE_OVER))
     actions += _flags(lanes, verdict, policy)
     actions += map(GiveUp, failing)
     actions += [Spawn(row.lane) for row in verdict.spawn]

@@ -5,6 +5,7 @@ from enum import StrEnum
 from msgspec import Struct, field
 
 from dos.fields import Minutes, Table, check_amounts, check_counts
+from dos.lease import LEASE_OVER, PROCESS_GONE
 from dos.unknown import Unknown
 
 
@@ -96,7 +97,7 @@ def judge(evidence: Evidence, policy: Policy = Policy()) -> Verdict:
         )
     # A dead process outranks its commits, and a wrapper that sends heartbeats for it.
     if evidence.process_alive is False:
-        return verdict(Answer.STALLED, "its process is gone")
+        return verdict(Answer.STALLED, PROCESS_GONE)
     progress = _since_progress_ms(evidence)
     beat = evidence.last_heartbeat_age_ms
     if progress is not None and progress <= policy.window_ms:
@@ -105,7 +106,7 @@ def judge(evidence: Evidence, policy: Policy = Policy()) -> Verdict:
     if progress is not None:
         landed = f"nothing has landed for {format_span(progress)}"
     if evidence.lapsed:
-        return verdict(Answer.STALLED, f"its lease is over, and {landed}")
+        return verdict(Answer.STALLED, f"{LEASE_OVER}, and {landed}")
     # A process that runs is alive, however old its last heartbeat is.
     if beat is not None and beat > policy.spin_ms and not evidence.process_alive:
         return verdict(

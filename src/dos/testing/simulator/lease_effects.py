@@ -6,7 +6,7 @@ lease and tries once more, and the new holder ends what its predecessors left ru
 
 from dos.errors import Conflict, Fenced
 from dos.fleet import effects
-from dos.lease import Lease, Refusal, RefusalReason, Request
+from dos.lease import PROCESS_GONE, Lease, Refusal, RefusalReason, Request
 from dos.regions import Region, region
 from dos.testing.simulator.agents import Agents
 from dos.testing.simulator.world import faults
@@ -114,9 +114,7 @@ class LeaseEffects:
         for lease in self.site.reader.leases():
             if lease.fence == fence and self.site.has_exited(lease, process.host):
                 try:
-                    process.store.revoke(
-                        lease.fence, version=lease.version, reason="its process is gone"
-                    )
+                    process.store.revoke(lease.fence, version=lease.version, reason=PROCESS_GONE)
                 except Conflict:
                     pass  # another process revoked it first
                 return True

@@ -16,7 +16,7 @@ from dos.fleet.choose_agent import lanes_without_agent
 from dos.fleet.io.launches import LAUNCH_MS
 from dos.fleet.lane_entries import LaneHolders
 from dos.fleet.observation import Observation
-from dos.fleet.population.lease_health import LeaseHealth
+from dos.fleet.population.lease_health import EXITED, EXPIRED, LeaseHealth
 from dos.fleet.state.fleet import FleetState, LaneStarts
 from dos.fleet.state.live import Pause
 from dos.fleet.tick import (
@@ -236,10 +236,7 @@ class SupervisorEffects(BaselineEffects):
         if looks:
             self._looked_for_spinning[host.name] = self.scheduler.now
         stands = {lease.fence: self._lease_health(lease, host, looks, wall_ms) for lease in live}
-        stands |= {
-            lease.fence: LeaseHealth(answer=liveness.Answer.STALLED, why="its lease is over")
-            for lease in over
-        }
+        stands |= {lease.fence: EXPIRED for lease in over}
         return LaneHolders(
             leases=[*live, *over], health=stands, launched=self.starting_lanes(host, wall_ms)
         )
@@ -250,7 +247,7 @@ class SupervisorEffects(BaselineEffects):
         Progress is judged only when the host `looks`, once a minute.
         """
         if self.has_exited(lease, host):
-            return LeaseHealth(answer=liveness.Answer.STALLED, why="its process is gone")
+            return EXITED
         run = self.site.fleet.runs.get(lease.run_id)
         moves = run is None or run.parked or wall_ms - max(run.begun_ms, run.landed_ms) <= SPIN_MS
         if moves or not looks:
