@@ -1,6 +1,8 @@
 """Examine every subject of the workspace, and repair what needs no decision.
 
-A subject that cannot be examined is a finding too, so that silence always means health.
+`examine` only reads: the journal is opened for reading, and git's refs and files stay as they are.
+A subject that cannot be examined is a finding too, so that a report without findings means that
+everything was checked. `repair` is what `dos doctor --fix` does.
 """
 
 from collections.abc import Callable, Mapping
@@ -28,6 +30,7 @@ from dos.journal.store import Store
 from dos.lease import Lease
 from dos.world import World
 
+# Returns the findings of one subject. It may raise a DosError or an OSError if it cannot look.
 Examiner = Callable[[World], list[Finding]]
 
 # In the order in which they should be fixed: later subjects need earlier ones.
@@ -60,7 +63,8 @@ SUBJECT_NAMES = {
 }
 
 
-# Readings that take long. Each is cached, so reading them concurrently first saves the time.
+# Readings that take long. Each is cached, so reading them concurrently first saves time: the
+# subjects above then find the results ready.
 SLOW: tuple[Callable[[World], object], ...] = (
     git.repository,
     agents.versions,
@@ -69,7 +73,11 @@ SLOW: tuple[Callable[[World], object], ...] = (
 
 
 def examine(world: World, more: Mapping[str, Examiner] = {}) -> list[Finding]:
-    """Return every finding once, errors first. The subjects of `more` are examined last."""
+    """Return every finding once, errors first, in the order of the subjects.
+
+    The subjects of `more` are examined last; `--deep` adds those that run commands. Nothing is
+    raised for a subject that cannot be examined: it becomes a finding.
+    """
     # A failure is raised again, and reported, by the subject that needs the reading.
     with suppress(DosError, OSError):
         run_concurrently([partial(reading, world) for reading in SLOW])
@@ -81,7 +89,10 @@ def examine(world: World, more: Mapping[str, Examiner] = {}) -> list[Finding]:
 
 
 def examine_subject(subject: str, examiner: Examiner, world: World) -> list[Finding]:
-    """Return the findings of one subject, or one finding that says why it cannot be examined."""
+    """Return the findings of one subject, or one finding that says why it cannot be examined.
+
+    A store that fails has a finding with a fix of its own, whichever subject met it first.
+    """
     try:
         return examiner(world)
     except StoreFailed as failure:
@@ -99,7 +110,9 @@ def examine_subject(subject: str, examiner: Examiner, world: World) -> list[Find
 
 def _next_command(failure: DosError | OSError, world: World) -> str:
     """A command that removes the obstacle, or that shows more of it."""
-    cause = failure.__cause__ if isinstance(failure.__cause__, OSError) else failure
+    cause: BaseException = failure
+    if isinstance(failure.__cause__, OSError):
+        cause = failure.__cause__
     if isinstance(cause, PermissionError) and cause.filename:
         return fix_commands.make_readable_command(cause.filename)
     if isinstance(cause, OSError) and cause.filename:
@@ -109,7 +122,7 @@ def _next_command(failure: DosError | OSError, world: World) -> str:
     return "DOS_TRACEBACK=1 dos doctor"
 
 
-DRY_RUN = "dry run"
+DRY_RUN = "dry run"  # why nothing was repaired, where nothing should be
 
 
 def repair(world: World, open_journal: Callable[[], Store], *, dry_run: bool) -> list[Repair]:
@@ -161,12 +174,15 @@ def _revoke_dead_leases(
 
 
 def _revoke(journal: Store, lease: Lease) -> Repair:
-    """Revoke one lease, unless it was renewed or taken since it was read."""
+    """Revoke one lease, unless it was renewed or taken since it was read.
+
+    The version makes sure of that: the journal refuses to revoke a lease that has changed.
+    """
     try:
         journal.revoke(
             lease.fence, version=lease.version, reason=f"its process {lease.pid} is gone"
         )
-    except Conflict as changed:  # renewed or taken since it was read
+    except Conflict as changed:
         return _repair(lease, done=False, why_not=changed.message)
     return _repair(lease, done=True)
 
@@ -183,15 +199,13 @@ def _forget_worktrees(world: World, *, dry_run: bool) -> list[Repair]:
     stale = worktrees.stale_worktrees(world)
     if not stale:
         return []
-    why_not = DRY_RUN if dry_run else ""
-    if not dry_run:
+    why_not = ""
+    if dry_run:
+        why_not = DRY_RUN
+    else:
         Writer(world.workspace.tree).run("worktree", "prune")
-    return [
-        Repair(
-            kind="WORKTREE_STALE",
-            what=f"remove git's entry of the worktree {path}",
-            done=not dry_run,
-            why_not=why_not,
-        )
-        for path in stale
-    ]
+    repairs = []
+    for path in stale:
+        what = f"remove git's entry of the worktree {path}"
+        repairs.append(Repair(kind="WORKTREE_STALE", what=what, done=not dry_run, why_not=why_not))
+    return repairs

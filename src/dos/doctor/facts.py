@@ -1,4 +1,8 @@
-"""The facts of a workspace, for the doctor's report and for the skills that read it."""
+"""The facts of a workspace, for the doctor's report and for the skills that read it.
+
+Facts are what is there; whether something is wrong with it is a finding of a subject. So a fact
+that cannot be read is None or empty here, and never an error.
+"""
 
 import platform
 from collections.abc import Callable, Sequence
@@ -26,12 +30,16 @@ Answer = TypeVar("Answer")
 
 
 class Verifiability(Struct, frozen=True, kw_only=True):
-    """How many of the newest commits name a unit."""
+    """How many of the newest commits name a unit.
+
+    Work is verified by the commits that name its unit, so in a repository where few do, little
+    can be verified.
+    """
 
     commits_read: int
     ship_shaped: int  # subjects that begin with what looks like a unit's id
     recognized: int  # commits that name a unit of the plan documents
-    grammar: str
+    grammar: str  # the `[stamp] style` by which names are recognised
 
 
 class Journal(Struct, frozen=True, kw_only=True):
@@ -47,7 +55,7 @@ class Journal(Struct, frozen=True, kw_only=True):
 
 
 class Facts(Struct, frozen=True, kw_only=True):
-    """What is known of a workspace and of the machine."""
+    """What is known of a workspace and of the machine, read once for a report."""
 
     dos_version: str
     python: str
@@ -57,7 +65,7 @@ class Facts(Struct, frozen=True, kw_only=True):
     state: str
     config_path: str
     config_there: bool
-    problems: list[str]
+    problems: list[str]  # why tables of dos.toml could not be loaded
     git_version: str  # empty: git cannot be used
     in_git: bool
     branch: str
@@ -66,13 +74,17 @@ class Facts(Struct, frozen=True, kw_only=True):
     agents: dict[str, str | None]  # program -> version; None: it prints none
     journal: Journal
     free_bytes: int | None  # None: the disk could not be read
-    kernel_files: list[str]
-    predicates: list[str]
-    digest: str
+    kernel_files: list[str]  # files that exist only in the repository of dos-kernel itself
+    predicates: list[str]  # the checks that a request for a lease has to pass
+    digest: str  # changes with the versions of dos, Python, git and the agents
 
 
 def gather(world: World) -> Facts:
-    """Read all facts. What cannot be read is None or empty; a finding says why."""
+    """Read all facts from the disk, git, the journal and the programs on the path.
+
+    What cannot be read is None or empty; a finding on the same subject says why. Slow readings
+    are cached, so that this costs little after `examine`.
+    """
     workspace = world.workspace
     loaded = world.loaded_config
     repository = _or_none(lambda: git.repository(world))
@@ -81,11 +93,11 @@ def gather(world: World) -> Facts:
     git_version = ""
     if not isinstance(repository.version, Unknown):
         git_version = ".".join(map(str, repository.version))
-    units = _or_none(lambda: {(unit.plan, unit.id) for unit in plans.all_units(world)})
-    programs = {
-        name: None if isinstance(version, Unknown) else version
-        for name, version in agents.versions(world).items()
-    }
+    units = _or_none(lambda: _unit_names(world))
+    unit_count = None
+    if units is not None:
+        unit_count = len(units)
+    programs = _agent_versions(world)
     machine = f"{platform.system()} {platform.release()} {platform.machine()}"
     return Facts(
         dos_version=VERSION,
@@ -100,7 +112,7 @@ def gather(world: World) -> Facts:
         git_version=git_version,
         in_git=workspace.common is not None,
         branch=repository.branch,
-        units=None if units is None else len(units),
+        units=unit_count,
         verifiability=_verifiability(repository.commits, units or set(), world.config),
         agents=programs,
         journal=_journal_facts(world),
@@ -109,6 +121,22 @@ def gather(world: World) -> Facts:
         predicates=["disjointness", "self-modify", *plugins.installed_names(plugins.PREDICATES)],
         digest=_digest((VERSION, platform.python_version(), machine), git_version, programs),
     )
+
+
+def _unit_names(world: World) -> set[tuple[str, str]]:
+    """The plan and the id of every unit. Raises BadInput if the plans cannot be read."""
+    return {(unit.plan, unit.id) for unit in plans.all_units(world)}
+
+
+def _agent_versions(world: World) -> dict[str, str | None]:
+    """The agent programs on the path; the version is None for a program that prints none."""
+    versions: dict[str, str | None] = {}
+    for name, version in agents.versions(world).items():
+        if isinstance(version, Unknown):
+            versions[name] = None
+        else:
+            versions[name] = version
+    return versions
 
 
 def _or_none(read: Callable[[], Answer]) -> Answer | None:
@@ -132,7 +160,10 @@ def _verifiability(
 
 
 def _journal_facts(world: World) -> Journal:
-    """Where the journal is, and how large it is. Its password is masked."""
+    """Where the journal is, and how large it is. Its password is masked.
+
+    A journal on a server counts as existing: only a connection could tell, and `reachable` does.
+    """
     path = store.journal_path(world)
     events = _event_count(world, path)
     size_bytes = None
@@ -140,7 +171,7 @@ def _journal_facts(world: World) -> Journal:
         size_bytes = store.stored_bytes(path)
     return Journal(
         url=mask_password(world.config.store.url) or f"sqlite:{path}",
-        path=None if path is None else str(path),
+        path=str(path) if path else None,
         exists=path is None or store.may_exist(path),
         reachable=events is not None,
         events=events,
@@ -152,7 +183,9 @@ def _journal_facts(world: World) -> Journal:
 def _event_count(world: World, path: Path | None) -> int | None:
     """How many events the journal has, 0 before the first. None: it cannot be read."""
     if path is not None and not store.may_exist(path):
-        return None if store.blocking_entry(path) else 0
+        if store.blocking_entry(path):
+            return None
+        return 0
     try:
         with store.open_journal(world).backend.read() as view:
             return view.count(0)
@@ -163,9 +196,13 @@ def _event_count(world: World, path: Path | None) -> int | None:
 def _digest(
     platform_words: Sequence[str], git_version: str, programs: dict[str, str | None]
 ) -> str:
-    """Twelve characters that change with the environment in which a verdict was made."""
-    tools = sorted(
-        f"{name} {version}" for name, version in {"git": git_version, **programs}.items()
-    )
+    """Twelve characters that change with the environment in which a verdict was made.
+
+    Two reports with the same digest were made with the same versions of everything listed.
+    """
+    tools = []
+    for name, version in {"git": git_version, **programs}.items():
+        tools.append(f"{name} {version}")
+    tools.sort()
     number = int.from_bytes(sha256("\n".join((*platform_words, *tools)).encode()).digest()[:8])
     return "".join(ALPHABET[number >> 5 * place & 31] for place in range(12))

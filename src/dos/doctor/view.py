@@ -1,4 +1,8 @@
-"""The doctor's report as JSON and as text: facts of the workspace, and what is wrong."""
+"""The doctor's report as JSON and as text: facts of the workspace, and what is wrong.
+
+The JSON has the keys that skills of dos-kernel read, and the findings beside them. The text has
+three groups of facts, then what `--fix` repaired, then the findings, each with a command to type.
+"""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -8,30 +12,32 @@ from msgspec import Struct, to_builtins
 
 from dos.config.lint import Severity
 from dos.config.schema import Config
-from dos.doctor.facts import Facts
+from dos.doctor.facts import Facts, Verifiability
 from dos.doctor.subjects.configuration import OVERLAP_POLICIES
 from dos.doctor.subjects.finding import Finding, first_of_each_kind, label_of_command
 from dos.doctor.subjects.machine import format_bytes
 from dos.text import join_some, last_output_lines, plural
 
+# The mark before each finding, by its severity. Some terminals can show ASCII only.
 MARKS = {Severity.ERROR: "✗", Severity.WARN: "!", Severity.INFO: "i"}
 ASCII_MARKS = {Severity.ERROR: "x", Severity.WARN: "!", Severity.INFO: "i"}
 COLOURS = {Severity.ERROR: "\x1b[31m", Severity.WARN: "\x1b[33m", Severity.INFO: "\x1b[2m"}
 
+# The exit codes of each verb, by verb and by name.
 Exits = Mapping[str, Mapping[str, int]]
 
 
 class Repair(Struct, frozen=True, kw_only=True):
     """One thing that `dos doctor --fix` repaired, or why it did not."""
 
-    kind: str
+    kind: str  # of the finding that it clears
     what: str
     done: bool
-    why_not: str = ""
+    why_not: str = ""  # empty if it was done
 
 
 class Report(Struct, frozen=True, kw_only=True):
-    """Everything that `dos doctor` found."""
+    """Everything that `dos doctor` found, as `document` and `render` take it."""
 
     facts: Facts
     config: Config
@@ -46,7 +52,10 @@ class Report(Struct, frozen=True, kw_only=True):
 
 
 def document(report: Report, exits: Exits) -> dict[str, Any]:
-    """Return the JSON document that skills and scripts read."""
+    """Return the JSON document that skills and scripts read.
+
+    `exits` has the exit codes of every verb by their names, so that a script need not know them.
+    """
     facts = report.facts
     config = report.config
     made = {
@@ -88,7 +97,9 @@ def _policies(facts: Facts, config: Config) -> dict[str, Any]:
     paths = config.paths
     supervise = config.supervise
     overlap = config.overlap
-    halt = supervise.spin_halt_after
+    spin_halt_after_ms = None
+    if supervise.spin_halt_after is not None:
+        spin_halt_after_ms = _milliseconds(supervise.spin_halt_after.total_seconds())
     return {
         "paths": {
             "root": facts.root,
@@ -118,7 +129,7 @@ def _policies(facts: Facts, config: Config) -> dict[str, Any]:
             "target": supervise.target,
             "count_spinning_as_alive": supervise.count_spinning_as_alive,
             "reap_stalled": supervise.reap_stalled,
-            "spin_halt_after_ms": None if halt is None else _milliseconds(halt.total_seconds()),
+            "spin_halt_after_ms": spin_halt_after_ms,
             "worker_launch_template": supervise.worker_launch_template,
             "max_concurrency": supervise.max_concurrency,
         },
@@ -138,31 +149,37 @@ def _milliseconds(seconds: float) -> int:
 
 def _environment(facts: Facts) -> dict[str, Any]:
     """The versions that a verdict depends on, in the shape of dos-kernel's env-print."""
-    tools = {"git": facts.git_version, **facts.agents}
+    tools = []
+    for name, version in sorted({"git": facts.git_version, **facts.agents}.items()):
+        if version != "":  # git cannot be used
+            tools.append({"name": name, "version": version})
     return {
         "schema": {"family": "env-print", "version": 1},
         "kernel_version": facts.dos_version,
         "kernel_sha": None,
         "python": facts.python,
         "platform": facts.platform,
-        "tools": [
-            {"name": name, "version": version}
-            for name, version in sorted(tools.items())
-            if version != ""
-        ],
+        "tools": tools,
         "digest": facts.digest,
     }
 
 
 def render(report: Report, *, unicode: bool = True, colour: bool = False) -> str:
-    """Return the report as text: the facts, the repairs, then the findings with their fixes."""
+    """Return the report as text: the facts, the repairs, then the findings with their fixes.
+
+    Of each kind only the first findings are shown, followed by how many more there are. Without
+    `unicode` the marks are ASCII; with `colour` they have the colour of their severity.
+    """
     lines = []
     for title, rows in _groups(report).items():
         lines.append(f"{title}:")
-        lines += [f"  {label:<14} {value}" for label, value in rows]
+        for label, value in rows:
+            lines.append(f"  {label:<14} {value}")
         lines.append("")
     lines += _repair_lines(report.repairs or [])
-    marks = MARKS if unicode else ASCII_MARKS
+    marks = ASCII_MARKS
+    if unicode:
+        marks = MARKS
     for finding, left_out in first_of_each_kind(report.findings):
         mark = marks[finding.severity]
         if colour:
@@ -176,7 +193,7 @@ def render(report: Report, *, unicode: bool = True, colour: bool = False) -> str
 
 
 def _finding_lines(finding: Finding, mark: str) -> list[str]:
-    """A finding as text: what, why, the output of its command, and the command to type."""
+    """A finding as text: what, why, the output of the command that failed, and what to type."""
     lines = [f"{mark} {finding.what}"]
     if finding.why:
         lines.append(f"    {finding.why}")
@@ -186,10 +203,13 @@ def _finding_lines(finding: Finding, mark: str) -> list[str]:
 
 
 def summary(findings: Sequence[Finding]) -> str:
-    """Return one line that counts the findings by severity."""
+    """Return one line that counts the findings by severity, such as `1 error, 2 notes`."""
     counts = Counter(finding.severity for finding in findings)
     words = {Severity.ERROR: "error", Severity.WARN: "warning", Severity.INFO: "note"}
-    parts = [plural(counts[level], word) for level, word in words.items() if counts[level]]
+    parts = []
+    for level, word in words.items():
+        if counts[level]:
+            parts.append(plural(counts[level], word))
     return ", ".join(parts) or "No problems found"
 
 
@@ -197,9 +217,10 @@ def _repair_lines(repairs: Sequence[Repair]) -> list[str]:
     """What `--fix` did, followed by a blank line; nothing if there was nothing to do."""
     lines = []
     for repair in repairs:
-        state = "fixed" if repair.done else "not fixed"
-        reason = f" ({repair.why_not})" if repair.why_not else ""
-        lines.append(f"{state}: {repair.what}{reason}")
+        if repair.done:
+            lines.append(f"fixed: {repair.what}")
+        else:
+            lines.append(f"not fixed: {repair.what} ({repair.why_not})")
     if lines:
         lines.append("")
     return lines
@@ -216,8 +237,12 @@ def _groups(report: Report) -> dict[str, list[tuple[str, str]]]:
 
 def _machine_rows(facts: Facts) -> list[tuple[str, str]]:
     """The lines about this machine."""
-    agents = [f"{name} {version or '(version unknown)'}" for name, version in facts.agents.items()]
-    space = "unknown" if facts.free_bytes is None else f"{format_bytes(facts.free_bytes)} free"
+    agents = []
+    for name, version in facts.agents.items():
+        agents.append(f"{name} {version or '(version unknown)'}")
+    space = "unknown"
+    if facts.free_bytes is not None:
+        space = f"{format_bytes(facts.free_bytes)} free"
     return [
         ("dos", f"{facts.dos_version} on Python {facts.python}, {facts.platform}"),
         ("git", facts.git_version or "not usable"),
@@ -229,20 +254,28 @@ def _machine_rows(facts: Facts) -> list[tuple[str, str]]:
 
 def _workspace_rows(facts: Facts, config: Config) -> list[tuple[str, str]]:
     """The lines about this workspace."""
-    units = "not readable" if facts.units is None else plural(facts.units, "unit")
-    commits = facts.verifiability
+    units = "cannot be read"
+    if facts.units is not None:
+        units = plural(facts.units, "unit")
+    configuration = "no dos.toml; all settings have their defaults"
+    if facts.config_there:
+        configuration = facts.config_path
     return [
         ("root", facts.root),
-        ("configuration", facts.config_path if facts.config_there else "no dos.toml: defaults"),
+        ("configuration", configuration),
         ("state", facts.state),
         ("journal", _journal_line(facts)),
         ("branch", facts.branch or "none"),
         ("plans", f"{config.paths.plans_glob}: {units}"),
-        (
-            "verifiable",
-            f"{commits.recognized} of the last {commits.commits_read} commits name a unit",
-        ),
+        ("verifiable", _verifiable_line(facts.verifiability)),
     ]
+
+
+def _verifiable_line(commits: Verifiability) -> str:
+    """How many of the newest commits name a unit."""
+    if not commits.commits_read:
+        return "no commits yet"
+    return f"{commits.recognized} of the last {plural(commits.commits_read, 'commit')} name a unit"
 
 
 def _fleet_rows(report: Report) -> list[tuple[str, str]]:
@@ -264,8 +297,10 @@ def _fleet_rows(report: Report) -> list[tuple[str, str]]:
 
 def _agents(config: Config) -> str:
     """The default agent, and the lanes with another one."""
-    own = [f"{agent} on {lane}" for lane, agent in config.lanes.agents.items()]
-    return "; ".join([config.workers.agent or "not set", *own])
+    agents = [config.workers.agent or "not set"]
+    for lane, agent in config.lanes.agents.items():
+        agents.append(f"{agent} on {lane}")
+    return "; ".join(agents)
 
 
 def _journal_line(facts: Facts) -> str:

@@ -1,4 +1,8 @@
-"""The agent programs: the configured one is installed, answers, and is of a tested version."""
+"""The agent programs: those in use are installed, answer, and are of a tested version.
+
+In use is every agent that dos.toml or a unit names. Programs are started only to print their
+version, never with a task.
+"""
 
 import os
 import shutil
@@ -52,18 +56,18 @@ def examine(world: World) -> list[Finding]:
 
 def _without_version(world: World) -> list[Finding]:
     """The agents in use whose program does not print a version."""
-    adapters = (_adapter(world, name) for name in _agents_in_use(world))
-    used = {adapter.program for adapter in adapters if adapter}
-    return [
-        warning(
-            "AGENT_VERSION_UNREAD",
-            f"{program} did not print its version: {version.why}",
-            "A program that cannot print its version is probably not usable.",
-            _npm_command(program),
-        )
-        for program, version in versions(world).items()
-        if isinstance(version, Unknown) and program in used
-    ]
+    used = set()
+    for name in _agents_in_use(world):
+        adapter = _adapter(world, name)
+        if adapter:
+            used.add(adapter.program)
+    findings = []
+    for program, version in versions(world).items():
+        if isinstance(version, Unknown) and program in used:
+            what = f"{program} did not print its version: {version.why}"
+            why = "A program that cannot print its version is probably not usable."
+            findings.append(warning("AGENT_VERSION_UNREAD", what, why, _npm_command(program)))
+    return findings
 
 
 def untested_versions(world: World) -> list[Finding]:
@@ -103,10 +107,14 @@ def _adapter(world: World, name: str) -> Adapter | None:
 
 
 def _configured(world: World) -> list[Finding]:
-    """The agents that dos.toml and the plans name, and that cannot be started."""
+    """The agents that dos.toml and the plans name, and that cannot be started.
+
+    Nothing is said where dos.toml has errors that concern agents, because the agents in use are
+    not known then, and the errors are findings themselves.
+    """
     agent_tables = ((), ("workers",), ("agents",))
     if any(problem.key[:1] in agent_tables for problem in world.loaded_config.problems):
-        return []  # the agent in use is not known, and the problem itself is a finding
+        return []
     workers = world.config.workers
     known = (
         f"Available agents: {', '.join(registry.names())};"
@@ -140,7 +148,10 @@ def _configured(world: World) -> list[Finding]:
 
 
 def missing_programs(world: World) -> list[Finding]:
-    """Return the findings on missing agent programs, without starting any program."""
+    """Return the findings on missing agent programs, without starting any program.
+
+    `dos up` warns of these before it starts workers.
+    """
     return [finding for finding in _configured(world) if finding.kind == "AGENT_MISSING"]
 
 
@@ -164,7 +175,10 @@ def _unknown_on_lane(world: World, lane: str) -> Finding:
 
 @lru_cache(maxsize=1)
 def _agents_in_use(world: World) -> tuple[str, ...]:
-    """Every agent that may be started here, because dos.toml or a unit names it."""
+    """Every agent that may be started here, because dos.toml or a unit names it.
+
+    A unit that names an unknown agent is a problem of its plan, and is left out here.
+    """
     config = world.config
     if config.plans.source != "documents":
         return config.named_agents()  # a command or a tracker is read once, for the plans
@@ -176,18 +190,25 @@ def _agents_in_use(world: World) -> tuple[str, ...]:
 
 
 def _examine_program(world: World, agent: str, adapter: Adapter) -> list[Finding]:
-    """Whether the program that the agent starts exists, can be executed, and is committed."""
+    """Whether the program that the agent starts exists, can be executed, and is committed.
+
+    The fix installs a known program, makes an existing file executable, or opens the setting.
+    """
     key, command = _command(world, agent, adapter)
     edit = edit_commands(world).for_key(*key)
     if adapter.name == "scripted":
         if command:
             return []
         return [error("AGENT_MISSING", f"the agent {agent!r} has no script", _SCRIPT, edit)]
-    program = command[0] if command else adapter.program
+    program = adapter.program
+    if command:
+        program = command[0]
     if not program:
         return []
-    # A worker resolves a relative path inside its worktree.
-    path = Path(world.workspace.root, program) if "/" in program else None
+    path = None
+    if "/" in program:
+        # A worker resolves a relative path inside its worktree.
+        path = Path(world.workspace.root, program)
     if shutil.which(str(path or program)):
         return _examine_committed(world, agent, program)
     if program in _PACKAGES:
@@ -196,14 +217,19 @@ def _examine_program(world: World, agent: str, adapter: Adapter) -> list[Finding
         fix = f"chmod +x {quote(str(path))}"
     else:
         fix = edit
-    state = "not an executable file" if path else "not on the path"
+    state = "not on the path"
+    if path:
+        state = "not an executable file"
     what = f"the agent {agent!r} starts {program!r}, which is {state}"
     why = "Workers cannot start it, so every attempt with it fails."
     return [error("AGENT_MISSING", what, why, fix)]
 
 
 def _command(world: World, agent: str, adapter: Adapter) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The configured command of an agent, after the key that holds it; empty where none is set."""
+    """The key that holds the command of an agent, and the command; empty where none is set.
+
+    Returned as the words of the key, then the words of the command.
+    """
     if agent in world.config.agents and world.config.agents[agent].command:
         return ("agents", agent, "command"), world.config.agents[agent].command
     if adapter.name in registry.CONFIGURED:
@@ -212,7 +238,11 @@ def _command(world: World, agent: str, adapter: Adapter) -> tuple[tuple[str, ...
 
 
 def _examine_committed(world: World, agent: str, program: str) -> list[Finding]:
-    """Whether a program inside the repository is committed, because a worktree has only that."""
+    """Whether a program inside the repository is committed.
+
+    A worktree has only committed files, so another program is missing there. In a shared work
+    tree, and for a program elsewhere on the disk, that does not matter.
+    """
     is_relative = "/" in program and not Path(program).is_absolute()
     if not is_relative or world.config.workers.isolation == "shared":
         return []

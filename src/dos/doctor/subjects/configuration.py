@@ -1,4 +1,7 @@
-"""dos.toml: it exists, loads, and every setting and lane in it has an effect."""
+"""dos.toml: it exists, loads, and every setting and lane in it has an effect.
+
+`dos lint` has the same findings on lanes; here they come with what follows from each.
+"""
 
 import re
 from bisect import bisect_left
@@ -16,7 +19,7 @@ from dos.regions import prefix
 from dos.text import comparison_key
 from dos.world import World
 
-OVERLAP_POLICIES = ("prefix",)
+OVERLAP_POLICIES = ("prefix",)  # the only one that this version has
 LARGEST_STATE_FILE_BYTES = 200_000
 
 
@@ -63,7 +66,9 @@ def _overlap_policy(world: World) -> list[Finding]:
 def _state_file(world: World) -> list[Finding]:
     """A warning when the run registry of dos-kernel has grown too large to be read quickly."""
     path = world.workspace.root / world.config.paths.execution_state
-    size = path.stat().st_size if path.is_file() else 0
+    size = 0
+    if path.is_file():
+        size = path.stat().st_size
     if size <= LARGEST_STATE_FILE_BYTES:
         return []
     return [
@@ -78,6 +83,7 @@ def _state_file(world: World) -> list[Finding]:
 
 
 _WILD = re.compile(r"[*?[{\\]")
+# What follows from each finding of the linter.
 _WHY = {
     Kind.LANE_WITHOUT_TREE: "A lane without a tree overlaps every other lane, so it is refused.",
     Kind.AUTOPICK_LANE_UNDECLARED: "No worker is ever started on it.",
@@ -113,7 +119,10 @@ def _from_lint(finding: lint.Finding) -> Finding:
 
 
 def _lanes_without_files(world: World, folder_trees: Mapping[str, str]) -> list[Finding]:
-    """The lanes whose globs match no tracked file."""
+    """The lanes whose globs match no tracked file.
+
+    The fix sets the folder that has the lane's name if there is one, else opens the setting.
+    """
     tracked = TrackedFiles(repository(world).tracked)
     editor = edit_commands(world)
     found = []
@@ -134,16 +143,24 @@ def _lanes_without_files(world: World, folder_trees: Mapping[str, str]) -> list[
 
 
 class TrackedFiles:
-    """The files of a repository, sorted so that a glob is compared with its own folder only."""
+    """The files of a repository, sorted so that a glob is compared with its own folder only.
+
+    A large repository has hundreds of thousands of files, and each lane has several globs.
+    """
 
     def __init__(self, names: Iterable[str]) -> None:
         """Take the names as git lists them."""
-        keys = [path_key(name) for name in names if can_match(name)]
-        self.paths = sorted(path for path in keys if path is not None)
+        self.paths: list[str] = []
         # Of such names the folder that regions compare differs from the folder in the path.
-        self._odd = [
-            path for path in self.paths if not path.isascii() or "./" in path or " /" in path
-        ]
+        self._odd: list[str] = []
+        for name in names:
+            path = path_key(name) if can_match(name) else None
+            if path is None:
+                continue
+            self.paths.append(path)
+            if not path.isascii() or "./" in path or " /" in path:
+                self._odd.append(path)
+        self.paths.sort()
 
     def has_match(self, globs: Iterable[str]) -> bool:
         """Whether any file matches any of the globs."""

@@ -1,6 +1,7 @@
 """Findings: what is wrong, why it matters, and one command to type.
 
-Besides, the helpers that all subjects share.
+Also the helpers that all subjects share: constructors for each severity, commands that work from
+any directory, and a way to read slow things concurrently.
 """
 
 import os
@@ -20,7 +21,8 @@ from dos.config.lint import Severity
 from dos.errors import DosError, WorkspaceMissing
 from dos.world import World
 
-MOST_OF_A_KIND = 20
+MOST_OF_A_KIND = 20  # are shown as text; JSON has all
+# The command of each package manager, by the program that has to exist.
 _INSTALLERS = {
     "apt-get": "apt-get update && {sudo}apt-get install -y {package}",
     "dnf": "dnf install -y {package}",
@@ -62,7 +64,7 @@ def label_of_command(command: str) -> str:
 
 
 def error(kind: str, what: str, why: str, fix: str, output: Sequence[str] = ()) -> Finding:
-    """A finding that keeps the fleet from working."""
+    """A finding that keeps the fleet from working. `output` is what the failed command printed."""
     return Finding(
         kind=kind, severity=Severity.ERROR, what=what, why=why, fix=fix, output=tuple(output)
     )
@@ -89,12 +91,17 @@ def git_command(world: World, words: str) -> str:
 
 
 def install_command(package: str) -> str:
-    """A command that installs a package with this system's package manager."""
+    """A command that installs a package with this system's package manager.
+
+    Without a known package manager it is an `echo` that says what to install.
+    """
     import shutil  # the linter needs only the commands above
 
     if shutil.which("brew"):
         return f"brew install {package}"
-    sudo = "" if os.geteuid() == 0 else "sudo "
+    sudo = "sudo "
+    if os.geteuid() == 0:
+        sudo = ""
     for program, words in _INSTALLERS.items():
         if shutil.which(program):
             return with_sudo(words.format(sudo=sudo, package=package))
@@ -116,12 +123,15 @@ def cd_prefix(world: World, environment: Mapping[str, str] = os.environ) -> str:
         current = None
     if current is not None and (current.root, current.tree) == (ours.root, ours.tree):
         return ""
-    unset = "unset DISPATCH_WORKSPACE; " if named else ""
-    return f"{unset}cd {quote(str(ours.tree))} && "
+    change_directory = f"cd {quote(str(ours.tree))} && "
+    if named:
+        # The variable would take precedence over the directory.
+        return f"unset DISPATCH_WORKSPACE; {change_directory}"
+    return change_directory
 
 
 class HasKind(Protocol):
-    """A finding of the doctor or of the linter."""
+    """A finding of the doctor or of the linter: both are shown in the same way."""
 
     @property
     def kind(self) -> str: ...
@@ -169,8 +179,10 @@ def run_concurrently(tasks: Sequence[Callable[[], Any]]) -> list[Any]:
         thread.join()
     ordered = []
     for number, task in enumerate(tasks):
-        # A task without a result raised an unexpected error; run here, it raises it again.
-        result = results[number] if number in results else task()
+        if number not in results:
+            # It raised an unexpected error in its thread; run here, it raises it again.
+            results[number] = task()
+        result = results[number]
         if isinstance(result, DosError | OSError):
             raise result
         ordered.append(result)

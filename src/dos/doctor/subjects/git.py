@@ -1,4 +1,8 @@
-"""Git and the repository: what workers need before the first unit can land."""
+"""Git and the repository: what workers need before the first unit can land.
+
+That is a git that can merge without a work tree, a repository that it may read, an identity to
+commit with, a first commit, and a branch to land on.
+"""
 
 import re
 import shutil
@@ -27,8 +31,8 @@ from dos.world import World
 if TYPE_CHECKING:
     from subprocess import CompletedProcess
 
-OLDEST = (2, 38)
-COMMITS_READ = 50
+OLDEST = (2, 38)  # has `git merge-tree --write-tree`
+COMMITS_READ = 50  # the newest, to see whether they name units
 SALVAGE = "refs/dos/salvage"
 WORKTREES = ("--porcelain", "-z")  # the options of `git worktree list`
 _NO_COMMIT = "does not have any commits yet"
@@ -50,7 +54,10 @@ class RepositoryFacts(Struct, frozen=True, kw_only=True):
 
 @lru_cache(maxsize=1)
 def repository(world: World) -> RepositoryFacts:
-    """Return what git reports of the repository, asking for all of it concurrently."""
+    """Return what git reports of the repository, asking for all of it concurrently.
+
+    A repository that git refuses to read has only the version and the refusal.
+    """
     if world.workspace.common is None or shutil.which("git") is None:
         return RepositoryFacts(version=version())
     ask = partial(_git_output, world.git)
@@ -163,7 +170,10 @@ def _not_a_repository(world: World) -> Finding:
 
 
 def _make_readable_command(world: World, refusal: str) -> str:
-    """A command that removes the cause of git's refusal, or that shows more of it."""
+    """A command that removes the cause of git's refusal, or that shows more of it.
+
+    Known causes are another owner of the repository, a broken config file, and an empty HEAD.
+    """
     workspace = world.workspace
     common = workspace.common or workspace.tree
     if "dubious ownership" in refusal:
@@ -187,12 +197,16 @@ def _likely_branch(heads: Path) -> str:
     for name in ("main", "master"):
         if (heads / name).exists():
             return name
-    names = sorted(path.name for path in heads.glob("*"))
-    return names[0] if names else "main"
+    for path in sorted(heads.glob("*")):
+        return path.name
+    return "main"
 
 
 def _examine_identity(world: World, facts: RepositoryFacts) -> list[Finding]:
-    """Whether git knows a name and an address to commit with."""
+    """Whether git knows a name and an address to commit with.
+
+    Without a first commit it is an error, because that commit cannot be made.
+    """
     if facts.knows_who_commits:
         return []
     values = {"user.name": '"$(id -un)"', "user.email": '"$(id -un)@$(uname -n)"'}

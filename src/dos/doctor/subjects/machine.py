@@ -1,4 +1,8 @@
-"""This machine: its disk and clock, the installed packages, and the key that signs receipts."""
+"""This machine: its disk and clock, the installed packages, and the key that signs receipts.
+
+Each section below is a subject with a function that reads, and where it helps a `judge_` function
+that decides on values alone, so that tests need no full disk and no wrong clock.
+"""
 
 import re
 import shutil
@@ -23,9 +27,9 @@ from dos.world import World
 
 # The disk
 
-SCARCE_BYTES = 1_000_000_000
-LAST_BYTES = 100_000_000
-SCARCE_FILES = 10_000
+SCARCE_BYTES = 1_000_000_000  # below it, a warning
+LAST_BYTES = 100_000_000  # below it, an error
+SCARCE_FILES = 10_000  # some file systems run out of these first
 LARGE_JOURNAL_BYTES = 256_000_000
 
 
@@ -41,7 +45,7 @@ def judge_disk(space: FreeSpace, path: Path) -> list[Finding]:
     fix = f"du -xh {quote(str(filesystem.nearest_existing(path)))} | sort -h | tail"
     if space.free_bytes < SCARCE_BYTES:
         severity = error if space.free_bytes < LAST_BYTES else warning
-        what = f"{format_bytes(space.free_bytes)} are free on the disk of {path}"
+        what = f"only {format_bytes(space.free_bytes)} are free on the disk of {path}"
         why = "When it is full, no event can be written and every worker stops."
         findings.append(severity("DISK_LOW", what, why, fix))
     if space.free_files is not None and space.free_files < SCARCE_FILES:
@@ -139,7 +143,9 @@ def _newest_event_ms(world: World) -> int | None:
         newest = journal.tail(journal.last() - 1, 1)
     except StoreFailed:
         return None  # the store's own finding says why; the year can be judged without it
-    return newest[0].at_ms if newest else None
+    if not newest:
+        return None
+    return newest[0].at_ms
 
 
 # Installed packages
@@ -150,7 +156,10 @@ _OWNED = re.compile(rf'^"?(?:\.{{1,2}}/)*{OUR_NAME}/', re.MULTILINE)
 
 
 def examine_packages(_world: World) -> list[Finding]:
-    """Return an error when another package installs the import or the command `dos` too."""
+    """Return an error when another package installs the import or the command `dos` too.
+
+    dos-kernel is one: in one environment the two overwrite each other's files.
+    """
     others = sorted(owners_of_our_names() - {OUR_PACKAGE})
     if not others:
         return []

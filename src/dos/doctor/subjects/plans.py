@@ -1,4 +1,8 @@
-"""The plans: there is work, units can be offered and told apart, and all is committed."""
+"""The plans: there is work, units can be offered and told apart, and all is committed.
+
+The units come from documents, a tracker or a command, as `[plans] source` says. Reading them finds
+the problems of single units; here each problem gets what follows from it.
+"""
 
 import os
 import shlex
@@ -19,7 +23,9 @@ from dos.units.unit import Problem, ProblemKind, Unit
 from dos.verify import mentions
 from dos.world import World
 
+# The plan that `_first_plan_command` writes.
 FIRST_UNIT = "## FIRST1: say what should be true\n\n- lane: {lane}\n"
+# What follows from each problem of a plan.
 PROBLEM_EFFECTS = {
     ProblemKind.UNREADABLE: "No unit of any plan is offered until it can be read.",
     ProblemKind.NOT_CLOSED: "Units below it are not found.",
@@ -93,7 +99,10 @@ def examine_plans(world: World) -> list[Finding]:
 
 
 def _no_plans(world: World, glob: str) -> Finding:
-    """The warning that no plan exists, with where one is or how to write the first."""
+    """The warning that no plan exists.
+
+    The fix points `[paths] plans_glob` at plans that were found elsewhere, or writes a first one.
+    """
     elsewhere = None
     if world.workspace.common:  # outside of git the search could walk a whole home directory
         elsewhere = scaffold.plans_glob(world.workspace.root)
@@ -166,20 +175,22 @@ def _without_lane(world: World, units: tuple[Unit, ...]) -> list[Finding]:
     """The units that no worker can be given, because they name no lane and none is picked."""
     if world.config.lanes.autopick:
         return []
-    return [
-        warning(
-            "UNIT_WITHOUT_LANE",
-            f"{_unit_place(unit)}: unit {unit.name} names no lane, and [lanes] autopick is empty",
-            "The unit is never offered.",
-            _edit_unit_command(world, unit.document, unit.line),
-        )
-        for unit in units
-        if not unit.lane
-    ]
+    findings = []
+    for unit in units:
+        if unit.lane:
+            continue
+        place = _unit_place(unit)
+        what = f"{place}: unit {unit.name} names no lane, and [lanes] autopick is empty"
+        fix = _edit_unit_command(world, unit.document, unit.line)
+        findings.append(warning("UNIT_WITHOUT_LANE", what, "The unit is never offered.", fix))
+    return findings
 
 
 def _shared_ids(world: World, units: tuple[Unit, ...]) -> list[Finding]:
-    """The ids that several units have, which makes commits ambiguous."""
+    """A note for each id that several units have.
+
+    Commits may name a unit by its id alone, and such a commit would be ambiguous.
+    """
     by_id: defaultdict[str, list[Unit]] = defaultdict(list)
     for unit in units:
         by_id[unit.id].append(unit)
@@ -210,7 +221,11 @@ def _edit_unit_command(world: World, document: str, line: int) -> str:
 
 
 def uncommitted_paths(world: World) -> list[str]:
-    """Return dos.toml and the plans that differ from the target branch, relative to the root."""
+    """Return dos.toml and the plans that differ from the target branch, relative to the root.
+
+    Files that git does not track differ too, and all of them where the branch has no commit.
+    Returns nothing outside of a repository.
+    """
     if world.workspace.common is None:
         return []
     root = world.workspace.root
@@ -229,9 +244,15 @@ def uncommitted_paths(world: World) -> list[str]:
 
 
 def commit_command(world: World, paths: list[str]) -> str:
-    """Return a command that commits these paths alone on the target branch, from any branch."""
+    """Return a command that commits these paths alone on the target branch, from any branch.
+
+    On another branch it commits there first, then checks the target out, takes the paths over,
+    commits them again, and returns.
+    """
     words = " ".join(shlex.quote(path) for path in paths)
-    message = "Update dos.toml" if paths == ["dos.toml"] else "Update the plan"
+    message = "Update the plan"
+    if paths == ["dos.toml"]:
+        message = "Update dos.toml"
     commit = f"git commit -m '{message}' -- {words}"
     steps = [f"cd {shlex.quote(str(world.workspace.root))}"]
     reader = Reader(world.workspace.root)

@@ -1,4 +1,8 @@
-"""Processes and leases: processes without a lease, and leases without a process."""
+"""Processes and leases: processes without a lease, and leases without a process.
+
+A process is identified by its pid and its start time, because pids are used again. Processes of
+other machines cannot be seen from here, and nothing is said about them.
+"""
 
 import os
 import sys
@@ -56,13 +60,17 @@ def _may_be_ours(pid: str) -> bool:
 
 
 def examine_orphans(world: World) -> list[Finding]:
-    """Return the workers and supervisors that run without a lease."""
+    """Return the workers and supervisors that run without a lease.
+
+    They come from the process table and from the journal, since a command line may have changed.
+    """
     journal = store.open_journal(world)
     fleet, _ = fold.current(journal, FleetState)
     with journal.backend.read() as view:
         holders = {lease.pid for lease in view.leases()}
-    by_pid = {running.identity.pid: running for running in _recorded(fleet)}
-    by_pid |= {running.identity.pid: running for running in running_processes(world)}
+    by_pid = {}
+    for running in (*_recorded(fleet), *running_processes(world)):
+        by_pid[running.identity.pid] = running
     findings = []
     for pid, running in by_pid.items():
         is_ours = running.verb in ("up", "worker") and not running.stopped
@@ -144,7 +152,10 @@ def examine_leases(world: World) -> list[Finding]:
 
 
 def dead_leases(world: World) -> list[Lease]:
-    """Return the leases of processes that have exited, of lanes and of locks."""
+    """Return the leases of processes that have exited, of lanes and of locks.
+
+    These are what `dos doctor --fix` revokes, because nobody can be working under them.
+    """
     return [
         lease
         for lease, evidence in _leases_with_evidence(world)
@@ -191,5 +202,6 @@ def _release_command(lease: Lease) -> str:
         return "dos lease-lane reap"
     if lease.lane != ARCHIVE:
         return "dos up --detach"  # a supervisor's lock, which the next supervisor takes over
-    separator = "-- " if lease.holder.startswith("-") else ""
-    return f"dos lease release {separator}{quote(lease.holder)}"
+    if lease.holder.startswith("-"):
+        return f"dos lease release -- {quote(lease.holder)}"
+    return f"dos lease release {quote(lease.holder)}"

@@ -1,4 +1,8 @@
-"""The journal's store: it can be reached, read and written, and it is in a safe place."""
+"""The journal's store: it can be reached, read and written, and it is in a safe place.
+
+The store is a file of SQLite in the state directory, or a database on a PostgreSQL server. Fixes
+never delete a journal: they move what is in the way, so that its content can be looked at.
+"""
 
 import os
 import stat
@@ -95,17 +99,21 @@ def may_exist(path: Path) -> bool:
 
 
 def stored_bytes(path: Path) -> int:
-    """Return the size of the store's files, with the log beside it."""
+    """Return the size of the store's files, with SQLite's log beside it; 0 if there is none."""
     files = [path.with_name(path.name + ending) for ending in ("", "-wal", "-shm")]
     return sum(file.stat().st_size for file in files if os.access(file, os.F_OK))
 
 
 def store_finding(failure: StoreFailed, world: World) -> Finding:
-    """Return the finding on a journal that cannot be used, with the command that helps."""
+    """Return the finding on a journal that cannot be used, with the command that helps.
+
+    What is wrong with the file or its folder comes first: it explains most failures to open.
+    """
     path = journal_path(world)
-    blocked = blocking_entry(path) if path is not None else None
-    if blocked is not None:
-        return blocked
+    if path is not None:
+        blocked = blocking_entry(path)
+        if blocked is not None:
+            return blocked
     match failure:
         case JournalTooNew():
             fix = f"{quote(sys.executable)} -m pip install --upgrade dispatch-os"
@@ -121,9 +129,10 @@ def store_finding(failure: StoreFailed, world: World) -> Finding:
         case StoreBusy():
             fix = "ps -eo pid,stat,etime,args | grep '[d]os'"
             return error("STORE_BUSY", str(failure), _WITHOUT_JOURNAL, fix)
-    read_only = _read_only(path) if path is not None else None
-    if read_only is not None:
-        return read_only
+    if path is not None:
+        read_only = _read_only(path)
+        if read_only is not None:
+            return read_only
     why = f"{_WITHOUT_JOURNAL} {failure.hint}".rstrip()
     return error("STORE_UNREACHABLE", str(failure), why, _reach_command(failure, world, path))
 
@@ -184,12 +193,13 @@ def _not_a_file(path: Path) -> Finding | None:
         mode = path.lstat().st_mode
     except (FileNotFoundError, PermissionError):
         return None
-    if stat.S_ISLNK(mode):
-        return None if path.exists() else _blocked(path, DANGLING_LINK, "a file")
-    if stat.S_ISREG(mode):
+    if stat.S_ISLNK(mode) and not path.exists():
+        return _blocked(path, DANGLING_LINK, "a file")
+    if stat.S_ISLNK(mode) or stat.S_ISREG(mode):
         return None
-    kind = "a directory" if stat.S_ISDIR(mode) else "not a regular file"
-    return _blocked(path, kind, "a file")
+    if stat.S_ISDIR(mode):
+        return _blocked(path, "a directory", "a file")
+    return _blocked(path, "not a regular file", "a file")
 
 
 def _not_a_directory(folder: Path) -> Finding | None:
@@ -279,7 +289,10 @@ def _examine_durability(world: World) -> list[Finding]:
 
 
 def _examine_sessions(world: World) -> list[Finding]:
-    """Whether the server allows as many sessions as the fleet would open."""
+    """Whether the server allows as many sessions as the fleet would open.
+
+    An embedded store has no sessions to run out of.
+    """
     room = getattr(open_journal(world).backend, "room", None)
     if room is None:
         return []

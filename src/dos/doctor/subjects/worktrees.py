@@ -1,4 +1,7 @@
-"""The worktrees of lanes: what git lists, what is left on disk, and the work saved from them."""
+"""The worktrees of lanes: what git lists, what is left on disk, and the work saved from them.
+
+No fix here loses work: commits are saved to refs and changes to a stash before anything is removed.
+"""
 
 from pathlib import Path
 from shlex import quote
@@ -68,7 +71,10 @@ def _stale(registered: Registered) -> list[Finding]:
 
 
 def _leftover_folders(world: World, registered: Registered) -> list[Finding]:
-    """The folders of lanes' worktrees that no worker will use again."""
+    """The folders among the worktrees of lanes that git does not list, or that have no lane.
+
+    A worktree that does not exist is left out: `_stale` reports it.
+    """
     folder = world.workspace.worktrees
     if not folder.is_dir():
         return []
