@@ -21,6 +21,7 @@ PLAN = """# Auth
 LIVE = {"phase": "A1", "live": True}
 STALE = {"phase": "A2", "drop_reason": "shipped", "ship_via": "direct", "plan_doc_stamped": False}
 CLAIMED = {"phase": "A3", "drop_reason": "soft_claimed"}
+AGAIN = "; dispatching it again cannot change that"
 
 
 @pytest.fixture
@@ -90,10 +91,18 @@ def test_a_packet_that_cannot_be_read_is_an_error_and_never_a_drain(dos, words):
     ("state", "code", "text"),
     [
         ("{}", 0, "OFFERABLE  U can be picked"),
-        ('{"plan_class": "draft"}', 10, "HELD(DRAFT_CLASS) (re-dispatch-invariant)  "),
-        ('{"operator_gated": true}', 11, "HELD(OPERATOR_GATED) (re-dispatch-invariant)  "),
-        ('{"soak_open": true}', 12, "HELD(SOAK_OPEN) (re-dispatch-invariant)  "),
-        ('{"dependency_unmet": true}', 13, "HELD(DEPENDENCY_UNMET) (re-dispatch-invariant)  "),
+        ('{"plan_class": "draft"}', 10, "HELD(DRAFT_CLASS)  its plan is a draft" + AGAIN),
+        (
+            '{"operator_gated": true}',
+            11,
+            "HELD(OPERATOR_GATED)  a person has to decide first" + AGAIN,
+        ),
+        ('{"soak_open": true}', 12, "HELD(SOAK_OPEN)  its soak has not ended" + AGAIN),
+        (
+            '{"dependency_unmet": true}',
+            13,
+            "HELD(DEPENDENCY_UNMET)  a dependency has not shipped" + AGAIN,
+        ),
         ('{"in_flight": true}', 20, "HELD(IN_FLIGHT)  "),
         ('{"soft_claimed_elsewhere": true}', 21, "HELD(SOFT_CLAIMED_ELSEWHERE)  "),
         ('{"stale_claim": true}', 22, "HELD(STALE_CLAIM)  "),

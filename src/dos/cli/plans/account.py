@@ -20,6 +20,7 @@ from dos.fleet.io.reader import FleetReader
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
 
+# `unknown` is the error code of every verb; UNKNOWN is the answer if git cannot be read.
 EXITS = {
     "SETTLED": 0,
     "EMPTY": 0,
@@ -29,6 +30,7 @@ EXITS = {
     "contract_error": 2,
     "unknown": 5,
 }
+# What to type next, by answer; nothing where all units are settled.
 NEXT = {
     Answer.EMPTY: "`dos doctor` shows where plans are read from.",
     Answer.OPEN: "`dos up` works on the open units.",
@@ -46,6 +48,11 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
+    """Read plans, journal and target branch, and place every unit in one list.
+
+    The waits are those that `dos up` and `dos status` compute, so that all verbs give one reason
+    why a unit is not worked on. Nothing is written.
+    """
     world = context.world
     now_ms = times.now_ms(args.now_ms)
     outlook = FleetReader(world).outlook(now_ms=now_ms)
@@ -93,7 +100,10 @@ def _lines(verdict: Verdict, waits: Mapping[str, Waits]) -> list[str]:
     for unit in verdict.resting:
         lines.append(f"  on cooldown   {unit}{why(unit)}")
     for unit in verdict.open:
-        state = "waiting" if waits.get(unit) else "open"
+        # Open means that it may be taken; a unit that waits is shown with what it waits for.
+        state = "open"
+        if waits.get(unit):
+            state = "waiting"
         lines.append(f"  {state:<12}  {unit}{why(unit)}")
     for unit in verdict.undeclared:
         lines.append(f"  in no plan    {unit}")

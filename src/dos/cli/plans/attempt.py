@@ -18,6 +18,7 @@ from dos.units.io import sources
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
 
+# lock-busy: another process kept the journal locked, and nothing was recorded.
 EXITS = {"recorded": 0, "contract_error": 2, "lock-busy": 4}
 
 
@@ -37,20 +38,31 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
+    """Record the attempt on the unit's stream, with the time of the journal.
+
+    The unit is stored by its full name where a plan declares it, together with a fingerprint of
+    its text: after an edit of the plan the attempt counts for the old text only. Raises NameInvalid
+    for a name that cannot be stored.
+    """
     lane = caller.optional_name(args.lane, "lane name")
     loop_ts = caller.optional_name(args.loop_ts, "loop stamp")
     word = validated_name(args.unit, "unit")
     declared = sources.find_unit(
         sources.read(context.world.workspace, context.world.config).units, word
     )
+    unit = word
+    fingerprint = ""
+    if declared:
+        unit = declared.name
+        fingerprint = declared.fingerprint
     fact = UnitAttempted(
-        unit=declared.name if declared else word,
+        unit=unit,
         outcome=args.outcome,
         lane=context.policy.canonical_lane(lane) or lane,
         run_id=caller.run_id(args.run_id),
         loop_ts=loop_ts,
         host=process.host(),
-        text=declared.fingerprint if declared else "",
+        text=fingerprint,
     )
     event = context.journal.record(streams.unit(fact.unit), fact)
     return Reply(

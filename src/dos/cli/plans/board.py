@@ -1,4 +1,8 @@
-"""The plan board: one row a unit, with what its plan claims and what git shows."""
+"""The plan board: one row a unit, with what its plan claims and what git shows.
+
+`dos plan` gathers the facts and builds the rows with `row`; `render` turns the page into text. The
+field names of Row, Summary and Board are keys of `dos plan --json`, those of dos-kernel among them.
+"""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -17,7 +21,7 @@ from dos.verify.shipped import Source
 
 
 class Divergence(StrEnum):
-    """How a plan's claim about a unit compares with git."""
+    """How a plan's claim about a unit compares with git, as JSON names it."""
 
     SHIPPED = "✓shipped"
     PENDING = "·pending"
@@ -97,13 +101,20 @@ class Board(Struct, frozen=True, kw_only=True):
 def row(
     unit: Unit, truth: Truth, *, lane: str, is_held: bool, in_flight: bool, agent: str = ""
 ) -> Row:
-    """Build the row of a unit from its plan, from git and from the lease on its lane."""
+    """Build the row of a unit from its plan, from git and from the lease on its lane.
+
+    A truth that could not be read gives `oracle_shipped` None and never counts as divergent.
+    `in_flight` is whether a live run has claimed the unit.
+    """
     shipped = landed.shipped(truth)
     says_done = unit.claimed == PlanClaim.SHIPPED
     verdict = reconcile.judge(
         reconcile.Evidence(unit=unit.name, claimed=says_done, oracle_shipped=shipped)
     )
     cell = _divergence(verdict.answer, PlanClaim(unit.claimed))
+    chip = FREE
+    if is_held:
+        chip = HELD
     source = Source.NONE
     sha = ""
     if isinstance(truth, Landed):
@@ -122,7 +133,7 @@ def row(
         divergence=cell,
         is_divergent=cell in (Divergence.OVER, Divergence.UNDER),
         lane=lane,
-        lane_chip=HELD if is_held else FREE,
+        lane_chip=chip,
         in_flight=in_flight,
         gated=bool(unit.gated or unit.soak_until) or unit.claimed == PlanClaim.BLOCKED,
         why=_why(truth, cell),
@@ -141,25 +152,38 @@ def _why(truth: Truth, cell: Divergence) -> str:
 
 
 def summary(rows: Sequence[Row]) -> Summary:
-    """Count the rows by state."""
+    """Count the rows by state. A unit can count several times, as in flight and gated."""
+    shipped = divergent = over_claims = in_flight = gated = 0
+    for row in rows:
+        shipped += row.oracle_shipped is True
+        divergent += row.is_divergent
+        over_claims += row.divergence is Divergence.OVER
+        in_flight += row.in_flight
+        # What holds a unit does not matter any more once it has shipped.
+        gated += row.gated and row.oracle_shipped is not True
     return Summary(
         phases=len(rows),
-        shipped=sum(row.oracle_shipped is True for row in rows),
-        divergent=sum(row.is_divergent for row in rows),
-        over_claims=sum(row.divergence is Divergence.OVER for row in rows),
-        in_flight=sum(row.in_flight for row in rows),
-        gated=sum(row.gated and row.oracle_shipped is not True for row in rows),
+        shipped=shipped,
+        divergent=divergent,
+        over_claims=over_claims,
+        in_flight=in_flight,
+        gated=gated,
     )
 
 
 def _divergence(answer: Answer, claim: PlanClaim) -> Divergence:
+    """Return the cell for the comparison. A plan without a readable status claims nothing."""
     if answer is Answer.UNKNOWN:
         return Divergence.UNKNOWN
     if answer is Answer.QUIET_INCOMPLETE:
         return Divergence.OVER
+    if answer is Answer.HONEST_OPEN and claim:
+        return Divergence.PENDING
     if answer is Answer.HONEST_OPEN:
-        return Divergence.PENDING if claim else Divergence.NO_CLAIM
-    return Divergence.UNDER if claim in (PlanClaim.OPEN, PlanClaim.BLOCKED) else Divergence.SHIPPED
+        return Divergence.NO_CLAIM
+    if claim in (PlanClaim.OPEN, PlanClaim.BLOCKED):
+        return Divergence.UNDER
+    return Divergence.SHIPPED
 
 
 def render(board: Board) -> str:
@@ -183,13 +207,20 @@ def render(board: Board) -> str:
 
 
 def _unit_lines(rows: Sequence[Row]) -> list[str]:
-    name_width = max((len(f"{row.plan}/{row.phase}") for row in rows), default=0)
-    cell_width = max((len(WORDS[row.divergence]) for row in rows), default=0)
-    state_width = max((len(_state(row)) for row in rows), default=0)
-    lane_width = max((len(row.lane) for row in rows), default=0)
-    agent_width = 0
-    if len({row.agent for row in rows}) > 1:  # one agent for all units needs no column
-        agent_width = max(len(row.agent) for row in rows)
+    """Return a line for each unit, in columns as wide as their longest text.
+
+    A column in which all rows say the same is left out: agents that are the same one everywhere,
+    and states if no unit has one.
+    """
+    agents = set()
+    cell_width = name_width = lane_width = agent_width = state_width = 0
+    for row in rows:
+        agents.add(row.agent)
+        cell_width = max(cell_width, len(WORDS[row.divergence]))
+        name_width = max(name_width, len(f"{row.plan}/{row.phase}"))
+        lane_width = max(lane_width, len(row.lane))
+        agent_width = max(agent_width, len(row.agent))
+        state_width = max(state_width, len(_state(row)))
     lines = []
     for row in rows:
         name = f"{row.plan}/{row.phase}"
@@ -198,7 +229,7 @@ def _unit_lines(rows: Sequence[Row]) -> list[str]:
             f"{name:<{name_width}}",
             f"{row.lane:<{lane_width}}",
         ]
-        if agent_width:
+        if len(agents) > 1:
             columns.append(f"{row.agent:<{agent_width}}")
         if state_width:
             columns.append(f"{_state(row):<{state_width}}")
@@ -212,6 +243,7 @@ def _unit_lines(rows: Sequence[Row]) -> list[str]:
 
 
 def _state(row: Row) -> str:
+    """Return the short hash of the landing, or else what happens with the unit; often nothing."""
     if row.oracle_sha:
         return row.oracle_sha[:9]
     if row.in_flight:

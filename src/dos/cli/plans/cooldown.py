@@ -32,12 +32,19 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
+    """Decide by the newest attempts on the unit; the exit code is 3 while it is on cooldown.
+
+    [cooldown] of dos.toml sets how long a unit rests after which outcome.
+    """
     unit, now = validated_name(args.unit, "unit"), now_ms(args.now_ms)
     seen = cooldown_evidence(context.world, unit, now_ms=now, instead=args.attempts)
     verdict = cooldown.judge(seen, context.policy.cooldown)
+    next_action = ""
+    if verdict.held:
+        next_action = "Take another unit meanwhile."
     return Reply(
         code=EXIT_CODES[verdict.answer],
         text=f"{verdict.answer}  {verdict.reason}",
         data=to_builtins(verdict),
-        next_action="Take another unit meanwhile." if verdict.held else "",
+        next_action=next_action,
     )

@@ -32,6 +32,11 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
+    """List the units of one document in its order; git is not read.
+
+    The exit code is 3 if something makes the list doubtful, and 4 if no unit was found. Raises
+    BadInput if the document cannot be read.
+    """
     path = _document_path(args.plan_doc, context)
     text = documents.read_text(path)
     if not isinstance(text, str):
@@ -84,6 +89,7 @@ def _parse_ids(text: str) -> list[str]:
 
 
 def _render(enumeration: Enumeration) -> str:
+    """Return the counts in the form that dos-kernel prints, then a line for each unit and doubt."""
     counts = (
         f"units={len(enumeration.units)} shipped={len(enumeration.shipped)} "
         f"remaining={len(enumeration.remaining)}"
@@ -103,6 +109,11 @@ def _render(enumeration: Enumeration) -> str:
 
 
 def _mark(*, shipped: bool) -> str:
+    """Return the sign before a unit: an arrow if it is left to do, a dot if it shipped."""
+    if shipped:
+        utf8_sign, ascii_sign = "·", "-"
+    else:
+        utf8_sign, ascii_sign = "→", ">"
     if stdout_is_utf8():
-        return "·" if shipped else "→"
-    return "-" if shipped else ">"
+        return utf8_sign
+    return ascii_sign

@@ -26,6 +26,7 @@ EXITS = {
     "contract_error": 2,
     "unknown": 7,
 }
+# What a loop should do next. Only an exhausted plan (DRAIN) needs new units.
 NEXT = {
     Gate.LIVE: "GO: dispatch the live picks.",
     Gate.DRAIN: "No unit is left: replan.",
@@ -45,6 +46,11 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, _context: Context) -> Reply:
+    """Classify the packet and exit with the code of the verdict.
+
+    Only the packet is read: neither the journal nor git. Raises BadInput unless exactly one of the
+    two sources is given, and StaleDispositionContract for a file that is no dispositions file.
+    """
     if bool(args.packet) == (args.picks_json is not None):
         raise BadInput(
             "give either a packet or --picks-json",

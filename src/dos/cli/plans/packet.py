@@ -49,6 +49,11 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
+    """Plan the packet, and print it or store it.
+
+    Without --write nothing is changed. With it, three files are written to [paths] next_packets:
+    the page, the prompts, and the dispositions of every unit in scope. No unit is claimed by that.
+    """
     if args.limit < 1:
         raise BadInput(f"--limit {args.limit} leaves no pick", hint="Give --limit 1 or more.")
     scope = [validated_name(word, "scope") for word in args.scope]
@@ -71,6 +76,7 @@ def run(args: Args, context: Context) -> Reply:
         )
     planned = packet.plan(evidence, args.limit)
 
+    # The tag is only known once the files have a free name, so the page is rendered after that.
     def render(tag: str) -> str:
         header = packet.PageHeader(
             tag=tag,
@@ -98,6 +104,7 @@ def run(args: Args, context: Context) -> Reply:
 
 
 def _reply(planned: Packet, verdict: gate.Verdict, text: str, files: PacketFiles | None) -> Reply:
+    """Return the reply with the gate's exit code; `files` are the ones that were written."""
     paths = {}
     if files is not None:
         paths = {
@@ -117,10 +124,13 @@ def _reply(planned: Packet, verdict: gate.Verdict, text: str, files: PacketFiles
 
 
 def _prompt(unit: Unit, lane: str, tries: Sequence[str], config: Config) -> str:
-    region = config.lane_region(lane) if lane else None
+    """Return the prompt that a worker would give to an agent for this unit."""
+    globs: Sequence[str] = ()
+    if lane and (region := config.lane_region(lane)):
+        globs = region.globs
     return prompt.unit_prompt(
         unit,
-        globs=region.globs if region else (),
+        globs=globs,
         acceptance=unit.acceptance or config.workers.acceptance,
         history=tries,
     )

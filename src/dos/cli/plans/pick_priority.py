@@ -28,6 +28,10 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
+    """Compute the key from the recorded attempts, or from those given with --attempts.
+
+    A name that is given with --attempts is used as it is: it need not be in any plan.
+    """
     unit = validated_name(args.unit, "unit")
     if args.attempts is None:
         unit = sources.resolve_unit_name(context.world, unit)

@@ -20,6 +20,7 @@ from dos.times import now_ms
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
 
+# The codes from 10 to 13 are holds that dispatching the unit again cannot change.
 EXITS = {
     "OFFERABLE": 0,
     "DRAFT_CLASS": 10,
@@ -50,6 +51,10 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
+    """Decide whether the unit may be taken; each reason not to has its own exit code.
+
+    Raises BadInput if --state is not a JSON object, and for a time that no date can name.
+    """
     now = now_ms(args.now_ms)
     if args.unit or args.state is None:
         validated_name(args.unit, "unit")
@@ -60,6 +65,10 @@ def run(args: Args, context: Context) -> Reply:
 
 
 def _reply(verdict: Verdict, waits: Waits | None = None) -> Reply:
+    """Return the verdict, the fix that the table of reasons knows, and what the unit waits for.
+
+    `waits` is None where the facts were given: what else is in the way is not known then.
+    """
     next_action = ""
     if verdict.reason:
         reason = table.find(verdict.reason)
@@ -111,7 +120,10 @@ def _parse_state(text: str, unit: str, now: int) -> Evidence:
 
 
 def _text(verdict: Verdict) -> str:
+    """Return the answer in one line, also for a hold that no further dispatch can clear."""
     if verdict.reason is None:
         return f"{OFFERABLE}  {verdict.unit or 'it'} can be picked"
-    invariant = " (re-dispatch-invariant)" if verdict.is_redispatch_invariant else ""
-    return f"HELD({verdict.reason}){invariant}  {verdict.evidence}"
+    line = f"HELD({verdict.reason})  {verdict.evidence}"
+    if verdict.is_redispatch_invariant:
+        line += "; dispatching it again cannot change that"
+    return line

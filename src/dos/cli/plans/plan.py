@@ -10,6 +10,7 @@ table row gets a check mark. Look at the edits with --dry-run first.
 import sys
 import time
 from datetime import UTC, datetime
+from itertools import zip_longest
 from typing import Annotated
 
 from msgspec import Struct, structs, to_builtins
@@ -32,14 +33,16 @@ from dos.verbs.table import VERBS
 from dos.world import World
 
 EXITS = {"reported": 0, "contract_error": 2, "not_permitted": 77}
+# The words of --source: those of [plans] source, and the name that dos-kernel has for documents.
 SOURCES = {
     "documents": "documents",
     "markdown": "documents",
     "beads": "beads",
     "command": "command",
 }
-SHORTEST_SECONDS = 0.5
+SHORTEST_SECONDS = 0.5  # between two refreshes: each one reads plans, journal and git
 COMMITS_SHOWN = 10
+# Moves the cursor to the top and clears the terminal.
 CLEAR = "\x1b[H\x1b[2J"
 
 
@@ -61,6 +64,11 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
+    """Print the board once, or refresh it on a terminal until Ctrl-C; with --tick, edit the plans.
+
+    Raises BadInput for options that do not fit together. On a terminal dos.toml is read again for
+    each page, so that an edit shows without a restart.
+    """
     if args.interval < SHORTEST_SECONDS:
         raise BadInput(
             f"--interval {args.interval:g} is below {SHORTEST_SECONDS:g} s",
@@ -105,7 +113,10 @@ def _tick(args: Args, context: Context) -> Reply:
 
 
 def build_board(args: Args, world: World) -> Board:
-    """Read the plans, the journal and git, and return the page."""
+    """Read the plans, the journal and git, and return the page.
+
+    In a document without ids the headings have rows as well: to be shown, not to be worked on.
+    """
     config = world.config
     if args.source:
         config = structs.replace(config, plans=_plans(config.plans, SOURCES[args.source]))
@@ -127,11 +138,16 @@ def build_board(args: Args, world: World) -> Board:
 
 
 def _rows(portfolio: Portfolio, config: Config, world: World) -> list[Row]:
+    """Return a row for each unit, with its truth from git and its run from the live leases."""
     state, _ = fold.current(world.journal, FleetState)
     truths = landed.gather(world, [unit.name for unit in portfolio.units], state)
     live = world.journal.leases(lapsed=False)
-    held_lanes = {lease.lane for lease in live}
-    live_runs = {lease.run_id for lease in live} - {""}
+    held_lanes = set()
+    live_runs = set()
+    for lease in live:
+        held_lanes.add(lease.lane)
+        if lease.run_id:
+            live_runs.add(lease.run_id)
     rows = []
     for unit in portfolio.units:
         lane = _lane(unit, config)
@@ -153,6 +169,7 @@ def _rows(portfolio: Portfolio, config: Config, world: World) -> list[Row]:
 
 
 def _source_name(args: Args, world: World) -> str:
+    """Return where the units come from, in the words of dos-kernel."""
     if args.pairs:
         return "explicit"
     source = args.source or world.config.plans.source
@@ -163,13 +180,18 @@ def _source_name(args: Args, world: World) -> str:
 
 def _named_units(words: list[str]) -> Portfolio:
     """Return the units of PLAN PHASE pairs; a word that is left over is a plan without a phase."""
-    plans = [validated_name(word, "plan") for word in words[::2]]
-    phases = [*(validated_name(word, "phase") for word in words[1::2]), ""]
-    pairs = zip(plans, phases, strict=False)
-    return Portfolio(units=tuple(Unit(plan=plan, id=phase, title="") for plan, phase in pairs))
+    units = []
+    for plan, phase in zip_longest(words[::2], words[1::2]):
+        name = validated_name(plan, "plan")
+        unit_id = ""
+        if phase is not None:
+            unit_id = validated_name(phase, "phase")
+        units.append(Unit(plan=name, id=unit_id, title=""))
+    return Portfolio(units=tuple(units))
 
 
 def _plans(plans: Plans, source: str) -> Plans:
+    """Return [plans] with the source of --source; raises BadInput if that lacks its settings."""
     try:
         return structs.replace(plans, source=source)
     except BadValue as error:
@@ -177,6 +199,7 @@ def _plans(plans: Plans, source: str) -> Plans:
 
 
 def _lane(unit: Unit, config: Config) -> str:
+    """Return the lane that would take the unit, or the one it names even if there is none such."""
     return lane_entries.lane_of(unit, config) or unit.lane
 
 

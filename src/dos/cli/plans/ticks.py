@@ -1,7 +1,10 @@
-"""Mark landed units in the plan documents, for `dos plan --tick`."""
+"""Mark landed units in the plan documents, for `dos plan --tick`.
 
+Which units landed is read from the rows of the board, so that a tick and the board never disagree.
+"""
+
+import shlex
 from collections.abc import Sequence
-from shlex import quote as quote_for_shell
 
 from dos.approval.io.approve import approve_plan_edit
 from dos.cli.plans.board import Row
@@ -15,26 +18,38 @@ from dos.world import World
 def tick(world: World, rows: Sequence[Row], *, dry_run: bool) -> Reply:
     """Mark the units that landed and that their plan does not call shipped.
 
-    The edit of an approved document is approved as well, so that no fleet asks about it.
+    The edit of an approved document is approved as well, so that no fleet asks about it. With
+    `dry_run` nothing is written. Committing the edit is left to the person.
     """
     units = _landed_and_not_marked(world, rows)
     planned = tick_documents(world.workspace.root, units, world.config.enumerate)
     notes = []
-    if not dry_run:
-        for document in planned:
+    ticked: list[str] = []
+    refused: dict[str, str] = {}
+    documents = []
+    for document in planned:
+        if not dry_run:
             notes += _write(document, world)
+        if document.ticked:
+            documents.append(document.name)
+        ticked += [unit.name for unit in document.ticked]
+        refused |= document.refused
     return Reply(
         text="\n".join([*_lines(planned, dry_run=dry_run), *notes]),
         data={
-            "ticked": [unit.name for document in planned for unit in document.ticked],
-            "refused": {name: why for each in planned for name, why in each.refused.items()},
-            "documents": [document.name for document in planned if document.ticked],
+            "ticked": ticked,
+            "refused": refused,
+            "documents": documents,
             "dry_run": dry_run,
         },
     )
 
 
 def _landed_and_not_marked(world: World, rows: Sequence[Row]) -> list[Unit]:
+    """Return the declared units whose work is on the target branch and whose line says otherwise.
+
+    A row that was named on the command line and that no plan declares has no line to mark.
+    """
     declared = {unit.name: unit for unit in sources.read(world.workspace, world.config).units}
     found = []
     for row in rows:
@@ -63,14 +78,17 @@ def _write(planned: TickedDocument, world: World) -> list[str]:
 
 
 def _lines(planned: Sequence[TickedDocument], *, dry_run: bool) -> list[str]:
-    word = "would tick" if dry_run else "ticked"
+    """Return a line for each mark and each refusal, and the command that commits the edits."""
+    word = "ticked"
+    if dry_run:
+        word = "would tick"
     lines = []
     for document in planned:
         lines += [f"{word} {unit.name}  {document.name}:{unit.line}" for unit in document.ticked]
         lines += [f"not ticked {name}: {why}" for name, why in document.refused.items()]
     if not lines:
         return ["Every landed unit is ticked already."]
-    names = " ".join(quote_for_shell(document.name) for document in planned if document.ticked)
+    names = " ".join(shlex.quote(document.name) for document in planned if document.ticked)
     if names and not dry_run:
         lines.append(f"Commit it: git commit -m 'Tick landed units' -- {names}")
     return lines

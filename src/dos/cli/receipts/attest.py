@@ -24,6 +24,7 @@ from dos.witness.belief import Answer
 
 EXITS = {"CONFIRMED": 0, "REFUTED": 1, "UNWITNESSED": 3, "NO_CLAIM": 3, "contract_error": 2}
 LONGEST_DAYS = 36_500
+# What the answer means for the claim; a refuted one gets a receipt as well.
 NEXT = {
     Answer.CONFIRMED: "`dos verify-receipt` checks it, given the public key and a clone.",
     Answer.REFUTED: "The claim is false: do not rely on it.",
@@ -65,9 +66,16 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
+    """Ask the one witness, sign what it said, and print or write the receipt.
+
+    Nothing is added to the journal or to git's notes. Raises BadInput for options that do not fit
+    together, a work tree that differs from the commit, or a key that cannot be read.
+    """
     _check(args)
     world = context.policy_world
-    key = Path(args.key_file) if args.key_file else keys.own_key()
+    key = keys.own_key()
+    if args.key_file:
+        key = Path(args.key_file)
     # The key is loaded first: a missing one is reported before the command runs.
     signer = load_signer(key, world.workspace, through_ssh=args.ssh_sign)
     receipt, verdict = attest_claim(world, convert(args, AttestRequest, from_attributes=True))
@@ -77,10 +85,14 @@ def run(args: Args, context: Context) -> Reply:
         document = f"written to {args.out}"
     else:
         document = canonical_bytes(signed).decode()
-    bound = "bound to its unit" if signed.bound else "not bound to a unit"
+    bound = "not bound to a unit"
+    if signed.bound:
+        bound = "bound to its unit"
     line = f"{verdict.answer}  {quote(args.claim)} at {signed.commit[:9]}, {bound}"
     # Not in JSON: there it would become a field of the receipt.
-    next_action = "" if context.as_json else NEXT[verdict.answer]
+    next_action = ""
+    if not context.as_json:
+        next_action = NEXT[verdict.answer]
     return Reply(
         code=EXITS[verdict.answer],
         text=f"{line}: {verdict.reason}\n{document}",

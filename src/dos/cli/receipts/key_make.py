@@ -26,7 +26,10 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, _context: Context) -> Reply:
-    path = Path(args.out) if args.out else keys.own_key()
+    """Write the key and its public half; raises BadInput if the key exists or cannot be written."""
+    path = keys.own_key()
+    if args.out:
+        path = Path(args.out)
     made = keys.make_key(path)
     public = keys.public_path(path)
     return Reply(

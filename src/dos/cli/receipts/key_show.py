@@ -19,6 +19,11 @@ class Args(Struct, kw_only=True):
 
 
 def run(_args: Args, _context: Context) -> Reply:
+    """Print where the key lies, its public half, and the keys whose receipts are trusted here.
+
+    The exit code is 1 if there is no key. Raises BadInput if only its private half is there: the
+    hint is the command that makes the public half again.
+    """
     path = keys.own_key()
     public = keys.public_path(path)
     data: dict[str, Any] = {"key_file": str(path), "key_id": None, "public_key": None}
@@ -40,7 +45,9 @@ def run(_args: Args, _context: Context) -> Reply:
     trusted = []
     if public.exists() or trusted_file.exists():
         trusted = keys.trusted_keys()
-    note = "" if trusted_file.exists() else "  (missing)"
+    note = "  (missing)"
+    if trusted_file.exists():
+        note = ""
     lines.append(f"trusted      {trusted_file}{note}")
     lines += [f"             {key.key_id}" for key in trusted]
     data["trusted_file"] = str(trusted_file)

@@ -19,6 +19,7 @@ from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
 from dos.witness.io import files
 
+# The hint of `dos verify-receipt` if no receipt is given.
 EXAMPLE = "For example: dos verify-receipt --receipt receipt.json --key-file runner.pub"
 EXITS = {"found": 0, "none": 1, "contract_error": 2}
 
@@ -34,6 +35,10 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
+    """Print the newest receipt of the unit in its canonical bytes, as they were signed.
+
+    The exit code is 1 if neither the journal nor git's notes have one. The receipt is not checked.
+    """
     if not args.unit and "/" not in args.plan:
         raise BadInput(
             f"{quote(args.plan)} is a plan; its unit is missing",
@@ -65,7 +70,9 @@ def write_receipt(name: str, receipt: Receipt) -> None:
     try:
         filesystem.write_whole(path, canonical_bytes(receipt) + b"\n", follow_link=False)
     except (OSError, ValueError) as error:
-        why = error.strerror if isinstance(error, OSError) else "it is not a path"
+        why = "it is not a path"
+        if isinstance(error, OSError):
+            why = error.strerror or str(error)
         raise BadInput(
             f"{quote(name, LONGEST_PATH)} cannot be written: {why}", hint="Name another --out."
         ) from error

@@ -14,6 +14,7 @@ from dos.verbs.context import Context, Reply
 EXITS = {"listed": 0, "contract_error": 2}
 
 
+# The fields of a receipt that the list has, in JSON and in part as text.
 SHOWN_FIELDS = (
     "unit",
     "commit",
@@ -32,6 +33,7 @@ class Args(Struct, kw_only=True):
 
 
 def run(_args: Args, context: Context) -> Reply:
+    """List all receipts of the journal and of git's notes, oldest first; none is checked."""
     rows = [_row(receipt) for receipt in find.issued_receipts(context.journal_world)]
     width = max((len(row["unit"]) for row in rows), default=0)
     lines = []
@@ -43,5 +45,6 @@ def run(_args: Args, context: Context) -> Reply:
 
 
 def _row(receipt: Receipt) -> dict[str, Any]:
+    """Return the shown fields of a receipt, and whether it is signed at all."""
     row = {name: getattr(receipt, name) for name in SHOWN_FIELDS}
     return row | {"signed": receipt.algorithm != Algorithm.NONE}

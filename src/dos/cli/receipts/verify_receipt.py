@@ -25,6 +25,7 @@ from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
 
 EXITS = {"valid": 0, "invalid": 1, "contract_error": 2}
+# Git fetches no notes unless it is told to.
 FETCH = "git fetch origin refs/notes/dos-receipts:refs/notes/dos-receipts"
 
 
@@ -41,8 +42,18 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
-    git = None if args.offline else _repository(context)
-    commit = _commit(args.commit, git) if args.commit else ""
+    """Check the receipt, and exit with 0 only if it is valid.
+
+    A valid receipt may still be adverse: it then proves that the claim was refuted. Raises BadInput
+    where no answer is possible: the document is no receipt, no key is trusted, or the clone lacks
+    what has to be compared.
+    """
+    git = None
+    if not args.offline:
+        git = _repository(context)
+    commit = ""
+    if args.commit:
+        commit = _commit(args.commit, git)
     if args.unit:
         validated_name(args.unit, "unit")
     if args.receipt or not commit:
@@ -74,6 +85,7 @@ def _order(judged: tuple[Verdict, Receipt | NotAReceipt]) -> tuple[bool, bool]:
 
 
 def _repository(context: Context) -> Reader | None:
+    """Return the repository around the workspace; None outside of one."""
     workspace = context.lenient_world.workspace
     if not workspace.common:
         return None
@@ -81,6 +93,7 @@ def _repository(context: Context) -> Reader | None:
 
 
 def _commit(name: str, git: Reader | None) -> str:
+    """Return the hash of --commit; raises WorkspaceMissing without a repository to look it up."""
     if git is None:
         raise WorkspaceMissing(
             "--commit needs a repository, and this is not in one", hint="cd into a clone."
@@ -89,7 +102,10 @@ def _commit(name: str, git: Reader | None) -> str:
 
 
 def _receipts_in_notes(git: Reader | None, commit: str) -> list[bytes]:
-    found = notes.notes_on_commit(git, commit) if git else []
+    """Return the receipts in git's notes on the commit; raises BadInput if there are none."""
+    found: list[bytes] = []
+    if git:
+        found = notes.notes_on_commit(git, commit)
     if not found:
         raise BadInput(f"git's notes on {commit[:9]} have no receipt", hint=FETCH)
     return found
@@ -98,6 +114,7 @@ def _receipts_in_notes(git: Reader | None, commit: str) -> list[bytes]:
 def _judge(
     data: bytes, trusted: list[PublicKey], git: Reader | None, commit: str, unit: str
 ) -> tuple[Verdict, Receipt | NotAReceipt]:
+    """Return the verdict on one document, and the receipt; what is no receipt is not valid."""
     receipt = parse_receipt(data)
     if isinstance(receipt, NotAReceipt):
         return Verdict(valid=False, reason=receipt.why), receipt
@@ -106,6 +123,7 @@ def _judge(
 
 
 def _reply(verdict: Verdict, receipt: Receipt | NotAReceipt) -> Reply:
+    """Return the verdict, and of a valid receipt what it is about and what was checked."""
     data: dict[str, Any] = to_builtins(verdict)
     if isinstance(receipt, NotAReceipt):
         data["receipt"] = None
@@ -113,8 +131,12 @@ def _reply(verdict: Verdict, receipt: Receipt | NotAReceipt) -> Reply:
     data["receipt"] = to_builtins(receipt)
     if not verdict.valid:
         return Reply(code=EXITS["invalid"], text=f"INVALID  {verdict.reason}", data=data)
-    stance = "ADVERSE: the claim was refuted" if verdict.adverse else "not adverse"
-    binding = f"bound to {receipt.unit}" if verdict.bound else "not bound to a unit"
+    stance = "not adverse"
+    if verdict.adverse:
+        stance = "ADVERSE: the claim was refuted"
+    binding = "not bound to a unit"
+    if verdict.bound:
+        binding = f"bound to {receipt.unit}"
     lines = [
         f"VALID  {verdict.reason}",
         f"  {stance}",

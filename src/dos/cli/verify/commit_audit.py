@@ -22,6 +22,7 @@ from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply, colour_wanted, stdout_is_utf8
 
 EXITS = {"OK": 0, "ABSTAIN": 0, "CLAIM_UNWITNESSED": 1, "TESTS_WEAKENED": 1, "contract_error": 2}
+# Each answer as a line begins with it: a sign, the same in ASCII, a word, and the colour's code.
 _MARKS = {
     Answer.OK: ("✓", "+", "witnessed", "32"),
     Answer.ABSTAIN: ("·", "-", "abstain", "2"),
@@ -42,6 +43,11 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
+    """Judge each commit and print a line for it at once; a long range shows its progress so.
+
+    The exit code is 1 if a commit claims what it did not do or weakens tests, unless --warn-only.
+    Raises WorkspaceMissing outside a repository, and BadInput for a range that git does not know.
+    """
     workspace = context.lenient_world.workspace
     if workspace.common is None:
         raise WorkspaceMissing(
@@ -78,6 +84,11 @@ def run(args: Args, context: Context) -> Reply:
 
 
 def _verdicts(context: Context, commit_range: CommitRange, policy: Policy) -> Iterator[Verdict]:
+    """Yield the verdict on each commit of the range.
+
+    The commits at which a shallow clone ends have no parent to compare with: the auditor is told
+    which they are, so that it abstains on them.
+    """
     workspace = context.lenient_world.workspace
     git = context.lenient_world.git
     assert workspace.common is not None
@@ -89,6 +100,7 @@ def _verdicts(context: Context, commit_range: CommitRange, policy: Policy) -> It
 
 
 def _line(verdict: Verdict) -> str:
+    """Return one commit's line, coloured where stdout is a terminal that shows colours."""
     sign, ascii_sign, word, colour = _MARKS[verdict.verdict]
     if not stdout_is_utf8():
         sign = ascii_sign
@@ -100,6 +112,7 @@ def _line(verdict: Verdict) -> str:
 
 
 def _text(args: Args, counts: Sweep) -> str:
+    """Return what is printed after the lines: the counts of --sweep, or that nothing was found."""
     if not counts.commits:
         return f"no commits in {args.ref}"
     if not args.sweep:

@@ -30,6 +30,10 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
+    """Ask one judge and print its opinion; the exit code is 0 if it agrees.
+
+    Raises BadInput for a judge that is not known. A judge that fails abstains, and says why.
+    """
     ask = judges.open_judge(context.world, args.judge, context.warn)
     claim = Claim(
         claim_text=args.claim,

@@ -19,6 +19,7 @@ from dos.witness.io import judges
 from dos.witness.io.files import read_bounded
 from dos.witness.judges import Claim, Evaluation, JudgedClaim, evaluate
 
+# `false_clear` is the harmful error: the judge agreed to a false claim.
 EXITS = {"no_false_clear": 0, "false_clear": 1, "contract_error": 2}
 EXAMPLE = (
     "A line is, for example: "
@@ -40,6 +41,11 @@ class Truth(Struct, frozen=True, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
+    """Ask the judge about every claim, and count how often it was right.
+
+    The exit code is 1 as soon as one false claim was accepted. Raises BadInput for an unknown judge
+    or a file of cases that cannot be read; all cases are read before the first is judged.
+    """
     ask = judges.open_judge(context.world, args.judge, context.warn)
     cases = _read(args.cases)
     report = evaluate(JudgedClaim(verdict=ask(claim), truth=truth) for claim, truth in cases)
@@ -81,10 +87,12 @@ def _read(name: str) -> list[tuple[Claim, bool]]:
 
 
 def _reason(report: Evaluation) -> str:
+    """Return the number that decides the exit code, as a sentence."""
     return f"{report.grid.false_clear} of {report.n} claims are false and were accepted"
 
 
 def _text(judge: str, report: Evaluation) -> str:
+    """Return the sentence, the counts and the rates, under the names that JSON has for them."""
     counts = [f"  {name:<18} {count}" for name, count in to_builtins(report.grid).items()]
     rates = [f"  {name:<18} {rate:.3f}" for name, rate in to_builtins(report.rates).items()]
     return "\n".join([f"{judge}: {_reason(report)}", *counts, *rates])

@@ -19,6 +19,7 @@ from dos.verify import reconcile
 from dos.verify.reconcile import Answer, Evidence
 
 EXITS = {"VERIFIED": 0, "QUIET_INCOMPLETE": 3, "HONEST_OPEN": 4, "contract_error": 2, "unknown": 5}
+# "The list" is the caller's list of work that is left.
 NEXT = {
     Answer.VERIFIED: "It is done: take it off the list.",
     Answer.QUIET_INCOMPLETE: "Keep it on the list: the claim is false.",
@@ -39,6 +40,10 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
+    """Compare the claim with what the caller states, or with the landings and git.
+
+    Raises BadInput if it is neither stated whether the unit shipped nor where to look that up.
+    """
     unit = validated_name(args.unit, "unit")
     if args.oracle_shipped and args.no_oracle_shipped:
         raise BadInput(

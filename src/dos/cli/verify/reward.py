@@ -26,7 +26,7 @@ EXITS = {
     "contract_error": 2,
     "unknown": 6,
 }
-TYPED = "--witness"
+TYPED = "--witness"  # the name of a witness that is only typed
 STANCES = {"confirm": attest, "refute": refute, "none": no_signal}
 
 
@@ -50,6 +50,10 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
+    """Ask the sources, and decide by those that the claimant could not have written.
+
+    Raises BadInput for a source without a subject, before any source is asked.
+    """
     if args.claim and args.no_claim:
         raise BadInput("--claim and --no-claim contradict each other", hint="Give one of them.")
     claim: EffectClaim | None = None
@@ -64,6 +68,7 @@ def run(args: Args, context: Context) -> Reply:
     facts = []
     if claim and questions:
         facts = sources.gather(context.world, claim, questions, context.warn)
+    # The caller's own word counts as the claimant's: it is listed, and decides nothing.
     typed = []
     if args.witness:
         typed = [STANCES[args.witness](TYPED, Accountability.AGENT_AUTHORED)]

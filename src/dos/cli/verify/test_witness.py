@@ -23,6 +23,7 @@ EXITS = {
 }
 _OUTCOMES = "pass, fail, error or not-run"
 _CHOICES = tuple(SPELLINGS)
+# What the verdict means for the change; `dos test-witness run` prints the same sentences.
 NEXT = {
     Answer.DISCRIMINATES: "",
     Answer.VACUOUS: "This test proves nothing about the change: write one that fails without it.",
@@ -48,6 +49,10 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, _context: Context) -> Reply:
+    """Judge the two outcomes that the caller typed; nothing is run, read or recorded.
+
+    With --forgeable they could be made up by the judged agent, and the verdict abstains.
+    """
     evidence = Evidence(baseline=SPELLINGS[args.baseline], candidate=SPELLINGS[args.candidate])
     verdict = judge(evidence, disowned=args.forgeable)
     return Reply(

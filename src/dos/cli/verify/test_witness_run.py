@@ -37,7 +37,7 @@ EXITS = {
     "unknown": 7,
     "FLAKY": 8,
 }
-LONGEST_SECONDS = 86_400
+LONGEST_SECONDS = 86_400  # of one run of the tests
 MOST_RUNS = 20
 LONGEST_COMMAND = 10_000
 
@@ -60,6 +60,12 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
+    """Run the tests of a commit in a sandbox, print the matrix, and record it where asked.
+
+    The work tree is not touched. A result that cannot be recorded is a warning: the tests have run,
+    and their verdict stays the answer. Raises BadInput for options out of range or if no command
+    is configured.
+    """
     _check(args)
     workspace = context.world.workspace
     if workspace.common is None:
@@ -108,6 +114,7 @@ def run(args: Args, context: Context) -> Reply:
 
 
 def _check(args: Args) -> None:
+    """Raise BadInput for a timeout, a number of runs or a command that cannot be used."""
     if not 0 < args.timeout <= LONGEST_SECONDS:
         raise BadInput(
             f"--timeout {args.timeout:g} is not between 0 and {LONGEST_SECONDS} seconds",
@@ -130,7 +137,10 @@ def _folder(workspace: Workspace) -> str:
 
 
 def _command(args: Args, context: Context, unit: str) -> tuple[str, str]:
-    """Return the command and where it comes from; raises BadInput if none is configured."""
+    """Return the command and where it comes from; raises BadInput if none is configured.
+
+    Where it comes from is recorded: a command that was typed for the run proves nothing later.
+    """
     if args.cmd:
         return args.cmd, TYPED
     workers = context.policy.workers
@@ -150,7 +160,10 @@ def _command(args: Args, context: Context, unit: str) -> tuple[str, str]:
 
 
 def _trailer(sha: str, context: Context) -> str:
-    """Return the unit of the commit's `Unit:` trailer, if a plan declares it; else ""."""
+    """Return the unit of the commit's `Unit:` trailer, if a plan declares it; else "".
+
+    Its acceptance command is then the default. The result is not recorded for the unit by that.
+    """
     names = context.world.git.run(
         "log", "-1", "--format=%(trailers:key=Unit,valueonly)", sha
     ).split()
@@ -163,6 +176,7 @@ def _trailer(sha: str, context: Context) -> str:
 
 
 def _open_journal(context: Context) -> None:
+    """Read from the journal once, to fail early; raises StoreFailed if it cannot be opened."""
     try:
         context.journal.last()
     except StoreBusy as error:  # its exit code 4 means UNSATISFIED here
@@ -188,6 +202,10 @@ def _record(
 
 
 def _data(request: WitnessRequest, result: WitnessResult, command_from: str) -> dict[str, Any]:
+    """Return the result as JSON, from which the journal's event is made as well.
+
+    Paths may be bytes that are not UTF-8; they are made storable here.
+    """
     parent = None
     tree = None
     changed: list[str] = []
@@ -232,6 +250,7 @@ def _limits(request: WitnessRequest, result: WitnessResult) -> list[str]:
 
 
 def _text(request: WitnessRequest, result: WitnessResult, command_from: str) -> str:
+    """Return the verdict, the matrix if tests were run, and what limits the verdict's meaning."""
     lines = [f"{result.verdict.answer}  {replace_undecodable(result.verdict.reason)}"]
     if result.network:
         lines += [

@@ -37,6 +37,7 @@ EXITS = {
 }
 # Contradictions that do not decide the verdict and are shown beside it.
 ASIDE = (Contradiction.CONFIG_DIRTY, Contradiction.REPLACED_OBJECT, Contradiction.CI_RED)
+# What to do next, by answer.
 NEXT = {
     Answer.SHIPPED: "The work is there. Only tests can show that it is right.",
     Answer.NOT_SHIPPED: "There is no evidence that it was done: keep it on the list.",
@@ -44,6 +45,7 @@ NEXT = {
     Answer.UNDONE: "It was done and later removed: find out whether that was intended.",
     Answer.CANNOT_TELL: "Ask in a full clone: git fetch --unshallow.",
 }
+# The whole answer as one sentence, for --output plain.
 PLAIN = {
     Answer.SHIPPED: "{unit} is in the code. Whether it is correct, only tests can show.",
     Answer.NOT_SHIPPED: "There is no evidence that {unit} was done.",
@@ -92,6 +94,13 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
+    """Verify the named units, or all that the plans declare at the ref.
+
+    The exit code is the answer's; of several units it is 0 only if all shipped. dos.toml on disk is
+    read leniently, because the one that is committed at the ref decides. Raises BadInput for a ref
+    that names no commit, and for --all where no unit is declared: exit code 0 would look like a
+    yes. Outside a repository a named unit is CANNOT_TELL.
+    """
     world = context.lenient_world
     if args.all and args.units:
         raise BadInput("--all cannot be combined with named units", hint="Give one of the two.")
@@ -129,12 +138,14 @@ def run(args: Args, context: Context) -> Reply:
 
 
 def _code(verdict: Verdict, args: Args) -> int:
+    """Return the exit code of one verdict; dos-kernel knows only 0 and 1."""
     if args.legacy_exit:
         return min(verdict.exit_code, 1)
     return verdict.exit_code
 
 
 def _plain(verdict: Verdict) -> str:
+    """Return the sentence for --output plain, with more than the answer where more is known."""
     unit = f"{verdict.plan}/{verdict.phase}"
     if verdict.answer is Answer.NOT_SHIPPED and verdict.candidates:
         return f"{unit} does not count as done: {verdict.reason}."
@@ -146,6 +157,7 @@ def _plain(verdict: Verdict) -> str:
 
 
 def _next(verdict: Verdict) -> str:
+    """Return what to do next; the answer alone does not say what evidence is missing."""
     if verdict.answer is Answer.NOT_SHIPPED and not verdict.is_declared:
         return "Check the name: `dos plan --once` lists the units that the plans declare."
     if verdict.answer is Answer.NOT_SHIPPED and verdict.candidates:
@@ -158,7 +170,10 @@ def _next(verdict: Verdict) -> str:
 
 
 def _nothing_declared(world: "World", args: Args) -> DosError:
-    """Return the error for --all without any unit: exit code 0 would look like a yes."""
+    """Return the error for --all without any unit, with what would declare one.
+
+    The most common cause is a plan that is written and not committed: verify reads the ref only.
+    """
     glob = world.config.paths.plans_glob
     ref = args.merged_into or args.ref
     if world.workspace.common is None:
@@ -176,7 +191,11 @@ def _nothing_declared(world: "World", args: Args) -> DosError:
 
 
 def line(verdict: Verdict, short: dict[str, str]) -> str:
-    """Return one line: `SHIPPED AUTH/AUTH1 7fe0962  a commit names it; T4 live: 12 of 12 …`."""
+    """Return one line: `SHIPPED AUTH/AUTH1 7fe0962  a commit names it; T4 live: 12 of 12 …`.
+
+    `short` has the abbreviated hash of each commit. What limits the answer, and what speaks against
+    it without deciding it, comes last in brackets.
+    """
     head = f"{_coloured(verdict.answer)} {verdict.plan}/{verdict.phase}"
     if verdict.sha:
         head += f" {short[verdict.sha]}"
@@ -197,6 +216,7 @@ def line(verdict: Verdict, short: dict[str, str]) -> str:
 
 
 def _coloured(answer: Answer) -> str:
+    """Return the answer in green, yellow or red where stdout is a terminal that shows colours."""
     if not colour_wanted():
         return answer
     colour = COLOURS.get(answer, RED)
@@ -204,7 +224,10 @@ def _coloured(answer: Answer) -> str:
 
 
 def data(verdict: Verdict, short: dict[str, str]) -> dict[str, Any]:
-    """Return the verdict as JSON; sha, commit, summary and rung are left out if empty."""
+    """Return the verdict as JSON; sha, commit, summary and rung are left out if empty.
+
+    The keys are those of the schema `dos.verify/2`, which other programs read.
+    """
     required = {
         "schema": SCHEMA,
         "verdict": verdict.answer,
@@ -232,6 +255,7 @@ def data(verdict: Verdict, short: dict[str, str]) -> dict[str, Any]:
 
 
 def _candidate(candidate: Candidate, short: dict[str, str]) -> dict[str, Any]:
+    """Return one commit that names the unit as JSON, with how far it alone proves the unit."""
     return {
         "sha": short[candidate.sha],
         "rung": candidate.rung,
@@ -242,6 +266,7 @@ def _candidate(candidate: Candidate, short: dict[str, str]) -> dict[str, Any]:
 
 
 def _reply_to_many(verdicts: list[Verdict], short: dict[str, str], args: Args) -> Reply:
+    """Return a line for each unit and the counts by answer."""
     answers = [verdict.answer for verdict in verdicts]
     counts = {answer.lower(): answers.count(answer) for answer in Answer}
     totals = [f"{count} {name.replace('_', ' ')}" for name, count in counts.items() if count]
@@ -286,6 +311,7 @@ def _pairs(words: list[str]) -> list[tuple[str, str]]:
 
 
 def _tier_name(tier: Tier) -> str:
+    """Return a tier in words, such as `in scope`."""
     return tier.name.lower().replace("_", " ")
 
 
@@ -301,16 +327,19 @@ class _Progress:
     """Shows on a terminal how many commits a first read of history has passed."""
 
     def __init__(self, context: Context) -> None:
+        # Into a pipe or a file nothing is written: control characters would spoil it.
         self._on_terminal = sys.stderr.isatty() and not context.as_json
         self._is_shown = False
 
     def show(self, count: int) -> None:
+        """Overwrite the line with the number of commits that were read."""
         if self._on_terminal:
             self._is_shown = True
             sys.stderr.write(f"\rreading history: {count:,} commits ")
             sys.stderr.flush()
 
     def clear(self) -> None:
+        """Remove the line, so that the answer is printed on a clean one."""
         if self._is_shown:
             sys.stderr.write("\r\x1b[K")
             sys.stderr.flush()

@@ -43,6 +43,11 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
+    """Ask every source and decide; one accountable refutation outweighs all confirmations.
+
+    Raises BadInput if no source is named or one is not known. A source that cannot be reached
+    gives no signal, which is neither a yes nor a no.
+    """
     if not args.source:
         names = ", ".join(sources.source_names(context.warn))
         raise BadInput(
@@ -62,7 +67,10 @@ def run(args: Args, context: Context) -> Reply:
 
 
 def parse_sources(options: Sequence[str], subject: str) -> list[tuple[str, str]]:
-    """Parse NAME[=SUBJECT] options into names and subjects; `subject` is the default."""
+    """Parse NAME[=SUBJECT] options into names and subjects; `subject` is the default.
+
+    Only the first `=` separates: a subject may be a command with more of them.
+    """
     questions = []
     for option in options:
         name, _, own_subject = option.partition("=")
