@@ -90,12 +90,12 @@ def test_a_name_that_nobody_knows_is_answered_with_the_nearest():
     assert did_you_mean("zzz", ["docs", "api"], "lanes") == "known lanes: api, docs"
     many = did_you_mean("lane77x", [f"lane{number}" for number in range(10_000)], "lanes")
     assert (
-        many.startswith("did you mean 'lane77'? known are 10,000 lanes, the nearest: lane77, ")
+        many.startswith("did you mean 'lane77'? there are 10,000 lanes; the nearest are lane77, ")
         and len(many) < 100
     )
     assert (
         did_you_mean("zzz", [f"lane{number}" for number in range(50)], "lanes")
-        == "known are 50 lanes"
+        == "there are 50 lanes"
     )
 
 

@@ -129,19 +129,31 @@ def join_some(names: Collection[str], most: int = MOST_LISTED) -> str:
     return some
 
 
-def did_you_mean(name: str, names: Collection[str], what: str) -> str:
-    """Return a hint for an unknown name: the nearest known one, and all of them unless many."""
+def nearest_names(name: str, names: Iterable[str], most: int = 3, cutoff: float = 0.6) -> list[str]:
+    """Return the known names that a mistyped one may mean, the most similar first.
+
+    Case does not count. `cutoff` is how similar they must be, from 0 to 1.
+    """
     from difflib import get_close_matches  # only a mistyped name needs it
 
     by_key = {comparison_key(known): known for known in names}
-    key = comparison_key(name)
-    near = [by_key[match] for match in get_close_matches(key, by_key) if match != key]
-    nearest = f"did you mean {near[0]!r}? " if near else ""
-    if len(by_key) <= MOST_LISTED:
-        return f"{nearest}known {what}: {', '.join(sorted(by_key.values()))}"
-    hint = f"{nearest}known are {len(by_key):,} {what}"
+    matches = get_close_matches(comparison_key(name), by_key, most, cutoff)
+    return [by_key[match] for match in matches]
+
+
+def did_you_mean(name: str, names: Collection[str], what: str) -> str:
+    """Return a hint for an unknown name: the nearest known one, and all of them unless many."""
+    known = {comparison_key(known): known for known in names}
+    others = [other for key, other in known.items() if key != comparison_key(name)]
+    near = nearest_names(name, others)
+    suggestion = ""
     if near:
-        hint += f", the nearest: {', '.join(near)}"
+        suggestion = f"did you mean {near[0]!r}? "
+    if len(known) <= MOST_LISTED:
+        return f"{suggestion}known {what}: {', '.join(sorted(known.values()))}"
+    hint = f"{suggestion}there are {len(known):,} {what}"
+    if near:
+        hint += f"; the nearest are {', '.join(near)}"
     return hint
 
 

@@ -4,7 +4,6 @@ Loading reports only that a value does not fit. This module runs after such a fa
 the tables with the schema to find all problems at once.
 """
 
-import difflib
 from collections.abc import Iterable, Iterator
 from datetime import date, time
 from types import NoneType, UnionType
@@ -18,6 +17,7 @@ from dos.config.load import Problem
 from dos.config.schema import Config
 from dos.config.toml_text import key_text, toml_string, value_text
 from dos.fields import BadValue, Key
+from dos.text import nearest_names
 
 
 def diagnose(raw: dict[str, Any]) -> tuple[list[Problem], dict[str, Any]]:
@@ -114,9 +114,11 @@ def _unknown_key(name: str, known: Iterable[str], table: Key) -> Problem:
     what = "key" if table else "table or key"
     owners = [f"[{owner}]" for owner in _tables_with(name) if (owner,) != table]
     # A key that exists in another table is probably misplaced rather than mistyped.
-    near = nearest_name(name, known, cutoff=0.75 if owners else 0.6)
+    # A key that another table has is misplaced rather than mistyped, unless it is very similar.
+    cutoff = 0.75 if owners else 0.6
+    near = nearest_names(name, known, 1, cutoff)
     if near:
-        hint = f"Did you mean `{near}`?"
+        hint = f"Did you mean `{near[0]}`?"
     elif owners:
         hint = f"`{name}` belongs in {' or '.join(owners)}."
     else:
@@ -124,15 +126,6 @@ def _unknown_key(name: str, known: Iterable[str], table: Key) -> Problem:
     return Problem(
         key=(*table, name), message=f"{where} has no {what} `{key_text((name,))}`", hint=hint
     )
-
-
-def nearest_name(name: str, known: Iterable[str], *, cutoff: float = 0.6) -> str | None:
-    """Return the known name that is most like `name`, in any case. None: none is like it."""
-    by_key = {candidate.casefold(): candidate for candidate in known}
-    close = difflib.get_close_matches(name.casefold(), by_key, n=1, cutoff=cutoff)
-    if not close:
-        return None
-    return by_key[close[0]]
 
 
 def _tables_with(key: str) -> list[str]:
@@ -163,9 +156,9 @@ def _value_hint(kind: Any, value: Any, key: Key) -> str:
         choices: list[str] = []
         for part in _parts(kind):
             choices += _choices(part)
-        near = nearest_name(value, choices)
+        near = nearest_names(value, choices, 1)
         if near:
-            return f'Did you mean "{near}"?'
+            return f'Did you mean "{near[0]}"?'
     return ""
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import DecodeError, json
 
 from dos.errors import BadInput, NotPermitted
-from dos.text import quote
+from dos.text import nearest_names, quote
 from dos.verbs.args import Field, fields
 from dos.verbs.table import ANYONE, VERBS, Verb
 
@@ -17,6 +17,7 @@ NOT_PERMITTED = "not_permitted"
 _EXIT_WORDS = {
     USAGE_ERROR: "usage or input error",
     NOT_PERMITTED: "not permitted for an agent of the fleet",
+    "told": "shown",
 }
 
 
@@ -118,16 +119,14 @@ def unknown_verb(words: list[str]) -> BadInput:
 
 def _suggestion(first: str, second: str) -> str:
     """Suggest the nearest verb: of two words where both are near, else by the first word alone."""
-    from difflib import get_close_matches  # only a mistyped verb needs it
-
     first_words = list(dict.fromkeys(name.split()[0] for name in VERBS))
-    for candidate in get_close_matches(first, first_words, 2):
-        near_seconds = get_close_matches(second, second_words(candidate), 1)
+    for candidate in nearest_names(first, first_words, 2):
+        near_seconds = nearest_names(second, second_words(candidate), 1)
         if near_seconds:
             return f"; did you mean `dos {candidate} {near_seconds[0]}`?"
     if first in first_words:
         return ""
-    near_firsts = get_close_matches(first, first_words, 1)
+    near_firsts = nearest_names(first, first_words, 1)
     if not near_firsts:
         return ""
     return f"; did you mean `dos {near_firsts[0]}`?"

@@ -2,7 +2,6 @@
 
 import shlex
 from collections.abc import Iterable
-from difflib import get_close_matches
 from pathlib import Path
 
 from dos.config.edit import parse_key
@@ -10,6 +9,7 @@ from dos.config.load import LoadedConfig
 from dos.config.show import Setting, list_settings
 from dos.config.toml_text import key_text
 from dos.errors import BadInput, DosError
+from dos.text import nearest_names
 from dos.verbs.context import Context, actor
 
 
@@ -34,7 +34,7 @@ def find_settings(context: Context, key: str) -> list[Setting]:
 def _unknown_key(key: str, wanted: str, settings: list[Setting]) -> BadInput:
     keys = [setting.key for setting in settings]
     tables = sorted({name.rpartition(".")[0] for name in keys})
-    near = get_close_matches(wanted, [*keys, *tables], 1)
+    near = nearest_names(wanted, [*keys, *tables], 1)
     suggestion = ""
     if near:
         suggestion = f"; did you mean {near[0]}?"

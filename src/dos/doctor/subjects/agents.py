@@ -14,7 +14,6 @@ from dos.agents import registry
 from dos.agents.adapter import Adapter
 from dos.agents.registry import VersionVerdict, judge_version
 from dos.config import fix_commands, scaffold
-from dos.config.explain import nearest_name
 from dos.config.toml_text import key_text
 from dos.doctor.subjects.finding import (
     Finding,
@@ -25,6 +24,7 @@ from dos.doctor.subjects.finding import (
     warning,
 )
 from dos.machine import commands
+from dos.text import nearest_names
 from dos.units.io import sources
 from dos.unknown import Unknown
 from dos.world import World
@@ -160,9 +160,9 @@ def _unknown_on_lane(world: World, lane: str) -> Finding:
     key = ("lanes", "agents", lane)
     name = world.config.lanes.agents[lane]
     what = f"{key_text(key)} is {name!r}, which is not an agent"
-    near = nearest_name(name, [*world.config.agents, *registry.names()])
+    near = nearest_names(name, [*world.config.agents, *registry.names()], 1)
     if near:
-        fix = fix_commands.set_command(key, near)
+        fix = fix_commands.set_command(key, near[0])
     else:
         fix = edit_commands(world).for_key(*key)
     return error(
