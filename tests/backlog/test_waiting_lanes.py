@@ -10,7 +10,7 @@ from dos.backlog.io import attempts, survey
 from dos.backlog.pickable import MOST_DEATHS
 from dos.config.schema import Config
 from dos.errors import BadInput
-from dos.fleet import close_questions, observe, waits
+from dos.fleet import observe, waits
 from dos.fleet.choose_agent import lanes_without_agent
 from dos.fleet.observation import Observation
 from dos.fleet.population.reconcile import NO_WORK_STOPS, Action, GiveUp, Spawn, plan
@@ -28,7 +28,7 @@ from dos.limits.policy import Budget, Budgets
 from dos.limits.quota import AgentCandidate
 from dos.limits.state import quota
 from dos.limits.state.quota import ProviderLimits
-from dos.limits.state.spend import Spend
+from dos.limits.state.spend import FleetSpend
 from dos.questions import subject
 from dos.questions.catalog import AnyQuestion
 from dos.questions.lanes import LaneFailed, LaneStopped
@@ -139,7 +139,7 @@ class Story:
                 self.config,
                 {lane: [[AGENT]] for lane in LANES},
                 self.state(ProviderLimits),
-                self.state(Spend),
+                self.state(FleetSpend),
                 state,
                 now_ms=now_ms,
             ),
@@ -157,7 +157,7 @@ class Story:
         return list(observe.questions(self.seen()))
 
     def closings(self) -> list[PendingClose]:
-        return close_questions.closings(self.seen())
+        return observe.closings(self.seen())
 
     def actions(self) -> list[Action]:
         self.later_ms += 30_001  # no rest lasts as long

@@ -19,8 +19,8 @@ ROOT = Path(dos.__file__).parent
 LOAD = """
 import sys
 import dos.cli.fleet.{verb}
-from dos.fleet.io import startup
-startup.load()
+from dos.fleet.io.drive import preload_modules
+preload_modules()
 print(*(name for name in sys.modules if name.split(".")[0] == "dos"))
 """
 BY_THE_STORE = {

@@ -79,7 +79,7 @@ def test_a_reader_hands_out_the_facts_that_its_type_names():
 
 
 def test_there_are_readers_to_be_found():
-    assert {"fleet/state/facts.py:reader", "report/event_lines.py:_reader"} <= set(readers())
+    assert {"fleet/state/entries.py:reader", "report/event_lines.py:_reader"} <= set(readers())
 
 
 def test_only_readers_decode_facts():

@@ -13,7 +13,7 @@ from dos.backlog.io import survey
 from dos.config.schema import Config
 from dos.fleet import effects
 from dos.fleet.state.fleet import FleetState
-from dos.fleet.worker import land, pick
+from dos.fleet.worker import iteration, land
 from dos.fleet.worker.iteration import Dispatch, LandingResult
 from dos.fleet.worker.journal_writer import JournalWriter
 from dos.journal import fold
@@ -156,9 +156,11 @@ def test_every_second_refusal_is_asked_about_however_many_there_were(before):
     ],
 )
 def test_a_gate_says_what_blocks_it(unit, cause):
-    outcome = pick.gate_outcome(survey.survey([unit], CONFIG, FleetState(), "one"))
+    outcome = iteration.gate_outcome(survey.survey([unit], CONFIG, FleetState(), "one"))
     assert (outcome.verdict, outcome.blocked_cause) == (Gate.BLOCKED, cause)
 
 
 def test_a_gate_with_nothing_behind_it_has_no_cause():
-    assert pick.gate_outcome(survey.survey([], CONFIG, FleetState(), "one")).blocked_cause is None
+    assert (
+        iteration.gate_outcome(survey.survey([], CONFIG, FleetState(), "one")).blocked_cause is None
+    )

@@ -14,7 +14,7 @@ from dos.journal.events.fleet import (
 )
 from dos.journal.events.limits import BudgetPromised
 from dos.limits import budget
-from dos.limits.state.spend import Spend
+from dos.limits.state.spend import FleetSpend
 
 T = 1_800_000_000_000  # 2027-01-15 08:00 UTC
 DAY = "2027-01-15"
@@ -107,7 +107,7 @@ class Story:
 
     @property
     def folded(self):
-        return self.fold(Spend())
+        return self.fold(FleetSpend())
 
     def fold(self, state):
         return fold.fold(state, self.teller.happened)

@@ -16,7 +16,7 @@ from dos.limits.accounts import Iteration, RunAccount
 from dos.limits.budget import Answer, Spent
 from dos.limits.policy import Budget, Budgets, TokenPrice
 from dos.limits.state.ledger import LANDED, REJECTED, REPLAN
-from dos.limits.state.spend import DAYS_KEPT, RUNS_KEPT, Spend
+from dos.limits.state.spend import DAYS_KEPT, RUNS_KEPT, FleetSpend
 from dos.questions import resources, state
 from dos.questions.state import Decisions
 from dos.questions.subject import Fleet
@@ -191,7 +191,7 @@ def test_an_unknown_price_is_said_to_be_unknown_and_refused_where_the_policy_say
     verdict = judged(story.folded, allowed)
     assert (verdict.answer, verdict.lines[0].unpriced) == (Answer.WITHIN, 1)
     assert judged(story.folded, refused).answer is Answer.UNPRICED
-    assert judged(Spend(), refused).answer is Answer.WITHIN
+    assert judged(FleetSpend(), refused).answer is Answer.WITHIN
     assert (
         judged(story.folded, Budgets(run=Budget(tokens=1000), unknown_price="refuse")).answer
         is Answer.WITHIN
@@ -336,8 +336,8 @@ def told(steps):
 @given(STEPS, st.integers(0, 60))
 def test_folding_in_two_parts_is_folding_at_once(steps, cut):
     happened = told(steps).teller.happened
-    kept = fold.decode(Spend, fold.encode(fold.fold(Spend(), happened[:cut])))
-    assert fold.fold(kept, happened[cut:]) == fold.fold(Spend(), happened)
+    kept = fold.decode(FleetSpend, fold.encode(fold.fold(FleetSpend(), happened[:cut])))
+    assert fold.fold(kept, happened[cut:]) == fold.fold(FleetSpend(), happened)
 
 
 @given(STEPS)
@@ -376,8 +376,8 @@ def test_a_restart_forgets_nothing():
     story = Story().begin().turn(1, usd=8.0)
     for event in story.teller.happened:
         store.append(event.stream, event.kind, event.body)
-    before, pos = fold.current(store, Spend)
+    before, pos = fold.current(store, FleetSpend)
     fold.save_snapshot(store, before, pos)
-    again, _ = fold.current(store, Spend)
+    again, _ = fold.current(store, FleetSpend)
     assert again == before
     assert again.spent(RunAccount(run_id="R1")).usd == 8.0

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from dos.config.schema import Config
 from dos.fleet import choose_agent
 from dos.fleet.effects import AgentChoice, CannotStart
-from dos.fleet.population.policy import Workers
+from dos.fleet.population.settings import Workers
 from dos.fleet.state.fleet import FleetState
 from dos.journal.events.fleet import WorkerReaped
 from dos.journal.events.limits import RunParked
@@ -17,7 +17,7 @@ from dos.limits.accounts import Day
 from dos.limits.policy import Budget, Budgets
 from dos.limits.quota import AgentCandidate
 from dos.limits.state.quota import ProviderLimits
-from dos.limits.state.spend import Spend
+from dos.limits.state.spend import FleetSpend
 from dos.reasons.table import Needs
 
 TEN = Budgets(day=Budget(usd=10))
@@ -117,14 +117,14 @@ def test_the_iterations_of_a_day_are_counted_before_their_agents_start():
     ],
 )
 def test_what_one_start_can_cost_is_the_least_that_bounds_it(budgets, agent, bound):
-    assert chosen(Spend(), budgets, agent=agent).reservation.fact.usd == bound
+    assert chosen(FleetSpend(), budgets, agent=agent).reservation.fact.usd == bound
 
 
 @pytest.mark.parametrize(
     "budgets", [Budgets(), Budgets(run=Budget(usd=10), iteration=Budget(usd=1))]
 )
 def test_nothing_is_promised_where_nothing_is_shared(budgets):
-    assert chosen(Spend(), budgets).reservation is None
+    assert chosen(FleetSpend(), budgets).reservation is None
 
 
 def test_lanes_have_their_own_budgets_of_a_day():

@@ -15,7 +15,7 @@ from dos.journal.events import limits as engine
 from dos.journal.events.envelope import Event, Fact
 from dos.journal.fold import fold
 from dos.limits.state import costs
-from dos.limits.state.spend import Spend
+from dos.limits.state.spend import FleetSpend
 from dos.questions import view
 from dos.questions.state import Decisions, urgent_first
 from dos.report import html, summary
@@ -84,7 +84,7 @@ def sheet(
         session=fold_session(happened),
         proofs=proofs or {},
         questions=view.rows(urgent_first(asked), T + 60_000),
-        costs=costs.costs(fold(Spend(), happened), "unit"),
+        costs=costs.costs(fold(FleetSpend(), happened), "unit"),
     )
 
 

@@ -19,7 +19,7 @@ from dos.limits import budget, quota
 from dos.limits.budget import Answer, BudgetLine
 from dos.limits.quota import AgentCandidate, Gated, Probe
 from dos.limits.state.quota import ProviderLimits
-from dos.limits.state.spend import Spend
+from dos.limits.state.spend import FleetSpend
 from dos.questions import resources
 from dos.questions.catalog import AnyQuestion
 from dos.reasons.table import Needs
@@ -40,7 +40,7 @@ def choose(
     config: Config,
     agents: Sequence[AgentCandidate],
     limits: ProviderLimits,
-    spend: Spend,
+    spend: FleetSpend,
     request: AgentRequest,
 ) -> AgentChoice | CannotStart:
     """Return the first of the agents that may start, or why none may and until when."""
@@ -92,7 +92,7 @@ def lanes_without_agent(
     config: Config,
     agents: Mapping[str, Sequence[Sequence[AgentCandidate]]],
     limits: ProviderLimits,
-    spend: Spend,
+    spend: FleetSpend,
     state: FleetState,
     *,
     now_ms: int,
@@ -126,7 +126,7 @@ def spent_facts(lines: Sequence[BudgetLine]) -> list[Fact]:
 
 
 def _reservation(
-    config: Config, spend: Spend, request: AgentRequest, usd: float
+    config: Config, spend: FleetSpend, request: AgentRequest, usd: float
 ) -> BudgetReservation:
     """Reserve money of the shared budgets until the agent must have ended."""
     seconds = config.workers.setup_seconds + config.workers.wall_seconds
@@ -140,7 +140,7 @@ def _reservation(
     return BudgetReservation(fact=fact, version=spend.promised_at)
 
 
-def _budget_reserved(lines: Sequence[BudgetLine], spend: Spend, now_ms: int) -> CannotStart:
+def _budget_reserved(lines: Sequence[BudgetLine], spend: FleetSpend, now_ms: int) -> CannotStart:
     """The rest of a budget is reserved for agents at work.
 
     The end of any of them wakes the run. A reservation whose agent never recorded its end runs

@@ -1,17 +1,23 @@
-"""What a tick of the supervisor derives from an observation: lanes to fill, questions, findings."""
+"""What a tick of the supervisor derives from an observation: lanes to fill, questions, findings.
+
+Questions are derived both ways: those to ask because something happened, and the open ones to close
+because their time is over or their cause is gone.
+"""
 
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
+from typing import assert_never
 
 from msgspec import structs
 
 from dos.backlog.waiting import FleetWaits, Waits, WaitsOn
 from dos.baseline import gate
-from dos.fleet import close_questions, lane_entries, waits
+from dos.fleet import lane_entries, waits
 from dos.fleet.observation import Observation
 from dos.fleet.population import reconcile
 from dos.fleet.population.reconcile import InterruptedLane, StartupFindings
 from dos.fleet.population.types import LaneLiveness
+from dos.fleet.state import held_units
 from dos.fleet.state.fleet import UnitState
 from dos.fleet.state.held_units import DeclaredUnits
 from dos.fleet.tick import FleetSnapshot, LiveRun
@@ -20,12 +26,24 @@ from dos.journal.events.limits import BaselineStarted, IncidentFound
 from dos.lease import Lease
 from dos.limits import quota
 from dos.limits.quota import Limit
-from dos.questions.catalog import AnyQuestion
-from dos.questions.lanes import LaneFailed
-from dos.questions.resources import limit_question
-from dos.questions.runs import Spinning
+from dos.questions import state
+from dos.questions.catalog import Added, AnyQuestion, UnknownQuestion
+from dos.questions.documents import PlanChanged, SettingsChanged
+from dos.questions.lanes import LaneFailed, LaneStopped, UnitsFailed
+from dos.questions.resources import (
+    BaselineFailed,
+    BudgetSpent,
+    LimitDoubted,
+    LimitReached,
+    limit_question,
+)
+from dos.questions.runs import HaltProposed, RunStopped, Spinning
+from dos.questions.state import OpenQuestion, PendingClose
+from dos.questions.units import Incident, LandingBlocked, LandingConflict, UnitHeld, UnitUndone
 from dos.times import utc_datetime
 
+# These are closed by what has happened, as if a person had answered. The others expire.
+_SETTLED = (BaselineFailed, LimitReached, LimitDoubted)
 SPIN_ANSWER_MS = 4 * 3_600_000
 SOON = timedelta(minutes=1)
 NOTHING_LEFT = "no unit is left"  # why a lane that waits for nothing gets no worker
@@ -46,7 +64,7 @@ def snapshot(
     """
     # A worker takes its units from the plans, so that none is started where they declare none.
     observation = structs.replace(observation, has_no_plans=False)
-    expired = close_questions.closings(observation)
+    expired = closings(observation)
     own = waits.own_waits(observation)
     is_draining = observation.state.stop_requests(supervisor).drain
     busy = _is_busy(observation, is_draining=is_draining)
@@ -71,7 +89,7 @@ def snapshot(
         warnings=_warnings(observation),
         questions=list(questions(observation)),
         expired=expired,
-        settled=close_questions.settled(observation),
+        settled=settled(observation),
         new_logins=list(observation.new_logins),
         runs=_live_runs(observation),
         incidents=list(incidents),
@@ -266,3 +284,94 @@ def startup_findings(observation: Observation) -> StartupFindings:
             )
         )
     return reconcile.startup_findings(lanes)
+
+
+def closings(observation: Observation) -> list[PendingClose]:
+    """Return the open questions that expire now, each with the choice that is taken for it."""
+    answers = observation.answers
+    expired = state.expired_questions(
+        answers, observation.now_ms, started_ms=observation.state.started_ms
+    )
+    expired_ids = {asked.raised.id for asked in expired}
+    found = []
+    for asked in answers.open.values():
+        question = asked.question
+        if question.id in expired_ids or _is_unused(observation, asked):
+            choice = question.choice_without_answer(observation.on_cooldown)
+            found.append(PendingClose(asked=asked, choice=choice))
+        elif not isinstance(question, _SETTLED):
+            why = _why_moot(observation, asked)
+            if why:
+                choice = question.settled_choice
+                found.append(PendingClose(asked=asked, choice=choice, reason=why))
+    return found
+
+
+def settled(observation: Observation) -> list[OpenQuestion]:
+    """Return the open questions that events have answered: a test passes, a limit is lifted."""
+    return [
+        asked
+        for asked in observation.answers.open.values()
+        if isinstance(asked.question, _SETTLED) and _why_moot(observation, asked)
+    ]
+
+
+def _why_moot(observation: Observation, asked: OpenQuestion) -> str:
+    """Return why no answer is needed any more; empty while the question stands."""
+    question = asked.question
+    match question:
+        case PlanChanged() | SettingsChanged():
+            return _why_text_moot(observation, question)
+        case UnitsFailed():
+            return held_units.why_moot(asked, observation.state, observation.unfinished)
+        case BaselineFailed():
+            return "the test passes" if question.id in observation.baseline.passed else ""
+        case LimitReached() | LimitDoubted():
+            return _why_limit_moot(observation, question)
+        case HaltProposed() | RunStopped():
+            return ""  # the state of the questions closes them with the event that ends the cause
+        case LandingBlocked():
+            return ""  # the worker that lands the unit closes it
+        case (
+            LaneFailed()
+            | LaneStopped()
+            | LandingConflict()
+            | UnitUndone()
+            | UnitHeld()
+            | Incident()
+            | Spinning()
+            | BudgetSpent()
+            | Added()
+            | UnknownQuestion()
+        ):
+            return ""  # only an answer or the end of their time closes them
+        case _:
+            assert_never(question)
+
+
+def _why_text_moot(observation: Observation, question: PlanChanged | SettingsChanged) -> str:
+    if question.where != observation.where:
+        return ""  # it is about another checkout
+    current = {changed.id for changed in observation.changed_texts}
+    if question.id in current:
+        return ""
+    return "the file was edited again, or approved"
+
+
+def _why_limit_moot(observation: Observation, question: LimitReached | LimitDoubted) -> str:
+    limit = observation.limits.get(question.key.path)
+    if limit is None or not limit.ending or limit_question(limit).id != question.id:
+        return "the limit does not hold any more"
+    return ""
+
+
+def _is_unused(observation: Observation, asked: OpenQuestion) -> bool:
+    """Whether it is about a limit that holds, and that no agent of these lanes uses."""
+    question = asked.question
+    if not isinstance(question, LimitReached | LimitDoubted):
+        return False
+    limit = observation.limits.get(question.key.path)
+    if limit is None or not limit.ending:
+        return False
+    used = {met.key for met in quota.limits_met_by(observation.limits, observation.agents)}
+    return question.key not in used

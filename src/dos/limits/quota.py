@@ -130,7 +130,7 @@ class AgentCandidate(Struct, frozen=True, kw_only=True):
     max_usd: float | None = None  # the cap of one start
 
 
-class AgentChoice(Struct, frozen=True, kw_only=True):
+class CandidateChoice(Struct, frozen=True, kw_only=True):
     """The agent to start, or the gate that keeps all of them from starting."""
 
     agent: AgentCandidate | None  # None: none may start
@@ -169,7 +169,7 @@ def choose(
     lane: str,
     now_ms: int,
     policy: Quota,
-) -> AgentChoice:
+) -> CandidateChoice:
     """The first agent that is not gated.
 
     An agent that may probe is preferred to a later one that is open: otherwise nothing would ever
@@ -182,9 +182,9 @@ def choose(
     for agent in candidates:
         answer = availability(limits, agent, lane=lane, now_ms=now_ms, policy=policy)
         if not isinstance(answer, Gated):
-            return AgentChoice(agent=agent, availability=answer)
+            return CandidateChoice(agent=agent, availability=answer)
         gates.append(answer)
-    return AgentChoice(agent=None, availability=min(gates, key=_opens_ms))
+    return CandidateChoice(agent=None, availability=min(gates, key=_opens_ms))
 
 
 def reported_end_ms(limit: Limit) -> int | None:

@@ -18,7 +18,7 @@ from dos.agents.io import orphans
 from dos.baseline import gate
 from dos.baseline.gate import Baselines
 from dos.config.schema import Config
-from dos.fleet.population.policy import Workers
+from dos.fleet.population.settings import Workers
 from dos.git.repository import Reader, Writer
 from dos.journal import fold
 from dos.journal.events.limits import BaselineChecked

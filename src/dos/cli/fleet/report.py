@@ -20,7 +20,7 @@ from dos.journal import fold
 from dos.journal.events.envelope import Event
 from dos.journal.store import Store
 from dos.limits.state import costs
-from dos.limits.state.spend import Spend
+from dos.limits.state.spend import FleetSpend
 from dos.machine import filesystem
 from dos.questions import view
 from dos.questions.state import Decisions, urgent_first
@@ -87,7 +87,7 @@ def _gather(world: World, events: list[Event], decisions: Decisions) -> ReportDa
         proofs={landing.commit: landing_proof(proof) for landing, proof in proofs.items()},
         questions=view.rows(urgent_first(decisions), world.journal.now_ms(), waits),
         waiting=waits.all_waits(),
-        costs=costs.costs(fold.fold(Spend(), events), "unit"),
+        costs=costs.costs(fold.fold(FleetSpend(), events), "unit"),
         own=user_changes(world, events),
         is_supervised=snapshot.read_holders(world.journal).has_supervisor,
     )

@@ -30,10 +30,8 @@ from dos.config.schema import Config
 from dos.doctor.subjects import agents, plans
 from dos.errors import BadInput, DosError
 from dos.fleet import lane_entries
-from dos.fleet.io import startup
-from dos.fleet.io.drive import StoreRetry, drive
+from dos.fleet.io.drive import StoreRetry, check_settings, drive, preload_modules
 from dos.fleet.io.reader import FleetReader
-from dos.fleet.io.startup import check_settings
 from dos.fleet.io.supervisor_effects import SupervisorEffects
 from dos.fleet.supervisor import Supervisor, SupervisorExit, SupervisorProcess, SupervisorResult
 from dos.journal import streams
@@ -104,7 +102,7 @@ def run(args: Args, context: Context) -> Reply:
 def _supervise(args: Args, context: Context, warnings: list[str]) -> Reply:
     """Supervise in the foreground until the fleet stops, and reply with the summary."""
     config = context.policy
-    startup.load()
+    preload_modules()
     supervisor = _make_supervisor(args, config)
     actor_name = streams.supervisor(slug(supervisor.system))
     effects = SupervisorEffects(context.world.workspace, config, actor=actor_name)

@@ -22,12 +22,11 @@ from dos.approval.io import approve
 from dos.cli.lanes import caller
 from dos.config.load import parse
 from dos.config.schema import Config
-from dos.fleet.io import startup
-from dos.fleet.io.drive import AWAY, StoreRetry, drive
+from dos.fleet.io.drive import AWAY, StoreRetry, drive, preload_modules
 from dos.fleet.io.worker_effects import WorkerEffects
 from dos.fleet.state.fleet import FleetState
 from dos.fleet.worker import start_state
-from dos.fleet.worker.pick import Stop
+from dos.fleet.worker.iteration import Stop
 from dos.fleet.worker.worker import Worker
 from dos.journal import streams
 from dos.loop import tokens
@@ -65,7 +64,7 @@ def run(args: Args, context: Context) -> Reply:
         # A signal that is ignored, as by nohup, stays ignored.
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _interrupt)
-    startup.load()
+    preload_modules()
     orphans.become_subreaper()
     try:
         stop = _work(args, context, config, run_id)

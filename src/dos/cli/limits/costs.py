@@ -15,7 +15,7 @@ from dos.errors import BadInput
 from dos.journal import fold
 from dos.journal.store import Store
 from dos.limits.state import costs
-from dos.limits.state.spend import Spend
+from dos.limits.state.spend import FleetSpend
 from dos.text import quote
 from dos.times import utc_stamp
 from dos.verbs.args import Option
@@ -40,13 +40,13 @@ def run(args: Args, context: Context) -> Reply:
         spend = _spend_since(journal, since_ms)
         table = costs.costs(spend, args.by, utc_stamp(since_ms))
     else:
-        spend, _ = fold.current(journal, Spend)
+        spend, _ = fold.current(journal, FleetSpend)
         table = costs.costs(spend, args.by, None)
     return Reply(text=costs.render(table), data=to_builtins(table), indented=True)
 
 
-def _spend_since(journal: Store, since_ms: int) -> Spend:
-    return fold.fold(Spend(), (event for event in journal.events() if event.at_ms >= since_ms))
+def _spend_since(journal: Store, since_ms: int) -> FleetSpend:
+    return fold.fold(FleetSpend(), (event for event in journal.events() if event.at_ms >= since_ms))
 
 
 def _epoch_ms(text: str) -> int:

@@ -1,4 +1,10 @@
-"""The driver: performs the effects of a generator, and retries while the store is away."""
+"""Run a worker or a supervisor: prepare its process, then perform the effects of its generator.
+
+Before it takes a lease, a process checks its settings and imports whatever it may need: an upgrade
+replaces the files of the package under a running fleet, and a module that is imported later would
+be of the other version, or gone. `drive` performs the effects, and retries while the store, the
+remote or git does not answer.
+"""
 
 import sys
 import time
@@ -6,10 +12,21 @@ from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime
 from functools import partial
+from importlib import import_module
 from typing import Any, TypeVar
 
 from dos import times
-from dos.errors import DosError, GitUnanswered, Internal, RemoteAway, StoreBusy, StoreUnreachable
+from dos.agents import registry
+from dos.config.schema import Config
+from dos.errors import (
+    BadInput,
+    DosError,
+    GitUnanswered,
+    Internal,
+    RemoteAway,
+    StoreBusy,
+    StoreUnreachable,
+)
 from dos.fleet.effect import Performers, Steps
 
 R = TypeVar("R")
@@ -18,6 +35,48 @@ R = TypeVar("R")
 AWAY = (StoreUnreachable, StoreBusy, RemoteAway, GitUnanswered)
 GIT_SECONDS = 60.0  # a repository that git cannot read for so long is damaged
 PAUSES = times.exponential_backoff(0.1, cap=2.0)  # in seconds
+
+
+MODULES = (
+    "dos.config.explain",
+    "dos.config.toml_text",
+    "dos.git.drivers",
+    "dos.journal.backends.memory",
+    "dos.journal.backends.sqlite",
+    "dos.journal.events.kinds",
+    "dos.reasons.table",
+    "dos.units.io.beads",
+    "dos.units.io.command",
+    "dos.verify.io.corroborate",
+    *(f"dos.agents.{name}" for name in registry.NAMES),
+)
+
+
+def preload_modules() -> None:
+    """Import all modules that may be needed later.
+
+    The PostgreSQL backend is imported as the journal is opened, which is before a lease, too.
+    """
+    for name in MODULES:
+        import_module(name)
+
+
+def check_settings(config: Config) -> None:
+    """Raise BadInput for settings of [workers] that contradict one another."""
+    workers = config.workers
+    if workers.isolation != "shared":
+        return
+    if workers.landing == "branch":
+        other = 'landing = "branch"'
+    elif workers.remote:
+        other = f"remote = {workers.remote!r}"
+    else:
+        return
+    raise BadInput(
+        f'[workers] isolation = "shared" works in the one tree of the target branch,'
+        f" and {other} lands elsewhere",
+        hint="dos config unset workers.isolation",
+    )
 
 
 def drive(process: Steps[R], performers: Performers) -> R:

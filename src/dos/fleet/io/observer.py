@@ -23,9 +23,8 @@ from dos.fleet import lane_entries
 from dos.fleet.choose_agent import lanes_without_agent
 from dos.fleet.effects import Backlog, CannotStart
 from dos.fleet.io import launches
-from dos.fleet.lane_entries import LaneHolders
+from dos.fleet.lane_entries import EXITED, EXPIRED, LaneHolders, LeaseHealth, lease_health
 from dos.fleet.observation import Observation
-from dos.fleet.population.lease_health import EXITED, EXPIRED, LeaseHealth, lease_health
 from dos.fleet.state.fleet import FleetState
 from dos.fleet.state.live import LiveState, Parked
 from dos.journal import fold, streams
@@ -35,7 +34,7 @@ from dos.lease import Lease
 from dos.limits import quota
 from dos.limits.quota import AgentCandidate, Limit
 from dos.limits.state.quota import ProviderLimits
-from dos.limits.state.spend import Spend
+from dos.limits.state.spend import FleetSpend
 from dos.loop.io.liveness import StoreClock, lease_evidence
 from dos.loop.verdicts.liveness import Answer
 from dos.machine import process
@@ -44,7 +43,7 @@ from dos.units.unit import Unit
 from dos.workspace import Workspace
 
 # The states that the watch of an observer has to fold.
-STATES = (FleetState, ProviderLimits, Spend, Decisions, Baselines, Attempts, LiveState)
+STATES = (FleetState, ProviderLimits, FleetSpend, Decisions, Baselines, Attempts, LiveState)
 
 
 class Sources(Struct, frozen=True, kw_only=True):
@@ -194,7 +193,7 @@ class FleetObserver:
             self.config,
             agents,
             self.watch.state(ProviderLimits),
-            self.watch.state(Spend),
+            self.watch.state(FleetSpend),
             self.watch.state(FleetState),
             now_ms=now_ms,
         )

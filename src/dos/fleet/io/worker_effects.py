@@ -25,8 +25,7 @@ from dos.errors import BadInput, Fenced, Halted
 from dos.fleet import effects
 from dos.fleet.choose_agent import AgentRequest, choose
 from dos.fleet.effect import Performers, performs
-from dos.fleet.io.drive import StoreRetry
-from dos.fleet.io.startup import check_settings
+from dos.fleet.io.drive import StoreRetry, check_settings
 from dos.fleet.io.take_leases import LeaseTaker
 from dos.fleet.state.fleet import FleetState
 from dos.git.repository import Writer
@@ -42,7 +41,7 @@ from dos.landing.target import open_target
 from dos.lanes.io.held_leases import HeldLeases, lease_request
 from dos.lease import Lease, Refusal
 from dos.limits.state.quota import ProviderLimits
-from dos.limits.state.spend import Spend
+from dos.limits.state.spend import FleetSpend
 from dos.questions.state import Decisions
 from dos.units.io.documents import plan_paths
 from dos.units.unit import Unit
@@ -60,7 +59,7 @@ class WorkerEffects:
     STATES: ClassVar[tuple[type[fold.State], ...]] = (
         FleetState,
         ProviderLimits,
-        Spend,
+        FleetSpend,
         Decisions,
         Attempts,
         LandingQueue,
@@ -274,7 +273,7 @@ class WorkerEffects:
             self.config,
             [agent.candidate for agent in configured],
             self.watch.state(ProviderLimits),
-            self.watch.state(Spend),
+            self.watch.state(FleetSpend),
             request,
         )
 

@@ -1,13 +1,74 @@
-"""The entries of the fleet's state: runs, units, starts of lanes, stop requests, incidents."""
+"""The entries of the fleet's state, and the facts that change them, grouped by what they are about.
+
+The entries are runs, units, starts of lanes, requests to stop and incidents. `state.fleet` decides
+which entry a fact changes; an entry knows how.
+"""
 
 from msgspec import Struct, field
 
 from dos.agents.adapter import Ending, describe_ending
 from dos.backlog.cooldown import AttemptOutcome
 from dos.choices import ChoiceName
-from dos.journal.events import fleet
+from dos.journal.events import fleet, lanes, limits
 from dos.journal.events.limits import DecisionAnswered, IncidentFound
+from dos.journal.events.reader import FactReader
 from dos.questions.units import Incident
+
+StartFact = (
+    fleet.SpawnIntended
+    | fleet.WorkerSpawned
+    | fleet.WorkerReaped
+    | fleet.LaneFailed
+    | limits.LaneCleared
+    | fleet.FleetStarted
+    | lanes.LeaseGranted
+)
+RequestFact = (
+    fleet.DrainRequested
+    | limits.PauseRequested
+    | limits.PauseEnded
+    | limits.HaltRequested
+    | limits.LimitHit
+    | limits.LimitLifted
+    | limits.UnitCleared
+    | limits.DecisionAnswered
+    | limits.IncidentFound
+)
+WorkFact = (
+    fleet.UnitClaimed
+    | fleet.AgentEnded
+    | fleet.UnitAttempted
+    | fleet.WorkMeasured
+    | fleet.LandingIntended
+    | fleet.LandingRefused
+    | fleet.UnitLanded
+    | fleet.WorkSalvaged
+)
+RunFact = (
+    fleet.RunBegun
+    | fleet.AgentStarted
+    | limits.RunParked
+    | limits.RunUnparked
+    | limits.SpinFlagged
+    | fleet.IterationCommitted
+    | fleet.RunStopped
+    | limits.FleetFound
+)
+FleetFact = StartFact | RequestFact | WorkFact | RunFact | limits.BudgetPromised
+reader: FactReader[FleetFact] = FactReader(
+    FleetFact,
+    silent="""
+        lease_renewed lease_released lease_expired lease_revoked lease_adopted lease_refused
+        fleet_stopped decision_forced run_minted unit_taken id_allocated journal_pruned
+        limit_probed units_screened landing_queued landing_deferred agent_waiting agent_went_on
+        decision_raised plans_approved settings_approved budget_warned budget_spent
+        baseline_started baseline_checked work_committed intent_declared extent_changed
+        step_claimed step_verified run_suspended resume_proposed run_resumed run_ended
+        halt_proposed ledger_line_unreadable hook_fault receipt_issued test_witnessed
+        line_imported line_unreadable
+    """,
+)
+
 
 TRIES_KEPT = 5
 REFUSALS_KEPT = 5

@@ -6,7 +6,7 @@ from msgspec import Struct, field, structs
 
 from dos.agents.adapter import LIMITS
 from dos.backlog.cooldown import AttemptOutcome
-from dos.fleet.state import entries, facts
+from dos.fleet.state import entries
 from dos.fleet.state.entries import (
     FleetRun,
     Incidents,
@@ -17,7 +17,6 @@ from dos.fleet.state.entries import (
     SupervisorStart,
     UnitState,
 )
-from dos.fleet.state.facts import FleetFact, RequestFact, RunFact, StartFact, WorkFact
 from dos.journal.events import fleet, lanes, limits
 from dos.journal.events.envelope import Event
 from dos.lease import Lease
@@ -43,7 +42,7 @@ class FleetState(Struct, kw_only=True):
     """The fleet as the journal tells it. A fold: `apply` takes one event after the other."""
 
     name: ClassVar[str] = "fleet"
-    made_with: ClassVar[tuple[str, ...]] = (entries.__name__, facts.__name__)
+    made_with: ClassVar[tuple[str, ...]] = (entries.__name__,)
 
     runs: dict[str, FleetRun] = field(default_factory=dict)
     units: dict[str, UnitState] = field(default_factory=dict)
@@ -60,18 +59,18 @@ class FleetState(Struct, kw_only=True):
 
     def apply(self, event: Event) -> None:
         """Change the state by one event; an event that says nothing about a fleet is skipped."""
-        fact = facts.reader.decode(event)
+        fact = entries.reader.decode(event)
         if fact is None:
             return
         self._end_reservation(fact, event)
         if isinstance(fact, limits.BudgetPromised):
             self.promised.add(fact.run_id)
-        elif isinstance(fact, StartFact):
+        elif isinstance(fact, entries.StartFact):
             self._apply_start(fact, event)
-        elif isinstance(fact, RequestFact):
+        elif isinstance(fact, entries.RequestFact):
             self._apply_request(fact, event)
             self.wake_pos = event.pos
-        elif isinstance(fact, WorkFact):
+        elif isinstance(fact, entries.WorkFact):
             self._apply_work(fact, event)
         else:
             self._apply_run(fact, event)
@@ -121,13 +120,13 @@ class FleetState(Struct, kw_only=True):
         starts = self.starts.get(run.lane) if run else None
         return starts is not None and starts.current_run == run_id
 
-    def _end_reservation(self, fact: FleetFact, event: Event) -> None:
+    def _end_reservation(self, fact: entries.FleetFact, event: Event) -> None:
         """The end of an agent frees its part of a shared budget for a run that waits."""
         if isinstance(fact, limits.AGENT_GONE) and fact.run_id in self.promised:
             self.promised.discard(fact.run_id)
             self.wake_pos = event.pos
 
-    def _apply_start(self, fact: StartFact, event: Event) -> None:
+    def _apply_start(self, fact: entries.StartFact, event: Event) -> None:
         """Apply a fact about the starts of lanes and of the fleet."""
         match fact:
             case fleet.SpawnIntended():
@@ -163,7 +162,7 @@ class FleetState(Struct, kw_only=True):
             self.wake_pos = event.pos  # workers that wait have to check whether to drain
         self.supervisors[fact.system] = SupervisorStart(position=event.pos, version=fact.version)
 
-    def _apply_request(self, fact: RequestFact, event: Event) -> None:
+    def _apply_request(self, fact: entries.RequestFact, event: Event) -> None:
         """Apply a fact that a person, a provider or a question asks for; it may end a wait."""
         match fact:
             case fleet.DrainRequested():
@@ -202,7 +201,7 @@ class FleetState(Struct, kw_only=True):
         if run := self.runs.get(fact.run_id):
             run.limit = quota.limit_key(fact).path
 
-    def _apply_work(self, fact: WorkFact, event: Event) -> None:
+    def _apply_work(self, fact: entries.WorkFact, event: Event) -> None:
         """Apply a fact about the work on a unit."""
         match fact:
             case fleet.UnitClaimed():
@@ -232,7 +231,7 @@ class FleetState(Struct, kw_only=True):
             case never:
                 assert_never(never)
 
-    def _apply_run(self, fact: RunFact, event: Event) -> None:
+    def _apply_run(self, fact: entries.RunFact, event: Event) -> None:
         """Apply a fact about a run as a whole."""
         match fact:
             case fleet.RunBegun():

@@ -11,9 +11,16 @@ from dos.fleet import choose_agent, effects, incidents
 from dos.fleet.effect import Steps, do
 from dos.fleet.worker import land
 from dos.fleet.worker.dispatch import dispatch, replan, replan_outcome
-from dos.fleet.worker.iteration import Dispatch, IterationResult
+from dos.fleet.worker.iteration import (
+    Dispatch,
+    IterationResult,
+    Stop,
+    gate_outcome,
+    requested_stop,
+    units_to_try,
+    with_evidence,
+)
 from dos.fleet.worker.journal_writer import JournalWriter
-from dos.fleet.worker.pick import Stop, gate_outcome, requested_stop, units_to_try, with_evidence
 from dos.journal import streams
 from dos.journal.events import fleet, limits
 from dos.journal.events.runs import IntentDeclared

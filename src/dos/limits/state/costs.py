@@ -11,7 +11,7 @@ from msgspec import Struct
 from dos.limits.accounts import dollars
 from dos.limits.budget import Spent
 from dos.limits.state.ledger import LANDED, REJECTED, REPLAN, Ledger
-from dos.limits.state.spend import Spend
+from dos.limits.state.spend import FleetSpend
 from dos.text import plural
 from dos.times import format_duration
 
@@ -74,7 +74,7 @@ class Costs(Struct, frozen=True, kw_only=True):
     per_landed_unit: UnitCost
 
 
-def costs(spend: Spend, by: str, since: str | None = None) -> Costs:
+def costs(spend: FleetSpend, by: str, since: str | None = None) -> Costs:
     """The costs by `lane`, `unit`, `agent` or `day`."""
     total = _row("total", spend.whole)
     return Costs(
@@ -163,7 +163,7 @@ def money(spent: Amount) -> str:
     return UNKNOWN
 
 
-def _ledgers(spend: Spend, by: str) -> Mapping[str, Ledger]:
+def _ledgers(spend: FleetSpend, by: str) -> Mapping[str, Ledger]:
     """The ledgers to show, sorted by name; `lane` adds up the days."""
     match by:
         case "unit":

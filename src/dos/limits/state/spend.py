@@ -79,7 +79,7 @@ _reader: FactReader[Handled] = FactReader(
 )
 
 
-class Spend(Struct, kw_only=True):
+class FleetSpend(Struct, kw_only=True):
     """All that was spent, and the budgets that people were told about."""
 
     name: ClassVar[str] = "spend"

@@ -14,9 +14,8 @@ from dos.errors import Conflict
 from dos.fleet import effects, observe
 from dos.fleet.choose_agent import lanes_without_agent
 from dos.fleet.io.launches import LAUNCH_MS
-from dos.fleet.lane_entries import LaneHolders
+from dos.fleet.lane_entries import EXITED, EXPIRED, LaneHolders, LeaseHealth
 from dos.fleet.observation import Observation
-from dos.fleet.population.lease_health import EXITED, EXPIRED, LeaseHealth
 from dos.fleet.state.fleet import FleetState, LaneStarts
 from dos.fleet.state.live import Pause
 from dos.fleet.tick import (

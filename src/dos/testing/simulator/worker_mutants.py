@@ -24,7 +24,7 @@ from dos.lanes import admission
 from dos.lease import Lease, Refusal, RefusalReason, Request
 from dos.limits.accounts import Account, Day
 from dos.limits.budget import Spent
-from dos.limits.state.spend import Spend
+from dos.limits.state.spend import FleetSpend
 from dos.loop import decide
 from dos.loop.types import IterationOutcome, LoopDecision, LoopState, OutcomeKind
 from dos.testing.simulator.world.process import SUSPENDED, Later, Process, Suspended
@@ -123,20 +123,20 @@ def cleared_unsaved(simulation: "Simulation", _patches: ExitStack) -> None:
 def promises_ignored(_simulation: "Simulation", patches: ExitStack) -> None:
     """The rest of a shared budget is given to every worker that asks, several times over."""
 
-    def promised(self: Spend, account: Account, *, besides: str, now_ms: int) -> Spent:  # noqa: ARG001
+    def promised(self: FleetSpend, account: Account, *, besides: str, now_ms: int) -> Spent:  # noqa: ARG001
         return Spent()
 
-    patches.enter_context(patch.object(Spend, "promised", promised))
+    patches.enter_context(patch.object(FleetSpend, "promised", promised))
 
 
 def money_forgotten(_simulation: "Simulation", patches: ExitStack) -> None:
     """The money that a run or a lane has spent is ignored."""
-    spent = Spend.spent
+    spent = FleetSpend.spent
 
-    def unseen(self: Spend, account: Account) -> Spent:
+    def unseen(self: FleetSpend, account: Account) -> Spent:
         return spent(self, account) if isinstance(account, Day) else Spent()
 
-    patches.enter_context(patch.object(Spend, "spent", unseen))
+    patches.enter_context(patch.object(FleetSpend, "spent", unseen))
 
 
 def word_after_the_last(simulation: "Simulation", _patches: ExitStack) -> None:

@@ -20,7 +20,7 @@ from dos.fleet.effects import Pause
 from dos.fleet.state.fleet import FleetState
 from dos.fleet.supervisor import Supervisor, SupervisorProcess, SupervisorResult
 from dos.fleet.worker import start_state
-from dos.fleet.worker.pick import Stop
+from dos.fleet.worker.iteration import Stop
 from dos.fleet.worker.worker import Worker
 from dos.journal import streams
 from dos.journal.backend import Backend, ReadTransaction
@@ -33,7 +33,7 @@ from dos.landing.queue import LandingQueue
 from dos.lanes import admission
 from dos.lease import Lease, Request
 from dos.limits.state.quota import ProviderLimits
-from dos.limits.state.spend import Spend
+from dos.limits.state.spend import FleetSpend
 from dos.loop.types import LoopState
 from dos.questions.state import Decisions
 from dos.testing.simulator.world import faults, workspace
@@ -141,7 +141,7 @@ class Site:
             self.texts = {host.name: HostTexts(host.name, self.repository) for host in self.hosts}
         self.fleet = FleetState()
         self.quota = ProviderLimits()
-        self.spend = Spend()
+        self.spend = FleetSpend()
         self.attempts = Attempts()
         self.decisions = Decisions()
         self.landing_queue = LandingQueue()

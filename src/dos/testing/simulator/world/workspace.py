@@ -14,7 +14,7 @@ from msgspec import Struct, structs
 from dos.approval.io.documents import PlanTexts, SettingsText
 from dos.config.load import FILE_NAME, parse
 from dos.config.schema import Config, Cooldown
-from dos.fleet.population.policy import Leases, Workers
+from dos.fleet.population.settings import Leases, Workers
 from dos.fleet.population.types import Supervise
 from dos.fleet.worker.start_state import new_state
 from dos.journal.store import Store
