@@ -12,6 +12,7 @@ from dos.fleet.population.types import PlanRow, SupervisePolicy, SuperviseVerdic
 from dos.fleet.state.fleet import FleetRun, FleetState, UnitState
 from dos.lease import Lease
 from dos.loop import tokens
+from dos.text import plural
 from dos.units.unit import Unit
 
 SHOWN = 5  # of lists that may be long
@@ -203,7 +204,8 @@ def _unit_line(row: UnitRow, worker_exited: bool) -> str:
     elif row.held:
         line += f"  {row.held}: {row.held_because}"
     if row.tries:
-        line += f"  ({len(row.tries)}x not landed before: {row.tries[-1]})"
+        failed = plural(len(row.tries), "failed attempt")
+        line += f"  ({failed}, the last: {row.tries[-1]})"
     return line
 
 

@@ -1,4 +1,9 @@
-"""Lines for people who watch a fleet: the events worth a line, and what an agent printed."""
+"""Lines for people who watch a fleet: the events worth a line, and what an agent printed.
+
+`dos up` prints `event_line` of each new event; `dos logs` prints `agent_lines` of each line of a
+log. The sentence itself comes from `event_text`; here it is decided which events are shown, at
+which place and in which tone. The surface turns a tone into a colour.
+"""
 
 from collections.abc import Sequence
 from typing import assert_never
@@ -43,7 +48,11 @@ _reader: FactReader[ShownFact] = FactReader(
 
 
 class EventLine(Struct, frozen=True):
-    """An event as one line: when, where (a lane, or `fleet`), the sentence and its tone."""
+    """An event as one line: when, where (a lane, or `fleet`), the sentence and its tone.
+
+    The tone is GOOD for what landed or passed, BAD for what a person may have to look at, DIM for
+    routine, PLAIN for the rest.
+    """
 
     at_ms: int
     where: str
@@ -69,7 +78,10 @@ def event_line(event: Event) -> EventLine | None:
 
 
 def _fleet_tone(fact: FleetFact) -> tuple[str, str] | None:
-    """Return where it happened and the tone of its line; None for no line."""
+    """Return the place and tone of an event of the supervisor or a lease; None for no line.
+
+    Named locks are no lanes, so their leases get no line.
+    """
     match fact:
         case fleet.FleetStarted() | fleet.FleetStopped() | fleet.DrainRequested():
             return "fleet", PLAIN
@@ -93,6 +105,11 @@ def _fleet_tone(fact: FleetFact) -> tuple[str, str] | None:
 
 
 def _work_tone(fact: ShownWorkFact) -> tuple[str, str] | None:  # noqa: C901, PLR0911
+    """Return the place and tone of an event of a unit's work; None for no line.
+
+    An agent that started, a delivery and a receipt get no line unless they say something:
+    the landing that follows tells the same.
+    """
     match fact:
         case (
             fleet.UnitClaimed() | limits.WorkCommitted() | fleet.WorkSalvaged() | fleet.RunStopped()
@@ -122,6 +139,10 @@ def _work_tone(fact: ShownWorkFact) -> tuple[str, str] | None:  # noqa: C901, PL
 
 
 def _waiting_tone(fact: WaitingFact) -> tuple[str, str]:  # noqa: C901, PLR0911
+    """Return the place and tone of an event about limits, pauses, questions or budgets.
+
+    A question stands at `decision` and not at its lane: it may hold several lanes.
+    """
     match fact:
         case limits.LimitHit() | limits.SpinFlagged():
             return fact.lane, BAD
@@ -170,6 +191,7 @@ def agent_lines(line: str, activities: Sequence[Heard]) -> list[AgentLine]:
 
 
 def _agent_lines(activity: Heard) -> list[AgentLine]:
+    """Return the lines of one activity that the adapter recognised."""
     match activity:
         case Activity(text=text):
             return [AgentLine("activity", text)]

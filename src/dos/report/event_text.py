@@ -1,6 +1,8 @@
 """The sentence that describes an event to people: one for each kind, the same on every surface.
 
-A surface adds when and where the event happened, and decides which events it shows.
+A surface adds when and where the event happened, and decides which events it shows. Events that
+only a timeline shows have their sentences in `record_text`; a new kind of event needs a case in one
+of the two, which mypy demands by `assert_never`.
 """
 
 from typing import assert_never
@@ -70,7 +72,7 @@ _ATTEMPTS = {"shipped": "landed", "drained": "no commit", "unknown": "unknown ou
 def describe(fact: AnyFact, at_ms: int) -> str:
     """Return the sentence for a fact that was recorded at this time.
 
-    The time decides whether a moment in it is shown with its date.
+    The time decides whether a moment in it is shown with its date. No sentence is empty.
     """
     if isinstance(fact, FleetFact):
         return _describe_fleet(fact)
@@ -87,6 +89,7 @@ def describe_kind(kind: str) -> str:
 
 
 def _describe_fleet(fact: FleetFact) -> str:  # noqa: C901, PLR0911
+    """Return the sentence of an event of the supervisor, a worker process or a granted lease."""
     match fact:
         case fleet.FleetStarted():
             return f"started on {fact.host}, target {plural(fact.target, 'worker')}"
@@ -117,6 +120,7 @@ def _describe_fleet(fact: FleetFact) -> str:  # noqa: C901, PLR0911
 
 
 def _describe_work(fact: WorkFact) -> str:  # noqa: C901, PLR0911
+    """Return the sentence of an event between the claim of a unit and the end of its run."""
     match fact:
         case fleet.UnitClaimed():
             repeated = ""
@@ -165,6 +169,7 @@ def _describe_work(fact: WorkFact) -> str:  # noqa: C901, PLR0911
 
 
 def _describe_waiting(fact: WaitingFact, at_ms: int) -> str:  # noqa: C901, PLR0911
+    """Return the sentence of an event about a limit, a wait, a question or a budget."""
     match fact:
         case limits.LimitHit():
             return _describe_limit(fact, at_ms)
@@ -206,12 +211,15 @@ def _describe_waiting(fact: WaitingFact, at_ms: int) -> str:  # noqa: C901, PLR0
 
 
 def describe_agent_end(fact: fleet.AgentEnded) -> str:
-    """Return how an agent's process ended and after how long."""
+    """Return how an agent's process ended and after how long.
+
+    That it finished says nothing of its work: git is asked for that.
+    """
     return f"agent {describe_ending(fact.outcome)} after {fact.seconds:.1f} s"
 
 
 def describe_decision(outcome: str, action: str, reason: str) -> str:
-    """Return how an iteration ended, and what was decided."""
+    """Return how an iteration ended, and what was decided: the same words as in `dos why`."""
     return f"{tokens.iteration_words(outcome)}; {tokens.words(action)}, {reason}"
 
 
@@ -226,11 +234,17 @@ def describe_incident(fact: limits.IncidentFound) -> str:
 
 
 def _describe_budget(fact: limits.BudgetWarned | limits.BudgetSpent) -> str:
+    """Return whose budget it is, how much of it is spent, and its limit."""
     account = accounts.describe(fact.scope, fact.subject)
     return f"{account}: {format_share(fact.spent, fact.limit, fact.measure)}"
 
 
 def _describe_baseline(fact: limits.BaselineChecked) -> str:
+    """Return whether the acceptance command passes on the branch, and whether it tests the tree.
+
+    A command that also passes with the source files emptied would accept any work, so it is
+    reported even though it passes.
+    """
     command = f"`{_first_line(fact.command)}`"
     if not fact.passed:
         return (
@@ -296,4 +310,5 @@ def _describe_limit(fact: limits.LimitHit, at_ms: int) -> str:
 
 
 def _format_time(at_ms: int, now_ms: int) -> str:
+    """Return a local time with seconds; with its date where that differs from the event's."""
     return format_local_time(utc_datetime(at_ms), utc_datetime(now_ms), seconds=True)

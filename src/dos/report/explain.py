@@ -67,7 +67,11 @@ _OUTCOME_LABELS = {"packet_judge": "units of its packet:", "verdict": "gate:"}
 
 
 class DecisionStep(Struct, frozen=True, kw_only=True):
-    """One decided iteration; the field names are keys of `dos why --json`."""
+    """One decided iteration; the field names are keys of `dos why --json`.
+
+    Evidence and counters hold only what differs from a new loop; `limits` is complete, so that the
+    decision can be checked against the settings of its time.
+    """
 
     at: str
     iteration: int
@@ -83,7 +87,10 @@ class DecisionStep(Struct, frozen=True, kw_only=True):
 
 
 class RunStop(Struct, frozen=True, kw_only=True):
-    """Why a run stopped, with what the table of reasons says about it."""
+    """Why a run stopped, with what the table of reasons says about it.
+
+    `meaning` and `fix` are empty for a token that the table does not have.
+    """
 
     stop_reason: str
     needs: str
@@ -105,7 +112,11 @@ class RunExplanation(Struct, frozen=True, kw_only=True):
 
 
 def explain_run(run_id: str, events: Sequence[Event]) -> RunExplanation:
-    """Return the explanation of a run from the events of its stream, at least one."""
+    """Return the explanation of a run from the events of its stream, at least one.
+
+    What was measured is joined to the decision of the same iteration and attempt. A run that died
+    in an iteration has no decision about it; then `at_work` names the unit.
+    """
     history = _History(utc_stamp(events[0].at_ms))
     for event in events:
         history.apply(event)
@@ -135,6 +146,7 @@ class _History:
     """What the events of a run tell beside its decisions."""
 
     def __init__(self, begun: str) -> None:
+        """Start with the time of the first event, for a run whose beginning is not recorded."""
         self.begun = begun
         self.lane = ""
         self.at_work = ""
@@ -144,6 +156,11 @@ class _History:
         self._why_not_landed = ""  # of the unit that was claimed last
 
     def apply(self, event: Event) -> None:
+        """Apply one event of the run, in the order of the journal.
+
+        Why a unit did not land is recorded before the decision about its iteration, so it is kept
+        until that decision comes.
+        """
         match _reader.decode(event):
             case None:
                 pass
@@ -171,12 +188,13 @@ class _History:
 
 
 def only_iteration(explanation: RunExplanation, iteration: int) -> RunExplanation:
-    """Return the explanation with the steps of one iteration alone."""
+    """Return the explanation with the steps of one iteration alone, all its attempts among them."""
     steps = [step for step in explanation.steps if step.iteration == iteration]
     return structs.replace(explanation, steps=steps)
 
 
 def _run_stop(stop_reason: str, needs: str, reason: str) -> RunStop:
+    """Return the stop with the meaning and the fix that the table of reasons has for it."""
     row = table.find(stop_reason)
     return RunStop(
         stop_reason=stop_reason,
@@ -251,6 +269,7 @@ def render(explanation: RunExplanation, now: datetime) -> str:
 
 
 def _step_lines(step: DecisionStep, now: datetime) -> list[str]:
+    """Return the paragraph of one iteration, from how it ended to the rule that decided."""
     attempt = ""
     if step.attempt > 1:
         attempt = f", attempt {step.attempt}"
@@ -287,6 +306,7 @@ def _describe_outcome(outcome: dict[str, Any], now: datetime) -> str:
 
 
 def _describe_counters(counters: dict[str, Any]) -> str:
+    """Return the counters in words: how often something happened in a row before this decision."""
     parts = []
     for name, value in counters.items():
         words = _IN_A_ROW.get(name)
@@ -298,16 +318,19 @@ def _describe_counters(counters: dict[str, Any]) -> str:
 
 
 def _words(value: Any) -> str:
+    """Return a value as people read it: a released token in words, anything else as it is."""
     if isinstance(value, str):
         return tokens.words(value)
     return str(value)
 
 
 def _local_time(stamp: str, now: datetime) -> str:
+    """Return the local time of a stamp, with the date where that is not the date of `now`."""
     return format_local_time(datetime.fromisoformat(stamp), now, seconds=True)
 
 
 def _describe_evidence(evidence: dict[str, Any]) -> str:
+    """Return each verdict that the decision was given, with its reason."""
     parts = []
     for name, value in evidence.items():
         parts.append(f"{name.replace('_', ' ')}: {_describe_verdict(value)}")

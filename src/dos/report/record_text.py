@@ -72,6 +72,7 @@ def describe(record: Record) -> str:
 
 
 def _describe_lease(record: LeaseRecord) -> str:
+    """Return the sentence of a change of a lease that `dos up` does not print."""
     match record:
         case lanes.LeaseRenewed():
             return "lease renewed"
@@ -90,6 +91,11 @@ def _describe_lease(record: LeaseRecord) -> str:
 
 
 def _describe_worker(record: WorkerRecord) -> str:  # noqa: C901, PLR0911
+    """Return the sentence of a step of a worker between its start and its landings.
+
+    Most of them precede an event with a sentence of its own: a unit is reserved before its agent
+    starts, a landing is queued before it is made.
+    """
     match record:
         case fleet.SpawnIntended():
             return f"starting a worker on lane {record.lane}"
@@ -119,6 +125,7 @@ def _describe_worker(record: WorkerRecord) -> str:  # noqa: C901, PLR0911
 
 
 def _describe_approval(record: ApprovalRecord) -> str:
+    """Return what a person approved or cleared, and who it was where that is recorded."""
     match record:
         case limits.PlansApproved():
             what = "plans on disk approved"
@@ -136,6 +143,7 @@ def _describe_approval(record: ApprovalRecord) -> str:
 
 
 def _describe_declared_run(record: DeclaredRunRecord) -> str:  # noqa: PLR0911
+    """Return the sentence of an event of a run that declared its work in steps."""
     match record:
         case runs.IntentDeclared():
             return f"work declared: {plural(len(record.steps), 'step')}"
@@ -160,6 +168,7 @@ def _describe_declared_run(record: DeclaredRunRecord) -> str:  # noqa: PLR0911
 
 
 def _describe_other(record: OtherRecord) -> str:
+    """Return the sentence of an event that belongs to no run of the fleet."""
     match record:
         case fleet.IdAllocated():
             return f"id {record.id} of {record.scope} allocated"
@@ -179,6 +188,7 @@ def _describe_other(record: OtherRecord) -> str:
 
 
 def _with_reason(what: str, reason: str) -> str:
+    """Return the text, with the reason after a colon where there is one."""
     if reason:
         return f"{what}: {reason}"
     return what

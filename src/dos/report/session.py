@@ -1,7 +1,7 @@
 """The time of a fleet as values: agents with their outcomes, landings with their proofs.
 
 What an agent claimed is kept beside what git shows, never in its place. The field names are keys of
-`dos report --json`.
+`dos report --json`. `session_fold` makes a `Session` from events; `summary` and `html` show it.
 """
 
 from collections.abc import Iterable
@@ -24,7 +24,11 @@ class UnseenEnd(StrEnum):
 
 
 class Outcome(StrEnum):
-    """What came of the time of an agent."""
+    """What came of the time of an agent.
+
+    An agent is at work until its process ends, then undecided until its work is measured; a landing
+    overrides whatever was said before.
+    """
 
     LANDED = "landed"
     DISBELIEVED = "not believed"  # it ended normally, and git does not show what it claimed
@@ -37,7 +41,10 @@ class Outcome(StrEnum):
 
 
 class AgentBar(Struct, kw_only=True):
-    """One agent from its start to its end, a bar of the timeline."""
+    """One agent from its start to its end, a bar of the timeline.
+
+    `end` of an agent that has not ended is the time of the newest event.
+    """
 
     lane: str
     unit: str
@@ -52,6 +59,7 @@ class AgentBar(Struct, kw_only=True):
 
     @property
     def seconds(self) -> float:
+        """How long it ran; never negative, also where clocks were changed."""
         return max(0.0, (self.end - self.start).total_seconds())
 
 
@@ -78,7 +86,10 @@ class Crash(Struct, kw_only=True):
 
 
 class Wait(Struct, kw_only=True):
-    """A time in which a run, or its agent, waited."""
+    """A time in which a run, or its agent, waited.
+
+    `why` is the token by which a run was parked, `detail` the sentence that was recorded with it.
+    """
 
     lane: str
     run_id: str
@@ -91,11 +102,16 @@ class Wait(Struct, kw_only=True):
 
     @property
     def seconds(self) -> float:
+        """How long the wait took, or has taken so far."""
         return max(0.0, (self.end - self.start).total_seconds())
 
 
 class LimitPeriod(Struct, kw_only=True):
-    """A time in which a provider refused requests because of a limit."""
+    """A time in which a provider refused requests because of a limit.
+
+    The limit holds for an account, or for one model of it; it is one period however many agents met
+    it. `resets_at` is what the provider announced last.
+    """
 
     vendor: str
     account: str
@@ -111,6 +127,7 @@ class LimitPeriod(Struct, kw_only=True):
 
     @property
     def seconds(self) -> float:
+        """How long the provider refused requests, or has refused them so far."""
         return max(0.0, (self.end - self.start).total_seconds())
 
 
@@ -126,7 +143,10 @@ class SavedWork(Struct, frozen=True, kw_only=True):
 
 
 class Incident(Struct, frozen=True, kw_only=True):
-    """Commits that an agent made outside its worktree, so that no landing checked them."""
+    """Commits that an agent made outside its worktree, so that no landing checked them.
+
+    They never count as landed, also if their content is what a unit asks for.
+    """
 
     at: datetime
     lane: str
@@ -156,7 +176,10 @@ class FleetStart(Struct, frozen=True, kw_only=True):
 
 
 class Session(Struct, kw_only=True):
-    """Everything that happened from one start of the fleet on."""
+    """Everything that happened from one start of the fleet on.
+
+    `since` and `until` are None where nothing happened. Lists are in the order of the events.
+    """
 
     since: datetime | None = None
     until: datetime | None = None
@@ -184,13 +207,17 @@ class Session(Struct, kw_only=True):
 
     @property
     def seconds(self) -> float:
+        """How long the session took, or has taken so far."""
         if self.since is None or self.until is None:
             return 0.0
         return (self.until - self.since).total_seconds()
 
 
 class ReceiptProof(Struct, frozen=True, kw_only=True):
-    """A receipt of a landing, and whether it is valid here and now."""
+    """A receipt of a landing, and whether it is valid here and now.
+
+    A valid receipt can become invalid later: the workspace may no longer trust its key.
+    """
 
     valid: bool
     why: str
@@ -220,6 +247,7 @@ class LandingProof(Struct, frozen=True, kw_only=True):
 
     @property
     def verdict(self) -> str:
+        """The answer of `dos verify` with its tier, such as `SHIPPED T5 witnessed`."""
         return f"{self.answer} {self.tier} {self.tier_name}".rstrip()
 
     @property
@@ -239,6 +267,7 @@ class LandingProof(Struct, frozen=True, kw_only=True):
 
     @property
     def command(self) -> str:
+        """The acceptance command that the receipt names, or ""."""
         if self.receipt:
             return self.receipt.command
         return ""

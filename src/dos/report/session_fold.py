@@ -1,4 +1,9 @@
-"""Folds the events of a fleet into a session: agents, landings, crashes, waits and limits."""
+"""Folds the events of a fleet into a session: agents, landings, crashes, waits and limits.
+
+The fold reads events alone: no clock, no git, no process table. What it says of an agent is
+therefore what was recorded, and an agent whose worker was killed stays at work until another event
+shows that it is not.
+"""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -25,6 +30,7 @@ from dos.report.session import (
     UnseenEnd,
     Wait,
 )
+from dos.report.session_waits import OpenWaits
 from dos.times import utc_datetime
 
 # How an agent ends that did not end by itself; older journals have "crashed".
@@ -78,7 +84,11 @@ _reader: FactReader[SessionFact] = FactReader(
 
 
 def fold_session(events: Iterable[Event]) -> Session:
-    """Return the session that these events tell, in the order of the journal."""
+    """Return the session that these events tell, in the order of the journal.
+
+    The events may begin in the middle of a run: an agent that ends without a known start is added
+    with the duration that its end records.
+    """
     session_fold = _SessionFold()
     for event in events:
         session_fold.apply(_reader.decode(event), utc_datetime(event.at_ms))
@@ -86,15 +96,18 @@ def fold_session(events: Iterable[Event]) -> Session:
 
 
 class _SessionFold:
-    """The session so far, and what is still open in it."""
+    """The session so far, and what is still open in it.
+
+    Agents are found by their lane while they run, because a lane has one at a time, and by run and
+    unit afterwards, because measurements and landings name those.
+    """
 
     def __init__(self) -> None:
         self.session = Session()
         self.now = utc_datetime(0)
         self.open_bars: dict[str, AgentBar] = {}  # by lane: it has one agent at a time
         self.newest: dict[tuple[str, str], AgentBar] = {}  # by run and unit
-        self.open_waits: dict[tuple[str, bool], Wait] = {}  # by run, and whether its agent waits
-        self.open_limits: dict[tuple[str, str, str], LimitPeriod] = {}
+        self.waits = OpenWaits(self.session)
         self.stops: dict[str, StoppedLane] = {}  # by lane
         self.stopped_hosts: dict[str, bool] = {}
         self.halted: set[str] = set()  # runs that a person asked to halt
@@ -116,12 +129,15 @@ class _SessionFold:
         self.session.until = self.now
 
     def result(self) -> Session:
-        """Return the session, with everything that is still open ending now."""
+        """Return the session, with everything that is still open ending now.
+
+        A crash whose unit landed later says so, whatever it said before: that is what a reader of
+        the report wants to know of it.
+        """
         session = self.session
         still_open: list[AgentBar | Wait | LimitPeriod] = [
             *self.open_bars.values(),
-            *self.open_waits.values(),
-            *self.open_limits.values(),
+            *self.waits.still_open(),
         ]
         for period in still_open:
             period.end = self.now
@@ -138,6 +154,7 @@ class _SessionFold:
         return session
 
     def _apply_fleet(self, fact: _FleetFact, at: datetime) -> None:
+        """Apply an event of a supervisor, a worker process or a run as a whole."""
         match fact:
             case fleet.FleetStarted():
                 self._start_fleet(fact, at)
@@ -146,7 +163,7 @@ class _SessionFold:
                 self.stopped_hosts[fact.host] = True
             case fleet.WorkerReaped():
                 self._lose_agent(fact.lane, at, fact.run_id)
-                self._end_waits(fact.run_id, at)
+                self.waits.end_run(fact.run_id, at)
                 unit = self._last_unit(fact.run_id)
                 self._add_crash(fact.lane, fact.run_id, unit, event_text.describe(fact, 0), at)
             case fleet.LaneFailed():
@@ -168,6 +185,7 @@ class _SessionFold:
                 assert_never(never)
 
     def _start_fleet(self, fact: fleet.FleetStarted, at: datetime) -> None:
+        """Add a start; the session continues, also where the supervisor before it had stopped."""
         found = ""
         if not self.stopped_hosts.get(fact.host, True):
             found = "the supervisor before it ended without a record"
@@ -177,18 +195,19 @@ class _SessionFold:
         self.stopped_hosts[fact.host] = False
 
     def _stop_run(self, fact: fleet.RunStopped, at: datetime) -> None:
+        """End what the run had open; keep the stop if only a person or a repair clears it.
+
+        An agent that is still open then was left by its run: its outcome is unknown, and it did not
+        crash.
+        """
         bar = self._lose_agent(fact.lane, at, fact.run_id)
         if bar:
             bar.how = Outcome.UNDECIDED
             bar.ending = UnseenEnd.LEFT
-        self._end_waits(fact.run_id, at)
+        self.waits.end_run(fact.run_id, at)
         if fact.needs not in CLEARS_BY_ITSELF:
             self.stops[fact.lane] = StoppedLane(
-                at=at,
-                lane=fact.lane,
-                reason=fact.stop_reason,
-                needs=fact.needs,
-                detail=fact.reason,
+                at=at, lane=fact.lane, reason=fact.stop_reason, needs=fact.needs, detail=fact.reason
             )
 
     def _last_unit(self, run_id: str) -> str:
@@ -199,10 +218,16 @@ class _SessionFold:
         return ""
 
     def _add_crash(self, lane: str, run_id: str, unit: str, what: str, at: datetime) -> None:
+        """Add a crash; what happened next is filled in by later events."""
         crash = Crash(at=at, lane=lane, run_id=run_id, unit=unit, what=what)
         self.session.crashed.append(crash)
 
     def _apply_agent(self, fact: _AgentFact, at: datetime) -> None:
+        """Apply the start or the end of an agent.
+
+        A start on a lane that still has an agent shows that the end of that agent was never
+        recorded.
+        """
         match fact:
             case fleet.AgentStarted():
                 self._lose_agent(fact.lane, at)
@@ -216,6 +241,7 @@ class _SessionFold:
                 assert_never(never)
 
     def _add_bar(self, fact: _AgentFact, start: datetime, end: datetime) -> AgentBar:
+        """Add a bar to the timeline, and remember it as the newest of its run and unit."""
         bar = AgentBar(
             lane=fact.lane,
             unit=fact.unit,
@@ -230,6 +256,11 @@ class _SessionFold:
         return bar
 
     def _end_agent(self, fact: fleet.AgentEnded, at: datetime) -> None:
+        """End an agent with the outcome that its process shows.
+
+        A normal end is not a success: it stays undecided until the work is measured. A crash that a
+        person asked for, with a halt, is no crash.
+        """
         bar = self.open_bars.get(fact.lane)
         if bar and bar.run_id == fact.run_id:
             del self.open_bars[fact.lane]
@@ -240,7 +271,7 @@ class _SessionFold:
         bar.ending = fact.outcome
         bar.claim = fact.claim
         bar.agent = fact.agent or bar.agent
-        self._end_wait((fact.run_id, True), at)
+        self.waits.unpark_agent(fact.run_id, at)
         if fact.outcome in CRASHES and fact.run_id not in self.halted:
             bar.how = Outcome.CRASHED
             what = event_text.describe_agent_end(fact)
@@ -253,6 +284,7 @@ class _SessionFold:
             bar.how = Outcome.CUT_SHORT
 
     def _apply_work(self, fact: _WorkFact, at: datetime) -> None:
+        """Apply what was measured, refused, landed or saved, or an incident."""
         match fact:
             case fleet.WorkMeasured():
                 if self._is_unproven_claim(fact):
@@ -287,6 +319,7 @@ class _SessionFold:
                 assert_never(never)
 
     def _is_unproven_claim(self, fact: fleet.WorkMeasured) -> bool:
+        """Whether an agent claimed work that the measurement does not show."""
         if fact.reconciled:
             return fact.reconciled == "QUIET_INCOMPLETE"
         # Older journals do not record how the claim compared: an agent that crashed made none.
@@ -295,6 +328,7 @@ class _SessionFold:
         return fact.verdict != "DELIVERED" and not claimed_nothing
 
     def _add_unproven_claim(self, fact: fleet.WorkMeasured, at: datetime) -> None:
+        """Add the claim beside what was found instead of it."""
         bar = self.newest.get((fact.run_id, fact.unit))
         if bar and bar.how is Outcome.UNDECIDED:
             bar.how = Outcome.DISBELIEVED
@@ -309,6 +343,7 @@ class _SessionFold:
         self.session.disbelieved.append(claim)
 
     def _land(self, fact: fleet.UnitLanded, at: datetime) -> None:
+        """Add a landing, with the claim of the agent that made it."""
         bar = self.newest.get((fact.run_id, fact.unit))
         if bar is None:
             # Another run found the landing of an agent whose worker had died.
@@ -321,69 +356,24 @@ class _SessionFold:
         self.session.landed.append(fact.entry(at, claim=claim))
 
     def _apply_waiting(self, fact: _WaitingFact, at: datetime) -> None:
+        """Apply a halt, or the begin or end of a wait or a limit."""
         match fact:
             case limits.HaltRequested():
                 self.halted.add(fact.run_id)
             case limits.RunParked():
-                self._begin_wait((fact.run_id, False), fact.lane, fact.why, fact.detail, at)
+                self.waits.park_run(fact, at)
             case limits.RunUnparked():
-                self._end_wait((fact.run_id, False), at)
+                self.waits.unpark_run(fact.run_id, at)
             case limits.AgentWaiting():
-                detail = fact.detail or fact.ending
-                self._begin_wait((fact.run_id, True), fact.lane, "provider", detail, at)
+                self.waits.park_agent(fact, at)
             case limits.AgentWentOn():
-                self._end_wait((fact.run_id, True), at)
+                self.waits.unpark_agent(fact.run_id, at)
             case limits.LimitHit():
-                self._hit_limit(fact, at)
+                self.waits.hit_limit(fact, at)
             case limits.LimitLifted():
-                period = self.open_limits.pop((fact.vendor, fact.account, fact.model), None)
-                if period:
-                    period.end = at
-                    period.is_over = True
+                self.waits.lift_limit(fact, at)
             case never:
                 assert_never(never)
-
-    def _hit_limit(self, fact: limits.LimitHit, at: datetime) -> None:
-        key = (fact.vendor, fact.account, fact.model)
-        resets_at = None
-        if fact.resets_at_ms is not None:
-            resets_at = utc_datetime(fact.resets_at_ms)
-        period = self.open_limits.get(key)
-        if period:
-            period.times += 1
-            period.resets_at = resets_at or period.resets_at
-            return
-        period = LimitPeriod(
-            vendor=fact.vendor,
-            account=fact.account,
-            model=fact.model,
-            ending=fact.ending,
-            lane=fact.lane,
-            found=fact.found,
-            start=at,
-            end=at,
-            resets_at=resets_at,
-        )
-        self.open_limits[key] = period
-        self.session.limits.append(period)
-
-    def _begin_wait(
-        self, key: tuple[str, bool], lane: str, why: str, detail: str, at: datetime
-    ) -> None:
-        self._end_wait(key, at)
-        wait = Wait(lane=lane, run_id=key[0], why=why, detail=detail, start=at, end=at)
-        self.open_waits[key] = wait
-        self.session.waits.append(wait)
-
-    def _end_wait(self, key: tuple[str, bool], at: datetime) -> None:
-        wait = self.open_waits.pop(key, None)
-        if wait:
-            wait.end = at
-            wait.is_over = True
-
-    def _end_waits(self, run_id: str, at: datetime) -> None:
-        for is_agent in (False, True):
-            self._end_wait((run_id, is_agent), at)
 
     def _lose_agent(self, lane: str, at: datetime, run_id: str = "") -> AgentBar | None:
         """End the agent that the lane still has: another was started, or its worker is gone."""
@@ -393,5 +383,5 @@ class _SessionFold:
         bar.end = at
         bar.how = Outcome.CRASHED
         bar.ending = UnseenEnd.LOST
-        self._end_waits(bar.run_id, at)
+        self.waits.end_run(bar.run_id, at)
         return self.open_bars.pop(lane)

@@ -1,4 +1,8 @@
-"""The timeline of a run: each event with its time and how long it took until the next one."""
+"""The timeline of a run: each event with its time and how long it took until the next one.
+
+`dos timeline` gathers with `events_of_run`, makes `moments` of them, which are its JSON, and prints
+`render` of those.
+"""
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
@@ -24,7 +28,10 @@ from dos.times import format_local_time, utc_stamp
 
 
 class Moment(Struct, frozen=True, kw_only=True):
-    """One event of a timeline; the field names are keys of `dos timeline --json`."""
+    """One event of a timeline; the field names are keys of `dos timeline --json`.
+
+    `took_ms` is the time until the next event, so it measures what began with this event.
+    """
 
     pos: int
     at: str
@@ -38,7 +45,8 @@ class Moment(Struct, frozen=True, kw_only=True):
 def events_of_run(store: Store, run_id: str, events: Sequence[Event]) -> list[Event]:
     """Return the events of a run in order: of its own stream, its units, its lane and its lease.
 
-    They belong to the run by its id or by the fence of its lease, never by their time.
+    They belong to the run by its id or by the fence of its lease, never by their time: another run
+    may work on the same unit or lane a moment later.
     """
     units = {fact.unit for _, fact in select(events, UnitClaimed)}
     lanes = {fact.lane for _, fact in select(events, RunBegun, RunStopped) if fact.lane}
@@ -73,7 +81,11 @@ def _lease_events(events: Iterable[Event], run_id: str) -> list[Event]:
 
 
 def moments(events: Sequence[Event]) -> list[Moment]:
-    """Return the moments of a run; the longest ones are marked as slowest."""
+    """Return the moments of a run; the longest ones are marked as slowest.
+
+    Clocks of two hosts may differ, so a negative distance counts as zero. The last moment took no
+    time.
+    """
     if not events:
         return []
     start_ms = events[0].at_ms
@@ -121,6 +133,7 @@ def render(run_id: str, timeline: Sequence[Moment], now: datetime) -> str:
 
 
 def _format_offset(milliseconds: int) -> str:
+    """Return the distance from the first moment, in minutes from ten minutes on."""
     seconds = milliseconds / 1000
     if seconds < 600:
         return f"+{seconds:.1f} s"
