@@ -260,6 +260,23 @@ def test_what_only_a_person_can_clear_is_asked_once_and_holds_until_it_is_answer
     assert story.questions() == [] and story.waits()
 
 
+def test_a_unit_that_is_to_be_done_again_starts_its_lane_at_once(story):
+    story.units.append(Unit(plan="P", id="A2", title="", lane="api"))
+    landed = fleet.UnitLanded(
+        run_id="R1", lane="api", unit="P/A1", branch="main", base="a", commit="b" * 40
+    )
+    story.store.record("run/R1", landed)
+    story.stops("R2", "drain", "operator")
+    state = story.state(FleetState)
+    removed = {"P/A1": structs.replace(state.units["P/A1"], landed="", undone="it was reverted")}
+    seen = structs.replace(story.seen(), on_target=structs.replace(state, units=removed))
+    (question,) = observe.questions(seen)
+    story.ask(question)
+    assert [wait.on for wait in waits.own_waits(story.seen()).lanes["api"]] == ["cooldown"]
+    story.answer(question.id, "again")
+    assert waits.own_waits(story.seen()).lanes.get("api", ()) == ()
+
+
 # Units that failed
 
 

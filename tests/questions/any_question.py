@@ -88,7 +88,7 @@ BY_CLASS = {
     LandingBlocked: st.builds(
         LandingBlocked.ask, units, texts, commit=commits, lane=lanes, ordinal=ordinals
     ),
-    UnitUndone: st.builds(UnitUndone.ask, units, commit=commits, why=texts),
+    UnitUndone: st.builds(UnitUndone.ask, units, commit=commits, why=texts, lane=lanes),
     UnitHeld: st.builds(
         UnitHeld.ask,
         units,

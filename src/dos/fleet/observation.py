@@ -212,7 +212,12 @@ class Observation(Struct, frozen=True, kw_only=True, dict=True):
 
     def question_about_undone(self, unit: str) -> UnitUndone:
         """The question about a unit that landed and that git no longer shows."""
-        return UnitUndone.ask(unit, commit=self.state.units[unit].landed, why=self.undone[unit])
+        return UnitUndone.ask(
+            unit,
+            commit=self.state.units[unit].landed,
+            why=self.undone[unit],
+            lane=self.lane_of.get(unit, ""),
+        )
 
     def question_about_deaths(self, lane: str) -> LaneFailed | None:
         """The question about a lane that is disabled, or about to be."""

@@ -126,13 +126,16 @@ class UnitUndone(Question, frozen=True, kw_only=True):
     """A unit landed earlier, and the target branch no longer contains its work."""
 
     about: ClassVar[str] = "unit_undone"
-    detail_keys: ClassVar[tuple[str, ...]] = ("unit", "commit")
+    detail_keys: ClassVar[tuple[str, ...]] = ("unit", "lane", "commit")
     unit: str
     commit: str
 
     @classmethod
-    def ask(cls, unit: str, *, commit: str, why: str = "") -> Self:
-        """Return the question. `commit` is the one that landed the unit, and part of the id."""
+    def ask(cls, unit: str, *, commit: str, why: str = "", lane: str = "") -> Self:
+        """Return the question. `commit` is the one that landed the unit, and part of the id.
+
+        `lane` is the unit's: without it the answer `again` ends no rest of that lane.
+        """
         because = f": {why}" if why else ""
         return cls(
             id=question_id(cls.about, f"{unit}-{commit[:9]}", 1),
@@ -140,6 +143,7 @@ class UnitUndone(Question, frozen=True, kw_only=True):
             " Do it again, or leave it?",
             waits=(subject.Unit(unit),),
             unit=unit,
+            lane=lane,
             commit=commit,
         )
 
