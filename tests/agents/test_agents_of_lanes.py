@@ -5,6 +5,7 @@ from driven_worker import Killed, happened, work
 from sample_repository import Repository, commit, write
 
 from dos.agents.io import candidates
+from dos.errors import BadInput
 from dos.fleet import effects
 from dos.loop.types import StopReason
 from dos.world import World
@@ -144,7 +145,10 @@ def test_a_unit_whose_agent_nobody_knows_is_held_and_the_others_are_done(staffed
 def test_every_agent_that_the_file_names_is_looked_for_before_anything_starts(staffed):
     text = (staffed.root / "dos.toml").read_text().replace('two = "second"', 'two = "secnd"')
     (staffed.root / "dos.toml").write_text(text)
-    with World(staffed.root) as world, pytest.raises(Exception, match="no such agent") as refused:
+    with (
+        World(staffed.root) as world,
+        pytest.raises(BadInput, match="no such agent") as refused,
+    ):
         candidates.check_agents(world.config, world.loaded_config.origins)
     line = text.splitlines().index('two = "secnd"') + 1
     assert str(refused.value).startswith(
@@ -166,5 +170,5 @@ def test_a_fleet_whose_lanes_all_have_an_agent_needs_no_usual_one(staffed):
     with World(staffed.root) as world:
         candidates.check_agents(world.config, world.loaded_config.origins)
     (staffed.root / "dos.toml").write_text(text)
-    with World(staffed.root) as world, pytest.raises(Exception, match="no agent is configured"):
+    with World(staffed.root) as world, pytest.raises(BadInput, match="no agent is configured"):
         candidates.check_agents(world.config, world.loaded_config.origins)

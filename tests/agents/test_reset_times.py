@@ -63,9 +63,15 @@ def test_a_clock_without_a_zone_is_the_one_of_whoever_watched():
     assert reset_times.parse_reset_time("resets 11:30pm", here) == at(15, 23, 30, zone=TOKYO)
 
 
-@given(st.text(), st.datetimes(timezones=st.just(UTC)))
+PIECES = ["resets", "at", "in", "5 hours", "99999999999 days", "11:30pm", "25:61", "Mon", "Feb 30,"]
+PIECES += ["(Asia/Tokyo)", "(no/where)", "|1700000000", "retry after"]
+WORDS = st.lists(st.sampled_from(PIECES) | st.text(max_size=3), max_size=6).map(" ".join)
+
+
+@given(st.text() | WORDS, st.datetimes(timezones=st.just(UTC)))
 def test_no_words_are_too_strange_to_be_read(words, now):
-    reset_times.parse_reset_time(words, now)
+    moment = reset_times.parse_reset_time(words, now)
+    assert moment is None or moment.tzinfo is not None
 
 
 @given(

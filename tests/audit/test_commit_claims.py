@@ -1,5 +1,7 @@
 """What a subject claims, and what a path is."""
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -38,10 +40,12 @@ def test_any_subject_claims_something_or_nothing(subject):
     assert is_ship_shaped(subject) in (True, False)
 
 
-@pytest.mark.parametrize("length", [10, 10_000])
-def test_a_long_subject_takes_no_longer_than_a_short_one_may(length):
-    for piece in ("A1", "a ", "A1.", "a.b-", "(a ", "[", "a:", "'"):
-        parse_claim(piece * length)
+@pytest.mark.parametrize("piece", ["A1", "a ", "A1.", "a.b-", "(a ", "[", "a:", "'"])
+def test_a_long_subject_is_read_in_a_time_that_grows_with_its_length(piece):
+    """An expression that backtracks would take minutes for a subject of this length."""
+    began = time.process_time()
+    assert parse_claim(piece * 10_000).kind in ClaimKind
+    assert time.process_time() - began < 5
 
 
 @given(

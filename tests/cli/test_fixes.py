@@ -239,6 +239,8 @@ def test_the_command_of_every_kind_of_finding_is_typed_somewhere():
         row
         for row in [*CLEARED, *LEFT_TO_A_PERSON]
         if row[1].startswith(("LANE_", "AUTO", "ALIAS", "CONFIG_I", "CONC"))
+        # Only doctor looks at the files of a lane.
+        and row[1] != "LANE_COVERS_NOTHING"
     ],
     ids=named,
 )
@@ -247,10 +249,12 @@ def test_the_linter_prints_the_same_commands(
 ):
     change(healthy, monkeypatch, tmp_path)
     lines = {found["kind"]: found["fix"] for found in dos("doctor", "--json").json["findings"]}
-    for found in dos("lint", "--json").json["findings"]:
-        assert found["kind"] in lines
-        assert f"fix: {found['fix']}" in dos("lint").out
-        assert typed(found["fix"]).returncode == 0
+    findings = dos("lint", "--json").json["findings"]
+    assert kind in [row["kind"] for row in findings]
+    for row in findings:
+        assert row["kind"] in lines
+        assert f"fix: {row['fix']}" in dos("lint").out
+        assert typed(row["fix"]).returncode == 0
 
 
 def test_typing_what_comes_first_leads_from_nothing_to_a_fleet_that_can_start(

@@ -34,11 +34,16 @@ BLOCKS = toml_blocks()
 
 @pytest.mark.parametrize("text", [text for _, text in BLOCKS], ids=[name for name, _ in BLOCKS])
 def test_settings_that_a_page_shows_can_be_used(text):
-    parse(text, Path("dos.toml"))
+    loaded = parse(text, Path("dos.toml"))
+    assert (loaded.problems, loaded.warnings) == ((), ())
 
 
 def test_the_pages_show_settings():
     assert len(BLOCKS) >= 7
+
+
+def test_the_pages_have_links():
+    assert sum(len(LINK.findall(page.read_text(encoding="utf-8"))) for page in PAGES) > 50
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

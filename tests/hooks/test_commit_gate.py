@@ -166,6 +166,7 @@ def test_a_submodule_that_is_to_be_ignored_is_seen_all_the_same(agent, verify):
 def test_a_submodule_inside_passes(agent):
     agent.git("update-index", "--add", "--cacheinfo", f"160000,{'1' * 40},one/submodule")
     agent.git("commit", "-qm", "x")
+    assert agent.git("ls-tree", "HEAD", "one/submodule").startswith("160000 commit 1111")
 
 
 @pytest.mark.soak
@@ -306,6 +307,7 @@ def test_a_repository_that_is_not_the_workspaces_is_not_guarded(agent, tmp_path)
         cwd=other,
     )
     agent.git("branch", "new", cwd=other)
+    assert agent.git("log", "--format=%s", "new", cwd=other) == "x"
 
 
 @pytest.mark.soak
@@ -373,13 +375,19 @@ def test_everyday_commands_of_an_agent_pass(agent):
     agent.git("bisect", "reset")
     agent.git("gc", "-q")
     agent.git("pack-refs", "--all")
+    subjects = agent.git("log", "-2", "--format=%s").splitlines()
+    assert subjects == [f'Revert "{subjects[1]}"', "Write 'one/new'"]
+    assert agent.git("rev-parse", "mine") == agent.git("rev-parse", "HEAD~")
+    assert agent.git("status", "--porcelain") == "" and agent.git("stash", "list") == ""
 
 
 @pytest.mark.soak
 def test_the_target_may_be_rewritten_under_an_agent(agent):
     agent.commit("one/a")
     agent.repository.git("commit", "-q", "--amend", "-m", "Begin otherwise")
-    agent.commit("one/b")
+    committed = agent.commit("one/b")
+    assert {"one/a", "one/b"} <= set(agent.git("ls-files", "one").splitlines())
+    assert agent.git("rev-parse", "HEAD") == committed
 
 
 def test_people_and_our_own_commands_are_not_asked(agent):
@@ -394,6 +402,9 @@ def test_people_and_our_own_commands_are_not_asked(agent):
     agent.repository.git("branch", "new")
     agent.repository.git("branch", "-D", "new")
     Writer(agent.place.root).run("update-ref", "refs/dos/fence/one", "HEAD")
+    head = agent.repository.git("rev-parse", "HEAD")
+    assert agent.repository.git("log", "-1", "--format=%s") == "A person's"
+    assert agent.repository.git("rev-parse", "refs/dos/fence/one") == head
 
 
 def test_where_no_program_can_answer_an_agent_is_refused_in_words(agent, tmp_path):
