@@ -21,6 +21,7 @@ from dos.text import plural
 from dos.times import format_local_time, utc_datetime
 from dos.verify.baseline import NOTHING_TO_EMPTY
 
+# Of supervisors, worker processes and leases.
 FleetFact = (
     fleet.FleetStarted
     | fleet.FleetStopped
@@ -34,6 +35,7 @@ FleetFact = (
     | limits.BaselineStarted
     | limits.BaselineChecked
 )
+# Of a unit, from its claim to its landing, and of the run that works on it.
 WorkFact = (
     fleet.UnitClaimed
     | fleet.AgentStarted
@@ -49,6 +51,7 @@ WorkFact = (
     | fleet.IterationCommitted
     | fleet.RunStopped
 )
+# Of limits, pauses, questions, incidents and budgets.
 WaitingFact = (
     limits.LimitHit
     | limits.LimitProbed

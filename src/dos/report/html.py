@@ -1,6 +1,9 @@
 """The report as one HTML page: no script, nothing fetched, light or dark as the reader prefers.
 
-Names and texts from units, agents and providers are escaped, and invisible characters are shown.
+Names and texts from units, agents and providers are escaped, and invisible characters are shown: an
+agent may have written them to mislead a reader. The content security policy of the page forbids
+scripts and requests, should an escape ever be missed. Each `_..._rows` function returns the entries
+of one section as HTML; a section without entries is left out.
 """
 
 from collections.abc import Iterable
@@ -125,6 +128,7 @@ def _row(tone: str, title: str, body: str, note: str = "") -> str:
 
 
 def _attention_rows(report: ReportData) -> list[str]:
+    """Return the open questions, then what waits for a person without a question."""
     rows = []
     for question in report.questions:
         waiting = _waiting_text(question, report.session)
@@ -150,6 +154,7 @@ def _waiting_text(question: QuestionRow, session: Session) -> str:
 
 
 def _choices(question: QuestionRow) -> str:
+    """Return the command for each answer, ready to be copied."""
     commands = []
     for choice in question.choices:
         command = f"dos decide-for {escape_text(question.id)} {escape_text(choice.name)}"
@@ -158,6 +163,7 @@ def _choices(question: QuestionRow) -> str:
 
 
 def _timeline(session: Session) -> list[str]:
+    """Return the chart, and below it the same agents as a table that can be unfolded."""
     if not session.bars:
         return []
     rows = []
@@ -183,6 +189,7 @@ def _timeline(session: Session) -> list[str]:
 
 
 def _table(titles: Iterable[str], rows: Iterable[str]) -> str:
+    """Return a table that scrolls sideways where it is wider than the page; `rows` are HTML."""
     head = "".join(f"<th>{escape_text(title)}</th>" for title in titles)
     return (
         f'<div class="wide"><table><thead><tr>{head}</tr></thead>'
@@ -191,16 +198,22 @@ def _table(titles: Iterable[str], rows: Iterable[str]) -> str:
 
 
 def _number(text: str) -> str:
+    """Return a cell whose text is a number or a duration, and does not wrap."""
     return f'<td class="number">{escape_text(text)}</td>'
 
 
 def _landing_rows(report: ReportData) -> list[str]:
+    """Return an entry for each landing; where there is none, that is said."""
     if not report.session.landed:
         return ['<p class="none">nothing has landed</p>']
     return [_landing_row(entry, report) for entry in report.session.landed]
 
 
 def _landing_row(entry: LandingEntry, report: ReportData) -> str:
+    """Return a landing with its commit, the verdict of `dos verify` and its receipt.
+
+    It is shown as bad if git no longer shows the unit as shipped, for example after a revert.
+    """
     landing = entry.landing
     commit = f"<code>{escape_text(landing.commit)}</code>"
     facts = [("commit", f"{commit} on <code>{escape_text(landing.branch)}</code>")]
@@ -224,12 +237,14 @@ def _landing_row(entry: LandingEntry, report: ReportData) -> str:
 
 
 def _exit_code(proof: LandingProof) -> str:
+    """Return the exit code of the acceptance command, if the receipt has one."""
     if proof.receipt is None or proof.receipt.exit_code is None:
         return ""
     return f" exit {proof.receipt.exit_code}"
 
 
 def _claim_row(claim: UnprovenClaim) -> str:
+    """Return what an agent claimed beside what was found, the claim with its line breaks."""
     quoted = '<p class="none">it claimed nothing</p>'
     if claim.claim:
         text = claim.claim
@@ -244,6 +259,7 @@ def _claim_row(claim: UnprovenClaim) -> str:
 
 
 def _crash_rows(session: Session) -> list[str]:
+    """Return an entry for each agent or worker that died, and what happened next."""
     rows = []
     for crash in session.crashed:
         then = escape_text(crash.then) or "not tried again yet"
@@ -254,6 +270,7 @@ def _crash_rows(session: Session) -> list[str]:
 
 
 def _incident_rows(session: Session) -> list[str]:
+    """Return an entry for each incident, with all commits that it is about."""
     rows = []
     for incident in session.incidents:
         branch = escape_text(incident.branch)
@@ -266,6 +283,7 @@ def _incident_rows(session: Session) -> list[str]:
 
 
 def _wait_rows(session: Session) -> list[str]:
+    """Return an entry for each limit of a provider, then all waits as a table."""
     parts = [_limit_row(limit, session) for limit in session.limits]
     rows = []
     for wait in session.waits:
@@ -287,6 +305,7 @@ def _wait_rows(session: Session) -> list[str]:
 
 
 def _limit_row(limit: LimitPeriod, session: Session) -> str:
+    """Return a limit: what it was, for how long, and what the provider said."""
     body = limit_duration(limit)
     if limit.found:
         body += f"; it said <q>{escape_text(limit.found)}</q>"
@@ -295,6 +314,7 @@ def _limit_row(limit: LimitPeriod, session: Session) -> str:
 
 
 def _saved_rows(session: Session) -> list[str]:
+    """Return an entry for each ref with work that was saved and did not land."""
     rows = []
     for saved in session.salvaged:
         commit = escape_text(saved.commit[:9])
@@ -305,6 +325,7 @@ def _saved_rows(session: Session) -> list[str]:
 
 
 def _cost_rows(report: ReportData) -> list[str]:
+    """Return the costs by unit with their total, and what is not known of them."""
     total = report.costs.total
     if not total.total.agents:
         return []
@@ -336,6 +357,7 @@ def _cost_rows(report: ReportData) -> list[str]:
 
 
 def _tokens(row: costs.CostRow) -> str:
+    """Return the tokens, marked where some agents did not report theirs."""
     spent = row.total
     if spent.tokens is not None:
         return f"{spent.tokens:,}"

@@ -1,6 +1,7 @@
 """The timeline of a report as SVG: a row for each lane, a bar for each agent.
 
-Widths are percentages, so that the chart fits any screen and its letters keep their size.
+Widths are percentages, so that the chart fits any screen and its letters keep their size. Each bar
+carries a mark beside its colour, for readers who cannot tell the colours apart.
 """
 
 from datetime import datetime, timedelta
@@ -64,6 +65,7 @@ def render_chart(session: Session) -> str:
 
 
 def _lane_row(session: Session, scale: "_Scale", lane: str, top: int) -> list[str]:
+    """Return the name of a lane, its track, its agents on it, and its waits below it."""
     track = top + LABEL
     parts = [
         f'<text class="lane" x="0" y="{track - 5}">{escape_text(lane)}</text>',
@@ -82,6 +84,7 @@ class _Scale:
     """Turns times of the session into percentages of its length."""
 
     def __init__(self, since: datetime, until: datetime) -> None:
+        """Map this time span to the width of the chart; a span of zero is made a little longer."""
         self.since = since
         self.seconds = max((until - since).total_seconds(), 0.001)
 
@@ -98,6 +101,7 @@ class _Scale:
 
 
 def _tick(session: Session, scale: _Scale, percent: int, height: int) -> str:
+    """Return a vertical line with its local time; the outer ones are aligned to the edges."""
     anchor = {0: "start", 100: "end"}.get(percent, "middle")
     time = format_time(scale.time(percent), session)
     return (
@@ -107,6 +111,7 @@ def _tick(session: Session, scale: _Scale, percent: int, height: int) -> str:
 
 
 def _restart(scale: _Scale, at: datetime, found: str, height: int) -> str:
+    """Return the line for a start of a supervisor after one that had been killed."""
     left, _ = scale.span(at, at)
     return (
         f'<line class="restart" x1="{left:.2f}%" x2="{left:.2f}%" y1="18" y2="{height}">'
@@ -115,6 +120,7 @@ def _restart(scale: _Scale, at: datetime, found: str, height: int) -> str:
 
 
 def _bar(bar: AgentBar, scale: _Scale, top: int, session: Session) -> str:
+    """Return the bar of an agent: its mark and unit inside, all else in its tooltip."""
     left, width = scale.span(bar.start, bar.end)
     ending = ""
     if bar.ending:
@@ -132,6 +138,7 @@ def _bar(bar: AgentBar, scale: _Scale, top: int, session: Session) -> str:
 
 
 def _wait(wait: Wait, scale: _Scale, top: int) -> str:
+    """Return the thin bar of a wait, with its reason in its tooltip."""
     left, width = scale.span(wait.start, wait.end)
     title = f"waited {format_duration(wait.seconds)} for {wait.why}: {wait.detail}"
     return (

@@ -1,4 +1,9 @@
-"""How the report's page looks: two columns where there is room, one on a phone, light and dark."""
+"""How the report's page looks: two columns where there is room, one on a phone, light and dark.
+
+The classes of outcomes (`landed`, `crashed`, …) are those of `html_chart.css_class`. Colours are
+variables, so that the dark scheme only replaces their values; the bars of the chart keep theirs,
+because their white letters need a dark ground in both.
+"""
 
 STYLE = """
 :root { --ground: #f6f8fa; --paper: #fff; --ink: #1f2328; --dim: #59636e; --line: #d1d9e0;

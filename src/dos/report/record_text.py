@@ -46,6 +46,7 @@ DeclaredRunRecord = (
     | runs.RunEnded
     | runs.HaltProposed
 )
+# Of ids, the journal itself, hooks, imports and test runs.
 OtherRecord = (
     fleet.IdAllocated
     | fleet.JournalPruned

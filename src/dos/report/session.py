@@ -64,7 +64,10 @@ class AgentBar(Struct, kw_only=True):
 
 
 class UnprovenClaim(Struct, frozen=True, kw_only=True):
-    """What an agent claimed to have delivered, and what was found instead."""
+    """What an agent claimed to have delivered, and what was found instead.
+
+    `fact` is the reason of the measurement, such as `no commit was made`.
+    """
 
     at: datetime
     unit: str
@@ -75,7 +78,10 @@ class UnprovenClaim(Struct, frozen=True, kw_only=True):
 
 
 class Crash(Struct, kw_only=True):
-    """An agent or a worker that died, and what happened next."""
+    """An agent or a worker that died, and what happened next.
+
+    A worker that dies takes its agent with it, which is one crash.
+    """
 
     at: datetime
     lane: str
@@ -132,7 +138,10 @@ class LimitPeriod(Struct, kw_only=True):
 
 
 class SavedWork(Struct, frozen=True, kw_only=True):
-    """Work that was saved to a ref before its worktree was removed."""
+    """Work that was saved to a ref before its worktree was removed.
+
+    `dos salvage` lists the refs; work that landed later may still have one.
+    """
 
     at: datetime
     lane: str
@@ -157,7 +166,10 @@ class Incident(Struct, frozen=True, kw_only=True):
 
 
 class StoppedLane(Struct, frozen=True, kw_only=True):
-    """A lane that does not start again by itself."""
+    """A lane that does not start again by itself.
+
+    A stop that time clears is none; the next run on the lane removes it.
+    """
 
     at: datetime
     lane: str
@@ -167,7 +179,10 @@ class StoppedLane(Struct, frozen=True, kw_only=True):
 
 
 class FleetStart(Struct, frozen=True, kw_only=True):
-    """A start of a supervisor."""
+    """A start of a supervisor.
+
+    A session has several after a crash, or where more than one host supervises the fleet.
+    """
 
     at: datetime
     host: str

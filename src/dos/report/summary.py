@@ -39,7 +39,10 @@ LONGEST_CLAIM = 200
 
 
 class Summary(Struct, kw_only=True):
-    """The lines of each part; the field names are keys of `dos up --json`."""
+    """The lines of each part; the field names are keys of `dos up --json`.
+
+    Each line is a sentence for people; `dos report --json` has the same facts as values.
+    """
 
     landed: list[str] = field(default_factory=list)
     disbelieved: list[str] = field(default_factory=list)
@@ -55,7 +58,8 @@ class Summary(Struct, kw_only=True):
 def summarize_events(events: Iterable[Event], waiting: Sequence[Waiting] = ()) -> Summary:
     """Summarize events and what lanes and units wait for.
 
-    Whether what landed is still there is not checked: that would take a verdict for each landing.
+    Whether what landed is still there is not checked: that would take a verdict for each landing,
+    and `dos up` prints this when it ends.
     """
     all_events = list(events)
     open_questions = urgent_first(fold(Decisions(), all_events))
@@ -73,7 +77,8 @@ def summarize(
     """Summarize a session.
 
     `proofs` are by commit, `own` are commits and edits of the user, `waiting` is what lanes and
-    units wait for.
+    units wait for. What only a person clears ends up in `stopped`, whether a question asks for it
+    or not.
     """
     return Summary(
         landed=[_describe_landing(entry.landing, proofs) for entry in session.landed],
@@ -92,7 +97,10 @@ def summarize(
 
 
 def needs_person_without_question(waiting: Sequence[Waiting]) -> list[Waiting]:
-    """Return what only a person clears and no open question asks about."""
+    """Return what only a person clears and no open question asks about.
+
+    Questions are listed on their own, so that nothing that needs a person is shown twice.
+    """
     return [wait for wait in waiting if wait.needs_person and not wait.question]
 
 
@@ -115,6 +123,7 @@ def render(summary: Summary, if_empty: str = "Nothing happened") -> str:
 
 
 def _needs_attention(questions: Sequence[AnyQuestion], waiting: Sequence[Waiting]) -> list[str]:
+    """Return a line for each open question, then for each other wait, with the command for it."""
     lines = []
     for question in questions:
         lines.append(f"{question.text}  (dos decisions show {question.id})")
@@ -141,6 +150,7 @@ def describe_no_result(session: Session) -> str:
 
 
 def _describe_landing(landing: Landing, proofs: Mapping[str, LandingProof]) -> str:
+    """Return the unit, its commit and branch, and the proof where one was gathered."""
     line = f"{landing.unit}  {landing.commit[:9]} on {landing.branch}"
     proof = proofs.get(landing.commit)
     if proof is None:
@@ -149,6 +159,7 @@ def _describe_landing(landing: Landing, proofs: Mapping[str, LandingProof]) -> s
 
 
 def _describe_claim(claim: UnprovenClaim) -> str:
+    """Return the claim, cut where it is long, and what was found instead."""
     if not claim.claim:
         return f"{claim.unit}: {claim.fact}"
     quoted = claim.claim
@@ -158,10 +169,12 @@ def _describe_claim(claim: UnprovenClaim) -> str:
 
 
 def _describe_crash(crash: Crash) -> str:
+    """Return what crashed and what happened next."""
     return f"{crash.unit or crash.lane}: {crash.what}; {crash.then or 'not tried again yet'}"
 
 
 def _describe_incident(incident: Incident) -> str:
+    """Return what an agent did outside its worktree, and the commits that it made there."""
     branch = incident.branch
     if branch == "HEAD":
         branch = "the HEAD of your checkout"
@@ -173,6 +186,7 @@ def _describe_incident(incident: Incident) -> str:
 
 
 def _limit_line(limit: LimitPeriod) -> str:
+    """Return the lane that met the limit, the limit, and how long it held."""
     return f"{limit.lane or 'fleet'}: {describe_limit(limit)}; {limit_duration(limit)}"
 
 
@@ -191,6 +205,7 @@ def limit_duration(limit: LimitPeriod) -> str:
 
 
 def _describe_wait(wait: Wait) -> str:
+    """Return how long a lane waited, or has waited, and for what."""
     verb = "has waited"
     if wait.is_over:
         verb = "waited"
@@ -209,7 +224,10 @@ def _part(title: str, lines: list[str]) -> str:
 
 
 class ReportData(Struct, frozen=True, kw_only=True):
-    """Everything that a report shows."""
+    """Everything that a report shows.
+
+    It is gathered once and then shown as text, JSON or a page, so that the three agree.
+    """
 
     workspace: str
     session: Session
@@ -236,6 +254,7 @@ def to_json(report: ReportData) -> dict[str, Any]:
 
 
 def _landing_json(entry: LandingEntry, report: ReportData) -> dict[str, Any]:
+    """Return a landing with its proof; the proof is None where none was gathered."""
     landing = entry.landing
     return {
         "at": entry.at,
@@ -253,7 +272,8 @@ def _landing_json(entry: LandingEntry, report: ReportData) -> dict[str, Any]:
 def heading(report: ReportData) -> str:
     """Return when the session was, how long it took, how often it was restarted, how it ended.
 
-    A session without a recorded end either still runs, or its supervisor was killed.
+    Times are local, with the zone, because a report is often read elsewhere. A session without a
+    recorded end either still runs, or its supervisor was killed.
     """
     session = report.session
     if session.since is None or session.until is None:

@@ -24,7 +24,11 @@ from dos.units.unit import LandingEntry
 
 
 class HeldLease(Struct, frozen=True, kw_only=True):
-    """A lease, and whether its holder is still alive."""
+    """A lease, and whether its holder is still alive.
+
+    Both can be false for a holder on another host that was killed a moment ago: only its own host
+    knows of its process, and its lease is valid until it expires.
+    """
 
     lease: Lease
     lapsed: bool  # its time is over, and no other holder has taken it
@@ -32,7 +36,11 @@ class HeldLease(Struct, frozen=True, kw_only=True):
 
 
 class Snapshot(Struct, frozen=True, kw_only=True):
-    """The state of a fleet at one moment."""
+    """The state of a fleet at one moment.
+
+    The folded states and the leases are of the same position of the journal, so that no row
+    contradicts another.
+    """
 
     now_ms: int  # by the clock that dates the events
     fleet: FleetState
@@ -79,7 +87,11 @@ _STATES = {
 
 
 def waiting_state(waiting: Waiting, lane: str) -> LaneState:
-    """Return the state of a lane that waits for this."""
+    """Return the state of a lane that waits for this.
+
+    A wait that clears by itself is shown as resting or waiting, one that needs a person as such,
+    however it came about.
+    """
     if waiting.on is WaitsOn.START_FAILED:
         if waiting.until is None:
             return LaneState.FATAL
@@ -93,7 +105,10 @@ def waiting_state(waiting: Waiting, lane: str) -> LaneState:
 
 
 class Spend(Struct, frozen=True, kw_only=True):
-    """What agents cost."""
+    """What agents cost within 24 hours.
+
+    `usd` leaves out what is not known; `unpriced` says how many starts that concerns.
+    """
 
     usd: float = 0.0  # as far as prices are known
     unpriced: int = 0  # starts of agents whose cost is unknown
@@ -101,7 +116,10 @@ class Spend(Struct, frozen=True, kw_only=True):
 
 
 class LaneRow(Struct, frozen=True, kw_only=True):
-    """One lane: its state, its worker if it has one, and what it waits for."""
+    """One lane: its state, its worker if it has one, and what it waits for.
+
+    A lane without a worker has no unit, agent or run; its `waits_for` says why it has none.
+    """
 
     lane: str
     state: LaneState
@@ -150,7 +168,7 @@ class OpenDecisions(Struct, frozen=True, kw_only=True):
 
 
 class Totals(Struct, frozen=True, kw_only=True):
-    """The sums over all lanes."""
+    """The sums over all lanes; `states` counts the lanes by their state and leaves out zeros."""
 
     lanes: int
     workers: int
@@ -161,7 +179,11 @@ class Totals(Struct, frozen=True, kw_only=True):
 
 
 class TopView(Struct, frozen=True, kw_only=True):
-    """Everything that `dos top` shows; the field names are keys of its JSON."""
+    """Everything that `dos top` shows; the field names are keys of its JSON.
+
+    It holds values only: times are moments and costs are numbers. How they are written is decided
+    by the page.
+    """
 
     at: datetime
     rows: list[LaneRow]
@@ -211,7 +233,11 @@ def released_keys(
     exclusive: Collection[str],
     log: Sequence[str],
 ) -> dict[str, Any]:
-    """Return the released keys; `log` are the newest commits, each as `SHA SUBJECT`."""
+    """Return the keys that dos-kernel had; `log` are the newest commits, each as `SHA SUBJECT`.
+
+    Its chips and trust marks are made from the states of this version, so that a script that reads
+    them continues to work.
+    """
     activity = []
     for line in log:
         sha, _, subject = line.partition(" ")
@@ -229,6 +255,7 @@ def released_keys(
 def _released_lanes(
     view: TopView, snapshot: Snapshot, exclusive: Collection[str]
 ) -> list[dict[str, Any]]:
+    """Return a row for each lane in the fields of dos-kernel, also for lanes without a holder."""
     leases = {comparison_key(held.lease.lane): held.lease for held in snapshot.held}
     lanes = []
     for row in view.rows:

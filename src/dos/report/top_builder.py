@@ -1,4 +1,9 @@
-"""Builds the view of `dos top` from a snapshot of the fleet."""
+"""Builds the view of `dos top` from a snapshot of the fleet.
+
+The snapshot is read by `report/io/snapshot`; nothing is read here. What a lane waits for is the
+same answer that `dos status` and `dos decisions` show, passed in as `waits`; only the state of a
+lane with a worker is decided here, in `_Lanes._status`.
+"""
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
@@ -34,7 +39,8 @@ LANDINGS_SHOWN = 10
 def build_view(snapshot: Snapshot, waits: Mapping[str, Waits] = {}) -> TopView:
     """Return what `dos top` shows of a snapshot.
 
-    `waits` has an entry for each lane with work: what it waits for, empty if nothing.
+    `waits` has an entry for each lane with work: what it waits for, empty if nothing. A lane that
+    is not in it and has no worker is idle, unless a worker was started for it a moment ago.
     """
     lanes = _Lanes(snapshot, waits)
     rows = [lanes.row(name) for name in lanes.names()]
@@ -55,6 +61,7 @@ def build_view(snapshot: Snapshot, waits: Mapping[str, Waits] = {}) -> TopView:
 
 
 def _totals(rows: list[LaneRow]) -> Totals:
+    """Return the sums over the rows, and how many lanes are in each state."""
     states = {}
     for state in LaneState:
         count = sum(row.state is state for row in rows)
@@ -71,6 +78,7 @@ def _totals(rows: list[LaneRow]) -> Totals:
 
 
 def _open_decisions(snapshot: Snapshot) -> OpenDecisions:
+    """Return how many decisions are open, and the first: what costs money, then the oldest."""
     questions = urgent_first(snapshot.decisions)
     if not questions:
         return OpenDecisions()
@@ -91,6 +99,7 @@ class _Lanes:
     """Makes the row of each lane of a snapshot."""
 
     def __init__(self, snapshot: Snapshot, waits: Mapping[str, Waits]) -> None:
+        """Find each lease by its lane's name, without regard to case."""
         self._snapshot = snapshot
         self._waits = waits
         self._held = {comparison_key(held.lease.lane): held for held in snapshot.held}
@@ -142,6 +151,11 @@ class _Lanes:
         )
 
     def _worker_row(self, lane: str, held: HeldLease) -> LaneRow:
+        """Return the row of a lane that a worker of the fleet holds.
+
+        Its last activity is the newer one of what its agent printed, on this host, and its last
+        event.
+        """
         lease = held.lease
         run = self._snapshot.watching.runs.get(lease.run_id)
         output_ms = self._snapshot.last_output_ms.get(lease.run_id)
@@ -170,6 +184,11 @@ class _Lanes:
     def _status(
         self, lane: str, held: HeldLease, run: WatchedRun | None, output_ms: int | None
     ) -> _LaneStatus:
+        """Return the state of a lane with a worker; the first that applies.
+
+        A lost worker comes first, because nothing else that is known of its run is true any more;
+        then a wait, then lack of progress, then silence of the agent.
+        """
         lost = _describe_loss(held)
         if lost:
             return _LaneStatus(LaneState.SILENT, held.lease.beat_ms, lost)
@@ -252,6 +271,7 @@ class _Lanes:
 
 
 def _total_spend(entries: Iterable[Spend | Tally]) -> Spend:
+    """Return the sum of costs and tokens."""
     usd = 0.0
     unpriced = 0
     tokens_used = 0
@@ -285,6 +305,7 @@ def _limits(snapshot: Snapshot) -> list[quota.Limit]:
 
 
 def _limit_row(limit: quota.Limit) -> LimitRow:
+    """Return a limit with the end that the provider announced, as a time or as a delay."""
     resets_at_ms = limit.resets_at_ms
     if resets_at_ms is None and limit.retry_after_seconds is not None:
         resets_at_ms = limit.hit_ms + int(limit.retry_after_seconds * 1000)
@@ -306,6 +327,7 @@ def _describe_loss(held: HeldLease) -> str:
 
 
 def _pause_text(by: str, reason: str) -> str:
+    """Return who paused the fleet and why, as far as that was recorded."""
     parts = []
     if by:
         parts.append(f"by {by}")
@@ -315,6 +337,7 @@ def _pause_text(by: str, reason: str) -> str:
 
 
 def _optional_datetime(at_ms: int | None) -> datetime | None:
+    """Return the moment, or None where there is none."""
     if at_ms is None:
         return None
     return utc_datetime(at_ms)

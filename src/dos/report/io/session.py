@@ -1,4 +1,7 @@
-"""Gathers for a report what the user changed meanwhile, and the proof of each landing."""
+"""Gathers for a report what the user changed meanwhile, and the proof of each landing.
+
+Git and receipts are read now: a landing that was reverted since is shown as no longer shipped.
+"""
 
 from collections.abc import Iterable
 from typing import assert_never
@@ -42,7 +45,8 @@ _reader: FactReader[RunBegun | UnitLanded | IncidentFound] = FactReader(
 def user_changes(world: World, events: Iterable[Event]) -> list[str]:
     """Return a line for each commit of the user on the target branch, and one for edits.
 
-    Neither landings nor incidents are among them. Empty where git cannot tell.
+    Neither landings nor incidents are among them. At most 50 commits are listed, the newest ones.
+    Empty where git cannot tell.
     """
     git = Reader(world.workspace.root)
     try:
@@ -92,6 +96,7 @@ def _fleet_commits(git: Reader, events: Iterable[Event]) -> tuple[str, set[str]]
 
 
 def _first_paths(paths: list[str]) -> str:
+    """Return the first few paths, and how many more there are."""
     text = ", ".join(paths[:PATHS_LISTED])
     more = len(paths) - PATHS_LISTED
     if more > 0:
@@ -117,6 +122,7 @@ def landing_proof(proof: Proof) -> LandingProof:
 
 
 def _receipt_proof(checked: CheckedReceipt) -> ReceiptProof:
+    """Return a checked receipt as people read it: its command without the shell around it."""
     receipt = checked.receipt
     if receipt is None:
         return ReceiptProof(valid=checked.valid, why=checked.why)

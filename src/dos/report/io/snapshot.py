@@ -66,7 +66,10 @@ def _with_health(leases: Iterable[Lease], lease_ms: int, boot: str) -> Holders:
 
 
 class SnapshotReader:
-    """Reads snapshots from one journal and the logs in its state directory."""
+    """Reads snapshots from one journal and the logs in its state directory.
+
+    Logs are read only for their time of change: an agent that prints nothing for long may hang.
+    """
 
     def __init__(
         self,
@@ -77,6 +80,12 @@ class SnapshotReader:
         silent_after_ms: int | None = None,
         agents: Sequence[AgentCandidate] | None = None,
     ) -> None:
+        """Read from this journal.
+
+        `roster` are the lanes that are shown even if nothing happened on them; after
+        `silent_after_ms` without output an agent is shown as silent, never with None; `agents` are
+        those whose limits are shown, with None those of all.
+        """
         self._store = store
         self._state = state
         self._roster = list(roster)
@@ -137,9 +146,14 @@ class SnapshotReader:
 
 
 class FleetWatch:
-    """Reads snapshots of a fleet together with what its lanes wait for."""
+    """Reads snapshots of a fleet together with what its lanes wait for.
+
+    The second look reads only what is new. Raises StoreFailed while the journal is away; plans or
+    git that cannot be read are shown as waits of the lanes.
+    """
 
     def __init__(self, world: World) -> None:
+        """Watch the fleet of this world, with the lanes and agents of its present settings."""
         from dos.fleet.io.reader import FleetReader
 
         self._world = world
