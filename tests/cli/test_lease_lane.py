@@ -501,7 +501,7 @@ def test_a_lapsed_lease_is_reaped_and_stands_in_nobodys_way_before(dos, workspac
     assert dos("lease-lane", "live").json[0]["lapsed"] is True
     assert dos("lease-lane", "live").json[0]["expires_in_seconds"] == 0
     [row] = dos("lease-lane", "reap").json["reaped"]
-    assert "lapsed" in row["why"]
+    assert "expired" in row["why"]
     assert dos("lease-lane", "live").json == []
 
 

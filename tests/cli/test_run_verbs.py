@@ -363,7 +363,7 @@ def test_completion_counts_what_is_done_beyond_a_gap(dos, repository):
         0.6667,
     )
     text = dos("complete", *MOMENT).out
-    assert "verified : 2/3 (67%)" in text and "residual : s2" in text
+    assert "verified  2 of 3 (67%)" in text and "left      s2" in text
     assert dos("resume", *MOMENT, "--json").json["residual"] == ["s2", "s3"]
 
 

@@ -63,7 +63,7 @@ def test_what_a_run_left_is_listed_with_its_run_lane_and_unit(repository):
     work(repository)
     first, second, *_ = everything(repository)
     assert (first.number, first.lane, first.unit) == (1, "one", "DEMO/A1")
-    assert first.why == "left uncommitted: uncommitted changes" and first.run_id.startswith("RID-")
+    assert first.why == "left by the agent: uncommitted changes" and first.run_id.startswith("RID-")
     assert (second.number, second.unit, second.why) == (2, "DEMO/A2", "did not land: commits")
     sized = saved_work.with_size(Writer(repository.root), first)
     assert (sized.files, sized.bytes) == (1, 5)

@@ -102,7 +102,7 @@ class Checks:
         commands = [self._workers.test]
         if rerun_acceptance:
             commands.insert(0, self.acceptance(unit))
-        return joined_script([command for command in commands if command])
+        return joined_script(list(filter(None, commands)))
 
     def declared_commands(self, unit: Unit) -> DeclaredCommands:
         """Return the commands that a landing of the unit has to pass, and who declared them."""

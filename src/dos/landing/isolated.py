@@ -238,7 +238,7 @@ class IsolatedLanding:
             inside,
             self.workspace.state,
             run_id=effect.run_id,
-            why="left uncommitted",
+            why="left by the agent",
             base=effect.worktree.base,
         )
 

@@ -140,9 +140,9 @@ def other_units_named(
     faint: dict[tuple[str, str], str] = {}  # (plan, unit) -> the commit that names it
     with World(workspace.root, lenient=True) as world, Objects(world.git) as objects:
         # The grammars of both ends: one that only a commit in between declares hides no name.
-        grammars = [
-            verifier.Verifier(world, objects, verifier.Ask(ref=ref)).stamp for ref in (base, head)
-        ]
+        grammars = []
+        for ref in (base, head):
+            grammars.append(verifier.Verifier(world, objects, verifier.Ask(ref=ref)).stamp)
         for sha in commits:
             commit = objects.commit(sha)
             message = Message.parse(commit.message if commit else "")

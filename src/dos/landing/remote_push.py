@@ -63,7 +63,7 @@ def raise_fence(git: Writer, remote: str, lane: str, fence: int) -> None:
             raise unreachable(git, remote, errors)
     raise RemoteAway(
         f"{ref} of {remote} could not be moved in {TRIES} attempts: {error_line(errors)}",
-        hint="Find out what else moves it.",
+        hint=f"Another process keeps moving it: git ls-remote {remote} {ref}",
     )
 
 

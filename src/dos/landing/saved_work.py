@@ -269,7 +269,7 @@ def _merged(git: Writer, base: str, ours: str, theirs: str) -> tuple[str, list[s
     tree, *names = [field for field in done.stdout.split("\0") if field]
     conflicts = [printable_path(name) for name in names]
     if done.returncode and not conflicts:
-        conflicts = ["somewhere"]
+        conflicts = ["(git does not name the files)"]
     return tree, conflicts
 
 

@@ -12,7 +12,7 @@ from msgspec import Struct, field, structs
 from dos import regions
 from dos.lanes.leases import LiveLease
 from dos.regions import Region
-from dos.text import comparison_key
+from dos.text import comparison_key, plural
 
 UNANSWERED_STOP = "post_stop_respawn_no_operator_action"
 
@@ -103,7 +103,7 @@ def _judge_region(evidence: Evidence) -> Verdict | None:
     return Verdict(
         answer=Action.OVERLAP_BLOCK,
         should_proceed=False,
-        reason=f"lane {blocking.lane!r} is live and has paths of {evidence.lane!r}",
+        reason=f"lane {blocking.lane!r} is held and covers paths of {evidence.lane!r}",
         overlap_lane=blocking.lane,
     )
 
@@ -129,7 +129,7 @@ def _judge_history(runs: tuple[LaneRun, ...], blockers: list[LaneRun], policy: P
             evidence=tuple(run.label for run in recurring),
         )
     if runs:
-        reason = f"none of its last {len(runs)} runs speaks against it"
+        reason = f"no blocking cause recurs in its last {plural(len(runs), 'run')}"
     else:
         reason = "it has not run yet"
     return Verdict(answer=Action.PROCEED, reason=reason)

@@ -18,8 +18,9 @@ from dos.unknown import Unknown, call_or_unknown
 Tree = Sequence[str]
 LadderRow = tuple[str, str, Tree]  # name, kind, tree
 Admit = Callable[["LaneCandidate"], Refusal | None]
+# A lane that is held, or whose files are not known, was never a candidate for a choice.
 NEVER_IN_PLAY = frozenset({RefusalReason.LANE_HELD, RefusalReason.REGION_UNKNOWN})
-SHOWN_SKIPS = 4
+SHOWN_SKIPS = 4  # in the reason
 
 
 class LaneCandidate(Struct, frozen=True, kw_only=True):

@@ -144,7 +144,7 @@ def _classified(evidence: Evidence, policy: Policy) -> Classification:
         lane = "the repository"
     region = regions.region(evidence.lane_tree)
     if not region.is_known:
-        reason = f"{lane} has no tree: unknown blast radius"
+        reason = f"{lane} has no tree, so no file can be shown to belong to it"
         return _classification(evidence, Answer.WRONG_TARGET, reason, outside=files)
 
     inside: list[str] = []

@@ -1,1 +1,1 @@
-"""What a run set out to do, and how far it came."""
+"""What a run set out to do, how far it came, and where it can resume or rewind."""

@@ -105,11 +105,11 @@ def judge(evidence: Evidence) -> Verdict:
     note = _note(evidence)
     checkpoint = evidence.checkpoint
     if checkpoint is None:
-        return _unanchored(evidence, "no turn was ever stamped", note)
+        return _unanchored(evidence, "no turn was recorded as sound", note)
     turns = evidence.turns
     in_range = 0 <= checkpoint.turn < len(turns)
     if not in_range or turns[checkpoint.turn] != checkpoint.digest:
-        reason = f"turn {checkpoint.turn} of the transcript is not the one that was stamped"
+        reason = f"turn {checkpoint.turn} of the transcript is not the one that was recorded"
         return _unanchored(evidence, reason, note)
     dropped = tuple(range(checkpoint.turn + 1, len(turns)))
     return Verdict(

@@ -27,7 +27,7 @@ from dos.text import comparison_key, validated_name
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
 
-LONGEST_INTERVAL_SECONDS = 86_400
+LONGEST_INTERVAL_SECONDS = 86_400  # between two retries
 SHORTEST_TRY_SECONDS = 0.5  # a journal in use is locked for a few milliseconds at a time
 EXITS = {"acquire": 0, "refuse": 1, "contract_error": 2, "lock-busy": 4}
 
@@ -85,6 +85,7 @@ class Outcome(Struct, frozen=True, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
+    """Take the lease, and reply with it or with the refusal and what to do about it."""
     validated_name(args.owner, "owner")
     if args.retries < 0 or not 0 <= args.retry_interval <= LONGEST_INTERVAL_SECONDS:
         raise BadInput(
@@ -109,7 +110,10 @@ def run(args: Args, context: Context) -> Reply:
 
 
 def _request(args: Args, context: Context) -> Request:
-    """Build the request for the journal; the lane is filled in after the arbiter's decision."""
+    """Build the request for the journal; the lane is filled in after the arbiter's decision.
+
+    Raises BadInput if the process that --pid names does not run.
+    """
     request = Request(
         lane=args.lane,
         holder=args.owner,
@@ -130,6 +134,10 @@ def _request(args: Args, context: Context) -> Request:
 def _take_with_retries(
     args: Args, context: Context, ask: ArbiterRequest, request: Request
 ) -> Outcome:
+    """Take the lease; while another process has locked the journal, try again as often as allowed.
+
+    The last attempt raises StoreBusy if the journal is still locked.
+    """
     for _ in range(args.retries):
         try:
             return _take(args, context, ask, request)
@@ -169,6 +177,7 @@ def _take(args: Args, context: Context, ask: ArbiterRequest, request: Request) -
 
 
 def _refused(ask: ArbiterRequest, refusal: Refusal) -> Decision:
+    """Return the journal's refusal in the form of a decision by the arbiter."""
     return Decision(
         outcome=Answer.REFUSE,
         reason=refusal.detail,
@@ -180,6 +189,10 @@ def _refused(ask: ArbiterRequest, refusal: Refusal) -> Decision:
 def _with_lane(
     request: Request, ask: ArbiterRequest, decision: Decision, roster: Roster
 ) -> Request:
+    """Return the request for the lane, the paths and the kind that the arbiter decided on.
+
+    The lease is exclusive if the lane or its kind runs alone.
+    """
     kind = decision.lane_kind
     is_global = comparison_key(kind) == GLOBAL
     return structs.replace(
@@ -246,9 +259,10 @@ def _record_refusal(
 
 
 def _data(args: Args, request: Request, decision: Decision, lease: Lease | None) -> dict[str, Any]:
+    """Return the JSON document: the decision, and the fence and lifetime of a granted lease."""
     data = decision.to_json() | {
-        "journaled": lease
-        is not None,  # whether the lease was recorded: a key of dos-kernel ≤ 0.30
+        # Whether the lease was recorded: a key of dos-kernel ≤ 0.30.
+        "journaled": lease is not None,
         "owner": args.owner,
         "fence": None,
         "expires_in_seconds": None,
@@ -262,6 +276,7 @@ def _data(args: Args, request: Request, decision: Decision, lease: Lease | None)
 
 
 def _interpretation(lease: Lease) -> str:
+    """Return the next action for an agent that got the lease."""
     globs = ", ".join(lease.region.globs)
     return (
         f"GO: change only {globs}; renew the lease with `dos lease-lane heartbeat`, "

@@ -38,6 +38,7 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
+    """Take the lease over, or reply that there is none to take over."""
     validated_name(args.owner, "owner")
     lane = validated_name(args.lane, "lane name")
     data: dict[str, Any] = {
@@ -62,7 +63,10 @@ def run(args: Args, context: Context) -> Reply:
 
 
 def _adopt(args: Args, context: Context, old: Lease) -> Lease | None:
-    """Adopt the lease; None if its holder renewed, released or lost it since it was read."""
+    """Adopt the lease; None if its holder renewed, released or lost it since it was read.
+
+    The new lease has the lane, the region and the kind of the old one.
+    """
     run_id = old.run_id
     if args.run_id:
         run_id = caller.run_id(args.run_id)

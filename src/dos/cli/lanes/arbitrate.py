@@ -64,6 +64,7 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
+    """Decide about the request, and record the decision only if --force overruled a refusal."""
     ask = build_request(
         lane=args.lane,
         kind=args.kind,
@@ -163,7 +164,7 @@ def reap_hint(leases: Sequence[Lease]) -> dict[str, str]:
 
 
 def sentence(decision: Decision) -> str:
-    """Return the decision as one sentence for --output plain."""
+    """Return the decision as one sentence, which `--output plain` prints."""
     if decision.outcome is Answer.REFUSE:
         return f"Wait: {decision.reason}."
     paths = ", ".join(decision.tree)

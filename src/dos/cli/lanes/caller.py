@@ -17,8 +17,8 @@ from dos.text import comparison_key, did_you_mean, quote, validated_name
 from dos.times import now_stamp
 from dos.world import World
 
-MOST_PROCESSES = 1 << 31
-LONGEST_TTL_MINUTES = 525_600
+MOST_PROCESSES = 1 << 31  # no system has larger pids
+LONGEST_TTL_MINUTES = 525_600  # a year
 
 
 def optional_name(text: str, what: str) -> str:
@@ -34,7 +34,10 @@ def loop_stamp(text: str) -> str:
 
 
 def run_id(text: str) -> str:
-    """Return the given run id, else the one that the launcher exported; "" without either."""
+    """Return the given run id, else the one that the launcher exported; "" without either.
+
+    Raises BadInput for anything that is not a run id, and says which variable held it.
+    """
     if text:
         return run_ids.validated_run_id(text)
     for name in ("CID_RUN_ID", "DISPATCH_RUN_ID"):

@@ -52,6 +52,7 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
+    """Judge a launch on the lane by its live leases and by how its last runs ended."""
     validated_name(args.lane, "lane name")
     if args.window < 1:
         raise BadInput(f"--window {args.window} considers no run", hint="Give 1 or more.")

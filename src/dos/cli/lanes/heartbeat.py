@@ -33,6 +33,7 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
+    """Renew the lease, or reply that it is lost, so that the caller stops working."""
     lane, owner = caller.validated_holder(args.lane, args.owner, args.fence)
     if args.coalesce_within_s < 0:
         raise BadInput(
@@ -59,6 +60,7 @@ def run(args: Args, context: Context) -> Reply:
 
 
 def _renew(context: Context, lease: Lease, coalesce_seconds: float) -> bool:
+    """Renew the lease; False if it has ended or another holder has it."""
     # At most half of the lease's life, so that a renewal that was skipped cannot let it expire.
     coalesce_ms = min(int(coalesce_seconds * 1000), lease.ttl_ms // 2)
     return bool(context.journal.renew([lease.fence], coalesce_ms=coalesce_ms).kept)

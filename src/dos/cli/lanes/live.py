@@ -17,6 +17,7 @@ class Args(Struct, kw_only=True):
 
 
 def run(_args: Args, context: Context) -> Reply:
+    """List the leases of lanes, with those that have expired and that nobody took since."""
     rows = lease_rows(context.journal_world.journal)
     sentences = []
     for row in rows:

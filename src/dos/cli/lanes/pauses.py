@@ -1,4 +1,8 @@
-"""Read, record and end the pauses of a lane or of the whole fleet."""
+"""Read, record and end the pauses of a lane or of the whole fleet.
+
+During a pause no new work is started, and no work is stopped. `dos pause`, `dos resume` and
+`dos halt` use this.
+"""
 
 from shlex import quote
 
@@ -13,7 +17,7 @@ from dos.verbs.context import Context, Reply, actor
 
 
 def active_pauses(context: Context) -> dict[str, Pause]:
-    """Return the pauses in force by lane; "" is the key of the fleet's own."""
+    """Return the pauses in force by lane; "" is the key of a pause of the whole fleet."""
     return fold.fold(LiveState(), context.journal_world.journal.load(streams.FLEET)).pauses
 
 
@@ -56,7 +60,9 @@ def end_pause(context: Context, lane: str) -> Reply:
     resumed = lane in pauses or (bool(lane) and _needs_a_person(context, lane))
     if resumed:
         context.journal.record(streams.FLEET, PauseEnded(lane=lane, by=actor()))
-    text = f"{describe(lane)} can start again" if resumed else f"{describe(lane)} is not paused"
+    text = f"{describe(lane)} is not paused"
+    if resumed:
+        text = f"{describe(lane)} can start again"
     fleet_paused = bool(lane) and "" in pauses
     if fleet_paused:
         text += f"; the fleet is still paused: `{resume_command('')}` ends that"
@@ -67,6 +73,7 @@ def end_pause(context: Context, lane: str) -> Reply:
 
 
 def _nothing_to_resume(paused_lanes: list[str]) -> BadInput:
+    """Return the error for `dos resume` without a lane or a run while the fleet is not paused."""
     if not paused_lanes:
         return BadInput(
             "the fleet is not paused, and no run is named",

@@ -29,6 +29,7 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
+    """Revoke every lease whose holder is gone, and reply with why each was revoked or kept."""
     lane = optional_name(args.lane, "lane name")
     lane_key = comparison_key(context.policy.canonical_lane(lane) or lane)
     reaped: list[dict[str, Any]] = []
@@ -57,6 +58,7 @@ def run(args: Args, context: Context) -> Reply:
 
 
 def _sentences(reaped: list[dict[str, Any]], *, dry_run: bool) -> str:
+    """Return one sentence for each revoked lease, which `--output plain` prints."""
     verb = "would be released" if dry_run else "was released"
     if not reaped:
         return f"Nothing {verb}."
@@ -64,7 +66,10 @@ def _sentences(reaped: list[dict[str, Any]], *, dry_run: bool) -> str:
 
 
 def _revoke(context: Context, lease: Lease, why: str) -> bool:
-    """Revoke the lease; False if its holder changed it since it was read."""
+    """Revoke the lease; False if its holder changed it since it was read.
+
+    The version of the lease makes sure that a renewal in between is not lost.
+    """
     try:
         context.journal.revoke(lease.fence, version=lease.version, reason=why)
     except Conflict:

@@ -31,6 +31,7 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
+    """Release the lease, or reply that the owner does not hold it."""
     lane, owner = caller.validated_holder(args.lane, args.owner, args.fence)
     if args.reason:
         validated_name(args.reason, "reason", longest=LONGEST_REASON)

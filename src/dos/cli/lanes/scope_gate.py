@@ -41,6 +41,7 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
+    """Compare the changed files with the lane's paths, and reply with the files outside of it."""
     if args.lane:
         validated_name(args.lane, "lane name")
     policy = Policy(

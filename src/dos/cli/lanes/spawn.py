@@ -36,6 +36,7 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
+    """Record the start; raises BadInput for a lane that is unknown."""
     lane = caller.known_lane(context.policy_world, validated_name(args.lane, "lane name"))
     host = process.host()
     holder = caller.optional_name(args.owner, "owner") or f"{host}:{os.getppid()}"

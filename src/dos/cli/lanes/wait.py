@@ -36,6 +36,7 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
+    """Wait until the lane could be granted, cannot ever be granted, or the time is up."""
     validated_name(args.lane, "lane name")
     if args.timeout is not None and args.timeout < 0:
         raise BadInput("--timeout cannot be below 0", hint="For example: --timeout 60")
@@ -54,6 +55,7 @@ def run(args: Args, context: Context) -> Reply:
 
 
 def _decide(args: Args, context: Context) -> Decision:
+    """Ask the arbiter whether this very lane could be granted now."""
     evidence = arbiter_evidence(context.world, context.policy)
     return judge(
         ArbiterRequest(lane=args.lane, exact=True),
@@ -74,6 +76,7 @@ def _seconds_to_next_expiry(context: Context) -> float:
 
 
 def _hint(args: Args, context: Context, decision: Decision) -> dict[str, str]:
+    """Return the hint to reap, if the process of a lease in the way has exited."""
     if decision.exit_code != 1:
         return {}
     ask = ArbiterRequest(lane=args.lane)
@@ -81,6 +84,10 @@ def _hint(args: Args, context: Context, decision: Decision) -> dict[str, str]:
 
 
 def _reply(decision: Decision, waited: float, hint: dict[str, str]) -> Reply:
+    """Return the reply: whether the lane is free, why not, and how long this call has waited.
+
+    A free lane is still the caller's to take: by then another owner may have it.
+    """
     if decision.outcome is Answer.ACQUIRE:
         free = True
         lane = decision.lane

@@ -39,6 +39,7 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
+    """Take the lock, waiting for its release if another owner holds it."""
     owner = validated_name(args.owner, "owner")
     if args.retries < 0 or args.retry_interval < 0:
         raise _bad_times()
@@ -57,6 +58,7 @@ def run(args: Args, context: Context) -> Reply:
 
 
 def _bad_times() -> BadInput:
+    """Return the error for numbers that make no sense as a time or a count."""
     return BadInput(
         "--retries and --retry-interval cannot be below 0, and --ttl-seconds must be above 0",
         hint="For example: dos lease acquire me --retries 5 --ttl-seconds 300",
@@ -72,7 +74,10 @@ def current_lock(store: Store) -> LeaseRow | None:
 
 
 def take_lock(store: Store, owner: str, ttl_ms: int) -> Lease | Refusal:
-    """Take the archive lock: a lease on a name, for callers that change plans and archive alone."""
+    """Take the archive lock: a lease on a name, for callers that change plans and archive alone.
+
+    It has no region, so it conflicts with no lane. Returns the refusal if another owner holds it.
+    """
     request = Request(
         lane=LOCK_NAME,
         holder=owner,
@@ -103,11 +108,13 @@ def _attempt(store: Store, owner: str, ttl_ms: int) -> Reply:
 
 
 def _taken(outcome: str, text: str, owner: str) -> Reply:
+    """Return the reply for a lock that the owner has now."""
     data = {"outcome": outcome, "owner": owner, "holder": owner, "text": text}
     return Reply(text=text, data=data)
 
 
 def _busy(lock: LeaseRow | None, refusal: Refusal, owner: str) -> Reply:
+    """Return the reply for a lock that another owner holds, or that the journal refused."""
     holder = None
     text = f"busy {refusal.detail}"
     if lock is not None:

@@ -26,6 +26,10 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
+    """Release the lock if the owner holds it, or with --force if anyone does.
+
+    No lock and the lock of another owner are not errors, because scripts release in any case.
+    """
     owner = validated_name(args.owner, "owner")
     lock = current_lock(context.journal_world.journal)
     if lock is None:

@@ -22,6 +22,7 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
+    """Reply with the holder and whether the lock is held or stale."""
     if args.ttl_seconds is not None and args.ttl_seconds < 0:
         raise BadInput("--ttl-seconds cannot be below 0", hint="For example: --ttl-seconds 300")
     lock = current_lock(context.journal_world.journal)

@@ -35,6 +35,7 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
+    """Judge the declaration by git now; nothing is recorded."""
     run_id = run_ids.validated_run_id(args.run_id)
     world = context.world
     state = run_state.read(world.journal, run_id)
@@ -47,8 +48,8 @@ def run(args: Args, context: Context) -> Reply:
     verdict = complete.judge(complete.Evidence(declared=declaration, diverged=divergence))
     lines = [f"{verdict.answer}  {verdict.reason}"]
     if verdict.fraction_done is not UNSET:
-        counts = f"{len(verdict.verified)}/{len(verdict.declared)}"
-        lines.append(f"verified : {counts} ({verdict.fraction_done:.0%})")
+        counts = f"{len(verdict.verified)} of {len(verdict.declared)}"
+        lines.append(f"verified  {counts} ({verdict.fraction_done:.0%})")
     if verdict.residual:
-        lines.append(f"residual : {', '.join(verdict.residual)}")
+        lines.append(f"left      {', '.join(verdict.residual)}")
     return Reply(code=EXITS[verdict.answer], text="\n".join(lines), data=to_builtins(verdict))

@@ -32,6 +32,7 @@ from dos.text import validated_name
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply, actor
 
+# An exit of a worker that was killed writes no event, so the leases are looked at this often.
 LOOK_SECONDS = 1.0
 EXITS = {
     "recorded": 0,
@@ -72,6 +73,7 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
+    """Stop the named run, or record that another program should stop a process."""
     if args.run:
         return _halt(args, context)
     if args.handle:
@@ -85,7 +87,11 @@ def run(args: Args, context: Context) -> Reply:
 
 
 def _halt(args: Args, context: Context) -> Reply:
-    """Ask the run's worker to stop and wait for it, up to --timeout."""
+    """Ask the run's worker to stop and wait for it, up to --timeout.
+
+    No process is signalled: the worker reads the request in the journal, ends its agent, saves the
+    work and exits.
+    """
     if args.handle or args.lane or args.loop_ts or args.run_id or args.command:
         raise BadInput(
             "a run cannot be combined with --handle, --lane, --loop-ts, --run-id or --command",
@@ -123,6 +129,7 @@ def _halt(args: Args, context: Context) -> Reply:
 
 
 def _stopped(journal: Store, run_id: str, lane: str, *, resumable: bool) -> Reply:
+    """Return the reply for a run that has ended: why, and how its lane and work can continue."""
     stop_reason = ""
     sentences = [f"{run_id} has exited without recording why"]
     last = last_stop(journal, run_id)
@@ -162,6 +169,7 @@ def _not_running(context: Context, run_id: str) -> Reply:
 
 
 def _data(run_id: str, lane: str, *, halted: bool, stop_reason: str = "") -> dict[str, Any]:
+    """Return the JSON document about a run that was asked to stop."""
     return {"run_id": run_id, "lane": lane, "halted": halted, "stop_reason": stop_reason}
 
 
@@ -185,12 +193,16 @@ def halt_entries(
 
 
 def live_run_leases(journal: Store) -> list[Lease]:
-    """Return the leases of the runs whose process, as far as this host can tell, still runs."""
+    """Return the leases of the runs whose process, as far as this host can tell, still runs.
+
+    A process of another machine cannot be seen from here, and counts as running.
+    """
     leases = journal.leases(lapsed=False)
     return [lease for lease in leases if lease.run_id and not process.holder_has_exited(lease)]
 
 
 def _live_lease(journal: Store, run_id: str) -> Lease | None:
+    """Return the lease of a run that still runs, as far as this host can tell; else None."""
     for lease in live_run_leases(journal):
         if lease.run_id == run_id:
             return lease
@@ -199,8 +211,10 @@ def _live_lease(journal: Store, run_id: str) -> Lease | None:
 
 def last_stop(journal: Store, run_id: str) -> RunStopped | None:
     """Return the last stop that the run recorded; None if it recorded none."""
-    stops = [fact for _, fact in select(journal.load(run_state.stream(run_id)), RunStopped)]
-    return stops[-1] if stops else None
+    last = None
+    for _, stop in select(journal.load(run_state.stream(run_id)), RunStopped):
+        last = stop
+    return last
 
 
 def wait_until(is_over: Callable[[], bool], journal: Store, seconds: float) -> Iterator[float]:
@@ -222,6 +236,10 @@ def wait_until(is_over: Callable[[], bool], journal: Store, seconds: float) -> I
 
 
 def _propose(args: Args, context: Context) -> Reply:
+    """Record that another program should stop a process, and with --resumable suspend its run.
+
+    The lease of the process adds the lane, the stamp and the run where the options leave them out.
+    """
     handle = validated_name(args.handle, "handle")
     owner = caller.optional_name(args.owner, "owner")
     lane = caller.optional_name(args.lane, "lane name")
@@ -284,6 +302,7 @@ def _lease(context: Context, handle: str, lane: str, loop_ts: str) -> Lease | No
 
 
 def _suspend_note(run_id: str) -> str:
+    """Return the JSON value that says whether a run was suspended, and how it can resume."""
     if not run_id:
         return "no run was named, so none was suspended"
     return f"`dos resume --run-id {run_id}` shows where it can resume"

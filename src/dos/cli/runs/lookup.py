@@ -17,9 +17,9 @@ from dos.verbs.context import Context, Reply
 if TYPE_CHECKING:  # imported at use: most verbs find a run by its id
     from dos.fleet.state.fleet import FleetState
 
-LONGEST_TEXT = 1_000
-MOST_FENCE_DIGITS = 18
-MOST_STEPS_LISTED = 20
+LONGEST_TEXT = 1_000  # characters of a goal, a plan or a reason
+MOST_FENCE_DIGITS = 18  # a longer number is none that the store can hold
+MOST_STEPS_LISTED = 20  # in an error
 
 
 class FoundRun(Struct, frozen=True, kw_only=True):
@@ -31,7 +31,11 @@ class FoundRun(Struct, frozen=True, kw_only=True):
 
 
 def find_run(context: Context, name: str) -> FoundRun:
-    """Find a run by its id, its lane or its unit; without a name, the newest run."""
+    """Find a run by its id, its lane or its unit; without a name, the newest run.
+
+    A run that the journal does not know is no error: the reply says so with exit code 1. Raises
+    BadInput for a name that is neither a run id nor a known lane or unit.
+    """
     store = context.world.journal
     run_id = named_run_id(store, name) if name else newest_run_id(store)
     if not run_id:
@@ -79,6 +83,7 @@ def named_run_id(store: Store, name: str) -> str:
 
 
 def _runs_of_unit(fleet: "FleetState", name: str) -> list[str]:
+    """Return the runs that hold the unit, or that attempted it last; plans may share its id."""
     run_ids_of_unit = []
     for unit_name, unit in fleet.units.items():
         if name not in (unit_name, unit_name.rpartition("/")[2]):
@@ -91,19 +96,26 @@ def _runs_of_unit(fleet: "FleetState", name: str) -> list[str]:
 
 
 def newest_run_id(store: Store) -> str:
-    """Return the id of the newest run; "" without any."""
+    """Return the id of the newest run; "" without any. Ids sort by the time of their minting."""
     with store.backend.read(once=True) as view:
         names = view.streams(streams.run.prefix)
         return max((streams.run.subject(name) for name in names), default="")
 
 
 def open_run(context: Context, run_id: str) -> RunState:
-    """Return the run; raises Refused if it declared nothing or another run has resumed it."""
+    """Read the run from the journal and return it.
+
+    Raises Refused if it declared nothing or another run has resumed it.
+    """
     return check_open(run_id, run_state.read(context.world.journal, run_id))
 
 
 def check_open(run_id: str, run: RunState) -> RunState:
-    """Return the run; raises Refused if it declared nothing or another run has resumed it."""
+    """Return the run; raises Refused if it declared nothing or another run has resumed it.
+
+    A run that was resumed is closed for good: two runs that record the same steps would both
+    count as having done them.
+    """
     if not run.has_intent:
         raise Refused(
             f"{run_id} has declared nothing",
@@ -118,7 +130,10 @@ def check_open(run_id: str, run: RunState) -> RunState:
 
 
 def record(context: Context, run_id: str, fact: Fact) -> None:
-    """Append the event to the run's stream, unless another run has resumed it meanwhile."""
+    """Append the event to the run's stream, unless another run has resumed it meanwhile.
+
+    Raises Refused in that case, and Fenced if the caller's lease has ended.
+    """
 
     def decide(run: RunState) -> list[Fact]:
         check_open(run_id, run)
@@ -139,7 +154,10 @@ def declared_step(run: RunState, step: str) -> str:
 
 
 def commit_hash(context: Context, name: str) -> str:
-    """Return the full hash of the commit: a branch or a short hash may mean another one later."""
+    """Return the full hash of the commit: a branch or a short hash may mean another one later.
+
+    Raises BadInput if the name means no commit in this repository.
+    """
     from dos.git import commits
 
     return commits.resolve_commit(context.world.git, name)

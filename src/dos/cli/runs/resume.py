@@ -54,6 +54,7 @@ class Proposal(Struct, frozen=True, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
+    """End a pause, or show where a run can resume and propose a successor once."""
     named_run = args.run_id
     if not named_run and args.lane.startswith("RID-"):
         named_run = args.lane
@@ -77,18 +78,21 @@ def run(args: Args, context: Context) -> Reply:
     if verdict.answer is Answer.RESUMABLE:
         command = _command(run_id, proposal.successor)
         data["proposed_command"] = command
-        note = "" if proposal.proposed_now else "  (proposed before)"
         lines += [
-            f"re-entry : {verdict.resume_sha or '(HEAD)'}",
-            f"residual : {', '.join(verdict.residual)}",
-            f"propose  : {command}{note}",
+            f"resume at  {verdict.resume_sha or 'HEAD'}",
+            f"left       {', '.join(verdict.residual)}",
         ]
+        if proposal.proposed_now:
+            lines.append(f"continue   {command}")
+        else:
+            lines.append(f"continue   {command}  (another call has proposed this already)")
     return Reply(
         code=EXIT_CODES[verdict.answer], text="\n".join(lines), data=data, next_action=command
     )
 
 
 def _end_pause(args: Args, context: Context) -> Reply:
+    """End the pause; raises BadInput for options that only a run can have."""
     if args.diverged or args.no_record:
         raise BadInput(
             "--diverged and --no-record need a run", hint="Name it: dos resume --run-id RID"
@@ -97,7 +101,10 @@ def _end_pause(args: Args, context: Context) -> Reply:
 
 
 def _propose(args: Args, context: Context, run_id: str) -> Proposal:
-    """Judge the run and record the proposal to resume it, unless one is recorded already."""
+    """Judge the run and record the proposal to resume it, unless one is recorded already.
+
+    The proposal is recorded at the version that was judged, so of several callers one records it.
+    """
     journal = context.world.journal
     while True:
         state = run_state.read(journal, run_id)
@@ -122,6 +129,7 @@ def _propose(args: Args, context: Context, run_id: str) -> Proposal:
 
 
 def _command(run_id: str, successor: str) -> str:
+    """Return the command that continues the work: by the recorded successor, or by a new one."""
     if successor:
         return f"dos resume --run-id {successor}"
     return f"dos run begin --resumes {run_id}"

@@ -32,6 +32,7 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
+    """Judge where to cut the conversation; nothing is recorded and no file is changed."""
     run_id = run_ids.validated_run_id(args.run_id)
     if "\0" in args.transcript:
         raise BadInput("--transcript is not a file name", hint="Give a file of JSON lines.")

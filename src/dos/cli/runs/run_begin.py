@@ -64,6 +64,10 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
+    """Declare the work of a new or an existing run, or of the successor of a run.
+
+    The text is the run id alone, so that scripts can use it.
+    """
     if args.run_id:
         run_ids.validated_run_id(args.run_id)
     if args.approve:
@@ -93,6 +97,7 @@ def run(args: Args, context: Context) -> Reply:
 
 
 def _declare(args: Args, context: Context) -> IntentDeclared:
+    """Declare the run's own work, or add to what it declared before."""
     if args.fence is not None:
         raise BadInput(
             "--fence names the lease of a run that is resumed", hint="Add --resumes RID."
@@ -115,6 +120,10 @@ def _declare(args: Args, context: Context) -> IntentDeclared:
 
 
 def _declare_new_run(args: Args, context: Context, intent: IntentDeclared) -> IntentDeclared:
+    """Mint a run and declare its work in one transaction.
+
+    A run that the launcher exported in the environment becomes its parent.
+    """
     _check_not_empty(intent)
     parent = caller.run_id("")
     root = ""
@@ -128,6 +137,7 @@ def _declare_new_run(args: Args, context: Context, intent: IntentDeclared) -> In
 
 
 def _intent(args: Args, context: Context) -> IntentDeclared:
+    """Return the event for what the options declare; raises BadInput for a step named twice."""
     steps = [validated_name(step, "step") for step in args.step]
     for index, step in enumerate(steps):
         if step in steps[:index]:
@@ -147,6 +157,7 @@ def _intent(args: Args, context: Context) -> IntentDeclared:
 
 
 def _declared_lane(args: Args, context: Context) -> str:
+    """Return the lane as dos.toml declares it; raises BadInput for a lane that it does not."""
     if not args.lane:
         return ""
     validated_name(args.lane, "lane name")
@@ -161,6 +172,7 @@ def _declared_lane(args: Args, context: Context) -> str:
 
 
 def _check_not_empty(intent: IntentDeclared) -> None:
+    """Raise BadInput for a declaration without any work, which could never be verified."""
     if not (intent.goal or intent.plan or intent.steps):
         raise BadInput(
             "the run has neither a goal nor a plan nor steps",
@@ -186,7 +198,11 @@ def _regions(options: Sequence[str], steps: Sequence[str]) -> dict[str, list[str
 
 
 def _declaration_facts(run: RunState, intent: IntentDeclared, args: Args) -> list[Fact]:
-    """Return the events that this declaration adds to what the run declared before."""
+    """Return the events that this declaration adds to what the run declared before.
+
+    Steps can be added at any time. To remove one, or to change what it has to touch, takes an
+    approval, because a run could otherwise declare less until it counts as complete.
+    """
     if not run.has_intent:
         _check_not_empty(intent)
     if run.successor:
@@ -223,7 +239,10 @@ def _declaration_facts(run: RunState, intent: IntentDeclared, args: Args) -> lis
 
 
 def _merged(before: RunState, intent: IntentDeclared) -> IntentDeclared:
-    """Return all that the run has declared so far."""
+    """Return all that the run has declared so far: what is new replaces what was declared before.
+
+    Only the commit that the run began at stays as it was first declared.
+    """
     return structs.replace(
         intent,
         goal=intent.goal or before.goal,
@@ -279,7 +298,11 @@ def _resume(args: Args, context: Context) -> IntentDeclared:
 def _takeover_facts(
     args: Args, context: Context, predecessor: RunState, successor: str
 ) -> tuple[RunResumed, IntentDeclared]:
-    """Return the events that hand over the work; raises Refused if the run cannot be resumed."""
+    """Return the events that hand over the work; raises Refused if the run cannot be resumed.
+
+    The successor gets the steps that are left and the commit to resume from. A run that still
+    holds its lane is not resumed: two processes would do the same work.
+    """
     before = args.resumes
     for lease in context.journal.leases(lapsed=False):
         if lease.run_id == before:
@@ -321,6 +344,7 @@ def _approval(args: Args, verdict: resume.Verdict) -> str:
 
 
 def _mint(lane: str, parent: str, root: str = "") -> RunMinted:
+    """Return the event for a new run; its root is the given one, else the parent."""
     now_ms = time.time_ns() // 1_000_000
     identity = run_ids.mint(
         now_ms,
@@ -333,4 +357,5 @@ def _mint(lane: str, parent: str, root: str = "") -> RunMinted:
 
 
 def _head(context: Context) -> str:
+    """Return the full hash of the commit that is checked out."""
     return lookup.commit_hash(context, "HEAD")

@@ -25,6 +25,7 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
+    """Record the claim. It proves nothing until `dos run verify` has checked it."""
     run_id = run_ids.validated_run_id(args.run)
     step = lookup.declared_step(lookup.open_run(context, run_id), args.step)
     claimed = StepClaimed(run_id=run_id, step=step, sha=lookup.commit_hash(context, args.sha))

@@ -41,6 +41,7 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
+    """Record that the run has ended. It can end as complete only if git confirms every step."""
     run_id = run_ids.validated_run_id(args.run)
     reason = lookup.validated_text(args.reason, "reason")
     ended = RunEnded(run_id=run_id, result=args.result, reason=reason)

@@ -35,6 +35,7 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
+    """Print a new run id with its parent and root; it is recorded only with --write."""
     root = args.root
     if args.parent is not None and root is None:
         parent = run_ids.validated_run_id(args.parent)

@@ -38,6 +38,7 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
+    """Record what is left to do, and the commit and the turn to resume from."""
     run_id = run_ids.validated_run_id(args.run)
     suspended = RunSuspended(
         run_id=run_id,
@@ -88,6 +89,7 @@ def _with_checkpoint(args: Args, suspended: RunSuspended) -> RunSuspended:
 
 
 def _turn_digests(transcript: str) -> tuple[str, ...]:
+    """Return the digest of each turn; raises BadInput if the file cannot be read."""
     if "\0" in transcript:
         digests: tuple[str, ...] | Unknown = Unknown("a file name cannot contain NUL")
     else:

@@ -18,7 +18,7 @@ from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
 
 EXITS = {"DONE": 0, "not-done": 1, "contract_error": 2, "lock-busy": 4, "UNKNOWN": 5}
-BY_GIT = "file-path"
+BY_GIT = "file-path"  # recorded as the way it was checked, under the name that dos-kernel uses
 
 
 class Args(Struct, kw_only=True):
@@ -30,6 +30,7 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
+    """Check the commit by git, and record the step as verified only if every check passes."""
     run_id = run_ids.validated_run_id(args.run)
     state = lookup.open_run(context, run_id)
     step = lookup.declared_step(state, args.step)

@@ -27,6 +27,7 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
+    """Show the events of the run in order, with the time that passed between them."""
     found = lookup.find_run(context, args.run)
     if found.missing:
         return found.missing

@@ -10,6 +10,7 @@ from msgspec import Struct, to_builtins
 
 from dos import run_ids
 from dos.runs.io import trace, view
+from dos.times import now_ms, utc_datetime
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
 
@@ -23,10 +24,11 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
+    """Show what the journal and git know about the run; nothing is recorded."""
     gathered = trace.gather(context.world, run_ids.validated_run_id(args.run_id))
     return Reply(
         code=0 if gathered.found else 1,
-        text=view.render_trace(gathered),
+        text=view.render_trace(gathered, utc_datetime(now_ms(None))),
         data=to_builtins(gathered),
         indented=True,
     )

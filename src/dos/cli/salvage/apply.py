@@ -28,6 +28,7 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
+    """Apply the saved work to the files, or say what keeps it from being applied."""
     saved = saved_work.find(read_saved(context), args.ref)
     answer = saved_work.apply(context.journal_world.workspace.tree, saved, dry_run=args.dry_run)
     files = [printable_path(path) for path in answer.files]

@@ -11,6 +11,7 @@ from msgspec import Struct
 from dos.cli.salvage.list import read_saved
 from dos.errors import BadInput
 from dos.landing import saved_work
+from dos.landing.saved_work import SavedWork
 from dos.text import plural
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
@@ -30,12 +31,15 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
+    """Delete the named saved work; without --yes only say what would be deleted."""
     if not args.refs:
         raise BadInput("no saved work is named", hint="`dos salvage list` shows the saved work.")
     saved_works = read_saved(context)
     # All are looked up before one is deleted: a deletion changes the numbers of those after it.
-    matches = [saved_work.find(saved_works, ref) for ref in args.refs]
-    chosen = {saved.ref: saved for saved in matches}
+    chosen: dict[str, SavedWork] = {}
+    for ref in args.refs:
+        found = saved_work.find(saved_works, ref)
+        chosen[found.ref] = found  # named twice, it is deleted once
     names = ", ".join(f"{saved.number} ({saved.name})" for saved in chosen.values())
     if not args.yes and not args.dry_run:
         count = f"{plural(len(chosen), 'piece')} of saved work"
@@ -50,8 +54,10 @@ def run(args: Args, context: Context) -> Reply:
         if not args.dry_run:
             undo = saved_work.drop(context.journal_world.workspace.tree, saved)
         dropped.append({"ref": saved.ref, "commit": saved.commit, "undo": undo})
-        ending = f"undo: {undo}" if undo else "for good"
-        lines.append(f"deleted {saved.ref}  {ending}")
+        if undo:
+            lines.append(f"deleted {saved.ref}  undo: {undo}")
+        else:
+            lines.append(f"deleted {saved.ref} for good")
     data = {"dry_run": args.dry_run, "dropped": dropped}
     if args.dry_run:
         return Reply(text=f"would be deleted: {names}", data=data)

@@ -23,13 +23,12 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
+    """List the saved work of all lanes, or of one, with its age, its size and why it was saved."""
     if args.limit < 0:
         raise BadInput(f"--limit {args.limit} is below 0", hint="0 shows all.")
-    matches = list(reversed(read_saved(context)))
-    if args.lane:
-        lane = comparison_key(validated_name(args.lane, "lane name"))
-        matches = [saved for saved in matches if comparison_key(saved.lane) == lane]
+    matches = _newest_first(read_saved(context), args.lane)
     git = context.journal_world.git
+    # To count the files of a commit takes two git commands, so only those shown are counted.
     shown = [saved_work.with_size(git, saved) for saved in matches[: args.limit or None]]
     data = {"salvaged": [to_json(saved) for saved in shown], "count": len(matches)}
     if not shown:
@@ -53,8 +52,19 @@ def run(args: Args, context: Context) -> Reply:
     )
 
 
+def _newest_first(everything: list[SavedWork], lane: str) -> list[SavedWork]:
+    """Return the saved work of the lane, or of all lanes for "", newest first."""
+    if not lane:
+        return everything[::-1]
+    key = comparison_key(validated_name(lane, "lane name"))
+    return [saved for saved in reversed(everything) if comparison_key(saved.lane) == key]
+
+
 def read_saved(context: Context) -> list[SavedWork]:
-    """Return all saved work, oldest first; raises WorkspaceMissing outside a git repository."""
+    """Return all saved work, oldest first, as the verbs of this folder number it.
+
+    Raises WorkspaceMissing outside of a git repository, where nothing can have been saved.
+    """
     world = context.journal_world
     if world.workspace.common is None:
         raise WorkspaceMissing(
@@ -64,9 +74,14 @@ def read_saved(context: Context) -> list[SavedWork]:
 
 
 def to_json(saved: SavedWork) -> dict[str, Any]:
-    """Return the fields of the saved work, with its time and whether it is a ref or a folder."""
+    """Return the fields of the saved work, with its time and whether it is a ref or a folder.
+
+    The time is in UTC here; people see local times.
+    """
     data: dict[str, Any] = to_builtins(saved)
-    kind = "ref" if saved.commit else "folder"
+    kind = "folder"
+    if saved.commit:
+        kind = "ref"
     return data | {"at": utc_stamp(saved.at_ms), "kind": kind}
 
 

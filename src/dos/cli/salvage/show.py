@@ -26,8 +26,10 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
+    """Show one saved work with the files that it changes, and with --patch the changes."""
     git = context.journal_world.git
     saved = saved_work.with_size(git, saved_work.find(read_saved(context), args.ref))
+    # The labels are aligned by hand: there are only four.
     lines = [
         f"{saved.number}  {saved.ref}",
         f"saved   {_when_and_by(saved)}",
@@ -41,12 +43,15 @@ def run(args: Args, context: Context) -> Reply:
         changed = _changed_files(git, saved)
         next_action = f"`dos salvage apply {saved.number}` applies it."
         lines.append(f"commit  {saved.commit}, based on {saved.base[:9]}")
-        lines += [f"  {status} {printable_path(path)}" for status, path in changed]
+        for status, path in changed:
+            lines.append(f"  {status} {printable_path(path)}")
         if args.patch:
             patch = _patch(git, saved)
             lines.append(patch)
     data: dict[str, Any] = to_json(saved)
-    data["changed"] = [{"how": status, "path": path} for status, path in changed]
+    data["changed"] = []
+    for status, path in changed:
+        data["changed"].append({"how": status, "path": path})
     if args.patch:
         data["patch"] = patch
     text = "\n".join(filter(None, lines))
@@ -74,5 +79,9 @@ def _changed_files(git: Reader, saved: SavedWork) -> list[tuple[str, str]]:
 
 
 def _patch(git: Reader, saved: SavedWork) -> str:
+    """Return the changes as git prints them, with binary files; undecodable bytes are replaced.
+
+    Programs that the user configured to show differences are not run: saved work is not trusted.
+    """
     words = ("--no-color", "--no-ext-diff", "--no-textconv", "--binary", saved.base, saved.commit)
     return replace_undecodable(git.run("diff", *words)).rstrip("\n")

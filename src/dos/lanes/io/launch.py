@@ -115,7 +115,7 @@ def _lines(path: Path) -> list[str]:
     try:
         if not path.is_file() or path.stat().st_size > LARGEST_LOG:
             raise BadInput(
-                f"{quote(str(path))} is no file of at most {LARGEST_LOG} bytes",
+                f"{quote(str(path))} is not a file of at most {LARGEST_LOG >> 20} MB",
                 hint="git log --format='%h %s' writes one.",
             )
         return path.read_text(encoding="utf-8", errors="replace").splitlines()

@@ -34,7 +34,10 @@ LARGEST_TRANSCRIPT = 1 << 30  # bytes
 
 
 class RunCommits:
-    """The commits of one run, asked of the repository as it is now."""
+    """The commits of one run, asked of the repository as it is now.
+
+    What git says is kept as long as this object, so make a new one for each command.
+    """
 
     def __init__(self, world: World, start_sha: str) -> None:
         self._world = world
@@ -105,10 +108,10 @@ class RunCommits:
             return {}
         since = commits.blob_changes_since(self._git, sha, head)
         names = workspace_paths(self._world, [change.path for change in changes])
-        return {
-            name: _file_state(change, since.get(change.path))
-            for name, change in zip(names, changes, strict=True)
-        }
+        states = {}
+        for name, change in zip(names, changes, strict=True):
+            states[name] = _file_state(change, since.get(change.path))
+        return states
 
     @cached_property
     def _reverts(self) -> dict[str, str]:
@@ -133,7 +136,10 @@ def _file_state(change: BlobChange, since: BlobChange | None) -> FileState:
 
 
 def gather_declaration(world: World, run_id: str, run: RunState) -> Declaration:
-    """What a run declared, with what git says of each of its steps now."""
+    """What a run declared, with what git says of each of its steps now.
+
+    Where git cannot be asked, the parts that it decides are Unknown; nothing is raised.
+    """
     run_commits = RunCommits(world, run.start_sha)
     start_reachable: bool | Unknown = False
     if run.has_intent:
@@ -172,7 +178,10 @@ def _step(run_commits: RunCommits, run: RunState, name: str) -> Step:
 def gather_resume(
     world: World, journal: Store, run_id: str, run: RunState, *, asserted_diverged: bool = False
 ) -> resume.Evidence:
-    """What decides whether a run can resume: its own events, its steps in git, its lane since."""
+    """What decides whether a run can resume: its own events, its steps in git, its lane since.
+
+    With `asserted_diverged` the caller's word replaces the search for commits of others.
+    """
     declared = gather_declaration(world, run_id, run)
     if asserted_diverged:
         divergence: str | Unknown = ASSERTED
@@ -198,7 +207,7 @@ def diverged(world: World, journal: Store, run: RunState, declared: Declaration)
     region = world.config.lane_region(run.lane)
     if region is None or not region.is_known:
         return Unknown(
-            f"lane {run.lane!r} has no region any more, so changes by others cannot be detected"
+            f"lane {run.lane!r} no longer has a tree, so changes by others cannot be detected"
         )
     try:
         since = commits.commit_by_hash(world.git, resume_point(declared).sha)
@@ -230,7 +239,10 @@ def _foreign_commits(
 
 
 def _own_commits(world: World, journal: Store, run: RunState) -> set[str]:
-    """The commits that the run names or landed, and those of the runs that it continues."""
+    """The commits that the run names or landed, and those of the runs that it continues.
+
+    Without the latter, a successor would take the work of its predecessor for that of others.
+    """
     own: set[str] = set()
     visited: set[str] = set()
     while len(visited) < LONGEST_CHAIN:
@@ -288,19 +300,25 @@ def gather_rewind(
 
 
 def read_turns(path: Path) -> tuple[str, ...] | Unknown:
-    """The digest of each line of a transcript that is not blank, in order."""
+    """The digest of each line of a transcript that is not blank, in order.
+
+    Unknown if the file cannot be read, or is larger than any conversation.
+    """
     try:
         if not path.is_file() or path.stat().st_size > LARGEST_TRANSCRIPT:
             return Unknown(f"{path} is not a transcript")
         with path.open("rb") as file:
-            lines = (line.strip() for line in file)
-            return tuple(turn_digest(line) for line in lines if line)
+            turns = filter(None, map(bytes.strip, file))
+            return tuple(map(turn_digest, turns))
     except (OSError, ValueError) as error:
         return Unknown(f"{path}: {getattr(error, 'strerror', None) or error}")
 
 
 def turn_digest(turn: bytes | Mapping[str, Any]) -> str:
-    """The digest of a line as it is; of a record, in the key order that all writers share."""
+    """The digest of a line as it is; of a record, in the key order that all writers share.
+
+    A checkpoint keeps the digest of its turn, which shows later whether the turn has changed.
+    """
     if isinstance(turn, bytes):
         return sha256(turn).hexdigest()
     return sha256(json.encode(turn, order="sorted")).hexdigest()

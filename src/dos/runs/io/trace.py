@@ -26,11 +26,16 @@ from dos.times import utc_stamp
 from dos.unknown import Unknown
 from dos.world import World
 
-BY_RUN, BY_LEASE = "run_id", "lease"
+# By what an event was attributed to the run.
+BY_RUN = "run_id"
+BY_LEASE = "lease"
 
 
 class Spine(Struct, frozen=True, kw_only=True):
-    """Where the run comes from: the runs above it and below it."""
+    """Where the run comes from: the runs above it and below it.
+
+    A run has a parent if it was started or resumed from another run; the root is the first of all.
+    """
 
     run_json: dict[str, Any] | None
     parent_id: str  # empty: none; so are the next two
@@ -77,14 +82,17 @@ class LeaseEvent(Struct, frozen=True, kw_only=True):
 
 
 class Wal(Struct, frozen=True, kw_only=True):
-    """The lease events of the run, and how many acquires name no run at all."""
+    """The lease events of the run, and how many acquires name no run at all.
+
+    The name is that of dos-kernel's log, and is kept because it is a key of the JSON.
+    """
 
     lease_events: list[LeaseEvent]
     unattributed_acquires: int
 
 
 class GitPart(Struct, frozen=True, kw_only=True):
-    """The commits since the run began."""
+    """The commits since the run began; in a lane that still exists, only those that touch it."""
 
     commits: list[commits.CommitSubject]
 
@@ -114,7 +122,10 @@ class Trace(Struct, frozen=True, kw_only=True):
 
 
 def gather(world: World, run_id: str) -> Trace:
-    """Read the whole journal once and ask git; `found` is False when neither knows the run."""
+    """Read the whole journal once and ask git; `found` is False when neither knows the run.
+
+    Nothing is raised for a run without any record, and nothing is changed.
+    """
     journal = world.journal
     run = run_state.read(journal, run_id)
     wal = _wal(journal, run_id)
@@ -225,7 +236,10 @@ def _row(step: Step) -> StepRow:
 
 
 def _wal(journal: Store, run_id: str) -> Wal:
-    """The lease events that name the run, and the later events of those leases."""
+    """The lease events that name the run, and the later events of those leases.
+
+    A renewal or a release names only its lease, so the leases of the run are noted on the way.
+    """
     rows: list[tuple[int, LeaseEvent]] = []
     own_leases: set[int] = set()  # by the position at which they were granted
     unattributed = 0
@@ -304,18 +318,20 @@ def _lease_event(event: Event, op: str, record: dict[str, Any], attributed_by: s
 def _decisions(journal: Store, run_id: str) -> list[Decision]:
     """The decision of the loop after each iteration of the run."""
     written = select(journal.load(run_state.stream(run_id)), fleet.IterationCommitted)
-    return [
-        Decision(
-            iteration=fact.iteration,
-            attempt=fact.attempt,
-            unit=fact.unit,
-            outcome=fact.outcome,
-            action=fact.action,
-            reason=fact.reason,
-            ts=utc_stamp(event.at_ms),
+    decisions = []
+    for event, fact in written:
+        decisions.append(
+            Decision(
+                iteration=fact.iteration,
+                attempt=fact.attempt,
+                unit=fact.unit,
+                outcome=fact.outcome,
+                action=fact.action,
+                reason=fact.reason,
+                ts=utc_stamp(event.at_ms),
+            )
         )
-        for event, fact in written
-    ]
+    return decisions
 
 
 def _commits(world: World, run: RunState) -> list[commits.CommitSubject]:

@@ -4,6 +4,7 @@ The JSON of `dos status RUN` and `dos trace` is these values; `render_status` an
 make the text for people.
 """
 
+from datetime import datetime
 from typing import Any
 
 from msgspec import Struct
@@ -12,6 +13,7 @@ from dos.report import event_text
 from dos.runs import resume
 from dos.runs.io.trace import Decision, Intent, Spine, Trace
 from dos.runs.steps import Declaration, is_done
+from dos.times import format_local_time
 
 SCHEMA = 1
 SHOWN_COMMITS = 20
@@ -46,22 +48,32 @@ def progress(declared: Declaration) -> Progress:
 
 
 def render_status(status: Status) -> str:
-    """The state of one run as a few lines of text."""
+    """The state of one run as a few lines of text.
+
+    First whether it makes progress, then the steps that git confirms, the files of its lane, and
+    for a run that has stopped whether it can resume.
+    """
     steps = status.progress
-    verified = f"{steps.verified_count}/{steps.declared_count} {', '.join(steps.verified_steps)}"
+    verified = f"{steps.verified_count} of {steps.declared_count} declared steps"
+    if steps.verified_steps:
+        verified += f": {', '.join(steps.verified_steps)}"
     lines = [
         f"{status.liveness['verdict']}  {status.liveness['reason']}",
-        f"verified : {verified}".rstrip(),
+        f"verified  {verified}",
     ]
     if status.region:
-        lines.append(f"region   : {', '.join(status.region)}")
+        lines.append(f"files     {', '.join(status.region)}")
     if status.resume:
-        lines.append(f"resume   : {status.resume.answer}  {status.resume.reason}")
+        lines.append(f"resume    {status.resume.answer}: {status.resume.reason}")
     return "\n".join(lines)
 
 
-def render_trace(trace: Trace) -> str:
-    """The trace of one run as text: origin, steps, decisions, leases, commits."""
+def render_trace(trace: Trace, now: datetime) -> str:
+    """The trace of one run as text: origin, steps, decisions, leases, commits.
+
+    Of the lease events the newest are shown, and of the commits too; the JSON has all. Times are
+    local, with the date where that is not the date of `now`.
+    """
     if not trace.found:
         return f"No record of {trace.run_id}"
     lines = [f"{trace.run_id}  {trace.spine.process_id}".rstrip()]
@@ -70,11 +82,13 @@ def render_trace(trace: Trace) -> str:
         lines += _intent_lines(trace.intent)
     if trace.decisions:
         lines += ["", "decisions:"]
-        lines += [_decision_line(decision) for decision in trace.decisions]
+        for decision in trace.decisions:
+            lines.append(_decision_line(decision, now))
     if trace.wal.lease_events:
         lines += ["", "leases:"]
         for event in trace.wal.lease_events[-SHOWN_LEASE_EVENTS:]:
-            lines.append(f"  {event.ts}  {event.op:<9} {event.lane} {event.reason}".rstrip())
+            at = _local_time(event.ts, now)
+            lines.append(f"  {at}  {event.op:<9} {event.lane} {event.reason}".rstrip())
     if trace.git.commits:
         lines += ["", f"commits since the run began: {len(trace.git.commits)}"]
         for commit in trace.git.commits[:SHOWN_COMMITS]:
@@ -103,6 +117,13 @@ def _intent_lines(intent: Intent) -> list[str]:
     return lines
 
 
-def _decision_line(decision: Decision) -> str:
+def _local_time(stamp: str, now: datetime) -> str:
+    """The moment of a stamp of the JSON, as people read it."""
+    return format_local_time(datetime.fromisoformat(stamp), now, seconds=True)
+
+
+def _decision_line(decision: Decision, now: datetime) -> str:
+    """The outcome of one iteration, and what the loop decided after it."""
     text = event_text.describe_decision(decision.outcome, decision.action, decision.reason)
-    return f"  {decision.ts}  {decision.iteration:>3}  {decision.unit}  {text}"
+    at = _local_time(decision.ts, now)
+    return f"  {at}  {decision.iteration:>3}  {decision.unit}  {text}"

@@ -227,7 +227,7 @@ class WorkerEffects(LeaseEffects):
     def save_changes(self, _process: Process, effect: effects.SaveChanges) -> list[effects.Salvage]:
         """Save what the agent left uncommitted to a salvage ref."""
         tree = self.repository.trees[effect.worktree.path]
-        return self.repository.save_changes(tree, effect.run_id, "left uncommitted")
+        return self.repository.save_changes(tree, effect.run_id, "left by the agent")
 
     def commit_changes(self, _process: Process, _effect: effects.CommitChanges) -> str:
         """Commit nothing: what simulated agents leave uncommitted is never acceptable."""
