@@ -12,6 +12,7 @@ from patience import PATIENCE
 
 from dos import workspace as places
 from dos.agents.adapter import Usage
+from dos.fleet.io.observer import FleetObserver
 from dos.journal import fold, streams
 from dos.journal.backend import Entry
 from dos.journal.events.envelope import Fact
@@ -72,6 +73,21 @@ def test_nothing_to_decide_is_said_and_makes_no_journal(dos: Dos, state: Path) -
     assert dos("decide-for", "x", "y").code == 2
     assert dos("costs").code == 0
     assert not state.exists()
+
+
+@pytest.mark.parametrize("words", [("decisions",), ("decisions", "show", "lane-failed-api-1")])
+def test_the_fleet_is_observed_once(dos: Dos, journal: Store, monkeypatch, words) -> None:
+    ask(journal, FAILED)
+    observed = []
+    observe = FleetObserver.observe
+
+    def counting(observer, **more):
+        observed.append(more)
+        return observe(observer, **more)
+
+    monkeypatch.setattr(FleetObserver, "observe", counting)
+    assert dos(*words).code == 0
+    assert len(observed) == 1
 
 
 def test_the_list_says_what_waits_since_when_and_what_happens_without_an_answer(

@@ -30,9 +30,8 @@ def run(args: Args, context: Context) -> Reply:
     if args.number:
         return show.run(show.Args(decision=args.number), context)
     journal = context.journal_world.journal
-    decisions = show.open_questions(context)
+    decisions, waits = show.questions_and_waits(context)
     questions = view.ordered_questions(decisions, with_answered=args.all)
     now_ms = journal.now_ms()
-    waits = show.fleet_waits(context)
     data = to_builtins(view.rows(questions, now_ms, waits))
     return Reply(text=view.render(questions, now_ms, waits), data=data, indented=True)

@@ -8,7 +8,6 @@ from typing import Annotated
 from msgspec import Struct, to_builtins
 
 from dos.backlog.waiting import FleetWaits
-from dos.errors import BadInput, GitFailed
 from dos.fleet import observe
 from dos.fleet.io.reader import FleetReader
 from dos.fleet.state.held_units import DeclaredUnits
@@ -16,6 +15,7 @@ from dos.questions import answer, view
 from dos.questions.documents import TextChanged
 from dos.questions.io import attention
 from dos.questions.state import Decisions
+from dos.unknown import Unknown
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
 
@@ -31,14 +31,13 @@ class Args(Struct, kw_only=True):
 def run(args: Args, context: Context) -> Reply:
     journal = context.journal_world.journal
     decision_id = args.decision
-    decisions = open_questions(context)
+    decisions, waits = questions_and_waits(context)
     if decision_id.isdecimal():
         if not decisions.open:
             return Reply(code=1, text="No open decisions", data=None)
         decision_id = answer.id_by_number(decisions, int(decision_id))
     question = answer.find_question(journal, decision_id, decisions)
     now_ms = journal.now_ms()
-    waits = fleet_waits(context)
     data = to_builtins(view.row(question, now_ms, waits))
     if isinstance(question.question, TextChanged):
         from dos.approval.io import texts  # only a changed file has a difference
@@ -63,18 +62,17 @@ def open_questions(context: Context) -> Decisions:
     Where plans or git cannot be read, the units that a plan holds are missing, and a warning says
     so.
     """
-    world = context.journal_world
-    return attention.gather(world, _declared_units(context), now_ms=world.journal.now_ms())
+    questions, _ = questions_and_waits(context)
+    return questions
 
 
-def _declared_units(context: Context) -> DeclaredUnits | None:
-    """Return the units and what holds them; None with a warning where they cannot be read."""
+def questions_and_waits(context: Context) -> tuple[Decisions, FleetWaits]:
+    """Return the open questions and what each lane and unit waits for, from one observation."""
     world = context.journal_world
-    problem = "dos.toml has errors"
-    if not world.loaded_config.problems:
-        try:
-            return observe.declared_units(FleetReader(world).observe())
-        except (BadInput, GitFailed) as error:
-            problem = error.message
-    context.warn(f"warning: units that a plan holds are not listed: {problem}")
-    return None
+    waits, observation = FleetReader(world).waits_and_observation()
+    units: DeclaredUnits | None = None
+    if isinstance(observation, Unknown):
+        context.warn(f"warning: units that a plan holds are not listed: {observation.why}")
+    else:
+        units = observe.declared_units(observation)
+    return attention.gather(world, units, now_ms=world.journal.now_ms()), waits

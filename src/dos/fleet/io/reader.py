@@ -20,6 +20,7 @@ from dos.fleet.population.types import SuperviseEvidence, SupervisePolicy, Super
 from dos.git.repository import Reader
 from dos.journal import fold
 from dos.landing.target import LastFetchedTarget
+from dos.unknown import Unknown
 from dos.world import World
 
 
@@ -94,19 +95,21 @@ class FleetReader:
 
     def waits_and_observation(
         self, *, now_ms: int | None = None
-    ) -> tuple[FleetWaits, Observation | None]:
-        """Return what lanes and units wait for, and the observation behind it, if there is one."""
-        if self._world.loaded_config.problems or self._world.workspace.common is None:
-            return FleetWaits(), None
+    ) -> tuple[FleetWaits, Observation | Unknown]:
+        """Return what lanes and units wait for, and the observation behind it, or why not."""
+        if self._world.loaded_config.problems:
+            return FleetWaits(), Unknown("dos.toml has errors")
+        if self._world.workspace.common is None:
+            return FleetWaits(), Unknown(f"{self._world.workspace.root} is in no git repository")
         try:
             outlook = self.outlook(now_ms=now_ms)
             return outlook.waits, outlook.observation
         except BadInput as error:
-            return self._all_wait(WaitsOn.PLAN_PROBLEM, error), None
+            return self._all_wait(WaitsOn.PLAN_PROBLEM, error), Unknown(error.message)
         except GitFailed as error:
-            return self._all_wait(WaitsOn.UNKNOWN, error), None
+            return self._all_wait(WaitsOn.UNKNOWN, error), Unknown(error.message)
         except StoreFailed as error:
-            return self._all_wait(WaitsOn.JOURNAL_AWAY, error), None
+            return self._all_wait(WaitsOn.JOURNAL_AWAY, error), Unknown(error.message)
 
     def _all_wait(self, on: WaitsOn, error: DosError) -> FleetWaits:
         lanes = self._world.config.roster()

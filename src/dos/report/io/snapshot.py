@@ -22,6 +22,7 @@ from dos.machine import process
 from dos.questions.io import attention
 from dos.questions.state import Decisions
 from dos.report.top import HeldLease, Snapshot
+from dos.unknown import Unknown
 from dos.world import World
 
 LIVENESS_SECONDS = 60.0  # progress of workers is not read from git more often than this
@@ -174,7 +175,7 @@ class FleetWatch:
         snapshot = self._snapshots.read()
         waits, observation = self._fleet.waits_and_observation()
         units = None
-        if observation is not None:
+        if not isinstance(observation, Unknown):
             units = observe.declared_units(observation)
         leases = [held.lease for held in snapshot.held]
         decisions = attention.questions_for_people(
