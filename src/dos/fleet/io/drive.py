@@ -158,6 +158,7 @@ class StoreRetry:
             return answer
 
     def _limit(self, error: DosError) -> float | None:
+        """Return for how many seconds to retry after this error; None: until it is over."""
         if not isinstance(error, GitUnanswered):
             return self._seconds
         if self._seconds is None:
@@ -169,6 +170,7 @@ class StoreRetry:
 
 
 def _what_is_away(error: DosError) -> str:
+    """Return what does not answer, as the message says it that it is back."""
     if isinstance(error, GitUnanswered):
         return "answer of git"
     return "remote" if isinstance(error, RemoteAway) else "journal"

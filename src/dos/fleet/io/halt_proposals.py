@@ -1,4 +1,8 @@
-"""Reads what is known of watched runs: whether they progress, and which halts were proposed."""
+"""Reads what is known of watched runs: whether they progress, and which halts were proposed.
+
+`dos watch` calls `gather` and proposes a halt for each run that `lane_entries.is_due` finds due.
+Nothing is written or stopped here.
+"""
 
 from collections.abc import Collection, Sequence
 
@@ -24,7 +28,10 @@ OWNER = "watchdog"
 
 
 class TrackedRun(Struct, frozen=True, kw_only=True):
-    """A run that is to be watched, by what its caller knows of it."""
+    """A run that is to be watched, by what its caller knows of it.
+
+    Whatever is empty is looked up by the run's id, or by its lane and time stamp.
+    """
 
     run_id: str
     start_sha: str = ""
@@ -83,6 +90,7 @@ def proposal_key(run: HaltCandidate) -> str:
 
 
 def _tracked_lease(lease: Lease) -> TrackedRun:
+    """Return the run that holds a lease; its process is what a halt would stop."""
     names = (lease.run_id, lease.loop_ts)
     name = next(filter(_is_run, names), lease.run_id or lease.lane)
     handle = "" if lease.pid is None else str(lease.pid)
@@ -90,6 +98,7 @@ def _tracked_lease(lease: Lease) -> TrackedRun:
 
 
 def _is_run(text: str) -> bool:
+    """Whether a text has the form of a run id."""
     try:
         run_ids.validated_run_id(text)
     except NameInvalid:
@@ -122,6 +131,10 @@ def _candidate(
     verdict: Verdict,
     working: Collection[str],
 ) -> HaltCandidate:
+    """Return a run with the halts that were proposed since its last progress.
+
+    A run that stopped and holds a lane again, as after `dos resume`, has not ended.
+    """
     candidate = HaltCandidate(
         run_id=run.run_id,
         verdict=verdict,

@@ -1,4 +1,8 @@
-"""Workers that were launched a moment ago and have no lease yet, by the journal and the system."""
+"""Workers that were launched a moment ago and have no lease yet, by the journal and the system.
+
+They count as workers, or a second one would be started on their lane. After START_SECONDS without a
+lease a launch counts as failed.
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -89,6 +93,7 @@ def count_launches(
 def _open_launches(
     view: ReadTransaction, lane: str, held: set[str], since_ms: int
 ) -> Iterator[SpawnIntended]:
+    """Yield the launches since `since_ms` whose worker neither came nor is known to be gone."""
     launched: list[tuple[Event, SpawnIntended]] = []
     for event in _recent_events(view, streams.spawn(lane), since_ms):
         match fact := _reader.decode(event):
@@ -115,6 +120,7 @@ def _without(
 
 
 def _is_gone(worker: WorkerSpawned) -> bool:
+    """Whether the process has exited; of one on another system that cannot be known."""
     if worker.system != process.system():
         return False
     return process.has_exited(worker.pid, worker.pid_started)

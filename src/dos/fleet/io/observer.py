@@ -47,7 +47,11 @@ STATES = (FleetState, ProviderLimits, FleetSpend, Decisions, Baselines, Attempts
 
 
 class Sources(Struct, frozen=True, kw_only=True):
-    """What an observer reads."""
+    """What an observer reads.
+
+    A supervisor and a read-only verb differ in their sources only: a supervisor fetches from the
+    remote and owns its watch, a verb takes what was fetched last.
+    """
 
     workspace: Workspace
     config: Config
@@ -62,7 +66,11 @@ class Sources(Struct, frozen=True, kw_only=True):
 
 
 class FleetObserver:
-    """Reads the sources and returns what they say as one `Observation`."""
+    """Reads the sources and returns what they say as one `Observation`.
+
+    What is expensive is kept from one look to the next: folded states, and the progress of workers
+    as git shows it.
+    """
 
     def __init__(
         self, sources: Sources, baseline: BaselineCommands, *, liveness_seconds: float = 0.0
@@ -152,6 +160,7 @@ class FleetObserver:
         leases: dict[str, Lease],
         now_ms: int,
     ) -> dict[str, Backlog]:
+        """Return the backlog of each lane of the roster. A unit without a lane is in none."""
         units_by_lane: dict[str, list[Unit]] = {name: [] for name in self.config.roster()}
         for unit in units:
             lane = lane_entries.lane_of(unit, self.config) or ""
@@ -183,6 +192,7 @@ class FleetObserver:
     def _lanes_without_agent(
         self, backlogs: dict[str, Backlog], leases: dict[str, Lease], now_ms: int
     ) -> dict[str, CannotStart]:
+        """Return the lanes with work, and without a worker, on which no agent may start."""
         agents: dict[str, list[list[AgentCandidate]]] = {}
         for lane, backlog in backlogs.items():
             if not backlog.open or lane in leases:
@@ -199,6 +209,7 @@ class FleetObserver:
         )
 
     def _candidates(self, lane: str, unit_agent: str) -> list[AgentCandidate]:
+        """Return the agents of a lane for a unit that asks for one, the preferred one first."""
         configured = candidates.configured_agents(self.config, lane, unit_agent)
         return [agent.candidate for agent in configured]
 
@@ -217,6 +228,7 @@ class FleetObserver:
         return list(renewed.values())
 
     def _baseline_plan(self, state: FleetState, answers: Decisions) -> gate.Plan:
+        """Return whether the test of the target branch has to run before a worker starts here."""
         commit = self._commit()
         if not commit or not self.baseline.is_enabled:
             return gate.Plan(step=gate.Step.CLEAR)

@@ -1,4 +1,8 @@
-"""The fleet for read-only verbs: what a supervisor would see and do now, and what all wait for."""
+"""The fleet for read-only verbs: what a supervisor would see and do now, and what all wait for.
+
+`dos loop`, `dos status`, `dos top` and the questions read it, by the same code as a supervisor, so
+that none of them contradicts what `dos up` does next.
+"""
 
 from functools import cached_property
 
@@ -112,6 +116,7 @@ class FleetReader:
             return self._all_wait(WaitsOn.JOURNAL_AWAY, error), Unknown(error.message)
 
     def _all_wait(self, on: WaitsOn, error: DosError) -> FleetWaits:
+        """Return that every lane waits for the same problem; of units nothing is known then."""
         lanes = self._world.config.roster()
         return FleetWaits(
             lanes={lane: (Waiting(on=on, subject=lane, why=error.message),) for lane in lanes}
@@ -128,6 +133,7 @@ class FleetReader:
 
     @cached_property
     def _observer(self) -> FleetObserver:
+        """The observer, which is made at first use: a journal that is away raises only then."""
         world = self._world
         workspace = world.workspace
         config = world.config

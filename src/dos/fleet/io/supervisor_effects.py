@@ -1,4 +1,8 @@
-"""Performs the effects of a supervisor with the real journal, git and processes."""
+"""Performs the effects of a supervisor with the real journal, git and processes.
+
+Everything a worker can do is inherited from `WorkerEffects`. The simulator performs the same
+effects in memory.
+"""
 
 import os
 import secrets
@@ -106,6 +110,7 @@ class LocalExecutor:
         return process.identify(child.pid) or Identity(child.pid, 0.0)
 
     def reap_children(self) -> dict[int, int]:
+        """Return the exit codes of ended children, which would stay zombies otherwise."""
         ended: dict[int, int] = {}
         running = []
         for child in self._children:
@@ -119,7 +124,11 @@ class LocalExecutor:
 
 
 class SupervisorEffects(WorkerEffects):
-    """A supervisor performs what a worker performs, and starts workers."""
+    """A supervisor performs what a worker performs, and starts workers.
+
+    It keeps what one tick needs of the one before: the children that it started, and the settings
+    that people have approved.
+    """
 
     STATES = (*WorkerEffects.STATES, LiveState)
 
@@ -167,7 +176,10 @@ class SupervisorEffects(WorkerEffects):
         return {**super().performers(), **self.store_retry.wrap(dict(rows))}
 
     def approve(self, loaded: LoadedConfig, *, by: str) -> None:
-        """Approve the settings that were read and the plans on disk, for a person's start."""
+        """Approve the settings that were read and the plans on disk, for a person's start.
+
+        Who types `dos up` has seen them. What changes later, perhaps by an agent, is asked about.
+        """
         self.settings.approve(self.store, loaded, by=by)
         self.plan_texts.approve(self.store, by=by)
 
@@ -187,6 +199,7 @@ class SupervisorEffects(WorkerEffects):
         )
 
     def _apply_answers(self, answers: Decisions) -> None:
+        """Use the settings and plans that people have approved since the last tick."""
         self._update_settings(answers)
         self.plan_texts.keep_confirmed(self.store, answers)
 
@@ -205,6 +218,7 @@ class SupervisorEffects(WorkerEffects):
         self._warned_trouble = trouble
 
     def _baseline_started(self) -> BaselineStarted:
+        """Return the fact that the test of the target branch is about to run on this host."""
         return BaselineStarted(
             host=process.host(),
             branch=self.target(),
@@ -233,6 +247,7 @@ class SupervisorEffects(WorkerEffects):
         return self.baseline.check(request, stopped=is_stopped)
 
     def _unfinished_units(self) -> list[Unit]:
+        """Return the declared units that have not landed by the journal."""
         states = self.watch.state(FleetState).units
         landed = {name for name, unit in states.items() if unit.landed}
         return [unit for unit in self.units() if unit.name not in landed]
@@ -270,6 +285,7 @@ class SupervisorEffects(WorkerEffects):
         return started
 
     def warn(self, effect: Warn) -> None:
+        """Print the warning on stderr."""
         warn(effect.text)
 
     def expire_question(self, effect: ExpireQuestion) -> None:
@@ -281,7 +297,10 @@ class SupervisorEffects(WorkerEffects):
             pass  # a person has answered it meanwhile
 
     def revoke(self, effect: RevokeLease) -> bool:
-        """Revoke the lease, and end the processes that its agent left behind."""
+        """Revoke the lease, and end the processes that its agent left behind.
+
+        False when the holder renewed it since it was judged dead, so that nothing was done.
+        """
         lease = effect.lease
         try:
             self.store.revoke(lease.fence, version=lease.version, reason=effect.reason)

@@ -19,7 +19,11 @@ _SAME_PROCESS = ("lane", "system", "pid", "pid_started", "run_id")
 
 
 class LeaseTaker:
-    """Takes leases and renews them from then on."""
+    """Takes leases and renews them from then on.
+
+    Taking a lane also ends what the worker before left behind, and raises the fence of the lane in
+    git, so that a process of that worker which is still alive can land nothing.
+    """
 
     def __init__(
         self,
@@ -70,6 +74,7 @@ class LeaseTaker:
         return None
 
     def _acquire(self, request: Request) -> Lease | Refusal:
+        """Acquire the lease; where only a dead process is in the way, revoke it and try again."""
         admit = admission_rules(self._workspace.root, self._config)
         taken = self._store.acquire(request, admit)
         if isinstance(taken, Refusal) and self._revoke_dead_holder(taken.blocked_by):

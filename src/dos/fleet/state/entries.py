@@ -99,20 +99,24 @@ class FleetRun(Struct, kw_only=True):
     reported: bool = False  # its death was reported to the person who started the fleet
 
     def add_landing(self, at_ms: int) -> None:
+        """Count a landing, which proves that the run makes progress."""
         self.landed += 1
         self.landed_ms = at_ms
         self.flagged = False
         self.missed = ""
 
     def add_attempt(self, unit: str, *, has_failed: bool) -> None:
-        """Move the unit to the end of the failed ones, or remove it from them."""
+        """Move the unit to the end of the failed ones, or remove it from them.
+
+        The question about a stopped lane names the units in this order.
+        """
         self.failed = [name for name in self.failed if name != unit]
         if has_failed:
             self.failed.append(unit)
 
 
 class LastAttempt(Struct, kw_only=True, frozen=True):
-    """The newest attempt at a unit that came to an end."""
+    """The newest attempt at a unit that came to an end; a cooldown is counted from it."""
 
     run_id: str
     outcome: str
@@ -121,7 +125,10 @@ class LastAttempt(Struct, kw_only=True, frozen=True):
 
 
 class UnitState(Struct, kw_only=True):
-    """What happened to one unit."""
+    """What happened to one unit: its landing, its attempts, and the work that was saved of them.
+
+    The journal's word alone. What git shows is laid over it by `backlog.io.target`.
+    """
 
     landed: str = ""  # the commit
     landed_on: str = ""  # the branch
@@ -160,6 +167,7 @@ class UnitState(Struct, kw_only=True):
             self.saved = []
 
     def add_attempt(self, fact: fleet.UnitAttempted, at_ms: int) -> None:
+        """End an attempt: one that shipped resets the count of failures, any other adds to it."""
         self.last_attempt = LastAttempt(
             run_id=fact.run_id, outcome=fact.outcome, at_ms=at_ms, text=fact.text
         )
@@ -179,6 +187,7 @@ class UnitState(Struct, kw_only=True):
         self.refusals = [*self.refusals, reason][-REFUSALS_KEPT:]
 
     def add_landing(self, fact: fleet.UnitLanded, at_ms: int) -> None:
+        """Mark the unit as landed. What was saved of earlier attempts is not needed any more."""
         self.landed = fact.commit
         self.landed_on = fact.branch
         self.landed_ms = at_ms
@@ -189,7 +198,10 @@ class UnitState(Struct, kw_only=True):
         self.failures = 0
 
     def add_miss(self, why: str) -> str:
-        """Add why the newest attempt did not land, and return it in words for people."""
+        """Add why the newest attempt did not land, and return it in words for people.
+
+        The next agent reads these texts in its prompt, so they name the refs with saved work.
+        """
         text = why
         if self.outcome not in ("", Ending.OK):
             text = f"its agent {describe_ending(self.outcome)}: {why}"
@@ -215,7 +227,7 @@ class UnitState(Struct, kw_only=True):
 
 
 class LastStop(Struct, kw_only=True, frozen=True):
-    """How the last run of a lane ended."""
+    """How the last run of a lane ended; `needs` says who can clear that, a person or time."""
 
     run_id: str
     reason: str
@@ -229,7 +241,11 @@ class LastStop(Struct, kw_only=True, frozen=True):
 
 
 class LaneStarts(Struct, kw_only=True):
-    """A lane's starts: the newest one, how the last run ended, and whether the lane is disabled."""
+    """A lane's starts: the newest one, how the last run ended, and whether the lane is disabled.
+
+    A start goes from the intent over the process to the lease. A worker that dies on the way
+    leaves its run in `unended`, by which the supervisor counts deaths and backs off.
+    """
 
     unended: dict[str, int] = field(default_factory=dict)  # run -> start; no stop is recorded
     at_ms: int = 0
@@ -289,7 +305,11 @@ class SupervisorStart(Struct, kw_only=True, frozen=True):
 
 
 class StopRequests(Struct, kw_only=True, frozen=True):
-    """What a run is asked to do: drain, stop now, or start nothing."""
+    """What a run is asked to do: drain, stop now, or start nothing.
+
+    A drain or a newer version lets the current iteration finish; a halt ends the agent at once; a
+    pause keeps the lane and starts nothing until it ends.
+    """
 
     drain: bool = False
     superseded_by: str = ""  # the version of dos that was started on its machine since it began
@@ -309,6 +329,7 @@ class Incidents(Struct, kw_only=True):
     kept: set[str] = field(default_factory=set)  # the questions that were answered with keep
 
     def add(self, fact: IncidentFound) -> None:
+        """Keep an incident. Several hosts may report the same one; the first report counts."""
         self.found.setdefault(Incident.id_of(fact.id), fact)
 
     def answer(self, fact: DecisionAnswered) -> None:

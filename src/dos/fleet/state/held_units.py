@@ -24,6 +24,7 @@ class Hold(Struct, frozen=True, kw_only=True):
 
     @property
     def is_open(self) -> bool:
+        """Whether the question still waits for an answer."""
         return isinstance(self.asked, OpenQuestion)
 
     @property
@@ -36,7 +37,11 @@ class Hold(Struct, frozen=True, kw_only=True):
 
 
 def holds(units: Iterable[Unit], state: FleetState, answers: Decisions) -> dict[str, Hold]:
-    """Return the units that wait for a person's answer, or that one set aside."""
+    """Return the units that wait for a person's answer, or that one set aside.
+
+    A unit that was cleared or rewritten since the question is free, whatever the answer was. Of
+    several questions about a unit an open one counts before an answered one.
+    """
     held: dict[str, Hold] = {}
     declared = {unit.name: unit for unit in units}
     for asked in answers.open.values():
@@ -51,7 +56,10 @@ def holds(units: Iterable[Unit], state: FleetState, answers: Decisions) -> dict[
 
 
 def close_gates(units: Sequence[Unit], state: FleetState, answers: Decisions) -> list[Unit]:
-    """Return the units, with a closed gate where a question holds them."""
+    """Return the units, with a closed gate where a question holds them.
+
+    The rules for offering units know gates already, so a question needs no rule of its own.
+    """
     held = holds(units, state, answers)
     gated = []
     for unit in units:
@@ -84,7 +92,11 @@ def why_moot(asked: OpenQuestion, state: FleetState, unfinished: Mapping[str, Un
 
 
 def _is_put_aside(answered: AnsweredQuestion, state: FleetState, unit: Unit) -> bool:
-    """Whether a person's answer keeps the unit from being offered."""
+    """Whether a person's answer keeps the unit from being offered.
+
+    Some answers hold for good, others until the next `dos up`. An answer that was taken because
+    the question expired holds nothing: no person has decided.
+    """
     aside = answered.taken.sets_aside if answered.taken else None
     is_this_start = answered.answered_ms >= state.started_ms
     match aside:

@@ -57,7 +57,10 @@ _reader: FactReader[Handled] = FactReader(
 
 
 class Parked(Struct, frozen=True, kw_only=True):
-    """What a run waits for."""
+    """What a run waits for; `why` is a token such as `quota`, `detail` the words for people.
+
+    Without `until_ms` the run waits for an event, such as the end of a pause.
+    """
 
     why: str
     detail: str
@@ -66,7 +69,11 @@ class Parked(Struct, frozen=True, kw_only=True):
 
 
 class WatchedRun(Struct, kw_only=True):
-    """A run that has not stopped, as far as the journal knows."""
+    """A run that has not stopped, as far as the journal knows.
+
+    A run whose process was killed stays here until a supervisor reaps it, so whoever shows it
+    compares it with the leases.
+    """
 
     lane: str
     began_ms: int
@@ -84,7 +91,11 @@ class WatchedRun(Struct, kw_only=True):
 
 
 class Tally(Struct, kw_only=True):
-    """What one lane landed and spent in one hour."""
+    """What one lane landed and spent in one hour.
+
+    Counted by the hour, so that `dos top` can show the last hour and the last day without reading
+    a day of events.
+    """
 
     landed: int = 0
     rejected: int = 0
@@ -94,7 +105,7 @@ class Tally(Struct, kw_only=True):
 
 
 class Pause(Struct, frozen=True, kw_only=True):
-    """A pause of a lane or of the fleet."""
+    """A pause of a lane or of the fleet: since when, and who asked for it with which reason."""
 
     since_ms: int
     by: str
@@ -126,6 +137,7 @@ class LiveState(Struct, kw_only=True):
                 self._apply_work(fact, event)
 
     def _apply_work(self, fact: _WorkFact, event: Event) -> None:
+        """Follow a run through its iteration: the claim, the agent, the landing, the commit."""
         match fact:
             case fleet.RunBegun():
                 self._run(fact.run_id, fact.lane, event)
@@ -165,6 +177,7 @@ class LiveState(Struct, kw_only=True):
                 self._apply_status(fact, event)
 
     def _apply_status(self, fact: _StatusFact, event: Event) -> None:
+        """Apply a fact about what a run waits for, whether it spins, and whether it is over."""
         match fact:
             case limits.RunParked():
                 self._run(fact.run_id, fact.lane, event).parked = Parked(
@@ -199,7 +212,10 @@ class LiveState(Struct, kw_only=True):
             self._tally(fact.lane, event).rejected += 1
 
     def _run(self, run_id: str, lane: str, event: Event) -> WatchedRun:
-        """Return the run of an event, new where it is not known."""
+        """Return the run of an event, new where it is not known.
+
+        Every event of a run proves that it lived then, so its newest time is kept.
+        """
         run = self.runs.setdefault(
             run_id, WatchedRun(lane=lane, began_ms=event.at_ms, last_ms=event.at_ms)
         )
@@ -219,6 +235,7 @@ class LiveState(Struct, kw_only=True):
         return tally
 
     def _add_spend(self, fact: fleet.AgentEnded, event: Event) -> None:
+        """Add what an agent used to the hour in which it ended."""
         tally = self._tally(fact.lane, event)
         spent = ledger.spent_by(fact)
         tally.tokens += spent.tokens

@@ -39,6 +39,7 @@ class Dispatch(Struct, frozen=True, kw_only=True):
 
     @property
     def is_replan(self) -> bool:
+        """Whether the agent updates the plan documents instead of working on a unit."""
         return bool(self.documents)
 
 

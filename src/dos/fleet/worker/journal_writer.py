@@ -1,4 +1,8 @@
-"""What a run appends to the journal: under its fence, and with a key that makes it exactly once."""
+"""What a run appends to the journal: under its fence, and with a key that makes it exactly once.
+
+The fence keeps a worker that has lost its lane from writing: the store refuses it. The key lets an
+effect be repeated after an outage, when nothing shows whether the first attempt was stored.
+"""
 
 from collections.abc import Iterable
 from copy import copy
@@ -15,7 +19,10 @@ from dos.questions.catalog import AnyQuestion
 
 
 class JournalWriter:
-    """Appends facts for one run; an effect that is sent twice writes its fact once."""
+    """Appends facts for one run; an effect that is sent twice writes its fact once.
+
+    Its methods are generators of effects, or return the effect for the caller to yield.
+    """
 
     def __init__(self, *, run_id: str, lease: Lease) -> None:
         self.run_id = run_id

@@ -1,4 +1,7 @@
-"""The state that a loop starts from: new, or where the lane's dead run came to."""
+"""The state that a loop starts from: new, or where the lane's dead run came to.
+
+`dos worker` begins with it; `dos decide` and `dos replay` take the limits of `dos.toml` from it.
+"""
 
 from collections.abc import Callable, Iterable
 

@@ -53,7 +53,11 @@ class Iteration(Struct, frozen=True, kw_only=True):
 
 
 class Worker:
-    """The loop of one run on one lane."""
+    """The loop of one run on one lane.
+
+    `state` is where the loop starts: new, or where the lane's dead run came to. `version` is
+    recorded, so that a supervisor of another version can let this worker drain.
+    """
 
     def __init__(self, *, lane: str, run_id: str, state: LoopState, version: str = VERSION) -> None:
         self.version = version
@@ -69,7 +73,8 @@ class Worker:
     def work(self) -> Steps[Stop]:
         """Work on the lane until there is a reason to stop, and return it.
 
-        The stop is recorded and the lease released, except where the lease was refused or lost.
+        The stop is recorded and the lease released, except where the lease was refused or lost:
+        then another process owns the lane, and records what follows.
         """
         taken = yield from do(effects.TakeLease(lane=self.lane, run_id=self.run_id))
         if isinstance(taken, Refusal):
@@ -93,6 +98,7 @@ class Worker:
         return stop
 
     def _stop_fact(self, stop: Stop) -> fleet.RunStopped:
+        """Return the fact that ends the run in the journal; a run without one counts as dead."""
         return fleet.RunStopped(
             run_id=self.run_id,
             lane=self.lane,
@@ -102,7 +108,11 @@ class Worker:
         )
 
     def _until_stopped(self) -> Steps[Stop]:
-        """Iterate until there is a reason to stop, and return it."""
+        """Iterate until there is a reason to stop, and return it.
+
+        Each round reads the backlog, chooses a unit and an agent, runs it, and records a decision.
+        A round that only waited, or whose unit another lane has claimed, begins again.
+        """
         yield from self.journal.append(self._begin_fact())
         backlog = yield from self._survey()
         yield from self.journal.append(self._intent(backlog))
@@ -144,7 +154,10 @@ class Worker:
         return Iteration(outcome=done.outcome, backlog=after, result=done)
 
     def _decide(self, unit: Unit | None, iteration: Iteration) -> Steps[LoopDecision]:
-        """Decide whether the loop continues, and record the decision."""
+        """Decide whether the loop continues, and record the decision.
+
+        The recorded state is what a later run continues from if this one dies now.
+        """
         state = with_evidence(self.state, iteration.backlog)
         decision = decide.decide(state, iteration.outcome)
         result = iteration.result
@@ -259,6 +272,7 @@ class Worker:
         return None
 
     def _begin_fact(self) -> fleet.RunBegun:
+        """Return the first fact of the run: where it runs, from which commit, by which version."""
         lease = self.journal.lease
         return fleet.RunBegun(
             **self.journal.identity,
@@ -343,13 +357,18 @@ class Worker:
             )
 
     def _probe_fact(self, probe: Probe) -> limits.LimitProbed:
+        """Return the fact that this run probes a limit for all others."""
         key = probe.key
         return limits.LimitProbed(
             vendor=key.vendor, account=key.account, model=key.model, **self.journal.identity
         )
 
     def _park(self, why: str, detail: str, until_ms: int | None, wake_pos: int) -> Steps[None]:
-        """Record that the run waits, wait, and record how long it was."""
+        """Record that the run waits, wait, and record how long it was.
+
+        The wait ends at `until_ms`, or with the first event after `wake_pos` that may end it. The
+        lane stays held, so that no other worker takes the unit meanwhile.
+        """
         identity = self.journal.identity
         parked = limits.RunParked(**identity, why=why, detail=detail, until_ms=until_ms)
         yield from self.journal.append(parked)

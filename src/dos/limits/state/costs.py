@@ -75,7 +75,10 @@ class Costs(Struct, frozen=True, kw_only=True):
 
 
 def costs(spend: FleetSpend, by: str, since: str | None = None) -> Costs:
-    """The costs by `lane`, `unit`, `agent` or `day`."""
+    """The costs by `lane`, `unit`, `agent` or `day`.
+
+    `since` is only shown: the caller folds `spend` from the events since then.
+    """
     total = _row("total", spend.whole)
     return Costs(
         by=by,
@@ -87,7 +90,10 @@ def costs(spend: FleetSpend, by: str, since: str | None = None) -> Costs:
 
 
 def render(report: Costs) -> str:
-    """The report as a table, with the cost of a landed unit below it."""
+    """The report as a table, with the cost of a landed unit below it.
+
+    A last line says of how many agents the cost is unknown, because the sums lack theirs.
+    """
     total = report.total.total
     if not total.agents:
         if report.since:
@@ -194,7 +200,7 @@ def _row(name: str, ledger: Ledger) -> CostRow:
 
 
 def _unit_cost(total: CostRow) -> UnitCost:
-    """The total divided by the landed units."""
+    """The total divided by the landed units, so that rejected work counts for what landed."""
     count = total.landed_units
     if not count:
         return UnitCost(usd=None, tokens=None, wall_seconds=None)

@@ -31,7 +31,7 @@ class Ledger(Struct, kw_only=True, omit_defaults=True):
         return self.total.agents - sum(spent.agents for spent in self.by_outcome.values())
 
     def outcome_total(self, outcome: str) -> Spent:
-        """What was spent on work with this outcome."""
+        """What was spent on work with this outcome: LANDED, REJECTED or REPLAN."""
         return self.by_outcome.get(outcome, Spent())
 
     def plus(self, other: "Ledger") -> "Ledger":
@@ -49,7 +49,10 @@ class Ledger(Struct, kw_only=True, omit_defaults=True):
 
 
 class Entry(Struct, frozen=True, kw_only=True):
-    """What one step of an agent used, until the outcome of its work is known."""
+    """What one step of an agent used, until the outcome of its work is known.
+
+    It names its day and its unit, so that the outcome can be added to the ledgers of that time.
+    """
 
     day: str
     unit: str
@@ -58,7 +61,10 @@ class Entry(Struct, frozen=True, kw_only=True):
 
 
 class RunSpend(Struct, kw_only=True, omit_defaults=True):
-    """What one run spent, and the entries whose outcome is not known yet."""
+    """What one run spent, and the entries whose outcome is not known yet.
+
+    `last_ms` is the time of its newest event: a dead worker counts as alive until then.
+    """
 
     lane: str
     begun_ms: int
@@ -74,7 +80,11 @@ class RunSpend(Struct, kw_only=True, omit_defaults=True):
 
 
 class BudgetReservation(Struct, frozen=True, kw_only=True):
-    """What the agent of a run may still use of the budgets that it shares with other runs."""
+    """What the agent of a run may still use of the budgets that it shares with other runs.
+
+    Without it, several agents that start at once could each use the whole rest of a budget. It
+    ends with the agent, or at `until_ms` where the end of the agent was never recorded.
+    """
 
     lane: str
     day: str
@@ -87,7 +97,7 @@ class BudgetReservation(Struct, frozen=True, kw_only=True):
 
 
 class BudgetMark(Struct, frozen=True, kw_only=True):
-    """A budget that people were told about."""
+    """A budget that people were told about, with what they were told and what they answered."""
 
     account: Account
     history: BudgetHistory = BudgetHistory()
@@ -102,7 +112,10 @@ class BudgetQuestion(Struct, frozen=True, kw_only=True):
 
 
 def spent_by(fact: fleet.AgentEnded) -> Spent:
-    """What one agent used, as far as its program or its price tells."""
+    """What one agent used, as far as its program or its price tells.
+
+    The cost is unknown, not 0, unless the event has it or every usage report names its own.
+    """
     if fact.outcome == Ending.LAUNCH_FAILED and not fact.usage:
         return Spent(seconds=fact.seconds)  # a program that never ran costs nothing
     cost = fact.cost_usd

@@ -58,7 +58,11 @@ _reader: FactReader[Handled] = FactReader(
 
 
 class ProviderLimits(Struct, kw_only=True):
-    """The state of every limit that was ever hit."""
+    """The state of every limit that was ever hit. A fold: `apply` takes one event after the other.
+
+    A limit that was lifted stays known: it says when lanes may start again, and its version is
+    what the next probe is written on top of.
+    """
 
     name: ClassVar[str] = "quota"
     made_with: ClassVar[tuple[str, ...]] = (quota.__name__,)
@@ -97,7 +101,11 @@ class ProviderLimits(Struct, kw_only=True):
                 assert_never(never)
 
     def _hit(self, fact: LimitHit, event: Event) -> None:
-        """Fold a hit: it starts a limit, extends it, or repeats what is known."""
+        """Fold a hit: it starts a limit, extends it, or repeats what is known.
+
+        Only a hit by the run that probes counts as another hit in a row, and makes the next wait
+        longer.
+        """
         limit = self._limit(fact)
         # A probe of another limit is over: its run met this one before it had a result.
         self._end_probe(fact.run_id, but=limit.key.path)
@@ -154,7 +162,10 @@ def _outlasts(known: Limit, hit: Limit) -> bool:
 
 
 def lift_entry(limit: Limit, *, reason: str, at_once: bool = True) -> Entry:
-    """The entry that lifts a limit as it was read. Recording it raises Conflict on newer events."""
+    """The entry that lifts a limit as it was read. Recording it raises Conflict on newer events.
+
+    With `at_once` all lanes may start at the same time; otherwise they start one by one.
+    """
     key = limit.key
     fact = LimitLifted(
         vendor=key.vendor, account=key.account, model=key.model, reason=reason, at_once=at_once

@@ -80,7 +80,11 @@ _reader: FactReader[Handled] = FactReader(
 
 
 class FleetSpend(Struct, kw_only=True):
-    """All that was spent, and the budgets that people were told about."""
+    """All that was spent, and the budgets that people were told about.
+
+    A fold: `apply` takes one event after the other. Ended runs and old days are forgotten after a
+    while; `whole`, `units` and `agents` keep their sums.
+    """
 
     name: ClassVar[str] = "spend"
     made_with: ClassVar[tuple[str, ...]] = (
@@ -233,7 +237,10 @@ class FleetSpend(Struct, kw_only=True):
         )
 
     def _spend(self, run: RunSpend, unit: str, agent: str, spent: Spent, event: Event) -> None:
-        """Charge a run, and every ledger that the entry belongs to."""
+        """Charge a run, and every ledger that the entry belongs to.
+
+        The outcome is added later, by `_settle`, when the unit lands or the iteration ends.
+        """
         entry = Entry(day=day_of(event.at_ms), unit=unit, agent=agent or run.agent, spent=spent)
         run.entries.append(entry)
         run.in_iteration += spent
