@@ -21,7 +21,10 @@ Names = tuple[str, ...]
 
 
 class Answer(StrEnum):
-    """The verdict on a commit, as `dos commit-audit --json` prints it."""
+    """The verdict on a commit, as `dos commit-audit --json` prints it.
+
+    `ABSTAIN` is no accusation: the subject claims nothing, or the diff cannot be read.
+    """
 
     OK = "OK"
     CLAIM_UNWITNESSED = "CLAIM_UNWITNESSED"
@@ -30,7 +33,7 @@ class Answer(StrEnum):
 
 
 class Witness(StrEnum):
-    """What supports the claim of a subject."""
+    """What supports the claim of a subject: the diff, or nothing but the subject itself."""
 
     DIFF_WITNESSED = "diff-witnessed"
     SUBJECT_ONLY = "subject-only"
@@ -45,7 +48,10 @@ class Limit(StrEnum):
 
 
 class Evidence(Struct, frozen=True, kw_only=True):
-    """A commit's claim and files, and what was read of them."""
+    """A commit's claim and files, and what was read of them.
+
+    It holds only what decides the verdict: `cosmetic` is incomplete once a file supports the claim.
+    """
 
     sha: str
     subject: str
@@ -58,7 +64,10 @@ class Evidence(Struct, frozen=True, kw_only=True):
 
 
 class Policy(Struct, frozen=True, kw_only=True):
-    """What the caller of the audit allows."""
+    """What the caller of the audit allows.
+
+    The default is the strict reading; a repository of documents may loosen it.
+    """
 
     docs_ok: bool = False  # a change of documents alone supports a claim about code
 
@@ -85,6 +94,7 @@ _WITNESSES = {
     Answer.CLAIM_UNWITNESSED: Witness.SUBJECT_ONLY,
     Answer.ABSTAIN: Witness.ABSTAIN,
 }
+# A change of the mode alone supports only a subject with one of these words.
 _ABOUT_MODES = re.compile(r"\b(?:chmod|executable|permissions?|mode|exec)\b", re.IGNORECASE)
 _NAMED_FILES = 3  # at most, in a reason
 _EMPTY = "the commit is empty"
@@ -93,7 +103,8 @@ _EMPTY = "the commit is empty"
 def judge(evidence: Evidence, policy: Policy = Policy()) -> Verdict:
     """Decide whether a commit's diff supports the claim of its subject.
 
-    What cannot be read is never held against the commit: the verdict then abstains.
+    Weakened tests come first, because they count whatever the subject says. What cannot be read is
+    never held against the commit: the verdict then abstains.
     """
     if Limit.SHALLOW in evidence.limits:
         reason = "its parent is not in this shallow clone, so the diff cannot be read"
@@ -130,12 +141,17 @@ def has_effect(change: FileChange, subject: str, cosmetic: frozenset[str]) -> bo
 
 
 def _judge_documents(evidence: Evidence) -> Verdict:
+    """Decide a claim about documents: any changed file supports it, also one of code."""
     if not evidence.files:
         return _unwitnessed(evidence, _EMPTY)
     return _verdict(evidence, Answer.OK, f"changes {_paths_of(evidence.files)}")
 
 
 def _judge_tests(evidence: Evidence) -> Verdict:
+    """Decide a claim about tests: a test file must change in more than comments.
+
+    Fewer lines than before are no support, unless the subject says that tests were moved.
+    """
     tests = [change for change in evidence.files if file_kinds.is_test(change.path)]
     if not tests:
         reason = f"no test file was changed; {_actual_change(evidence)}"
@@ -151,6 +167,10 @@ def _judge_tests(evidence: Evidence) -> Verdict:
 
 
 def _judge_code(evidence: Evidence, policy: Policy) -> Verdict:
+    """Decide a claim about code: by source files, else by CI files, else by settings.
+
+    CI files support only a subject about CI. Settings support any claim, and `config_only` says so.
+    """
     if not evidence.files:
         return _unwitnessed(evidence, _EMPTY)
     effective = _effective(evidence, evidence.files)
@@ -191,17 +211,22 @@ def _effective(evidence: Evidence, changes: Sequence[FileChange]) -> list[str]:
 
 
 def _of_kind(paths: Sequence[str], is_kind: Callable[[str], bool]) -> list[str]:
+    """Return the paths of one kind of files, in the same order."""
     return [path for path in paths if is_kind(path)]
 
 
 def _unwitnessed(evidence: Evidence, reason: str) -> Verdict:
+    """Return the verdict that nothing in the diff supports the subject."""
     return _verdict(evidence, Answer.CLAIM_UNWITNESSED, reason)
 
 
 def _verdict(
     evidence: Evidence, answer: Answer, reason: str, *, config_only: bool = False
 ) -> Verdict:
-    """Build the verdict, with names that JSON can hold."""
+    """Return the verdict, with names that JSON can hold.
+
+    The files are listed by kind whatever the answer is, so that a reader can judge for themselves.
+    """
     if Limit.UNREAD in evidence.limits:
         reason += "; one of its files is not in this clone"
     paths = [change.path for change in evidence.files]
@@ -226,10 +251,12 @@ def _verdict(
 
 
 def _printable(paths: Sequence[str]) -> Names:
+    """Return the paths without bytes that no JSON can hold."""
     return tuple(map(replace_undecodable, paths))
 
 
 def _paths_of(changes: Sequence[FileChange]) -> str:
+    """Return the first few paths of the changes, for a reason."""
     return join_some([change.path for change in changes], _NAMED_FILES)
 
 
@@ -242,7 +269,11 @@ _COLUMNS = {
 
 
 class Sweep:
-    """Counts of the verdicts on a range of commits; the verdicts themselves are not kept."""
+    """Counts of the verdicts on a range of commits.
+
+    The verdicts themselves are not kept, so that a sweep over a long history needs little memory.
+    The commits with findings are kept by their names.
+    """
 
     def __init__(self) -> None:
         self._counts: Counter[Answer] = Counter()
@@ -273,7 +304,10 @@ class Sweep:
         return self._counts[Answer.CLAIM_UNWITNESSED] + self._counts[Answer.TESTS_WEAKENED]
 
     def as_data(self) -> dict[str, Any]:
-        """Return the counts as `dos commit-audit --json` prints them."""
+        """Return the counts as `dos commit-audit --json` prints them.
+
+        `drift_rate` is the share of unwitnessed commits among those that could be checked.
+        """
         unwitnessed = self._counts[Answer.CLAIM_UNWITNESSED]
         checkable = self.commits - self._counts[Answer.ABSTAIN]
         return {

@@ -131,6 +131,7 @@ class _Comparison:
                 self.orphans.add(path)
 
     def weakenings(self) -> list[Weakening]:
+        """Return what is weaker. A loss in sum is reported only if no case shows it."""
         matching = _match_cases(self.old, self.new)
         more_rows = max(0, _rows_in(self.new) - _rows_in(self.old))
         missed, excused = self._split_lost(matching.lost)
@@ -257,6 +258,7 @@ def _is_short(missed: list[_PlacedCase], gained: list[Case], more_rows: int) -> 
 
 
 def _removed_cases(missed: list[_PlacedCase], deleted: Container[str]) -> Iterator[Weakening]:
+    """Report the missed cases by file, as one weakening each."""
     by_path: dict[str, list[str]] = {}
     for placed in missed:
         by_path.setdefault(placed.path, []).append(placed.case.name)
@@ -318,6 +320,7 @@ def _fewer_rows(kept: list[_KeptCase], gained: list[Case]) -> Iterator[Weakening
 def _newly_skipped(
     kept: list[_KeptCase], old: Mapping[str, Suite], new: Mapping[str, Suite]
 ) -> Iterator[Weakening]:
+    """Find cases, and whole files, that ran before and are skipped now."""
     skipped = WeakeningKind.TESTS_SKIPPED
     for pair in kept:
         if pair.new.is_skipped and not pair.old.is_skipped:

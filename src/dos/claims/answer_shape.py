@@ -44,7 +44,10 @@ class Answer(StrEnum):
 
 
 class Policy(Struct, frozen=True, kw_only=True):
-    """What disqualifies a text, and what it has to contain."""
+    """What disqualifies a text, and what it has to contain.
+
+    Raises ValueError for a negative length. A pattern that does not compile is skipped by `judge`.
+    """
 
     min_chars: int = 1
     non_answers: Sequence[str] = ()  # more patterns that disqualify
@@ -75,7 +78,10 @@ class Verdict(Struct, frozen=True, kw_only=True):
 
 
 def judge(text: str, policy: Policy | None) -> Verdict:
-    """Decide whether a text has the shape of an answer; without a policy nothing can be said."""
+    """Decide whether a text has the shape of an answer; without a policy nothing can be said.
+
+    What disqualifies a text counts before any marker: a refusal may quote the answer it refuses.
+    """
     stripped = text.strip()
     length = len(stripped)
     searched = stripped[:LONGEST_TEXT]

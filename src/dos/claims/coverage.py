@@ -1,4 +1,8 @@
-"""Judges how many of the workers that were sent out returned a result."""
+"""Judges how many of the workers that were sent out returned a result.
+
+A conclusion from ten workers of which three died silently is a conclusion from seven. The verdict
+has the numbers, and a sentence for the prompt of the agent that concludes.
+"""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -30,14 +34,17 @@ EXIT_CODES = {
 
 
 class WorkerResult(Struct, frozen=True, kw_only=True):
-    """How one worker ended."""
+    """How one worker ended, by the last message of its transcript."""
 
     state: result.Answer
     cause: result.FailureClass = result.FailureClass.NONE
 
 
 class Evidence(Struct, frozen=True, kw_only=True):
-    """The workers that were sent out, and those that returned."""
+    """The workers that were sent out, and those that returned.
+
+    Raises ValueError for a quorum that is not between 0 and 1.
+    """
 
     declared: int  # how many were sent: the caller's number, never counted from the results
     returned: Sequence[WorkerResult] = ()
@@ -81,7 +88,10 @@ class Verdict(Struct, frozen=True, kw_only=True):
 
 
 def judge(seen: Evidence) -> Verdict:
-    """Compare the workers that returned a healthy result with those that were sent out."""
+    """Compare the workers that returned a healthy result with those that were sent out.
+
+    An unreadable transcript counts neither as healthy nor as dead.
+    """
     states = Counter(worker.state for worker in seen.returned)
     healthy = states[result.Answer.HEALTHY]
     unreadable = states[result.Answer.UNREADABLE]
@@ -122,6 +132,7 @@ def _dead_classes(returned: Sequence[WorkerResult]) -> list[tuple[str, int]]:
 
 
 def _by_frequency(entry: tuple[str, int]) -> tuple[int, str]:
+    """The sort key of a cause: the most frequent first, then by name."""
     name, count = entry
     return -count, name
 

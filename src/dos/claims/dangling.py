@@ -1,4 +1,7 @@
-"""Judges whether an agent stopped right after saying that work is left to do."""
+"""Judges whether an agent stopped right after saying that work is left to do.
+
+The agent's own words are the only evidence, so the verdict is a hint and never a refusal.
+"""
 
 import re
 from collections.abc import Sequence
@@ -35,7 +38,10 @@ class Answer(StrEnum):
 
 
 class Evidence(Struct, frozen=True, kw_only=True):
-    """The last message of an agent, and what it did after it."""
+    """The last message of an agent, and what it did after it.
+
+    Raises ValueError for a negative number of tool results.
+    """
 
     text: str
     results_after: int = 0  # tool results after the message: the agent continued
@@ -46,7 +52,10 @@ class Evidence(Struct, frozen=True, kw_only=True):
 
 
 class Policy(Struct, frozen=True, kw_only=True):
-    """Where to look for announcements, and their patterns."""
+    """Where to look for announcements, and their patterns.
+
+    Only the end of a message is searched, because a plan at its beginning may be done by its end.
+    """
 
     window: int = 600  # characters from the end; 0: the whole text
     cues: Sequence[str] = CUES

@@ -131,7 +131,10 @@ def _line(line: str) -> tuple[list[UnitName], list[UnitName]]:
 
 
 class _ClauseReader:
-    """Reads a clause piece by piece: named units wait for the word that decides about them."""
+    """Reads a clause piece by piece: named units wait for the word that decides about them.
+
+    `A1 and A2 are done` claims both units, and in `A1 is done, A2 is not` only the first.
+    """
 
     def __init__(self) -> None:
         self.claimed: list[UnitName] = []
@@ -259,7 +262,10 @@ class Claim(Struct, frozen=True, kw_only=True):
 
 
 def extract(text: str, *, plan: str = "", phase: str = "") -> tuple[Claim, ...]:
-    """Return the claims in a text, each unit once, by the strongest rung that names it."""
+    """Return the claims in a text, each unit once, by the strongest rung that names it.
+
+    `plan` and `phase` are the unit that the caller names; that claim is the strongest.
+    """
     found: dict[tuple[str, str], Claim] = {}
     for claim in _all(text, plan.strip(), phase.strip()):
         found.setdefault((claim.plan, claim.phase), claim)

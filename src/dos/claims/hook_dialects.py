@@ -1,4 +1,7 @@
-"""The stop hooks of agent programs: how to read their event, and how to refuse the stop."""
+"""The stop hooks of agent programs: how to read their event, and how to refuse the stop.
+
+Each program has its own names for the same facts, and its own way to be told to continue.
+"""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -11,7 +14,7 @@ _ENDED_EARLY = ("aborted", "error")  # the agent was cut off and claims nothing
 
 
 class StopEvent(Struct, frozen=True, kw_only=True):
-    """An agent is about to stop."""
+    """An agent is about to stop. What a program does not send has its default."""
 
     session: str = ""
     cwd: str = ""
@@ -63,14 +66,17 @@ def _counts(event: Mapping[str, Any], *keys: str) -> bool:
 
 
 def _block(reason: str) -> dict[str, str]:
+    """The refusal of Claude Code and of programs that copied its hooks."""
     return {"decision": "block", "reason": reason}
 
 
 def _follow_up(reason: str) -> dict[str, str]:
+    """The refusal of Cursor: a message that the agent gets as its next task."""
     return {"followup_message": reason}
 
 
 def _continue(reason: str) -> dict[str, str]:
+    """The refusal of Antigravity."""
     return {"decision": "continue", "reason": reason}
 
 

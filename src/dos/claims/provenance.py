@@ -55,7 +55,7 @@ def slot_name(name: str) -> str:
 
 
 def is_id_slot(slot: str) -> bool:
-    """Whether an argument of this name holds an identifier."""
+    """Whether an argument of this name holds an identifier, such as `user_id`."""
     return _SLOT.search(slot) is not None
 
 
@@ -73,8 +73,8 @@ def is_id_shaped(value: str, slot: str) -> bool:
         return False
     if _EMAIL.fullmatch(value) or is_uuid(value):
         return True
-    if any(character.isdigit() for character in value):
-        return any(character.isalpha() for character in value) or not is_quantity
+    if any(map(str.isdigit, value)):
+        return any(map(str.isalpha, value)) or not is_quantity
     return in_id_slot and value.isalnum()  # in any other slot it is a word
 
 
@@ -84,7 +84,10 @@ def is_uuid(value: str) -> bool:
 
 
 def components(value: str, slot: str) -> list[str]:
-    """Return the parts of an identifier that carry data: each has to have been read somewhere."""
+    """Return the parts of an identifier that carry data: each has to have been read somewhere.
+
+    Words and separators are left out: an agent may write them by itself.
+    """
     if is_uuid(value):
         return [value.replace("-", "")]
     if _EMAIL.fullmatch(value):
@@ -93,8 +96,8 @@ def components(value: str, slot: str) -> list[str]:
     for part in _SEPARATORS.split(value):
         prefixed = PREFIXED.fullmatch(part)
         if prefixed:
-            parts.append(prefixed[1])
-        elif any(character.isdigit() for character in part):
+            parts.append(prefixed[1])  # in `usr42` only the number carries data
+        elif any(map(str.isdigit, part)):
             parts.append(part)
     if not parts and is_id_slot(slot) and value.isalnum():
         return [value]
@@ -145,7 +148,10 @@ class Origin(StrEnum):
 
 
 class Evidence(Struct, frozen=True, kw_only=True):
-    """A tool call, and what the agent could read before it."""
+    """A tool call, and what the agent could read before it.
+
+    `new_keys` are arguments that name what the call creates; nobody can have read those.
+    """
 
     tool: str
     arguments: Mapping[str, Any]
@@ -185,7 +191,11 @@ class Verdict(Struct, frozen=True, kw_only=True):
 
 
 def judge(seen: Evidence, policy: Policy = Policy()) -> Verdict:
-    """Decide whether every identifier of a call that changes something was read before."""
+    """Decide whether every identifier of a call that changes something was read before.
+
+    A call that only reads is believed: a made-up identifier finds nothing there. So is one without
+    any earlier text to compare with.
+    """
     if seen.reads_only or not is_mutating(seen.tool):
         return Verdict(believe=True, args=[], unsupported=[], reason=f"{seen.tool} changes nothing")
     corpora = []
@@ -241,6 +251,7 @@ class _Corpus:
 
     @cached_property
     def _undashed(self) -> str:
+        """The text without dashes, in which a UUID is found however it was written."""
         return self.text.replace("-", "")
 
 
@@ -254,6 +265,7 @@ _STANCE_ORDER = [Stance.UNSUPPORTED, Stance.SUPPORTED, Stance.ABSTAIN]
 
 
 def _rank(argument: Argument) -> int:
+    """The sort key of an argument: the stance that decides comes first."""
     return _STANCE_ORDER.index(argument.stance)
 
 

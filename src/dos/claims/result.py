@@ -45,7 +45,7 @@ _CLASSES: tuple[tuple[FailureClass, int, tuple[str, ...]], ...] = (
 
 
 class Evidence(Struct, frozen=True, kw_only=True):
-    """The last message of the assistant in a transcript."""
+    """The last message of the assistant in a transcript, as the program recorded it."""
 
     readable: bool = True
     why: str = ""  # it is not readable
@@ -110,7 +110,7 @@ def judge(seen: Evidence) -> Verdict:
 
 
 def _failure_class(seen: Evidence) -> FailureClass:
-    """Return what a failure notice is about."""
+    """Return what a failure notice is about: by its HTTP status or by its words."""
     text = seen.text.lower()
     for failure, status, phrases in _CLASSES:
         if seen.api_status == status or any(phrase in text for phrase in phrases):

@@ -62,7 +62,7 @@ class CheckedClaim(Struct, frozen=True, kw_only=True):
             "shipped": self.shipped,
             "source": self.source,
             "tier": f"T{self.tier:d}",
-            "contradictions": [str(contradiction) for contradiction in self.contradictions],
+            "contradictions": list(map(str, self.contradictions)),
         }
         if not self.shipped:
             row["reason"] = self.missing
@@ -88,7 +88,10 @@ class CheckedClaim(Struct, frozen=True, kw_only=True):
 
 
 class Evidence(Struct, frozen=True, kw_only=True):
-    """The checked claims of an agent that wants to stop."""
+    """The checked claims of an agent that wants to stop.
+
+    `unread` says why its words are unknown; the verdict is then undecided and warns.
+    """
 
     results: tuple[CheckedClaim, ...] = ()
     unread: str = ""  # why its last words could not be read

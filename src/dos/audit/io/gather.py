@@ -67,12 +67,14 @@ class Auditor:
             )
         files = _CommitFiles(self._git, self._objects, self._blobs, facts, claim)
         weakened = tuple(files.weakened())
-        # A weakened test decides the verdict, so nothing else is read then.
         cosmetic: frozenset[str] = frozenset()
         tests_shrank = False
-        if not weakened:
+        if not weakened:  # a weakened test decides the verdict, and nothing else is read then
             cosmetic = frozenset(files.cosmetic())
             tests_shrank = claim.kind is ClaimKind.TEST and files.tests_shrank()
+        limits: tuple[Limit, ...] = ()
+        if files.is_unread:
+            limits = (Limit.UNREAD,)
         return Evidence(
             sha=name,
             subject=facts.subject,
@@ -81,7 +83,7 @@ class Auditor:
             cosmetic=cosmetic,
             tests_shrank=tests_shrank,
             weakened=weakened,
-            limits=(Limit.UNREAD,) if files.is_unread else (),
+            limits=limits,
         )
 
 
@@ -103,6 +105,10 @@ class _BlobCache:
         self._size = 0
 
     def read_ahead(self, names: Iterable[str]) -> None:
+        """Read those blobs that are not kept yet, in one request to git.
+
+        The cache is emptied first when it is full: the next commits need mostly new files.
+        """
         if self._size > _KEPT_BYTES or len(self._kept) > _KEPT_BLOBS:
             self._kept = {}
             self._size = 0
@@ -112,6 +118,7 @@ class _BlobCache:
             self._size += len(blob or b"")
 
     def read(self, name: str) -> bytes | None:
+        """Return the content of a blob; None when this clone does not have it."""
         if name not in self._kept:
             self.read_ahead([name])
         return self._kept[name]
@@ -159,7 +166,7 @@ class _CommitFiles:
     def weakened(self) -> list[Weakening]:
         """Return how the commit weakens tests; removals that the commit explains are excused."""
         watched = [change for change in self._facts.files if weakening.is_watched(change.path)]
-        if all(_cannot_weaken(change) for change in watched):
+        if all(map(_cannot_weaken, watched)):
             return []
         changes: list[TestChange] = []
         for change in watched:
@@ -174,6 +181,7 @@ class _CommitFiles:
         return weakening.find(changes, self._removed_names())
 
     def _is_cosmetic(self, change: FileChange) -> bool:
+        """Whether a change means nothing to a program. What cannot be read is never cosmetic."""
         if change.status == "T" or change.old_blob == change.new_blob:
             return False
         if not self._is_readable(change) or _SUBMODULE in (change.old_mode, change.new_mode):
@@ -186,12 +194,19 @@ class _CommitFiles:
     def _came_by_merge(self, change: FileChange) -> bool:
         """Whether a merge took the file from another parent: that side's commits are audited."""
         for parent in self._facts.parents[1:]:
-            commit = self._objects.commit(parent)
-            entry = self._objects.entry_at(commit.tree, change.path) if commit else None
-            blob = entry.sha if entry else ""
-            if blob == change.new_blob:
+            if self._blob_in(parent, change.path) == change.new_blob:
                 return True
         return False
+
+    def _blob_in(self, parent: str, path: str) -> str:
+        """Return the blob of a file in a commit; empty when the file or the commit is missing."""
+        commit = self._objects.commit(parent)
+        if commit is None:
+            return ""
+        entry = self._objects.entry_at(commit.tree, path)
+        if entry is None:
+            return ""
+        return entry.sha
 
     def _is_exact_revert(self) -> bool:
         """Whether the commit exactly undoes the commit that its message names.
@@ -199,7 +214,9 @@ class _CommitFiles:
         Code has to be among it: a revert of tests alone weakens them.
         """
         reverted = _REVERTED.search(self._facts.body)
-        sha = commits.commit_by_hash(self._git, reverted[1]) if reverted else None
+        if reverted is None:
+            return False
+        sha = commits.commit_by_hash(self._git, reverted[1])
         if sha is None:
             return False
         before: dict[str, tuple[str, str]] = {}
@@ -241,9 +258,10 @@ class _CommitFiles:
 
     def _is_readable(self, change: FileChange) -> bool:
         """Whether both sides of a change can be read."""
-        return all(self._blob(name) is not None for name in _blob_names(change) if name)
+        return all(self._blob(name) is not None for name in filter(None, _blob_names(change)))
 
     def _is_text(self, change: FileChange) -> bool:
+        """Whether both sides of a change are text, as far as they exist."""
         blobs = [self._blob(name) for name in _blob_names(change) if name]
         if not blobs:
             return False
@@ -255,12 +273,14 @@ class _CommitFiles:
         return self._text(old), self._text(new)
 
     def _text(self, name: str) -> str | None:
+        """Return the text of a blob; None for no blob, and for one that cannot be read."""
         blob = self._blob(name)
         if blob is None:
             return None
         return content.decode(blob)
 
     def _blob(self, name: str) -> bytes | None:
+        """Return the content of a blob, and note in `is_unread` that it is missing."""
         if not name:
             return None
         blob = self._blobs.read(name)
@@ -274,6 +294,7 @@ def _cannot_weaken(change: FileChange) -> bool:
 
 
 def _is_code(path: str) -> bool:
+    """Whether a path is source code that is not a test."""
     return file_kinds.is_source(path) and not file_kinds.is_test(path)
 
 

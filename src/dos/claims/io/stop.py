@@ -1,4 +1,8 @@
-"""Gathers the claims of an agent that wants to stop, each checked against the repository."""
+"""Gathers the claims of an agent that wants to stop, each checked against the repository.
+
+What cannot be read is `Unknown`, and a claim that cannot be checked stays unchecked: neither is
+ever counted as a lie.
+"""
 
 from collections.abc import Callable, Sequence
 
@@ -88,6 +92,7 @@ def _check_claims(claims: Sequence[Claim], verify: Verify) -> tuple[CheckedClaim
 
 
 def _unchecked(claim: Claim, why: str) -> CheckedClaim:
+    """Return the claim without a verdict, and why there is none."""
     return CheckedClaim(claim=claim, shipped=None, source="unchecked", why=why)
 
 

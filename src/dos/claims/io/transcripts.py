@@ -43,7 +43,7 @@ class Message(Struct, frozen=True, kw_only=True):
 
 
 class Transcript(Struct, frozen=True, kw_only=True):
-    """The end of a conversation."""
+    """The end of a conversation: its last messages, and the tool results after them."""
 
     last: Message | None = None  # may be empty
     messages: tuple[Message, ...] = ()  # the last few that are not empty, oldest first
@@ -56,7 +56,10 @@ class Transcript(Struct, frozen=True, kw_only=True):
 
 
 def read(path: str | Path, *, last_turns: int = 1) -> Transcript | Unknown:
-    """Return the last turns of a conversation, or why they are unknown; a missing file is."""
+    """Return the last turns of a conversation, or why they are unknown; a missing file is.
+
+    Of a large file only the end is read, unless the turns begin before it.
+    """
     turns = min(last_turns, MOST_TURNS)
     try:
         file = Path(path)
@@ -161,7 +164,10 @@ def _record(line: bytes) -> dict[str, Any] | None:
 
 
 def _message(record: dict[str, Any]) -> Message | None:
-    """Return the assistant's message on a line, in the words of each program; None for others."""
+    """Return the assistant's message on a line, in the words of each program; None for others.
+
+    The order is Claude Code, Codex, Gemini, opencode.
+    """
     message = record.get("message")
     if isinstance(message, dict) and message.get("role") == "assistant":
         return _block_message(record, message)
@@ -224,7 +230,9 @@ def _is_result(record: dict[str, Any]) -> bool:
 
 def _text(value: Any) -> str:
     """Return a text, or an empty one for a value of another type."""
-    return value if isinstance(value, str) else ""
+    if isinstance(value, str):
+        return value
+    return ""
 
 
 def _status(value: Any) -> int | None:
@@ -236,12 +244,18 @@ def _status(value: Any) -> int | None:
     return None
 
 
+# How conversations ended
+
 LONGEST_TEXT = 400  # characters of the last message: its beginning tells which notice it is
 MOST = 10_000  # files that a pattern may name
 
 
 def read_outcome(path: str | Path) -> Evidence:
-    """Return how the conversation in a transcript ended."""
+    """Return how the conversation in a transcript ended.
+
+    A transcript without a message of the assistant is evidence too: the agent died before it
+    answered.
+    """
     found = read(path)
     if isinstance(found, Unknown):
         return Evidence(readable=False, why=found.why)
@@ -260,9 +274,12 @@ def read_outcome(path: str | Path) -> Evidence:
 
 
 def read_outcomes(paths: Iterable[str]) -> list[WorkerResult]:
-    """Return how the workers of these transcripts ended."""
-    verdicts = [result.judge(read_outcome(path)) for path in paths]
-    return [WorkerResult(state=verdict.answer, cause=verdict.cause) for verdict in verdicts]
+    """Return how the workers of these transcripts ended, in the same order."""
+    outcomes = []
+    for path in paths:
+        verdict = result.judge(read_outcome(path))
+        outcomes.append(WorkerResult(state=verdict.answer, cause=verdict.cause))
+    return outcomes
 
 
 def matching_files(pattern: str) -> Sequence[str]:

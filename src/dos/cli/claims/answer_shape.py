@@ -39,6 +39,11 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, _context: Context) -> Reply:
+    """Judge the text by its shape alone.
+
+    A pattern that is not valid is skipped with a warning: one typing error must not turn every text
+    into an answer or into none.
+    """
     text = _text(args)
     non_answers = _patterns(args.non_answer)
     markers = _patterns(args.markers)
@@ -62,6 +67,7 @@ def run(args: Args, _context: Context) -> Reply:
 
 
 def _text(args: Args) -> str:
+    """Return the text of --text or --file, where `-` is stdin. Raises BadInput for neither."""
     if args.file:
         return read_text(args.file, "--file")
     if args.text is None:
@@ -74,5 +80,6 @@ def _text(args: Args) -> str:
 
 
 def _patterns(text: str) -> tuple[str, ...]:
+    """Return the patterns that an option lists, separated by commas."""
     patterns = [part.strip() for part in text.split(",")]
     return tuple(filter(None, patterns))

@@ -48,6 +48,10 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, _context: Context) -> Reply:
+    """Judge the arguments of one tool call by what the agent could read before it.
+
+    Exits with 3 and says what to do when an identifier appears nowhere earlier.
+    """
     prior = list(args.prior)
     if args.prior_file:
         prior.append(read_text(args.prior_file, "--prior-file"))
@@ -72,6 +76,7 @@ def run(args: Args, _context: Context) -> Reply:
 
 
 def _arguments(text: str) -> dict[str, Any]:
+    """Decode the arguments of the call. Raises BadInput unless they are a JSON object."""
     try:
         arguments = json.decode(text)
     except (DecodeError, UnicodeError, RecursionError) as error:

@@ -36,6 +36,10 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, _context: Context) -> Reply:
+    """List the claims of a text, and whether it ends by announcing more work.
+
+    Exits with 4 when the text claims no unit.
+    """
     evidence = _evidence(args)
     claims = declared.extract(evidence.text)
     announced = dangling.judge(evidence)

@@ -47,6 +47,10 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, _context: Context) -> Reply:
+    """Count the results of the workers by their transcripts, or by the states that were typed.
+
+    Typed states are marked as not `grounded` in JSON, because nothing shows where they come from.
+    """
     if args.states:
         returned = _parse_states(args.states)
     else:
@@ -68,6 +72,10 @@ def run(args: Args, _context: Context) -> Reply:
 
 
 def _paths(args: Args) -> list[str]:
+    """Return the transcripts to read, each once.
+
+    Raises BadInput when there are none, or more than a pattern may name.
+    """
     paths = list(args.transcript)
     pattern = args.transcripts_glob
     if pattern:

@@ -36,6 +36,10 @@ class HookEvent(Struct):
 
 
 def run(args: Args, _context: Context) -> Reply:
+    """Judge the last message of a conversation by who wrote it.
+
+    An unreadable transcript exits with 2 like any other bad input, and still prints its verdict.
+    """
     path = args.transcript or _path_from_stdin()
     verdict = result.judge(transcripts.read_outcome(path))
     code = EXITS["healthy"]

@@ -43,6 +43,10 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
+    """Judge the failures that options give, or those of a recorded run.
+
+    Raises BadInput for both, and for limits that could never open the breaker.
+    """
     consecutive = args.consecutive
     total = args.total
     if args.run:

@@ -42,6 +42,10 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
+    """Judge the remaining work of each round, from an option or from a recorded run.
+
+    Raises BadInput for both. A run that is not in the journal exits with 1.
+    """
     if args.run and args.residuals:
         raise BadInput("--run cannot be combined with --residuals", hint="Give one of them.")
     residuals = parse_numbers(args.residuals, "--residuals")

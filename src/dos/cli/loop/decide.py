@@ -71,6 +71,10 @@ class Step(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 def run(args: Args, context: Context) -> Reply:
+    """Decide from a given state, for a recorded run, or for each line of a batch.
+
+    Only with --run is anything written: the decision, and with a stop also the end of the run.
+    """
     if args.batch:
         return _batch(args)
     if not args.outcome:
@@ -149,6 +153,10 @@ def _fence() -> int | None:
 
 
 def _reply(decision: LoopDecision, more: dict[str, Any] | None = None) -> Reply:
+    """Return the decision as text and JSON; `more` are further keys of the JSON.
+
+    The time of a wait is shown as a local time; JSON keeps it in UTC.
+    """
     text = tokens.decision_words(decision.action, decision.next_mode, decision.stop_reason)
     if decision.until:
         text += f" until {format_local_time(decision.until, datetime.now(UTC))}"
@@ -176,6 +184,7 @@ def _read(source: str, where: str, kind: type[Any]) -> Any:
 
 
 def _read_file(name: str, where: str) -> bytes:
+    """Return the content of a file. Raises BadInput for what is no file, such as a device."""
     try:
         if Path(name).is_char_device() or Path(name).is_block_device():
             raise OSError(0, "it is a device")
@@ -189,6 +198,7 @@ def _read_file(name: str, where: str) -> bytes:
 
 
 def _batch(args: Args) -> Reply:
+    """Answer each line of stdin by one decision. Raises BadInput for options that it ignores."""
     if args.state or args.outcome or args.run:
         raise BadInput(
             "--batch reads states and outcomes from stdin",
@@ -198,6 +208,7 @@ def _batch(args: Args) -> Reply:
 
 
 def _decide_step(step: Step) -> LoopDecision:
+    """Decide one line of a batch."""
     return decide.decide(step.state, _timed(step.outcome))
 
 

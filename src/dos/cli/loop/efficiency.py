@@ -32,6 +32,7 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
+    """Judge work against tokens, by the [efficiency] policy and the options given."""
     with values_checked("efficiency"):
         policy = with_options(
             context.world.config.efficiency, min_tokens=args.min_tokens, floor=args.floor

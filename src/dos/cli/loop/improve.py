@@ -52,6 +52,10 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
+    """Judge one change, by the [improve] policy and the options given.
+
+    It changes nothing: the caller keeps or discards the change, and counts the reverts in a row.
+    """
     with values_checked("improve"):
         evidence = Evidence(
             suite_passed=args.suite_passed,

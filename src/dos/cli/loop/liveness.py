@@ -59,6 +59,10 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
+    """Judge a run by its traces in the journal and in git.
+
+    Options replace single traces, so that a loop that records less can be judged too.
+    """
     world = context.world
     query = LeaseQuery(
         run_id=run_ids.validated_run_id(args.run_id),
@@ -84,6 +88,7 @@ def run(args: Args, context: Context) -> Reply:
 
 
 def _lane(args: Args, context: Context) -> str:
+    """Return the lane of --lane under its canonical name; an undeclared one as it was typed."""
     lane = optional_name(args.lane, "lane name")
     return context.world.config.canonical_lane(lane) or lane
 

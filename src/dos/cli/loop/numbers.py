@@ -1,4 +1,8 @@
-"""Parse the numbers and policy options of the verdict verbs."""
+"""Parse the numbers and policy options of the verdict verbs.
+
+Every refused value becomes BadInput, so that a verb exits with 2 and a hint, never with a
+traceback.
+"""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,6 +13,7 @@ from msgspec import Struct, structs
 from dos.errors import BadInput
 from dos.text import quote
 
+# With a sign; a longer number would not fit into a store, and `int` takes long for some.
 MOST_DIGITS = 19
 P = TypeVar("P", bound=Struct)
 

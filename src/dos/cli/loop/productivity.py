@@ -33,6 +33,7 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
+    """Judge the work of the last steps, by the [productivity] policy and the options given."""
     with values_checked("productivity"):
         policy = with_options(
             context.world.config.productivity, min_steps=args.min_steps, floor=args.floor

@@ -30,6 +30,11 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
+    """Compare the cause of one run's stop with those of earlier runs.
+
+    Without a run there is nothing to compare, and the answer is NEW. Raises BadInput for a run that
+    the journal does not have.
+    """
     run_id = ""
     if args.run_id:
         run_id = run_ids.validated_run_id(args.run_id)

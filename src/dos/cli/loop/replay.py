@@ -33,6 +33,10 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
+    """Decide a recorded run again and show the first decision that differs.
+
+    It only reads the journal. Exits with 3 on a difference, and with 1 for an unknown run.
+    """
     found = lookup.find_run(context, args.run)
     if found.missing:
         return found.missing
@@ -61,6 +65,7 @@ def run(args: Args, context: Context) -> Reply:
 
 
 def _describe(decision: LoopDecision) -> str:
+    """Return a decision as people read it: what happens next, and why."""
     what = tokens.decision_words(decision.action, decision.next_mode, decision.stop_reason)
     return f"{what}: {decision.reason}"
 

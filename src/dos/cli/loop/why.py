@@ -29,6 +29,7 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
+    """Explain a run from its events; with --iteration only that iteration."""
     found = lookup.find_run(context, args.run)
     if found.missing:
         return found.missing
