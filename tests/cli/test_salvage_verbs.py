@@ -65,7 +65,7 @@ def test_nothing_saved_is_said(dos, workspace):
 def test_the_list_says_of_each_what_is_known_the_newest_first(dos, saved):
     answer = dos("salvage", "list")
     assert answer.code == 0 and answer.out.index("RUN/2 ") < answer.out.index("RUN/1 ")
-    assert "api P/U: left uncommitted" in answer.out and "1 file, 7 bytes" in answer.out
+    assert "lane api, P/U: left uncommitted" in answer.out and "1 file, 7 bytes" in answer.out
     rows = {
         row["ref"].rpartition("/")[2]: row
         for row in dos("salvage", "list", "--json").json["salvaged"]

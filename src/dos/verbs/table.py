@@ -218,7 +218,7 @@ _ALL = (
         ("halt", "runs.halt", "Stop a run now, or record that a process should stop", PERSON),
         ("trace", "runs.trace", "Show everything recorded about a run"),
         ("salvage list", "salvage.list", "List saved work that has not landed, newest first"),
-        ("salvage show", "salvage.show", "Show a saved work: its run, why it was saved, its files"),
+        ("salvage show", "salvage.show", "Show one piece of saved work: its run, reason and files"),
         (
             "salvage apply",
             "salvage.apply",

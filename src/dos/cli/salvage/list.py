@@ -87,5 +87,10 @@ def to_json(saved: SavedWork) -> dict[str, Any]:
 
 def describe(saved: SavedWork) -> str:
     """Return the lane and unit of the saved work, and why it was saved."""
-    origin = " ".join(filter(None, (saved.lane, saved.unit))) or "origin not recorded"
+    parts = []
+    if saved.lane:
+        parts.append(f"lane {saved.lane}")
+    if saved.unit:
+        parts.append(saved.unit)
+    origin = ", ".join(parts) or "origin not recorded"
     return f"{origin}: {saved.why}"

@@ -1,4 +1,4 @@
-"""Show a saved work: its run, why it was saved, its files."""
+"""Show one piece of saved work: its run, reason and files."""
 
 from typing import Annotated, Any
 
