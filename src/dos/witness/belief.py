@@ -1,4 +1,8 @@
-"""Decides whether a claim is believed, from what accountable witnesses say."""
+"""Decides whether a claim is believed, from what accountable witnesses say.
+
+`believe_under_floor` weighs any facts; `judge` answers whether one claimed effect happened, as `dos
+witness` and receipts report it. What the claimant could have written itself never decides.
+"""
 
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
@@ -35,10 +39,16 @@ def believe_under_floor(facts: Iterable[EvidenceFacts]) -> BeliefVerdict:
 
     What the claimant could have written decides nothing, on either side.
     """
-    answers = tuple(facts)
-    attesting = tuple(fact for fact in answers if fact.attests)
-    refuting = tuple(fact for fact in answers if fact.refutes)
-    silent = tuple(fact for fact in answers if not fact.attests and not fact.refutes)
+    attesting: tuple[EvidenceFacts, ...] = ()
+    refuting: tuple[EvidenceFacts, ...] = ()
+    silent: tuple[EvidenceFacts, ...] = ()
+    for fact in facts:
+        if fact.attests:
+            attesting += (fact,)
+        elif fact.refutes:
+            refuting += (fact,)
+        else:
+            silent += (fact,)
     for_it = first_accountable(attesting)
     against_it = first_accountable(refuting)
     return BeliefVerdict(
@@ -53,7 +63,10 @@ def believe_under_floor(facts: Iterable[EvidenceFacts]) -> BeliefVerdict:
 
 def first_accountable(facts: Iterable[EvidenceFacts]) -> EvidenceFacts | None:
     """Return the first fact that the claimant could not have written, or None."""
-    return next((fact for fact in facts if fact.is_accountable), None)
+    for fact in facts:
+        if fact.is_accountable:
+            return fact
+    return None
 
 
 def derived_witness(
@@ -67,9 +80,13 @@ def derived_witness(
 
     It counts for no more than the least accountable of its operands.
     """
-    rungs = [_rung(operand) for operand in operands]
-    known = [rung for rung in rungs if rung is not None]
-    is_complete = bool(known) and len(known) == len(rungs)
+    known = []
+    for operand in operands:
+        operand_rung = _rung(operand)
+        if operand_rung is not None:
+            known.append(operand_rung)
+    count = len(operands)
+    is_complete = bool(known) and len(known) == count
     rung = LOWEST
     if is_complete:
         rung = min(known, key=_rank)
@@ -80,10 +97,10 @@ def derived_witness(
     if not op.strip():
         return attest(name, LOWEST, subject, "the operation has no name, so it cannot be repeated")
     if not is_complete:
-        missing = len(rungs) - len(known)
-        detail = f"{missing} of {len(rungs)} values for {op} are not on record"
+        missing = count - len(known)
+        detail = f"{missing} of {count} values for {op} are not on record"
         return attest(name, LOWEST, subject, detail)
-    return attest(name, rung, subject, f"{op} of {len(rungs)} values gives the same")
+    return attest(name, rung, subject, f"{op} of {count} values gives the same")
 
 
 def _rank(rung: Accountability) -> int:
@@ -167,9 +184,14 @@ class Verdict(Struct, frozen=True, kw_only=True):
 
 
 def judge(claim: EffectClaim | None, facts: Iterable[EvidenceFacts]) -> Verdict:
-    """Decide whether a claimed effect happened; a refutation outweighs confirmations."""
+    """Decide whether a claimed effect happened; a refutation outweighs confirmations.
+
+    Without a claim, or with a blank one, the answer is NO_CLAIM and the facts are not read.
+    """
     if claim is None or not claim.key.strip():
-        narrated = claim.narrated if claim else ""
+        narrated = ""
+        if claim:
+            narrated = claim.narrated
         return Verdict(answer=Answer.NO_CLAIM, reason="no effect is claimed", narrated=narrated)
     belief = believe_under_floor(facts)
     answer = Answer.UNWITNESSED

@@ -1,4 +1,7 @@
-"""Judges the CI checks of a commit: green, red, pending, or no signal."""
+"""Judges the CI checks of a commit: green, red, pending, or no signal.
+
+Only a check that passed makes a commit green: checks that were skipped show nothing about it.
+"""
 
 from collections.abc import Collection, Iterable
 from enum import StrEnum
@@ -53,24 +56,35 @@ class Verdict(Struct, frozen=True, kw_only=True):
 
 
 def judge(checks: Iterable[Check], required: Collection[str] = ()) -> Verdict:
-    """Decide by the required checks, or by all where none is required."""
+    """Decide by the required checks, or by all where none is required.
+
+    A failure counts before a check that is missing or not finished: it is final.
+    """
     reported = list(checks)
     if not reported:
         return Verdict(answer=State.NO_SIGNAL, reason="no check has reported anything")
     gating = [check for check in reported if not required or check.name in required]
-    failed = [f"{check.name}: {check.conclusion}" for check in gating if check.failed]
+    names = set()
+    failed = []
+    unfinished = []
+    passed = 0
+    for check in gating:
+        names.add(check.name)
+        if check.failed:
+            failed.append(f"{check.name}: {check.conclusion}")
+        elif check.open:
+            unfinished.append(_describe_open(check))
+        elif check.conclusion == PASSING:
+            passed += 1
     if failed:
         return Verdict(answer=State.RED, reason=join_some(failed, SHOWN))
-    names = {check.name for check in gating}
     missing = [name for name in required if name not in names]
     if missing:
         reason = f"required and not there: {join_some(missing, SHOWN)}"
         return Verdict(answer=State.PENDING, reason=reason)
-    unfinished = [_describe_open(check) for check in gating if check.open]
     if unfinished:
         reason = f"not finished: {join_some(unfinished, SHOWN)}"
         return Verdict(answer=State.PENDING, reason=reason)
-    passed = sum(check.conclusion == PASSING for check in gating)
     if not passed:
         reason = f"none of {len(gating)} checks passed, they were only skipped"
         return Verdict(answer=State.NO_SIGNAL, reason=reason)
@@ -79,4 +93,5 @@ def judge(checks: Iterable[Check], required: Collection[str] = ()) -> Verdict:
 
 
 def _describe_open(check: Check) -> str:
+    """Return a check that has not ended, with the nearest that GitHub says about how far it is."""
     return f"{check.name}: {check.conclusion or check.status or 'not begun'}"

@@ -1,4 +1,7 @@
-"""Judges a citation: whether the work exists, is the one named, and contains the quote."""
+"""Judges a citation: whether the work exists, is the one named, and contains the quote.
+
+Models make up citations; the works to compare with come from `witness.io.citations`.
+"""
 
 import re
 from collections.abc import Sequence
@@ -63,10 +66,15 @@ def judge(asked: Citation, found: Sequence[CitedWork] | Unknown) -> Verdict:
     if not asked.cite.strip():
         return Verdict(answer=Answer.ABSTAIN, reason="no citation is given")
     cite = _plain(asked.cite)
-    cited = [work for work in found if cite in map(_plain, work.citations)]
+    cited = []
+    named = []
+    for work in found:
+        if cite in map(_plain, work.citations):
+            cited.append(work)
+            if _is_named(work, asked.name):
+                named.append(work)
     if not cited:
         return Verdict(answer=Answer.UNRESOLVED, reason=f"nothing is cited as {asked.cite}")
-    named = [work for work in cited if _is_named(work, asked.name)]
     if not named:
         reason = f"{asked.cite} is {cited[0].name!r}, not {asked.name!r}"
         return Verdict(answer=Answer.UNRESOLVED, reason=reason)
@@ -84,10 +92,12 @@ def judge(asked: Citation, found: Sequence[CitedWork] | Unknown) -> Verdict:
 
 
 def _is_named(work: CitedWork, name: str) -> bool:
+    """Whether enough words of the names agree: authors and editions are written in many ways."""
     return not name or _overlap(name, work.name) >= LEAST_OVERLAP
 
 
 def _plain(text: str) -> str:
+    """Return the text for comparing: without case, with single spaces."""
     return " ".join(text.split()).casefold()
 
 

@@ -1,4 +1,7 @@
-"""Decides whether a piece of work may be used as a good example for training."""
+"""Decides whether a piece of work may be used as a good example for training.
+
+A model that learns from work whose claim is false learns to claim falsely.
+"""
 
 from collections.abc import Iterable
 from enum import StrEnum
@@ -77,8 +80,14 @@ class Comparison(Struct, frozen=True, kw_only=True):
 
 def acceptance_ab(labels: Iterable[Label]) -> Comparison:
     """Compare the precision of believing every claim with that of the verdicts."""
-    claims = [label for label in labels if label.answer is not Answer.NO_CLAIM]
-    accepted = [label for label in claims if label.answer is Answer.ACCEPT]
+    claims = []
+    accepted = []
+    for label in labels:
+        if label.answer is Answer.NO_CLAIM:
+            continue
+        claims.append(label)
+        if label.answer is Answer.ACCEPT:
+            accepted.append(label)
     believed_precision = _true_share(claims)
     adjudicated_precision = _true_share(accepted)
     return Comparison(

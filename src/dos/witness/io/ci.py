@@ -1,4 +1,8 @@
-"""Reads the CI checks of a commit from GitHub, a command or a file, as evidence."""
+"""Reads the CI checks of a commit from GitHub, a command or a file, as evidence.
+
+`gather_ci` is for `dos verify`, which brings the policy that is committed at its ref; `witness` is
+the source `ci` of `dos witness`. GitHub is asked through the user's own `gh`: dos holds no token.
+"""
 
 import re
 from time import monotonic
@@ -22,6 +26,7 @@ ON_A_PAGE = 100  # checks that GitHub sends at once, at most
 MOST_PAGES = 50
 _COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _REPOSITORY = re.compile(r"(?:(?P<host>[\w.-]+)/)?(?P<path>[\w.-]+/[\w.-]+)")
+# So that gh neither asks, nor colours, nor looks for a newer version of itself.
 _QUIET = {
     "GH_PROMPT_DISABLED": "1",
     "NO_COLOR": "1",
@@ -45,7 +50,10 @@ class CiEvidence(Struct, frozen=True, kw_only=True):
 
 
 def read_checks(workspace: Workspace, policy: Ci, sha: str, repo_url: str) -> list[Check] | Unknown:
-    """Return the checks of a commit from the source that the policy names; by default GitHub."""
+    """Return the checks of a commit from the source that the policy names; by default GitHub.
+
+    Unknown, with the reason, if they cannot be read: that is never taken for no checks at all.
+    """
     if not _COMMIT.fullmatch(sha):
         return Unknown(f"{sha!r} is not the hash of a commit")
     if policy.command:
@@ -89,7 +97,9 @@ def _checks_from_github(
             "there is no repository to ask about: [ci] repo is not set, "
             "and `origin` is not one of GitHub"
         )
-    host = ["--hostname", repository["host"]] if repository["host"] else []
+    host = []
+    if repository["host"]:
+        host = ["--hostname", repository["host"]]
     address = f"repos/{repository['path']}/commits/{sha}/check-runs?per_page={ON_A_PAGE}"
     deadline = monotonic() + policy.timeout_seconds
     checks: list[Check] = []
@@ -129,10 +139,12 @@ def gather_ci(
 ) -> CiEvidence:
     """Return what the checks of a commit come to, by a policy that the caller has read.
 
-    A policy that is not committed makes the answer the word of whoever wrote it. `repo_url` is the
-    remote that is asked about where the policy names no repository.
+    A policy that is not committed could be the claimant's, and so could then the answer. `repo_url`
+    is the remote that is asked about where the policy names no repository.
     """
-    rung = _rung(workspace, policy) if committed else Accountability.AGENT_AUTHORED
+    rung = Accountability.AGENT_AUTHORED
+    if committed:
+        rung = _rung(workspace, policy)
     checks = read_checks(workspace, policy, sha, repo_url)
     if isinstance(checks, Unknown):
         return CiEvidence(state=State.NO_SIGNAL, facts=no_signal(NAME, rung, sha, checks.why))
@@ -165,6 +177,7 @@ def _rung(workspace: Workspace, policy: Ci) -> Accountability:
     if policy.command:  # dos ran it, but does not know whom it asked
         return Accountability.OS_RECORDED
     if policy.file:
-        reachable = files.is_agent_writable(workspace, workspace.root / policy.file)
-        return Accountability.AGENT_AUTHORED if reachable else Accountability.OS_RECORDED
+        if files.is_agent_writable(workspace, workspace.root / policy.file):
+            return Accountability.AGENT_AUTHORED
+        return Accountability.OS_RECORDED
     return Accountability.THIRD_PARTY

@@ -1,4 +1,8 @@
-"""Looks up cited works in a file or through the user's command; dos itself uses no network."""
+"""Looks up cited works in a file or through the user's command; dos itself uses no network.
+
+This is the source `citation` of `dos witness`. `witness.citation` compares what is found with what
+is cited.
+"""
 
 import re
 from collections.abc import Iterator
@@ -17,6 +21,7 @@ from dos.witness.io import files
 from dos.world import World
 
 NAME = "citation"
+# BibTeX: the key of an entry, and a field whose value may hold two levels of braces.
 _ENTRY = re.compile(r"@\w+\s*\{\s*([^\s,{}]+)\s*,")
 _FIELD = re.compile(r"(\w+)\s*=\s*(?:\"([^\"]*)\"|\{((?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*)\})")
 # Every other answer is against the citation.
@@ -38,12 +43,15 @@ def _look_up(world: World, cite: str) -> tuple[list[CitedWork] | Unknown, Accoun
     if policy.citation_command:
         committed = files.committed_policy(world.workspace)
         is_committed = not isinstance(committed, Unknown) and committed.evidence == policy
-        rung = Accountability.OS_RECORDED if is_committed else Accountability.AGENT_AUTHORED
+        # A command that is not committed may be the claimant's own.
+        rung = Accountability.AGENT_AUTHORED
+        if is_committed:
+            rung = Accountability.OS_RECORDED
         return _works_from_command(world, cite), rung
     if policy.citations:
         path = world.workspace.root / policy.citations
         return read_works(path), files.file_accountability(world, path)
-    why = "nobody can look it up: set [evidence] citations or citation_command"
+    why = "there is no source to look it up in: set [evidence] citations or citation_command"
     return Unknown(why), Accountability.AGENT_AUTHORED
 
 

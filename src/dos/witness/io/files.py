@@ -35,7 +35,10 @@ LARGEST_BYTES = 64_000_000
 
 
 def caller_root(workspace: Workspace) -> Path:
-    """Return the root of the workspace in the caller's own work tree."""
+    """Return the root of the workspace in the caller's own work tree.
+
+    In a linked work tree the workspace's root is that of the main one; commands run in this one.
+    """
     if workspace.root.is_relative_to(workspace.tree):
         return workspace.root
     return workspace.tree
@@ -48,7 +51,9 @@ def committed_policy(workspace: Workspace) -> Config | Unknown:
     """
     if workspace.common is None:
         return Unknown("there is no git repository, so nothing is committed")
-    home = workspace.common.parent if workspace.common.name == ".git" else workspace.tree
+    home = workspace.tree
+    if workspace.common.name == ".git":
+        home = workspace.common.parent
     name = f"{workspace.prefix}{FILE_NAME}"
     try:
         git = Reader(home)
@@ -133,7 +138,9 @@ def _content_problem(data: bytes, expected: str) -> str:
     """Return how the content differs from what is expected, or an empty text."""
     if expected.startswith(DIGEST):
         digest = expected.removeprefix(DIGEST).strip().lower()
-        return "" if sha256(data).hexdigest() == digest else "has another digest"
+        if sha256(data).hexdigest() != digest:
+            return "has another digest"
+        return ""
     text = expected.removeprefix(TEXT)
     if text.encode() not in data:
         return f"does not hold {quote(text)}"
@@ -149,15 +156,15 @@ def witness_snapshots(world: World, subject: str, claimed: str = "") -> Evidence
     before, after, key, *_ = [*parts, "", ""]
     key = key or claimed
     if not before or not after or not key.lstrip("-"):
-        why = "two files and a key are wanted: BEFORE||AFTER||KEY"
+        why = "the subject has to name two files and a key: BEFORE||AFTER||KEY"
         return no_signal(SNAPSHOTS, LOWEST, subject, why)
     paths = [world.workspace.root / before, world.workspace.root / after]
     rungs = [file_accountability(world, path) for path in paths]
     rung = min(rungs, key=_rank)
     if rung.is_forgeable:
         why = (
-            "whoever claims it can write these files: "
-            "no committed [evidence] places holds both of them"
+            "the claimant can write these files: "
+            "the committed [evidence] places do not contain both of them"
         )
         return no_signal(SNAPSHOTS, LOWEST, subject, why)
     states = []
@@ -172,6 +179,7 @@ def witness_snapshots(world: World, subject: str, claimed: str = "") -> Evidence
 
 
 def _rank(rung: Accountability) -> int:
+    """Return the sort key: two files count for no more than the one that is easier to write."""
     return rung.rank
 
 
@@ -200,7 +208,9 @@ def compare_snapshots(
             return attest(SNAPSHOTS, accountability, subject, f"{key} is gone")
         return refute(SNAPSHOTS, accountability, subject, f"{key} was never there")
     if not is_there:
-        state = "gone" if was_there else "not there"
+        state = "not there"
+        if was_there:
+            state = "gone"
         return refute(SNAPSHOTS, accountability, key, f"{key} is {state}")
     if not was_there:
         return attest(SNAPSHOTS, accountability, key, f"{key} is new")

@@ -1,6 +1,7 @@
 """The judges by name, and what one says about a claim.
 
-Built-in judges come before those that other packages add.
+`open_judge` finds a judge; built-in ones come before those that other packages add. A judge that
+fails, is missing its program or answers nonsense abstains: an error must never look like consent.
 """
 
 import math
@@ -31,6 +32,7 @@ from dos.witness.judges import (
 )
 from dos.world import World
 
+# The environment variables: the program to ask, the program that scores, and the least score.
 VARIABLE = "DOS_LLM_JUDGE_CMD"
 TIMEOUT_SECONDS = 120.0
 SCORER = "DOS_SIMILARITY_CMD"
@@ -45,6 +47,7 @@ class CommandJudge(Struct, frozen=True, kw_only=True):
     cwd: Path
 
     def rule(self, claim: Claim, config: Config) -> JudgeVerdict:
+        """Give the program the prompt on its stdin, and parse what it prints."""
         line = os.environ.get(VARIABLE, "").strip()
         if line:
             words = ["/bin/sh", "-c", line]
@@ -68,6 +71,10 @@ class SimilarityJudge(Struct, frozen=True, kw_only=True):
     cwd: Path
 
     def rule(self, claim: Claim, _config: Config) -> JudgeVerdict:
+        """Score the texts and compare the score with the threshold.
+
+        The scorer reads the claim, a NUL character and the evidence, and prints one number.
+        """
         line = os.environ.get(SCORER, "").strip()
         has_evidence = any(item.strip() for item in claim.evidence)
         if not line or not claim.claim_text.strip() or not has_evidence:
@@ -99,7 +106,9 @@ def _number(text: str) -> float | None:
         value = float(text.strip())
     except ValueError:
         return None
-    return value if math.isfinite(value) else None
+    if not math.isfinite(value):
+        return None
+    return value
 
 
 class AbstainingJudge(Struct, frozen=True):

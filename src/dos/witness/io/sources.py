@@ -1,6 +1,8 @@
 """The witnesses by name, and what they say about a claim.
 
-Built-in witnesses come before those that other packages add.
+`gather` asks the ones that a caller names. Two built-in witnesses are here, the exit code of a
+command and git's history; the others have their own modules. Built-in witnesses come before those
+that other packages add.
 """
 
 import re
@@ -45,7 +47,10 @@ Warn = Callable[[str], None]
 def witness_exit_code(
     world: World, subject: str, timeout_seconds: float = TIMEOUT_SECONDS
 ) -> EvidenceFacts:
-    """Run the command that is the subject, and take its exit code as recorded by the system."""
+    """Run the command that is the subject, and take its exit code as recorded by the system.
+
+    A command that cannot fail, cannot be started or does not end in time is no signal.
+    """
     shown = quote(subject)
     try:
         words = shlex.split(subject)
@@ -115,7 +120,9 @@ def _full_name(git: Reader, name: str) -> str:
     if git.object_of(name) is None:
         return name
     lines = git.run("rev-parse", "--symbolic-full-name", "--end-of-options", name).split()
-    return lines[-1] if lines else name
+    if not lines:
+        return name
+    return lines[-1]
 
 
 # All witnesses
@@ -186,7 +193,9 @@ def source_names(warn: Warn) -> list[str]:
 def _declared(source: Any) -> Accountability:
     """Return the accountability that a plugin declares; the lowest where it declares none."""
     accountability = getattr(source, "accountability", None)
-    return accountability if isinstance(accountability, Accountability) else LOWEST
+    if not isinstance(accountability, Accountability):
+        return LOWEST
+    return accountability
 
 
 def _open_source(
