@@ -42,22 +42,25 @@ class Packet(Struct, frozen=True, kw_only=True):
 def plan(candidates: Sequence[UnitCandidate], limit: int) -> Packet:
     """Pick the first `limit` units that can be worked on.
 
-    A unit that waits only for picks of this packet is picked too, after them.
+    A unit that waits only for picks of this packet is picked too, after them. Units beyond the
+    limit are counted in `left` and stay live in the dispositions.
     """
     picks: list[Pick] = []
     picked: set[str] = set()
     dispositions = []
+    live_count = 0
     # Units that the plan calls done come last: if that is true, they should cost no agent.
     for candidate in sorted(candidates, key=_is_called_done):
         is_free = not (candidate.commit or candidate.taken_by or candidate.held)
         live = is_free and picked.issuperset(candidate.waits_for)
+        live_count += live
         dispositions.append(_disposition(candidate, live=live))
         if live and len(picks) < limit:
             picks.append(_pick(candidate, len(picks) + 1))
             picked.add(candidate.unit.name)
     return Packet(
         picks=tuple(picks),
-        left=sum(disposition.live for disposition in dispositions) - len(picks),
+        left=live_count - len(picks),
         candidates=tuple(candidates),
         dispositions=tuple(dispositions),
         verdict=classify(dispositions),
@@ -91,7 +94,10 @@ def _disposition(candidate: UnitCandidate, *, live: bool) -> Disposition:
 
 
 def _pick(candidate: UnitCandidate, number: int) -> Pick:
-    """The pick of a candidate, with the keys that released readers expect."""
+    """The pick of a candidate, with the keys that programs for dos-kernel expect.
+
+    A unit that its plan calls done and git does not is marked, so that a person looks at it first.
+    """
     unit = candidate.unit
     pick_kind = "unit"
     if _is_called_done(candidate):
@@ -113,12 +119,13 @@ def _pick(candidate: UnitCandidate, number: int) -> Pick:
     )
 
 
+# The heading of a pick, by which `rendered_picks` finds them again.
 _PICK = re.compile(r"### (?P<n>\d{1,6})\. (?P<plan>\S{1,200}) (?P<phase>\S{1,200}) — ")
 _TILDES = re.compile("~{3,}")
 
 
 class PageHeader(Struct, frozen=True, kw_only=True):
-    """What the head of a page says besides the packet."""
+    """What the head of a page says besides the packet: its tag, the workspace and the time."""
 
     tag: str
     root: str
@@ -128,7 +135,7 @@ class PageHeader(Struct, frozen=True, kw_only=True):
 
 
 def encode_dispositions(packet: Packet, tag: str) -> bytes:
-    """The dispositions file, which the gate reads."""
+    """The dispositions file, which the gate reads: what became of every unit in scope."""
     data = {
         "schema": DISPOSITIONS_SCHEMA,
         "tag": tag,
@@ -155,7 +162,7 @@ def render_page(packet: Packet, header: PageHeader) -> str:
     if not packet.picks:
         parts.append("Nothing can be dispatched.\n")
     if packet.left:
-        parts.append(f"{packet.left} more did not fit in.\n")
+        parts.append(f"{packet.left} more can be dispatched, over the limit of this packet.\n")
     shipped = ""
     for candidate in packet.candidates:
         if candidate.commit:
@@ -216,7 +223,10 @@ def _rendered_pick(pick: Pick) -> str:
 
 
 def rendered_picks(text: str) -> list[tuple[int, str, str]]:
-    """The picks that a packet's page shows, each with its number, plan and phase."""
+    """The picks that a packet's page shows, each with its number, plan and phase.
+
+    Headings inside of a prompt do not count: a prompt is fenced, and fenced lines are invisible.
+    """
     picks = []
     for line in blocks.read_text(text).visible:
         match = _PICK.match(line)

@@ -1,6 +1,7 @@
-"""The prompts file beside a packet, and the check that every pick has its prompt.
+"""The prompts file beside a packet (its sidecar), and the check that every pick has its prompt.
 
-Released readers know this format: its keys are never renamed, and unknown ones are ignored.
+Programs written for dos-kernel read this format: its keys are never renamed, and unknown ones are
+ignored. `packets.io.files` reads and writes the file.
 """
 
 from collections.abc import Sequence
@@ -32,7 +33,7 @@ class Pick(Struct, frozen=True, kw_only=True):
 
 
 def encode_prompts(picks: Sequence[Pick]) -> bytes:
-    """The content of a prompts file."""
+    """The content of a prompts file: the schema and the picks, indented for people."""
     data = {"schema": SCHEMA, "picks": to_builtins(picks)}
     return json.format(json.encode(data), indent=2) + b"\n"
 
@@ -90,7 +91,8 @@ class Shippable(Struct, frozen=True, kw_only=True):
 def shippable(sidecar: bytes | str | None, rendered_pick_count: int) -> Shippable:
     """Decide whether a packet may be used, by the content of its prompts file.
 
-    `sidecar` is that content; None: there is no such file.
+    `sidecar` is that content; None: there is no such file. A packet is refused as a whole: an agent
+    that is started without its prompt would do anything or nothing.
     """
     if rendered_pick_count <= 0:
         return _answer(
@@ -105,8 +107,12 @@ def shippable(sidecar: bytes | str | None, rendered_pick_count: int) -> Shippabl
         reason = f"the prompts file cannot be read: {error}"
         return _answer(ReasonCode.CORRUPT, reason, rendered_pick_count)
     shown = range(1, min(rendered_pick_count, MOST_PICKS) + 1)
-    expected = {pick.n for pick in picks} | set(shown)
-    written = {pick.n for pick in picks if pick.prompt_text.strip()}
+    expected = set(shown)
+    written = set()
+    for pick in picks:
+        expected.add(pick.n)
+        if pick.prompt_text.strip():
+            written.add(pick.n)
     empty = sorted(expected - written)
     if empty:
         reason = f"picks without a prompt: {', '.join(map(str, empty))}"
@@ -118,6 +124,7 @@ def shippable(sidecar: bytes | str | None, rendered_pick_count: int) -> Shippabl
 def _answer(
     code: ReasonCode, reason: str, rendered_pick_count: int, empty: Sequence[int] = ()
 ) -> Shippable:
+    """The answer with the fields that every one has."""
     return Shippable(
         refuse=code is not ReasonCode.OK,
         reason_code=code,

@@ -1,4 +1,8 @@
-"""Decides whether a receipt is valid in this clone, from its signature and the repository."""
+"""Decides whether a receipt is valid in this clone, from its signature and the repository.
+
+`receipts.io.find` gathers the evidence. A valid receipt proves that the runner signed it; whether
+it confirms or refutes its claim is the receipt's own verdict.
+"""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -6,12 +10,13 @@ from datetime import datetime
 from msgspec import Struct
 
 from dos.receipts.receipt import Algorithm, Receipt, parse_timestamp
+from dos.times import format_local_time
 from dos.unknown import Unknown
 from dos.witness.belief import Answer
 
 
 class RepositoryState(Struct, frozen=True, kw_only=True):
-    """What the clone in which somebody asks knows of the receipt's commit."""
+    """What the clone in which the receipt is checked knows of its commit."""
 
     repo: str | Unknown
     tree: str | None  # None: the commit is not here
@@ -44,7 +49,11 @@ class Verdict(Struct, frozen=True, kw_only=True):
 
 
 def judge(seen: Evidence) -> Verdict:
-    """Run the checks in order; the first that fails or cannot be made decides."""
+    """Run the checks in order; the first that fails or cannot be made decides.
+
+    The signature comes first: nothing that an unsigned text says is compared with git. `unknown` is
+    set where the clone lacks what a check needs, which is no reason to call the receipt forged.
+    """
     receipt = seen.receipt
     passed: list[str] = []
     for name, problem in _checks(seen):
@@ -99,7 +108,10 @@ def _repository_checks(
 
 
 def _unless(is_fine: bool, problem: str) -> str:
-    return "" if is_fine else problem
+    """Return the problem, or an empty text if the check passed."""
+    if is_fine:
+        return ""
+    return problem
 
 
 def _region_problem(repository: RepositoryState) -> str:
@@ -131,9 +143,11 @@ def _signature_problem(seen: Evidence) -> str:
 def _expiry_problem(seen: Evidence) -> str:
     """Return when the receipt expired; an unreadable date counts as expired."""
     until = parse_timestamp(seen.receipt.expires)
-    if until and seen.now < until:
+    if until is None:
+        return f"the date of its expiry cannot be read: {seen.receipt.expires!r}"
+    if seen.now < until:
         return ""
-    return f"it expired at {seen.receipt.expires}"
+    return f"it expired at {format_local_time(until, seen.now)}"
 
 
 def _repository_problem(receipt: Receipt, repository: RepositoryState) -> str | Unknown:

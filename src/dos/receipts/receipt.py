@@ -32,6 +32,8 @@ _DIGEST = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 
 
 class Algorithm(StrEnum):
+    """How a receipt is signed."""
+
     ED25519 = "ED25519"
     SSHSIG = "SSHSIG"
     NONE = "none"  # recorded, and never valid
@@ -139,7 +141,7 @@ def canonical_bytes(receipt: Receipt) -> bytes:
 
 
 def signed_payload(receipt: Receipt) -> bytes:
-    """Return the bytes that are signed."""
+    """Return the bytes that are signed: the prefix, and every field but the signature itself."""
     fields = to_builtins(receipt)
     del fields["signature"]
     return _PREFIX + msgspec.json.encode(fields, order="sorted")
@@ -173,7 +175,10 @@ def parse_receipt(data: bytes) -> Receipt | NotAReceipt:
 
 
 def decode_receipt(value: Any) -> Receipt | NotAReceipt:
-    """Return the receipt in a JSON value, or why it is none."""
+    """Return the receipt in a JSON value, or why it is none.
+
+    The value has to encode to the very bytes that the receipt encodes to.
+    """
     wrong_kind = _schema_problem(value)
     if wrong_kind:
         return wrong_kind
@@ -209,9 +214,11 @@ def _schema_problem(value: Any) -> NotAReceipt | None:
         return None
     if schema == RELEASED_SCHEMA:
         return NotAReceipt(
-            why="it is of the released kind, whose fields can be forged without the key"
+            why="dos-kernel 0.30 or older made it, and such receipts can be forged without the key"
         )
-    what = f"its schema is {quote(schema)}" if isinstance(schema, str) else "it names no schema"
+    what = "it names no schema"
+    if isinstance(schema, str):
+        what = f"its schema is {quote(schema)}"
     return NotAReceipt(why=f"{what}; this version reads {SCHEMA!r}", malformed=True)
 
 
@@ -271,7 +278,9 @@ def _problem(receipt: Receipt) -> str:
 def _texts(receipt: Receipt) -> Iterator[tuple[str, str]]:
     """Yield every text of the receipt with the name of its field."""
     for name, value in structs.asdict(receipt).items():
-        values = value if isinstance(value, tuple) else (value,)
+        values = value
+        if not isinstance(value, tuple):
+            values = (value,)
         for text in values:
             if isinstance(text, str):
                 yield name, text
@@ -293,6 +302,7 @@ def _number(text: str) -> int | _OddNumber:
 
 
 def _constant(text: str) -> Any:
+    """Refuse NaN and Infinity, which Python's parser reads and JSON does not have."""
     raise ValueError(f"{text} is not JSON")
 
 
@@ -306,6 +316,7 @@ _TYPE_NAMES: dict[type, str] = {
 
 
 def _type_name(value: Any) -> str:
+    """Return the kind of a JSON value in words."""
     return _TYPE_NAMES.get(type(value), "value")
 
 

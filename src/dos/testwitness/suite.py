@@ -132,12 +132,13 @@ def _counts(lines: Sequence[str]) -> _Counts | None:
             summaries.append(found)
     if not summaries:
         return None
-    return _Counts(
-        failed=sum(summary.failed for summary in summaries),
-        errors=sum(summary.errors for summary in summaries),
-        tests=sum(summary.tests for summary in summaries),
-        skipped=sum(summary.skipped for summary in summaries),
-    )
+    failed = errors = tests = skipped = 0
+    for summary in summaries:
+        failed += summary.failed
+        errors += summary.errors
+        tests += summary.tests
+        skipped += summary.skipped
+    return _Counts(failed=failed, errors=errors, tests=tests, skipped=skipped)
 
 
 def _pytest_summary(line: str) -> _Counts | None:

@@ -41,7 +41,10 @@ def prompts_path(packet: Path) -> Path:
 
 
 def assert_packet_shippable(path: Path | str, rendered_pick_count: int) -> Shippable:
-    """Decide by the disk whether a packet may be used. `path` is the packet or its prompts."""
+    """Decide by the disk whether a packet may be used. `path` is the packet or its prompts.
+
+    A file that cannot be read counts as missing, and so refuses a packet that has picks.
+    """
     try:
         content = prompts_path(Path(path)).read_bytes()
     except (OSError, ValueError):

@@ -1,4 +1,8 @@
-"""Attests a claim: runs a command or compares two snapshots, and drafts a receipt of the result."""
+"""Attests a claim: runs a command or compares two snapshots, and drafts a receipt of the result.
+
+`dos attest` signs what `attest_claim` returns. The receipt is bound to a unit only if the command
+was declared for it before the commit was made: otherwise the claimant could have chosen it.
+"""
 
 import os
 import secrets
@@ -108,6 +112,9 @@ def _for_commit(world: World, asked: AttestRequest) -> Receipt:
             f"a receipt needs the id of the repository, but {repo.why}",
             hint=f"git -C {git.tree} fetch --unshallow",
         )
+    unit = ""
+    if asked.unit:
+        unit = sources.resolve_unit_name(world, asked.unit)
     base = git.commit_of(f"{commit}^1") or ""
     branch = git.branch()
     target = ""
@@ -115,7 +122,7 @@ def _for_commit(world: World, asked: AttestRequest) -> Receipt:
         target = f"refs/heads/{branch}"
     return unsigned_receipt(
         claim=asked.claim,
-        unit=sources.resolve_unit_name(world, asked.unit) if asked.unit else "",
+        unit=unit,
         narrated=asked.narrated,
         repo=repo,
         commit=commit,
@@ -154,10 +161,13 @@ def _command(world: World, asked: AttestRequest, receipt: Receipt) -> Observatio
     rung = Accountability.OS_RECORDED
     detail = f"{quote(script)}: {result.detail}"
     changed = ""
-    say = attest if run.exit_code == 0 else refute
     if run.exit_code is None or run.exit_code in _CANNOT_RUN:
         say = no_signal
     else:
+        say = refute
+        if run.exit_code == 0:
+            say = attest
+        # Untracked files are allowed now: a build leaves some.
         changed = _difference(git.tree, receipt.commit, untracked=False)
     if changed:
         say = no_signal
@@ -195,7 +205,8 @@ def _declared(world: World, receipt: Receipt, script: str) -> tuple[Source, bool
     """Return who declared the command, and whether that was declared before the commit."""
     if not receipt.unit:
         return Source.CALLER, False
-    config, root = world.config, world.workspace.root
+    config = world.config
+    root = world.workspace.root
     unit = sources.find_unit(sources.read(world.workspace, config).units, receipt.unit)
     if unit and unit.acceptance == script:
         source = Source.UNIT
@@ -215,7 +226,9 @@ def _declared(world: World, receipt: Receipt, script: str) -> tuple[Source, bool
 def _snapshots(asked: AttestRequest) -> Observation:
     """Compare two snapshots that the caller names, and so vouches for."""
     started = now_stamp()
-    rung = Accountability.THIRD_PARTY if asked.third_party else Accountability.OS_RECORDED
+    rung = Accountability.OS_RECORDED
+    if asked.third_party:
+        rung = Accountability.THIRD_PARTY
     files = [Path(asked.before), Path(asked.after)]
     contents = [read_bounded(file) for file in files]
     before, after = map(parse_state, contents, files)

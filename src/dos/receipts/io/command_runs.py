@@ -1,4 +1,7 @@
-"""Runs acceptance commands, and describes the runs for a receipt."""
+"""Runs the commands that decide whether work is accepted, and describes the runs for a receipt.
+
+Landings and `dos attest` run their commands here, so that a receipt means the same in both cases.
+"""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -51,14 +54,19 @@ def run_acceptance(
         environment=environment,
         limits=execute.Limits(wall_seconds=seconds, should_stop=stopped),
     )
+    exit_code = None
+    if not ran.ended_by:
+        exit_code = ran.exit_code
     run = CommandRun(
         script=command,
-        exit_code=None if ran.ended_by else ran.exit_code,
+        exit_code=exit_code,
         output_digest=ran.output_digest,
         started=started,
         ended=now_stamp(),
     )
-    detail = f"no answer within {seconds:g} s" if ran.timed_out else _describe_end(ran)
+    detail = _describe_end(ran)
+    if ran.timed_out:
+        detail = f"no answer within {seconds:g} s"
     return AcceptanceResult(
         passed=ran.exit_code == 0 and not ran.timed_out,
         detail=detail,
@@ -89,14 +97,21 @@ def can_fail(scripts: Sequence[str]) -> bool:
 
 
 def describe_runs(runs: Sequence[CommandRun]) -> dict[str, Any]:
-    """Return the fields of a receipt for commands that ran on one tree, one after the other."""
+    """Return the fields of a receipt for commands that ran on one tree, one after the other.
+
+    A script of several lines is named by its digest alone: a receipt holds no line breaks.
+    """
     script = joined_script([run.script for run in runs])
     argv = ("sh", "-c", script)
-    is_plain = is_plain_text(script)
+    command: tuple[str, ...] = ()
+    surface = "a command of several lines"
+    if is_plain_text(script):
+        command = argv
+        surface = script
     return {
-        "command": argv if is_plain else (),
+        "command": command,
         "command_digest": command_digest(argv),
-        "witness_surface": script if is_plain else "a command of several lines",
+        "witness_surface": surface,
         "exit_code": runs[-1].exit_code,
         "output_digest": combined_digest([run.output_digest for run in runs]),
         "started": runs[0].started,

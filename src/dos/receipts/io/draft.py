@@ -1,4 +1,8 @@
-"""The receipt of a landed unit: drafted before the branch moves, signed once it has moved."""
+"""The receipt of a landed unit: drafted before the branch moves, signed once it has moved.
+
+The draft is stored with the intent to land, so that a worker that dies in between leaves enough for
+another process to issue the receipt.
+"""
 
 import secrets
 from collections.abc import Sequence
@@ -29,6 +33,7 @@ from dos.witness.accountability import Accountability
 from dos.witness.belief import Answer
 from dos.workspace import Workspace
 
+# Who witnessed: git alone, or a command that ran on the commit's tree.
 GIT = "git"
 COMMAND = "os_acceptance"
 
@@ -47,6 +52,8 @@ def draft_receipt(
     None where a receipt cannot hold it; `issue_receipt` then says so.
     """
     repo = repository.repository_id(git, landed.commit)
+    if isinstance(repo, Unknown):
+        repo = ""
     witnessed: dict[str, Any] = {"witness_author": GIT, "witness_surface": GIT}
     if runs:
         witnessed = describe_runs(runs) | {
@@ -59,7 +66,7 @@ def draft_receipt(
     receipt = unsigned_receipt(
         claim=landed.unit,
         unit=landed.unit,
-        repo="" if isinstance(repo, Unknown) else repo,
+        repo=repo,
         commit=landed.commit,
         tree=repository.tree_of(git, landed.commit) or "",
         base=landed.base,

@@ -1,4 +1,8 @@
-"""Finds the receipts of a commit or a unit, and checks each against trusted keys and git."""
+"""Finds the receipts of a commit or a unit, and checks each against trusted keys and git.
+
+They are in two places: in the journal of the fleet that issued them, and in git's notes, which
+travel with the repository. Neither place is believed; the signature is.
+"""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -88,7 +92,10 @@ def gather_evidence(
 def _check(
     data: bytes, trusted: Sequence[PublicKey], git: Reader, sha: str, unit: str
 ) -> CheckedReceipt:
-    """Return the verdict on a receipt's bytes, whatever is wrong with them."""
+    """Return the verdict on a receipt's bytes, whatever is wrong with them.
+
+    Never raises: one damaged receipt must not hide the others of the commit.
+    """
     receipt = parse_receipt(data)
     if isinstance(receipt, NotAReceipt):
         return CheckedReceipt(valid=False, bound=False, verdict="", why=receipt.why)

@@ -1,7 +1,7 @@
 """The runner's signing key and the public keys that are trusted.
 
 The private key lies outside every work tree, readable by its owner alone, and is never
-overwritten. No key is read from a tree that is judged: whoever is judged can write there.
+overwritten. No key is read from a tree that is judged: the agents that are judged can write there.
 """
 
 import binascii
@@ -132,7 +132,10 @@ def check_private_key(path: Path, workspace: Workspace) -> None:
 
 
 def trusted_keys(key_file: str = "") -> list[PublicKey]:
-    """Return the keys of a named file; by default the user's trusted keys and this runner's own."""
+    """Return the keys of a named file; by default the user's trusted keys and this runner's own.
+
+    Raises BadInput for a file that cannot be read or has a line that is no key.
+    """
     if key_file:
         return read_public_keys(Path(key_file))
     found: list[PublicKey] = []
@@ -231,7 +234,10 @@ def parse_public_key(kind: str, blob: str, where: str) -> PublicKey:
     key_length = (32).to_bytes(4, "big")
     least = len(name) + 36
     # A key in a token is followed by the name of its application.
-    is_whole = len(raw) == least if kind == PLAIN else len(raw) > least
+    if kind == PLAIN:
+        is_whole = len(raw) == least
+    else:
+        is_whole = len(raw) > least
     is_exact = b64encode(raw).decode() == blob
     if not (raw.startswith(name + key_length) and is_whole and is_exact):
         raise BadInput(
@@ -287,6 +293,7 @@ def ensure_key(path: Path) -> bool:
 
 
 def _quoted(path: Path) -> str:
+    """Return the path in quotes, safe to print: it may come from the environment."""
     return quote(str(path), LONGEST_PATH)
 
 

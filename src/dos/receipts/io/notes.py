@@ -12,7 +12,7 @@ from dos.git.repository import AS_DOS, Reader, Writer
 from dos.receipts.receipt import Receipt, canonical_bytes
 
 REF = "refs/notes/dos-receipts"
-LARGEST_BYTES = 8_000_000
+LARGEST_BYTES = 8_000_000  # of one note; a larger one is ignored
 _FILE_MODE = "100644"
 
 
@@ -35,7 +35,7 @@ def notes_on_commit(git: Reader, sha: str) -> list[bytes]:
 
 
 def all_notes(git: Reader) -> list[bytes]:
-    """Return the lines of the notes of all commits."""
+    """Return the lines of the notes of all commits, in the order of git's tree of notes."""
     if git.commit_of(REF) is None:
         return []
     names = git.run("ls-tree", "-r", "--full-tree", "--format=%(objectname)", REF).split()
@@ -65,7 +65,8 @@ def _note_paths(commit: str) -> tuple[str, str, str]:
 def add_note(git: Writer, receipt: Receipt) -> None:
     """Add the receipt to the note of its commit, in place of one with the same nonce.
 
-    The same nonce means the same receipt, made again after a crash.
+    The same nonce means the same receipt, made again after a crash. Moves the ref of the notes; if
+    another process moves it meanwhile, the note is made again on top of that.
     """
     git.change_ref(
         REF, partial(_notes_with, git, receipt), message=f"dos: receipt of {receipt.commit[:9]}"
@@ -75,7 +76,9 @@ def add_note(git: Writer, receipt: Receipt) -> None:
 def _notes_with(git: Writer, receipt: Receipt, old: str | None) -> str:
     """Return the commit of notes that holds the receipt; the old one if that does."""
     path, blob = _existing_note(git, old or "", receipt.commit)
-    before = note_lines(git.run("cat-file", "blob", blob)) if blob else []
+    before = []
+    if blob:
+        before = note_lines(git.run("cat-file", "blob", blob))
     same_nonce = f'"nonce":"{receipt.nonce}"'.encode()
     after = [line for line in before if same_nonce not in line]
     after.append(canonical_bytes(receipt))

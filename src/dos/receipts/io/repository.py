@@ -1,4 +1,8 @@
-"""Reads from git what ties a receipt to this repository; nothing here believes the receipt."""
+"""Reads from git what ties a receipt to this repository; nothing here believes the receipt.
+
+A repository is identified by its first commits, which every full clone has and no other repository
+shares. A shallow clone does not have them, so there the id is Unknown.
+"""
 
 from dos.git.repository import Reader
 from dos.receipts.check import RepositoryState
@@ -58,7 +62,10 @@ def read_repository_state(git: Reader, receipt: Receipt) -> RepositoryState:
 
 
 def survives(git: Reader, base: str, commit: str, branch: str) -> bool:
-    """Whether the branch has changed none of the paths that the commit changed since its base."""
+    """Whether the branch has changed none of the paths that the commit changed since its base.
+
+    Paths are compared, not lines: a later edit of the same file counts as a change.
+    """
     return not set(git.paths_between(base, commit)) & set(git.paths_between(commit, branch))
 
 

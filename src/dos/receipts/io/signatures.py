@@ -1,7 +1,7 @@
 """Signs receipts and checks their signatures.
 
-A key in a file signs in this process; a key that an ssh agent or a token keeps, through
-ssh-keygen.
+A key in a file signs in this process, with the package `cryptography`; a key that an ssh agent or a
+token keeps, through ssh-keygen. `load_signer` chooses; `is_signed_by` checks both kinds.
 """
 
 import binascii
@@ -22,11 +22,14 @@ from dos.workspace import Workspace
 
 SECONDS = 60  # a person may have to touch a token
 _HEX = re.compile(r"[0-9a-f]{128}")
-_LINE = 70
+_LINE = 70  # characters of a line in ssh's armour
 
 
 def is_signed_by(receipt: Receipt, key: PublicKey) -> bool:
-    """Whether the key signed the receipt as it is now."""
+    """Whether the key signed the receipt as it is now; False for an algorithm that is unknown.
+
+    Raises BadInput if `cryptography` or ssh-keygen is needed and not installed.
+    """
     match receipt.algorithm:
         case Algorithm.ED25519:
             return key.kind == PLAIN and _ed25519(receipt, key)

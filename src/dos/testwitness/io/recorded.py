@@ -81,7 +81,9 @@ def witness_recorded_tests(world: World, subject: str) -> EvidenceFacts:
         why = "no runner has recorded its tests"
         return no_signal(NAME, Accountability.OS_RECORDED, subject, why)
     newest = next((record for record in records if record.is_bound), records[0])
-    rung = newest.rung if newest.is_bound else Accountability.AGENT_AUTHORED
+    rung = Accountability.AGENT_AUTHORED
+    if newest.is_bound:
+        rung = newest.rung
     detail = f"{newest.verdict}: {newest.reason}"
     if newest.witnesses:
         return attest(NAME, rung, subject, detail)

@@ -1,4 +1,8 @@
-"""Runs the old and the new tests of a commit on the old and the new code."""
+"""Runs the old and the new tests of a commit on the old and the new code.
+
+`read_change` finds what a commit changed in tests and code; `witness_tests` mixes the two sides,
+runs each mix in a sandbox, and judges the matrix of outcomes.
+"""
 
 import os
 import random
@@ -59,7 +63,10 @@ class Change(Struct, frozen=True, kw_only=True):
 
     @property
     def hindrance(self) -> str:
-        """Why nothing can be measured, or an empty text."""
+        """Why nothing can be measured, or an empty text.
+
+        It takes a changed test and changed code: only then can a test fail without the change.
+        """
         if not self.changed:
             return "it adds no test, and changes none"
         if _touched(self.old, self.new) <= self.tests:
@@ -73,8 +80,12 @@ class Change(Struct, frozen=True, kw_only=True):
 
     def files(self, cell: Cell) -> Files:
         """Return the tree of a cell: its code from one side, its tests from the other."""
-        code = self.new if cell.new_code else self.old
-        tests = self.new if cell.new_tests else self.old
+        code = self.old
+        if cell.new_code:
+            code = self.new
+        tests = self.old
+        if cell.new_tests:
+            tests = self.new
         tree = {path: file for path, file in code.items() if path not in self.tests}
         tree |= {path: file for path, file in tests.items() if path in self.tests}
         return tree
@@ -112,7 +123,9 @@ def read_change(
         old = dict(objects.files(parent.tree))
         new = dict(objects.files(commit.tree))
         weakened = weakening.find(list(_test_changes(objects, old, new)))
-    is_test = _matching(globs, folder) if globs else suite.is_test
+    is_test: Callable[[str], bool] = suite.is_test
+    if globs:
+        is_test = _matching(globs, folder)
     tests = frozenset(filter(is_test, old.keys() | new.keys()))
     runnable = frozenset(filter(suite.is_runnable, tests))
     if globs and not runnable:
@@ -167,7 +180,10 @@ def relative_paths(paths: Sequence[str], folder: str) -> list[str]:
 
 
 def _matching(globs: Sequence[str], folder: str) -> Callable[[str], bool]:
-    root = f"{folder}/" if folder else ""
+    """Return a function that says whether a path, from the top of the tree, matches the globs."""
+    root = ""
+    if folder:
+        root = f"{folder}/"
     return partial(lane_holds, region(globs), root=root)
 
 
@@ -214,7 +230,10 @@ def witness_tests(
     Nothing is run where the commit cannot be measured. With `asked.keep`, the trees are left.
     """
     change = read_change(git, asked.commit, asked.globs, asked.folder)
-    hindrance = change.why if isinstance(change, Unknown) else change.hindrance
+    if isinstance(change, Unknown):
+        hindrance = change.why
+    else:
+        hindrance = change.hindrance
     if isinstance(change, Unknown) or hindrance:
         matrix = Matrix(hindrance=hindrance, rung=Accountability.OS_RECORDED)
         return WitnessResult(change=change, matrix=matrix, verdict=judge_matrix(matrix))

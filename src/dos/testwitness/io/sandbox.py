@@ -22,9 +22,10 @@ from dos.machine.execute import Limits, ProcessResult
 from dos.testwitness.io import sandbox_child
 from dos.text import LONGEST_PATH, quote
 
+# The variable by which processes of a run are found, also those that left its process group.
 MARK = "DOS_WITNESS"
-PROBE_SECONDS = 30.0
-WAIT_SECONDS = 5.0
+PROBE_SECONDS = 30.0  # to find out whether the network can be cut off
+WAIT_SECONDS = 5.0  # for killed processes to end
 # What programs need to be found and to run. The user's settings and secrets stay outside.
 _KEPT = ("PATH", "LANG", "LANGUAGE", "TZ", "LD_LIBRARY_PATH", "JAVA_HOME", "GOROOT", "NIX_PATH")
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -199,7 +200,10 @@ def kill_marked(mark: str) -> None:
 
 
 def _environment(place: Path, mark: str) -> dict[str, str]:
-    """Return the variables of a run, and make its home and temporary folders."""
+    """Return the variables of a run, and make its home and temporary folders.
+
+    They are the same in every run except for the mark, so that no test can tell the runs apart.
+    """
     variables = {
         "HOME": str(place / "home"),
         "TMPDIR": str(place / "tmp"),
