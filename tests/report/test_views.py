@@ -117,7 +117,7 @@ def test_salvaged_work_beyond_what_is_shown_is_counted():
     shown = looked_at(salvaged=[*refs, "/elsewhere/1-one"])
     assert "  git log refs/dos/salvage/R/4" in shown and "R/3" not in shown
     assert "  ls /elsewhere/1-one" in shown
-    assert "and 4 more: git for-each-ref" in shown
+    assert "and 4 more: dos salvage list" in shown
     assert "more:" not in looked_at(salvaged=refs[:5])
 
 

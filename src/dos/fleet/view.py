@@ -231,8 +231,7 @@ def _salvaged_lines(salvaged: Sequence[str]) -> list[str]:
         lines.append(f"  {command} {where}")
     more = len(salvaged) - SHOWN
     if more > 0:
-        command = "git for-each-ref --sort=-creatordate refs/dos/salvage/"
-        lines.append(f"  and {more} more: {command}")
+        lines.append(f"  and {more} more: dos salvage list")
     return lines
 
 

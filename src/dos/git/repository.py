@@ -18,6 +18,7 @@ if TYPE_CHECKING:  # imported where git is started: most verbs never start it
 
 # For commits that dos itself makes: a rebase, a salvage. The author of the work stays its author.
 AS_DOS = ("-c", "user.name=dos", "-c", "user.email=dos@localhost", "-c", "commit.gpgSign=false")
+SALVAGE_REFS = "refs/dos/salvage/"  # below it, a folder of refs for the saved work of each run
 MOST_RACES = 200  # attempts to move a ref that other processes keep moving
 _WHOLE_STATUS = ("-z", "--no-renames", "--untracked-files=all", "--ignore-submodules=none")
 # Spaces before the path of a status entry: of a changed path, of an unmerged one.
@@ -186,7 +187,7 @@ class Reader:
     def salvage_refs(self) -> list[str]:
         """Return the refs that hold saved work, newest last."""
         return self.run(
-            "for-each-ref", "--sort=creatordate", "--format=%(refname)", "refs/dos/salvage/"
+            "for-each-ref", "--sort=creatordate", "--format=%(refname)", SALVAGE_REFS
         ).split()
 
     def root_commit(self) -> str | Unknown:

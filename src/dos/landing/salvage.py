@@ -13,10 +13,9 @@ from msgspec import structs
 
 from dos.errors import GitUnanswered
 from dos.fleet.effects import Salvage
-from dos.git.repository import AS_DOS, Writer
+from dos.git.repository import AS_DOS, SALVAGE_REFS, Writer
 from dos.units.unit import Unit
 
-PREFIX = "refs/dos/salvage/"
 UNFINISHED = ("rebase-merge", "rebase-apply", "sequencer")  # what `git reset` leaves in progress
 
 
@@ -68,7 +67,7 @@ def save_head(git: Writer, head: str | None, *, run_id: str, why: str, base: str
     """Save the commit `head` to a ref, unless the base or another salvage ref holds it already."""
     if head is None or git.is_ancestor(head, base):
         return []
-    if git.run("for-each-ref", "--points-at", head, PREFIX).strip():
+    if git.run("for-each-ref", "--points-at", head, SALVAGE_REFS).strip():
         return []
     return [_save_to_ref(git, run_id, head, f"{why}: commits")]
 
@@ -86,7 +85,7 @@ def save_folder(path: Path, state: Path, run_id: str, why: str) -> list[Salvage]
 
 def _save_to_ref(inside: Writer, run_id: str, commit: str, why: str) -> Salvage:
     """Save a commit to the next free salvage ref of the run."""
-    prefix = f"{PREFIX}{run_id}/"
+    prefix = f"{SALVAGE_REFS}{run_id}/"
     taken = inside.run("for-each-ref", "--format=%(refname)", prefix).split()
     last = max((int(name.removeprefix(prefix)) for name in taken), default=0)
     ref = f"{prefix}{last + 1}"
@@ -115,7 +114,7 @@ def _save_submodule(
     """Save a submodule: its head to a ref of its own repository, edited files to the folder."""
     inner = Writer(path)
     head = inner.commit_of("HEAD")
-    if head and not is_on_a_ref(inner, head, "refs/remotes/", PREFIX):
+    if head and not is_on_a_ref(inner, head, "refs/remotes/", SALVAGE_REFS):
         _save_to_ref(inner, run_id, head, why)
     if not edited:
         return []

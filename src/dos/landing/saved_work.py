@@ -14,12 +14,11 @@ from pathlib import Path
 from msgspec import Struct, structs
 
 from dos.errors import BadInput, GitFailed
-from dos.git.repository import AS_DOS, Reader, Writer
+from dos.git.repository import AS_DOS, SALVAGE_REFS, Reader, Writer
 from dos.journal.events import fleet
 from dos.journal.events.envelope import Event
 from dos.journal.events.reader import select
 from dos.landing import branch
-from dos.landing.salvage import PREFIX
 from dos.text import join_some, plural, printable_path, quote
 
 _EMPTY_TREES = {
@@ -57,7 +56,7 @@ class SavedWork(Struct, frozen=True, kw_only=True):
     @property
     def name(self) -> str:
         """The shortest name that the verbs accept."""
-        return self.ref.removeprefix(PREFIX)
+        return self.ref.removeprefix(SALVAGE_REFS)
 
 
 def read(git: Reader, state: Path, happened: Iterable[Event]) -> list[SavedWork]:
@@ -118,7 +117,7 @@ def find(everything: list[SavedWork], name: str) -> SavedWork:
     if name.isascii() and name.isdigit() and len(name) < SHORTEST_COMMIT:
         found = [saved for saved in everything if saved.number == int(name)]
     else:
-        refs = {name, f"refs/{name}", f"{PREFIX}{name}"}
+        refs = {name, f"refs/{name}", f"{SALVAGE_REFS}{name}"}
         ending = f"/salvage/{name}"
         found = [saved for saved in everything if saved.ref in refs or saved.ref.endswith(ending)]
         if not found and len(name) >= SHORTEST_COMMIT:
@@ -167,7 +166,7 @@ def _completed(saved: SavedWork, record: _Record | None) -> SavedWork:
 
 def _refs(git: Reader) -> list[SavedWork]:
     """Return the saved commits, as git's refs show them."""
-    listing = git.run("for-each-ref", f"--format={_FORMAT}", PREFIX)
+    listing = git.run("for-each-ref", f"--format={_FORMAT}", SALVAGE_REFS)
     found = []
     for record in listing.split("\0\1\n"):
         if not record:
@@ -179,7 +178,7 @@ def _refs(git: Reader) -> list[SavedWork]:
                 ref=ref,
                 commit=commit,
                 at_ms=int(seconds or 0) * 1000,
-                run_id=ref.removeprefix(PREFIX).partition("/")[0],
+                run_id=ref.removeprefix(SALVAGE_REFS).partition("/")[0],
                 unit=unit.strip(),
                 why=subject.removeprefix("Salvaged by dos: "),
             )

@@ -24,7 +24,7 @@ from dos.doctor.subjects.finding import (
 )
 from dos.errors import GitFailed
 from dos.git.process import ReadCommand, version
-from dos.git.repository import Reader
+from dos.git.repository import SALVAGE_REFS, Reader
 from dos.unknown import Unknown
 from dos.world import World
 
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
 OLDEST = (2, 38)  # has `git merge-tree --write-tree`
 COMMITS_READ = 50  # the newest, to see whether they name units
-SALVAGE = "refs/dos/salvage"
 WORKTREES = ("--porcelain", "-z")  # the options of `git worktree list`
 _NO_COMMIT = "does not have any commits yet"
 _LOG_FORMAT = "--format=%s%x00%(trailers:key=Unit,valueonly,separator=%x2c)%x01"
@@ -69,7 +68,7 @@ def repository(world: World) -> RepositoryFacts:
             partial(ask, "var", "GIT_COMMITTER_IDENT"),
             partial(ask, "ls-files", "-z", "--full-name", ":/"),
             partial(ask, "worktree list", *WORKTREES),
-            partial(ask, "for-each-ref", "--format=x", SALVAGE),
+            partial(ask, "for-each-ref", "--format=x", SALVAGE_REFS),
         ]
     )
     for output in (log, files, worktrees):

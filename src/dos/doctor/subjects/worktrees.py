@@ -7,8 +7,8 @@ from pathlib import Path
 from shlex import quote
 
 from dos.doctor.subjects.finding import Finding, git_command, note, warning
-from dos.doctor.subjects.git import SALVAGE, WORKTREES, is_usable, repository
-from dos.git.repository import Reader
+from dos.doctor.subjects.git import WORKTREES, is_usable, repository
+from dos.git.repository import SALVAGE_REFS, Reader
 from dos.text import plural, slug
 from dos.world import World
 
@@ -120,8 +120,8 @@ def _remove_command(world: World, path: Path, *, locked: bool) -> str:
     head = inside.run("rev-parse", "HEAD").strip()
     steps = []
     if not inside.run("for-each-ref", "--count=1", "--contains", head):
-        count = len(inside.run("for-each-ref", "--format=x", f"{SALVAGE}/{path.name}/").split())
-        ref = f"{SALVAGE}/{path.name}/{count + 1}"
+        count = len(inside.run("for-each-ref", "--format=x", f"{SALVAGE_REFS}{path.name}/").split())
+        ref = f"{SALVAGE_REFS}{path.name}/{count + 1}"
         steps.append(git_command(world, f"update-ref {quote(ref)} {head}"))
     if inside.dirty_paths():
         steps.append(f"git -C {quote(str(path))} stash push --quiet --include-untracked")

@@ -17,6 +17,7 @@ from dos.fleet.effects import NotLanded, Salvage
 from dos.fleet.incidents import ClaimWatch
 from dos.fleet.state.fleet import FleetState, UnitState
 from dos.fleet.worker.dispatch import REPLAN as REPLAN
+from dos.git.repository import SALVAGE_REFS
 from dos.journal.events.limits import IncidentFound
 from dos.landing.worktree import EARLIER
 from dos.questions.state import Decisions
@@ -239,7 +240,7 @@ class Repository:
 
     def _keep(self, run_id: str, commit: str, why: str) -> Salvage:
         """Point a new salvage ref at the commit."""
-        ref = f"refs/dos/salvage/{run_id}/{len(self.salvaged) + 1}"
+        ref = f"{SALVAGE_REFS}{run_id}/{len(self.salvaged) + 1}"
         self.salvaged[ref] = commit
         return Salvage(ref=ref, commit=commit, why=why)
 
