@@ -1,8 +1,8 @@
-"""Commits as git has them: names, changes, reverts, what came after one, and recent ones."""
+"""Commits as git has them: names, changes, reverts, what came after one, recent ones, copies."""
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from heapq import heappop, heappush
 from pathlib import Path
 
@@ -21,6 +21,8 @@ from dos.workspace import find
 _HASH = re.compile(r"[0-9a-fA-F]{7,64}")
 _REVERTED = re.compile(r"This reverts commit ([0-9a-f]{7,64})")
 _ABSENT = re.compile(r"0+")
+# Fields of a commit that cover its message and parents, so that they do not fit a copy.
+_SIGNATURES = ("gpgsig", "gpgsig-sha256", "mergetag")
 MAX_RECENT = 5_000  # the newest commits are enough to tell that something moves
 # Work that was taken off a branch again counts; what dos itself saved under a ref does not.
 _ALL_REFS = ("--exclude=refs/stash", "--exclude=refs/notes/*", "--all")
@@ -290,6 +292,68 @@ def hidden_history(git: Reader, base: str = "", head: str = "") -> str:
             if name in new or all(objects.commit(parent) for parent in commit.parents):
                 return f"git's own file `shallow` was changed: it hides the parents of {name[:9]}"
     return ""
+
+
+class CommitText(Struct, frozen=True, kw_only=True):
+    """A commit as git stores it, to be copied with another message.
+
+    Fields that this version does not know are kept. Signatures are not: they cover the message and
+    the parents of the original.
+    """
+
+    fields: tuple[str, ...]  # the lines of the header, each with those that continue it
+    message: str
+
+    @classmethod
+    def read(cls, git: Reader, commit: str) -> "CommitText":
+        """Return the text of a commit. Raises GitFailed where there is none."""
+        header, _, message = git.run("cat-file", "commit", commit).partition("\n\n")
+        return cls(fields=tuple(unfold_lines(header.split("\n"))), message=message)
+
+    @property
+    def parents(self) -> list[str]:
+        """The commits that it follows."""
+        found = []
+        for field in self.fields:
+            key, _, value = field.partition(" ")
+            if key == "parent":
+                found.append(value)
+        return found
+
+    def write_copy(
+        self, git: Writer, message: str, *, parents: Mapping[str, str] = {}, committer: str = ""
+    ) -> str:
+        """Write the commit with another message to git's objects, and return the name of the copy.
+
+        Files, author, dates and encoding stay. `parents` names those to replace; `committer`
+        replaces the commit's own. Raises MalformedObject where git accepts no such header.
+        """
+        header: list[str] = []
+        for field in self.fields:
+            key, _, value = field.partition(" ")
+            if key in _SIGNATURES:
+                continue
+            if key == "parent":
+                field = f"parent {parents.get(value, value)}"
+            elif key == "committer" and committer:
+                field = f"committer {committer}"
+            header.append(field)
+        feed = "\n".join([*header, "", message])
+        return git.run("hash-object", "-t", "commit", "-w", "--stdin", feed=feed).strip()
+
+
+def unfold_lines(lines: Iterable[str]) -> list[str]:
+    """Join the lines of a header or of trailers; a line that begins with a blank continues one.
+
+    Without it, what continues a field that is dropped would continue the field before.
+    """
+    fields: list[str] = []
+    for line in lines:
+        if line.startswith((" ", "\t")) and fields:
+            fields[-1] += f"\n{line}"
+        else:
+            fields.append(line)
+    return fields
 
 
 def commit_paths(root: Path, paths: Sequence[str], message: str) -> str:

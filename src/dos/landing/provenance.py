@@ -4,18 +4,17 @@ The trailers are written by dos and replace those of the same name that an agent
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from graphlib import TopologicalSorter
 
 from dos.errors import MalformedObject
 from dos.fleet.effects import Provenance
+from dos.git.commits import CommitText, unfold_lines
 from dos.git.repository import Writer
 
 _TRAILER = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]*:\s")
 _NOT_IN_A_TRAILER = re.compile(r"[^\x20-\x7e]")
 LONGEST_VALUE = 100
-# A signature covers the message, so that of the original does not fit the copy.
-_SIGNATURES = ("gpgsig ", "gpgsig-sha256 ", "mergetag ")
 
 
 def add_provenance(
@@ -27,15 +26,14 @@ def add_provenance(
     commits. Returns `head` itself where git accepts no copy of one of them.
     """
     lines = trailer_lines(provenance)
-    texts = {commit: inside.run("cat-file", "commit", commit) for commit in commits}
-    parents = {commit: _parents(text) for commit, text in texts.items()}
+    texts = {commit: CommitText.read(inside, commit) for commit in commits}
+    parents = {commit: text.parents for commit, text in texts.items()}
     copies: dict[str, str] = {}
     try:
         for commit in TopologicalSorter(parents).static_order():
             if commit in texts:
-                feed = _copied_text(texts[commit], copies, lines)
-                words = ("hash-object", "-t", "commit", "-w", "--stdin")
-                copies[commit] = inside.run(*words, feed=feed).strip()
+                message = with_trailers(texts[commit].message, lines)
+                copies[commit] = texts[commit].write_copy(inside, message, parents=copies)
     except MalformedObject:  # an agent wrote a header that git does not write
         return head
     return copies.get(head, head)
@@ -52,40 +50,6 @@ def _is_plain(value: str) -> bool:
     return is_short and not _NOT_IN_A_TRAILER.search(value)
 
 
-def _copied_text(text: str, copies: Mapping[str, str], lines: Sequence[str]) -> str:
-    header, _, message = text.partition("\n\n")
-    fields = [_with_copied_parent(field, copies) for field in _fields(header.split("\n"))]
-    kept = [field for field in fields if not field.startswith(_SIGNATURES)]
-    return "\n".join([*kept, "", with_trailers(message, lines)])
-
-
-def _parents(text: str) -> list[str]:
-    header = text.partition("\n\n")[0]
-    fields = _fields(header.split("\n"))
-    return [field.partition(" ")[2] for field in fields if field.startswith("parent ")]
-
-
-def _fields(lines: Iterable[str]) -> list[str]:
-    """Join the lines of a header or of trailers; a line that begins with a blank continues one.
-
-    Without it, what continues a field that is dropped would continue the field before.
-    """
-    fields: list[str] = []
-    for line in lines:
-        if line.startswith((" ", "\t")) and fields:
-            fields[-1] += f"\n{line}"
-        else:
-            fields.append(line)
-    return fields
-
-
-def _with_copied_parent(field: str, copies: Mapping[str, str]) -> str:
-    key, _, value = field.partition(" ")
-    if key != "parent":
-        return field
-    return f"parent {copies.get(value, value)}"
-
-
 def with_trailers(message: str, lines: Sequence[str]) -> str:
     """Return the message with these trailers at its end, in place of others of the same keys."""
     keys = tuple(f"{line.partition(':')[0].lower()}:" for line in lines)
@@ -95,7 +59,7 @@ def with_trailers(message: str, lines: Sequence[str]) -> str:
     if not has_trailers:
         paragraphs.append(last)
         block = []
-    kept = [field for field in _fields(block) if not field.lower().startswith(keys)]
+    kept = [field for field in unfold_lines(block) if not field.lower().startswith(keys)]
     return "\n\n".join([*paragraphs, "\n".join([*kept, *lines])]) + "\n"
 
 

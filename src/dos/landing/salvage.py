@@ -13,6 +13,7 @@ from msgspec import structs
 
 from dos.errors import GitUnanswered
 from dos.fleet.effects import Salvage
+from dos.git.commits import CommitText
 from dos.git.repository import AS_DOS, SALVAGE_REFS, Writer
 from dos.units.unit import Unit
 
@@ -181,14 +182,10 @@ def add_unit_trailer(inside: Writer, head: str, unit: Unit) -> str:
     has measured what is in the index or on top by now. Raises MalformedObject where git no longer
     accepts a header of that commit.
     """
-    header, _, body = inside.run("cat-file", "commit", head).partition("\n\n")
-    lines = header.split("\n")
-    kept = [line for line in lines if line.startswith(("tree ", "parent ", "author "))]
-    encoding = [line for line in lines if line.startswith("encoding ")]
-    committer = f"committer {inside.run(*AS_DOS, 'var', 'GIT_COMMITTER_IDENT').strip()}"
-    message = _NAMED.format(said=body.strip() or unit.name, name=unit.name)
-    feed = "\n".join([*kept, committer, *encoding, "", message])
-    return inside.run("hash-object", "-t", "commit", "-w", "--stdin", feed=feed).strip()
+    text = CommitText.read(inside, head)
+    message = _NAMED.format(said=text.message.strip() or unit.name, name=unit.name)
+    committer = inside.run(*AS_DOS, "var", "GIT_COMMITTER_IDENT").strip()
+    return text.write_copy(inside, message, committer=committer)
 
 
 def lay_out_saved(
