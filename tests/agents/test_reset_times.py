@@ -5,7 +5,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 from captures import NOW
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dos.agents import reset_times
@@ -68,6 +68,8 @@ PIECES += ["(Asia/Tokyo)", "(no/where)", "|1700000000", "retry after"]
 WORDS = st.lists(st.sampled_from(PIECES) | st.text(max_size=3), max_size=6).map(" ".join)
 
 
+@example("resets 11:30pm", NOW)
+@example("resets in 5 hours", NOW)
 @given(st.text() | WORDS, st.datetimes(timezones=st.just(UTC)))
 def test_no_words_are_too_strange_to_be_read(words, now):
     moment = reset_times.parse_reset_time(words, now)
