@@ -52,7 +52,7 @@ def measured(root: Path, units: int) -> tuple[float, float]:
     taken: dict[bool, list[float]] = {True: [], False: []}
     with World(root, lenient=True) as world:
         state = landed.inspect_target(world, names, FleetState(), ref=MAIN, memory=memory)[1]
-        assert sum(bool(seen.landed) for seen in state.units.values()) == units, (
+        assert sum(bool(unit.landed) for unit in state.units.values()) == units, (
             "the bench's units did not land"
         )
         for number in range(units, units + ROUNDS):

@@ -53,8 +53,8 @@ def main() -> None:
             (root / "docs" / f"p{plan}-plan.md").write_text(written, encoding="utf-8")
         (root / "dos.toml").touch()
         subprocess.run(["git", "init", "--quiet", "."], cwd=root, check=True)
-        place = find(root)
-        found = len(sources.read(place, Config()).units)
+        workspace = find(root)
+        found = len(sources.read(workspace, Config()).units)
         assert found == count * UNITS, found
         environment = {
             name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"
@@ -76,7 +76,7 @@ def main() -> None:
                 "",
                 lambda: [path.read_bytes() for path in sorted(root.glob("docs/**/*-plan.md"))],
             ),
-            "files to units": ("read the files", lambda: sources.read(place, Config())),
+            "files to units": ("read the files", lambda: sources.read(workspace, Config())),
             "python -c pass": ("", command(sys.executable, "-c", "pass")),
             "dos enumerate, one document": (
                 "python -c pass",

@@ -39,16 +39,16 @@ def main() -> None:
     words.add_argument("--lanes", type=int, nargs="+", default=[1, 4, 16])
     words.add_argument("--units", type=int, default=16, help="in all, spread over the lanes")
     words.add_argument("--seconds", type=float, default=0.3, help="that the test takes")
-    asked = words.parse_args()
+    args = words.parse_args()
     print(
         f"{'lanes':>5}  {'landed':>6}  {'per minute':>10}  {'ratio':>5}  {'tests':>5}  "
         f"{'died':>4}  checkout"
     )
     alone = 0.0
-    for count in asked.lanes:
+    for count in args.lanes:
         with tempfile.TemporaryDirectory(prefix="dos-bench-") as home:
             landed, per_minute, tests, died, left = measured(
-                Path(home), count, asked.units, asked.seconds
+                Path(home), count, args.units, args.seconds
             )
         alone = alone or per_minute
         ratio = per_minute / alone
@@ -70,10 +70,10 @@ def measured(
     )
     os.environ["XDG_STATE_HOME"] = str(home / "state")
     with World(root) as world:
-        told = list(world.journal.events())
-    proven = [event.at_ms for event in told if event.kind == "work_measured"]
-    landed = [event.at_ms for event in told if event.kind == "unit_landed"]
-    died = sum(event.kind == "worker_reaped" for event in told)
+        events = list(world.journal.events())
+    proven = [event.at_ms for event in events if event.kind == "work_measured"]
+    landed = [event.at_ms for event in events if event.kind == "unit_landed"]
+    died = sum(event.kind == "worker_reaped" for event in events)
     minutes = (max(landed) - min(proven)) / 60_000
     left = git(root, "status", "--porcelain").strip()
     return len(landed), len(landed) / minutes, len(runs.read_text().split()), died, left

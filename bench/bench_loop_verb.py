@@ -65,7 +65,7 @@ def _workspace(root: Path, events: int) -> Path:
     with open_at(root / ".git" / "dos") as store:
         fill(store, events)
         for lane in LANES:
-            asked = Request(
+            request = Request(
                 lane=lane,
                 holder="bench",
                 host="bench",
@@ -73,7 +73,7 @@ def _workspace(root: Path, events: int) -> Path:
                 region=region([f"{lane}/**"]),
                 run_id="",
             )
-            assert isinstance(store.acquire(asked, admission.judge), Lease)
+            assert isinstance(store.acquire(request, admission.judge), Lease)
     return root
 
 

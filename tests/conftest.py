@@ -77,12 +77,12 @@ def repositories_without_samples(tmp_path_factory: pytest.TempPathFactory) -> No
     """Thousands of repositories are made and copied: each without the dozen files of git's own that
     nobody reads, and without the second git that looks after every commit whether there is
     something to tidy up."""
-    made = tmp_path_factory.mktemp("git")
-    (made / "hooks").mkdir()
-    (made / "info").mkdir()
-    (made / "info" / "exclude").touch()
-    (made / "config").write_text("[maintenance]\n\tauto = false\n")
-    os.environ["GIT_TEMPLATE_DIR"] = str(made)
+    folder = tmp_path_factory.mktemp("git")
+    (folder / "hooks").mkdir()
+    (folder / "info").mkdir()
+    (folder / "info" / "exclude").touch()
+    (folder / "config").write_text("[maintenance]\n\tauto = false\n")
+    os.environ["GIT_TEMPLATE_DIR"] = str(folder)
 
 
 @pytest.fixture(scope="session", autouse=True)

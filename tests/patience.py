@@ -15,11 +15,11 @@ def wait_for(
 ) -> Any:
     """What is found, as soon as something is."""
     deadline = time.monotonic() + seconds
-    while not (found := find()):
+    while not (workspace := find()):
         if time.monotonic() > deadline:
             raise AssertionError(f"not in {seconds:g} seconds: {what}")
         time.sleep(0.05)
-    return found
+    return workspace
 
 
 def wait_until_ended(processes: Iterable[psutil.Process]) -> None:

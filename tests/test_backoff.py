@@ -24,8 +24,10 @@ def test_waits_grow_by_the_factor_up_to_the_cap_and_stay_there(first, cap, facto
 
 @given(st.lists(seconds, min_size=1, max_size=5), st.integers(min_value=1, max_value=9))
 def test_the_first_try_is_made_at_once_and_the_last_wait_is_for_all_that_follow(delays, tries):
-    made = Backoff(tuple(delays))
-    assert list(made.delays_before_attempts(tries)) == ([0, *delays, *[delays[-1]] * tries])[:tries]
+    backoff = Backoff(tuple(delays))
+    assert (
+        list(backoff.delays_before_attempts(tries)) == ([0, *delays, *[delays[-1]] * tries])[:tries]
+    )
 
 
 def test_nothing_doubled_stays_nothing():

@@ -112,7 +112,7 @@ def written(atoms: Atoms) -> str:
 
 def choices(atoms: Atoms) -> Iterator[Atoms]:
     options = [
-        [found for option in atom.options for found in choices(option)]
+        [choice for option in atom.options for choice in choices(option)]
         if isinstance(atom, Choice)
         else [(atom,)]
         for atom in atoms

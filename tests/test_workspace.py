@@ -37,10 +37,10 @@ def test_a_subdirectory_belongs_to_its_repository(repository):
 def test_a_linked_worktree_shares_the_state_and_keeps_its_own_tree(repository, tmp_path):
     linked = tmp_path / "linked"
     git(repository, "worktree", "add", "-q", str(linked))
-    found = find(linked / "src")
-    assert found.state == find(repository).state
-    assert found.tree == linked
-    assert found.root == repository, "a branch cannot change the policy that it is judged under"
+    workspace = find(linked / "src")
+    assert workspace.state == find(repository).state
+    assert workspace.tree == linked
+    assert workspace.root == repository, "a branch cannot change the policy that it is judged under"
 
 
 def test_a_worktree_that_lies_inside_the_repository_is_still_a_worktree(repository):

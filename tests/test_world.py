@@ -18,12 +18,12 @@ def git(where: Path, *words: str) -> None:
 
 @pytest.fixture
 def origin(tmp_path) -> Path:
-    made = tmp_path / "origin"
-    made.mkdir()
-    git(made, "init", "-q")
+    folder = tmp_path / "origin"
+    folder.mkdir()
+    git(folder, "init", "-q")
     for name in ("one", "two", "three"):
-        git(made, "commit", "-q", "--allow-empty", "-m", name)
-    return made
+        git(folder, "commit", "-q", "--allow-empty", "-m", name)
+    return folder
 
 
 def clone(origin: Path, name: str, *words: str) -> workspace.Workspace:

@@ -41,8 +41,8 @@ def main() -> int:
     folders = arguments.folders or [SOURCE]
     if arguments.places:
         for folder in folders:
-            for place in places(folder):
-                print(place)
+            for file in places(folder):
+                print(file)
         return 0
     print(
         f"{'files':>5} {'lines':>6} {'code':>6} {'mean':>5} {'prose':>6} {'ternary':>8}"

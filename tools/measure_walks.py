@@ -172,7 +172,7 @@ def run() -> None:
             f"{walk.crossings:7} crossings"
         )
         if args.list:
-            print("\n".join(f"  {Path(each).relative_to(ROOT)}" for each in sorted(walk.files)))
+            print("\n".join(f"  {Path(file).relative_to(ROOT)}" for file in sorted(walk.files)))
 
 
 if __name__ == "__main__":

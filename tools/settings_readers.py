@@ -157,13 +157,13 @@ def _aliases(table: Table, module: Module) -> set[str]:
     """What the table's class is called in a module."""
     found = {table.__name__} if module.dotted == table.__module__ else set()
     for node in module.imports:
-        for each in node.names:
-            if node.module == table.__module__ and each.name == table.__name__:
-                found.add(each.asname or each.name)
-            elif f"{node.module}.{each.name}" == table.__module__:
-                found.add(f"{each.asname or each.name}.{table.__name__}")
-            elif node.module == "dos.config.schema" and getattr(schema, each.name, None) is table:
-                found.add(each.asname or each.name)
+        for name in node.names:
+            if node.module == table.__module__ and name.name == table.__name__:
+                found.add(name.asname or name.name)
+            elif f"{node.module}.{name.name}" == table.__module__:
+                found.add(f"{name.asname or name.name}.{table.__name__}")
+            elif node.module == "dos.config.schema" and getattr(schema, name.name, None) is table:
+                found.add(name.asname or name.name)
     return found
 
 
@@ -194,7 +194,7 @@ def _taken(table: Table, module: Module) -> Iterator[str]:
                 yield from (field.name for field in structs.fields(table))
             elif isinstance(node.func, ast.Attribute) and _last(node.func.value) in names:
                 yield from (
-                    each.value for each in node.args if isinstance(each, ast.Constant)
+                    arg.value for arg in node.args if isinstance(arg, ast.Constant)
                 )  # as in limit("a_key")
 
 

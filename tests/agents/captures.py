@@ -41,4 +41,4 @@ def ended(
 
 
 def heard(adapter: Adapter, said: Sequence[str]) -> list[Heard]:
-    return [each for state in states(adapter, said) for each in state.heard]
+    return [event for state in states(adapter, said) for event in state.heard]

@@ -117,7 +117,7 @@ def test_a_silent_program_is_taken_to_wait_for_what_it_told_last(file, exit_code
 def test_each_retry_is_heard_while_it_waits(file):
     waits = [each for each in told(file) if isinstance(each, Waiting)]
     assert len(waits) >= 3
-    assert {each.ending for each in waits} == {judge(file, 0, SILENT).ending}
+    assert {wait.ending for wait in waits} == {judge(file, 0, SILENT).ending}
 
 
 @pytest.mark.parametrize(

@@ -75,23 +75,26 @@ def test_claude_tells_its_limits_in_words(words, ending, resets_at, window):
     ],
 )
 def test_a_rejection_names_the_window_and_when_it_resets(resets, window, scope):
-    told = rejected(resetsAt=resets, rateLimitType=window)
+    rejection = rejected(resetsAt=resets, rateLimitType=window)
     outcome = ended(
-        claude_code, claude(told, words="API Error: Request rejected (429)", status=429), 1, ENDED
+        claude_code,
+        claude(rejection, words="API Error: Request rejected (429)", status=429),
+        1,
+        ENDED,
     )
     assert outcome.ending is Ending.USAGE_WINDOW
     assert (outcome.resets_at, outcome.window, outcome.scope) == (AT_FOUR, window, scope)
-    assert heard(claude_code, [told]) == [Waiting(ending=Ending.USAGE_WINDOW, text=window)]
+    assert heard(claude_code, [rejection]) == [Waiting(ending=Ending.USAGE_WINDOW, text=window)]
 
 
 def test_a_rejection_that_wants_credit_is_for_a_person():
-    told = rejected(errorCode="credits_required")
-    assert ended(claude_code, claude(told, status=429), 1, ENDED).ending is Ending.SPEND_STOP
+    rejection = rejected(errorCode="credits_required")
+    assert ended(claude_code, claude(rejection, status=429), 1, ENDED).ending is Ending.SPEND_STOP
 
 
 def test_a_rejection_says_nothing_about_another_failure():
-    told = rejected(resetsAt=AT_FOUR.timestamp(), rateLimitType="five_hour")
-    outcome = ended(claude_code, claude(told, kind="", subtype="error_max_turns"), 1, ENDED)
+    rejection = rejected(resetsAt=AT_FOUR.timestamp(), rateLimitType="five_hour")
+    outcome = ended(claude_code, claude(rejection, kind="", subtype="error_max_turns"), 1, ENDED)
     assert outcome.ending is Ending.TURN_CAP
 
 
@@ -105,7 +108,7 @@ def test_a_warning_is_no_rejection():
 
 def test_claude_that_waits_for_its_window_and_falls_silent_has_hit_the_window():
     began = line(type="system", subtype="init", session_id="s", model="m")
-    told = rejected(resetsAt=AT_FOUR.timestamp(), rateLimitType="five_hour")
+    rejection = rejected(resetsAt=AT_FOUR.timestamp(), rateLimitType="five_hour")
     retry = line(
         type="system",
         subtype="api_retry",
@@ -113,7 +116,7 @@ def test_claude_that_waits_for_its_window_and_falls_silent_has_hit_the_window():
         error="rate_limit",
         retry_delay_ms=1000,
     )
-    outcome = ended(claude_code, [began, told, retry], 143, SILENT)
+    outcome = ended(claude_code, [began, rejection, retry], 143, SILENT)
     assert (outcome.ending, outcome.resets_at) == (Ending.USAGE_WINDOW, AT_FOUR)
 
 
@@ -156,8 +159,8 @@ def test_claude_that_tells_no_models_costs_what_it_tells_in_all():
         "modelUsage": {},
         "total_cost_usd": 0.5,
     }
-    told = line(**result, usage={"input_tokens": 8, "output_tokens": 2})
-    assert ended(claude_code, [told], 0, ENDED).usage == (
+    text = line(**result, usage={"input_tokens": 8, "output_tokens": 2})
+    assert ended(claude_code, [text], 0, ENDED).usage == (
         Usage(input_tokens=8, output_tokens=2, cost_usd=0.5),
     )
 
@@ -336,8 +339,8 @@ def test_gemini_counts_what_was_cached_among_its_input_and_thoughts_in_the_total
         "input": 60,
         "output_tokens": 20,
     }
-    said = line(type="result", status="success", stats={"models": {"g": told}})
-    assert ended(gemini, [said], 0, ENDED).usage == (
+    text = line(type="result", status="success", stats={"models": {"g": told}})
+    assert ended(gemini, [text], 0, ENDED).usage == (
         Usage(model="g", input_tokens=60, cached_tokens=40, output_tokens=50),
     )
 

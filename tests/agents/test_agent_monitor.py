@@ -42,10 +42,10 @@ def store(monkeypatch) -> Store:
 
 
 def take(store: Store, lane: str) -> Lease:
-    asked = Request(
+    request = Request(
         lane=lane, holder="me", host="h", ttl_ms=60_000, region=region([f"{lane}/**"]), run_id=RUN
     )
-    taken = store.acquire(asked, admission.judge)
+    taken = store.acquire(request, admission.judge)
     assert isinstance(taken, Lease)
     return taken
 
@@ -176,7 +176,7 @@ def test_an_agent_that_waits_while_it_grooms_the_plans_is_no_reason_to_stop(repo
     groomed = [{"waiting": 2}, write("docs/demo-plan.md", refilled), commit("Find work")]
     repository.play({"REPLAN/one": [groomed], "DEMO/A1": [[write("one/a.txt"), commit("Write a")]]})
     assert work(repository).reason is StopReason.COMPLETE
-    assert [(told["lane"], told["unit"]) for told in happened(repository, "agent_waiting")] == [
+    assert [(event["lane"], event["unit"]) for event in happened(repository, "agent_waiting")] == [
         ("one", "REPLAN/one")
     ]
     assert len(happened(repository, "agent_went_on")) == 1

@@ -62,8 +62,8 @@ def test_an_agent_and_its_acceptance_command_see_no_keys_of_the_fleet(
 ):
     monkeypatch.setenv("SSH_AUTH_SOCK", "/run/agent")
     monkeypatch.setenv("OPENAI_API_KEY", "its-own")
-    seen = repository.home / "seen"
-    look = f"env >> {seen}"
+    path = repository.home / "seen"
+    look = f"env >> {path}"
     (repository.root / "docs" / "demo-plan.md").write_text(
         f"## DEMO A1: first\n- lane: one\n- acceptance: `{look}`\n"
     )
@@ -71,7 +71,7 @@ def test_an_agent_and_its_acceptance_command_see_no_keys_of_the_fleet(
     steps = [{"run": look}, {"write": "one/a.txt", "text": "x"}, {"commit": "Write a"}]
     repository.play({"DEMO/A1": [steps]})
     work(repository)
-    lines = seen.read_text().splitlines()
+    lines = path.read_text().splitlines()
     assert lines.count("OPENAI_API_KEY=its-own") >= 2
     assert not [line for line in lines if line.startswith("SSH_AUTH_SOCK")]
     assert {line.partition("=")[0] for line in lines if line.startswith("DOS_")} == {
@@ -150,13 +150,13 @@ def test_an_agent_that_believes_its_shell_works_in_its_worktree(
 
 def test_the_reflog_of_the_worktree_names_the_run_of_the_agent(one_unit: Repository):
     repository = one_unit
-    seen = repository.home / "seen"
-    look = {"run": f"git reflog -1 --format=%gs > {seen}"}
+    path = repository.home / "seen"
+    look = {"run": f"git reflog -1 --format=%gs > {path}"}
     steps = [{"write": "one/a.txt", "text": "x"}, {"commit": "Write a"}, look]
     repository.play({"DEMO/A1": [steps]})
     work(repository)
     (started,) = happened(repository, "agent_started")
-    assert seen.read_text().strip() == f"dos agent {started['run_id']}: Write a"
+    assert path.read_text().strip() == f"dos agent {started['run_id']}: Write a"
 
 
 def test_a_worker_is_told_the_directory_that_it_is_started_in(

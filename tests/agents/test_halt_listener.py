@@ -35,10 +35,10 @@ def stream_of(fact: Fact) -> str:
 
 
 def held(store: Store) -> Lease:
-    asked = Request(
+    request = Request(
         lane="api", holder="me", host="h", ttl_ms=60_000, region=region(["api/**"]), run_id=RUN
     )
-    taken = store.acquire(asked, admission.judge)
+    taken = store.acquire(request, admission.judge)
     assert isinstance(taken, Lease)
     return taken
 

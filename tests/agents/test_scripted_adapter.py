@@ -43,8 +43,8 @@ def test_it_ends_as_its_lines_say(said, exit_code, ending):
     "resets_at", ["2026-11-15T16:00:00+00:00", "2026-11-15T16:00:00", 1794758400]
 )
 def test_a_limit_names_its_window_and_when_it_resets(resets_at):
-    said = line(type="limit", resets_at=resets_at, window="five_hour", scope="model")
-    outcome = ended(scripted, [said], 1, ENDED)
+    text = line(type="limit", resets_at=resets_at, window="five_hour", scope="model")
+    outcome = ended(scripted, [text], 1, ENDED)
     assert outcome.resets_at == datetime(2026, 11, 15, 16, tzinfo=UTC)
     assert (outcome.window, outcome.scope) == ("five_hour", Scope.MODEL)
 

@@ -75,7 +75,7 @@ def test_an_edit_on_disk_changes_nothing_and_is_named(seat):
     assert seat.acceptance() == "test -s one/a.txt"
     seat.edit(EASY)
     assert seat.acceptance() == "test -s one/a.txt"
-    assert [each.document for each in seat.questions()] == [NAME]
+    assert [question.document for question in seat.questions()] == [NAME]
     assert seat.acceptance(seat.anew()) == "test -s one/a.txt"  # of a worker that is started now
     seat.edit(PLAN)
     assert seat.acceptance() == "test -s one/a.txt" and seat.questions() == []
@@ -113,7 +113,7 @@ def test_a_document_that_is_removed_or_new_is_asked_about_too(seat):
     seat.edit("## MORE M1: more\n- lane: one\n", "docs/more-plan.md")
     (seat.repository.root / NAME).unlink()
     assert seat.acceptance() == "test -s one/a.txt"
-    assert {each.document: each.digest for each in seat.questions()}[NAME] == REMOVED
+    assert {question.document: question.digest for question in seat.questions()}[NAME] == REMOVED
     assert "MORE/M1" not in [unit.name for unit in seat.texts.units(seat.store, seat.answers())]
     seat.texts.approve(seat.store)  # `dos up` again
     assert seat.acceptance() is None and seat.questions() == []

@@ -64,14 +64,16 @@ class Seat:
 
     def asked(self):
         """What the fleet asks about dos.toml; raised, as a supervisor does."""
-        seen = self.fleet.observe(ObserveFleet(lease=self.lease))
-        found = [each for each in seen.questions if isinstance(each, SettingsChanged)]
-        self.fleet.store.append_all([state.raise_entry(each) for each in found])
-        for closing in seen.expired:
+        observation = self.fleet.observe(ObserveFleet(lease=self.lease))
+        questions = [
+            question for question in observation.questions if isinstance(question, SettingsChanged)
+        ]
+        self.fleet.store.append_all([state.raise_entry(each) for each in questions])
+        for closing in observation.expired:
             self.fleet.expire_question(
                 ExpireQuestion(question=closing.asked, choice=closing.choice, reason=closing.reason)
             )
-        return found
+        return questions
 
     def handed(self):
         """The text that a worker is started with."""
@@ -144,8 +146,8 @@ def test_a_text_that_cannot_be_loaded_never_counts_and_is_told(seat, capfd):
     seat.config.write_text("[workers\n")
     assert seat.asked() == [] and seat.handed() == seat.text
     assert (
-        "dos.toml:1: not TOML" in (told := capfd.readouterr().err)
-        and "workers keep the settings" in told
+        "dos.toml:1: not TOML" in (errors := capfd.readouterr().err)
+        and "workers keep the settings" in errors
     )
     seat.asked()
     assert capfd.readouterr().err == "", "it is told once"
@@ -216,21 +218,23 @@ def test_the_same_settings_are_approved_once(seat):
 
 
 def test_a_start_by_the_system_goes_on_by_what_was_approved(seat):
-    place = find(seat.repository.root)
+    workspace = find(seat.repository.root)
     seat.config.write_text(seat.easy)
-    assert approve.service_settings(place, JOURNAL).text == seat.text
+    assert approve.service_settings(workspace, JOURNAL).text == seat.text
     seat.config.unlink()
-    assert approve.service_settings(place, JOURNAL).text == seat.text
+    assert approve.service_settings(workspace, JOURNAL).text == seat.text
     seat.config.write_text(seat.easy)
-    approve.approve(place, load(place.root), seat.fleet.store, by="me")  # `dos service install`
+    approve.approve(
+        workspace, load(workspace.root), seat.fleet.store, by="me"
+    )  # `dos service install`
     seat.config.write_text(seat.text + 'test = "false"\n')
-    assert approve.service_settings(place, JOURNAL).text == seat.easy
+    assert approve.service_settings(workspace, JOURNAL).text == seat.easy
     seat.config.write_text(seat.text + '[store]\nurl = "sqlite:/tmp/of-an-agent"\n')
-    assert approve.service_settings(place, JOURNAL).text == seat.easy, (
+    assert approve.service_settings(workspace, JOURNAL).text == seat.easy, (
         "the committed file names the journal"
     )
     with pytest.raises(BadInput, match="names another journal"):
-        approve.service_settings(place, approve.journal_mark("sqlite:elsewhere"))
+        approve.service_settings(workspace, approve.journal_mark("sqlite:elsewhere"))
 
 
 def test_a_start_by_the_system_takes_what_is_committed_where_nobody_approved_anything(repository):

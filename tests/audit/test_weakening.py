@@ -361,9 +361,9 @@ def changed(
 def test_a_test_that_asks_for_less_is_found(path, old, new, what):
     text = TEXTS[path]
     assert old in text
-    found = changed(path, text, text.replace(old, new))
-    assert found
-    assert what is None or what in found
+    changes = changed(path, text, text.replace(old, new))
+    assert changes
+    assert what is None or what in changes
 
 
 @pytest.mark.parametrize(("path", "old", "new"), AS_STRICT, ids=lambda value: repr(value)[:40])
@@ -511,8 +511,8 @@ def written(numbers: list[int]) -> str:
 
 @given(CASES, CASES, st.randoms())
 def test_fewer_cases_are_found_and_as_many_are_not(before, after, random):
-    found = changed("tests/test_x.py", written(before), written(after))
-    assert bool(found) == (len(after) < len(before))
+    changes = changed("tests/test_x.py", written(before), written(after))
+    assert bool(changes) == (len(after) < len(before))
     mixed = list(before)
     random.shuffle(mixed)
     assert changed("tests/test_x.py", written(before), written(mixed)) == []

@@ -47,7 +47,7 @@ runs = st.dictionaries(names, st.just("R"))
 def test_every_declared_unit_stands_in_exactly_one_place(
     declared, landed, in_flight, interrupted, held, resting
 ):
-    seen = Evidence(
+    evidence = Evidence(
         declared=declared,
         landed=landed,
         in_flight=in_flight,
@@ -55,14 +55,14 @@ def test_every_declared_unit_stands_in_exactly_one_place(
         held=held,
         resting=resting,
     )
-    found = judge(seen)
+    verdict = judge(evidence)
     places = [
-        *found.landed,
-        *found.in_flight,
-        *found.interrupted,
-        *found.held,
-        *found.resting,
-        *found.open,
+        *verdict.landed,
+        *verdict.in_flight,
+        *verdict.interrupted,
+        *verdict.held,
+        *verdict.resting,
+        *verdict.open,
     ]
     assert sorted(places) == sorted(declared)
-    assert found.declared == len(declared)
+    assert verdict.declared == len(declared)

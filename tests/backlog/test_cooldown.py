@@ -55,8 +55,8 @@ def test_a_unit_rests_after_a_try_that_did_not_ship(attempts, now_ms, until_ms):
 
 def test_a_moment_is_said_as_people_read_it():
     attempt = Attempt(unit="U", outcome=AttemptOutcome.DRAINED, at_ms=1_794_733_247_053)
-    said = judged(attempt, now_ms=1_794_733_307_053).reason
-    assert said == "last tried 60 s ago: no commit was made; on cooldown for another 6.0 h"
+    reason = judged(attempt, now_ms=1_794_733_307_053).reason
+    assert reason == "last tried 60 s ago: no commit was made; on cooldown for another 6.0 h"
 
 
 def test_the_windows_are_policy():
@@ -138,7 +138,9 @@ def test_the_order_of_attempts_does_not_matter_in_many_histories(drawn, now_ms, 
 def test_what_was_never_tried_goes_first_and_then_what_was_tried_longest_ago(
     attempted, last_ms, freshness, key
 ):
-    seen = FreshnessEvidence(unit_id="U", attempted=attempted, last_attempt_ms=last_ms)
-    shown = json.loads(msgspec.json.encode(judge_freshness(seen)))
+    freshness_evidence = FreshnessEvidence(
+        unit_id="U", attempted=attempted, last_attempt_ms=last_ms
+    )
+    shown = json.loads(msgspec.json.encode(judge_freshness(freshness_evidence)))
     assert shown.keys() == {"unit_id", "freshness", "last_attempt_ms", "sort_key", "reason"}
     assert (shown["freshness"], shown["sort_key"], shown["unit_id"]) == (freshness, key, "U")

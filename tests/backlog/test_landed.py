@@ -61,9 +61,9 @@ def test_a_landing_that_the_branch_still_holds_has_landed(place):
     sha = commit(place, "work")
     record(place, U1=sha)
     commit(place, "more")
-    found = truths(place, "U1", "U2")
-    assert found["U1"] == Landed(sha)
-    assert isinstance(found["U2"], NotLanded) and not found["U2"].is_claimed
+    shown = truths(place, "U1", "U2")
+    assert shown["U1"] == Landed(sha)
+    assert isinstance(shown["U2"], NotLanded) and not shown["U2"].is_claimed
 
 
 def test_a_landing_that_was_taken_off_the_branch_has_not(place):
@@ -72,17 +72,17 @@ def test_a_landing_that_was_taken_off_the_branch_has_not(place):
     git(place, "reset", "--quiet", "--hard", before)
     kept = commit(place, "other work")
     record(place, U1=lost, U2=kept)
-    found = truths(place, "U1", "U2")
-    assert isinstance(found["U1"], NotLanded) and lost[:9] in found["U1"].why
-    assert found["U2"] == Landed(kept)
+    shown = truths(place, "U1", "U2")
+    assert isinstance(shown["U1"], NotLanded) and lost[:9] in shown["U1"].why
+    assert shown["U2"] == Landed(kept)
 
 
 def test_a_commit_that_is_not_in_the_repository_hides_no_other(place):
     kept = commit(place, "work")
     record(place, U1="0123456789" * 4, U2=kept)
-    found = truths(place, "U1", "U2")
-    assert isinstance(found["U1"], NotLanded)
-    assert found["U2"] == Landed(kept)
+    shown = truths(place, "U1", "U2")
+    assert isinstance(shown["U1"], NotLanded)
+    assert shown["U2"] == Landed(kept)
 
 
 def test_in_a_history_that_is_cut_off_nobody_knows(place, tmp_path_factory):
@@ -108,9 +108,9 @@ def test_on_no_branch_it_is_asked_of_what_is_checked_out(place):
     sha = commit(place, "work")
     record(place, U1=sha)
     git(place, "checkout", "--quiet", "--detach")
-    found = truths(place, "U1", "U2")
-    assert found["U1"] == Landed(sha)
-    assert isinstance(found["U2"], NotLanded)
+    shown = truths(place, "U1", "U2")
+    assert shown["U1"] == Landed(sha)
+    assert isinstance(shown["U2"], NotLanded)
 
 
 def test_where_the_target_cannot_be_read_nobody_knows(place):
@@ -136,9 +136,9 @@ def test_from_an_agents_worktree_it_is_the_main_ones_branch(place, tmp_path_fact
     theirs = commit(elsewhere, "not landed yet")
     ours = commit(place, "landed")
     record(place, U1=theirs, U2=ours)
-    found = truths(elsewhere, "U1", "U2")
-    assert isinstance(found["U1"], NotLanded)
-    assert found["U2"] == Landed(ours)
+    shown = truths(elsewhere, "U1", "U2")
+    assert isinstance(shown["U1"], NotLanded)
+    assert shown["U2"] == Landed(ours)
 
 
 @pytest.fixture
@@ -157,8 +157,8 @@ def asked(monkeypatch):
 def test_git_is_asked_once_for_all_of_them(place, asked):
     shas = [commit(place, f"work {number}") for number in range(20)]
     record(place, **{f"U{number}": sha for number, sha in enumerate(shas)})
-    found = truths(place, *(f"U{number}" for number in range(20)))
-    assert set(found.values()) == {Landed(sha) for sha in shas}
+    shown = truths(place, *(f"U{number}" for number in range(20)))
+    assert set(shown.values()) == {Landed(sha) for sha in shas}
     assert asked["rev-list"] == 1 and asked.total() <= 3
 
 
@@ -197,8 +197,8 @@ def test_a_landing_is_found_though_the_dates_of_commits_lie(place):
     git(place, "checkout", "--quiet", "other")
     record(place, U2=commit(place, "not on the branch"))
     git(place, "checkout", "--quiet", "main")
-    found = truths(place, "U1", "U2")
-    assert isinstance(found["U1"], Landed) and isinstance(found["U2"], NotLanded)
+    shown = truths(place, "U1", "U2")
+    assert isinstance(shown["U1"], Landed) and isinstance(shown["U2"], NotLanded)
 
 
 PLAN = "## A U1: one\n\n## A U2: two\n\n## A U3: three\n"
@@ -300,9 +300,9 @@ def test_work_that_is_on_the_branch_needs_no_journal(place):
     (place / "login.py").write_text("def login():\n    return 1\n")
     git(place, "add", "--all")
     sha = commit(place, "log in\n\nUnit: A/U1")
-    found = truths(place, "U1", "U2")
-    assert found["U1"] == Landed(sha, "grep-subject")
-    assert isinstance(found["U2"], NotLanded)
+    shown = truths(place, "U1", "U2")
+    assert shown["U1"] == Landed(sha, "grep-subject")
+    assert isinstance(shown["U2"], NotLanded)
 
 
 def test_a_landing_that_was_reverted_has_not_landed(place):

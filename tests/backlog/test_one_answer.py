@@ -204,8 +204,8 @@ class Site:
     def ask(self) -> None:
         """As a supervisor does at its next tick."""
         with World(self.root) as world:
-            seen = FleetReader(world).observe()
-        found = [*observe.questions(seen), *observe.failure_questions(seen)]
+            observation = FleetReader(world).observe()
+        found = [*observe.questions(observation), *observe.failure_questions(observation)]
         for question in found:
             self.store.append_all([raise_entry(question)])
 
@@ -235,9 +235,9 @@ class Site:
             "holder": "h:1", "host": process.host(), "system": process.system(), "ttl_ms": 600_000,
             "pid": me.pid, "pid_started": me.started,
         }  # fmt: skip
-        asked = Request(lane=lane, region=region([f"{lane}/**"]), **{**usual, **who})
+        request = Request(lane=lane, region=region([f"{lane}/**"]), **{**usual, **who})
         if not any(lease.lane == lane for lease in self.store.leases()):
-            self.store.acquire(asked, lambda *_: None)
+            self.store.acquire(request, lambda *_: None)
 
     def _fingerprint(self, name: str) -> str:
         with World(self.root) as world:
@@ -333,9 +333,9 @@ def surfaces_agree(made: Site, *_: int) -> None:
         "pickable": {unit: read(answer["waiting"]) for unit, answer in pickable.items()},
         "held": {row["unit"]: row["held"] for row in status},
         "doctor": {
-            each["what"]
-            for each in made.dos("doctor").json["findings"]
-            if each["kind"] == "WAITING"
+            finding["what"]
+            for finding in made.dos("doctor").json["findings"]
+            if finding["kind"] == "WAITING"
         },
         "cooldown": {unit: made.dos("cooldown", unit).json["until_ms"] for unit in staffed},
         "decisions": {row["id"] for row in made.dos("decisions").json},
@@ -375,11 +375,13 @@ def loop_is_up(made: Site, *_: int) -> None:
             lease = acting.take_lease(
                 effects.TakeLease(lane="supervisor/here", run_id="", is_lock=True)
             )
-            seen = acting.observe(ObserveFleet(lease=lease))
+            observation = acting.observe(ObserveFleet(lease=lease))
             policy = world.config.supervise.policy()
         finally:
             acting.close()
-    done = reconcile.plan(seen.lanes, policy.target, policy, failing=seen.failing_lanes).actions
+    done = reconcile.plan(
+        observation.lanes, policy.target, policy, failing=observation.failing_lanes
+    ).actions
     planned = made.dos("loop").json
     for action, key in (
         (reconcile.Spawn, "spawn"),
@@ -420,7 +422,7 @@ def answer_takes_effect(made: Site, number: int, choice: int) -> None:
         assert not [each for each in fresh if each.subject == lane and each.needs_person], (
             "nobody is needed once more"
         )
-    for key in (each.key for each in question.waits if isinstance(each, subject.Limit)):
+    for key in (wait.key for wait in question.waits if isinstance(wait, subject.Limit)):
         assert not found.observation.limits[key.path].ending, "what was limited is used again"
     for unit in subject.unit_names(question.waits):
         if unit in unfinished:

@@ -118,11 +118,11 @@ def test_only_what_nothing_else_clears_needs_a_person(waiting, is_for_people):
 
 
 def test_what_waits_for_an_answer_may_wait_for_something_else_too():
-    asked = Waiting(
+    waiting = Waiting(
         on=WaitsOn.PERSON, subject="api", question="q", clears_with="dos decide-for q retry"
     )
     paused = Waiting(on=WaitsOn.PAUSE, subject="api", clears_with="dos resume")
-    found = FleetWaits(lanes={"api": (asked, paused)}, units={"P/A1": (asked, paused)})
-    assert found.waits_besides("q", lanes=["api"], units=["P/A1"]) == (paused,)
-    assert found.waits_besides("q", lanes=["docs"]) == ()
-    assert found.all_waits() == [asked, paused]
+    fleet_waits = FleetWaits(lanes={"api": (waiting, paused)}, units={"P/A1": (waiting, paused)})
+    assert fleet_waits.waits_besides("q", lanes=["api"], units=["P/A1"]) == (paused,)
+    assert fleet_waits.waits_besides("q", lanes=["docs"]) == ()
+    assert fleet_waits.all_waits() == [waiting, paused]

@@ -187,7 +187,7 @@ def given_up(story) -> Story:
     """Three workers died, one after the other."""
     story.dies("R1", "R2", "R3")
     story.later_ms = 5_000  # longer than the back-off, and shorter than the period
-    (action,) = (each for each in story.planned() if isinstance(each, GiveUp))
+    (action,) = (action for action in story.planned() if isinstance(action, GiveUp))
     story.ask(action.question)
     story.store.record("spawn/api", fleet.LaneFailed(lane="api", reason=action.question.reason))
     return story
@@ -458,18 +458,19 @@ def test_an_answered_retry_takes_effect_and_a_start_clears_no_cooldown(steps):
                 runs += 1
                 story.begins(f"R{runs}")
             case "retry" | "leave" if open_questions:
-                asked = open_questions[0]
-                story.answer(asked.raised.id, step)
+                open_question = open_questions[0]
+                story.answer(open_question.raised.id, step)
                 others = held_units.close_gates(
                     story.units, story.state(FleetState), story.state(Decisions)
                 )
-                held = {each.name for each in others if each.gated}
+                held = {other.name for other in others if other.gated}
                 if step == "retry":
                     still_asked = any(
-                        "lane:api" in each.raised.waits for each in open_questions[1:]
+                        "lane:api" in open_question.raised.waits
+                        for open_question in open_questions[1:]
                     )
                     could_start = [each.lane for each in story.planned() if isinstance(each, Spawn)]
-                    assert {*held_units.units_behind(asked)} <= {*story.open(), *held}
+                    assert {*held_units.units_behind(open_question)} <= {*story.open(), *held}
                     assert "api" in could_start or held or still_asked
             case "starts":
                 before = story.resting()
@@ -572,8 +573,8 @@ def spent(scope: str) -> Story:
 @pytest.mark.parametrize(("choice", "goes_on"), [("raise", True), ("stop", False)])
 def test_a_spent_budget_is_asked_about_and_only_its_own_answer_counts(scope, choice, goes_on):
     story = spent(scope)
-    (asked,) = story.questions()
-    assert asked.startswith(f"budget-{scope}-") and story.waits()
+    (question,) = story.questions()
+    assert question.startswith(f"budget-{scope}-") and story.waits()
     (room,) = {room.detail: room for room in story.seen().cannot_start.values()}.values()
     story.ask(room.questions[0])
     story.ask(LaneFailed.ask("docs", "x"))
@@ -647,8 +648,8 @@ def test_what_had_landed_when_its_run_died_is_skipped_and_what_landed_long_ago_i
         story.store.record(
             "run/R1", fleet.UnitLanded(**who, unit=unit, branch="main", base="a", commit="b")
         )
-    found = observe.startup_findings(story.seen())
-    assert (found.skipped, found.repeated) == (["P/A1"], [])
+    startup_findings = observe.startup_findings(story.seen())
+    assert (startup_findings.skipped, startup_findings.repeated) == (["P/A1"], [])
 
 
 def test_what_is_left_says_what_it_waits_for(story):

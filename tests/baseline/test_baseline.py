@@ -89,11 +89,11 @@ def answer(repository: Repository, choice: str) -> None:
 def test_setup_and_test_run_in_a_fresh_tree_and_a_restart_on_the_same_tree_costs_nothing(
     repository,
 ):
-    seen = repository.home / "seen"
+    path = repository.home / "seen"
     (repository.root / "ignored").write_text("x")
     (repository.root / ".gitignore").write_text("ignored\nbuilt\n")
     configure(
-        repository, setup="touch built", test=f"test -e built && test ! -e ignored && pwd >> {seen}"
+        repository, setup="touch built", test=f"test -e built && test ! -e ignored && pwd >> {path}"
     )
     check = up_until_checked(repository)
     assert check.passed and check.sees_tree is None, (
@@ -106,10 +106,10 @@ def test_setup_and_test_run_in_a_fresh_tree_and_a_restart_on_the_same_tree_costs
     ]
     assert any("passes on main" in text and "none could be emptied" in text for text in story)
     tree = find(repository.root).worktrees.with_name("baseline")
-    assert seen.read_text().splitlines() == [str(tree)] and not tree.exists()
+    assert path.read_text().splitlines() == [str(tree)] and not tree.exists()
     assert str(tree) not in repository.git("worktree", "list")
     assert up(repository).exit is SupervisorExit.IDLE
-    assert len(checks(repository)) == 1 and seen.read_text().splitlines().count(str(tree)) == 1
+    assert len(checks(repository)) == 1 and path.read_text().splitlines().count(str(tree)) == 1
     assert sorted(repository.subjects())[-3:] == ["Write a", "Write b", "Write c"]
 
 
@@ -159,12 +159,12 @@ def test_an_acceptance_command_that_cannot_run_is_told_before_an_agent_is_paid_a
     )
     assert "No module named no_such_module_here" in check.missing["DEMO/A2"]
     assert "no-such-program" in check.missing["DEMO/B1"]
-    told = [
+    texts = [
         line.text
         for event in World(repository.root).journal.events()
         if (line := event_line(event))
     ]
-    assert any("the acceptance command of DEMO/A2 cannot run: " in line for line in told), (
+    assert any("the acceptance command of DEMO/A2 cannot run: " in line for line in texts), (
         "`dos up` prints it"
     )
 
@@ -229,8 +229,8 @@ def doctor(repository: Repository) -> str:
 
 
 def test_what_the_doctor_has_found_to_pass_is_not_run_again(repository):
-    seen = repository.home / "seen"
-    configure(repository, test=f"pwd >> {seen}")
+    path = repository.home / "seen"
+    configure(repository, test=f"pwd >> {path}")
     assert "fails" not in doctor(repository)
 
     def look():
@@ -240,7 +240,7 @@ def test_what_the_doctor_has_found_to_pass_is_not_run_again(repository):
     with pytest.raises(SeenEnough):
         up(repository, look)
     tree = find(repository.root).worktrees.with_name("baseline")
-    assert len(checks(repository)) == 1 and seen.read_text().splitlines().count(str(tree)) == 1
+    assert len(checks(repository)) == 1 and path.read_text().splitlines().count(str(tree)) == 1
 
 
 def test_it_can_be_switched_off(repository):

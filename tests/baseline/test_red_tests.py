@@ -55,8 +55,8 @@ def test_after_an_answer_that_changed_nothing_it_is_asked_again_and_still_nobody
     work(broken)
     answer(broken, "retry")
     assert work(broken, number=2).reason is WorkerStop.DECISION_NEEDED
-    found: Decisions = questions(broken)
-    assert len(found.open) == 1 and len(found.answered) == 1
+    open_questions: Decisions = questions(broken)
+    assert len(open_questions.open) == 1 and len(open_questions.answered) == 1
     assert broken.starts() == ["DEMO/A1"] and [check.passed for check in checks(broken)] == [
         False,
         False,

@@ -38,13 +38,13 @@ from dos.claims.answer_shape import Answer, Policy, invalid_patterns, judge
     ],
 )
 def test_answer(text, answer):
-    found = judge(text, Policy())
-    assert found.answer is answer
-    assert (found.is_shippable, found.is_disqualified) == (
+    verdict = judge(text, Policy())
+    assert verdict.answer is answer
+    assert (verdict.is_shippable, verdict.is_disqualified) == (
         answer is Answer.ANSWER_SHAPED,
         answer is Answer.NON_ANSWER,
     )
-    assert found.length == len(text.strip()) and found.reason
+    assert verdict.length == len(text.strip()) and verdict.reason
 
 
 def test_the_floor_counts_what_is_not_blank():
@@ -55,8 +55,8 @@ def test_the_floor_counts_what_is_not_blank():
 def test_markers_and_more_disqualifiers():
     assert judge("abc", Policy(markers=("x", "b."))).matched == "bc"
     assert judge("abc", Policy(markers=("x",))).answer is Answer.INDETERMINATE
-    found = judge("abc", Policy(markers=("a",), non_answers=("B",)))
-    assert (found.answer, found.matched) == (Answer.NON_ANSWER, "b")
+    verdict = judge("abc", Policy(markers=("a",), non_answers=("B",)))
+    assert (verdict.answer, verdict.matched) == (Answer.NON_ANSWER, "b")
 
 
 def test_without_a_policy_nothing_is_known():
@@ -70,5 +70,5 @@ def test_a_pattern_that_is_none_is_passed_over_and_named():
 
 @given(text=st.text())
 def test_a_blank_text_is_never_an_answer_and_others_always_have_a_reason(text):
-    found = judge(text, Policy())
-    assert found.reason and (text.strip() or found.answer is Answer.NON_ANSWER)
+    verdict = judge(text, Policy())
+    assert verdict.reason and (text.strip() or verdict.answer is Answer.NON_ANSWER)

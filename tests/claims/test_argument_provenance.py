@@ -10,10 +10,10 @@ UUID = "550e8400-e29b-41d4-a716-446655440000"
 
 
 def stance(value, *prior, slot="user_id", **more):
-    found = judge(Evidence(tool="update_user", arguments={slot: value}, results=prior, **more))
-    assert found.believe == (found.args[0].stance is not Stance.UNSUPPORTED)
-    assert found.unsupported == ([] if found.believe else [slot])
-    return found.args[0].stance
+    verdict = judge(Evidence(tool="update_user", arguments={slot: value}, results=prior, **more))
+    assert verdict.believe == (verdict.args[0].stance is not Stance.UNSUPPORTED)
+    assert verdict.unsupported == ([] if verdict.believe else [slot])
+    return verdict.args[0].stance
 
 
 @pytest.mark.parametrize(
@@ -118,13 +118,13 @@ def test_what_is_to_be_new_points_at_nothing():
 
 
 def test_the_task_is_read_too_and_the_origin_is_told():
-    seen = Evidence(
+    evidence = Evidence(
         tool="close_ticket",
         arguments={"id": "T-4711"},
         results=["nothing"],
         task="Close T-4711, please.",
     )
-    assert judge(seen).args[0].matched_in == ["TASK_TEXT"]
+    assert judge(evidence).args[0].matched_in == ["TASK_TEXT"]
 
 
 @pytest.mark.parametrize(
@@ -137,14 +137,14 @@ def test_the_task_is_read_too_and_the_origin_is_told():
     ],
 )
 def test_a_call_that_only_reads_or_has_nothing_behind_it_is_believed(seen):
-    found = judge(seen)
-    assert found.believe and all(arg.stance is Stance.ABSTAIN for arg in found.args)
+    verdict = judge(seen)
+    assert verdict.believe and all(arg.stance is Stance.ABSTAIN for arg in verdict.args)
 
 
 def test_case_can_be_made_to_count():
-    seen = Evidence(tool="set_x", arguments={"id": "abc123"}, results=["ABC123 abc"])
-    assert judge(seen).believe
-    assert judge(seen, Policy(case_blind=False)).args[0].components_checked == ["123"]
+    evidence = Evidence(tool="set_x", arguments={"id": "abc123"}, results=["ABC123 abc"])
+    assert judge(evidence).believe
+    assert judge(evidence, Policy(case_blind=False)).args[0].components_checked == ["123"]
 
 
 digits = st.text("123456789", min_size=5, max_size=12)
@@ -169,5 +169,5 @@ values = st.recursive(
 
 @given(value=values, prior=st.text())
 def test_any_arguments_are_judged(value, prior):
-    found = judge(Evidence(tool="set_x", arguments={"a": value}, results=[prior]))
-    assert found.reason and len(found.args) == 1
+    verdict = judge(Evidence(tool="set_x", arguments={"a": value}, results=[prior]))
+    assert verdict.reason and len(verdict.args) == 1

@@ -33,16 +33,16 @@ OK, DEAD, EMPTY, UNREAD = (
     ],
 )
 def test_answer(declared, returned, answer, unaccounted):
-    found = judge(Evidence(declared=declared, returned=returned))
-    assert (found.answer, found.unaccounted) == (answer, unaccounted)
-    assert found.foldable == (answer is not Answer.STARVED)
-    assert found.should_caveat == (EXIT_CODES[answer] == 3)
-    assert found.fraction == (round(found.healthy / declared, 4) if declared > 0 else None)
+    verdict = judge(Evidence(declared=declared, returned=returned))
+    assert (verdict.answer, verdict.unaccounted) == (answer, unaccounted)
+    assert verdict.foldable == (answer is not Answer.STARVED)
+    assert verdict.should_caveat == (EXIT_CODES[answer] == 3)
+    assert verdict.fraction == (round(verdict.healthy / declared, 4) if declared > 0 else None)
 
 
 def test_the_dead_are_told_by_their_class():
-    found = judge(Evidence(declared=4, returned=[DEAD, DEAD, EMPTY, UNREAD]))
-    assert (found.dead, found.unreadable, found.dead_classes) == (
+    verdict = judge(Evidence(declared=4, returned=[DEAD, DEAD, EMPTY, UNREAD]))
+    assert (verdict.dead, verdict.unreadable, verdict.dead_classes) == (
         3,
         1,
         [("RATE_LIMIT", 2), ("NONE", 1)],
@@ -53,8 +53,8 @@ def test_the_dead_are_told_by_their_class():
     ("quorum", "met"), [(None, None), (0.5, True), (0.51, False), (0.0, True), (1.0, False)]
 )
 def test_a_quorum_changes_nothing_but_its_own_answer(quorum, met):
-    found = judge(Evidence(declared=2, returned=[OK], min_quorum=quorum))
-    assert (found.answer, found.quorum_met) == (Answer.UNDERFILLED, met)
+    verdict = judge(Evidence(declared=2, returned=[OK], min_quorum=quorum))
+    assert (verdict.answer, verdict.quorum_met) == (Answer.UNDERFILLED, met)
 
 
 @pytest.mark.parametrize("quorum", [-0.1, 1.1, float("nan")])
@@ -68,9 +68,9 @@ def test_a_quorum_is_a_part(quorum):
     returned=st.lists(st.sampled_from([OK, DEAD, EMPTY, UNREAD]), max_size=9),
 )
 def test_nobody_is_counted_twice_and_a_gap_is_always_told(declared, returned):
-    found = judge(Evidence(declared=declared, returned=returned))
-    assert found.healthy + found.dead + found.unreadable == len(returned)
-    assert found.unaccounted == max(0, declared - len(returned))
-    assert (found.answer is Answer.FULL) == (found.healthy == declared)
-    if found.healthy < declared:
-        assert f"of {declared} workers" in found.prompt_line and found.should_caveat
+    verdict = judge(Evidence(declared=declared, returned=returned))
+    assert verdict.healthy + verdict.dead + verdict.unreadable == len(returned)
+    assert verdict.unaccounted == max(0, declared - len(returned))
+    assert (verdict.answer is Answer.FULL) == (verdict.healthy == declared)
+    if verdict.healthy < declared:
+        assert f"of {declared} workers" in verdict.prompt_line and verdict.should_caveat

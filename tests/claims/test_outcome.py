@@ -25,8 +25,8 @@ SPOKE = {"found": True, "model": "m", "has_content": True, "text": "done"}
     ],
 )
 def test_answer(seen, answer, dead):
-    found = judge(Evidence(**seen))
-    assert (found.answer, found.dead) == (answer, dead)
+    verdict = judge(Evidence(**seen))
+    assert (verdict.answer, verdict.dead) == (answer, dead)
 
 
 @pytest.mark.parametrize(
@@ -51,11 +51,11 @@ def test_answer(seen, answer, dead):
     ],
 )
 def test_a_notice_has_a_class(status, text, cause):
-    found = judge(
+    verdict = judge(
         Evidence(found=True, model="<synthetic>", api_status=status, text=text, has_content=True)
     )
-    assert found.cause == cause
-    assert found.envelope["reason_class"] == f"RESULT_DEAD_{cause}"
+    assert verdict.cause == cause
+    assert verdict.envelope["reason_class"] == f"RESULT_DEAD_{cause}"
 
 
 def test_what_is_dead_is_not_shown():
@@ -72,5 +72,5 @@ def test_what_is_dead_is_not_shown():
 
 @given(text=st.text(), status=st.none() | st.integers())
 def test_no_words_of_a_model_make_it_dead(text, status):
-    seen = Evidence(found=True, model="m", has_content=True, text=text, api_status=status)
-    assert judge(seen).answer is Answer.HEALTHY
+    evidence = Evidence(found=True, model="m", has_content=True, text=text, api_status=status)
+    assert judge(evidence).answer is Answer.HEALTHY

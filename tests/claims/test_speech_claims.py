@@ -33,11 +33,11 @@ AUTH1, AUTH2, AUTH3 = (("AUTH", f"AUTH{number}") for number in (1, 2, 3))
     ],
 )
 def test_a_marker_is_a_line_of_its_own(line, claimed):
-    found = extract(f"before\n{line}\r\nafter")
-    assert [(claim.plan, claim.phase, claim.rung) for claim in found] == (
+    claims = extract(f"before\n{line}\r\nafter")
+    assert [(claim.plan, claim.phase, claim.rung) for claim in claims] == (
         [("A", "B", "marker")] if claimed else []
     )
-    assert all(claim.confident for claim in found)
+    assert all(claim.confident for claim in claims)
 
 
 @pytest.mark.parametrize(
@@ -78,9 +78,9 @@ def test_a_marker_is_a_line_of_its_own(line, claimed):
     ],
 )
 def test_prose_claims(text, claimed):
-    found = extract(text)
-    assert [(claim.plan, claim.phase) for claim in found] == claimed
-    assert all(claim.rung is Rung.HEURISTIC and not claim.confident for claim in found)
+    claims = extract(text)
+    assert [(claim.plan, claim.phase) for claim in claims] == claimed
+    assert all(claim.rung is Rung.HEURISTIC and not claim.confident for claim in claims)
 
 
 @pytest.mark.parametrize(
@@ -155,17 +155,17 @@ def test_each_unit_is_spoken_of_by_itself(text):
 
 
 def test_each_unit_is_named_once_by_its_strongest_rung():
-    found = extract(
+    claims = extract(
         "AUTH1 is done\nDOS-CLAIM: AUTH AUTH1\nAUTH1 shipped\nAUTH2 shipped\nDOS-CLAIM: P X",
         plan="P",
         phase="X",
     )
-    assert [(claim.plan, claim.phase, claim.rung) for claim in found] == [
+    assert [(claim.plan, claim.phase, claim.rung) for claim in claims] == [
         ("P", "X", "frontmatter"),
         ("AUTH", "AUTH1", "marker"),
         ("AUTH", "AUTH2", "heuristic"),
     ]
-    assert found[0].to_dict() == {
+    assert claims[0].to_dict() == {
         "plan": "P",
         "phase": "X",
         "rung": "frontmatter",

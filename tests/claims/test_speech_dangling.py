@@ -30,9 +30,9 @@ from dos.claims.dangling import Answer, Evidence, Policy, judge
     ],
 )
 def test_an_intent_at_the_end_dangles(text):
-    found = judge(Evidence(text=text))
-    assert found.answer is Answer.DANGLING_INTENT
-    assert found.matched_cue and found.matched_cue in found.reason
+    verdict = judge(Evidence(text=text))
+    assert verdict.answer is Answer.DANGLING_INTENT
+    assert verdict.matched_cue and verdict.matched_cue in verdict.reason
 
 
 @pytest.mark.parametrize(
@@ -88,6 +88,6 @@ def test_sizes_below_nothing_are_mistakes():
 
 @given(text=st.text(), results=st.integers(0, 3))
 def test_a_dangling_end_names_what_was_said(text, results):
-    found = judge(Evidence(text=text, results_after=results))
-    assert (found.answer is Answer.DANGLING_INTENT) == bool(found.matched_cue)
-    assert found.reason
+    verdict = judge(Evidence(text=text, results_after=results))
+    assert (verdict.answer is Answer.DANGLING_INTENT) == bool(verdict.matched_cue)
+    assert verdict.reason

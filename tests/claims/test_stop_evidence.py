@@ -66,15 +66,15 @@ EVENTS = {
 
 @pytest.mark.parametrize("host", EVENTS)
 def test_the_event_of_each_program_is_understood(host):
-    found = parse(EVENTS[host])
-    assert (found.session, found.cwd, found.already_continued, found.is_stop) == (
+    parsed = parse(EVENTS[host])
+    assert (parsed.session, parsed.cwd, parsed.already_continued, parsed.is_stop) == (
         "s",
         "/r",
         False,
         True,
     )
-    assert found.last_message == (None if host in ("claude-code", "cursor") else CLAIM)
-    assert found.transcript == ("/t.jsonl" if host == "claude-code" else "")
+    assert parsed.last_message == (None if host in ("claude-code", "cursor") else CLAIM)
+    assert parsed.transcript == ("/t.jsonl" if host == "claude-code" else "")
 
 
 @pytest.mark.parametrize(
@@ -110,8 +110,8 @@ def test_the_captured_events_of_claude_code():
         json.decode(line)
         for line in (FIXTURES / "hooks" / "claude.jsonl").read_bytes().splitlines()
     ]
-    stops = [found for event in events if (found := parse(event)).is_stop]
-    assert [(found.cwd, found.last_message) for found in stops] == [
+    stops = [parsed for event in events if (parsed := parse(event)).is_stop]
+    assert [(stop.cwd, stop.last_message) for stop in stops] == [
         ("/repo", "Done. Shipped AUTH1 and AUTH2.")
     ]
 

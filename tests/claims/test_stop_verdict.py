@@ -59,15 +59,15 @@ UNTOLD_HINT = check_claim(claim(Rung.HEURISTIC), truth(Answer.CANNOT_TELL))
 def test_a_lie_refuses_prose_only_warns_and_what_cannot_be_told_is_never_fine(
     rows, ok, strictly, warnings
 ):
-    found = judge(Evidence(results=tuple(rows)))
-    assert (found.ok, len(found.warnings)) == (ok, warnings)
+    verdict = judge(Evidence(results=tuple(rows)))
+    assert (verdict.ok, len(verdict.warnings)) == (ok, warnings)
     assert judge(Evidence(results=tuple(rows)), strict=True).ok is strictly
-    assert found.refused == (ok is False) == found.reason.startswith("You say")
+    assert verdict.refused == (ok is False) == verdict.reason.startswith("You say")
 
 
 def test_what_could_not_be_read_is_not_fine_and_refuses_nothing():
-    found = judge(Evidence(unread="/nowhere: it is not there"))
-    assert (found.ok, found.results) == (None, ()) and "/nowhere" in found.warnings[0]
+    verdict = judge(Evidence(unread="/nowhere: it is not there"))
+    assert (verdict.ok, verdict.results) == (None, ()) and "/nowhere" in verdict.warnings[0]
 
 
 @pytest.mark.parametrize("answer", list(Answer))

@@ -27,28 +27,28 @@ backend = "api"
 
 @pytest.fixture(scope="session")
 def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    place = tmp_path_factory.mktemp("template")
-    git("init", "--quiet", "--initial-branch", "main", ".", cwd=place)
+    folder = tmp_path_factory.mktemp("template")
+    git("init", "--quiet", "--initial-branch", "main", ".", cwd=folder)
     for lane in ("api", "docs", "worker"):
-        (place / lane).mkdir()
-        (place / lane / "a.txt").write_text("a\n")
-    (place / "dos.toml").write_text(CONFIG)
-    git("add", "--all", cwd=place)
-    git("commit", "--quiet", "--message", "Begin", cwd=place)
-    git("gc", "--quiet", cwd=place)  # it is copied for each test: the fewer files the better
-    return place
+        (folder / lane).mkdir()
+        (folder / lane / "a.txt").write_text("a\n")
+    (folder / "dos.toml").write_text(CONFIG)
+    git("add", "--all", cwd=folder)
+    git("commit", "--quiet", "--message", "Begin", cwd=folder)
+    git("gc", "--quiet", cwd=folder)  # it is copied for each test: the fewer files the better
+    return folder
 
 
 @pytest.fixture
 def workspace(template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The current directory, a git repository; the caller's environment points nowhere else."""
-    place = tmp_path / "workspace"
-    shutil.copytree(template, place)
+    path = tmp_path / "workspace"
+    shutil.copytree(template, path)
     for name in list(os.environ):
         if name.startswith(("DISPATCH_", "CID_", "DOS_", "JOB_")):
             monkeypatch.delenv(name)
-    monkeypatch.chdir(place)
-    return place
+    monkeypatch.chdir(path)
+    return path
 
 
 @pytest.fixture(autouse=True)

@@ -28,12 +28,12 @@ def hold(
 ) -> Lease:
     """Held by this very process unless another is named: it lives, by the system's word."""
     holder = process.identify(pid or os.getpid())
-    asked = Request(
+    lease_request = Request(
         lane=lane, holder=f"{process.host()}:{holder.pid}", host=process.host(), ttl_ms=600_000,
         region=region([f"{lane}/**"]), is_lock=is_lock, run_id=run_id, pid=holder.pid,
         pid_started=holder.started, system=process.system(),
     )  # fmt: skip
-    taken = store.acquire(asked, lambda request, live: None)
+    taken = store.acquire(lease_request, lambda request, live: None)
     assert isinstance(taken, Lease)
     return taken
 

@@ -107,13 +107,13 @@ def test_a_long_range_is_audited_whole(tmp_path, monkeypatch):
 
 
 def test_a_first_commit_made_all_that_is_in_it(tmp_path, monkeypatch):
-    place = tmp_path / "first"
-    place.mkdir()
-    git("init", "--quiet", ".", cwd=place)
-    monkeypatch.chdir(place)
-    commit(place, "Add login", {"src/login.py": "x = 1\n"})
+    folder = tmp_path / "first"
+    folder.mkdir()
+    git("init", "--quiet", ".", cwd=folder)
+    monkeypatch.chdir(folder)
+    commit(folder, "Add login", {"src/login.py": "x = 1\n"})
     assert verdicts() == ["OK"]
-    commit(place, "Add nothing", {})
+    commit(folder, "Add nothing", {})
     assert verdicts() == ["CLAIM_UNWITNESSED"]
 
 

@@ -21,7 +21,7 @@ def planned(workspace):
 
 def found(dos):
     findings = dos("doctor", "--json").json["findings"]
-    return [each for each in findings if each["kind"] == "PLANS_UNCOMMITTED"]
+    return [finding for finding in findings if finding["kind"] == "PLANS_UNCOMMITTED"]
 
 
 def test_doctor_names_what_is_not_committed_and_its_fix_commits_just_that(planned, dos):
@@ -96,8 +96,8 @@ def test_init_ends_with_the_command_or_commits_only_what_it_wrote(planned, dos):
     (planned / "dos.toml").unlink()
     (planned / "api" / "mine.txt").write_text("the user's own")
     git("add", "api/mine.txt", cwd=planned)
-    said = dos("init", "--first-plan")
-    assert "git add -- dos.toml docs/first-plan.md && git commit -m 'Add dos.toml'" in said.out
+    reply = dos("init", "--first-plan")
+    assert "git add -- dos.toml docs/first-plan.md && git commit -m 'Add dos.toml'" in reply.out
     (planned / "docs" / "first-plan.md").unlink()
     answer = dos("init", "--force", "--first-plan", "--commit")
     assert answer.code == 0 and "committed dos.toml, docs/first-plan.md as " in answer.out
@@ -203,7 +203,7 @@ def test_a_unit_that_can_never_be_done_is_flagged_by_plan_and_doctor(
     )
     (problem,) = dos("plan", "--once", "--json").json["problems"]
     assert problem.startswith("docs/one-plan.md:3: ") and said in problem
-    assert kind in [each["kind"] for each in dos("doctor", "--json").json["findings"]]
+    assert kind in [finding["kind"] for finding in dos("doctor", "--json").json["findings"]]
 
 
 @pytest.mark.parametrize(

@@ -91,8 +91,8 @@ def test_of_very_many_findings_the_first_are_shown_and_the_rest_counted(workspac
         text = dos(verb).out
         assert "and 980 more of LANE_WITHOUT_TREE; --json lists them all" in text
         assert text.count("has no tree") == 20 and len(text) < 20_000
-        found = dos(verb, "--json").json["findings"]
-        assert [each["kind"] for each in found].count("LANE_WITHOUT_TREE") == 1_000
+        findings = dos(verb, "--json").json["findings"]
+        assert [each["kind"] for each in findings].count("LANE_WITHOUT_TREE") == 1_000
 
 
 def test_what_is_not_set_cannot_be_taken_out(dos):
@@ -156,7 +156,7 @@ def test_lint_exits_by_the_worst_finding(text, strict, code, kind, workspace, do
     words = ["lint", "--strict"] if strict else ["lint"]
     answer = dos(*words, "--json")
     assert answer.code == code
-    assert [found["kind"] for found in answer.json["findings"]] == ([kind] if kind else [])
+    assert [finding["kind"] for finding in answer.json["findings"]] == ([kind] if kind else [])
     assert answer.json["counts"].keys() == {"error", "warn", "info"}
     assert (kind or "clean") in dos(*words).out
 
@@ -175,9 +175,9 @@ def test_the_password_of_the_store_is_never_shown(dos):
 
 @pytest.fixture
 def linked(workspace, tmp_path):
-    place = tmp_path / "linked"
-    git("worktree", "add", "-q", str(place), cwd=workspace)
-    return place
+    path = tmp_path / "linked"
+    git("worktree", "add", "-q", str(path), cwd=workspace)
+    return path
 
 
 @pytest.mark.parametrize(

@@ -36,9 +36,9 @@ def test_a_healthy_workspace_passes_the_gate(healthy, dos):
 
 
 def test_the_document_has_every_key_that_scripts_read(healthy, dos):
-    seen = dos("doctor", "--json").json
-    assert seen.keys() >= KEYS
-    assert seen["lanes"] == {
+    answer = dos("doctor", "--json").json
+    assert answer.keys() >= KEYS
+    assert answer["lanes"] == {
         "concurrent": ["api", "docs", "worker"],
         "exclusive": ["global"],
         "autopick": ["api", "docs", "worker"],
@@ -49,8 +49,8 @@ def test_the_document_has_every_key_that_scripts_read(healthy, dos):
             "global": ["**/*"],
         },
     }
-    assert seen["aliases"] == {"backend": "api"}
-    assert seen["paths"].keys() >= {
+    assert answer["aliases"] == {"backend": "api"}
+    assert answer["paths"].keys() >= {
         "root",
         "execution_state",
         "plans_glob",
@@ -58,30 +58,37 @@ def test_the_document_has_every_key_that_scripts_read(healthy, dos):
         "runs",
         "style",
     }
-    assert seen["cooldown"] == {"window_ms": 21_600_000, "error_window_ms": 1_800_000}
-    assert seen["lifecycle"]["transitions"] == [
+    assert answer["cooldown"] == {"window_ms": 21_600_000, "error_window_ms": 1_800_000}
+    assert answer["lifecycle"]["transitions"] == [
         {"from": "active", "to": "done", "trigger": "all_phases_shipped", "auto": True}
     ]
-    assert seen["supervise"].keys() == {
+    assert answer["supervise"].keys() == {
         "target", "count_spinning_as_alive", "reap_stalled", "spin_halt_after_ms",
         "worker_launch_template", "max_concurrency",
     }  # fmt: skip
-    assert seen["verifiability"] == {
+    assert answer["verifiability"] == {
         "commits_read": 2,
         "ship_shaped": 1,
         "recognized": 1,
         "grammar": "grep",
     }
-    assert seen["overlap_policy"].keys() == {"active", "available", "ratio_max", "floor"}
-    assert seen["exit_codes"]["doctor"] == {
+    assert answer["overlap_policy"].keys() == {"active", "available", "ratio_max", "floor"}
+    assert answer["exit_codes"]["doctor"] == {
         "reported": 0,
         "findings": 1,
         "contract_error": 2,
         "not_permitted": 77,
     }
-    assert seen["journal"].keys() >= {"url", "path", "events", "schema", "size_bytes", "reachable"}
-    assert seen["config"] == {"path": str(healthy / "dos.toml"), "exists": True, "problems": []}
-    assert len(seen["env"]["digest"]) == 12
+    assert answer["journal"].keys() >= {
+        "url",
+        "path",
+        "events",
+        "schema",
+        "size_bytes",
+        "reachable",
+    }
+    assert answer["config"] == {"path": str(healthy / "dos.toml"), "exists": True, "problems": []}
+    assert len(answer["env"]["digest"]) == 12
 
 
 def test_the_hooks_that_guard_the_lanes_are_named(healthy, dos):
@@ -204,15 +211,15 @@ def test_a_trouble_is_found_with_one_command_that_clears_it(
 ):
     change(healthy, monkeypatch, tmp_path)
     answer = dos("doctor", "--check", "--json")
-    found = finding(answer, kind)
-    assert found["severity"] == severity
-    assert found["what"] and found["fix"] and "\n" not in found["fix"]
+    row = finding(answer, kind)
+    assert row["severity"] == severity
+    assert row["what"] and row["fix"] and "\n" not in row["fix"]
     is_uncommitted = "PLANS_UNCOMMITTED" in kinds(
         answer
     )  # what a trouble changes in a plan or in dos.toml is
     assert answer.code == int(is_uncommitted or severity != "info")
     assert answer.json.keys() >= KEYS
-    assert found["what"] in dos("doctor").out
+    assert row["what"] in dos("doctor").out
 
 
 @pytest.mark.parametrize(
@@ -325,8 +332,8 @@ def test_agent_programs_are_listed_with_their_versions(healthy, dos, monkeypatch
 
 def test_a_program_that_hangs_is_given_up_on_with_all_it_started(tmp_path):
     hanging = program(tmp_path, "hangs", 'sleep 300 & echo $! > "$0.child"; sleep 300')
-    found = commands.program_versions({"hangs": str(hanging)}, timeout_seconds=2)
-    assert "2 s" in found["hangs"].why
+    program_versions = commands.program_versions({"hangs": str(hanging)}, timeout_seconds=2)
+    assert "2 s" in program_versions["hangs"].why
     child = int((tmp_path / "hangs.child").read_text())
     deadline = (
         time.monotonic() + PATIENCE
@@ -339,17 +346,17 @@ def test_a_program_that_hangs_is_given_up_on_with_all_it_started(tmp_path):
 def test_versions_are_asked_once_for_the_report_and_the_findings(healthy, monkeypatch):
     asked = []
     monkeypatch.setattr(commands, "program_versions", lambda found: asked.append(found) or {})
-    with World(healthy) as seen:
-        facts.gather(seen)
-        agents.examine(seen)
+    with World(healthy) as opened:
+        facts.gather(opened)
+        agents.examine(opened)
     assert len(asked) == 1
 
 
 def test_the_facts_of_a_broken_file_are_those_of_the_defaults(healthy):
     (healthy / "dos.toml").write_text("[lanes")
-    with World(healthy, lenient=True) as seen:
-        assert facts.gather(seen).problems
-        assert seen.config == Config()
+    with World(healthy, lenient=True) as opened:
+        assert facts.gather(opened).problems
+        assert opened.config == Config()
 
 
 @pytest.mark.parametrize(

@@ -82,19 +82,19 @@ def leaves_nothing(place):
 
 
 def test_a_healthy_repository_passes_and_that_is_written_down(tested, dos):
-    place = tested(f"PYTHONPATH=src {PYTHON} {TEST}", setup="touch src/made")
+    workspace = tested(f"PYTHONPATH=src {PYTHON} {TEST}", setup="touch src/made")
     answer = dos("doctor", "--deep", "--check", "--json")
     assert {found["severity"] for found in answer.json["findings"]} <= {"info"} and answer.code == 0
     assert "BASELINE_UNCHECKED" not in kinds(answer)
-    (check,) = checks(place)
+    (check,) = checks(workspace)
     assert check.is_good and check.sees_tree is True
-    leaves_nothing(place)
+    leaves_nothing(workspace)
 
 
 def test_without_the_flag_nothing_is_run_and_nothing_is_written(tested, dos):
-    place = tested("touch /nowhere/at/all")
+    workspace = tested("touch /nowhere/at/all")
     assert not {kind for kind in kinds(dos("doctor", "--json")) if kind.startswith("BASELINE")}
-    assert not (place / ".git" / "dos").exists()
+    assert not (workspace / ".git" / "dos").exists()
 
 
 def test_a_test_that_imports_another_checkout_does_not_see_the_tree(tested, dos, shop, tmp_path):
@@ -105,10 +105,10 @@ def test_a_test_that_imports_another_checkout_does_not_see_the_tree(tested, dos,
     )  # what `pip install -e .` leaves
     tested(f"{tmp_path}/venv/bin/python {TEST}")
     answer = dos("doctor", "--deep", "--check", "--json")
-    found = finding(answer, "BASELINE_BLIND")
-    assert (answer.code, found["severity"]) == (1, "error")
-    assert "dos.toml:" in found["what"] and "does not see the tree it is run in" in found["what"]
-    assert "all 1" not in found["what"] and "1 source file emptied" in found["what"]
+    row = finding(answer, "BASELINE_BLIND")
+    assert (answer.code, row["severity"]) == (1, "error")
+    assert "dos.toml:" in row["what"] and "does not see the tree it is run in" in row["what"]
+    assert "all 1" not in row["what"] and "1 source file emptied" in row["what"]
     assert checks(shop) == [], "only what lets agents start is written down"
 
 
@@ -124,34 +124,30 @@ def test_a_test_that_imports_another_checkout_does_not_see_the_tree(tested, dos,
 def test_a_test_that_fails_before_any_work_is_an_error_with_its_reason_and_output(
     tested, dos, command, reason
 ):
-    place = tested(command)
+    workspace = tested(command)
     answer = dos("doctor", "--deep", "--json")
-    found = finding(answer, "BASELINE_RED")
-    assert found["severity"] == "error" and found["what"].startswith("dos.toml:")
-    assert "fails on main" in found["what"] and reason in found["what"]
-    assert found["output"] and found["fix"]
+    row = finding(answer, "BASELINE_RED")
+    assert row["severity"] == "error" and row["what"].startswith("dos.toml:")
+    assert "fails on main" in row["what"] and reason in row["what"]
+    assert row["output"] and row["fix"]
     shown = dos("doctor", "--deep").out
     assert "output   the last" in shown and "\x1b" not in shown.split("✗")[-1]
-    assert checks(place) == []
-    leaves_nothing(place)
+    assert checks(workspace) == []
+    leaves_nothing(workspace)
 
 
 def test_a_setup_that_fails_is_named_and_the_test_is_not_run(tested, dos, tmp_path):
     tested(f"touch {tmp_path}/tested", setup="echo no network; exit 7")
-    found = finding(dos("doctor", "--deep", "--json"), "BASELINE_RED")
-    assert "`echo no network; exit 7` fails" in found["what"] and not (tmp_path / "tested").exists()
+    row = finding(dos("doctor", "--deep", "--json"), "BASELINE_RED")
+    assert "`echo no network; exit 7` fails" in row["what"] and not (tmp_path / "tested").exists()
 
 
 def test_a_missing_setup_that_the_lock_file_suggests_is_the_fix(tested, dos, shop):
     (shop / "package.json").write_text('{"name": "x", "scripts": {"test": "mocha"}}')
     (shop / "package-lock.json").write_text("{}")
     tested("node_modules/.bin/mocha")
-    found = finding(dos("doctor", "--deep", "--json"), "BASELINE_RED")
-    assert (
-        "not found" in found["what"]
-        and "npm ci" in found["fix"]
-        and "workers.setup" in found["fix"]
-    )
+    row = finding(dos("doctor", "--deep", "--json"), "BASELINE_RED")
+    assert "not found" in row["what"] and "npm ci" in row["fix"] and "workers.setup" in row["fix"]
 
 
 def test_acceptance_commands_that_cannot_run_are_warned_of_and_red_ones_are_not(tested, dos, shop):
@@ -168,10 +164,10 @@ def test_acceptance_commands_that_cannot_run_are_warned_of_and_red_ones_are_not(
     (shop / "docs" / "first-plan.md").write_text(text)
     tested("test -s src/shop/price.py")
     answer = dos("doctor", "--deep", "--check", "--json")
-    found = [each for each in answer.json["findings"] if each["kind"] == "ACCEPTANCE_CANNOT_RUN"]
-    assert [each["severity"] for each in found] == ["warn", "warn"] and answer.code == 1
-    assert "docs/first-plan.md:6: the acceptance command of FIRST/A2" in found[0]["what"]
-    assert "no_such_checker" in found[0]["what"] and "no-such-linter" in found[1]["what"]
+    findings = [each for each in answer.json["findings"] if each["kind"] == "ACCEPTANCE_CANNOT_RUN"]
+    assert [each["severity"] for each in findings] == ["warn", "warn"] and answer.code == 1
+    assert "docs/first-plan.md:6: the acceptance command of FIRST/A2" in findings[0]["what"]
+    assert "no_such_checker" in findings[0]["what"] and "no-such-linter" in findings[1]["what"]
     assert [each["kind"] for each in answer.json["findings"]].count(
         "UNIT_ACCEPTANCE_PROGRAM_MISSING"
     ) == 1
@@ -189,36 +185,32 @@ def test_acceptance_commands_that_cannot_run_are_warned_of_and_red_ones_are_not(
 def test_where_there_is_nothing_to_run_it_says_which_setting_gives_it_something(
     tested, dos, keys, fix
 ):
-    place = tested(keys.pop("test"), **keys)
+    workspace = tested(keys.pop("test"), **keys)
     answer = dos("doctor", "--deep", "--json")
-    found = finding(answer, "BASELINE_UNCHECKED")
-    assert (
-        found["severity"] == "info"
-        and "had nothing to run" in found["what"]
-        and fix in found["fix"]
-    )
-    assert checks(place) == []
+    row = finding(answer, "BASELINE_UNCHECKED")
+    assert row["severity"] == "info" and "had nothing to run" in row["what"] and fix in row["fix"]
+    assert checks(workspace) == []
 
 
 def test_the_text_says_what_the_document_says(tested, dos):
     tested("echo it is red; exit 5")
-    found = finding(dos("doctor", "--deep", "--json"), "BASELINE_RED")
+    row = finding(dos("doctor", "--deep", "--json"), "BASELINE_RED")
     answer = dos("doctor", "--deep")
-    for said in (found["what"], found["why"], f"fix: {found['fix']}", *found["output"]):
+    for said in (row["what"], row["why"], f"fix: {row['fix']}", *row["output"]):
         assert said in answer.out
     assert answer.err == ""
 
 
 @pytest.mark.soak
 def test_on_a_terminal_it_tells_what_is_run_and_how_long_it_took(tested):
-    place = tested(f"PYTHONPATH=src {PYTHON} {TEST}")
+    workspace = tested(f"PYTHONPATH=src {PYTHON} {TEST}")
     asked = [PYTHON, "-m", "dos", "doctor", "--deep"]
-    assert "running the test: PYTHONPATH=src" in (told := on_terminal(asked, place)), told
+    assert "running the test: PYTHONPATH=src" in (told := on_terminal(asked, workspace)), told
     assert (
         "the test passed after" in told
         and "the test with 1 source file emptied failed after" in told
     )
-    assert on_terminal([*asked, "--json"], place) == ""
+    assert on_terminal([*asked, "--json"], workspace) == ""
 
 
 def on_terminal(words, place):
@@ -240,9 +232,9 @@ def on_terminal(words, place):
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_whoever_interrupts_it_finds_nothing_left(tested, tmp_path, number):
     started = tmp_path / "started"
-    place = tested(f"setsid sleep 600 & touch {started}; sleep 601")
+    workspace = tested(f"setsid sleep 600 & touch {started}; sleep 601")
     process = subprocess.Popen(
-        [PYTHON, "-m", "dos", "doctor", "--deep"], cwd=place, stderr=subprocess.PIPE, text=True
+        [PYTHON, "-m", "dos", "doctor", "--deep"], cwd=workspace, stderr=subprocess.PIPE, text=True
     )
     deadline = time.monotonic() + PATIENCE
     while not started.exists() and time.monotonic() < deadline:
@@ -250,8 +242,8 @@ def test_whoever_interrupts_it_finds_nothing_left(tested, tmp_path, number):
     process.send_signal(number)
     _, said = process.communicate(timeout=PATIENCE)
     assert process.returncode == 128 + number and "Traceback" not in said
-    leaves_nothing(place)
-    assert not left_behind(place)
+    leaves_nothing(workspace)
+    assert not left_behind(workspace)
 
 
 def left_behind(place):
@@ -271,15 +263,15 @@ def test_a_look_that_fails_is_a_finding(tested, dos, monkeypatch):
         raise GitFailed("git went away", hint="")
 
     monkeypatch.setattr(on_demand, "_check", broken)
-    found = finding(dos("doctor", "--deep", "--json"), "BASELINE_UNREAD")
-    assert "git went away" in found["what"] and found["severity"] == "warn"
+    row = finding(dos("doctor", "--deep", "--json"), "BASELINE_UNREAD")
+    assert "git went away" in row["what"] and row["severity"] == "warn"
 
 
 def test_an_agent_may_not_ask_for_it(tested, dos, monkeypatch):
     """It runs commands in the agent's own environment, and what it finds lets agents start."""
-    place = tested("true")
-    for name, value in (("DOS_WORKSPACE", str(place)), ("DOS_LANE", "api"), ("DOS_FENCE", "1")):
+    workspace = tested("true")
+    for name, value in (("DOS_WORKSPACE", str(workspace)), ("DOS_LANE", "api"), ("DOS_FENCE", "1")):
         monkeypatch.setenv(name, value)
     answer = dos("doctor", "--deep")
     assert answer.code == 77 and "dos doctor --deep is for people" in answer.err
-    assert dos("doctor").code == 0 and checks(place) == []
+    assert dos("doctor").code == 0 and checks(workspace) == []

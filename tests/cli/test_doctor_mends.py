@@ -32,7 +32,7 @@ def lease_of(place: Path, pid: int, *, lane: str = "api", started: float | None 
 
 
 def taken(journal: Store, pid: int, *, lane: str = "api", started: float | None = None) -> Lease:
-    asked = Request(
+    lease_request = Request(
         lane=lane,
         holder="somebody",
         host=process.host(),
@@ -42,7 +42,7 @@ def taken(journal: Store, pid: int, *, lane: str = "api", started: float | None 
         pid_started=started if started is not None else 1.0,
         system=process.system(),
     )
-    lease = journal.acquire(asked, lambda request, live: None)
+    lease = journal.acquire(lease_request, lambda request, live: None)
     assert isinstance(lease, Lease)
     return lease
 
@@ -131,8 +131,8 @@ def test_a_stopped_process_of_this_workspace_is_found(healthy, dos):
     try:
         os.kill(waiting.pid, signal.SIGSTOP)
         os.waitpid(waiting.pid, os.WUNTRACED)
-        found = finding(dos("doctor", "--json"), "PROCESS_STOPPED")
-        assert found["fix"] == f"kill -CONT {waiting.pid}"
+        row = finding(dos("doctor", "--json"), "PROCESS_STOPPED")
+        assert row["fix"] == f"kill -CONT {waiting.pid}"
     finally:
         waiting.kill()
         waiting.wait()
@@ -172,8 +172,8 @@ def test_a_worker_that_runs_on_without_a_lease_is_an_orphan(
     identity = Identity(os.getpid() if holds else 2**22 + 1, now - age_seconds)
     if holds:
         lease_of(healthy, identity.pid, started=identity.started)
-    seen = DosProcess(identity=identity, arguments=words, stopped=False)
-    monkeypatch.setattr(processes_health, "running_processes", lambda world: [seen])
+    child = DosProcess(identity=identity, arguments=words, stopped=False)
+    monkeypatch.setattr(processes_health, "running_processes", lambda world: [child])
     with World(healthy) as world:
         found = [each.kind for each in processes_health.examine_orphans(world)]
     assert found == (["PROCESS_ORPHANED"] if orphan else [])
@@ -200,8 +200,8 @@ def test_a_worker_that_only_the_journal_knows_is_found_too(healthy, monkeypatch)
 
 def test_a_stopped_process_is_found_though_the_journal_is_shut(healthy, dos, monkeypatch, tmp_path):
     with_damaged_journal(healthy, monkeypatch, tmp_path)
-    seen = DosProcess(identity=Identity(2**22 + 1, 1.0), arguments=("up",), stopped=True)
-    monkeypatch.setattr(processes_health, "running_processes", lambda world: [seen])
+    child = DosProcess(identity=Identity(2**22 + 1, 1.0), arguments=("up",), stopped=True)
+    monkeypatch.setattr(processes_health, "running_processes", lambda world: [child])
     assert {"PROCESS_STOPPED", "STORE_DAMAGED"} <= kinds(dos("doctor", "--json"))
 
 

@@ -260,10 +260,10 @@ def test_the_linter_prints_the_same_commands(
 def test_typing_what_comes_first_leads_from_nothing_to_a_fleet_that_can_start(
     typed, dos, monkeypatch, tmp_path
 ):
-    place = tmp_path / "new"
-    (place / "src").mkdir(parents=True)
-    (place / "src" / "a.py").touch()
-    git("config", "--global", "user.useConfigOnly", "true", cwd=place)
+    folder = tmp_path / "new"
+    (folder / "src").mkdir(parents=True)
+    (folder / "src" / "a.py").touch()
+    git("config", "--global", "user.useConfigOnly", "true", cwd=folder)
     script(
         tmp_path / "typed" / "npm",
         (
@@ -271,12 +271,12 @@ def test_typing_what_comes_first_leads_from_nothing_to_a_fleet_that_can_start(
             f"{tmp_path}/typed/claude"
         ),
     )
-    monkeypatch.chdir(place)
+    monkeypatch.chdir(folder)
     steps = []
     while first := next(iter(dos("doctor", "--json").json["findings"]), None):
         if first["severity"] == "info":
             break
-        done = typed(first["fix"], cwd=place)
+        done = typed(first["fix"], cwd=folder)
         assert done.returncode == 0, (first, done.stderr)
         steps.append(first["kind"])
         assert len(steps) < 20, steps
@@ -328,11 +328,11 @@ def test_the_doctor_and_the_reaper_call_the_same_lanes_abandoned(
             ("worker", dead.pid, 600_000),
             ("global", None, 600_000),
         ):
-            asked = Request(
+            lease_request = Request(
                 lane=lane, holder=lane, host=process.host(), ttl_ms=ttl_ms,
                 region=region([f"{lane}/**"]), pid=pid, pid_started=1.0, system=process.system(),
             )  # fmt: skip
-            journal.acquire(asked, lambda request, live: None)
+            journal.acquire(lease_request, lambda request, live: None)
     found = {
         each["what"]
         for each in dos("doctor", "--json").json["findings"]
@@ -355,9 +355,9 @@ def test_no_command_holds_a_placeholder_or_a_hidden_password(healthy, dos, monke
     ):
         change(healthy, monkeypatch, tmp_path)
     answer = dos("doctor", "--json")
-    for found in answer.json["findings"]:
+    for row in answer.json["findings"]:
         assert not any(
-            word in found["fix"] for word in ("***", "PATH/", "NAME", "USER@", "BRANCH", "secret")
+            word in row["fix"] for word in ("***", "PATH/", "NAME", "USER@", "BRANCH", "secret")
         )
     line = next(
         n

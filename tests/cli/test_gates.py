@@ -89,14 +89,14 @@ def test_init_says_in_words_what_it_cannot_write(dos, workspace):
 
 
 def test_the_undo_of_init_can_be_typed_where_a_name_has_blanks(dos, tmp_path):
-    place = tmp_path / "a b"
-    place.mkdir()
-    answer = dos("init", str(place))
+    folder = tmp_path / "a b"
+    folder.mkdir()
+    answer = dos("init", str(folder))
     undo = next(line for line in answer.out.splitlines() if line.startswith("undo: ")).removeprefix(
         "undo: "
     )
     subprocess.run(undo, shell=True, check=True)
-    assert list(place.iterdir()) == []
+    assert list(folder.iterdir()) == []
 
 
 def test_init_by_force_keeps_what_was_there(dos, workspace):

@@ -31,9 +31,9 @@ def put(path: Path, text: str, mode: int = 0o755) -> None:
 
 def everything(folder: Path) -> dict[str, tuple[int, bytes]]:
     return {
-        each.name: (stat.S_IMODE(each.lstat().st_mode), each.read_bytes())
-        for each in folder.iterdir()
-        if each.is_file()
+        path.name: (stat.S_IMODE(path.lstat().st_mode), path.read_bytes())
+        for path in folder.iterdir()
+        if path.is_file()
     }
 
 
@@ -91,19 +91,19 @@ def test_hooks_of_the_user_get_what_git_gives_them(dos, workspace, hooks):
     put(hooks / "pre-commit", PRE_COMMIT)
     put(hooks / "reference-transaction", TRANSACTION)
     git("commit", "-q", "--allow-empty", "-m", "x", cwd=workspace)
-    seen = workspace / ".git" / "seen"
-    head, without = git("rev-parse", "HEAD", "HEAD~", cwd=workspace).split(), seen.read_text()
-    seen.unlink()
+    path = workspace / ".git" / "seen"
+    head, without = git("rev-parse", "HEAD", "HEAD~", cwd=workspace).split(), path.read_text()
+    path.unlink()
     assert dos("hooks", "git", "install").code == 0
     git("commit", "-q", "--allow-empty", "-m", "y", cwd=workspace)
     after = git("rev-parse", "HEAD", "HEAD~", cwd=workspace).split()
     expected = without.replace("hooks/pre-commit", "hooks/pre-commit.before-dos")
     for old, new in zip(head, ("NEW", "OLD"), strict=True):
         expected = expected.replace(old, new)
-    found = seen.read_text()
+    text = path.read_text()
     for old, new in zip(after, ("NEW", "OLD"), strict=True):
-        found = found.replace(old, new)
-    assert found == expected and "refs/heads/main" in found
+        text = text.replace(old, new)
+    assert text == expected and "refs/heads/main" in text
 
 
 def test_a_hook_of_the_user_that_says_no_is_obeyed(dos, workspace, hooks):
@@ -177,10 +177,10 @@ def test_a_hook_that_cannot_be_kept_stops_the_installation_before_it_begins(
 ):
     hooks.mkdir(exist_ok=True)
     make(hooks / name)
-    before = sorted(each.name for each in hooks.iterdir())
+    before = sorted(path.name for path in hooks.iterdir())
     done = dos("hooks", "git", "install", *words)
     assert done.code == 2 and str(hooks / name) in done.err and "hint" in done.err
-    assert sorted(each.name for each in hooks.iterdir()) == before
+    assert sorted(path.name for path in hooks.iterdir()) == before
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")

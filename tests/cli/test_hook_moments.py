@@ -181,7 +181,7 @@ def test_a_broken_dos_toml_keeps_no_fault_from_being_written(workspace, dos, mon
     (workspace / "dos.toml").write_text(good + "[nonsense]\nx = 1\n")
     call(monkeypatch, json.dumps(TOOL).encode(), "hook", "nonsense")
     (workspace / "dos.toml").write_text(good)
-    assert [each["moment"] for each in faults(dos)] == ["nonsense"]
+    assert [fault["moment"] for fault in faults(dos)] == ["nonsense"]
 
 
 def test_no_journal_is_made_for_a_fault(workspace, state, monkeypatch):

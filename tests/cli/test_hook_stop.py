@@ -55,9 +55,9 @@ def claimed(*phases, **more):
 )
 def test_a_claim_that_git_does_not_back_is_refused_in_the_programs_bytes(repository, dialect, keys):
     done = stop(repository, claimed("AUTH2"), *dialect)
-    found = json.decode(done.stdout)
-    reason = found.pop("followup_message" if "cursor" in dialect else "reason")
-    assert (done.returncode, found) == (0, keys)
+    decoded = json.decode(done.stdout)
+    reason = decoded.pop("followup_message" if "cursor" in dialect else "reason")
+    assert (done.returncode, decoded) == (0, keys)
     assert "AUTH/AUTH2: T0 absent" in reason and done.stdout.count(b"\n") == 1
 
 
@@ -126,10 +126,10 @@ def test_the_captured_lie_of_each_program_is_read_from_its_transcript(repository
 
 
 def test_json_tells_each_claim(repository):
-    found = json.decode(stop(repository, claimed("AUTH1", "AUTH2"), "--json").stdout)
-    assert (found["ok"], found["checked"]) == (False, 2) and found["reason"]
+    decoded = json.decode(stop(repository, claimed("AUTH1", "AUTH2"), "--json").stdout)
+    assert (decoded["ok"], decoded["checked"]) == (False, 2) and decoded["reason"]
     assert [
-        (row["phase"], row["shipped"], row["source"], row["rung"]) for row in found["results"]
+        (row["phase"], row["shipped"], row["source"], row["rung"]) for row in decoded["results"]
     ] == [
         ("AUTH1", True, "grep-subject", "marker"),
         ("AUTH2", False, "none", "marker"),
@@ -144,8 +144,8 @@ def test_what_cannot_be_told_is_neither_a_lie_nor_fine(tmp_path):
         0,
         b"",
     ) and b"warning: whether AUTH/AUTH2" in done.stderr
-    found = json.decode(stop(tmp_path, claimed("AUTH2"), "--json").stdout)
-    assert (found["ok"], found["results"][0]["shipped"]) == (None, None)
+    decoded = json.decode(stop(tmp_path, claimed("AUTH2"), "--json").stdout)
+    assert (decoded["ok"], decoded["results"][0]["shipped"]) == (None, None)
 
 
 def test_a_transcript_that_is_not_there_is_not_fine(repository):

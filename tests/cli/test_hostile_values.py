@@ -98,7 +98,7 @@ CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\u
 def words(name, field, value):
     """The verb with one of its options set to the value, and whatever else it cannot do without."""
     beside = BESIDE.get(name, {})
-    places = [each for each in lookup.arguments(VERBS[name]) if each.option.positional]
+    places = [argument for argument in lookup.arguments(VERBS[name]) if argument.option.positional]
     flags = [
         flag if given is None else f"{flag}={given}"
         for flag, given in beside.items()
@@ -109,9 +109,9 @@ def words(name, field, value):
             f"{field.flag}={value}"
         ]
     bare = [
-        value if each == field else beside[each.name]
-        for each in places
-        if each == field or each.name in beside
+        value if path == field else beside[path.name]
+        for path in places
+        if path == field or path.name in beside
     ]
     return [*name.split(), *flags, *(["--", *bare] if bare else [])]
 

@@ -266,11 +266,11 @@ def test_an_age_that_is_given_goes_before_the_configured_one(dos, workspace, sta
     old_journal(state, days=5)
     assert dos("journal", "prune", "--json").json["removed"] == 0
     assert dos("journal", "prune", "--older-than-days", "10", "--json").json["removed"] == 0
-    place = tmp_path / "kept"
+    path = tmp_path / "kept"
     pruned = dos(
-        "journal", "prune", "--older-than-days", "3", "--archive", str(place), "--json"
+        "journal", "prune", "--older-than-days", "3", "--archive", str(path), "--json"
     ).json
-    assert pruned["removed"] == 9 and pruned["archived_to"].startswith(str(place))
+    assert pruned["removed"] == 9 and pruned["archived_to"].startswith(str(path))
 
 
 def test_without_a_limit_nothing_is_old(dos, workspace, state):

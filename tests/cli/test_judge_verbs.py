@@ -167,14 +167,14 @@ def test_a_judge_is_measured_on_claims_of_known_truth(dos, cases, install):
     cases("# claims", shipped, "", lie, bare)
     answer = dos("judge-eval", "--cases", "cases.jsonl", "--judge", "similarity", "--json")
     assert answer.code == 0
-    found = answer.json
-    assert (found["n"], found["correct_clear"], found["correct_flag"], found["abstain_false"]) == (
+    reply = answer.json
+    assert (reply["n"], reply["correct_clear"], reply["correct_flag"], reply["abstain_false"]) == (
         3,
         1,
         1,
         1,
     )
-    assert found["decisive_accuracy"] == 1.0 and found["false_clear_rate"] == 0.0
+    assert reply["decisive_accuracy"] == 1.0 and reply["false_clear_rate"] == 0.0
     assert dos("judge-eval", "--cases", "cases.jsonl").code == 0
     believing = dos("judge-eval", "--cases", "cases.jsonl", "--judge", "yes", "--json")
     assert (believing.code, believing.json["false_clear"], believing.json["lie_leak_rate"]) == (

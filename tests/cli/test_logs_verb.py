@@ -42,9 +42,13 @@ def test_a_later_attempt_and_a_later_run_are_newer(dos, lane, state):
 
 def test_only_the_last_lines_are_shown_however_long_the_log_is(dos, lane, state):
     log(state, "api", "".join(f"line {number}\n" for number in range(200_000)))
-    told = dos("logs", "api", "--lines", "3", "--json").json
-    assert [line["text"] for line in told["lines"]] == ["line 199997", "line 199998", "line 199999"]
-    assert (told["agent"], told["run_id"]) == ("command", RUN)
+    answer = dos("logs", "api", "--lines", "3", "--json").json
+    assert [line["text"] for line in answer["lines"]] == [
+        "line 199997",
+        "line 199998",
+        "line 199999",
+    ]
+    assert (answer["agent"], answer["run_id"]) == ("command", RUN)
     assert dos("logs", "api", "--lines", "0").out.count("\n") == 1
 
 
@@ -58,9 +62,9 @@ def test_a_stream_made_for_programs_is_told_in_words(dos, state):
         "",
     ]
     log(state, "api", "\n".join(said))
-    told = dos("logs", "api").out
-    assert "I begin" in told and "not JSON at all" in told
-    assert '{"type"' not in told
+    output = dos("logs", "api").out
+    assert "I begin" in output and "not JSON at all" in output
+    assert '{"type"' not in output
 
 
 def test_a_line_without_an_end_is_shown_too(dos, lane, state):
@@ -74,9 +78,9 @@ HOSTILE = b"\x1b[2J\x1b]0;title\x07 \xff \xe2\x80\xae"
 def test_nothing_that_an_agent_prints_acts_on_a_terminal(dos, lane, state):
     log(state, "api", HOSTILE + b"\n")
     for words in (("logs", "api"), ("logs", "api", "--raw")):
-        told = dos(*words).out
-        assert "\x1b" not in told and "\x07" not in told and "\u202e" not in told
-        assert "\\u001b[2J" in told
+        output = dos(*words).out
+        assert "\x1b" not in output and "\x07" not in output and "\u202e" not in output
+        assert "\\u001b[2J" in output
 
 
 def test_raw_is_byte_for_byte(workspace, lane, state):
@@ -130,14 +134,16 @@ def test_where_another_host_works_it_says_which(dos, workspace, monkeypatch):
     ],
 )
 def test_what_is_heard_is_told_in_words(heard, told):
-    assert [(said.kind, said.text) for said in event_lines.agent_lines("{}", heard)] == told
+    assert [
+        (agent_line.kind, agent_line.text) for agent_line in event_lines.agent_lines("{}", heard)
+    ] == told
 
 
 @pytest.mark.parametrize(
     ("line", "told"), [("plain words", ["plain words"]), ('{"a": 1}', []), ("  ", []), ("", [])]
 )
 def test_a_line_that_nobody_understands_is_shown_unless_it_is_for_programs(line, told):
-    assert [said.text for said in event_lines.agent_lines(line, ())] == told
+    assert [agent_line.text for agent_line in event_lines.agent_lines(line, ())] == told
 
 
 @pytest.mark.parametrize(
@@ -182,33 +188,33 @@ def append(path, text):
 
 def test_it_is_followed_across_attempts_runs_and_rotations(workspace, lane, state):
     first = log(state, "api", "old\nbegun\n")
-    seen = Followed(workspace, "api", "--lines", "1")
+    followed = Followed(workspace, "api", "--lines", "1")
     try:
-        assert seen.next().startswith("== ") and seen.next() == "begun"
+        assert followed.next().startswith("== ") and followed.next() == "begun"
         append(first, "more\nhal")
-        assert seen.next() == "more"
+        assert followed.next() == "more"
         append(first, "f\n")
-        assert seen.next() == "half"
+        assert followed.next() == "half"
         first.write_text("anew\n")
-        assert seen.next() == "anew"
+        assert followed.next() == "anew"
         append(first, "left open")
         log(state, "api", "again\n", attempt=2)
-        assert seen.next() == "left open"
-        assert "attempt 2" in seen.next() and seen.next() == "again"
+        assert followed.next() == "left open"
+        assert "attempt 2" in followed.next() and followed.next() == "again"
         for old in (state / "logs" / "api").iterdir():  # as it is done with those of old runs
             old.unlink()
         log(state, "api", "another\n", OTHER)
-        assert OTHER in seen.next() and seen.next() == "another"
+        assert OTHER in followed.next() and followed.next() == "another"
     finally:
-        seen.end()
+        followed.end()
 
 
 def test_following_waits_for_the_first_log_and_speaks_json_where_asked(workspace, lane, state):
-    seen = Followed(workspace, "docs", "--json")
+    followed = Followed(workspace, "docs", "--json")
     try:
         log(state, "docs", "hello\n", OTHER)
-        assert json.loads(seen.next()) == {
+        assert json.loads(followed.next()) == {
             "run_id": OTHER, "iteration": 1, "attempt": 1, "kind": "line", "text": "hello"
         }  # fmt: skip
     finally:
-        seen.end()
+        followed.end()

@@ -47,13 +47,13 @@ def test_the_target_comes_from_the_configuration(dos, workspace):
 
 
 def test_the_json_has_every_key_of_the_plan(dos, workspace, held):
-    told = dos("loop", "--target", "2", "--json").json
-    assert told.keys() == {
+    answer = dos("loop", "--target", "2", "--json").json
+    assert answer.keys() == {
         "verdict", "reason", "alive", "admissible", "target", "spawn", "reap", "flag",
         "proposed_halt", "hold", "blocked", "evidence",
     }  # fmt: skip
-    assert (told["alive"], [row["lane"] for row in told["spawn"]]) == (1, ["docs"])
-    assert [(lane["lane"], lane["liveness"]) for lane in told["evidence"]["lanes"]] == [
+    assert (answer["alive"], [row["lane"] for row in answer["spawn"]]) == (1, ["docs"])
+    assert [(lane["lane"], lane["liveness"]) for lane in answer["evidence"]["lanes"]] == [
         ("api", "ADVANCING"), ("docs", None), ("worker", None), ("global", None),
     ]  # fmt: skip
 
@@ -81,27 +81,27 @@ def test_a_commit_in_the_region_is_progress(dos, workspace, held):
     (workspace / "api" / "b.txt").write_text("b\n")
     git("add", "api", cwd=workspace)
     git("commit", "--quiet", "--message", "Work", cwd=workspace)
-    told = dos("loop", "--now-ms", str(now_ms(25)), "--json").json
-    assert told["evidence"]["lanes"][0]["liveness"] == "ADVANCING"
+    answer = dos("loop", "--now-ms", str(now_ms(25)), "--json").json
+    assert answer["evidence"]["lanes"][0]["liveness"] == "ADVANCING"
 
 
 def test_a_launch_that_was_written_down_is_not_made_again(dos, workspace):
     dos("lease-lane", "spawn", "--lane", "api")
-    told = dos("loop", "--target", "2", "--json").json
-    assert (told["alive"], [row["lane"] for row in told["spawn"]]) == (1, ["docs"])
+    answer = dos("loop", "--target", "2", "--json").json
+    assert (answer["alive"], [row["lane"] for row in answer["spawn"]]) == (1, ["docs"])
     later = dos("loop", "--target", "2", "--json", "--now-ms", str(now_ms(3))).json
     assert (later["alive"], len(later["spawn"])) == (0, 2)
 
 
 def test_a_live_exclusive_lane_leaves_no_room(dos, workspace):
     dos("lease-lane", "acquire", "--lane", "global", "--owner", "A")
-    told = dos("loop", "--target", "3", "--json").json
-    assert (told["verdict"], told["spawn"], len(told["blocked"])) == ("FILLING", [], 3)
+    answer = dos("loop", "--target", "3", "--json").json
+    assert (answer["verdict"], answer["spawn"], len(answer["blocked"])) == ("FILLING", [], 3)
 
 
 def test_a_budget_spreads_workers_before_it_repeats(dos, workspace):
-    told = dos("loop", "--target", "5", "--max-concurrency", "5", "--json").json
-    assert [row["lane"] for row in told["spawn"]] == ["api", "docs", "worker", "auto", "api"]
+    answer = dos("loop", "--target", "5", "--max-concurrency", "5", "--json").json
+    assert [row["lane"] for row in answer["spawn"]] == ["api", "docs", "worker", "auto", "api"]
 
 
 def test_a_lane_with_an_odd_name_is_one_word_of_the_command(dos, workspace):
@@ -166,9 +166,9 @@ def test_watching_sees_what_is_new_and_time_goes_on_as_told(dos, workspace, held
 
 
 def test_every_tick_is_told_line_by_line(dos, workspace):
-    told = dos("loop", "--watch", "--interval", "0.01", "--max-ticks", "2", "--target", "2").out
-    assert told.count("SUPERVISE FILLING") == 2
-    assert "\\n" not in told and "spawn api" in told.splitlines()[2]
+    output = dos("loop", "--watch", "--interval", "0.01", "--max-ticks", "2", "--target", "2").out
+    assert output.count("SUPERVISE FILLING") == 2
+    assert "\\n" not in output and "spawn api" in output.splitlines()[2]
 
 
 def test_an_interrupt_ends_watching_without_a_word(workspace):

@@ -45,14 +45,14 @@ lease-lane adopt / lease-lane reap / lease-lane release"""
 def take(workspace, lane="api", *, pid=None, key="secret", is_lock=False, system=None):
     """A lease as a worker takes it, held by the process that is named."""
     me = process.identify(pid or os.getpid())
-    asked = Request(
+    request = Request(
         lane=lane, holder="worker", host=process.host(), ttl_ms=600_000,
         region=region([] if is_lock else [f"{lane}/**"]), is_lock=is_lock, run_id="R1", pid=me.pid,
         pid_started=me.started,
         system=system or process.system(), key_hash=key_hash(key) if key else "",
     )  # fmt: skip
     with open_journal(find(workspace), "") as journal:
-        return journal.acquire(asked, lambda wanted, live: None)
+        return journal.acquire(request, lambda wanted, live: None)
 
 
 def child(workspace, *words, **environment):

@@ -29,14 +29,16 @@ def test_a_pause_is_asked_for_once_and_ended_once(dos, workspace, words, lane):
 
 
 def test_it_says_what_it_means_and_how_it_ends(dos, workspace):
-    told = dos("pause", "--reason", "lunch").out
+    output = dos("pause", "--reason", "lunch").out
     assert (
-        "the fleet is paused" in told
-        and "workers finish their current work, then wait" in told
-        and "`dos resume`" in told
+        "the fleet is paused" in output
+        and "workers finish their current work, then wait" in output
+        and "`dos resume`" in output
     )
-    seen = dos("top", "--json").json
-    assert seen["paused"].endswith("lunch") and {row["state"] for row in seen["rows"]} == {"paused"}
+    answer = dos("top", "--json").json
+    assert answer["paused"].endswith("lunch") and {row["state"] for row in answer["rows"]} == {
+        "paused"
+    }
 
 
 def test_a_lane_that_is_not_paused_is_left_as_it_is(dos, workspace):
@@ -68,8 +70,8 @@ def test_a_lane_that_waits_for_a_person_goes_on_by_the_same_word(dos, state, fac
 def test_the_fleets_pause_outlasts_that_of_a_lane(dos, workspace):
     dos("pause")
     dos("pause", "api")
-    told = dos("resume", "api", "--json").json
-    assert told == {"resumed": True, "lane": "api", "fleet_paused": True}
+    answer = dos("resume", "api", "--json").json
+    assert answer == {"resumed": True, "lane": "api", "fleet_paused": True}
     assert dos("resume").code == 0
 
 

@@ -94,12 +94,12 @@ def test_the_list_says_what_waits_since_when_and_what_happens_without_an_answer(
     dos: Dos, journal: Store
 ) -> None:
     ask(journal, FAILED, SPINS)
-    said = dos("decisions").out
-    assert "2 open decisions" in said
-    assert "lane api has waited" in said
+    output = dos("decisions").out
+    assert "2 open decisions" in output
+    assert "lane api has waited" in output
     at = format_local_time(utc_datetime(T), datetime.now(UTC))
-    assert f"If unanswered at {at}, dos answers leave." in said
-    assert "dos decide-for lane-failed-api-1 retry|leave" in said
+    assert f"If unanswered at {at}, dos answers leave." in output
+    assert "dos decide-for lane-failed-api-1 retry|leave" in output
     first, second = dos("decisions", "--json").json
     assert (first["id"], first["kind"]) == ("spinning-RID-1-1", "LIVENESS"), (
         "who spins costs money all the time"
@@ -126,10 +126,10 @@ def test_one_question_is_shown_by_its_id_and_by_its_number(dos: Dos, journal: St
     assert "start workers on the lane again" in shown.out
     assert "closes   If unanswered, the next `dos up` answers retry." in shown.out
     ask(journal, UnitsFailed.ask("api", "RID-2", [FailedUnit(unit="A/A1")]))
-    said = dos("decisions", "show", "lane-stopped-RID-2-1").out
+    output = dos("decisions", "show", "lane-stopped-RID-2-1").out
     assert (
         "the next `dos up` answers retry, or leave if one of its units is still on cooldown."
-        in said
+        in output
     )
     for wrong in ("4", "0", "lane-failed-web-1"):
         answer = dos("decisions", "show", wrong)
@@ -225,10 +225,10 @@ def test_a_question_is_answered_once_however_many_processes_answer_it(
     assert sorted(code for _, code in ended) == [0] + [1] * (RACERS - 1), [
         errors for (_, errors), _ in ended
     ]
-    said = [json.decode(out)["answer"] for (out, _), _ in ended]
-    assert all(each == said[0] for each in said), "all are told the same answer"
+    answers = [json.decode(out)["answer"] for (out, _), _ in ended]
+    assert all(each == answers[0] for each in answers), "all are told the same answer"
     winner = next(json.decode(out)["answer"]["by"] for (out, _), code in ended if code == 0)
-    assert winner == said[0]["by"]
+    assert winner == answers[0]["by"]
     assert len(journal.load(streams.decision(question.id))) == 2
 
 
@@ -303,8 +303,8 @@ def paid(journal: Store) -> None:
 
 @pytest.mark.usefixtures("paid")
 def test_costs_are_told_for_each_landed_unit_and_what_came_to_nothing_apart(dos: Dos) -> None:
-    told = dos("costs", "--json").json
-    first, second = told["rows"]
+    answer = dos("costs", "--json").json
+    first, second = answer["rows"]
     assert (
         first["name"],
         first["total"]["usd"],
@@ -317,9 +317,9 @@ def test_costs_are_told_for_each_landed_unit_and_what_came_to_nothing_apart(dos:
         0.5,
     )
     assert (second["name"], second["landed"]["usd"], second["rejected"]["usd"]) == ("U2", 4, 0)
-    assert told["per_landed_unit"] == {"usd": 3.0, "tokens": 1500.0, "wall_seconds": 90.0}
-    assert told["total"]["parked_seconds"] == 60
-    assert told["total"]["idle_seconds"] == 86_500 - 60 - 3 * 60
+    assert answer["per_landed_unit"] == {"usd": 3.0, "tokens": 1500.0, "wall_seconds": 90.0}
+    assert answer["total"]["parked_seconds"] == 60
+    assert answer["total"]["idle_seconds"] == 86_500 - 60 - 3 * 60
     assert "Per landed unit: $3.00, 1,500 tokens, 90 s of agent time" in dos("costs").out
 
 
@@ -336,16 +336,16 @@ def test_costs_are_told_for_each_landed_unit_and_what_came_to_nothing_apart(dos:
 def test_costs_by_anything_add_up_to_the_same(
     dos: Dos, by: str, expected: dict[str, float]
 ) -> None:
-    told = dos("costs", "--by", by, "--json").json
-    assert {row["name"]: row["total"]["usd"] for row in told["rows"]} == expected
-    assert told["total"]["total"]["usd"] == 6.0
+    answer = dos("costs", "--by", by, "--json").json
+    assert {row["name"]: row["total"]["usd"] for row in answer["rows"]} == expected
+    assert answer["total"]["total"]["usd"] == 6.0
 
 
 @pytest.mark.usefixtures("paid")
 def test_since_counts_only_what_was_spent_after_it(dos: Dos) -> None:
-    told = dos("costs", "--since", "2027-01-16", "--json").json
-    assert [row["name"] for row in told["rows"]] == ["U2"]
-    assert (told["total"]["total"]["usd"], told["since"]) == (4.0, "2027-01-16T00:00:00Z")
+    answer = dos("costs", "--since", "2027-01-16", "--json").json
+    assert [row["name"] for row in answer["rows"]] == ["U2"]
+    assert (answer["total"]["total"]["usd"], answer["since"]) == (4.0, "2027-01-16T00:00:00Z")
     assert (
         dos("costs", "--since", "2099-01-01").out
         == "No agent was started since 2099-01-01 00:00 UTC\n"
@@ -357,15 +357,15 @@ def test_since_counts_only_what_was_spent_after_it(dos: Dos) -> None:
 @pytest.mark.usefixtures("paid")
 def test_an_unknown_cost_is_never_nothing(dos: Dos, journal: Store) -> None:
     iteration(journal, 90_000, 4, "U3", None, lands=True)
-    told = dos("costs", "--json").json
-    third = told["rows"][2]
+    answer = dos("costs", "--json").json
+    third = answer["rows"][2]
     assert (third["name"], third["total"]["usd"], third["total"]["tokens"]) == ("U3", None, None)
-    assert (told["total"]["total"]["usd"], told["total"]["total"]["known_usd"]) == (None, 6.0)
-    assert told["per_landed_unit"]["usd"] is None
-    said = dos("costs").out
-    assert "$6.00 + unknown" in said
-    assert "The cost of 1 of 4 agent runs is unknown and not included" in said
-    assert "Per landed unit: unknown" in said
+    assert (answer["total"]["total"]["usd"], answer["total"]["total"]["known_usd"]) == (None, 6.0)
+    assert answer["per_landed_unit"]["usd"] is None
+    output = dos("costs").out
+    assert "$6.00 + unknown" in output
+    assert "The cost of 1 of 4 agent runs is unknown and not included" in output
+    assert "Per landed unit: unknown" in output
 
 
 # What waits for a person besides the fleet's questions
@@ -615,11 +615,11 @@ def test_a_broken_dos_toml_hides_held_units_and_says_so(
 def test_outside_of_git_the_questions_are_listed_shown_and_answered_all_the_same(
     dos: Dos, workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    place = tmp_path / "plain"
-    (place / "docs").mkdir(parents=True)
-    (place / "docs" / "a-plan.md").write_text("# A\n\n- **A1** log in\n")
-    (place / "dos.toml").write_bytes((workspace / "dos.toml").read_bytes())
-    monkeypatch.chdir(place)
+    folder = tmp_path / "plain"
+    (folder / "docs").mkdir(parents=True)
+    (folder / "docs" / "a-plan.md").write_text("# A\n\n- **A1** log in\n")
+    (folder / "dos.toml").write_bytes((workspace / "dos.toml").read_bytes())
+    monkeypatch.chdir(folder)
     assert (
         dos("decisions", "add", "--kind", "flag", "--lane", "api", "--text", "the key is over").code
         == 0

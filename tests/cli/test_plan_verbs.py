@@ -53,7 +53,7 @@ def landed(place, *units, claims=()):
             )
             journal.record(streams.unit(unit), fact)
         for unit in claims:
-            asked = Request(
+            request = Request(
                 lane="api",
                 holder="h",
                 host="h",
@@ -61,7 +61,7 @@ def landed(place, *units, claims=()):
                 region=region(["api/**"]),
                 run_id="RID-2",
             )
-            journal.acquire(asked, admission.judge)
+            journal.acquire(request, admission.judge)
             journal.record(
                 "run/RID-2", UnitClaimed(run_id="RID-2", lane="api", unit=unit, iteration=1)
             )
@@ -102,11 +102,11 @@ def test_a_document_that_cannot_be_read_is_an_error(dos, path):
 
 
 def test_enumerate_has_the_keys_that_scripts_read(dos, plans):
-    seen = dos("enumerate", "docs/auth-plan.md", "--json").json
-    assert seen.keys() == {"series", "units", "remaining", "shipped", "by_unit", "drift"}
-    assert seen["units"] == ["AUTH1", "AUTH2", "AUTH2.1", "AUTH3", "DOCS1"]
-    assert seen["shipped"] == ["AUTH1"]
-    assert seen["by_unit"]["AUTH1"] == {
+    answer = dos("enumerate", "docs/auth-plan.md", "--json").json
+    assert answer.keys() == {"series", "units", "remaining", "shipped", "by_unit", "drift"}
+    assert answer["units"] == ["AUTH1", "AUTH2", "AUTH2.1", "AUTH3", "DOCS1"]
+    assert answer["shipped"] == ["AUTH1"]
+    assert answer["by_unit"]["AUTH1"] == {
         "unit": "AUTH1",
         "source": "header",
         "shipped": True,
@@ -147,8 +147,8 @@ def test_every_reader_of_one_document_finds_the_same_units(dos, plans):
 
 def test_the_board_sets_claims_beside_the_truth(dos, plans):
     sha = landed(plans, "AUTH/AUTH2", claims=["AUTH/AUTH2.1"])
-    seen = dos("plan", "--json").json
-    assert seen.keys() >= {
+    answer = dos("plan", "--json").json
+    assert answer.keys() >= {
         "workspace",
         "now",
         "plan_source",
@@ -157,17 +157,17 @@ def test_the_board_sets_claims_beside_the_truth(dos, plans):
         "activity",
         "summary",
     }
-    assert [(row["phase"], row["divergence"], row["is_divergent"]) for row in seen["phases"]] == [
+    assert [(row["phase"], row["divergence"], row["is_divergent"]) for row in answer["phases"]] == [
         ("AUTH1", "⚠over-claim", True),
         ("AUTH2", "✓under-claim", True),
         ("AUTH2.1", "·pending", False),
         ("AUTH3", "·pending", False),
         ("DOCS1", "·pending", False),
     ]
-    assert seen["summary"] == {
+    assert answer["summary"] == {
         "phases": 5, "shipped": 1, "divergent": 2, "over_claims": 1, "in_flight": 1, "gated": 1,
     }  # fmt: skip
-    row = seen["phases"][1]
+    row = answer["phases"][1]
     assert row.keys() >= {
         "plan", "phase", "doc_path", "claimed_status", "oracle_shipped", "oracle_source",
         "oracle_sha", "divergence", "is_divergent", "lane", "lane_chip", "decision_ref",
@@ -178,8 +178,8 @@ def test_the_board_sets_claims_beside_the_truth(dos, plans):
         "api",
         "🟢 HELD",
     )
-    assert (seen["plan_source"], seen["initialized"]) == ("markdown", True)
-    assert seen["activity"][0]["subject"] == "Plan"
+    assert (answer["plan_source"], answer["initialized"]) == ("markdown", True)
+    assert answer["activity"][0]["subject"] == "Plan"
 
 
 @pytest.mark.parametrize(
@@ -219,9 +219,9 @@ def test_a_truth_that_cannot_be_read_is_no_divergence(dos, plans):
 
 
 def test_pairs_can_be_asked_for(dos, plans):
-    seen = dos("plan", "AUTH", "AUTH1", "OTHER", "--json").json
-    assert seen["plan_source"] == "explicit"
-    assert [(row["plan"], row["phase"], row["divergence"]) for row in seen["phases"]] == [
+    answer = dos("plan", "AUTH", "AUTH1", "OTHER", "--json").json
+    assert answer["plan_source"] == "explicit"
+    assert [(row["plan"], row["phase"], row["divergence"]) for row in answer["phases"]] == [
         ("AUTH", "AUTH1", "—"),
         ("OTHER", "", "—"),
     ]

@@ -53,14 +53,18 @@ def test_the_journal_alone_says_what_a_run_does(dos, workspace, held):
     commit(workspace, "docs/a.txt")
     answer = dos("liveness", "--run-id", held, "--json")
     assert (answer.code, answer.json["verdict"]) == (0, "ADVANCING")
-    seen = answer.json["evidence"]
-    assert (seen["commits_since_start"], seen["journal_events_since"], seen["process_alive"]) == (
+    evidence = answer.json["evidence"]
+    assert (
+        evidence["commits_since_start"],
+        evidence["journal_events_since"],
+        evidence["process_alive"],
+    ) == (
         1,
         0,
         None,
     )
-    assert 0 <= seen["last_heartbeat_age_ms"] < 60_000
-    assert 0 <= seen["progress_age_ms"] < 60_000
+    assert 0 <= evidence["last_heartbeat_age_ms"] < 60_000
+    assert 0 <= evidence["progress_age_ms"] < 60_000
 
 
 @pytest.mark.parametrize(
@@ -86,8 +90,8 @@ def test_what_becomes_of_a_run_with_time(dos, workspace, held, minutes, flags, c
 
 def test_a_heartbeat_is_a_sign_of_life_and_no_progress(dos, held):
     assert dos("lease-lane", "heartbeat", "--lane", "api", "--owner", "A").code == 0
-    seen = dos("liveness", "--run-id", held, "--json").json["evidence"]
-    assert (seen["journal_events_since"], seen["progress_age_ms"]) == (0, None)
+    evidence = dos("liveness", "--run-id", held, "--json").json["evidence"]
+    assert (evidence["journal_events_since"], evidence["progress_age_ms"]) == (0, None)
     assert dos("liveness", "--run-id", held, "--now-ms", str(now_ms() + 14 * MINUTE)).code == 0
 
 
@@ -185,9 +189,9 @@ TABLE = [
 def test_the_exit_code_is_the_answer(dos, state, words, code, token):
     answer = dos(*words)
     assert (answer.code, answer.out.split("  ")[0]) == (code, token)
-    found = dos(*words, "--json")
-    assert found.code == code
-    assert found.json.get("verdict") or found.json.get("state") or "recurring" in found.json
+    reply = dos(*words, "--json")
+    assert reply.code == code
+    assert reply.json.get("verdict") or reply.json.get("state") or "recurring" in reply.json
     assert not state.exists()
 
 
@@ -306,8 +310,8 @@ def test_a_reason_that_stopped_two_runs_recurs(dos, workspace):
 
 
 def test_a_question_about_numbers_needs_no_repository(dos, tmp_path, monkeypatch):
-    place = tmp_path / "bare"
-    place.mkdir()
-    monkeypatch.chdir(place)
+    folder = tmp_path / "bare"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
     assert dos("breaker", "--consecutive", "3").code == 3
-    assert os.listdir(place) == []
+    assert os.listdir(folder) == []

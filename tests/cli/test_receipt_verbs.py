@@ -91,8 +91,8 @@ def test_every_answer_is_signed(shipped, tmp_path, command, verdict, code):
         verdict == "CONFIRMED",
         verdict == "REFUTED",
     )
-    found = verify(answer.out, tmp_path=tmp_path)
-    assert (found.code, found.json["valid"], found.json["adverse"]) == (
+    reply = verify(answer.out, tmp_path=tmp_path)
+    assert (reply.code, reply.json["valid"], reply.json["adverse"]) == (
         0,
         True,
         verdict == "REFUTED",
@@ -392,7 +392,9 @@ def test_the_doctor_says_why_receipts_are_not_signed(shipped, keys, monkeypatch,
     def found():
         answer = in_process("doctor", "--json")
         return [
-            each["fix"] for each in answer.json["findings"] if each["kind"] == "RECEIPTS_UNSIGNED"
+            finding["fix"]
+            for finding in answer.json["findings"]
+            if finding["kind"] == "RECEIPTS_UNSIGNED"
         ]
 
     assert found() == []
@@ -588,7 +590,7 @@ def test_where_no_key_is_trusted_nothing_can_be_said(shipped, receipt, tmp_path,
 
 def test_trusted_keys_are_lines_of_allowed_signers(shipped, keys, tmp_path):
     in_process("receipt-key", "make", "--out", str(tmp_path / "other"))
-    made = attest("--key-file", str(tmp_path / "other")).json
+    answer = attest("--key-file", str(tmp_path / "other")).json
     line = (tmp_path / "other.pub").read_text()
     for text, code in [
         (f"# mine\n\n{line}", 0),
@@ -603,7 +605,7 @@ def test_trusted_keys_are_lines_of_allowed_signers(shipped, keys, tmp_path):
         (line.replace("AAAA", "AAAB", 1), 2),
     ]:
         (keys / "trusted-keys").write_text(text)
-        assert verify(made, tmp_path=tmp_path).code == code, text
+        assert verify(answer, tmp_path=tmp_path).code == code, text
 
 
 def test_notes_at_a_commit_are_checked_and_what_is_adverse_comes_first(shipped, keys, tmp_path):
@@ -687,36 +689,36 @@ def fingerprint(path):
 
 @pytest.mark.parametrize(("words", "algorithm"), [((), "ED25519"), (("--ssh-sign",), "SSHSIG")])
 def test_a_key_of_ssh_signs_both_ways(shipped, ssh_key, tmp_path, words, algorithm):
-    made = attest("--key-file", str(ssh_key), *words).json
-    assert (made["algorithm"], made["key_id"]) == (algorithm, fingerprint(ssh_key))
-    assert verify(made, "--key-file", f"{ssh_key}.pub", tmp_path=tmp_path).code == 0
-    assert verify(made, "--key-file", str(ssh_key), tmp_path=tmp_path).code == 0
-    assert verify(made, tmp_path=tmp_path).code == 1, "nobody trusts it yet"
+    answer = attest("--key-file", str(ssh_key), *words).json
+    assert (answer["algorithm"], answer["key_id"]) == (algorithm, fingerprint(ssh_key))
+    assert verify(answer, "--key-file", f"{ssh_key}.pub", tmp_path=tmp_path).code == 0
+    assert verify(answer, "--key-file", str(ssh_key), tmp_path=tmp_path).code == 0
+    assert verify(answer, tmp_path=tmp_path).code == 1, "nobody trusts it yet"
     for change in (
         {"claim": "other"},
-        {"signature": made["signature"][:-4] + "AAAA"},
+        {"signature": answer["signature"][:-4] + "AAAA"},
         {"algorithm": "ED25519"} if words else {"algorithm": "SSHSIG"},
     ):
-        assert verify(made | change, "--key-file", f"{ssh_key}.pub", tmp_path=tmp_path).code == 1
+        assert verify(answer | change, "--key-file", f"{ssh_key}.pub", tmp_path=tmp_path).code == 1
 
 
 def test_every_bit_of_a_signature_of_ssh_counts(shipped, ssh_key, tmp_path):
     from base64 import b64decode, b64encode
 
-    made = attest("--key-file", str(ssh_key), "--ssh-sign").json
-    raw = b64decode(made["signature"])
+    answer = attest("--key-file", str(ssh_key), "--ssh-sign").json
+    raw = b64decode(answer["signature"])
     flipped = [raw[:at] + bytes([raw[at] ^ 1]) + raw[at + 1 :] for at in range(0, len(raw), 7)]
     for each in [*flipped, raw + b"\0", raw[:-1], raw + raw]:
-        changed = made | {"signature": b64encode(each).decode()}
+        changed = answer | {"signature": b64encode(each).decode()}
         assert verify(changed, "--key-file", f"{ssh_key}.pub", tmp_path=tmp_path).code == 1, each
     for text in (
-        made["signature"] + "\n",
-        " " + made["signature"],
-        made["signature"].rstrip("=") + "A",
+        answer["signature"] + "\n",
+        " " + answer["signature"],
+        answer["signature"].rstrip("=") + "A",
     ):
         assert (
             verify(
-                made | {"signature": text}, "--key-file", f"{ssh_key}.pub", tmp_path=tmp_path
+                answer | {"signature": text}, "--key-file", f"{ssh_key}.pub", tmp_path=tmp_path
             ).code
             == 1
         )
@@ -751,9 +753,9 @@ def test_a_key_that_only_an_agent_has_signs(shipped, ssh_key, tmp_path, monkeypa
             time.sleep(0.02)
         subprocess.run(["ssh-add", "-q", str(ssh_key)], check=True)
         ssh_key.unlink()
-        made = attest("--key-file", f"{ssh_key}.pub").json
-        assert made["algorithm"] == "SSHSIG"
-        assert verify(made, "--key-file", f"{ssh_key}.pub", tmp_path=tmp_path).code == 0
+        reply = attest("--key-file", f"{ssh_key}.pub").json
+        assert reply["algorithm"] == "SSHSIG"
+        assert verify(reply, "--key-file", f"{ssh_key}.pub", tmp_path=tmp_path).code == 0
     finally:
         agent.kill()
         agent.wait()

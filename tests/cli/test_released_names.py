@@ -43,12 +43,12 @@ def test_what_is_nothing_is_an_empty_string_as_released(workspace):
 
 def test_top_has_the_released_keys_beside_ours(workspace):
     in_process("lease-lane", "acquire", "--lane", "api", "--owner", "A", "--loop-ts", "T1")
-    found = in_process("top", "--json").json
-    assert {"workspace", "now", "initialized", "lanes", "verdicts", "activity"} <= set(found)
-    assert {"rows", "totals", "supervisors", "landings", "decisions", "limits"} <= set(found)
-    assert (found["workspace"], found["initialized"]) == (str(workspace), True)
-    lanes = {lane["lane"]: lane for lane in found["lanes"]}
-    assert list(lanes) == [row["lane"] for row in found["rows"]]
+    answer = in_process("top", "--json").json
+    assert {"workspace", "now", "initialized", "lanes", "verdicts", "activity"} <= set(answer)
+    assert {"rows", "totals", "supervisors", "landings", "decisions", "limits"} <= set(answer)
+    assert (answer["workspace"], answer["initialized"]) == (str(workspace), True)
+    lanes = {lane["lane"]: lane for lane in answer["lanes"]}
+    assert list(lanes) == [row["lane"] for row in answer["rows"]]
     held, free = lanes["api"], lanes["docs"]
     assert set(held) == {
         "lane", "chip", "loop_ts", "holder", "heartbeat_age_ms", "liveness_reason", "is_exclusive",
@@ -57,10 +57,10 @@ def test_top_has_the_released_keys_beside_ours(workspace):
     assert isinstance(held["heartbeat_age_ms"], int)
     assert (free["chip"], free["holder"], free["heartbeat_age_ms"]) == ("⚪ FREE", "", None)
     assert [lane for lane, row in lanes.items() if row["is_exclusive"]] == ["global"]
-    assert found["activity"] == [
+    assert answer["activity"] == [
         {"sha": git("log", "-1", "--format=%h", cwd=workspace).strip(), "subject": "Begin"}
     ]
-    assert found["verdicts"] == []
+    assert answer["verdicts"] == []
 
 
 @pytest.mark.parametrize("source", Source)

@@ -46,8 +46,8 @@ def test_a_start_that_found_nothing_to_do_says_why(dos: Dos, state: Path) -> Non
     write(state, STARTED)
     assert "No agent was started yet" in dos("report").out
     write(state, events.FleetStopped(host="h", reason=why))
-    told = dos("report").out
-    assert f"No agent was started: {why}" in told and "Nothing happened" not in told
+    output = dos("report").out
+    assert f"No agent was started: {why}" in output and "Nothing happened" not in output
 
 
 def test_the_last_session_is_told_and_no_other_unless_it_was_killed(dos: Dos, state: Path) -> None:
@@ -120,11 +120,11 @@ def test_a_landing_is_told_with_the_verdict_of_verify_itself(
     git("commit", "--quiet", "--message", "P U1: say hello", cwd=workspace)
     commit = git("rev-parse", "HEAD", cwd=workspace).strip()
     write(state, landed("P/U1", commit), landed("P/U2"))
-    said = dos("verify", "P", "U1", "--json").json
+    answer = dos("verify", "P", "U1", "--json").json
     first, second = dos("report", "--json").json["landed"]
-    assert said["verdict"] == "SHIPPED"
+    assert answer["verdict"] == "SHIPPED"
     assert {name: first["proof"][name] for name in ("tier", "tier_name", "reason")} == {
-        name: said[name] for name in ("tier", "tier_name", "reason")
+        name: answer[name] for name in ("tier", "tier_name", "reason")
     }
     assert (first["proof"]["answer"], first["proof"]["receipt"]) == ("SHIPPED", None)
     assert second["proof"]["answer"] == "NOT_SHIPPED", "the journal's word alone proves nothing"
@@ -144,7 +144,7 @@ def test_what_waits_for_a_person_is_told_whenever_it_was_asked(dos: Dos, state: 
     )
     write(state, asked, STARTED)
     assert "Go on?  (dos decisions show d-1)" in dos("report").out
-    assert [each["id"] for each in dos("report", "--json").json["questions"]] == ["d-1"]
+    assert [question["id"] for question in dos("report", "--json").json["questions"]] == ["d-1"]
 
 
 def test_an_agent_at_work_is_part_of_it(dos: Dos, state: Path) -> None:

@@ -92,12 +92,12 @@ def repository(with_steps, workspace, tmp_path: Path, monkeypatch) -> run_histor
 
 def check(repository, answer, verdict, resume_sha, residual):
     assert answer.code == EXITS[verdict]
-    found = answer.json
-    assert (found["verdict"], tuple(found["residual"])) == (verdict, residual)
-    assert found["resume_sha"] == (repository.sha(resume_sha) if resume_sha else "")
-    assert found["verified"] == list(STEPS[: resume_at(resume_sha)])
-    assert ("proposed_command" in found) == (verdict == "RESUMABLE")
-    assert found["proposed_now"] == (verdict == "RESUMABLE" and not found["already_proposed"])
+    reply = answer.json
+    assert (reply["verdict"], tuple(reply["residual"])) == (verdict, residual)
+    assert reply["resume_sha"] == (repository.sha(resume_sha) if resume_sha else "")
+    assert reply["verified"] == list(STEPS[: resume_at(resume_sha)])
+    assert ("proposed_command" in reply) == (verdict == "RESUMABLE")
+    assert reply["proposed_now"] == (verdict == "RESUMABLE" and not reply["already_proposed"])
 
 
 def resume_at(resume_sha):

@@ -83,8 +83,8 @@ def test_a_resumable_halt_puts_the_run_aside(dos, workspace):
     answer = dos("halt", "--handle", "x", "--run-id", RUN, "--resumable", "--resume-sha", "HEAD")
     assert answer.code == 0 and answer.json.keys() == HALT_KEYS | {"suspended", "suspend_note"}
     assert answer.json["suspended"] and RUN in answer.json["suspend_note"]
-    found = dos("resume", "--run-id", RUN, "--json").json
-    assert found["proposed_now"] and "suspended" in found["reason"]
+    reply = dos("resume", "--run-id", RUN, "--json").json
+    assert reply["proposed_now"] and "suspended" in reply["reason"]
 
 
 def test_without_a_run_nothing_is_put_aside(dos, workspace):
@@ -128,9 +128,9 @@ def test_a_turn_is_stamped_and_the_conversation_cut_back_to_it(dos, transcript):
     begin(dos)
     stamped = suspend(dos, transcript, "--checkpoint-turn", "1").json
     assert stamped["transcript_digest"] == sha256(TURNS[2].encode()).hexdigest()
-    found = dos("rewind", "--run-id", RUN, "--fire", "THRASHING", "--json")
-    assert (found.code, found.json["verdict"], found.json["rewind_to_turn"]) == (0, "REWIND", 1)
-    assert found.json["dropped_turns"] == [2, 3]
+    answer = dos("rewind", "--run-id", RUN, "--fire", "THRASHING", "--json")
+    assert (answer.code, answer.json["verdict"], answer.json["rewind_to_turn"]) == (0, "REWIND", 1)
+    assert answer.json["dropped_turns"] == [2, 3]
 
 
 def test_the_last_turn_is_stamped_when_none_is_named(dos, transcript):
@@ -237,15 +237,15 @@ def test_the_last_word_decides(dos, workspace, records, state, code, cause):
     ]
     path.write_text("\n".join(lines) + "\n")
     answer = dos("verify-result", "--transcript", str(path), "--json")
-    found = answer.json
-    assert (answer.code, found["state"], found["class"], found["dead"]) == (
+    reply = answer.json
+    assert (answer.code, reply["state"], reply["class"], reply["dead"]) == (
         code,
         state,
         cause,
         code == 3,
     )
-    assert found["envelope"]["verdict"] == ("WEDGE" if code else "LIVE")
-    assert found.keys() == {"state", "dead", "class", "api_status", "reason", "envelope"}
+    assert reply["envelope"]["verdict"] == ("WEDGE" if code else "LIVE")
+    assert reply.keys() == {"state", "dead", "class", "api_status", "reason", "envelope"}
     text = dos("verify-result", "--transcript", str(path)).out
     assert text.startswith(f"DEAD {state}" if code else f"{state} {state}") and " — " in text
 

@@ -46,11 +46,11 @@ def test_why_tells_the_rule_that_decided_and_how_many_did_not_apply(decided):
 
 
 def test_why_as_json_has_the_evidence_and_the_policy_in_force(decided):
-    told = in_process("why", RUN, "--json").json
-    assert [step["attempt"] for step in told["steps"]] == [1, 1, 2, 1]
-    assert told["steps"][0]["evidence"]["liveness"]["evidence"]["progress_age_ms"] == 1_500_000
-    assert told["steps"][0]["limits"]["max_dirty_zero"] == 3
-    assert told["stop"]["stop_reason"] == "consecutive-dirty-zero"
+    answer = in_process("why", RUN, "--json").json
+    assert [step["attempt"] for step in answer["steps"]] == [1, 1, 2, 1]
+    assert answer["steps"][0]["evidence"]["liveness"]["evidence"]["progress_age_ms"] == 1_500_000
+    assert answer["steps"][0]["limits"]["max_dirty_zero"] == 3
+    assert answer["stop"]["stop_reason"] == "consecutive-dirty-zero"
 
 
 def test_why_shows_one_iteration_when_asked(decided):

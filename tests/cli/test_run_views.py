@@ -41,17 +41,17 @@ def test_a_run_that_nobody_wrote_down_is_not_found(dos, state):
 
 def test_a_trace_has_the_keys_that_callers_know(dos, repository):
     begin(dos)
-    found = dos("trace", RUN, "--json").json
-    assert found.keys() == {"run_id", "found", "spine", "intent", "decisions", "wal", "git"}
-    assert found["spine"].keys() == {
+    answer = dos("trace", RUN, "--json").json
+    assert answer.keys() == {"run_id", "found", "spine", "intent", "decisions", "wal", "git"}
+    assert answer["spine"].keys() == {
         "run_json", "parent_id", "root_id", "process_id", "ancestors", "descendants",
     }  # fmt: skip
-    assert found["intent"].keys() == {
+    assert answer["intent"].keys() == {
         "has_intent", "goal", "plan", "phase", "start_sha", "steps", "residual",
         "corrupt_ledger_lines", "unreadable_newer",
     }  # fmt: skip
-    assert found["wal"] == {"lease_events": [], "unattributed_acquires": 0}
-    assert found["git"] == {"commits": []}
+    assert answer["wal"] == {"lease_events": [], "unattributed_acquires": 0}
+    assert answer["git"] == {"commits": []}
 
 
 def test_steps_stand_in_the_order_they_were_declared_in(dos, repository):
@@ -59,13 +59,13 @@ def test_steps_stand_in_the_order_they_were_declared_in(dos, repository):
     repository.commit("one", "api/1")
     dos("run", "claim", RUN, "s2")
     dos("run", "verify", RUN, "s1", "--sha", "HEAD")
-    found = dos("trace", RUN, "--json").json
-    assert [(row["step_id"], row["state"]) for row in found["intent"]["steps"]] == [
+    answer = dos("trace", RUN, "--json").json
+    assert [(row["step_id"], row["state"]) for row in answer["intent"]["steps"]] == [
         ("s1", "VERIFIED"),
         ("s2", "CLAIMED"),
     ]
-    assert found["intent"]["residual"] == ["s2"]
-    assert [commit["subject"] for commit in found["git"]["commits"]] == ["one"]
+    assert answer["intent"]["residual"] == ["s2"]
+    assert [commit["subject"] for commit in answer["git"]["commits"]] == ["one"]
     text = dos("trace", RUN).out
     assert "VERIFIED  s1" in text and "one" in text
 
@@ -91,12 +91,12 @@ def test_lease_events_belong_to_a_run_by_its_id_or_by_its_lease_and_never_by_tim
     dos("lease-lane", "release", "--lane", "api", "--owner", "C")
     dos("halt", "--handle", "x", "--run-id", RUN)
     wal = dos("trace", RUN, "--json").json["wal"]
-    found = [(row["op"], row["lane"], row["attributed_by"]) for row in wal["lease_events"]]
-    assert found[0] == ("SPAWN", "api", "run_id") and found[1] == ("ACQUIRE", "api", "run_id")
-    assert ("REFUSE", "docs", "run_id") in found and ("HEARTBEAT", "api", "lease") in found
-    assert ("ADOPT", "api", "run_id") in found and ("RELEASE", "api", "lease") in found
-    assert found[-1] == ("HALT", "", "run_id")
-    assert {lane for _, lane, _ in found} == {"api", "docs", ""}
+    rows = [(row["op"], row["lane"], row["attributed_by"]) for row in wal["lease_events"]]
+    assert rows[0] == ("SPAWN", "api", "run_id") and rows[1] == ("ACQUIRE", "api", "run_id")
+    assert ("REFUSE", "docs", "run_id") in rows and ("HEARTBEAT", "api", "lease") in rows
+    assert ("ADOPT", "api", "run_id") in rows and ("RELEASE", "api", "lease") in rows
+    assert rows[-1] == ("HALT", "", "run_id")
+    assert {lane for _, lane, _ in rows} == {"api", "docs", ""}
     assert wal["unattributed_acquires"] == 1
 
 
@@ -111,8 +111,8 @@ def test_families_are_followed_up_and_down(dos, repository):
     low = [
         dos("run-id", "mint", "low", "--parent", middle, "--write").json["run_id"] for _ in range(2)
     ]
-    found = dos("trace", middle, "--json").json["spine"]
-    assert (found["ancestors"], found["descendants"], found["root_id"]) == ([top], sorted(low), top)
+    spine = dos("trace", middle, "--json").json["spine"]
+    assert (spine["ancestors"], spine["descendants"], spine["root_id"]) == ([top], sorted(low), top)
     assert dos("trace", low[0], "--json").json["spine"]["ancestors"] == [middle, top]
     assert dos("trace", top, "--json").json["spine"]["descendants"] == sorted([middle, *low])
 
@@ -145,13 +145,13 @@ def test_without_a_run_the_fleet_is_shown(dos, workspace):
 def test_the_status_has_exactly_the_keys_that_callers_know(dos, repository):
     begin(dos)
     dos("run", "claim", RUN, "s1")
-    found = dos("status", RUN, "--stopped", "--json").json
-    assert found.keys() == {"schema", "run_id", "liveness", "progress", "region", "resume"}
-    assert (found["schema"], found["run_id"]) == (1, RUN)
-    assert found["liveness"].keys() == {"verdict", "reason", "evidence"}
-    assert found["liveness"]["evidence"].keys() >= EVIDENCE
-    assert found["progress"] == {"verified_count": 0, "declared_count": 2, "verified_steps": []}
-    assert "claimed" not in keys(found)
+    answer = dos("status", RUN, "--stopped", "--json").json
+    assert answer.keys() == {"schema", "run_id", "liveness", "progress", "region", "resume"}
+    assert (answer["schema"], answer["run_id"]) == (1, RUN)
+    assert answer["liveness"].keys() == {"verdict", "reason", "evidence"}
+    assert answer["liveness"]["evidence"].keys() >= EVIDENCE
+    assert answer["progress"] == {"verified_count": 0, "declared_count": 2, "verified_steps": []}
+    assert "claimed" not in keys(answer)
 
 
 def test_progress_is_what_git_bears_out(dos, repository):
@@ -159,16 +159,16 @@ def test_progress_is_what_git_bears_out(dos, repository):
     repository.commit("one", "api/1")
     dos("run", "verify", RUN, "s2", "--sha", "HEAD")
     dos("run", "verify", RUN, "s1", "--sha", "HEAD")
-    found = dos("status", RUN, "--json").json["progress"]
-    assert found == {"verified_count": 2, "declared_count": 2, "verified_steps": ["s1", "s2"]}
+    progress = dos("status", RUN, "--json").json["progress"]
+    assert progress == {"verified_count": 2, "declared_count": 2, "verified_steps": ["s1", "s2"]}
 
 
 def test_its_lease_is_found_by_the_run(dos, repository):
     begin(dos)
     dos("lease-lane", "acquire", "--lane", "api", "--owner", "A", "--run-id", RUN)
-    found = dos("status", RUN, "--json").json
-    assert found["region"] == ["api/**"]
-    assert found["liveness"]["evidence"]["last_heartbeat_age_ms"] is not None
+    answer = dos("status", RUN, "--json").json
+    assert answer["region"] == ["api/**"]
+    assert answer["liveness"]["evidence"]["last_heartbeat_age_ms"] is not None
 
 
 @pytest.mark.parametrize(
@@ -179,9 +179,9 @@ def test_its_lease_is_found_by_the_run(dos, repository):
 def test_where_it_goes_on_is_said_only_of_a_run_that_stopped(dos, repository, words, resumes):
     # A run that began this moment: what its made-up id says of its age would be another story.
     run_id = dos("run", "begin", "--goal", "g", "--step", "s1").out.strip()
-    found = dos("status", run_id, *words, "--json").json
-    assert (found["resume"] is not None) == resumes
-    assert not resumes or found["resume"]["verdict"] == "RESUMABLE"
+    answer = dos("status", run_id, *words, "--json").json
+    assert (answer["resume"] is not None) == resumes
+    assert not resumes or answer["resume"]["verdict"] == "RESUMABLE"
 
 
 def test_a_suspended_run_has_stopped_unless_somebody_says_otherwise(dos, repository):
@@ -228,8 +228,8 @@ def test_reading_writes_nothing(dos, repository, state):
 
 def test_a_trace_tells_what_was_decided(dos, workspace):
     dos("decide", "--run", RUN, "--unit", "P/1", "--outcome", '{"kind":"UNCLEAR"}')
-    (made,) = dos("trace", RUN, "--json").json["decisions"]
-    assert (made["iteration"], made["unit"], made["outcome"], made["action"]) == (
+    (decision,) = dos("trace", RUN, "--json").json["decisions"]
+    assert (decision["iteration"], decision["unit"], decision["outcome"], decision["action"]) == (
         1,
         "P/1",
         "UNCLEAR",

@@ -50,9 +50,9 @@ def saved(workspace: Path) -> list[str]:
 
 def number_of(dos, name: str) -> str:
     return next(
-        str(each["number"])
-        for each in dos("salvage", "list", "--json").json["salvaged"]
-        if name in each["ref"]
+        str(salvage["number"])
+        for salvage in dos("salvage", "list", "--json").json["salvaged"]
+        if name in salvage["ref"]
     )
 
 
@@ -100,8 +100,8 @@ def test_one_is_shown_with_its_files_and_its_change(dos, saved):
     answer = dos("salvage", "show", "RUN/1")
     assert answer.code == 0 and "M api/a.txt" in answer.out and "+first" not in answer.out
     assert "+first" in dos("salvage", "show", "RUN/1", "--patch").out
-    told = dos("salvage", "show", saved[1], "--json").json
-    assert told["changed"] == [{"how": "A", "path": "api/new.txt"}] and told["unit"] == "P/U"
+    reply = dos("salvage", "show", saved[1], "--json").json
+    assert reply["changed"] == [{"how": "A", "path": "api/new.txt"}] and reply["unit"] == "P/U"
     assert dos("salvage", "show", "RUN/1-nested").code == 0
 
 
@@ -162,12 +162,12 @@ def test_what_goes_is_named_with_how_to_have_it_back(dos, saved, workspace):
     answer = dos(
         "salvage", "drop", number_of(dos, "RUN/1"), number_of(dos, "RUN/2"), "--yes", "--json"
     )
-    assert answer.code == 0 and {each["commit"] for each in answer.json["dropped"]} == set(
+    assert answer.code == 0 and {entry["commit"] for entry in answer.json["dropped"]} == set(
         saved[:2]
     )
     assert git("for-each-ref", "refs/dos/salvage/", cwd=workspace) == ""
-    for each in answer.json["dropped"]:
-        subprocess.run(each["undo"], shell=True, cwd=workspace, check=True)
+    for entry in answer.json["dropped"]:
+        subprocess.run(entry["undo"], shell=True, cwd=workspace, check=True)
     assert dos("salvage", "list", "--json").json["count"] == 3
 
 

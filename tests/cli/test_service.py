@@ -20,14 +20,14 @@ JOURNAL = approve.journal_mark("")
 @pytest.fixture
 def home(workspace, tmp_path, monkeypatch):
     """Nothing is written outside of it, and no service of this machine is asked or started."""
-    place = tmp_path / "home"
-    place.mkdir()
+    folder = tmp_path / "home"
+    folder.mkdir()
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "git").symlink_to(shutil.which("git"))
-    monkeypatch.setenv("HOME", str(place))
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(place / ".config"))
+    monkeypatch.setenv("HOME", str(folder))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(folder / ".config"))
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
-    return place
+    return folder
 
 
 def program(tmp_path, name, script):
@@ -86,14 +86,14 @@ def test_systemd_starts_it_again_and_lets_the_workers_live(install, home, worksp
 def test_launchd_does_the_same(install, home, workspace):
     answer, path = install("--kind", "launchd")
     assert path.parent == home / "Library" / "LaunchAgents"
-    found = plistlib.loads(path.read_bytes())
-    assert found["ProgramArguments"] == [
+    decoded = plistlib.loads(path.read_bytes())
+    assert decoded["ProgramArguments"] == [
         sys.executable, "-P", "-m", "dos", "--workspace", str(workspace), "up", "--plain",
         "--service", JOURNAL
     ]  # fmt: skip
-    assert found["KeepAlive"] == {"SuccessfulExit": False} and found["RunAtLoad"]
-    assert found["AbandonProcessGroup"], "or its workers would be ended with it"
-    assert found["Label"] == path.stem
+    assert decoded["KeepAlive"] == {"SuccessfulExit": False} and decoded["RunAtLoad"]
+    assert decoded["AbandonProcessGroup"], "or its workers would be ended with it"
+    assert decoded["Label"] == path.stem
     assert answer.json["commands"] == [f"launchctl bootstrap gui/{os.getuid()} {path}"]
 
 
@@ -144,8 +144,8 @@ def test_two_workspaces_of_one_name_are_two_services(dos, install, workspace, tm
     other = tmp_path / "elsewhere" / "workspace"
     shutil.copytree(workspace, other)
     _, path = install("--dry-run")
-    found = dos("--workspace", str(other), "service", "install", "--dry-run", "--json").json["path"]
-    assert found != str(path)
+    file = dos("--workspace", str(other), "service", "install", "--dry-run", "--json").json["path"]
+    assert file != str(path)
 
 
 def test_for_the_whole_machine_it_runs_as_the_owner_of_the_workspace(install, workspace):
@@ -163,16 +163,16 @@ def test_for_the_whole_machine_it_runs_as_the_owner_of_the_workspace(install, wo
 def test_it_is_started_only_where_that_was_said_and_can_be_done(dos, install, tmp_path):
     answer, _ = install("--kind", "systemd", "--start")
     assert (answer.code, answer.json["started"], answer.json["written"]) == (1, False, True)
-    said = tmp_path / "said"
-    program(tmp_path, "systemctl", f'echo "$@" >> {said}; echo active')
+    file = tmp_path / "said"
+    program(tmp_path, "systemctl", f'echo "$@" >> {file}; echo active')
     install("--kind", "systemd")
-    assert not said.exists()
+    assert not file.exists()
     answer, path = install("--kind", "systemd", "--start")
     assert (answer.code, answer.json["started"]) == (0, True)
-    assert lines(said) == ["--user daemon-reload", f"--user enable --now {path.name}"]
+    assert lines(file) == ["--user daemon-reload", f"--user enable --now {path.name}"]
     assert dos("service", "status", "--kind", "systemd", "--json").json["running"] == "active"
     dos("service", "remove", "--kind", "systemd", "--stop")
-    assert lines(said)[-1] == f"--user disable --now {path.name}" and not path.exists()
+    assert lines(file)[-1] == f"--user disable --now {path.name}" and not path.exists()
 
 
 def test_one_that_cannot_be_stopped_is_not_removed(dos, install, tmp_path):

@@ -190,10 +190,10 @@ def test_colour_is_for_those_who_look_and_did_not_say_no(
     environment, terminal, coloured, workspace
 ):
     if terminal:
-        seen = at_a_terminal("doctor", cwd=workspace, environment=environment)
+        output = at_a_terminal("doctor", cwd=workspace, environment=environment)
     else:
-        seen = run("doctor", cwd=workspace, environment=environment).stdout
-    assert (b"\x1b[3" in seen) is coloured
+        output = run("doctor", cwd=workspace, environment=environment).stdout
+    assert (b"\x1b[3" in output) is coloured
 
 
 def test_json_is_never_coloured(workspace):
@@ -263,7 +263,7 @@ def test_a_directory_that_was_removed_under_the_caller_is_said(words, workspace,
 def test_the_global_flags_stand_anywhere(workspace, dos, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     place = str(workspace)
-    found = [
+    paths = [
         dos(*words).json["path"]
         for words in (
             ["--workspace", place, "config", "path", "--json"],
@@ -271,7 +271,7 @@ def test_the_global_flags_stand_anywhere(workspace, dos, monkeypatch, tmp_path):
             ["--json", "config", "path", f"--workspace={place}"],
         )
     ]
-    assert found == [str(workspace / "dos.toml")] * 3
+    assert paths == [str(workspace / "dos.toml")] * 3
 
 
 @pytest.fixture

@@ -77,17 +77,19 @@ def test_a_run_answers_with_its_table_and_writes_nothing_down(dos, state, change
 @pytest.mark.soak
 def test_a_run_says_everything_in_json_and_nothing_beside_it(dos, changed):
     answer = dos("test-witness", "run", "--commit", changed[:12], "--cmd", "sh {tests}", "--json")
-    said = answer.json
+    reply = answer.json
     assert answer.code == 0 and answer.err == ""
-    assert said["verdict"] == "DISCRIMINATES" and said["witnesses"] and said["assert_level"]
+    assert reply["verdict"] == "DISCRIMINATES" and reply["witnesses"] and reply["assert_level"]
     assert (
-        said["commit"] == changed
-        and said["command"] == "sh {tests}"
-        and said["command_from"] == "--cmd"
+        reply["commit"] == changed
+        and reply["command"] == "sh {tests}"
+        and reply["command_from"] == "--cmd"
     )
-    assert said["network"] in ("off", "on") and said["weakened"] == [] and said["recorded"] is None
-    assert said["tests"] == {"changed": ["tests/test_it.sh"], "deleted": []}
-    assert {cell: [run["outcome"] for run in runs] for cell, runs in said["cells"].items()} == {
+    assert (
+        reply["network"] in ("off", "on") and reply["weakened"] == [] and reply["recorded"] is None
+    )
+    assert reply["tests"] == {"changed": ["tests/test_it.sh"], "deleted": []}
+    assert {cell: [run["outcome"] for run in runs] for cell, runs in reply["cells"].items()} == {
         "old_tests_old_code": ["pass"],
         "old_tests_new_code": ["pass"],
         "new_tests_old_code": ["fail", "fail"],

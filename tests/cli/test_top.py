@@ -34,14 +34,17 @@ def test_it_is_shown_once_where_nobody_looks(dos, fleet, monkeypatch):
 
 def test_as_data(dos, fleet):
     fleet.record(streams.run(RUN), LANDED)
-    seen = dos("top", "--json").json
-    assert [(row["lane"], row["state"]) for row in seen["rows"]] == [
+    answer = dos("top", "--json").json
+    assert [(row["lane"], row["state"]) for row in answer["rows"]] == [
         ("api", "working"), ("docs", "idle"), ("worker", "idle"), ("global", "idle")
     ]  # fmt: skip
-    [api, *_] = seen["rows"]
+    [api, *_] = answer["rows"]
     assert (api["run_id"], api["unit"], api["agent"], api["landed"]) == (RUN, "P/U1", "command", 1)
-    assert seen["totals"]["workers"] == 1 and seen["totals"]["states"] == {"working": 1, "idle": 3}
-    assert seen["supervisors"][0]["state"] == "running"
+    assert answer["totals"]["workers"] == 1 and answer["totals"]["states"] == {
+        "working": 1,
+        "idle": 3,
+    }
+    assert answer["supervisors"][0]["state"] == "running"
 
 
 def test_without_a_fleet_it_says_how_to_start_one_and_makes_nothing(dos, state):

@@ -26,7 +26,7 @@ def watch(dos):
 
 @pytest.fixture
 def run_id(dos):
-    found = dos("run-id", "mint", "x").json["run_id"]
+    run = dos("run-id", "mint", "x").json["run_id"]
     taken = dos(
         "lease-lane",
         "acquire",
@@ -35,12 +35,12 @@ def run_id(dos):
         "--owner",
         "A",
         "--run-id",
-        found,
+        run,
         "--loop-ts",
         "t1",
     )
     assert taken.code == 0
-    return found
+    return run
 
 
 def halts(dos, run_id):
@@ -49,8 +49,8 @@ def halts(dos, run_id):
 
 
 def test_a_run_that_moves_is_left_alone(dos, watch, run_id):
-    told = watch("--discover").json
-    assert told == {
+    answer = watch("--discover").json
+    assert answer == {
         "watched": 1, "verdicts": {run_id: "ADVANCING"}, "proposed_halts": [],
         "advancing": [run_id], "spinning": [], "stalled_within_budget": [], "unknown": [],
         "skipped": [],
@@ -59,8 +59,8 @@ def test_a_run_that_moves_is_left_alone(dos, watch, run_id):
 
 
 def test_a_halt_is_written_once_for_each_time_a_run_stops_moving(dos, watch, run_id, workspace):
-    told = watch("--discover", "--command", "kill it", minutes=40).json
-    assert (told["verdicts"], told["proposed_halts"]) == ({run_id: "STALLED"}, [run_id])
+    answer = watch("--discover", "--command", "kill it", minutes=40).json
+    assert (answer["verdicts"], answer["proposed_halts"]) == ({run_id: "STALLED"}, [run_id])
     [halt] = halts(dos, run_id)
     body = halt["body"]
     assert (body["run_id"], body["lane"], body["handle"]) == (run_id, "api", run_id)
@@ -85,18 +85,18 @@ def test_how_soon_it_is_proposed_again_can_be_said(dos, watch, run_id):
 
 
 def test_a_stalled_run_within_its_budget_is_left_alone(watch, run_id):
-    told = watch("--discover", "--budget-ms", str(60 * MINUTE), minutes=45).json
-    assert (told["stalled_within_budget"], told["proposed_halts"]) == ([run_id], [])
+    answer = watch("--discover", "--budget-ms", str(60 * MINUTE), minutes=45).json
+    assert (answer["stalled_within_budget"], answer["proposed_halts"]) == ([run_id], [])
     assert watch("--discover", "--budget-ms", str(30 * MINUTE), minutes=45).json[
         "proposed_halts"
     ] == [run_id]
 
 
 def test_a_young_run_that_never_gave_a_sign_of_life_is_left_alone(dos, watch, workspace, state):
-    found = dos("run-id", "mint", "x").json["run_id"]
-    assert watch("--track", found).json["advancing"] == [found]
+    run = dos("run-id", "mint", "x").json["run_id"]
+    assert watch("--track", run).json["advancing"] == [run]
     assert not state.exists(), "to look writes nothing"
-    assert watch("--track", found, minutes=31).json["proposed_halts"] == [found]
+    assert watch("--track", run, minutes=31).json["proposed_halts"] == [run]
 
 
 def test_a_run_that_ended_has_nothing_to_be_stopped(dos, watch, run_id, state):
@@ -109,17 +109,17 @@ def test_a_run_that_ended_has_nothing_to_be_stopped(dos, watch, run_id, state):
         "it still holds its lane"
     )
     dos("lease-lane", "release", "--lane", "api", "--owner", "A")
-    told = watch("--track", run_id, minutes=90).json
-    assert (told["verdicts"], told["proposed_halts"]) == ({run_id: "STALLED"}, [])
+    answer = watch("--track", run_id, minutes=90).json
+    assert (answer["verdicts"], answer["proposed_halts"]) == ({run_id: "STALLED"}, [])
 
 
 def test_what_follows_a_run_tells_more_of_it(dos, watch, workspace):
-    found = dos("run-id", "mint", "x").json["run_id"]
+    run = dos("run-id", "mint", "x").json["run_id"]
     stamp = "2026-01-01T10:20:30Z"
     dos("lease-lane", "acquire", "--lane", "api", "--owner", "A", "--loop-ts", stamp)
-    told = watch("--track", f"{found}::api:{stamp}:job 7", minutes=40)
-    assert told.json["proposed_halts"] == [found]
-    [halt] = halts(dos, found)
+    answer = watch("--track", f"{run}::api:{stamp}:job 7", minutes=40)
+    assert answer.json["proposed_halts"] == [run]
+    [halt] = halts(dos, run)
     assert (halt["body"]["handle"], halt["body"]["lane"], halt["body"]["loop_ts"]) == (
         "job 7",
         "api",
@@ -128,20 +128,18 @@ def test_what_follows_a_run_tells_more_of_it(dos, watch, workspace):
 
 
 def test_commits_since_a_named_one_are_progress(dos, watch, workspace):
-    found = dos("run-id", "mint", "x").json["run_id"]
+    run = dos("run-id", "mint", "x").json["run_id"]
     start = git("rev-parse", "HEAD", cwd=workspace).strip()
-    assert watch("--track", f"{found}:{start}:docs", minutes=25).json["advancing"] == [found]
-    assert watch("--track", f"{found}:{start}:docs", minutes=45).json["verdicts"] == {
-        found: "STALLED"
-    }
+    assert watch("--track", f"{run}:{start}:docs", minutes=25).json["advancing"] == [run]
+    assert watch("--track", f"{run}:{start}:docs", minutes=45).json["verdicts"] == {run: "STALLED"}
     (workspace / "docs" / "b.txt").write_text("b\n")
     git("add", "docs", cwd=workspace)
     git("commit", "--quiet", "--message", "Work", cwd=workspace)
-    assert watch("--track", f"{found}:{start}:api", minutes=29).json["advancing"] == [found], (
+    assert watch("--track", f"{run}:{start}:api", minutes=29).json["advancing"] == [run], (
         "too early to accuse"
     )
-    found_docs = watch("--track", f"{found}:{start}:docs", minutes=29.9).json
-    assert found_docs["advancing"] == [found]
+    found_docs = watch("--track", f"{run}:{start}:docs", minutes=29.9).json
+    assert found_docs["advancing"] == [run]
 
 
 def test_a_lease_without_a_run_and_a_name_that_is_no_run_are_skipped(dos, watch, workspace):
@@ -184,5 +182,5 @@ def test_watching_goes_on_for_so_many_looks(dos, run_id):
 
 def test_git_that_cannot_be_read_stops_nobody(dos, watch, run_id, workspace):
     (workspace / ".git" / "objects").rename(workspace / ".git" / "moved")
-    told = watch("--discover", minutes=40).json
-    assert (told["unknown"], told["proposed_halts"]) == ([run_id], [])
+    answer = watch("--discover", minutes=40).json
+    assert (answer["unknown"], answer["proposed_halts"]) == ([run_id], [])

@@ -78,12 +78,12 @@ def head(workspace):
 
 def said(answer):
     """The verdict, who decided, and each witness's stance and rung."""
-    found = answer.json
-    assert found.keys() == KEYS
+    reply = answer.json
+    assert reply.keys() == KEYS
     return (
-        found["verdict"],
-        found["witness"],
-        [(each["stance"], each["accountability"]) for each in found["evidence"]],
+        reply["verdict"],
+        reply["witness"],
+        [(each["stance"], each["accountability"]) for each in reply["evidence"]],
     )
 
 
@@ -295,8 +295,8 @@ def test_a_citation_command_has_the_time_that_the_settings_give_it(dos, workspac
     settle(
         workspace, f'[evidence]\ncitation_command = ["sh", "-c", "{script}"]\ntimeout_seconds = 1'
     )
-    told = dos("witness", "k", "--source", "citation=c1")
-    assert told.code == 3 and "1 s" in told.out
+    answer = dos("witness", "k", "--source", "citation=c1")
+    assert answer.code == 3 and "1 s" in answer.out
 
 
 GH = """#!{python}
@@ -518,8 +518,8 @@ def test_witnesses_that_contradict_each_other_confirm_nothing(dos, workspace):
         "exit=test -e no",
     )
     answer = dos("witness", "k", *words, "--json")
-    found = answer.json
-    assert (answer.code, found["believe"], found["refuted"]) == (1, False, True)
+    reply = answer.json
+    assert (answer.code, reply["believe"], reply["refuted"]) == (1, False, True)
     assert dos("witness", "k", *words).out.count("\n") == 4
 
 

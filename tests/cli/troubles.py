@@ -243,7 +243,7 @@ def with_lapsed_lock(place, monkeypatch, tmp_path):
 
 
 def lease(place, lane, *, is_lock, host="elsewhere", ttl_ms=1, **more):
-    asked = Request(
+    lease_request = Request(
         lane=lane,
         holder="some one",
         host=host,
@@ -253,7 +253,7 @@ def lease(place, lane, *, is_lock, host="elsewhere", ttl_ms=1, **more):
         **more,
     )
     with open_journal(workspace.find(place), "") as journal:
-        journal.acquire(asked, lambda request, live: None)
+        journal.acquire(lease_request, lambda request, live: None)
     time.sleep(0.01)  # longer than it lasts
 
 

@@ -268,8 +268,8 @@ def test_two_packages_of_one_name_are_two_lanes(tmp_path):
 
 
 def test_without_anything_but_root_files_one_worker_has_it_all(tmp_path):
-    found = infer_lanes(tmp_path, made(tmp_path, files("a.py", "b.py")))
-    assert (found.exclusive, found.autopick) == (("main",), ("main",)), (
+    lanes = infer_lanes(tmp_path, made(tmp_path, files("a.py", "b.py")))
+    assert (lanes.exclusive, lanes.autopick) == (("main",), ("main",)), (
         "a unit that names no lane is offered there"
     )
 
@@ -327,16 +327,16 @@ def test_the_package_at_the_root_of_a_workspace_has_a_lane_with_its_tests(tmp_pa
 
 
 def test_a_folder_of_tests_named_after_its_component_is_in_the_lane_of_that(tmp_path):
-    found = infer_lanes(
+    lanes = infer_lanes(
         tmp_path, ["Shop.sln", "Shop/Cart.cs", "Shop.Tests/CartTests.cs", "Api/A.cs", "latest/a.cs"]
     )
-    assert found.concurrent == ("Api", "Shop", "latest")
-    assert found.trees["Shop"] == ("Shop/**", "Shop.Tests/**")
+    assert lanes.concurrent == ("Api", "Shop", "latest")
+    assert lanes.trees["Shop"] == ("Shop/**", "Shop.Tests/**")
 
 
 def test_code_at_the_top_is_not_the_work_of_a_lane_for_documents(tmp_path):
-    found = infer_lanes(tmp_path, ["README.md", "docs/index.md", "index.js", "index.test.js"])
-    assert (found.concurrent, found.trees) == ((), {"main": ("**/*",)})
+    lanes = infer_lanes(tmp_path, ["README.md", "docs/index.md", "index.js", "index.test.js"])
+    assert (lanes.concurrent, lanes.trees) == ((), {"main": ("**/*",)})
     assert infer_lanes(tmp_path, ["README.md", "docs/index.md"]).concurrent == ("docs",)
 
 

@@ -137,13 +137,15 @@ def test_every_call_that_changes_a_file_is_in_the_log(disk: Path, recorded: Reco
     recorded(EVERY_CALL)
     assert everything_at_the_end(disk) == present(disk)
     assert present(disk)["folder/moved"] == b"inside, renamed while open and by a child"
-    seen = Counter(operation.kind for operation in operations_on(disk))
-    assert seen[Kind.SYNC] == 2 and seen[Kind.SYNC_DIRECTORY] == 1 and seen[Kind.TRUNCATE] == 4
+    counts = Counter(operation.kind for operation in operations_on(disk))
     assert (
-        seen[Kind.RENAME] == 1
-        and seen[Kind.LINK] == 1
-        and seen[Kind.UNLINK] == 2
-        and seen[Kind.MAKE_DIRECTORY] == 2
+        counts[Kind.SYNC] == 2 and counts[Kind.SYNC_DIRECTORY] == 1 and counts[Kind.TRUNCATE] == 4
+    )
+    assert (
+        counts[Kind.RENAME] == 1
+        and counts[Kind.LINK] == 1
+        and counts[Kind.UNLINK] == 2
+        and counts[Kind.MAKE_DIRECTORY] == 2
     )
 
 
@@ -219,9 +221,9 @@ def test_a_program_that_syncs_before_it_acknowledges_is_never_caught(
     disk: Path, recorded: Recorded
 ) -> None:
     recorded(COUNTER, "honest", 8)
-    seen = list(images(disk))
-    assert not any(lost_numbers(image) for image in seen)
-    assert seen[-1].acks == tuple(map(str, range(8)))
+    contents = list(images(disk))
+    assert not any(lost_numbers(image) for image in contents)
+    assert contents[-1].acks == tuple(map(str, range(8)))
 
 
 @pytest.mark.parametrize(

@@ -61,8 +61,8 @@ def images(*operations: Operation, per_point: int = 40, seed: int = 1) -> list[I
 def at_the_end(*operations: Operation, per_point: int = 200) -> set[tuple[tuple[str, bytes], ...]]:
     """Every state seen after the last operation; a new acknowledgement keeps them apart from
     earlier ones."""
-    seen = images(*operations, ack("end"), per_point=per_point)
-    return {tuple(sorted(image.files.items())) for image in seen if image.acks}
+    contents = images(*operations, ack("end"), per_point=per_point)
+    return {tuple(sorted(image.files.items())) for image in contents if image.acks}
 
 
 def contents_at_the_end(*operations: Operation) -> set[bytes | None]:
@@ -205,11 +205,11 @@ def test_names_are_left_in_just_these_states(
 
 
 def test_acknowledgements_up_to_the_next_operation_count_at_a_point() -> None:
-    seen = images(create(), write(b"1"), ack("a"), ack("b"), write(b"2", 1), ack("c"))
-    assert {image.acks for image in seen if image.point == 0} == {()}
-    assert {image.acks for image in seen if image.point == 3} == {("a", "b")}
-    assert {image.acks for image in seen if image.point == 5} == {("a", "b", "c")}
-    assert {image.point for image in seen} == {0, 3, 5}
+    contents = images(create(), write(b"1"), ack("a"), ack("b"), write(b"2", 1), ack("c"))
+    assert {image.acks for image in contents if image.point == 0} == {()}
+    assert {image.acks for image in contents if image.point == 3} == {("a", "b")}
+    assert {image.acks for image in contents if image.point == 5} == {("a", "b", "c")}
+    assert {image.point for image in contents} == {0, 3, 5}
 
 
 def test_a_log_without_operations_leaves_no_images() -> None:

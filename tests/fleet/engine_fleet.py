@@ -188,8 +188,8 @@ class EngineFleet:
 
     def kill_everything(self) -> None:
         """As a machine that loses its power does."""
-        while found := self.processes():
-            self.kill(found)
+        while processes := self.processes():
+            self.kill(processes)
         for child in self.started:
             child.wait(timeout=PATIENCE)
 

@@ -51,16 +51,16 @@ def _landed(fleet: EngineFleet, recorded: list[Event], *, all_landed: bool) -> I
     yield from (f"{unit} did not land" for unit in fleet.units if all_landed and unit not in units)
     commits = {line.split()[0] for line in on_main}
     for kind in ("unit_landed", "receipt_issued"):
-        told = [
+        rows = [
             (event.body["unit"], event.body["commit"]) for event in recorded if event.kind == kind
         ]
-        yield from (f"{unit}: {kind} {n} times" for (unit, _), n in Counter(told).items() if n > 1)
+        yield from (f"{unit}: {kind} {n} times" for (unit, _), n in Counter(rows).items() if n > 1)
         yield from (
             f"{unit}: {kind} {commit}, which is not on main"
-            for unit, commit in told
+            for unit, commit in rows
             if commit not in commits
         )
-        yield from (f"{unit} is on main without {kind}" for unit in units if unit not in dict(told))
+        yield from (f"{unit} is on main without {kind}" for unit in units if unit not in dict(rows))
 
 
 def twice(recorded: list[Event]) -> Iterator[str]:

@@ -62,8 +62,8 @@ def test_a_budget_warns_pauses_asks_and_is_remembered(fleet, budget):
     assert len(fleet.agent_starts()) == budget.agents
 
     assert fleet.until_idle() == WORK_LEFT, fleet.story()
-    [asked] = fleet.facts("decision_raised")
-    assert asked["about"] == "budget" and (asked["detail"]["spent"], asked["detail"]["limit"]) == (
+    [fact] = fleet.facts("decision_raised")
+    assert fact["about"] == "budget" and (fact["detail"]["spent"], fact["detail"]["limit"]) == (
         5,
         5,
     )
@@ -73,11 +73,11 @@ def test_a_budget_warns_pauses_asks_and_is_remembered(fleet, budget):
     assert fleet.until_idle() == WORK_LEFT, fleet.story()
     assert len(fleet.agent_starts()) == budget.agents and len(fleet.facts("decision_raised")) == 1
 
-    answered = fleet.dos("decisions", "answer", asked["id"], "raise")
+    answered = fleet.dos("decisions", "answer", fact["id"], "raise")
     assert answered.returncode == 0, answered.stderr
     assert fleet.until_idle() == WORK_LEFT, fleet.story()
     again = fleet.facts("decision_raised")[1]
-    assert len(fleet.agent_starts()) == 2 * budget.agents and again["id"] != asked["id"]
+    assert len(fleet.agent_starts()) == 2 * budget.agents and again["id"] != fact["id"]
     assert told(fleet, "budget_spent")[-1] == (10, 10)
 
     assert fleet.dos("decisions", "answer", again["id"], "stop").returncode == 0

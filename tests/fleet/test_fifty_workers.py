@@ -152,11 +152,11 @@ def test_fifty_workers_under_random_kills(busy, resting):
     assert busy.started[-1].wait(timeout=PATIENCE) == 0, busy.story()
     assert broken(busy, all_landed=False) == []
     assert min(chaos.killed.values()) > 0 and len(busy.facts("unit_landed")) > LANES * watched / 300
-    cores = sum(each.core_seconds for each in chaos.supervisors) / watched
+    cores = sum(supervisor.core_seconds for supervisor in chaos.supervisors) / watched
     assert cores < MOST_OF_A_CORE, f"the supervisors took {cores:.1%} of a core"
     grown = {
-        each.process.pid: each.growth_bytes
-        for each in chaos.supervisors
-        if each.lived_seconds > watched / 4
+        supervisor.process.pid: supervisor.growth_bytes
+        for supervisor in chaos.supervisors
+        if supervisor.lived_seconds > watched / 4
     }
     assert grown and max(grown.values()) < MOST_GROWTH_BYTES, grown

@@ -179,11 +179,11 @@ def test_a_setup_that_fails_is_told_and_asked_about_and_locks_nothing(fleet):
     }
     assert {stop["stop_reason"] for stop in stops.values()} == {"not-ready"}
     assert "no network" in stops["one"]["reason"]
-    asked = [event["body"] for event in history(fleet) if event["kind"] == "decision_raised"]
-    assert len(asked) == len(stops) and all("no network" in each["question"] for each in asked)
+    bodies = [event["body"] for event in history(fleet) if event["kind"] == "decision_raised"]
+    assert len(bodies) == len(stops) and all("no network" in each["question"] for each in bodies)
     config.write_text(before)
     fleet.repository.play({"*": [[{"run": "date > $DOS_LANE/a.txt"}, commit("Make it")]]})
-    for each in asked:
+    for each in bodies:
         assert fleet.dos("decisions", "answer", each["id"], "retry").returncode == 0
     fleet.up("--until-idle", "--target", "1").communicate(timeout=PATIENCE)
     assert "DEMO/A1" in landed(fleet)

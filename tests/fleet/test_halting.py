@@ -10,14 +10,17 @@ NOW = 1_000 * MINUTE
 
 
 def run(answer: str, age_minutes: int = 60, **more) -> HaltCandidate:
-    seen = Evidence(
+    evidence = Evidence(
         run_started_ms=NOW - age_minutes * MINUTE,
         now_ms=NOW,
         commits_since_start=0,
         progress_age_ms=more.pop("progress_age_ms", None),
     )
     return HaltCandidate(
-        run_id="RID-0MC0FFEE00000AB", verdict=Verdict(answer=Answer(answer)), evidence=seen, **more
+        run_id="RID-0MC0FFEE00000AB",
+        verdict=Verdict(answer=Answer(answer)),
+        evidence=evidence,
+        **more,
     )
 
 

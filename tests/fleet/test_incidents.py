@@ -64,9 +64,9 @@ def truth(repository: Repository):
 
 
 def answer(repository: Repository, choice: str) -> None:
-    (asked,) = questions(repository)
+    (question,) = questions(repository)
     with open_effects(repository).store as store:
-        store.append_all(answer_entries(asked, choice, by="tester"))
+        store.append_all(answer_entries(question, choice, by="tester"))
 
 
 @pytest.mark.parametrize(
@@ -78,23 +78,25 @@ def test_commits_of_an_agent_on_the_branch_of_the_user_are_an_incident_and_no_la
     before = one_unit.git("rev-parse", "main")
     one_unit.play({UNIT: [[forging(one_unit, hidden=hidden), {"say": "DEMO/A1 is shipped."}]]})
     work(one_unit)
-    (found,) = happened(one_unit, "incident_found")
+    (event,) = happened(one_unit, "incident_found")
     forged = one_unit.git("rev-list", "--reverse", f"{before}..main").splitlines()
-    assert set(found["commits"]) <= set(forged)
-    assert forged[-1] in found["commits"]
-    assert hidden or found["commits"] == forged
-    assert found["units"] == [UNIT]
-    assert found["run_id"] == happened(one_unit, "agent_started")[0]["run_id"]
+    assert set(event["commits"]) <= set(forged)
+    assert forged[-1] in event["commits"]
+    assert hidden or event["commits"] == forged
+    assert event["units"] == [UNIT]
+    assert event["run_id"] == happened(one_unit, "agent_started")[0]["run_id"]
     assert happened(one_unit, "unit_landed") == []
     assert isinstance(truth(one_unit), NotLanded)
-    (asked,) = questions(one_unit)
-    assert asked.raised.about == "incident"
-    assert asked.raised.waits == [f"unit:{UNIT}"]
-    assert [choice.name for choice in asked.raised.choices] == ["again", "keep"]
+    (question,) = questions(one_unit)
+    assert question.raised.about == "incident"
+    assert question.raised.waits == [f"unit:{UNIT}"]
+    assert [choice.name for choice in question.raised.choices] == ["again", "keep"]
     told = f"names {UNIT}, which run" if hidden else "An agent of run"
-    assert told in asked.raised.question, "where it only names the unit, a person may have made it"
-    assert "git revert" in asked.raised.choices[0].meaning
-    assert asked.raised.otherwise == f"they do not count, and {UNIT} is not worked on"
+    assert told in question.raised.question, (
+        "where it only names the unit, a person may have made it"
+    )
+    assert "git revert" in question.raised.choices[0].meaning
+    assert question.raised.otherwise == f"they do not count, and {UNIT} is not worked on"
 
 
 def test_an_incident_is_told_by_the_report_and_by_why(one_unit):
@@ -147,9 +149,9 @@ def test_an_agent_that_moves_the_checkout_of_the_user_is_an_incident_too(one_uni
     one_unit.play({UNIT: [steps]})
     one_unit.git("config", "--local", "advice.detachedHead", "false")
     work(one_unit)
-    (found,) = happened(one_unit, "incident_found")
-    assert found["branch"] == "HEAD"
-    assert "commits" not in found
+    (event,) = happened(one_unit, "incident_found")
+    assert event["branch"] == "HEAD"
+    assert "commits" not in event
     assert [fact["unit"] for fact in happened(one_unit, "unit_landed")] == [UNIT], (
         "its own work lands"
     )
@@ -168,11 +170,11 @@ def test_commits_and_edits_of_the_user_ask_nothing_and_are_listed(one_unit):
         lines = session.user_changes(world, list(world.journal.events()))
     assert [line.split(" ", 1)[1] for line in lines] == ["My own work", "committed: notes.txt"]
     words = [sys.executable, "-m", "dos", "report", "--since", "0", "--json"]
-    told = json.loads(
+    decoded = json.loads(
         subprocess.run(words, cwd=one_unit.root, check=True, capture_output=True).stdout
     )
-    assert told["own"] == lines
-    assert told["incidents"] == []
+    assert decoded["own"] == lines
+    assert decoded["incidents"] == []
 
 
 def test_a_landing_that_is_begun_between_two_looks_is_no_incident(one_unit):

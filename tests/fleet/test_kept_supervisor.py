@@ -37,7 +37,11 @@ def log_of(fleet: Fleet) -> str:
 def lock(fleet: Fleet) -> Lease | None:
     with World(fleet.repository.root) as world:
         return next(
-            (each for each in world.journal.leases(locks=True) if each.lane in streams.supervisor),
+            (
+                lease
+                for lease in world.journal.leases(locks=True)
+                if lease.lane in streams.supervisor
+            ),
             None,
         )
 

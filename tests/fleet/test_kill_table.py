@@ -73,9 +73,9 @@ def test_a_worker_killed_beside_its_agent(tmp_path, moments):
 
 def test_workers_outlive_their_supervisor_and_the_next_one_adopts_them(tmp_path):
     with EngineFleet(tmp_path / "fleet", {"one": 1, "two": 1}) as fleet:
-        seen = tmp_path / "seen"
+        path = tmp_path / "seen"
         fleet.play(
-            {"*": [[EDIT, {"run": f"until test -e {seen}; do sleep 0.1; done"}, COMMIT, DONE]]}
+            {"*": [[EDIT, {"run": f"until test -e {path}; do sleep 0.1; done"}, COMMIT, DONE]]}
         )
         first = fleet.up("--target", "2")
         wait_for(lambda: len(fleet.edits()) == 2, "both agents are at work")
@@ -83,7 +83,7 @@ def test_workers_outlive_their_supervisor_and_the_next_one_adopts_them(tmp_path)
         first.wait()
         second = fleet.up("--target", "2", "--until-idle")
         [found] = wait_for(lambda: fleet.facts("fleet_found"), "the next one says what it found")
-        seen.touch()
+        path.touch()
         assert second.wait(timeout=PATIENCE) == 0, fleet.story()
         assert sorted(found["adopted_lanes"]) == ["one", "two"]
         assert len(fleet.facts("spawn_intended")) == len(fleet.agent_starts()) == 2

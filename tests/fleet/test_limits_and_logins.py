@@ -51,14 +51,14 @@ def test_a_limit_until_next_year_is_asked_about_and_its_lift_wakes_everybody_at_
     process = fleet.up("--until-idle", "--target", "2")
     wait_for(lambda: facts(fleet, "decision_raised") and facts(fleet, "run_parked"), PATIENCE)
     year = str((datetime.now() + timedelta(seconds=NEXT_YEAR_SECONDS)).year)
-    (asked,) = [each for each in facts(fleet, "decision_raised") if each["about"] == "limit_until"]
+    (asked,) = [fact for fact in facts(fleet, "decision_raised") if fact["about"] == "limit_until"]
     claim = r"scripted says it is limited for (299\.9|300\.0) days"
     assert re.search(claim, asked["question"])
     assert [choice["name"] for choice in asked["choices"]] == ["lift", "wait"]
 
     assert year in fleet.dos("limits").stdout and year in fleet.dos("top", "--once").stdout
     assert (
-        max(each["until_ms"] for each in facts(fleet, "run_parked"))
+        max(fact["until_ms"] for fact in facts(fleet, "run_parked"))
         < time.time_ns() // 10**6 + 3_601_000
     )
 
@@ -111,9 +111,9 @@ class Claude:
         )
 
     def log_in(self) -> None:
-        place = self.home / ".claude"
-        place.mkdir()
-        (place / ".credentials.json").write_text("{}")
+        folder = self.home / ".claude"
+        folder.mkdir()
+        (folder / ".credentials.json").write_text("{}")
 
     def starts(self) -> int:
         return len((self.home / "starts").read_text().splitlines())
@@ -132,8 +132,8 @@ def claude(fleet, tmp_path, monkeypatch) -> Claude:
 def test_a_login_is_seen_by_the_next_look(repository, claude):
     stop = work(repository)
     assert (stop.reason, stop.detail) == ("launch-failed", "claude is not logged in")
-    seen = observe(repository)
-    assert (seen.new_logins, seen.settled, seen.idle) == ([], [], True)
+    observation = observe(repository)
+    assert (observation.new_logins, observation.settled, observation.idle) == ([], [], True)
     (asked,) = fold.current(World(repository.root).journal, Decisions)[0].open.values()
     assert asked.raised.question.startswith("claude is not logged in")
     assert asked.raised.question.endswith("Log in with `claude auth login`; the fleet notices it")
@@ -147,14 +147,14 @@ def test_who_is_not_logged_in_is_named_with_the_command_and_a_login_lets_the_fle
 ):
     process = fleet.up("--target", "2")
     wait_for(
-        lambda: any(each["about"] == "limit" for each in facts(fleet, "decision_raised")), PATIENCE
+        lambda: any(fact["about"] == "limit" for fact in facts(fleet, "decision_raised")), PATIENCE
     )
-    (asked,) = [each for each in facts(fleet, "decision_raised") if each["about"] == "limit"]
+    (asked,) = [fact for fact in facts(fleet, "decision_raised") if fact["about"] == "limit"]
     assert asked["question"].startswith("claude is not logged in")
     assert "`claude auth login`" in asked["question"]
     assert "claude is not logged in" in fleet.dos("limits").stdout
     wait_for(lambda: len(facts(fleet, "run_stopped")) >= 1, PATIENCE)
-    assert {each["reason"] for each in facts(fleet, "run_stopped")} == {"claude is not logged in"}
+    assert {fact["reason"] for fact in facts(fleet, "run_stopped")} == {"claude is not logged in"}
     assert facts(fleet, "unit_attempted") == [], "no unit was tried"
 
     claude.log_in()

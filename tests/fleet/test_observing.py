@@ -148,10 +148,11 @@ def test_a_unit_that_nobody_will_take_is_named_with_its_reason(
     (repository.root / "dos.toml").write_text(f"[lanes]\n{lanes}\n")
     (repository.root / "docs" / "demo-plan.md").write_text(f"# Plan\n\n## DEMO A1: first\n{unit}\n")
     world = World(repository.root)
-    found = survey.unofferable_units(world.workspace, world.config)
-    assert len(found) == bool(why)
+    unofferable_units = survey.unofferable_units(world.workspace, world.config)
+    assert len(unofferable_units) == bool(why)
     assert all(
-        line.startswith("docs/demo-plan.md:3: unit DEMO/A1 ") and why in line for line in found
+        line.startswith("docs/demo-plan.md:3: unit DEMO/A1 ") and why in line
+        for line in unofferable_units
     )
 
 
@@ -166,8 +167,8 @@ def test_a_fleet_whose_workers_keep_dying_asks_before_it_is_idle(supervisor):
     lease = supervisor.take_lease(
         effects.TakeLease(lane="supervisor/here", run_id="", is_lock=True)
     )
-    seen = supervisor.observe(ObserveFleet(lease=lease))
-    assert seen.failing_lanes and not seen.idle
+    observation = supervisor.observe(ObserveFleet(lease=lease))
+    assert observation.failing_lanes and not observation.idle
 
 
 def test_a_start_that_is_told_late_says_nothing_of_the_newest(supervisor):
@@ -195,10 +196,10 @@ def test_a_supervisor_starts_nobody_where_no_plan_declares_a_unit(supervisor, re
     lease = supervisor.take_lease(
         effects.TakeLease(lane="supervisor/here", run_id="", is_lock=True)
     )
-    seen = supervisor.observe(ObserveFleet(lease=lease))
+    observation = supervisor.observe(ObserveFleet(lease=lease))
     assert not [
         action
-        for action in reconcile.plan(seen.lanes, 2).actions
+        for action in reconcile.plan(observation.lanes, 2).actions
         if isinstance(action, reconcile.Spawn)
     ]
     with World(repository.root) as world:
@@ -210,7 +211,7 @@ def hold(
     supervisor: SupervisorEffects, lane: str, *, pid: int | None, ttl_ms: int = 600_000
 ) -> Lease:
     me = process.identify(os.getpid())
-    asked = Request(
+    request = Request(
         lane=lane,
         holder="h:1",
         host=process.host(),
@@ -221,7 +222,7 @@ def hold(
         system=process.system(),
         region=region(["one/**"]),
     )
-    return supervisor.store.acquire(asked, lambda *_: None)
+    return supervisor.store.acquire(request, lambda *_: None)
 
 
 def test_a_lane_that_was_spelled_otherwise_when_it_was_leased_is_the_same_lane(supervisor):
@@ -247,7 +248,9 @@ def test_a_worker_whose_lease_was_over_for_a_moment_is_not_taken_for_dead_afterw
         observed(supervisor)
     supervisor.store.renew([held.fence])
     assert not [
-        each for each in reconcile.plan(observed(supervisor).lanes, 2).actions if each.lane == "one"
+        action
+        for action in reconcile.plan(observed(supervisor).lanes, 2).actions
+        if action.lane == "one"
     ]
 
 

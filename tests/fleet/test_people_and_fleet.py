@@ -38,16 +38,16 @@ def observe(repository: Repository):
     acting = SupervisorEffects(world.workspace, world.config, actor="supervisor")
     try:
         lock = acting.take_lease(effects.TakeLease(lane="supervisor/here", run_id="", is_lock=True))
-        seen = acting.observe(ObserveFleet(lease=lock, is_first=True))
+        observation = acting.observe(ObserveFleet(lease=lock, is_first=True))
         acting.release_lease(effects.ReleaseLease(lease=lock, reason="done"))
-        return seen
+        return observation
     finally:
         acting.close()
 
 
 def could_start(seen, name: str) -> bool:
-    found = next(each for each in seen.lanes if each.lane == name)
-    return found.liveness is None and not found.waits
+    lane = next(lane for lane in seen.lanes if lane.lane == name)
+    return lane.liveness is None and not lane.waits
 
 
 def answer(repository: Repository, about: str, choice: str) -> None:
@@ -94,9 +94,9 @@ def test_an_account_without_credit_stops_the_lane_and_starts_nobody_until_it_is_
     stop = work(repository)
     assert stop.needs == "environment"
     assert "limit" in questions(repository)
-    seen = observe(repository)
-    assert not could_start(seen, "one") and not could_start(seen, "two")
-    assert seen.idle, "a fleet that waits for a person has nothing left to do by itself"
+    observation = observe(repository)
+    assert not could_start(observation, "one") and not could_start(observation, "two")
+    assert observation.idle, "a fleet that waits for a person has nothing left to do by itself"
     answer(repository, "limit", "fixed")
     assert could_start(observe(repository), "two")
 
@@ -148,9 +148,9 @@ def test_nobody_is_started_on_what_is_paused(repository, fleet):
     acting = WorkerEffects(world.workspace, world.config, actor="test")
     acting.store.record("fleet", PauseRequested(lane="" if fleet else "one"))
     acting.close()
-    seen = observe(repository)
-    assert not could_start(seen, "one")
-    assert could_start(seen, "two") is not fleet
+    observation = observe(repository)
+    assert not could_start(observation, "one")
+    assert could_start(observation, "two") is not fleet
 
 
 @pytest.mark.soak
@@ -165,12 +165,14 @@ def test_a_unit_that_was_taken_out_again_is_asked_about_and_done_again_only_on_a
     repository.play({"DEMO/A1": [own], "DEMO/A2": [[write("one/b.txt"), commit("Write b")]]})
     work(repository)
     repository.git("revert", "--no-edit", "HEAD~1")
-    found = observe(repository).questions
-    assert [(type(each), each.waits) for each in found] == [(UnitUndone, (Unit("DEMO/A1"),))]
+    open_questions = observe(repository).questions
+    assert [(type(each), each.waits) for each in open_questions] == [
+        (UnitUndone, (Unit("DEMO/A1"),))
+    ]
     acting = WorkerEffects(
         World(repository.root).workspace, World(repository.root).config, actor="test"
     )
-    acting.store.append_all([structs.replace(raise_entry(each)) for each in found])
+    acting.store.append_all([structs.replace(raise_entry(each)) for each in open_questions])
     acting.close()
     assert not could_start(observe(repository), "one")
     answer(repository, "unit_undone", "again")

@@ -185,8 +185,10 @@ def test_what_is_unknown_is_held_and_counted_and_says_so():
 
 
 def test_the_reason_for_an_unknown_liveness_is_passed_on():
-    seen = LaneLiveness(lane="a", tree=("a/**",), liveness="UNKNOWN", why="the journal is locked")
-    [held] = supervise(SuperviseEvidence(lanes=(seen,))).hold
+    lane_liveness = LaneLiveness(
+        lane="a", tree=("a/**",), liveness="UNKNOWN", why="the journal is locked"
+    )
+    [held] = supervise(SuperviseEvidence(lanes=(lane_liveness,))).hold
     assert "the journal is locked" in held.reason
 
 
@@ -385,8 +387,8 @@ def test_policy_numbers_are_cut_to_whole_milliseconds_and_zero_proposes_at_once(
 
 
 def test_lists_are_taken_for_tuples():
-    seen = SuperviseEvidence(lanes=[LaneLiveness(lane="a", tree=["a/**"])])
-    assert names(supervise(seen).spawn) == "a"
+    supervise_evidence = SuperviseEvidence(lanes=[LaneLiveness(lane="a", tree=["a/**"])])
+    assert names(supervise(supervise_evidence).spawn) == "a"
 
 
 @pytest.mark.parametrize(

@@ -39,13 +39,14 @@ def work(repository: Repository, lane: str = "one"):
 
 
 def committed(repository: Repository) -> list[tuple[str, str]]:
-    found = [
+    bodies = [
         event.body
         for event in World(repository.root).journal.events()
         if event.kind == "iteration_committed"
     ]
     return [
-        (each["outcome"], (each["judged"] or {}).get("replan_productivity") or "") for each in found
+        (each["outcome"], (each["judged"] or {}).get("replan_productivity") or "")
+        for each in bodies
     ]
 
 

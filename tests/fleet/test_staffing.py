@@ -27,10 +27,10 @@ def test_free_lanes_are_filled_up_to_the_target():
 
 
 def test_a_lane_that_waits_gets_no_worker_and_the_plan_says_for_what():
-    found = plan((lane("a", waits="paused"), lane("b")), 2)
-    assert list(found.actions) == [Spawn("b")]
-    assert [(row.lane, row.reason) for row in found.verdict.blocked] == [("a", "paused")]
-    assert found.verdict.admissible == 2, "there is room for it all the same"
+    planned = plan((lane("a", waits="paused"), lane("b")), 2)
+    assert list(planned.actions) == [Spawn("b")]
+    assert [(row.lane, row.reason) for row in planned.verdict.blocked] == [("a", "paused")]
+    assert planned.verdict.admissible == 2, "there is room for it all the same"
 
 
 def test_a_held_and_a_pending_lane_count_and_keep_their_region():
@@ -59,8 +59,8 @@ def test_a_lane_that_runs_alone_waits_until_nobody_works_and_lets_nobody_in():
 
 def test_a_lane_whose_workers_keep_dying_is_given_up_on():
     question = LaneFailed.ask("a", "they die")
-    found = plan((lane("a", waits="they die"),), 1, failing=[question])
-    assert list(found.actions) == [GiveUp(question)]
+    planned = plan((lane("a", waits="they die"),), 1, failing=[question])
+    assert list(planned.actions) == [GiveUp(question)]
 
 
 def test_a_persons_lease_keeps_its_region_and_fills_no_place():
@@ -80,8 +80,8 @@ def test_an_unknown_region_is_never_placed_beside_anything():
 def test_a_halt_is_proposed_at_once_or_after_the_time_that_is_configured():
     spins = lane("a", liveness="SPINNING", spinning_age_ms=60_000)
     for after_ms, asks in ((None, True), (60_000, True), (60_001, False)):
-        (found,) = actions(spins, target=1, policy=SupervisePolicy(spin_halt_after_ms=after_ms))
-        assert isinstance(found, Flag) and found.asks is asks
+        (action,) = actions(spins, target=1, policy=SupervisePolicy(spin_halt_after_ms=after_ms))
+        assert isinstance(action, Flag) and action.asks is asks
 
 
 TREES = st.lists(st.sampled_from(["a/**", "a/b/**", "b/**", "c/**", "**/*"]), max_size=2).map(tuple)
@@ -132,9 +132,9 @@ def test_the_actions_are_those_of_the_population_plan(lanes, target):
 
 @given(LANES, st.integers(0, 5))
 def test_every_lane_that_could_be_started_is_or_has_something_in_its_way(lanes, target):
-    found = plan(lanes, target)
+    planned = plan(lanes, target)
     free = {each.lane for each in lanes if not (each.liveness or each.pending or each.waits)}
-    started = {each.lane for each in found.actions if isinstance(each, Spawn)}
-    told = {each.lane: each.waits_on for each in found.obstacles}
+    started = {action.lane for action in planned.actions if isinstance(action, Spawn)}
+    told = {obstacle.lane: obstacle.waits_on for obstacle in planned.obstacles}
     assert free - started <= told.keys()
     assert set(told.values()) <= {WaitsOn.REGION_HELD, WaitsOn.EXCLUSIVE, WaitsOn.HOST_FULL}

@@ -71,9 +71,9 @@ OLD = 16 * MINUTE
     ],
 )
 def test_standing(evidence, answer, age):
-    found = lease_health(evidence)
-    assert (found.answer, found.spinning_age_ms) == (answer, age)
-    assert found.why or answer == "ADVANCING"
+    health = lease_health(evidence)
+    assert (health.answer, health.spinning_age_ms) == (answer, age)
+    assert health.why or answer == "ADVANCING"
 
 
 AGES = st.none() | st.integers(0, 100 * MINUTE)
@@ -91,10 +91,10 @@ AGES = st.none() | st.integers(0, 100 * MINUTE)
     )
 )
 def test_only_whose_process_is_gone_or_whose_lease_is_over_is_stalled(evidence):
-    found = lease_health(evidence)
-    if found.answer == "STALLED":
+    health = lease_health(evidence)
+    if health.answer == "STALLED":
         assert evidence.lapsed or evidence.process_alive is False
-    if found.answer == "ADVANCING":
+    if health.answer == "ADVANCING":
         assert liveness.judge(evidence).answer == "ADVANCING", (
             "nobody is thought better of than by a look"
         )

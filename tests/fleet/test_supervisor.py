@@ -75,10 +75,10 @@ class System:
         )
 
     def take(self, effect):
-        asked = Request(
+        request = Request(
             lane=effect.lane, holder="h:1", host="h", ttl_ms=1000, region=region([]), is_lock=True
         )
-        return self.store.acquire(asked, lambda *_: None)
+        return self.store.acquire(request, lambda *_: None)
 
     def record(self, effect):
         return self.store.record(
@@ -170,9 +170,9 @@ def test_a_run_that_spins_again_is_asked_about_again_and_the_question_comes_befo
 
     system.observe = observe
     system.run()
-    told = [(event.kind, event.stream) for event in system.store.events() if event.kind in TOLD]
+    rows = [(event.kind, event.stream) for event in system.store.events() if event.kind in TOLD]
     flagged = ("spin_flagged", "run/R1")
-    assert told == [
+    assert rows == [
         ("decision_raised", "decision/spinning-R1-1"),
         flagged,
         ("decision_raised", "decision/spinning-R1-2"),
@@ -226,8 +226,8 @@ def test_supervisors_of_several_hosts_all_end_by_themselves_whoever_came_last(fo
         system.pause = lambda effect, following=following: endings.append(following.run())
     endings.append(systems[0].run())
     assert [ending.exit for ending in endings] == [SupervisorExit.IDLE] * 3
-    said = [event for event in store.load_fleet() if event.kind == "fleet_stopped"]
-    assert sorted(event.stream for event in said) == ["fleet/h-0", "fleet/h-1", "fleet/h-2"]
+    events = [event for event in store.load_fleet() if event.kind == "fleet_stopped"]
+    assert sorted(event.stream for event in events) == ["fleet/h-0", "fleet/h-1", "fleet/h-2"]
 
 
 def test_what_older_versions_wrote_to_one_stream_is_read_with_what_each_host_writes_now():
@@ -235,8 +235,8 @@ def test_what_older_versions_wrote_to_one_stream_is_read_with_what_each_host_wri
     system.store.record("fleet", FleetStarted(host="h", pid=7, target=1))
     system.run()
     system.store.record("fleet", DrainRequested(reason="dos down"))
-    told = [(event.stream, event.kind) for event in system.store.load_fleet()]
-    assert told == [
+    rows = [(event.stream, event.kind) for event in system.store.load_fleet()]
+    assert rows == [
         ("fleet", "fleet_started"),
         ("fleet/h-1", "fleet_started"),
         ("fleet/h-1", "fleet_stopped"),
@@ -259,8 +259,10 @@ def test_a_drain_that_is_asked_for_after_the_look_concerns_the_worker_that_is_st
     system.observe = drain_after_the_look
     system.run()
     assert system.spawned == ["api"]
-    asked = Request(lane="api", holder="h:2", host="h", ttl_ms=1000, region=region([]), run_id="R0")
-    lease = system.store.acquire(asked, lambda *_: None)
+    request = Request(
+        lane="api", holder="h:2", host="h", ttl_ms=1000, region=region([]), run_id="R0"
+    )
+    lease = system.store.acquire(request, lambda *_: None)
     assert fold.current(system.store, FleetState)[0].stop_requests(lease).drain
     by_the_next = SpawnIntended(lane="api", run_id="R1", host="h", supervisor=system.store.last())
     system.store.record("spawn/api", by_the_next)

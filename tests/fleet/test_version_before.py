@@ -72,9 +72,9 @@ def test_it_is_read_as_it_was_written(old, before_the_restart):
         "api": "old-host",
     }
     assert not any(lease["lapsed"] for lease in leases.values())
-    asked = old.dos("decisions", "--json").json
-    assert [question["about"] for question in asked] == ["lane_stopped"]
-    assert "OLD/DOC1" in asked[0]["question"]
+    answer = old.dos("decisions", "--json").json
+    assert [question["about"] for question in answer] == ["lane_stopped"]
+    assert "OLD/DOC1" in answer[0]["question"]
     units = {unit["unit"]: unit["state"] for unit in old.dos("status", "--json").json["units"]}
     assert set(units) == {"OLD/API1", "OLD/API2", "OLD/DOC1", "OLD/WEB1"}
     assert "landed" not in units.values()

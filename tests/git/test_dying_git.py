@@ -81,11 +81,11 @@ def test_a_fleet_lands_every_unit_and_no_worker_dies(fleet, dying):
 
 def test_a_ref_that_moved_although_git_died_counts_as_moved(repository, dying):
     git, base = Writer(repository.root), repository.git("rev-parse", "HEAD")
-    made = dying(share=ALWAYS)
-    made.calls.write_bytes(b"x")  # the next call is done, and dies then
+    child = dying(share=ALWAYS)
+    child.calls.write_bytes(b"x")  # the next call is done, and dies then
     answer = git.run_once("update-ref", "refs/dos/probe", base, "")
     assert answer.returncode == 128 and repository.git("rev-parse", "refs/dos/probe") == base
-    made.calls.write_bytes(b"x" * 4)
+    child.calls.write_bytes(b"x" * 4)
     with pytest.raises(GitUnanswered):
         git.swap_ref("refs/dos/other", base, None)
     assert repository.git("rev-parse", "refs/dos/other") == base
@@ -244,8 +244,8 @@ def test_settings_in_front_do_not_hide_a_command(words):
 
 
 def test_a_signal_is_named(repository, dying):
-    made = dying(share=ALWAYS)
-    made.calls.write_bytes(b"xxx")
+    child = dying(share=ALWAYS)
+    child.calls.write_bytes(b"xxx")
     assert Writer(repository.root).run_once("rev-parse", "HEAD").returncode < 0
     assert subprocess.run(["git", "--version"], capture_output=True).returncode == 0, (
         "an agent's own git lives"

@@ -30,12 +30,12 @@ def _commit(git, message):
 
 
 def read(git, monkeypatch=None):
-    place = workspace.find(git.tree)
+    folder = workspace.find(git.tree)
     if monkeypatch:
         monkeypatch.setattr(
             Reader, "run_once", lambda *arguments, **settings: pytest.fail("git was started")
         )
-    return files.head_commit(place)
+    return files.head_commit(folder)
 
 
 def on_a_branch(git):

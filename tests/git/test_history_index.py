@@ -58,9 +58,9 @@ def grow(root, messages, *, branch="main", begin="", start=1_700_000_000):
 
 @pytest.fixture
 def root(tmp_path):
-    made = tmp_path / "work"
-    git(tmp_path, "init", "--quiet", "--initial-branch=main", str(made))
-    return made
+    path = tmp_path / "work"
+    git(tmp_path, "init", "--quiet", "--initial-branch=main", str(path))
+    return path
 
 
 @pytest.fixture
@@ -367,7 +367,7 @@ def test_who_is_newest_does_not_depend_on_when_it_was_read(root):
 
 
 def test_longer_hashes_are_kept_whole(tmp_path):
-    made = subprocess.run(
+    completed = subprocess.run(
         [
             "git",
             "init",
@@ -378,7 +378,7 @@ def test_longer_hashes_are_kept_whole(tmp_path):
         ],
         capture_output=True,
     )
-    if made.returncode != 0:
+    if completed.returncode != 0:
         pytest.skip("this git has no repositories with sha256")
     tip = grow(tmp_path / "work", ["begin", "AUTH1: do it"])
     assert len(tip) == 64

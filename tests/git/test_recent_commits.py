@@ -47,10 +47,10 @@ def test_each_commit_has_its_parents_its_time_and_its_paths(place):
 def test_what_a_commit_was_built_on_is_known(place):
     for text in "123":
         commit(place, a=text)
-    found = commits.recent_commits(Writer(place), 0)
-    third, second, first = found
-    assert commits.ancestors(found, second.sha) == {second.sha, first.sha}
-    assert commits.ancestors(found, "elsewhere") == {"elsewhere"}
+    recent_commits = commits.recent_commits(Writer(place), 0)
+    third, second, first = recent_commits
+    assert commits.ancestors(recent_commits, second.sha) == {second.sha, first.sha}
+    assert commits.ancestors(recent_commits, "elsewhere") == {"elsewhere"}
     assert commits.ancestors([third], second.sha) == {second.sha}
 
 

@@ -39,10 +39,10 @@ class Agent:
         self.repository = repository
         self.place = workspace.find(repository.root)
         self.lease = self.take()
-        made = worktree.prepare(
+        tree = worktree.prepare(
             Writer(repository.root), self.place.state, lane="one", run_id="R", target="main"
         )
-        self.tree = Path(made.path)
+        self.tree = Path(tree.path)
         worktree.mark_ready(Writer(self.tree))
         install.install(install.find_directory(self.place).directory)
 
@@ -130,9 +130,9 @@ def test_a_commit_inside_of_the_lane_passes(agent, path):
 def test_a_commit_outside_of_the_lane_is_refused_with_and_without_verifying(agent, way, path):
     agent.write("one/fine")
     agent.write(path)
-    said = agent.refused(*way)
-    assert "dos: refused: " in said and "outside of lane 'one', which is one/**" in said
-    assert "no-verify" not in said and "hooksPath" not in said
+    refusal = agent.refused(*way)
+    assert "dos: refused: " in refusal and "outside of lane 'one', which is one/**" in refusal
+    assert "no-verify" not in refusal and "hooksPath" not in refusal
 
 
 @pytest.mark.sampled(3)
@@ -186,8 +186,8 @@ def test_what_is_committed_past_the_index_is_judged_by_what_is_committed(agent):
 def test_an_agent_whose_lane_was_taken_over_can_commit_nothing(agent, words):
     agent.write("one/new")
     agent.take()
-    said = agent.refused(*words)
-    assert "lane 'one' is not yours any more" in said and "Stop." in said
+    refusal = agent.refused(*words)
+    assert "lane 'one' is not yours any more" in refusal and "Stop." in refusal
 
 
 def test_a_lease_that_the_journal_does_not_hold_is_lost_also_where_git_knows_no_newer_one(agent):

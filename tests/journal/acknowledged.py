@@ -154,9 +154,9 @@ class Ledger:
 
     def _missing_snapshot(self, store: Store) -> list[str]:
         with store.backend.read() as view:
-            found = view.snapshot(Leases.name, fold.code_hash(Leases))
-        if self.kept and (found is None or found[0] < self.kept):
-            return [f"the snapshot at {self.kept} is not there: {found and found[0]}"]
+            snapshot = view.snapshot(Leases.name, fold.code_hash(Leases))
+        if self.kept and (snapshot is None or snapshot[0] < self.kept):
+            return [f"the snapshot at {self.kept} is not there: {snapshot and snapshot[0]}"]
         return []
 
 

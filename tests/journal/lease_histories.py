@@ -138,7 +138,7 @@ def _take(store: Store, clock: FakeClock, step: Step, number: int) -> None:
         case "revoke", Lease():
             store.revoke(lease.fence, version=lease.version, reason="stalled")
         case (("adopt" | "adopt with a run"), Lease()):
-            asked = request(
+            lease_request = request(
                 lease.lane,
                 f"H{number}",
                 region=lease.region,
@@ -146,11 +146,11 @@ def _take(store: Store, clock: FakeClock, step: Step, number: int) -> None:
                 is_lock=lease.is_lock,
             )
             if with_run:
-                asked = request(
+                lease_request = request(
                     lease.lane, f"H{number}", region=lease.region, mode=lease.mode, run_id=with_run
                 )
             if not (with_run and lease.is_lock):
-                store.adopt(lease.fence, asked, version=lease.version)
+                store.adopt(lease.fence, lease_request, version=lease.version)
         case "other", _:
             try:
                 store.append(

@@ -48,10 +48,10 @@ def main(url: str, directory: str, seed: str, seconds: str) -> None:
 def contend(store: Store, dice: random.Random, seed: str, counts: dict[str, int]) -> None:
     name = dice.choices(list(LANES), weights=[4, 4, 2, 4, 4, 4, 1, 1, 4])[0]
     globs, extra = LANES[name]
-    asked = Request(
+    request = Request(
         lane=name, holder=seed, host="race", ttl_ms=TTL_MS, region=region(globs), **extra
     )
-    lease = store.acquire(asked, partial(admission.judge, budgets={"cluster": 6}))
+    lease = store.acquire(request, partial(admission.judge, budgets={"cluster": 6}))
     if isinstance(lease, Refusal):
         counts["refused"] += 1
         return

@@ -27,10 +27,10 @@ from dos.times import SystemClock  # noqa: E402
 
 
 def acquire(store: Store, ttl_ms: int) -> Lease | Refusal:
-    asked = Request(
+    request = Request(
         lane="api", holder=sys.argv[1], host="here", ttl_ms=ttl_ms, region=region(["api/**"])
     )
-    return store.acquire(asked, admission.judge)
+    return store.acquire(request, admission.judge)
 
 
 def say(*words: object) -> None:

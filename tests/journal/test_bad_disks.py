@@ -70,14 +70,21 @@ class Faulty:
         )
         assert (done.returncode, done.stderr) == (0, ""), f"{fail} at operation {at}"
         self.operations = read_log(place / "log")
-        said = self.disk / "ACK"
+        path = self.disk / "ACK"
         self.acks: list[Ack] = (
-            [decode(line) for line in said.read_text().splitlines()] if said.exists() else []
+            [decode(line) for line in path.read_text().splitlines()] if path.exists() else []
         )
         self.failures = [ack for ack in self.acks if isinstance(ack, Failed)]
 
     def struck(self, at: int) -> Operation | None:
-        return next((each for each in self.operations if each.number == at and each.error), None)
+        return next(
+            (
+                operation
+                for operation in self.operations
+                if operation.number == at and operation.error
+            ),
+            None,
+        )
 
     def lost_by_a_power_cut(self, scratch: Path) -> list[str]:
         """At the end, with nothing but what was synced: a sync that failed may not have been taken
@@ -100,7 +107,7 @@ def strike_everywhere(
     many'th."""
     healthy = Faulty(place / "healthy", shim, fail, steps=steps, extra=OFTEN)
     assert healthy.failures == [] and counted(healthy.operations) > 100
-    numbered = [each for each in healthy.operations if each.number]
+    numbered = [operation for operation in healthy.operations if operation.number]
     of_writes = [each.number for each in numbered if each.kind is Kind.WRITE]
     of_others = [each.number for each in numbered if each.kind is not Kind.WRITE]
     chosen = sorted(of_writes[writes - 1 :: writes] + of_others[others - 1 :: others])
@@ -173,9 +180,9 @@ def test_a_commit_whose_sync_failed_is_not_acknowledged_by_the_next_sync(
     healthy = Faulty(tmp_path / "healthy", disk_shim, "eio", steps=steps)
     first = next(at for at, each in enumerate(healthy.operations) if each.kind is Kind.ACK)
     syncs = [
-        each.number
-        for each in healthy.operations[first:]
-        if each.kind is Kind.SYNC and each.path.endswith("-wal") and each.number
+        operation.number
+        for operation in healthy.operations[first:]
+        if operation.kind is Kind.SYNC and operation.path.endswith("-wal") and operation.number
     ]
     assert len(syncs) > 5
     for step, at in enumerate(syncs[:5]):  # one for each step before the store is closed
@@ -183,12 +190,12 @@ def test_a_commit_whose_sync_failed_is_not_acknowledged_by_the_next_sync(
         struck = next(place for place, each in enumerate(faulty.operations) if each.number == at)
         later = faulty.operations[struck:]
         told, goes_on = [place for place, each in enumerate(later) if each.kind is Kind.ACK][:2]
-        said = decode(later[told].acknowledgements[0])
+        decoded = decode(later[told].acknowledgements[0])
         if step == 0:
             goes_on = told  # it has a key, so it was asked for again
-            assert isinstance(said, Appended)
+            assert isinstance(decoded, Appended)
         else:
-            assert isinstance(said, Failed) and said.error == "OutcomeUnknown", (
+            assert isinstance(decoded, Failed) and decoded.error == "OutcomeUnknown", (
                 "nobody knows whether it was written"
             )
         assert Kind.SYNC_DIRECTORY in [each.kind for each in later[:goes_on]], (
@@ -204,12 +211,16 @@ def test_the_first_acknowledgement_waits_for_the_directory(tmp_path: Path, disk_
     healthy = Faulty(tmp_path / "healthy", disk_shim, "eio", steps="append")
     opening = next(at for at, each in enumerate(healthy.operations) if each.kind is Kind.ACK)
     synced = [
-        each
-        for each in healthy.operations[:opening]
-        if each.kind is Kind.SYNC_DIRECTORY and each.path
+        operation
+        for operation in healthy.operations[:opening]
+        if operation.kind is Kind.SYNC_DIRECTORY and operation.path
     ]
-    made = [each.path for each in healthy.operations[:opening] if each.kind is Kind.CREATE]
-    assert healthy.operations.index(synced[-1]) == opening - 1 and "state/state.db-wal" in made
+    paths = [
+        operation.path
+        for operation in healthy.operations[:opening]
+        if operation.kind is Kind.CREATE
+    ]
+    assert healthy.operations.index(synced[-1]) == opening - 1 and "state/state.db-wal" in paths
     faulty = Faulty(tmp_path / "faulty", disk_shim, "eio", synced[-1].number, steps="append")
     assert [type(ack) for ack in faulty.acks] == [Failed, Opened, Appended]
 

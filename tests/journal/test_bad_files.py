@@ -263,11 +263,11 @@ def test_a_file_that_is_no_store_is_told_and_left_alone(
     file = state / "state.db"
     damage(file)
     before = file.read_bytes() if file.is_file() else None
-    with pytest.raises(error) as told, opened(state, reading=reading) as store:
+    with pytest.raises(error) as caught, opened(state, reading=reading) as store:
         if not reading:
             write(store, "more")
         list(store.events())
-    assert type(told.value) is error and told.value.hint and "state.db" in str(told.value)
+    assert type(caught.value) is error and caught.value.hint and "state.db" in str(caught.value)
     assert (file.read_bytes() if file.is_file() else None) == before
 
 

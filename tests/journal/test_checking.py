@@ -260,10 +260,10 @@ def test_a_flipped_bit_in_a_body_is_found(file):
 
 def test_text_that_is_no_text_any_more_is_named_and_the_walk_goes_on(file):
     overwrite(file, "UPDATE event SET stream = CAST(x'ff' || x'fe' AS TEXT) WHERE pos = 50")
-    found = checked(file)
-    assert 50 in [problem.pos for problem in found]
-    assert any("cannot be read" in problem.what for problem in found)
-    assert not any(problem.pos > 52 for problem in found)
+    result = checked(file)
+    assert 50 in [problem.pos for problem in result]
+    assert any("cannot be read" in problem.what for problem in result)
+    assert not any(problem.pos > 52 for problem in result)
 
 
 def test_a_page_of_zeros_is_named_and_the_walk_goes_on_behind_it(file):
@@ -273,9 +273,9 @@ def test_a_page_of_zeros_is_named_and_the_walk_goes_on_behind_it(file):
     lost = data[page : page + size].count(b"number ")
     data[page : page + size] = bytes(size)
     file.write_bytes(data)
-    found = checked(file)
-    assert any("page" in problem.what for problem in found if problem.pos == 0)
-    unread = [problem for problem in found if "cannot be read" in problem.what]
+    result = checked(file)
+    assert any("page" in problem.what for problem in result if problem.pos == 0)
+    unread = [problem for problem in result if "cannot be read" in problem.what]
     assert len(unread) == 1
     with Store(SqliteBackend(file)) as store:
         assert check(store).events == 401 - lost
@@ -286,8 +286,8 @@ def test_a_file_that_is_damaged_beyond_reading_is_reported_and_not_raised(file):
     size = int.from_bytes(data[16:18], "big")
     data[size:] = bytes(len(data) - size)
     file.write_bytes(data)
-    found = checked(file)
-    assert any("no event after 0 can be read" in problem.what for problem in found)
+    result = checked(file)
+    assert any("no event after 0 can be read" in problem.what for problem in result)
 
 
 def test_a_damaged_lease_table_is_reported(file):

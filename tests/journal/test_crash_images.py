@@ -182,13 +182,14 @@ def test_a_power_cut_loses_nothing_in_many_more_ways(
 
 
 def test_the_recordings_hold_what_they_are_about(disk: Path, disk_shim: Path) -> None:
-    seen = Counter((each.kind, each.path) for each in read_log(fresh(disk, disk_shim, 42).log))
-    assert seen[Kind.MAKE_DIRECTORY, "state"] == 1 and seen[Kind.CREATE, "state/state.db"] == 1, (
-        "it was made"
-    )
-    assert seen[Kind.WRITE, "state/state.db"] > 40, "it was checkpointed on the way"
+    counts = Counter((each.kind, each.path) for each in read_log(fresh(disk, disk_shim, 42).log))
     assert (
-        seen[Kind.CREATE, "state/state.db-wal"] > 2 and seen[Kind.UNLINK, "state/state.db-wal"] > 2
+        counts[Kind.MAKE_DIRECTORY, "state"] == 1 and counts[Kind.CREATE, "state/state.db"] == 1
+    ), "it was made"
+    assert counts[Kind.WRITE, "state/state.db"] > 40, "it was checkpointed on the way"
+    assert (
+        counts[Kind.CREATE, "state/state.db-wal"] > 2
+        and counts[Kind.UNLINK, "state/state.db-wal"] > 2
     )
 
 

@@ -32,7 +32,9 @@ def any_value(kind: Any) -> st.SearchStrategy:
     if kind in PLAIN:
         return PLAIN[kind]
     if isinstance(kind, type) and issubclass(kind, Struct):
-        return st.builds(kind, **{each.name: any_value(each.type) for each in structs.fields(kind)})
+        return st.builds(
+            kind, **{field.name: any_value(field.type) for field in structs.fields(kind)}
+        )
     origin, of = get_origin(kind), get_args(kind)
     if origin in (Union, UnionType):
         return st.one_of(*map(any_value, of))
@@ -90,9 +92,9 @@ def test_no_event_is_told_by_the_bare_name_of_its_kind(kind: type[Fact], data):
     fact = data.draw(any_value(kind))
     if getattr(fact, "receipt", None):
         fact = structs.replace(fact, receipt={"signature": "s"})
-    told = event_text.describe(fact, 1)
+    text = event_text.describe(fact, 1)
     says_it_all = ("lease_renewed", "lease_released", "lease_revoked", "pause_ended")
-    assert told != event_text.describe_kind(fact.kind) or fact.kind in says_it_all
+    assert text != event_text.describe_kind(fact.kind) or fact.kind in says_it_all
 
 
 @pytest.mark.parametrize("ending", Ending)

@@ -135,11 +135,11 @@ def kill_while_it_is_brought_up_to_date(directory: Path, kills: int) -> None:
     dice = random.Random(6)
     cut_off = 0
     for number in range(kills):
-        place = copytree(directory / "first", directory / str(number))
-        child = Child(place, "w")
+        folder = copytree(directory / "first", directory / str(number))
+        child = Child(folder, "w")
         assert child.kill_after(0, dice.uniform(0, 0.02))
         cut_off += not child.acks
-        assert problems(place, Ledger([*said, *child.acks])) == []
+        assert problems(folder, Ledger([*said, *child.acks])) == []
     assert 0 < cut_off < kills, "some died before they had opened it, and some after"
 
 

@@ -118,7 +118,7 @@ def test_a_lapsed_lease_that_could_come_back_counts_in_the_budget_or_is_ended(ki
 
 def test_a_grant_says_what_was_asked_and_its_fence_is_its_position(store):
     store.append("a", "k", {})
-    asked = asking(
+    request = asking(
         "API",
         "B",
         globs=["src/Api/**"],
@@ -128,7 +128,7 @@ def test_a_grant_says_what_was_asked_and_its_fence_is_its_position(store):
         start_sha="abc",
         loop_ts="t",
     )
-    lease = store.acquire(asked, admit, requested_lane="any")
+    lease = store.acquire(request, admit, requested_lane="any")
     assert isinstance(lease, Lease)
     event = store.load(streams.lease("API"))[-1]
     assert (lease.fence, lease.version, lease.granted_ms) == (event.pos, event.ver, event.at_ms)

@@ -95,11 +95,9 @@ def test_a_relative_file_lies_in_the_state_directory(tmp_path, url, name):
 
 @pytest.mark.parametrize("slashes", ["", "//"])
 def test_an_absolute_file_lies_where_it_says(tmp_path, slashes):
-    place = tmp_path / "a b" / "x.db"
-    open_store(
-        f"sqlite:{slashes}{place}", state_directory=Path("/nowhere"), workspace_id=""
-    ).close()
-    assert place.exists()
+    path = tmp_path / "a b" / "x.db"
+    open_store(f"sqlite:{slashes}{path}", state_directory=Path("/nowhere"), workspace_id="").close()
+    assert path.exists()
 
 
 def test_memory_is_a_journal_of_this_process(tmp_path):
@@ -138,5 +136,7 @@ def test_no_store_is_loaded_before_one_is_opened():
         "print([name for name in ('sqlite3', 'psycopg', 'dos.journal.backends.memory') if "
         "name in sys.modules])"
     )
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert found.stdout == "[]\n"
+    completed = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert completed.stdout == "[]\n"

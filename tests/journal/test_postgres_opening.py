@@ -204,9 +204,9 @@ def test_a_password_is_in_no_error_of_a_working_connection(new_database):
     ],
 )
 def test_what_the_driver_raises_is_told_by_what_can_be_done(raised, answer):
-    found = explain(raised("said"), "postgresql://h/db")
-    assert type(found) is answer
-    assert "postgresql://h/db" in str(found)
+    explanation = explain(raised("said"), "postgresql://h/db")
+    assert type(explanation) is answer
+    assert "postgresql://h/db" in str(explanation)
 
 
 def test_without_the_driver_it_is_said_how_to_install_it(tmp_path):
@@ -218,5 +218,7 @@ def test_without_the_driver_it_is_said_how_to_install_it(tmp_path):
         "try: open_store('postgresql://h/d', state_directory=Path('.'), workspace_id='w')\n"
         "except StoreUnreachable as error: print(error.hint)\n"
     )
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert found.stdout == "pip install 'dispatch-os[postgres]'\n"
+    completed = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert completed.stdout == "pip install 'dispatch-os[postgres]'\n"

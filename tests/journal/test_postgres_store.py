@@ -84,11 +84,11 @@ def test_a_server_killed_in_the_middle_loses_nothing_acknowledged(mortal):
             faults.clear()
         stop.set()
         worker.join()
-        found = store.load("a")
+        loaded = store.load("a")
     assert acknowledged == list(range(len(acknowledged)))
-    assert [event.body for event in found] == list(range(len(found)))
-    assert [event.ver for event in found] == list(range(1, len(found) + 1))
-    assert len(found) == len(acknowledged)
+    assert [event.body for event in loaded] == list(range(len(loaded)))
+    assert [event.ver for event in loaded] == list(range(1, len(loaded) + 1))
+    assert len(loaded) == len(acknowledged)
 
 
 def test_a_restart_while_nobody_works_goes_unnoticed(mortal):

@@ -95,7 +95,7 @@ def assert_history_is_sound(url: str, directory: Path) -> None:
 def assert_everything_is_free_after_a_lease_time(url: str, directory: Path) -> None:
     time.sleep(TTL_MS / 1000 + 0.1)
     with open_store(url, state_directory=directory, workspace_id="race") as store:
-        asked = Request(
+        request = Request(
             lane="last",
             holder="test",
             host="race",
@@ -103,7 +103,7 @@ def assert_everything_is_free_after_a_lease_time(url: str, directory: Path) -> N
             region=region(["**/*"]),
             exclusive=True,
         )
-        assert isinstance(store.acquire(asked, admission.judge), Lease), (
+        assert isinstance(store.acquire(request, admission.judge), Lease), (
             "a dead holder kept its lane"
         )
 

@@ -47,8 +47,8 @@ def all_facts() -> Iterator[type[Fact]]:
 def readers() -> dict[str, FactReader]:
     """Each reader of the product, by where it is: found, not listed."""
     makers = [path for path, text in texts().items() if "FactReader(" in text]
-    found = ((path, *named) for path in makers for named in vars(imported(path)).items())
-    return {f"{path}:{name}": value for path, name, value in found if isinstance(value, FactReader)}
+    rows = ((path, *named) for path in makers for named in vars(imported(path)).items())
+    return {f"{path}:{name}": value for path, name, value in rows if isinstance(value, FactReader)}
 
 
 def test_the_catalog_has_every_kind_once():

@@ -142,9 +142,9 @@ def test_the_lines_are_kept_beside_what_they_say(tmp_path):
     assert [event.kind for event in store.load(f"import/{ID}/intent.jsonl")] == [
         "line_imported"
     ] * 2
-    told = store.load(run_state.stream(ID))
-    assert [event.kind for event in told] == ["intent_declared", "step_claimed"]
-    assert told[0].at_ms == 1767323045000
+    loaded = store.load(run_state.stream(ID))
+    assert [event.kind for event in loaded] == ["intent_declared", "step_claimed"]
+    assert loaded[0].at_ms == 1767323045000
     before = store.last()
     assert import_lines(store, path).events == 0
     assert store.last() == before

@@ -125,10 +125,10 @@ def test_every_bit_of_a_stored_event_is_guarded(path):
         event = store.append("stream-name", "kind-name", {"body": "text"}, key="key-name")
     image = path.read_bytes()
     places = [image.index(word) for word in (b'{"body":"text"}', b"stream-name", b"kind-name")]
-    for place in places:
+    for file in places:
         for bit in range(8):
             damaged = bytearray(image)
-            damaged[place + 5] ^= 1 << bit
+            damaged[file + 5] ^= 1 << bit
             path.write_bytes(damaged)
             with (
                 opened(path) as store,
@@ -212,9 +212,9 @@ def test_a_closed_journal_can_be_read_where_nothing_can_be_written():
             store.append("a", "k", 1)
         path.parent.chmod(0o555)
         words = [sys.executable, "-c", READ_AS_NOBODY, name]
-        found = subprocess.run(words, capture_output=True, text=True)
+        completed = subprocess.run(words, capture_output=True, text=True)
         path.parent.chmod(0o755)
-        assert (found.stdout, found.stderr) == ("[1]\n", "")
+        assert (completed.stdout, completed.stderr) == ("[1]\n", "")
         assert sorted(each.name for each in path.parent.iterdir()) == ["state.db", "state.db-gate"]
 
 

@@ -373,8 +373,8 @@ def test_threads_with_stores_of_their_own_lose_and_repeat_nothing(kind):
             return [own.append("a", "k", {}).ver for _ in range(10)]
 
     with ThreadPoolExecutor(6) as pool:
-        found = [version for each in pool.map(work, range(6)) for version in each]
-    assert sorted(found) == list(range(1, 61))
+        versions = [version for each in pool.map(work, range(6)) for version in each]
+    assert sorted(versions) == list(range(1, 61))
 
 
 @pytest.mark.sampled(2)

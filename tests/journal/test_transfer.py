@@ -42,8 +42,8 @@ def test_a_log_that_has_grown_is_imported_from_where_it_ended(tmp_path):
     store = memory_store()
     assert import_lines(store, path).events == 1
     written(path, [acquire(), rec("RELEASE"), acquire("b")])
-    found = import_lines(store, path)
-    assert (found.events, found.live) == (2, 1)
+    result = import_lines(store, path)
+    assert (result.events, result.live) == (2, 1)
 
 
 def test_logs_of_one_name_are_told_apart_by_another(tmp_path):
@@ -76,8 +76,8 @@ def test_every_run_has_its_own_intent_log(tmp_path):
             "garbage",
             {"op": "SUSPEND", "reason": "night"},
         ]
-        found = import_lines(store, written(tmp_path / run / "intent.jsonl", records))
-        assert (found.events, found.unreadable, found.live) == (5, 3, 0)
+        result = import_lines(store, written(tmp_path / run / "intent.jsonl", records))
+        assert (result.events, result.unreadable, result.live) == (5, 3, 0)
     records = list(imported_records(store, "RID-2/intent.jsonl"))
     assert [record["op"] for record in records] == [
         "INTENT",
@@ -113,16 +113,16 @@ def test_a_line_that_is_nested_too_deeply_is_kept_as_text(tmp_path):
     deeper = deep.replace("[]", "[" * 50_000 + "]" * 50_000)
     number = '{"op": "ACQUIRE", "lane": "a", "pid": ' + "9" * 5000 + "}"
     store = memory_store()
-    found = import_lines(store, written(tmp_path / "log.jsonl", [deep, deeper, number, acquire()]))
-    assert (found.unreadable, found.live) == (3, 1)
+    result = import_lines(store, written(tmp_path / "log.jsonl", [deep, deeper, number, acquire()]))
+    assert (result.unreadable, result.live) == (3, 1)
 
 
 def test_zeros_at_the_end_of_a_log_are_a_torn_line(tmp_path):
     path = written(tmp_path / "lane-journal.jsonl", [acquire()])
     with path.open("ab") as file:
         file.write(bytes(100))
-    found = import_lines(memory_store(), path)
-    assert (found.events, found.unreadable, found.live) == (1, 0, 1)
+    result = import_lines(memory_store(), path)
+    assert (result.events, result.unreadable, result.live) == (1, 0, 1)
 
 
 def test_many_lines_are_written_in_batches(tmp_path, monkeypatch):
@@ -132,10 +132,10 @@ def test_many_lines_are_written_in_batches(tmp_path, monkeypatch):
         transfer, "_write", lambda store, batch: (sizes.append(len(batch)), write(store, batch))[1]
     )
     store = memory_store()
-    found = import_lines(
+    result = import_lines(
         store, written(tmp_path / "log.jsonl", [acquire(f"lane{n}") for n in range(50)])
     )
-    assert (found.events, found.live) == (50, 50)
+    assert (result.events, result.live) == (50, 50)
     assert sizes == [7] * 7 + [1]
     assert check(store).problems == []
 
@@ -232,8 +232,8 @@ def test_events_move_to_another_journal_with_their_time_their_actor_and_their_ke
     source.record("ids", IdAllocated(scope="x", id=7))
     clock.advance(DAY_MS)
     target = Store(memory_store(clock).backend, actor="importer")
-    found = import_lines(target, moved(tmp_path, source))
-    assert (found.lines, found.events, found.unreadable, found.live) == (3, 3, 0, 0)
+    result = import_lines(target, moved(tmp_path, source))
+    assert (result.lines, result.events, result.unreadable, result.live) == (3, 3, 0, 0)
     assert target.leases() == []
     assert check(target).problems == []
     assert target.load("lane/api") == []

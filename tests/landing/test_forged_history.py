@@ -46,7 +46,7 @@ ATTACKS = {"grafts": GRAFT, "replacements": REPLACE, "shallow": SHALLOW}
 
 def measured(repository: Repository) -> list[str]:
     happened = World(repository.root).journal.events()
-    return [each.body["reason"] for each in happened if each.kind == "work_measured"]
+    return [event.body["reason"] for event in happened if event.kind == "work_measured"]
 
 
 def share(repository: Repository, remote: str) -> None:
@@ -106,10 +106,10 @@ def clone(tmp_path) -> Clone:
 
 
 def orphan(clone: Clone, base: str) -> str:
-    found = git(clone.tree, "commit-tree", f"{base}^{{tree}}", "-m", "Orphan")
+    output = git(clone.tree, "commit-tree", f"{base}^{{tree}}", "-m", "Orphan")
     (clone.tree / ".git" / "info").mkdir(exist_ok=True)
-    (clone.tree / ".git" / "info" / "grafts").write_text(f"{found} {base}\n")
-    return found
+    (clone.tree / ".git" / "info" / "grafts").write_text(f"{output} {base}\n")
+    return output
 
 
 def test_a_push_that_takes_commits_away_is_refused_by_us(clone, tmp_path):
@@ -117,8 +117,8 @@ def test_a_push_that_takes_commits_away_is_refused_by_us(clone, tmp_path):
     forged = Landing(
         unit="DEMO/A1", branch="main", base=honest.base, commit=orphan(clone, honest.base)
     )
-    told = git(clone.tree, "merge-base", "--is-ancestor", forged.base, forged.commit)
-    assert told == "", "a git that believes grafts takes it for a fast-forward"
+    output = git(clone.tree, "merge-base", "--is-ancestor", forged.base, forged.commit)
+    assert output == "", "a git that believes grafts takes it for a fast-forward"
     refused = clone.lands(forged, fence=7)
     assert (
         isinstance(refused, NotLanded)
@@ -167,14 +167,14 @@ def test_ancestry_is_read_from_the_commits_whatever_their_dates_say(repository):
 
 
 def ours_in_a_lane(repository: Repository) -> Writer:
-    made = worktree.prepare(
+    tree = worktree.prepare(
         Writer(repository.root),
         repository.root / ".git" / "dos",
         lane="one",
         run_id="RUN",
         target="main",
     )
-    return Writer(Path(made.path))
+    return Writer(Path(tree.path))
 
 
 def test_hooks_aliases_editors_and_variables_of_others_have_no_part_in_our_git(

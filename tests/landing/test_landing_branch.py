@@ -17,9 +17,9 @@ BRANCH = "dos/one/DEMO/A1"
 
 @pytest.fixture
 def git(repository) -> Writer:
-    found = Writer(repository.root)
-    raise_fence(found, "one", 7)
-    return found
+    writer = Writer(repository.root)
+    raise_fence(writer, "one", 7)
+    return writer
 
 
 @pytest.fixture

@@ -282,26 +282,28 @@ baseline = "off"
 
 
 def many_lanes(home: Path) -> Repository:
-    made = Repository(home)
+    repository = Repository(home)
     for lane in LANES:
-        (made.root / lane).mkdir()
-        (made.root / lane / "keep").touch()
+        (repository.root / lane).mkdir()
+        (repository.root / lane / "keep").touch()
     trees = "\n".join(f'{lane} = ["{lane}/**"]' for lane in LANES)
     config = CONFIG.format(
         lanes=json.dumps(LANES),
         trees=trees,
         target=len(LANES),
-        script=made.script,
+        script=repository.script,
         runs=home / "runs",
     )
-    (made.root / "dos.toml").write_text(config)
+    (repository.root / "dos.toml").write_text(config)
     plan = "".join(
         f"\n## MANY {lane.upper()}: x\n- lane: {lane}\n- paths: {lane}/**\n" for lane in LANES
     )
-    (made.root / "docs" / "demo-plan.md").write_text(f"# Many\n{plan}")
-    made.play({"*": [[made.waits, {"run": "echo x > $DOS_LANE/new.txt"}, {"commit": "Work"}]]})
-    made.commit_all("Lanes")
-    return made
+    (repository.root / "docs" / "demo-plan.md").write_text(f"# Many\n{plan}")
+    repository.play(
+        {"*": [[repository.waits, {"run": "echo x > $DOS_LANE/new.txt"}, {"commit": "Work"}]]}
+    )
+    repository.commit_all("Lanes")
+    return repository
 
 
 @pytest.mark.soak
@@ -326,14 +328,14 @@ def test_many_that_are_done_at_once_land_in_order_each_tested_once_and_a_killed_
                 )
 
             lane = wait_for(first_turn, "somebody tests what is to land")
-            [held] = [each for each in world.journal.leases() if each.lane == lane]
+            [held] = [lease for lease in world.journal.leases() if lease.lane == lane]
             os.kill(held.pid, 9)
             assert process.wait(PATIENCE) == 0, (tmp_path / "story").read_text()
-            told = list(world.journal.events())
+            events = list(world.journal.events())
     finally:
         process.kill()
         process.wait()
-    facts = [(event.kind, event.body) for event in told]
+    facts = [(event.kind, event.body) for event in events]
     landed = [body["unit"] for kind, body in facts if kind == "unit_landed"]
     assert sorted(landed) == sorted(f"MANY/{lane.upper()}" for lane in LANES)
     died = [body["lane"] for kind, body in facts if kind == "worker_reaped"]

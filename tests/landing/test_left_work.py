@@ -29,17 +29,17 @@ def test_work_that_is_accepted_and_in_its_lane_is_committed_for_its_agent(reposi
     repository.play({"DEMO/A1": [FORGETS], **SECOND})
     assert work(repository).reason is StopReason.COMPLETE
     assert repository.starts() == ["DEMO/A1", "DEMO/A2"], "nobody is paid again"
-    told = repository.git(
+    output = repository.git(
         "log",
         "-1",
         "--format=%an|%cn|%(trailers:key=Unit,valueonly)|%(trailers:key=Committed-by)",
         "main~1",
     )
-    assert told.replace("\n", "") == "Tester|dos|DEMO/A1|Committed-by: dos"
+    assert output.replace("\n", "") == "Tester|dos|DEMO/A1|Committed-by: dos"
     assert repository.git("show", "main:one/a.txt") == "first"
-    (made,) = facts(repository, WorkCommitted)
-    saved = repository.git("rev-parse", f"{made.ref}^{{tree}}")
-    assert saved == repository.git("rev-parse", f"{made.commit}^{{tree}}"), "it was on a ref before"
+    (fact,) = facts(repository, WorkCommitted)
+    saved = repository.git("rev-parse", f"{fact.ref}^{{tree}}")
+    assert saved == repository.git("rev-parse", f"{fact.commit}^{{tree}}"), "it was on a ref before"
     assert fleet(repository).units["DEMO/A1"].saved_commit == ""
     assert is_shipped("DEMO", "A1", workspace=repository.root).shipped
 
@@ -50,9 +50,9 @@ def test_a_commit_that_is_accepted_and_names_no_unit_is_named_for_its_agent(repo
     assert work(repository).reason is StopReason.COMPLETE
     assert repository.starts() == ["DEMO/A1", "DEMO/A2"], "nobody is paid again"
     assert repository.subjects() == ["Write b", "Add a file", "Begin"]
-    told = repository.git("log", "-1", "--format=%an|%cn|%(trailers:only)", "main~1")
+    output = repository.git("log", "-1", "--format=%an|%cn|%(trailers:only)", "main~1")
     named = ["Tester|dos|Unit:", "DEMO/A1", "Named-by:", "dos"]
-    assert told.split()[:-1] == [*named, "Agent:", "scripted", "Run:"]
+    assert output.split()[:-1] == [*named, "Agent:", "scripted", "Run:"]
     assert is_shipped("DEMO", "A1", workspace=repository.root).shipped
 
 
@@ -138,14 +138,14 @@ def test_no_name_is_added(repository, last):
     ids=["not accepted", "outside of the lane"],
 )
 def test_what_cannot_be_taken_lies_before_the_next_agent(repository, left):
-    seen = repository.home / "seen"
+    path = repository.home / "seen"
     look = {
-        "run": f"cat one/half.txt >> {seen}; ls two >> {seen}; git status --porcelain "
-        f"-uall >> {seen}"
+        "run": f"cat one/half.txt >> {path}; ls two >> {path}; git status --porcelain "
+        f"-uall >> {path}"
     }
     repository.play({"DEMO/A1": [left, [look, write("one/a.txt"), commit("Write a")]], **SECOND})
     assert work(repository).reason is StopReason.COMPLETE
-    assert seen.read_text().splitlines() == ["half", "keep", "?? one/half.txt"], (
+    assert path.read_text().splitlines() == ["half", "keep", "?? one/half.txt"], (
         "and nothing of what lay outside"
     )
     assert "Committed-by" not in repository.git("log", "--format=%B", "main")

@@ -58,7 +58,7 @@ def truths(repository: Repository, *units: str) -> dict[str, landed.Truth]:
 
 def tries(repository: Repository) -> list[str]:
     happened = World(repository.root).journal.events()
-    return [each.body["reason"] for each in happened if each.kind == "work_measured"]
+    return [event.body["reason"] for event in happened if event.kind == "work_measured"]
 
 
 def test_a_commit_that_names_six_units_ships_none_and_its_agent_is_told(planned):
@@ -128,9 +128,9 @@ def test_a_grammar_that_only_a_commit_between_declares_hides_no_name(planned):
     (planned.root / "one" / "a.py").write_text(CODE)
     planned.commit_all("DEMO A1: do it")
     commits = planned.git("rev-list", "--reverse", f"{base}..HEAD").split()
-    place = workspace.find(planned.root)
-    first, *others = sources.read(place, load(planned.root).config).units
-    asked = partial(measure.other_units_named, place, first, others, base=base, head=commits[-1])
+    folder = workspace.find(planned.root)
+    first, *others = sources.read(folder, load(planned.root).config).units
+    asked = partial(measure.other_units_named, folder, first, others, base=base, head=commits[-1])
     assert "names DEMO/A2" in asked(commits=commits)
     assert asked(commits=commits[1:]) == ""
 
@@ -145,10 +145,10 @@ def test_a_landing_is_for_the_unit_that_was_claimed_whatever_is_planned_later(pl
         plan.write("\n## DEMO A9: later\n- lane: one\n\n## DEMO A8: by hand\n- lane: one\n")
     (planned.root / "one" / "h.py").write_text(CODE)
     planned.commit_all("DEMO A8: by hand")
-    found = truths(planned, "A1", "A8", "A9")
-    assert isinstance(found["DEMO/A1"], Landed) and isinstance(found["DEMO/A8"], Landed)
+    shown = truths(planned, "A1", "A8", "A9")
+    assert isinstance(shown["DEMO/A1"], Landed) and isinstance(shown["DEMO/A8"], Landed)
     assert (
-        isinstance(found["DEMO/A9"], NotLanded) and "was landed for DEMO/A1" in found["DEMO/A9"].why
+        isinstance(shown["DEMO/A9"], NotLanded) and "was landed for DEMO/A1" in shown["DEMO/A9"].why
     )
 
 
@@ -180,8 +180,8 @@ def test_commits_of_others_that_landed_meanwhile_are_not_looked_at(planned):
 def test_a_persons_commit_counts_in_the_lane_and_where_no_acceptance_is_asked(planned):
     (planned.root / "one" / "a.py").write_text(CODE)
     planned.commit_all("DEMO A1: by hand")
-    found = truths(planned, "A1", "A2")
-    assert isinstance(found["DEMO/A1"], Landed) and isinstance(found["DEMO/A2"], NotLanded)
+    shown = truths(planned, "A1", "A2")
+    assert isinstance(shown["DEMO/A1"], Landed) and isinstance(shown["DEMO/A2"], NotLanded)
 
 
 def test_a_commit_outside_of_the_lane_never_counts(planned):

@@ -49,9 +49,9 @@ def verified(repository: Repository, unit: str = "A1") -> str:
 def measured(repository: Repository) -> list[tuple[str, str]]:
     happened = World(repository.root).journal.events()
     return [
-        (each.body["verdict"], each.body["reason"])
-        for each in happened
-        if each.kind == "work_measured"
+        (event.body["verdict"], event.body["reason"])
+        for event in happened
+        if event.kind == "work_measured"
     ]
 
 
@@ -180,7 +180,7 @@ def test_the_claim_is_held_against_what_git_shows(planned):
     planned.play({"DEMO/A1": [[{"say": "all done"}], [{"crash": True}], done]})
     work(planned)
     happened = World(planned.root).journal.events()
-    found = [each.body["reconciled"] for each in happened if each.kind == "work_measured"]
+    found = [event.body["reconciled"] for event in happened if event.kind == "work_measured"]
     assert found == ["QUIET_INCOMPLETE", "HONEST_OPEN", "VERIFIED"]
 
 

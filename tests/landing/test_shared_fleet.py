@@ -78,11 +78,11 @@ class Host:
 
     def die(self) -> None:
         """All of its processes at once, as when the power goes."""
-        while found := [process for process in psutil.process_iter() if self._runs(process)]:
-            for process in found:
+        while processes := [process for process in psutil.process_iter() if self._runs(process)]:
+            for process in processes:
                 with suppress(psutil.NoSuchProcess):  # it has ended by itself
                     process.kill()
-            wait_until_ended(found)
+            wait_until_ended(processes)
 
     def close(self) -> None:
         self.die()

@@ -65,9 +65,12 @@ def everything(repository: Repository) -> dict[str, str]:
 
 def test_a_lane_begins_in_the_tree_as_it_is(repository):
     put(repository, "two/mine", "an edit of mine\n")
-    made = prepare(repository)
-    assert (made.path, made.base) == (str(repository.root), repository.git("rev-parse", "main"))
-    assert made.ready and made.salvaged == []
+    worktree = prepare(repository)
+    assert (worktree.path, worktree.base) == (
+        str(repository.root),
+        repository.git("rev-parse", "main"),
+    )
+    assert worktree.ready and worktree.salvaged == []
 
 
 def nested(repository: Repository) -> None:
@@ -108,68 +111,68 @@ def test_what_is_in_the_way_is_named_and_left_as_it_is(repository, disturb, why)
 def test_what_an_agent_committed_is_measured_and_is_on_the_branch_already(repository):
     git = Writer(repository.root)
     raise_fence(git, "one", 7)
-    made = prepare(repository)
+    worktree = prepare(repository)
     first, second = commit(repository, "one/a.txt"), commit(repository, "one/b.txt")
-    measured = measure(repository, made)
+    measured = measure(repository, worktree)
     assert (measured.commits, measured.strays, measured.accepted) == ([first, second], [], True)
     assert (
         measured.head == second and measured.changed_paths == 2 and measured.acceptance_run == RAN
     )
-    ready = shared_tree.prepare_landing("DEMO/A1", made, measured.head, LEASE)
-    assert ready == Landing(unit="DEMO/A1", branch="main", base=made.base, commit=second)
+    ready = shared_tree.prepare_landing("DEMO/A1", worktree, measured.head, LEASE)
+    assert ready == Landing(unit="DEMO/A1", branch="main", base=worktree.base, commit=second)
     assert shared_tree.confirm_landed(git, lane="one", fence=7, ready=ready) is None
     assert branch.has_landed(git, ready)
 
 
 @pytest.mark.parametrize(("name", "passed"), [("two/stray", True), ("one/a.txt", False)])
 def test_what_is_not_taken_stays_on_the_branch_and_the_outcome_says_so(repository, name, passed):
-    made = prepare(repository)
+    worktree = prepare(repository)
     head = commit(repository, name, unit="DEMO/A1")
     before = everything(repository)
-    measured = measure(repository, made, passed=passed)
+    measured = measure(repository, worktree, passed=passed)
     assert bool(measured.strays) == (name == "two/stray")
     assert f"1 commit ({head[:9]}) stays on 'main' until you decide" in measured.detail
     assert everything(repository) == before
 
 
 def test_what_others_commit_meanwhile_is_not_this_lanes(repository):
-    made = prepare(repository)
+    worktree = prepare(repository)
     theirs = commit(repository, "two/a", unit="DEMO/B1")
     first = commit(repository, "one/a.txt", unit="DEMO/A1")
     unnamed = commit(repository, "two/b")
     second = commit(repository, "one/b.txt")
     share = shared_tree.find_unit_commits(
-        Writer(repository.root), made.base, second, "DEMO/A1", LEASE
+        Writer(repository.root), worktree.base, second, "DEMO/A1", LEASE
     )
     assert (share.mine, share.others, share.strays) == ([first, second], [theirs, unnamed], [])
-    ready = shared_tree.prepare_landing("DEMO/A1", made, second, LEASE)
+    ready = shared_tree.prepare_landing("DEMO/A1", worktree, second, LEASE)
     assert isinstance(ready, Landing) and (ready.base, ready.commit) == (theirs, second)
 
 
 def test_a_commit_that_names_the_unit_is_its_own_also_outside_of_the_lane(repository):
-    made = prepare(repository)
+    worktree = prepare(repository)
     head = commit(repository, "two/a", unit="DEMO/A1")
     assert shared_tree.find_unit_commits(
-        Writer(repository.root), made.base, head, "DEMO/A1", LEASE
+        Writer(repository.root), worktree.base, head, "DEMO/A1", LEASE
     ).strays == ["two/a"]
 
 
 def test_acceptance_beside_uncommitted_changes_is_no_witness_for_the_commit(repository):
-    made = prepare(repository)
+    worktree = prepare(repository)
     commit(repository, "one/a.txt")
     put(repository, "two/edit")
-    measured = measure(repository, made)
+    measured = measure(repository, worktree)
     assert measured.accepted is True and measured.acceptance_run is None
 
 
 def test_what_is_left_uncommitted_is_named_and_left_alone(repository):
-    made = prepare(repository)
+    worktree = prepare(repository)
     commit(repository, "one/a.txt")
     put(repository, "one/half")
     put(repository, "two/of-another")
     before = everything(repository)
     assert shared_tree.uncommitted_in_lane(Writer(repository.root), LEASE) == ["one/half"]
-    assert measure(repository, made).commits and everything(repository) == before
+    assert measure(repository, worktree).commits and everything(repository) == before
 
 
 @pytest.mark.parametrize(
@@ -180,30 +183,30 @@ def test_what_is_left_uncommitted_is_named_and_left_alone(repository):
     ],
 )
 def test_a_branch_that_was_left_or_rewritten_is_no_delivery(repository, words, why):
-    made = prepare(repository)
+    worktree = prepare(repository)
     repository.git(*words)
     commit(repository, "one/a.txt")
-    measured = measure(repository, made)
+    measured = measure(repository, worktree)
     assert measured.commits == [] and why in measured.detail
 
 
 def test_work_that_is_not_on_the_branch_any_more_does_not_land(repository):
     git = Writer(repository.root)
     raise_fence(git, "one", 7)
-    made = prepare(repository)
+    worktree = prepare(repository)
     head = commit(repository, "one/a.txt")
-    ready = shared_tree.prepare_landing("DEMO/A1", made, head, LEASE)
+    ready = shared_tree.prepare_landing("DEMO/A1", worktree, head, LEASE)
     assert isinstance(ready, Landing)
-    repository.git("reset", "--quiet", "--hard", made.base)
-    assert isinstance(shared_tree.prepare_landing("DEMO/A1", made, head, LEASE), NotLanded)
+    repository.git("reset", "--quiet", "--hard", worktree.base)
+    assert isinstance(shared_tree.prepare_landing("DEMO/A1", worktree, head, LEASE), NotLanded)
     refused = shared_tree.confirm_landed(git, lane="one", fence=7, ready=ready)
     assert refused and "is no longer on 'main'" in refused.reason
 
 
 def test_a_stale_worker_confirms_nothing(repository):
     git = Writer(repository.root)
-    made = prepare(repository)
-    ready = shared_tree.prepare_landing("DEMO/A1", made, commit(repository, "one/a.txt"), LEASE)
+    worktree = prepare(repository)
+    ready = shared_tree.prepare_landing("DEMO/A1", worktree, commit(repository, "one/a.txt"), LEASE)
     raise_fence(git, "one", 8)
     assert isinstance(ready, Landing)
     refused = shared_tree.confirm_landed(git, lane="one", fence=7, ready=ready)
@@ -214,8 +217,10 @@ def test_a_workspace_below_the_top_of_its_repository_has_its_lanes_below_it_too(
     put(repository, "sub/one/a")
     repository.commit_all("A folder")
     put(repository, "one/edit")
-    made = shared_tree.prepare(Writer(repository.root / "sub"), LEASE, target="main", prefix="sub/")
-    assert made.path == str(repository.root)
+    worktree = shared_tree.prepare(
+        Writer(repository.root / "sub"), LEASE, target="main", prefix="sub/"
+    )
+    assert worktree.path == str(repository.root)
     put(repository, "sub/one/edit")
     with pytest.raises(shared_tree.TreeNotReady, match="sub/one/edit"):
         shared_tree.prepare(Writer(repository.root / "sub"), LEASE, target="main", prefix="sub/")

@@ -51,16 +51,16 @@ class Clone:
     def work(self, path: str, *, base: str = "") -> Landing:
         """A commit on top of what the remote has, on no branch, as a lane's worktree makes them."""
         old = base or remote_fetch.base_commit(self.git, "origin", "main")
-        place = self.tree.parent / f"{self.tree.name}-lane"
-        if not place.exists():
-            git(self.tree, "worktree", "add", "-q", "--detach", str(place), old)
-        git(place, "checkout", "-q", "--detach", old)
-        (place / path).parent.mkdir(exist_ok=True)
-        (place / path).write_text(f"by {self.tree.name}\n")
-        git(place, "add", "--all")
-        git(place, "commit", "-qm", f"Write {path}")
+        folder = self.tree.parent / f"{self.tree.name}-lane"
+        if not folder.exists():
+            git(self.tree, "worktree", "add", "-q", "--detach", str(folder), old)
+        git(folder, "checkout", "-q", "--detach", old)
+        (folder / path).parent.mkdir(exist_ok=True)
+        (folder / path).write_text(f"by {self.tree.name}\n")
+        git(folder, "add", "--all")
+        git(folder, "commit", "-qm", f"Write {path}")
         return Landing(
-            unit="DEMO/A1", branch="main", base=old, commit=git(place, "rev-parse", "HEAD")
+            unit="DEMO/A1", branch="main", base=old, commit=git(folder, "rev-parse", "HEAD")
         )
 
     def holds(self, lane: str, fence: int) -> None:

@@ -103,8 +103,8 @@ def hosts(postgres, tmp_path) -> Iterator[list[SmallHost]]:
 def locks(host: Host) -> dict[int, Lease]:
     """Of supervisors whose time is not over, by fence."""
     with World(host.tree) as world:
-        found = world.journal.leases(locks=True, lapsed=False)
-    return {lease.fence: lease for lease in found if lease.lane in streams.supervisor}
+        leases = world.journal.leases(locks=True, lapsed=False)
+    return {lease.fence: lease for lease in leases if lease.lane in streams.supervisor}
 
 
 def all_stay(hosts: list[SmallHost]) -> None:

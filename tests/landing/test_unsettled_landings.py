@@ -113,9 +113,11 @@ def raised(seen: list[object]) -> list[str]:
 
 @pytest.mark.parametrize("unit", ["DEMO/A1", "REPLAN/one", "DEMO/GONE"])
 def test_a_landing_that_was_cut_off_is_settled_also_when_no_plan_declares_it(unit):
-    found = survey.survey([UNIT], CONFIG, state_of(intended(unit)), "one")
-    assert [each.landing.unit for each in found.pending_landings] == [unit]
-    assert [each.unit for each in found.pending_landings] == [UNIT if unit == UNIT.name else None]
+    backlog = survey.survey([UNIT], CONFIG, state_of(intended(unit)), "one")
+    assert [pending_landing.landing.unit for pending_landing in backlog.pending_landings] == [unit]
+    assert [pending_landing.unit for pending_landing in backlog.pending_landings] == [
+        UNIT if unit == UNIT.name else None
+    ]
     assert survey.survey([UNIT], CONFIG, state_of(intended(unit)), "two").pending_landings == []
 
 

@@ -190,8 +190,8 @@ def test_a_repository_inside_of_an_ignored_folder_is_left_out_and_named(reposito
     repository.git("init", "--quiet", "cache/nested")
     include(repository, "cache/")
     assert brought(repository) == {"cache/b"}
-    made = Writer(lane(repository))
-    assert worktree_files.copy_included_files(Writer(repository.root), made).left_out == [
+    writer = Writer(lane(repository))
+    assert worktree_files.copy_included_files(Writer(repository.root), writer).left_out == [
         "cache/nested/: a nested repository"
     ]
 
@@ -226,12 +226,12 @@ def test_a_workspace_below_the_top_of_its_repository_uses_the_list_at_the_top(re
     ignore(repository, "*.env")
     include(repository, "*.env")
     put(repository, "a.env", "one/b.env")
-    made = prepare(repository).path
-    found = worktree_files.copy_included_files(Writer(repository.root / "one"), Writer(Path(made)))
+    path = prepare(repository).path
+    found = worktree_files.copy_included_files(Writer(repository.root / "one"), Writer(Path(path)))
     assert (
         found.copied == []
-        and (Path(made) / "one" / "b.env").exists()
-        and (Path(made) / "a.env").exists()
+        and (Path(path) / "one" / "b.env").exists()
+        and (Path(path) / "a.env").exists()
     )
 
 

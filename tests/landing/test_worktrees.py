@@ -62,7 +62,9 @@ def conflicted(tree: Writer, verb: str) -> None:
 def test_a_conflict_that_an_agent_left_is_saved_and_cleared(repository, tree, verb):
     conflicted(tree, verb)
     salvaged = prepare(repository).salvaged
-    assert any("<<<<<<<" in repository.git("show", f"{each.ref}:one/keep") for each in salvaged)
+    assert any(
+        "<<<<<<<" in repository.git("show", f"{salvage.ref}:one/keep") for salvage in salvaged
+    )
     assert run_git(tree, "status", "--porcelain") == ""
     assert "in progress" not in run_git(tree, "status")
     (tree.tree / "one" / "new").write_text("x")
@@ -108,7 +110,7 @@ def test_what_a_rebase_had_stashed_is_saved(repository, tree):
     ]
     run_git(tree, *stops, check=False)
     assert (tree.tree / "two" / "keep").read_text() == ""
-    kept = [each.ref for each in prepare(repository).salvaged]
+    kept = [salvage.ref for salvage in prepare(repository).salvaged]
     assert "not committed" in [repository.git("show", f"{ref}:two/keep") for ref in kept]
 
 
@@ -184,7 +186,7 @@ def test_commits_are_saved_also_where_nothing_leads_back_to_git_any_more(reposit
     run_git(tree, "commit", "-qam", "Not landed")
     head = run_git(tree, "rev-parse", "HEAD")
     subprocess.run(damage, shell=True, cwd=tree.tree, check=True)
-    assert head in [each.commit for each in prepare(repository).salvaged]
+    assert head in [salvage.commit for salvage in prepare(repository).salvaged]
     assert run_git(tree, "status", "--porcelain") == ""
 
 
@@ -412,14 +414,14 @@ def test_submodules_are_there_without_a_setup_and_without_their_remotes(nested, 
     before = (nested.root / ".git" / "config").read_text()
     for name in ("inner", "library"):
         (tmp_path / name).rename(tmp_path / f"{name}.away")
-    seen = nested.home / "seen"
+    path = nested.home / "seen"
     look = {
-        "run": f"cat one/library/library.txt one/library/in/inner.txt > {seen}; git status "
-        f"--porcelain >> {seen}"
+        "run": f"cat one/library/library.txt one/library/in/inner.txt > {path}; git status "
+        f"--porcelain >> {path}"
     }
     nested.play({"DEMO/A1": [[look, *LANDS]], **SECOND})
     assert work(nested).reason is StopReason.COMPLETE
-    assert seen.read_text() == "library\ninner\n"
+    assert path.read_text() == "library\ninner\n"
     inner = Writer(lane(nested).tree / "one" / "library")
     assert run_git(inner, "config", "remote.origin.url") == str(tmp_path / "library")
     assert run_git(inner, "for-each-ref", "--format=%(refname)", "refs/remotes/origin/main") != ""

@@ -303,10 +303,11 @@ def test_two_known_claims_exclude_each_other_or_neither(
 @given(GLOBS, st.lists(st.tuples(st.sampled_from("pqrs"), GLOBS), max_size=3), st.booleans())
 def test_a_predicate_a_budget_or_a_protected_file_never_admits_more(globs, rows, refuses):
     live = [lease(name, *tree) for name, tree in rows]
-    asked = request("api", *globs)
-    if admission.judge(asked, live) is None:
+    lease_request = request("api", *globs)
+    if admission.judge(lease_request, live) is None:
         return
     predicate = refuse_all if refuses else admit_all
     assert (
-        admission.judge(asked, live, {"cluster": 1}, [predicate], protected=("a/x.py",)) is not None
+        admission.judge(lease_request, live, {"cluster": 1}, [predicate], protected=("a/x.py",))
+        is not None
     )

@@ -24,10 +24,10 @@ from dos.world import World
 
 
 def acquire(store: Store, lane: str, *, ttl_ms: int = 60_000, pid: int | None = None) -> Lease:
-    asked = Request(
+    request = Request(
         lane=lane, holder="h", host="h", ttl_ms=ttl_ms, region=region([f"{lane}/**"]), pid=pid
     )
-    taken = store.acquire(asked, admission.judge)
+    taken = store.acquire(request, admission.judge)
     assert isinstance(taken, Lease)
     return taken
 
@@ -72,12 +72,12 @@ def test_a_lane_that_is_taken_in_several_tries_is_kept_once_and_its_last_holder_
     world = World(repository.root)
     acting = WorkerEffects(world.workspace, world.config, actor="test")
     dead = os.spawnlp(os.P_WAIT, "true", "true") or 2**22 - 1  # no process has this pid
-    asked = Request(
+    request = Request(
         lane="one", holder="dead", host=os.uname().nodename, ttl_ms=600_000,
         region=region(["one/**"]), pid=dead,
         pid_started=1.0, system=process.system(),
     )  # fmt: skip
-    held = acting.store.acquire(asked, admission.judge)
+    held = acting.store.acquire(request, admission.judge)
     assert isinstance(held, Lease)
     knew: list[list[int]] = []
     monkeypatch.setattr(

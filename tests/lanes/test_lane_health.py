@@ -23,8 +23,8 @@ def blocked(cause="blocked", *, replan=False, recurrence=1):
 
 def planned(*runs, live=(), tree=("api/**",), **changes):
     policy = changes.pop("policy", Policy())
-    seen = Evidence(lane="api", region=region(tree), live=tuple(live), runs=runs, **changes)
-    return launch_health.judge(seen, policy)
+    evidence = Evidence(lane="api", region=region(tree), live=tuple(live), runs=runs, **changes)
+    return launch_health.judge(evidence, policy)
 
 
 @pytest.mark.parametrize(
@@ -139,8 +139,10 @@ def test_the_json_has_the_published_keys():
     ],
 )
 def test_a_subject_of_an_archive_commit_tells_of_a_run(subject, shown):
-    found = released_texts.lane_runs([subject], "api")
-    assert [msgspec.structs.replace(run, label="") for run in found] == ([shown] if shown else [])
+    lane_runs = released_texts.lane_runs([subject], "api")
+    assert [msgspec.structs.replace(run, label="") for run in lane_runs] == (
+        [shown] if shown else []
+    )
 
 
 def test_causes_that_differ_only_in_numbers_are_one_cause():

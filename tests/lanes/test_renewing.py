@@ -16,8 +16,8 @@ from dos.regions import region
 
 
 def acquire(store: Store, ttl_ms: int) -> Lease:
-    asked = Request(lane="api", holder="me", host="h", ttl_ms=ttl_ms, region=region(["api/**"]))
-    lease = store.acquire(asked, admission.judge)
+    request = Request(lane="api", holder="me", host="h", ttl_ms=ttl_ms, region=region(["api/**"]))
+    lease = store.acquire(request, admission.judge)
     assert isinstance(lease, Lease)
     return lease
 

@@ -45,9 +45,9 @@ def at_work(*usd):
 
 
 def test_what_is_left_is_what_nobody_else_may_need():
-    found = chosen(at_work(4.0).folded)
-    assert isinstance(found, AgentChoice)
-    assert (found.allowance.usd, found.reservation.fact.usd, found.reservation.version) == (
+    choice = chosen(at_work(4.0).folded)
+    assert isinstance(choice, AgentChoice)
+    assert (choice.allowance.usd, choice.reservation.fact.usd, choice.reservation.version) == (
         6.0,
         4.0,
         1,
@@ -56,11 +56,15 @@ def test_what_is_left_is_what_nobody_else_may_need():
 
 def test_an_agent_that_could_overdraw_the_rest_waits_for_the_next_end():
     story = at_work(4.0, 4.0)
-    found = chosen(story.folded)
-    assert isinstance(found, CannotStart)
-    assert (found.parked_for, found.needs, found.questions) == ("budget", Needs.TIME, [])
-    assert found.detail == f"the fleet on {DAY}: $0.00 of $10.00, $8.00 reserved for agents at work"
-    assert found.until_ms == min(promise.until_ms for promise in story.folded.reservations.values())
+    choice = chosen(story.folded)
+    assert isinstance(choice, CannotStart)
+    assert (choice.parked_for, choice.needs, choice.questions) == ("budget", Needs.TIME, [])
+    assert (
+        choice.detail == f"the fleet on {DAY}: $0.00 of $10.00, $8.00 reserved for agents at work"
+    )
+    assert choice.until_ms == min(
+        promise.until_ms for promise in story.folded.reservations.values()
+    )
 
 
 @pytest.mark.parametrize(
@@ -88,8 +92,8 @@ def test_a_promise_whose_end_nobody_wrote_is_over_with_its_time():
 
 def test_the_last_of_a_budget_goes_to_one_agent_although_it_could_need_more():
     story = Story().begin().turn(1, usd=8.0)
-    found = chosen(story.folded)
-    assert isinstance(found, AgentChoice) and found.allowance.usd == 2.0
+    choice = chosen(story.folded)
+    assert isinstance(choice, AgentChoice) and choice.allowance.usd == 2.0
 
 
 def test_the_iterations_of_a_day_are_counted_before_their_agents_start():
@@ -154,11 +158,11 @@ def test_however_agents_come_and_go_a_shared_budget_is_not_overdrawn(limit, cap,
             iteration, most = running.pop(name)
             story.end(name, lane, iteration=iteration, usd=share * most)
         elif isinstance(
-            found := chosen(story.folded, budgets, agent=agent, run=name, lane=lane), AgentChoice
+            choice := chosen(story.folded, budgets, agent=agent, run=name, lane=lane), AgentChoice
         ):
-            assert found.allowance.usd > 0
-            running[name] = number, min(found.allowance.usd, cap)
-            story.promise(name, lane, iteration=number, usd=found.reservation.fact.usd).start(
+            assert choice.allowance.usd > 0
+            running[name] = number, min(choice.allowance.usd, cap)
+            story.promise(name, lane, iteration=number, usd=choice.reservation.fact.usd).start(
                 name, lane, iteration=number
             )
         spent = story.folded.whole.total.usd

@@ -332,8 +332,8 @@ def test_the_next_agent_takes_over(facts, second, failover, chosen, room):
 
 @pytest.mark.parametrize("ending", Ending)
 def test_a_limit_is_written_for_the_ends_that_are_limits_and_for_no_other(ending):
-    found = quota.limit_report(AgentOutcome(ending=ending), **WHO, model="large")
-    assert (found is not None) == (ending in LIMITS)
+    report = quota.limit_report(AgentOutcome(ending=ending), **WHO, model="large")
+    assert (report is not None) == (ending in LIMITS)
 
 
 @pytest.mark.parametrize(
@@ -347,16 +347,16 @@ def test_a_limit_is_written_for_the_ends_that_are_limits_and_for_no_other(ending
 )
 def test_a_limit_covers_what_it_was_told_to_cover(ending, scope, model):
     resets = datetime.fromtimestamp(T / 1000, UTC) + timedelta(seconds=7)
-    told = AgentOutcome(
+    agent_outcome = AgentOutcome(
         ending=ending,
         scope=scope,
         resets_at=resets,
         found=EndingEvidence(raw="no more"),
         model="large-20260101",
     )
-    found = quota.limit_report(told, **WHO, model="large")
-    assert (found.key.model, found.resets_at_ms, found.found) == (model, T + 7000, "no more")
-    assert found.key.path == ("acme/work/large" if model else "acme/work")
+    report = quota.limit_report(agent_outcome, **WHO, model="large")
+    assert (report.key.model, report.resets_at_ms, report.found) == (model, T + 7000, "no more")
+    assert report.key.path == ("acme/work/large" if model else "acme/work")
 
 
 def test_names_with_slashes_do_not_run_into_one_another():

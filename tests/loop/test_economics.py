@@ -79,8 +79,8 @@ def test_productivity_shows_what_it_looked_at():
     ],
 )
 def test_how_efficient(work, tokens, policy, answer):
-    seen = efficiency.Evidence(work=work, tokens=tokens)
-    assert efficiency.judge(seen, efficiency.Policy(**policy)).answer == answer
+    evidence = efficiency.Evidence(work=work, tokens=tokens)
+    assert efficiency.judge(evidence, efficiency.Policy(**policy)).answer == answer
 
 
 def test_efficiency_shows_the_ratio():
@@ -131,7 +131,7 @@ PRICES = ["WASTEFUL", "COSTLY", "EFFICIENT"]
 )
 def test_more_work_for_the_same_tokens_is_never_priced_worse(work, tokens, more, floor):
     def judged(amount):
-        seen = efficiency.Evidence(work=amount, tokens=tokens)
-        return efficiency.judge(seen, efficiency.Policy(floor=floor)).answer
+        evidence = efficiency.Evidence(work=amount, tokens=tokens)
+        return efficiency.judge(evidence, efficiency.Policy(floor=floor)).answer
 
     assert PRICES.index(judged(work + more)) >= PRICES.index(judged(work))

@@ -295,13 +295,13 @@ def test_a_process_is_known_by_its_pid_and_its_start_and_only_on_its_own_host(re
 def test_a_run_nobody_wrote_down_is_as_old_as_its_id(repository):
     run_id = run_ids.mint(repository.clock.now_ms, 7, "x").run_id
     repository.pass_time(MINUTE)
-    found = of_run(repository, LeaseQuery(run_id=run_id))
-    assert (found.run_started_ms, found.commits_since_start, found.last_heartbeat_age_ms) == (
+    run = of_run(repository, LeaseQuery(run_id=run_id))
+    assert (run.run_started_ms, run.commits_since_start, run.last_heartbeat_age_ms) == (
         repository.clock.now_ms - MINUTE,
         0,
         None,
     )
-    assert liveness.judge(found).answer is Answer.ADVANCING
+    assert liveness.judge(run).answer is Answer.ADVANCING
     repository.pass_time(HOUR)
     assert liveness.judge(of_run(repository, LeaseQuery(run_id=run_id))).answer is Answer.STALLED
 
@@ -311,13 +311,13 @@ def test_a_run_is_found_with_its_lane(repository):
     repository.lease("api", run_id=RUN)
     repository.commit("api/a.py")
     repository.pass_time(MINUTE)
-    found = of_run(repository)
-    assert (found.commits_since_start, found.journal_events_since, found.progress_age_ms) == (
+    run = of_run(repository)
+    assert (run.commits_since_start, run.journal_events_since, run.progress_age_ms) == (
         1,
         0,
         MINUTE,
     )
-    assert (found.last_heartbeat_age_ms, found.run_started_ms) == (
+    assert (run.last_heartbeat_age_ms, run.run_started_ms) == (
         MINUTE,
         repository.clock.now_ms - MINUTE,
     )
@@ -333,18 +333,18 @@ def test_taking_the_first_lane_and_beating_is_no_progress_and_moving_on_is(repos
     repository.pass_time(MINUTE)
     again = repository.lease("api", run_id=RUN)
     repository.pass_time(MINUTE)
-    found = of_run(repository)
-    assert (found.journal_events_since, found.progress_age_ms) == (2, MINUTE)
-    assert found.run_started_ms == first.granted_ms
+    run = of_run(repository)
+    assert (run.journal_events_since, run.progress_age_ms) == (2, MINUTE)
+    assert run.run_started_ms == first.granted_ms
     assert of_run(repository, now_ms=again.granted_ms - 2 * SECOND).journal_events_since == 1
 
 
 def test_to_be_reaped_is_no_progress(repository):
     lease = repository.lease("api", run_id=RUN)
     repository.journal.revoke(lease.fence, version=lease.version, reason="its process is gone")
-    found = of_run(repository)
-    assert (found.journal_events_since, found.lapsed) == (0, True)
-    assert liveness.judge(found).answer is Answer.STALLED
+    run = of_run(repository)
+    assert (run.journal_events_since, run.lapsed) == (0, True)
+    assert liveness.judge(run).answer is Answer.STALLED
 
 
 def test_who_was_adopted_away_is_over_and_the_adopter_is_not(repository):
@@ -363,8 +363,8 @@ def test_to_go_on_under_a_new_fence_is_a_sign_of_life_and_no_progress(repository
     lease = repository.lease("api", run_id=RUN)
     repository.pass_time(MINUTE)
     adopt(repository, lease, holder="the next attempt")
-    found = of_run(repository)
-    assert (found.journal_events_since, found.last_heartbeat_age_ms, found.run_started_ms) == (
+    run = of_run(repository)
+    assert (run.journal_events_since, run.last_heartbeat_age_ms, run.run_started_ms) == (
         0,
         0,
         lease.granted_ms,
@@ -377,8 +377,8 @@ def test_a_run_with_several_lanes_moves_when_one_of_them_does(repository):
     repository.pass_time(10 * MINUTE)
     repository.commit("docs/a.md")
     repository.commit("api/a.py")
-    found = of_run(repository)
-    assert (found.commits_since_start, found.lapsed) == (2, False)
+    run = of_run(repository)
+    assert (run.commits_since_start, run.lapsed) == (2, False)
     assert of_run(repository, LeaseQuery(run_id=RUN, lane="docs")).lapsed
     assert of_run(repository, LeaseQuery(run_id=RUN, lane="docs")).commits_since_start == 1
 

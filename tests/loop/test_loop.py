@@ -24,20 +24,22 @@ def test_the_decision_is_that_of_the_table(state, outcome, decision, after):
 def test_a_run_of_outcomes_is_decided_one_after_the_other(outcomes, decisions):
     state, said = LoopState(), []
     for outcome in outcomes:
-        made = decide(state, outcome_of(outcome))
-        state = made.next_state
-        said.append(told(made))
+        decision = decide(state, outcome_of(outcome))
+        state = decision.next_state
+        said.append(told(decision))
     assert said == decisions
 
 
 def test_a_child_that_always_seems_to_move_ends_the_loop_before_the_cap():
     state, steps = LoopState(), 0
     while True:
-        made = decide(structs.replace(state, descendant_progress="advancing"), outcome_of(UNCLEAR))
-        state, steps = made.next_state, steps + 1
-        if made.action == "stop":
+        decision = decide(
+            structs.replace(state, descendant_progress="advancing"), outcome_of(UNCLEAR)
+        )
+        state, steps = decision.next_state, steps + 1
+        if decision.action == "stop":
             break
-    assert made.stop_reason == StopReason.CONSECUTIVE_UNCLEAR
+    assert decision.stop_reason == StopReason.CONSECUTIVE_UNCLEAR
     assert steps < state.max_iterations
 
 
@@ -50,26 +52,26 @@ def test_there_are_twenty_stop_reasons_and_each_says_who_can_clear_it():
 
 def test_a_wait_says_until_when():
     ended = datetime(2026, 1, 1, tzinfo=UTC)
-    made = decide(
+    decision = decide(
         LoopState(),
         IterationOutcome(kind=OutcomeKind.LAUNCH_FAILED, retry_after_seconds=90, ended_at=ended),
     )
-    assert (made.action, made.until, made.needs) == (
+    assert (decision.action, decision.until, decision.needs) == (
         "wait",
         ended + timedelta(seconds=90),
         Needs.TIME,
     )
-    made = decide(LoopState(), IterationOutcome(kind=OutcomeKind.RATE_LIMITED, resets_at=ended))
-    assert made.until == ended
+    decision = decide(LoopState(), IterationOutcome(kind=OutcomeKind.RATE_LIMITED, resets_at=ended))
+    assert decision.until == ended
 
 
 def test_the_ladder_lists_the_rungs_up_to_the_one_that_decided():
-    made = decide(LoopState(), outcome_of(NO_LAUNCH))
-    assert made.ladder == ("launch-failed",)
-    made = decide(LoopState(iteration=10), outcome_of(UNCLEAR))
-    assert made.ladder[-2:] == ("unclear", "iteration-cap")
-    made = decide(LoopState(), IterationOutcome(kind=OutcomeKind.GATE, verdict=Gate.DRAIN))
-    assert made.ladder == (*(name for name, _ in RUNGS), "iteration-cap")
+    decision = decide(LoopState(), outcome_of(NO_LAUNCH))
+    assert decision.ladder == ("launch-failed",)
+    decision = decide(LoopState(iteration=10), outcome_of(UNCLEAR))
+    assert decision.ladder[-2:] == ("unclear", "iteration-cap")
+    decision = decide(LoopState(), IterationOutcome(kind=OutcomeKind.GATE, verdict=Gate.DRAIN))
+    assert decision.ladder == (*(name for name, _ in RUNGS), "iteration-cap")
 
 
 @pytest.mark.parametrize(
@@ -106,8 +108,8 @@ def test_a_python_caller_gets_a_value_error():
 
 
 def test_a_decision_and_its_next_state_go_through_json_and_back():
-    made = decide(state_of({"liveness": "ADVANCING"}), outcome_of(UNCLEAR))
-    spoken = to_builtins(made)
+    decision = decide(state_of({"liveness": "ADVANCING"}), outcome_of(UNCLEAR))
+    spoken = to_builtins(decision)
     assert set(spoken) == {
         "action",
         "next_mode",
@@ -121,7 +123,7 @@ def test_a_decision_and_its_next_state_go_through_json_and_back():
         "ladder",
         "next_state",
     }
-    assert state_of(spoken["next_state"]) == made.next_state
+    assert state_of(spoken["next_state"]) == decision.next_state
 
 
 def test_the_public_module_has_the_names_that_callers_rely_on():

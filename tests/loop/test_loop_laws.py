@@ -115,12 +115,12 @@ def check_it_ends(
     most = max(cap, 1) * (1 + state.max_overloaded + state.max_wait)
     for number in range(most + 1):
         outcome, fields = steps[number % len(steps)]
-        made = decide(with_evidence(state, fields), outcome)
-        if made.action == "stop":
-            assert made.next_state.iteration <= max(cap, 1)
+        decision = decide(with_evidence(state, fields), outcome)
+        if decision.action == "stop":
+            assert decision.next_state.iteration <= max(cap, 1)
             return
-        assert made.next_state.iteration <= max(cap, 1)
-        state = made.next_state
+        assert decision.next_state.iteration <= max(cap, 1)
+        state = decision.next_state
     raise AssertionError(f"no end after {most} decisions")
 
 
@@ -144,19 +144,21 @@ def check_benign_evidence_decides_nothing(
     fields: dict[str, Any], outcome: IterationOutcome, names: set[str]
 ) -> None:
     bare = decide(state_of(fields), outcome)
-    told = decide(with_evidence(state_of(fields), {name: BENIGN[name] for name in names}), outcome)
-    assert told == bare
+    decision = decide(
+        with_evidence(state_of(fields), {name: BENIGN[name] for name in names}), outcome
+    )
+    assert decision == bare
 
 
 def check_only_truth_completes(
     fields: dict[str, Any], outcome: IterationOutcome, judge: str
 ) -> None:
-    made = decide(state_of(fields), outcome)
-    if made.stop_reason == StopReason.COMPLETE:
+    decision = decide(state_of(fields), outcome)
+    if decision.stop_reason == StopReason.COMPLETE:
         assert fields["completion"] == {"state": "COMPLETE"}
     # What the packet is called is a claim: calling it otherwise changes nothing.
     if outcome.packet_judge is not None:
-        assert decide(state_of(fields), structs.replace(outcome, packet_judge=judge)) == made
+        assert decide(state_of(fields), structs.replace(outcome, packet_judge=judge)) == decision
     # A ship that owes its measurement and has none neither goes on nor clears the streak of empty
     # ones.
     if (
@@ -164,8 +166,8 @@ def check_only_truth_completes(
         and outcome.measurement_expected
         and outcome.packet_judge is None
     ):
-        assert made.action == "stop"
-        assert made.next_state.consecutive_dirty_zero == state_of(fields).consecutive_dirty_zero
+        assert decision.action == "stop"
+        assert decision.next_state.consecutive_dirty_zero == state_of(fields).consecutive_dirty_zero
 
 
 def check_the_ladder(fields: dict[str, Any], outcome: IterationOutcome) -> None:

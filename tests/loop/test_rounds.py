@@ -31,10 +31,10 @@ def test_failures_are_counted_in_a_row_and_in_all(outcomes, consecutive, total):
     for number, outcome in enumerate(outcomes, 1):
         left = Verdict(answer=Answer.INCOMPLETE, residual=("P/1",) * (5 - number))
         state = LoopState(iteration=number, completion=left)
-        made = record.IterationDecision(
+        iteration_decision = record.IterationDecision(
             attempt=1, unit="P/1", state=state, outcome=outcome, decision=decide(state, outcome)
         )
-        store.record("run/R", record.decision_fact("R", "api", made))
-    found = history.rounds(store.load("run/R"))
-    assert (found.failures.consecutive, found.failures.total) == (consecutive, total)
-    assert found.residuals == tuple(range(4, 4 - len(outcomes), -1))
+        store.record("run/R", record.decision_fact("R", "api", iteration_decision))
+    rounds = history.rounds(store.load("run/R"))
+    assert (rounds.failures.consecutive, rounds.failures.total) == (consecutive, total)
+    assert rounds.residuals == tuple(range(4, 4 - len(outcomes), -1))

@@ -26,10 +26,10 @@ ctypes.CDLL(None).pthread_exit(None)
 
 @pytest.mark.skipif(sys.platform != "linux", reason="it reads /proc")
 def test_a_parent_whose_first_thread_has_ended_is_an_ancestor_and_so_are_its_own():
-    told = subprocess.run(
+    output = subprocess.run(
         [sys.executable, "-c", WITHOUT_FIRST_THREAD, ASK], capture_output=True, text=True
     ).stdout
-    parent, *found = map(int, told.split())
+    parent, *found = map(int, output.split())
     assert found[:2] == [parent, os.getpid()]
 
 

@@ -35,11 +35,11 @@ def picked(*candidates, limit=5):
 
 
 def test_units_are_picked_in_their_order_up_to_the_limit():
-    made = packet.plan([candidate(f"A{number}") for number in range(1, 8)], 3)
-    assert [(pick.n, pick.phase_id) for pick in made.picks] == [(1, "A1"), (2, "A2"), (3, "A3")]
-    assert made.left == 4
-    assert sum(each.live for each in made.dispositions) == 7
-    assert to_builtins(made.picks[0]) == {
+    plan = packet.plan([candidate(f"A{number}") for number in range(1, 8)], 3)
+    assert [(pick.n, pick.phase_id) for pick in plan.picks] == [(1, "A1"), (2, "A2"), (3, "A3")]
+    assert plan.left == 4
+    assert sum(disposition.live for disposition in plan.dispositions) == 7
+    assert to_builtins(plan.picks[0]) == {
         "n": 1, "plan_id": "A", "phase_id": "A1", "phase_title": "a title", "phase_chain": ["A1"],
         "doc_path": "docs/a-plan.md", "subagent_type": "general-purpose", "mode": "dispatch",
         "pick_kind": "unit",
@@ -52,7 +52,7 @@ def test_what_is_said_to_be_done_and_is_not_goes_last():
 
 
 def test_a_unit_that_waits_only_for_picks_of_the_packet_goes_with_them():
-    made = packet.plan(
+    plan = packet.plan(
         [
             candidate("A1"),
             candidate("A2", waits_for=("A/A1",)),
@@ -60,8 +60,8 @@ def test_a_unit_that_waits_only_for_picks_of_the_packet_goes_with_them():
         ],
         5,
     )
-    assert [(pick.phase_id, pick.gates_on) for pick in made.picks] == [("A1", []), ("A2", ["A1"])]
-    assert made.dispositions[2].drop_reason == "dependency_unmet"
+    assert [(pick.phase_id, pick.gates_on) for pick in plan.picks] == [("A1", []), ("A2", ["A1"])]
+    assert plan.dispositions[2].drop_reason == "dependency_unmet"
 
 
 def test_a_unit_that_waits_for_one_that_did_not_fit_in_does_not_go():
@@ -94,12 +94,12 @@ def test_a_unit_that_waits_for_one_that_did_not_fit_in_does_not_go():
     ],
 )
 def test_each_unit_has_a_disposition_that_the_gate_understands(seen, verdict, disposition):
-    made = packet.plan([seen], 5)
-    assert made.verdict.answer is verdict
-    read = gate.dispositions(packet.encode_dispositions(made, "t"), "t.json")
-    assert read == made.dispositions
+    plan = packet.plan([seen], 5)
+    assert plan.verdict.answer is verdict
+    read = gate.dispositions(packet.encode_dispositions(plan, "t"), "t.json")
+    assert read == plan.dispositions
     assert disposition.items() <= to_builtins(read[0]).items()
-    assert gate.plan(gate.Packet(picks=read)) == made.verdict
+    assert gate.plan(gate.Packet(picks=read)) == plan.verdict
 
 
 def test_nothing_in_scope_is_a_drain():

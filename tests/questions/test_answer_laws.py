@@ -88,10 +88,12 @@ def test_an_answer_closes_the_question_and_releases_what_waited_for_no_other(kin
 def test_an_answer_writes_the_facts_that_its_class_declares(kind, data, is_written, expired):
     """Also of a question that is not written, because its cause is in the journal or in a plan."""
     question, choice = drawn(data, kind)
-    asked = OpenQuestion(raised=raised_event(question), at_ms=1, version=int(is_written))
-    entries = answer_entries(asked, choice.name, by=BY, expired=expired)
+    open_question = OpenQuestion(raised=raised_event(question), at_ms=1, version=int(is_written))
+    entries = answer_entries(open_question, choice.name, by=BY, expired=expired)
     bodies = [entry.body for entry in entries if not isinstance(entry.body, limits.DecisionRaised)]
-    brought = [each for each in choice.effects if not (expired and isinstance(each, ClearUnit))]
+    brought = [
+        effect for effect in choice.effects if not (expired and isinstance(effect, ClearUnit))
+    ]
     expected_answer = limits.DecisionAnswered(
         id=question.id, choice=choice.name, by=BY, expired=expired
     )
@@ -117,7 +119,7 @@ def test_after_a_persons_retry_no_cooldown_holds_its_units(kind, data, expired):
     assert cooling(store, question.units) == set(question.units) - cleared
     tries_again = choice.name in ("retry", "again")
     assert set(choice.clears) == (set(question.units) if tries_again else set())
-    let_go = {each.lane for each in choice.effects if isinstance(each, ClearLane)}
+    let_go = {effect.lane for effect in choice.effects if isinstance(effect, ClearLane)}
     assert let_go >= (set(subject.lane_names(question.waits)) if tries_again else set()), (
         "a lane that waits is let go"
     )

@@ -169,11 +169,11 @@ def test_only_an_answer_that_lets_it_go_on_says_so(choice, released):
 def test_the_second_answer_is_told_the_first_and_writes_nothing():
     store = opened()
     store.append_all([raise_entry(LaneFailed.ask("api", "x"))])
-    asked = answer.find_question(store, "lane-failed-api-1")
-    first = answer.answer(store, asked, "retry", by="ann")
+    question = answer.find_question(store, "lane-failed-api-1")
+    first = answer.answer(store, question, "retry", by="ann")
     written = store.last()
     for seen in (
-        asked,
+        question,
         answer.find_question(store, "lane-failed-api-1"),
     ):  # who looked before, and who looks after
         second = answer.answer(store, seen, "leave", by="bob")
@@ -201,11 +201,11 @@ def test_a_limit_that_is_put_right_is_lifted_in_the_same_transaction():
     store.record(streams.limit(quota.limit_key(hit)), hit)
     (limit,) = fold.current(store, ProviderLimits)[0].limits.values()
     store.append_all([raise_entry(limit_question(limit))])
-    asked = answer.find_question(store, limit_question(limit).id)
-    answer.answer(store, asked, "fixed", by="ann")
+    question = answer.find_question(store, limit_question(limit).id)
+    answer.answer(store, question, "fixed", by="ann")
     (lifted,) = fold.current(store, ProviderLimits)[0].limits.values()
     assert (lifted.ending, lifted.lifts) == ("", 1)
-    assert limit_question(lifted).id != asked.raised.id, "the next time it is another question"
+    assert limit_question(lifted).id != question.raised.id, "the next time it is another question"
 
 
 @pytest.mark.parametrize(

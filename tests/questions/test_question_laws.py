@@ -88,10 +88,10 @@ def test_what_lacks_what_its_class_needs_still_holds_what_waits(about):
     record = Record(
         id="x", about=about, question="What?", waits=["lane:api", "odd"], choices={"retry": "r"}
     )
-    found = catalog.decode(record)
-    assert isinstance(found, UnknownQuestion)
-    assert found.waits == (subject.Lane("api"), subject.UnknownSubject("odd"))
-    assert catalog.encode(found) == record
+    decoded = catalog.decode(record)
+    assert isinstance(decoded, UnknownQuestion)
+    assert decoded.waits == (subject.Lane("api"), subject.UnknownSubject("odd"))
+    assert catalog.encode(decoded) == record
 
 
 @pytest.mark.parametrize(

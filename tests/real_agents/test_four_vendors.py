@@ -62,7 +62,7 @@ def agent_of(fleet: AgentFleet, unit: str) -> psutil.Process | None:
 def kill_agent(fleet: AgentFleet, model: Any, unit: str) -> None:
     """Once the model has been asked: then it is in the middle of its work."""
     wait_for(
-        lambda: any("delay" in asked["step"] for asked in model.requests()),
+        lambda: any("delay" in request["step"] for request in model.requests()),
         f"the agent on {unit} asks",
     )
     wait_for(lambda: agent_of(fleet, unit), f"an agent is at {unit}").kill()
@@ -70,7 +70,7 @@ def kill_agent(fleet: AgentFleet, model: Any, unit: str) -> None:
 
 def kill_worker(fleet: AgentFleet, model: Any, unit: str) -> None:
     wait_for(
-        lambda: sum("delay" in asked["step"] for asked in model.requests()) > 1,
+        lambda: sum("delay" in request["step"] for request in model.requests()) > 1,
         f"the agent on {unit} asks",
     )
     agent = wait_for(lambda: agent_of(fleet, unit), f"an agent is at {unit}")

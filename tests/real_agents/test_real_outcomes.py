@@ -76,8 +76,8 @@ def end(
             (tmp_path / "home" / name).parent.mkdir(parents=True)
             (tmp_path / "home" / name).write_text(text)
         adapter = registry.find(program.name)
-        asked = Settings(command=command, model=table.get("model", ""), max_turns=max_turns)
-        launch = adapter.launch(PROMPT, asked)
+        settings = Settings(command=command, model=table.get("model", ""), max_turns=max_turns)
+        launch = adapter.launch(PROMPT, settings)
         states = [adapter.begin()]
         ran = execute.run(
             launch.argv,
@@ -95,7 +95,7 @@ def end(
     finally:
         model.stop()
     clocks = Clocks(ended_at=datetime.now(UTC), silent=ran.ended_by is not None)
-    heard = [each for state in states for each in state.heard]
+    heard = [event for state in states for event in state.heard]
     return Ended(adapter.outcome(states[-1], ran.exit_code, clocks), ran.lines, heard, tree)
 
 
@@ -170,7 +170,7 @@ def test_a_provider_that_refuses_is_told_apart_from_a_failure(tmp_path, program,
 def test_what_tries_again_in_silence_is_seen_to_wait(tmp_path, program, status):
     words = {429: "Too Many Requests", 529: "Overloaded"}[status]
     ended = end(tmp_path, program, [{"status": status, "message": words}], tries=2)
-    assert [type(each) for each in ended.heard[:1]] == [Waiting]
+    assert [type(event) for event in ended.heard[:1]] == [Waiting]
     assert ended.outcome.ending is {429: Ending.TRANSIENT, 529: Ending.OVERLOADED}[status], (
         ended.lines
     )

@@ -137,8 +137,8 @@ def test_what_a_workspace_declares_is_in_its_table():
     declared = {
         "VENDOR": policy.Reason(category="OPERATOR_GATE", fix="Call them.", see_also=("x",))
     }
-    found = policy.registry(declared).find("vendor")
-    assert (found.category, found.fix, found.see_also) == (
+    workspace = policy.registry(declared).find("vendor")
+    assert (workspace.category, workspace.fix, workspace.see_also) == (
         Category.OPERATOR_GATE,
         "Call them.",
         ("x",),

@@ -70,8 +70,8 @@ def test_it_says_what_was_checked_before_the_branch_moved(repository):
 @pytest.mark.soak
 def test_without_a_command_git_alone_is_the_witness(repository):
     work(repository, lane="two")
-    found = receipt_of(repository, "DEMO/B1")
-    assert (found["verdict"], found["bound"], found["command"], found["exit_code"]) == (
+    receipt = receipt_of(repository, "DEMO/B1")
+    assert (receipt["verdict"], receipt["bound"], receipt["command"], receipt["exit_code"]) == (
         "UNWITNESSED",
         False,
         [],
@@ -95,10 +95,10 @@ def test_acceptance_and_tests_are_both_named_whether_the_target_moved_or_not(rep
         repository.commit_all("Somebody else was here")
 
     work(repository, performers=before_landing(move) if moves else None)
-    found = receipt_of(repository, "DEMO/A1")
-    assert found["command"] == ["sh", "-c", "( test -s one/a.txt ) && ( test -d one )"]
-    assert (found["command_source"], found["bound"]) == ("unit+workspace", True)
-    assert found["base"] == repository.git("rev-parse", f"{found['commit']}^")
+    receipt = receipt_of(repository, "DEMO/A1")
+    assert receipt["command"] == ["sh", "-c", "( test -s one/a.txt ) && ( test -d one )"]
+    assert (receipt["command_source"], receipt["bound"]) == ("unit+workspace", True)
+    assert receipt["base"] == repository.git("rev-parse", f"{receipt['commit']}^")
     assert checked(repository, "DEMO/A1").valid
 
 
@@ -120,10 +120,10 @@ def test_a_command_of_several_lines_is_named_by_its_digest(repository):
     config.write_text(config.read_text() + 'test = """\ntest -d one\ntest -d two\n"""\n')
     repository.commit_all("Tests")
     work(repository)
-    found = receipt_of(repository, "DEMO/A1")
-    assert (found["command"], found["bound"]) == ([], True)
+    receipt = receipt_of(repository, "DEMO/A1")
+    assert (receipt["command"], receipt["bound"]) == ([], True)
     script = "( test -s one/a.txt ) && ( test -d one\ntest -d two\n )"
-    assert found["command_digest"] == command_digest(("sh", "-c", script))
+    assert receipt["command_digest"] == command_digest(("sh", "-c", script))
     assert checked(repository, "DEMO/A1").valid
 
 
@@ -145,8 +145,12 @@ def test_without_the_package_a_unit_lands_with_a_receipt_that_is_not_signed(
     monkeypatch.setitem(sys.modules, "cryptography.hazmat.primitives.asymmetric.ed25519", None)
     work(repository)
     assert repository.subjects() == ["Write b", "Write a", "Begin"]
-    found = receipt_of(repository, "DEMO/A1")
-    assert (found["algorithm"], found["signature"], found["verdict"]) == ("none", "", "CONFIRMED")
+    receipt = receipt_of(repository, "DEMO/A1")
+    assert (receipt["algorithm"], receipt["signature"], receipt["verdict"]) == (
+        "none",
+        "",
+        "CONFIRMED",
+    )
     assert all("not signed" in line and "cryptography" in line for line in said(repository))
     assert not checked(repository, "DEMO/A1").valid
 
@@ -210,10 +214,10 @@ def test_it_does_not_survive_where_its_file_was_changed_again(repository):
     repository.commit_all("Again")
     base, commit = str(first["base"]), str(first["commit"])
     landed = Landing(unit="DEMO/A1", branch="main", base=base, commit=commit, receipt=first)
-    found = draft.issue_receipt(
+    receipt = draft.issue_receipt(
         Writer(repository.root), World(repository.root).workspace, landed, ref="refs/heads/main"
     ).receipt
-    assert (found["ancestor"], found["survives"]) == (True, False)
+    assert (receipt["ancestor"], receipt["survives"]) == (True, False)
 
 
 @pytest.mark.soak
@@ -310,8 +314,8 @@ def test_several_who_note_at_once_lose_nothing(repository):
     assert [writer.wait(timeout=PATIENCE) for writer in writers] == [0, 0, 0, 0]
     git = Writer(repository.root)
     for commit in commits:
-        found = [json.loads(line)["runner"] for line in notes.notes_on_commit(git, commit)]
-        assert sorted(found) == ["0", "1", "2", "3"]
+        runners = [json.loads(line)["runner"] for line in notes.notes_on_commit(git, commit)]
+        assert sorted(runners) == ["0", "1", "2", "3"]
         assert repository.git("notes", "--ref=dos-receipts", "show", commit).count('"nonce"') == 4
     assert repository.git("fsck", "--strict", "--no-dangling") == ""
 
@@ -342,12 +346,12 @@ def test_the_story_tells_only_what_a_person_should_know(repository, tmp_path, mo
 
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     work(repository)
-    told = [
+    texts = [
         line.text
         for e in World(repository.root).journal.events()
         if (line := event_lines.event_line(e))
     ]
-    assert sum("that signs receipts" in line for line in told) == 1
+    assert sum("that signs receipts" in line for line in texts) == 1
 
 
 MAKER = """

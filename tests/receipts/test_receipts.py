@@ -81,8 +81,8 @@ def test_the_signature_is_the_only_field_that_is_not_signed():
 def test_control_characters_are_refused_where_it_is_made_and_where_it_is_read(character, field):
     with pytest.raises(BadInput):
         validated(made(**{field: f"a{character}b"}))
-    found = parse_receipt(written(**{field: f"a{character}b"}))
-    assert isinstance(found, NotAReceipt) and not found.malformed
+    receipt = parse_receipt(written(**{field: f"a{character}b"}))
+    assert isinstance(receipt, NotAReceipt) and not receipt.malformed
 
 
 def test_the_words_of_a_command_are_texts_too():
@@ -118,8 +118,8 @@ def test_the_words_of_a_command_are_texts_too():
     ],
 )
 def test_what_was_a_receipt_and_was_changed_is_none(data):
-    found = parse_receipt(data)
-    assert isinstance(found, NotAReceipt) and not found.malformed
+    receipt = parse_receipt(data)
+    assert isinstance(receipt, NotAReceipt) and not receipt.malformed
 
 
 @pytest.mark.parametrize(
@@ -149,8 +149,8 @@ def test_what_was_a_receipt_and_was_changed_is_none(data):
     ],
 )
 def test_what_could_not_be_a_receipt_is_malformed(data):
-    found = parse_receipt(data)
-    assert isinstance(found, NotAReceipt) and found.malformed
+    receipt = parse_receipt(data)
+    assert isinstance(receipt, NotAReceipt) and receipt.malformed
 
 
 @given(

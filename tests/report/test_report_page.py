@@ -78,12 +78,12 @@ def fleet_stopped(host: str = "h") -> events.FleetStopped:
 def sheet(
     happened: list[Event], proofs: dict[str, LandingProof] | None = None, name: str = "greeter"
 ) -> ReportData:
-    asked = fold(Decisions(), happened)
+    folded = fold(Decisions(), happened)
     return ReportData(
         workspace=name,
         session=fold_session(happened),
         proofs=proofs or {},
-        questions=view.rows(urgent_first(asked), T + 60_000),
+        questions=view.rows(urgent_first(folded), T + 60_000),
         costs=costs.costs(fold(FleetSpend(), happened), "unit"),
     )
 
@@ -116,22 +116,24 @@ PROVED = LandingProof(
     ],
 )
 def test_an_agents_bar_says_what_became_of_it(facts: list[Fact], how: Outcome) -> None:
-    told = fold_session(
+    session = fold_session(
         written((0, started()), *((number, fact) for number, fact in enumerate(facts, 2)))
     )
-    assert told.bars[0].how is how
-    assert told.bars[0].seconds == (2.0 if facts else 0.0)
+    assert session.bars[0].how is how
+    assert session.bars[0].seconds == (2.0 if facts else 0.0)
 
 
 def test_an_agent_that_was_started_before_has_its_whole_time() -> None:
-    told = fold_session(written((10, ended(seconds=4.0))))
-    assert told.bars[0].seconds == 4.0
-    assert told.since == told.bars[0].start
+    session = fold_session(written((10, ended(seconds=4.0))))
+    assert session.bars[0].seconds == 4.0
+    assert session.since == session.bars[0].start
 
 
 def test_a_late_word_of_an_old_run_does_not_end_the_agent_of_the_new_one() -> None:
-    told = fold_session(written((0, started()), (1, ended(run_id="R0")), (5, ended()), (6, LANDED)))
-    assert [(bar.run_id, bar.how) for bar in told.bars] == [
+    session = fold_session(
+        written((0, started()), (1, ended(run_id="R0")), (5, ended()), (6, LANDED))
+    )
+    assert [(bar.run_id, bar.how) for bar in session.bars] == [
         ("R1", Outcome.LANDED),
         ("R0", Outcome.UNDECIDED),
     ]
@@ -147,7 +149,7 @@ def test_a_landing_that_another_found_after_a_crash_belongs_to_whoever_worked_fo
         commit=COMMIT,
         recognised=True,
     )
-    told = fold_session(
+    session = fold_session(
         written(
             (0, started()),
             (2, ended()),
@@ -155,8 +157,8 @@ def test_a_landing_that_another_found_after_a_crash_belongs_to_whoever_worked_fo
             (5, found),
         )
     )
-    assert (told.bars[0].how, told.landed[0].recognised) == (Outcome.LANDED, True)
-    assert told.crashed[0].then == f"landed later as {COMMIT[:9]}"
+    assert (session.bars[0].how, session.landed[0].recognised) == (Outcome.LANDED, True)
+    assert session.crashed[0].then == f"landed later as {COMMIT[:9]}"
 
 
 def test_json_has_a_landing_as_one_row() -> None:
@@ -180,21 +182,21 @@ def test_json_has_a_landing_as_one_row() -> None:
 
 
 def test_the_claim_stands_beside_the_fact() -> None:
-    told = fold_session(written((0, started()), (1, ended()), (2, measured("NOTHING"))))
-    assert [(each.claim, each.fact) for each in told.disbelieved] == [
+    session = fold_session(written((0, started()), (1, ended()), (2, measured("NOTHING"))))
+    assert [(each.claim, each.fact) for each in session.disbelieved] == [
         ("done!", "no commit was made")
     ]
 
 
 def test_a_crash_is_told_with_how_it_went_on() -> None:
-    told = fold_session(
+    session = fold_session(
         written(
             (0, started()), (1, ended("hang")), (2, started(unit="P/U9")),
             (3, ended("crash", unit="P/U9")), (4, started(iteration=2)), (5, ended(iteration=2)),
             (6, LANDED),
         )
     )  # fmt: skip
-    assert [(each.unit, each.then) for each in told.crashed] == [
+    assert [(each.unit, each.then) for each in session.crashed] == [
         ("P/U1", "landed later as ccccccccc"),
         ("P/U9", ""),
     ]
@@ -207,7 +209,7 @@ def test_waiting_is_told_with_its_length_and_what_is_not_over_says_so() -> None:
     hit = engine.LimitHit(
         vendor="acme", account="a", ending="usage_window", lane="api", found="no more today"
     )
-    told = fold_session(
+    session = fold_session(
         written(
             (0, hit), (1, engine.RunParked(**RUN, why="quota", detail="until nine")), (1, hit),
             (31, engine.RunUnparked(**RUN)), (40, engine.LimitLifted(vendor="acme", account="a")),
@@ -216,25 +218,25 @@ def test_waiting_is_told_with_its_length_and_what_is_not_over_says_so() -> None:
             (60, lanes.LeaseRenewed(lease=1, expires_ms=1)),
         )
     )  # fmt: skip
-    assert [(each.why, each.seconds, each.is_over) for each in told.waits] == [
+    assert [(wait.why, wait.seconds, wait.is_over) for wait in session.waits] == [
         ("quota", 30.0, True),
         ("provider", 3.0, True),
         ("pause", 10.0, False),
     ]
-    assert [(each.vendor, each.seconds, each.times, each.is_over) for each in told.limits] == [
-        ("acme", 40.0, 2, True)
-    ]
-    lines = summary.summarize(told).limited
+    assert [
+        (limit.vendor, limit.seconds, limit.times, limit.is_over) for limit in session.limits
+    ] == [("acme", 40.0, 2, True)]
+    lines = summary.summarize(session).limited
     assert "api: acme a has reached its usage limit; available again after 40 s" in lines
     assert "api: has waited 10 s for pause" in lines
 
 
 def test_a_worker_that_died_waits_no_more() -> None:
     parked = engine.RunParked(**RUN, why="quota")
-    told = fold_session(
+    session = fold_session(
         written((0, parked), (5, events.WorkerReaped(**RUN, lease=1, reason="gone")), (90, BEGUN))
     )
-    assert [(each.seconds, each.is_over) for each in told.waits] == [(5.0, True)]
+    assert [(wait.seconds, wait.is_over) for wait in session.waits] == [(5.0, True)]
 
 
 def test_a_lane_stands_still_until_somebody_works_on_it_again() -> None:
@@ -294,10 +296,10 @@ def test_a_fleet_that_was_killed_and_started_again_is_the_same_fleet(
 
 
 def test_a_start_after_one_that_never_stopped_says_so() -> None:
-    told = fold_session(
+    session = fold_session(
         written((0, fleet_started()), (5, fleet_started(pid=2)), (9, fleet_stopped()))
     )
-    assert [bool(start.found) for start in told.starts] == [False, True]
+    assert [bool(start.found) for start in session.starts] == [False, True]
     assert summary.heading(
         sheet(written((0, fleet_started()), (5, fleet_started()), (9, fleet_stopped())))
     ) == (

@@ -71,11 +71,11 @@ def parked(why: str) -> engine.RunParked:
 
 def asked(lane: str, run_id: str = RUN, **changed) -> Request:
     me = process.identify(os.getpid())
-    made = Request(
+    request = Request(
         lane=lane, holder="h:1", host=process.host(), ttl_ms=60_000, region=region([f"{lane}/**"]),
         run_id=run_id, pid=me.pid, pid_started=me.started, system=process.system(),
     )  # fmt: skip
-    return structs.replace(made, **changed)
+    return structs.replace(request, **changed)
 
 
 class Place:
@@ -110,7 +110,7 @@ class Place:
     def waits(self, looked: Looked) -> dict[str, Waits]:
         """No plan declares anything, so the lane may have work."""
         running = looked.watching.runs.items()
-        seen = Observation(
+        observation = Observation(
             config=CONFIG,
             state=looked.fleet,
             on_target=looked.fleet,
@@ -129,7 +129,7 @@ class Place:
             },
             has_no_plans=True,
         )
-        return waits.own_waits(seen).lanes
+        return waits.own_waits(observation).lanes
 
     def row(self, lane: str = "api") -> top.LaneRow:
         return next(row for row in self.view().rows if row.lane == lane)
@@ -387,14 +387,16 @@ def test_the_whole_fleet(place):
         engine.PauseRequested(by="me", reason="lunch"),
     )
     seen = place.view()
-    assert [each.state for each in seen.supervisors] == ["running"]
+    assert [supervisor.state for supervisor in seen.supervisors] == ["running"]
     assert (seen.decisions.open, seen.decisions.first_question) == (1, "Again?")
-    assert [(each.vendor, each.resets_at) for each in seen.limits] == [("v", utc_datetime(FAR_MS))]
+    assert [(limit.vendor, limit.resets_at) for limit in seen.limits] == [
+        ("v", utc_datetime(FAR_MS))
+    ]
     (landing,) = top.to_json(seen)["landings"]
     assert landing == {"unit": "P/U1", "lane": "api", "commit": "c" * 40, "at": landing["at"]}
     assert seen.paused == "by me: lunch"
     place.write(events.DrainRequested())
-    assert [each.state for each in place.view().supervisors] == ["draining"]
+    assert [supervisor.state for supervisor in place.view().supervisors] == ["draining"]
 
 
 def test_lanes_stand_in_the_order_of_the_roster_and_each_once(place):
@@ -450,15 +452,15 @@ def test_a_page_fits_any_terminal_and_holds_nothing_that_acts_on_one(history, la
     store = Store(MemoryBackend())
     for fact in history:
         store.record("s", fact)
-    seen = top_builder.build_view(
+    view = top_builder.build_view(
         SnapshotReader(store, Path("nowhere"), roster=["api", *lanes]).read()
     )
-    whole, cut = render_page(seen, width), render_page(seen, width, height)
+    whole, cut = render_page(view, width), render_page(view, width, height)
     assert len(cut) <= height
     for line in [*whole, *cut]:
         assert cell_len(line.plain) <= width
         assert escape_invisible(line.plain) == line.plain and not set(line.plain) & set("\n\t")
-    to_builtins(seen)
+    to_builtins(view)
 
 
 def test_what_does_not_fit_into_a_row_is_below_it_where_there_is_room(place):

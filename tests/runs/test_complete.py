@@ -45,9 +45,9 @@ FORGED = done("s1", via="direct")
     ],
 )
 def test_answer(run, more, answer, residual):
-    found = judge(Evidence(declared=run, **more))
-    assert (found.answer, found.residual) == (answer, residual)
-    assert found.is_done == (answer is Answer.COMPLETE)
+    verdict = judge(Evidence(declared=run, **more))
+    assert (verdict.answer, verdict.residual) == (answer, residual)
+    assert verdict.is_done == (answer is Answer.COMPLETE)
 
 
 def test_a_word_that_git_did_not_give_counts_only_where_that_is_allowed():
@@ -60,9 +60,9 @@ def test_only_the_answer_is_needed_to_read_a_verdict():
 
 
 def test_json_is_the_verdict():
-    found = judge(Evidence(declared=declared(done("s1"), open_step("s2"), open_step("s3"))))
-    assert msgspec.to_builtins(found) == {
-        "state": "INCOMPLETE", "reason": found.reason, "run_id": "R", "residual": ("s2", "s3"),
+    verdict = judge(Evidence(declared=declared(done("s1"), open_step("s2"), open_step("s3"))))
+    assert msgspec.to_builtins(verdict) == {
+        "state": "INCOMPLETE", "reason": verdict.reason, "run_id": "R", "residual": ("s2", "s3"),
         "verified": ("s1",),
         "declared": ("s1", "s2", "s3"), "is_done": False, "fraction_done": 0.3333,
     }  # fmt: skip
@@ -70,18 +70,18 @@ def test_json_is_the_verdict():
 
 
 def check(run, objections):
-    found = judge(Evidence(declared=run, objections=objections))
+    verdict = judge(Evidence(declared=run, objections=objections))
     steps = {step.id: step for step in run.steps}
     # A claim proves nothing: git confirms each step now, in a way that cannot be forged.
-    for name in found.verified:
+    for name in verdict.verified:
         step = steps[name]
         assert step.verified and step.now and step.now.done and step.via in NOT_FORGEABLE
-    if found.answer in (Answer.COMPLETE, Answer.UNDERDECLARED):
-        assert steps and set(found.verified) == set(steps) and not found.residual
-    if found.answer is Answer.COMPLETE:
+    if verdict.answer in (Answer.COMPLETE, Answer.UNDERDECLARED):
+        assert steps and set(verdict.verified) == set(steps) and not verdict.residual
+    if verdict.answer is Answer.COMPLETE:
         assert not objections and run.has_intent and not run.unreadable_newer
-    if found.answer is not Answer.INDETERMINATE and steps:
-        assert sorted([*found.verified, *found.residual]) == sorted(steps)
+    if verdict.answer is not Answer.INDETERMINATE and steps:
+        assert sorted([*verdict.verified, *verdict.residual]) == sorted(steps)
 
 
 objections = st.sampled_from([(), ("more",)])

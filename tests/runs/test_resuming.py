@@ -39,8 +39,8 @@ TWO = declared(done("s1"), open_step("s2"))
     ],
 )
 def test_answer(run, more, answer, sha, residual):
-    found = judge(Evidence(declared=run, **more))
-    assert (found.answer, found.resume_sha, found.residual) == (answer, sha, residual)
+    verdict = judge(Evidence(declared=run, **more))
+    assert (verdict.answer, verdict.resume_sha, verdict.residual) == (answer, sha, residual)
 
 
 def test_a_strict_reader_trusts_no_ledger_with_lines_that_cannot_be_read():
@@ -84,17 +84,17 @@ def test_what_can_go_on_is_kept(answer, kept):
 
 
 def check(run, diverged, result):
-    found = judge(Evidence(declared=run, diverged=diverged, result=result))
+    verdict = judge(Evidence(declared=run, diverged=diverged, result=result))
     whole = complete.judge(complete.Evidence(declared=run))
     # Both questions agree on what is finished; and the way on starts where the first hole is.
-    assert (found.answer is Answer.COMPLETE) == (whole.answer is complete.Answer.COMPLETE)
-    if found.answer not in (Answer.UNRESUMABLE, Answer.UNKNOWN) and run.steps:
-        prefix = [step.id for step in run.steps[: len(found.verified)]]
-        assert list(found.verified) == prefix and set(found.verified) <= set(whole.verified)
-        assert [*found.verified, *found.residual] == [step.id for step in run.steps]
-        assert not found.residual or not is_done(run.steps[len(prefix)])
+    assert (verdict.answer is Answer.COMPLETE) == (whole.answer is complete.Answer.COMPLETE)
+    if verdict.answer not in (Answer.UNRESUMABLE, Answer.UNKNOWN) and run.steps:
+        prefix = [step.id for step in run.steps[: len(verdict.verified)]]
+        assert list(verdict.verified) == prefix and set(verdict.verified) <= set(whole.verified)
+        assert [*verdict.verified, *verdict.residual] == [step.id for step in run.steps]
+        assert not verdict.residual or not is_done(run.steps[len(prefix)])
     # What could not be read, or is not to be, never authorises going on.
-    if found.answer is Answer.RESUMABLE:
+    if verdict.answer is Answer.RESUMABLE:
         assert (
             run.has_intent and not run.unreadable_newer and diverged == "" and result != "abandoned"
         )

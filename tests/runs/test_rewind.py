@@ -35,9 +35,13 @@ STAMPED = Checkpoint(turn=1, digest="d1")
     ],
 )
 def test_answer(seen, answer, turn, dropped):
-    found = judge(Evidence(**seen))
-    assert (found.answer, found.rewind_to_turn, found.dropped_turns) == (answer, turn, dropped)
-    assert found.transcript_digest == ("d1" if answer is Answer.REWIND else "")
+    verdict = judge(Evidence(**seen))
+    assert (verdict.answer, verdict.rewind_to_turn, verdict.dropped_turns) == (
+        answer,
+        turn,
+        dropped,
+    )
+    assert verdict.transcript_digest == ("d1" if answer is Answer.REWIND else "")
 
 
 @pytest.mark.parametrize(
@@ -79,8 +83,8 @@ def test_no_text_gets_into_a_note(text):
     ("who", "kept"), [("OS_RECORDED", "e"), ("THIRD_PARTY", "e"), ("SELF_REPORTED", ""), ("", "")]
 )
 def test_an_excerpt_needs_somebody_who_vouches_for_it(who, kept):
-    seen = Evidence(fire="DIVERGED", excerpt=Excerpt(text="e", accountability=who))
-    assert judge(seen).no_good_note.env_excerpt == kept
+    evidence = Evidence(fire="DIVERGED", excerpt=Excerpt(text="e", accountability=who))
+    assert judge(evidence).no_good_note.env_excerpt == kept
 
 
 def test_json_has_the_keys_that_callers_know():

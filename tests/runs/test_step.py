@@ -37,7 +37,7 @@ KEPT, UNDONE, REWRITTEN = FileState.KEPT, FileState.UNDONE, FileState.REWRITTEN
     ],
 )
 def test_answer(seen, answer):
-    found = judge(Evidence(**seen))
-    assert found.answer == answer
-    assert found.done == (answer is Answer.DONE)
-    assert found.reason
+    verdict = judge(Evidence(**seen))
+    assert verdict.answer == answer
+    assert verdict.done == (answer is Answer.DONE)
+    assert verdict.reason

@@ -58,11 +58,11 @@ def test_a_planted_bug_is_found(bug):
         count=MOST_SEEDS_FOR_A_BUG, plant=bug, jobs=1
     )  # it is found long before another process is up
     assert summary.failing, f"{bug} was not found in {summary.seeds} seeds"
-    found = summary.failures[0]
-    assert found.invariant == PLANTED[bug].breaks and found.story
-    again = batch.simulate(found.seed, plant=bug)
-    assert again.failure == found  # the seed alone brings it back
-    assert not batch.simulate(found.seed).failure  # and without the bug there is nothing to find
+    failure = summary.failures[0]
+    assert failure.invariant == PLANTED[bug].breaks and failure.story
+    again = batch.simulate(failure.seed, plant=bug)
+    assert again.failure == failure  # the seed alone brings it back
+    assert not batch.simulate(failure.seed).failure  # and without the bug there is nothing to find
 
 
 # What comes up in a simulation, and how it can be answered.

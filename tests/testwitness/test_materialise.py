@@ -164,12 +164,12 @@ def test_a_disk_without_room_is_said(toy, tmp_path, monkeypatch):
 
 
 def test_what_was_closed_is_removed_all_the_same(tmp_path):
-    place = tmp_path / "place"
-    (place / "a" / "b").mkdir(parents=True)
-    (place / "a" / "b" / "file").touch()
-    (place / "link").symlink_to(tmp_path / "kept")
+    folder = tmp_path / "place"
+    (folder / "a" / "b").mkdir(parents=True)
+    (folder / "a" / "b" / "file").touch()
+    (folder / "link").symlink_to(tmp_path / "kept")
     (tmp_path / "kept").mkdir(mode=0o500)
-    (place / "a" / "b").chmod(0)
-    (place / "a").chmod(0o500)
-    sandbox.remove_tree(place)
-    assert not place.exists() and stat.S_IMODE((tmp_path / "kept").stat().st_mode) == 0o500
+    (folder / "a" / "b").chmod(0)
+    (folder / "a").chmod(0o500)
+    sandbox.remove_tree(folder)
+    assert not folder.exists() and stat.S_IMODE((tmp_path / "kept").stat().st_mode) == 0o500

@@ -47,14 +47,14 @@ def test_a_test_that_fails_without_the_change_and_passes_with_it_is_a_witness(to
     toy.commit(OLD_CODE | OLD_TESTS)
     sha = toy.commit(NEW_CODE | NEW_TESTS)
     before = fingerprint(toy.root)
-    seen = toy.witness(UNITTEST, repeat=2)
+    witness = toy.witness(UNITTEST, repeat=2)
     assert (
-        seen.verdict.answer is Answer.DISCRIMINATES
-        and seen.verdict.witnesses
-        and seen.verdict.assert_level
+        witness.verdict.answer is Answer.DISCRIMINATES
+        and witness.verdict.witnesses
+        and witness.verdict.assert_level
     )
-    assert cells(seen) == [["pass"], ["pass"], ["fail", "fail"], ["pass", "pass"]]
-    assert seen.verdict.evidence.rung == "OS_RECORDED" and seen.change.commit == sha
+    assert cells(witness) == [["pass"], ["pass"], ["fail", "fail"], ["pass", "pass"]]
+    assert witness.verdict.evidence.rung == "OS_RECORDED" and witness.change.commit == sha
     assert fingerprint(toy.root) == before
 
 
@@ -62,9 +62,9 @@ def test_a_test_that_fails_without_the_change_and_passes_with_it_is_a_witness(to
 def test_a_test_that_passes_without_the_change_proves_nothing(toy):
     toy.commit(OLD_CODE | OLD_TESTS)
     toy.commit(NEW_CODE | {"tests/test_more.py": HEAD + ZERO})
-    seen = toy.witness(UNITTEST)
-    assert seen.verdict.answer is Answer.VACUOUS and not seen.verdict.witnesses
-    assert cells(seen) == [["pass"], ["pass"], ["pass"], ["pass"]]
+    witness = toy.witness(UNITTEST)
+    assert witness.verdict.answer is Answer.VACUOUS and not witness.verdict.witnesses
+    assert cells(witness) == [["pass"], ["pass"], ["pass"], ["pass"]]
 
 
 @pytest.mark.soak
@@ -73,9 +73,9 @@ def test_a_test_that_cannot_even_be_loaded_without_the_change_is_a_lesser_witnes
     toy.commit(
         {"extra.py": "", "tests/test_extra.py": "import unittest\nimport extra\n" + HEAD + ZERO}
     )
-    seen = toy.witness(UNITTEST)
-    assert seen.verdict.answer is Answer.DISCRIMINATES and not seen.verdict.assert_level
-    assert seen.verdict.evidence.baseline == "error"
+    witness = toy.witness(UNITTEST)
+    assert witness.verdict.answer is Answer.DISCRIMINATES and not witness.verdict.assert_level
+    assert witness.verdict.evidence.baseline == "error"
 
 
 @pytest.mark.sampled(2)
@@ -107,20 +107,23 @@ def test_a_test_that_cannot_even_be_loaded_without_the_change_is_a_lesser_witnes
 def test_each_kind_of_change_has_its_answer(toy, old, new, answer, reached):
     toy.commit(old)
     toy.commit(new)
-    seen = toy.witness(SHELL)
-    assert seen.verdict.answer is answer, seen.verdict
-    assert sum(map(bool, cells(seen))) == reached
+    witness = toy.witness(SHELL)
+    assert witness.verdict.answer is answer, witness.verdict
+    assert sum(map(bool, cells(witness))) == reached
 
 
 def test_a_deleted_test_is_there_for_the_old_row_and_gone_for_the_new(toy):
     toy.commit(GREEN | {"tests/test_gone.sh": "grep -q old code\n"})
     toy.commit(shell("old new", "grep -q new code") | {"tests/test_gone.sh": None})
-    seen = toy.witness(SHELL)
-    assert cells(seen) == [["pass"], ["pass"], ["fail"], ["pass"]] and seen.change.deleted == [
-        "tests/test_gone.sh"
-    ]
-    assert "tests/test_gone.sh" in seen.change.files(Cell.OLD_NEW)
-    assert "tests/test_gone.sh" not in seen.change.files(Cell.NEW_OLD)
+    witness = toy.witness(SHELL)
+    assert cells(witness) == [
+        ["pass"],
+        ["pass"],
+        ["fail"],
+        ["pass"],
+    ] and witness.change.deleted == ["tests/test_gone.sh"]
+    assert "tests/test_gone.sh" in witness.change.files(Cell.OLD_NEW)
+    assert "tests/test_gone.sh" not in witness.change.files(Cell.NEW_OLD)
 
 
 @pytest.mark.soak
@@ -133,9 +136,9 @@ def test_a_change_that_takes_a_test_away_is_not_vouched_for_by_another(toy):
     toy.commit(shell("old new", "grep -q new code") | moved)
     assert toy.witness(SHELL).verdict.witnesses
     toy.commit(shell("old new newer", "grep -q newer code") | {"tests/test_gone.sh": None})
-    seen = toy.witness(SHELL)
-    assert seen.verdict.answer is Answer.ABSTAIN and not seen.verdict.witnesses
-    assert len(seen.matrix.weakened) == 1 and "tests/test_gone.sh" in seen.verdict.reason
+    witness = toy.witness(SHELL)
+    assert witness.verdict.answer is Answer.ABSTAIN and not witness.verdict.witnesses
+    assert len(witness.matrix.weakened) == 1 and "tests/test_gone.sh" in witness.verdict.reason
 
 
 @pytest.mark.soak
@@ -144,9 +147,9 @@ def test_a_change_that_asks_for_less_is_not_vouched_for_by_what_it_adds(toy):
     toy.commit(
         NEW_CODE | {"tests/test_calc.py": HEAD + "    @unittest.skip('later')\n" + ZERO + ONE}
     )
-    seen = toy.witness(UNITTEST)
-    assert cells(seen) == [["pass"], ["pass"], ["fail"], ["pass"]]
-    assert seen.verdict.answer is Answer.ABSTAIN and "test_zero" in seen.verdict.reason
+    witness = toy.witness(UNITTEST)
+    assert cells(witness) == [["pass"], ["pass"], ["fail"], ["pass"]]
+    assert witness.verdict.answer is Answer.ABSTAIN and "test_zero" in witness.verdict.reason
 
 
 def test_what_tests_need_comes_along_with_them(toy):
@@ -166,18 +169,18 @@ def test_globs_say_which_files_are_tests(toy):
     toy.commit({"code": "old\n", "checks/a": "true\n"})
     toy.commit({"code": "new\n", "checks/a": "grep -q new code\n"})
     assert toy.witness("sh checks/a").verdict.answer is Answer.ABSTAIN
-    seen = toy.witness("sh {tests}", globs=("checks/**",))
-    assert seen.verdict.answer is Answer.DISCRIMINATES and seen.change.changed == ["checks/a"]
+    witness = toy.witness("sh {tests}", globs=("checks/**",))
+    assert witness.verdict.answer is Answer.DISCRIMINATES and witness.change.changed == ["checks/a"]
 
 
 def test_the_placeholder_stands_for_the_changed_tests_whatever_they_are_called(toy):
     odd = "tests/test_ü \t'\"$(touch x)\r\n.sh"
     toy.commit(GREEN)
     toy.commit({"code": "new\n", odd: "grep -q new code\n", "-dash_test.sh": "true\n"})
-    seen = toy.witness('for each in {tests}; do echo "$each" >&2; sh "$each" || exit 1; done')
-    assert seen.verdict.answer is Answer.DISCRIMINATES, seen
-    assert seen.change.to_run(Cell.NEW_OLD) == ["-dash_test.sh", odd]
-    assert seen.change.to_run(Cell.OLD_NEW) == ["tests/test_it.sh"]
+    witness = toy.witness('for each in {tests}; do echo "$each" >&2; sh "$each" || exit 1; done')
+    assert witness.verdict.answer is Answer.DISCRIMINATES, witness
+    assert witness.change.to_run(Cell.NEW_OLD) == ["-dash_test.sh", odd]
+    assert witness.change.to_run(Cell.OLD_NEW) == ["tests/test_it.sh"]
 
 
 @pytest.mark.soak
@@ -194,8 +197,8 @@ def test_a_workspace_below_the_top_is_where_its_command_runs(toy):
 
 def test_a_first_commit_has_nothing_to_be_compared_with(toy):
     toy.commit(GREEN)
-    seen = toy.witness(SHELL)
-    assert seen.verdict.answer is Answer.ABSTAIN and "no parent" in seen.verdict.reason
+    witness = toy.witness(SHELL)
+    assert witness.verdict.answer is Answer.ABSTAIN and "no parent" in witness.verdict.reason
 
 
 def test_a_history_that_is_cut_off_is_not_a_first_commit(toy, tmp_path):
@@ -203,8 +206,8 @@ def test_a_history_that_is_cut_off_is_not_a_first_commit(toy, tmp_path):
     toy.commit(shell("new", "grep -q new code"))
     toy.git("clone", "--quiet", "--depth", "1", f"file://{toy.root}", str(tmp_path / "shallow"))
     toy.root = tmp_path / "shallow"
-    seen = toy.witness(SHELL)
-    assert seen.verdict.answer is Answer.ABSTAIN and "cut off" in seen.verdict.reason
+    witness = toy.witness(SHELL)
+    assert witness.verdict.answer is Answer.ABSTAIN and "cut off" in witness.verdict.reason
 
 
 def test_a_merge_is_compared_with_the_branch_that_it_was_made_on(toy):
@@ -214,8 +217,8 @@ def test_a_merge_is_compared_with_the_branch_that_it_was_made_on(toy):
     toy.git("checkout", "--quiet", "main")
     first = toy.commit({"other": "x\n"})
     toy.git("merge", "--quiet", "--no-ff", "--message", "merge", "side")
-    seen = toy.witness(SHELL)
-    assert seen.verdict.answer is Answer.DISCRIMINATES and seen.change.parent == first != base
+    witness = toy.witness(SHELL)
+    assert witness.verdict.answer is Answer.DISCRIMINATES and witness.change.parent == first != base
 
 
 def alternating(counter) -> str:
@@ -226,15 +229,15 @@ def alternating(counter) -> str:
 def test_old_tests_that_come_out_differently_are_flaky(toy, tmp_path):
     toy.commit(shell("old", alternating(tmp_path / "counter")))
     toy.commit({"code": "new\n", "tests/test_more.sh": "grep -q new code\n"})
-    seen = toy.witness(SHELL, repeat=2)
-    assert seen.verdict.answer is Answer.FLAKY and cells(seen)[0] == ["fail", "pass"]
+    witness = toy.witness(SHELL, repeat=2)
+    assert witness.verdict.answer is Answer.FLAKY and cells(witness)[0] == ["fail", "pass"]
 
 
 def test_new_tests_that_come_out_differently_are_flaky(toy, tmp_path):
     toy.commit(GREEN)
     toy.commit({"code": "new\n", "tests/test_more.sh": alternating(tmp_path / "counter") + "\n"})
-    seen = toy.witness(SHELL, repeat=2)
-    assert seen.verdict.answer is Answer.FLAKY and cells(seen)[2] == ["fail", "pass"]
+    witness = toy.witness(SHELL, repeat=2)
+    assert witness.verdict.answer is Answer.FLAKY and cells(witness)[2] == ["fail", "pass"]
 
 
 def test_the_order_of_the_runs_is_drawn_by_lot(toy):
@@ -258,8 +261,8 @@ def test_the_order_of_the_runs_is_drawn_by_lot(toy):
 def test_a_command_that_says_nothing_of_the_tests_is_no_witness(toy, command, said):
     toy.commit(GREEN)
     toy.commit(shell("new", "grep -q new code"))
-    seen = toy.witness(command, timeout_seconds=0.5)
-    assert seen.verdict.answer is Answer.ABSTAIN and said in seen.verdict.reason
+    witness = toy.witness(command, timeout_seconds=0.5)
+    assert witness.verdict.answer is Answer.ABSTAIN and said in witness.verdict.reason
 
 
 @pytest.mark.parametrize("ending", ["os._exit(0)", "atexit.register(os._exit, 0)"])
@@ -268,9 +271,9 @@ def test_code_that_ends_its_own_process_well_is_not_green(toy, ending):
     toy.commit(
         {"calc.py": f"import atexit\nimport os\n\n{ending}\nadd = int.__sub__\n"} | NEW_TESTS
     )
-    seen = toy.witness(UNITTEST)
-    assert seen.verdict.answer is Answer.ABSTAIN, seen.verdict
-    assert "on new code" in seen.verdict.reason
+    witness = toy.witness(UNITTEST)
+    assert witness.verdict.answer is Answer.ABSTAIN, witness.verdict
+    assert "on new code" in witness.verdict.reason
 
 
 def test_tests_that_skip_themselves_on_the_new_code_are_not_green(toy):
@@ -283,8 +286,8 @@ def test_tests_that_skip_themselves_on_the_new_code_are_not_green(toy):
     )
     toy.commit(OLD_CODE)
     toy.commit(NEW_CODE | {"tests/__init__.py": "", "tests/test_calc.py": skipping})
-    seen = toy.witness(UNITTEST)
-    assert seen.verdict.answer is Answer.ABSTAIN and "skipped" in seen.verdict.reason
+    witness = toy.witness(UNITTEST)
+    assert witness.verdict.answer is Answer.ABSTAIN and "skipped" in witness.verdict.reason
 
 
 @pytest.mark.soak
@@ -325,11 +328,11 @@ def test_what_a_run_does_to_its_tree_is_not_seen_by_the_next(toy):
         "test ! -e spoilt && touch spoilt && echo spoilt > tests/extra && ls .. | grep -c "
         "tree | grep -qx 1 && "
     )
-    seen = toy.witness(
+    witness = toy.witness(
         spoil + "(" + SHELL + "); code=$?; chmod -R a-w .; mkdir -p x/y; chmod 0 x; exit $code",
         repeat=2,
     )
-    assert seen.verdict.answer is Answer.DISCRIMINATES
+    assert witness.verdict.answer is Answer.DISCRIMINATES
 
 
 def gone(path) -> bool:
@@ -381,15 +384,15 @@ def test_a_test_reaches_no_network_but_its_own(toy):
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
         assert subprocess.run(["sh", "-c", connect.format(port=port)]).returncode == 0
-        seen = toy.witness(connect.format(port=port))
-    assert seen.network == "off" and cells(seen)[0] == ["fail"]
+        witness = toy.witness(connect.format(port=port))
+    assert witness.network == "off" and cells(witness)[0] == ["fail"]
     assert cells(toy.witness(f"{sys.executable} -c '{serve}'"))[0] == ["pass"]
 
 
 def test_folders_are_kept_when_asked_and_named(toy, tmp_path):
     toy.commit(GREEN)
     toy.commit(shell("new", "grep -q new code"))
-    seen = toy.witness(SHELL, keep=True)
+    witness = toy.witness(SHELL, keep=True)
     kept = sorted(path.name for path in (tmp_path / "tmp").glob("*/*"))
     assert kept == [
         "1-old-tests-old-code",
@@ -397,7 +400,7 @@ def test_folders_are_kept_when_asked_and_named(toy, tmp_path):
         "3-new-tests-old-code",
         "4-new-tests-new-code",
     ]
-    subprocess.run(["rm", "-r", seen.kept], check=True)
+    subprocess.run(["rm", "-r", witness.kept], check=True)
 
 
 @pytest.mark.sampled(2)
@@ -432,6 +435,6 @@ def test_nothing_is_left_when_somebody_breaks_it_off(toy, tmp_path, number, code
 def test_a_command_about_tests_that_are_new_has_no_old_ones_to_run(toy):
     toy.commit(OLD_CODE | OLD_TESTS)
     toy.commit(NEW_CODE | {"tests/test_one.py": HEAD + ONE})
-    seen = toy.witness(f"{sys.executable} -m unittest tests/test_one.py")
-    assert seen.verdict.answer is Answer.DISCRIMINATES
-    assert cells(seen)[:2] == [[], []]
+    witness = toy.witness(f"{sys.executable} -m unittest tests/test_one.py")
+    assert witness.verdict.answer is Answer.DISCRIMINATES
+    assert cells(witness)[:2] == [[], []]

@@ -7,8 +7,8 @@ from dos.units.policy import Grammar
 
 
 def shipped_by(text, *more, **settings):
-    found = enumerate_units(text, *more, **settings)
-    return {unit: entry.shipped_by.value for unit, entry in found.by_unit.items()}
+    units = enumerate_units(text, *more, **settings)
+    return {unit: entry.shipped_by.value for unit, entry in units.by_unit.items()}
 
 
 def kinds(found):
@@ -64,8 +64,8 @@ def test_source(text, source):
 def test_rows_of_numbers_are_units_only_by_request():
     text = "| # | what |\n|---|---|\n| 1 | a |\n| 2 | b ✅ |\n"
     assert enumerate_units(text).units == ()
-    found = enumerate_units(text, Grammar(generic_numeric_table=True))
-    assert (found.units, found.shipped) == (("1", "2"), ("2",))
+    units = enumerate_units(text, Grammar(generic_numeric_table=True))
+    assert (units.units, units.shipped) == (("1", "2"), ("2",))
 
 
 def test_without_the_fallback_a_phase_is_a_heading_like_any():
@@ -73,11 +73,11 @@ def test_without_the_fallback_a_phase_is_a_heading_like_any():
 
 
 def test_the_split_keeps_the_order_of_the_document():
-    found = enumerate_units("## AB3: a ✅\n## AB1: b\n## AB2: c SHIPPED\n## AB10: d\n")
-    assert found.units == ("AB3", "AB1", "AB2", "AB10")
-    assert (found.shipped, found.remaining) == (("AB3", "AB2"), ("AB1", "AB10"))
-    assert found.by_unit["AB3"].evidence == "## AB3: a ✅"
-    assert found.by_unit["AB1"].evidence == ""
+    units = enumerate_units("## AB3: a ✅\n## AB1: b\n## AB2: c SHIPPED\n## AB10: d\n")
+    assert units.units == ("AB3", "AB1", "AB2", "AB10")
+    assert (units.shipped, units.remaining) == (("AB3", "AB2"), ("AB1", "AB10"))
+    assert units.by_unit["AB3"].evidence == "## AB3: a ✅"
+    assert units.by_unit["AB1"].evidence == ""
 
 
 def test_who_says_that_it_shipped():

@@ -42,7 +42,7 @@ BOTH_READERS = """# Auth
 
 def ids(text, **more):
     return [
-        each.unit.id for each in read(text, plan="AUTH", document="auth-plan.md", **more).declared
+        unit.unit.id for unit in read(text, plan="AUTH", document="auth-plan.md", **more).declared
     ]
 
 
@@ -52,7 +52,7 @@ def only(text, **more):
 
 
 def claimed(text):
-    return {each.unit.id: each.unit.claimed for each in read(text, plan="AUTH").declared}
+    return {unit.unit.id: unit.unit.claimed for unit in read(text, plan="AUTH").declared}
 
 
 def test_a_heading_with_an_id_is_a_unit():
@@ -75,7 +75,7 @@ def test_one_document_holds_what_every_reader_of_it_found():
         "AUTH4",
         "AUTH5",
     ]
-    assert {each.unit.plan for each in read(BOTH_READERS).declared[:6]} == {"AUTH"}
+    assert {unit.unit.plan for unit in read(BOTH_READERS).declared[:6]} == {"AUTH"}
 
 
 @pytest.mark.parametrize(
@@ -277,7 +277,7 @@ def test_a_checklist_inside_a_unit_is_its_own_business():
 
 def test_a_numbered_heading_of_prose_ends_the_plan_that_bullets_are_taken_for():
     text = "## 1. PLAN U1 — a\n- **V2 — b**\n## 2. Background\n- **X3 — c**\n"
-    assert [(each.unit.plan, each.unit.id) for each in read(text).declared] == [
+    assert [(unit.unit.plan, unit.unit.id) for unit in read(text).declared] == [
         ("PLAN", "U1"),
         ("PLAN", "V2"),
     ]
@@ -439,7 +439,7 @@ def test_the_levels_and_the_tables_are_for_the_grammar_to_say():
 
 def test_documents_in_which_nothing_has_an_id_are_counted_and_hold_no_work():
     document = read("## 1. Background\nWhy.\n## 2. Design\n")
-    assert [(each.unit.id, each.unit.title, each.source) for each in document.declared] == [
+    assert [(unit.unit.id, unit.unit.title, unit.source) for unit in document.declared] == [
         ("1", "Background", "generic-header"),
         ("2", "Design", "generic-header"),
     ]

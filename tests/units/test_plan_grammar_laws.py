@@ -44,17 +44,17 @@ series = st.sampled_from(["", "AUTH", "auth", "B", "AUTH-", "(", "\\", "É"])
 def check_any_text_is_read(text, grammar, asked):
     document = read(text, plan="AUTH", document="a.md", grammar=grammar, series=asked)
     lines = text.replace("\r\n", "\n").replace("\r", "\n").count("\n") + 1
-    assert len({each.unit.name for each in document.declared}) == len(document.declared)
-    for each in document.declared:
-        assert 1 <= each.unit.line <= lines
-        assert each.unit.id.strip() and each.unit.title.strip()
-        assert each.unit.claimed in set(PlanClaim)
-        assert (each.stamp != "") == (each.unit.claimed == PlanClaim.SHIPPED)
+    assert len({unit.unit.name for unit in document.declared}) == len(document.declared)
+    for unit in document.declared:
+        assert 1 <= unit.unit.line <= lines
+        assert unit.unit.id.strip() and unit.unit.title.strip()
+        assert unit.unit.claimed in set(PlanClaim)
+        assert (unit.stamp != "") == (unit.unit.claimed == PlanClaim.SHIPPED)
     assert all(1 <= problem.line <= lines for problem in document.problems)
     assemble(document.units, document.problems)
-    found = enumerate_units(text, grammar, asked, ["AUTH1"], plan="AUTH")
-    assert sorted([*found.remaining, *found.shipped]) == sorted(found.units)
-    assert bool(found.units) != any(drift.kind == "empty" for drift in found.drift)
+    units = enumerate_units(text, grammar, asked, ["AUTH1"], plan="AUTH")
+    assert sorted([*units.remaining, *units.shipped]) == sorted(units.units)
+    assert bool(units.units) != any(drift.kind == "empty" for drift in units.drift)
 
 
 @settings(deadline=None)
@@ -121,7 +121,7 @@ def check_the_views_agree(plan, written):
     lines = [f"## 1. {plan} {plan}999 — first"] + [form(plan, *rest) for form, *rest in written]
     wanted = list(dict.fromkeys([f"{plan}999", *(f"{plan}{suffix}" for _, suffix, *_ in written)]))
     text = "\n".join(lines)
-    board = [each.unit.id for each in read(text, plan="DOCUMENT").declared]
+    board = [unit.unit.id for unit in read(text, plan="DOCUMENT").declared]
     assert board == wanted
     assert list(enumerate_units(text, plan="DOCUMENT").units) == wanted
     assert list(enumerate_units(text, series=plan, plan="DOCUMENT").units) == wanted
@@ -143,11 +143,11 @@ def test_the_views_agree_often(plan, written):
 @settings(deadline=None)
 @given(texts)
 def test_every_unit_of_a_series_that_the_document_knows_is_enumerated_under_it(text):
-    declared = [each.unit.id for each in read(text, plan="AUTH").declared]
+    declared = [unit.unit.id for unit in read(text, plan="AUTH").declared]
     of_series = [name for name in declared if re.match(r"AUTH[-\d]", name)]
     if of_series:
-        found = enumerate_units(text, series="AUTH", plan="AUTH").units
-        assert set(of_series) <= set(found)
+        units = enumerate_units(text, series="AUTH", plan="AUTH").units
+        assert set(of_series) <= set(units)
 
 
 @settings(deadline=None)

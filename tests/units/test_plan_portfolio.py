@@ -21,9 +21,11 @@ def said(*units, **more):
 
 
 def test_of_two_units_of_one_name_the_first_stands():
-    found = assemble([unit("A/A1", document="x.md", line=3), unit("A/A1", document="y.md", line=4)])
-    assert [each.document for each in found.units] == ["x.md"]
-    assert [str(problem) for problem in found.problems] == [
+    portfolio = assemble(
+        [unit("A/A1", document="x.md", line=3), unit("A/A1", document="y.md", line=4)]
+    )
+    assert [each.document for each in portfolio.units] == ["x.md"]
+    assert [str(problem) for problem in portfolio.problems] == [
         "y.md:4: unit A/A1 is declared in x.md:3 already"
     ]
 
@@ -38,17 +40,17 @@ def test_of_two_units_of_one_name_the_first_stands():
     ],
 )
 def test_a_dependency_is_the_unit_that_is_meant(depends, resolved):
-    found = assemble(
+    portfolio = assemble(
         [unit("A/A1", depends), unit("A/A2"), unit("B/B7"), unit("A/X1"), unit("B/X1")]
     )
-    assert found.units[0].depends == (resolved,)
-    assert found.problems == ()
+    assert portfolio.units[0].depends == (resolved,)
+    assert portfolio.problems == ()
 
 
 def test_a_dependency_that_nobody_declares_is_taken_to_be_of_the_same_plan_and_said():
-    found = assemble([unit("A/A1", "A9", "Z/Z1")])
-    assert found.units[0].depends == ("A/A9", "Z/Z1")
-    assert [str(problem) for problem in found.problems] == [
+    portfolio = assemble([unit("A/A1", "A9", "Z/Z1")])
+    assert portfolio.units[0].depends == ("A/A9", "Z/Z1")
+    assert [str(problem) for problem in portfolio.problems] == [
         "a-plan.md:7: unit A/A1 depends on 'A9', which no plan declares",
         "a-plan.md:7: unit A/A1 depends on 'Z/Z1', which no plan declares",
     ]
@@ -105,15 +107,15 @@ def test_lanes_and_classes_that_nobody_declared_are_said():
 def test_a_unit_that_asks_for_an_agent_that_nobody_knows_is_held_and_the_reason_says_where():
     known = {"codex": "", "codx": "there is no such agent; did you mean 'codex'?"}
     units = [unit("A/A1", agent="codx"), unit("A/A2", agent="codex"), unit("A/A3")]
-    found = assemble(units, why_no_agent=known.__getitem__)
-    (problem,) = found.problems
+    portfolio = assemble(units, why_no_agent=known.__getitem__)
+    (problem,) = portfolio.problems
     assert problem.kind is ProblemKind.AGENT_UNKNOWN
     text = (
         "a-plan.md:7: unit A/A1 names the agent 'codx':"
         " there is no such agent; did you mean 'codex'?"
     )
     assert str(problem) == text
-    assert [each.gated for each in found.units] == [text, "", ""]
+    assert [each.gated for each in portfolio.units] == [text, "", ""]
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,7 @@ def from_command(place, script, **more):
 
 
 def test_issues_are_units_and_the_urgent_come_first(place):
-    found = from_beads(
+    portfolio = from_beads(
         place,
         {"id": "bd-2", "title": "later", "status": "open", "priority": 3},
         {
@@ -57,8 +57,8 @@ def test_issues_are_units_and_the_urgent_come_first(place):
         },
         {"id": "bd-3", "title": "in the middle"},
     )
-    first = found.units[0]
-    assert [unit.name for unit in found.units] == ["bd/bd-1", "bd/bd-3", "bd/bd-2"]
+    first = portfolio.units[0]
+    assert [unit.name for unit in portfolio.units] == ["bd/bd-1", "bd/bd-3", "bd/bd-2"]
     assert (first.lane, first.plan_class, first.acceptance, first.paths) == (
         "api",
         "draft",
@@ -68,12 +68,12 @@ def test_issues_are_units_and_the_urgent_come_first(place):
     assert first.text == "Do it.\n\nAccepted when:\n\nIt works."
     assert first.depends == ("bd/bd-2",)
     assert (first.document, first.line) == (".beads/issues.jsonl", 2)
-    assert [unit.claimed for unit in found.units] == [
+    assert [unit.claimed for unit in portfolio.units] == [
         PlanClaim.BLOCKED,
         PlanClaim.OPEN,
         PlanClaim.OPEN,
     ]
-    assert found.problems == ()
+    assert portfolio.problems == ()
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_the_status_of_an_issue_is_its_claim(place, status, claim):
 
 
 def test_what_is_no_work_is_passed_over(place):
-    found = from_beads(
+    portfolio = from_beads(
         place,
         {"id": "bd-1", "title": "a whole", "issue_type": "epic"},
         {"id": "bd-2", "title": "gone", "status": "tombstone"},
@@ -94,30 +94,30 @@ def test_what_is_no_work_is_passed_over(place):
         b"",
         b"[]",
     )
-    assert (found.units, found.problems) == ((), ())
+    assert (portfolio.units, portfolio.problems) == ((), ())
 
 
 def test_a_line_that_is_no_issue_is_a_problem_with_its_place(place):
-    found = from_beads(
+    portfolio = from_beads(
         place,
         b"{",
         {"id": 3, "title": "x"},
         {"id": "bd-1", "title": "x", "labels": None},
         b"\xff\xfe",
     )
-    assert [unit.id for unit in found.units] == ["bd-1"]
-    assert [str(problem).partition(": ")[0] for problem in found.problems] == [
+    assert [unit.id for unit in portfolio.units] == ["bd-1"]
+    assert [str(problem).partition(": ")[0] for problem in portfolio.problems] == [
         ".beads/issues.jsonl:1",
         ".beads/issues.jsonl:2",
         ".beads/issues.jsonl:4",
     ]
-    assert {problem.kind for problem in found.problems} == {ProblemKind.UNREADABLE}
+    assert {problem.kind for problem in portfolio.problems} == {ProblemKind.UNREADABLE}
 
 
 def test_one_file_can_be_named(place):
     from_beads(place, {"id": "bd-1", "title": "x"}, name="other.jsonl")
-    found = from_beads(place, {"id": "bd-2", "title": "y"}, where=".beads/other.jsonl")
-    assert [unit.id for unit in found.units] == ["bd-1"]
+    portfolio = from_beads(place, {"id": "bd-2", "title": "y"}, where=".beads/other.jsonl")
+    assert [unit.id for unit in portfolio.units] == ["bd-1"]
 
 
 @pytest.mark.parametrize("where", ["nowhere", "dos.toml/x", "empty"])

@@ -66,19 +66,19 @@ def test_a_faint_name_is_left_to_whoever_can_see_the_files(text, faintly):
 
 def test_another_spelling_of_the_claimed_unit_is_no_other_unit():
     same = UnitName("AUTH", "Phase 1")
-    found = mentions.other_units(
+    other_units = mentions.other_units(
         Message.parse("AUTH1: log in\n\nUnit: AUTH/Phase 1"), CLAIMED, [CLAIMED, same]
     )
-    assert found.plainly == ()
+    assert other_units.plainly == ()
 
 
 def test_a_part_of_a_unit_may_be_named_by_way_of_the_whole():
     stamp = Stamp(sub_phase_parent_fallback=True)
     part, whole = UnitName("AUTH", "AUTH1-port", stamp), UnitName("AUTH", "AUTH1", stamp)
-    found = mentions.other_units(
+    other_units = mentions.other_units(
         Message.parse("AUTH AUTH1: the port\n\nUnit: AUTH/AUTH1"), whole, [part, whole]
     )
-    assert found.plainly == ()
+    assert other_units.plainly == ()
 
 
 @pytest.mark.parametrize("more", ["AUTH9", "AUTH AUTH9", "AUTH: 9", "OTHER2", "OPS/deploy"])

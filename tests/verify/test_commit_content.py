@@ -151,7 +151,7 @@ def test_a_comment_or_a_blank_line_between_statements_changes_nothing(data):
     more = st.sampled_from(["", "   ", *COMMENTS[path]])
     plain = "\n".join(statements) + "\n"
     dressed = (
-        "\n".join(part for each in statements for part in (data.draw(more), each))
+        "\n".join(part for statement in statements for part in (data.draw(more), statement))
         + "\n"
         + data.draw(more)
     )

@@ -34,8 +34,8 @@ def visited(story: Story, picks: list[int], *, grows: bool) -> list[int]:
 
 def whole(world, names):
     pairs = [tuple(name.split("/")) for name in names]
-    found = verifier.verify(world, pairs, Ask(ref=MAIN, is_vouched=False, uses_index=False))
-    return dict(zip(names, found, strict=True))
+    answer = verifier.verify(world, pairs, Ask(ref=MAIN, is_vouched=False, uses_index=False))
+    return dict(zip(names, answer, strict=True))
 
 
 def said(ask, *given):

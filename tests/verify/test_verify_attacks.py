@@ -18,9 +18,9 @@ PLAN = "## AUTH AUTH1: log in\n\n- paths: src/auth/**\n"
 
 @pytest.fixture
 def repository(tmp_path):
-    made = Repository(tmp_path / "work")
-    made.commit("begin", {"src/base.py": "base = 1\n", "README.md": "hello\n"})
-    return made
+    other = Repository(tmp_path / "work")
+    other.commit("begin", {"src/base.py": "base = 1\n", "README.md": "hello\n"})
+    return other
 
 
 def check(repository, answer, *contradictions, **ask):
@@ -471,5 +471,5 @@ def test_many_units_are_answered_from_one_read(repository):
         repository.commit(f"AUTH{number}: do it", {f"src/p{number}.py": LINES})
     code, said, error = repository.dos("verify", "--all", "--json")
     assert code == 1, error
-    found = {each["phase"]: each["shipped"] for each in json.loads(said)["verdicts"]}
+    found = {verdict["phase"]: verdict["shipped"] for verdict in json.loads(said)["verdicts"]}
     assert found == {"AUTH1": True, "AUTH2": False, "AUTH3": True, "AUTH4": False, "AUTH5": False}

@@ -29,9 +29,9 @@ PLAN = "## AUTH AUTH1: log in\n\n- paths: src/auth/**\n"
 
 @pytest.fixture
 def repository(tmp_path):
-    made = Repository(tmp_path / "work")
-    made.commit("begin", {"src/base.py": "import os\nbase = 1\n", "README.md": "hello\n"})
-    return made
+    other = Repository(tmp_path / "work")
+    other.commit("begin", {"src/base.py": "import os\nbase = 1\n", "README.md": "hello\n"})
+    return other
 
 
 def answer(repository, **ask):
@@ -287,12 +287,12 @@ def test_an_encoding_that_nobody_knows_is_no_fault(repository, encoding):
         f"tree {tree}\nparent {parent}\nauthor A <a@b> 1 +0000\ncommitter A <a@b> 1 +0000\n"
         f"encoding {encoding}\n\nAUTH1: é\n"
     ).encode("latin-1")
-    made = subprocess.run(
+    completed = subprocess.run(
         ["git", "hash-object", "--literally", "-t", "commit", "-w", "--stdin"], cwd=repository.root,
         input=raw,
         capture_output=True, check=True,
     )  # fmt: skip
-    repository.git("update-ref", "refs/heads/main", made.stdout.decode().strip())
+    repository.git("update-ref", "refs/heads/main", completed.stdout.decode().strip())
     assert verb(repository) == 0
 
 

@@ -380,11 +380,11 @@ def test_where_one_stands_changes_nothing(events, tmp_path):
 
 def test_a_file_that_came_while_another_went_is_not_the_same_one(tmp_path):
     """Two files of a line each share nothing but their line ends."""
-    made = Repository(tmp_path / "work")
-    made.commit("begin")
-    made.commit("AUTH1: do it", {"src/b.py": "three = 3\n"})
-    made.commit("clean up", {"src/b.py": None, "src/c.py": "other = 1\n"})
-    verdict = made.verify("AUTH", "AUTH1")
+    repository = Repository(tmp_path / "work")
+    repository.commit("begin")
+    repository.commit("AUTH1: do it", {"src/b.py": "three = 3\n"})
+    repository.commit("clean up", {"src/b.py": None, "src/c.py": "other = 1\n"})
+    verdict = repository.verify("AUTH", "AUTH1")
     assert (verdict.answer, verdict.contradictions) == (Answer.UNDONE, ("removed",)), verdict.reason
 
 
@@ -525,19 +525,19 @@ def exit_code(capsys, root: Path, *words: str) -> int:
 @pytest.fixture
 def small(tmp_path):
     """A ship, one that was removed again, and a deletion that counts; every object is loose."""
-    made = Repository(tmp_path / "work")
-    made.commit(
+    repository = Repository(tmp_path / "work")
+    repository.commit(
         "begin",
         {
             "src/old.py": "old = 1\n",
             "docs/all-plan.md": "## AUTH AUTH1: do it\n\n- paths: src/**\n",
         },
     )
-    made.commit("AUTH1: do it", {"src/deep/a.py": "one = 1\ntwo = 2\n"})
-    made.commit("AUTH2: do it", {"src/b.py": "three = 3\n"})
-    made.commit("AUTH3: drop it", {"src/old.py": None})
-    made.commit("clean up", {"src/b.py": None})
-    return made
+    repository.commit("AUTH1: do it", {"src/deep/a.py": "one = 1\ntwo = 2\n"})
+    repository.commit("AUTH2: do it", {"src/b.py": "three = 3\n"})
+    repository.commit("AUTH3: drop it", {"src/old.py": None})
+    repository.commit("clean up", {"src/b.py": None})
+    return repository
 
 
 SMALL = [("AUTH1", 0), ("AUTH2", 4), ("AUTH3", 0), ("AUTH4", 1)]
@@ -715,9 +715,9 @@ def check_survival(triples):
     ]
     changed = [file for file in files if file.is_change]
     assume(changed)
-    found = survival.judge(changed)
-    assert 0 <= found.kept <= found.total and found.total > 0
-    assert (found.state in (Survival.LIVE, Survival.PARTIAL)) is (found.kept > 0)
+    verdict = survival.judge(changed)
+    assert 0 <= verdict.kept <= verdict.total and verdict.total > 0
+    assert (verdict.state in (Survival.LIVE, Survival.PARTIAL)) is (verdict.kept > 0)
     assert (
         survival.judge([structs.replace(file, now=file.new) for file in changed]).state
         is Survival.LIVE
@@ -791,17 +791,17 @@ def of(*candidates: CandidateCommit) -> Evidence:
 
 
 def check_the_answer_rests_on_its_tier(candidates, policy):
-    found = shipped.judge(of(*candidates), policy)
-    assert found.shipped is (found.answer is Answer.SHIPPED) is (found.exit_code == 0)
-    assert (found.source != "none") is found.shipped
-    if found.shipped:
-        assert found.tier >= shipped.required_tier(policy)
-        assert shipped.Contradiction.NOT_MERGED not in found.contradictions
+    verdict = shipped.judge(of(*candidates), policy)
+    assert verdict.shipped is (verdict.answer is Answer.SHIPPED) is (verdict.exit_code == 0)
+    assert (verdict.source != "none") is verdict.shipped
+    if verdict.shipped:
+        assert verdict.tier >= shipped.required_tier(policy)
+        assert shipped.Contradiction.NOT_MERGED not in verdict.contradictions
         assert policy.require == "named" or not {"empty", "reverted", "removed"} & set(
-            found.contradictions
+            verdict.contradictions
         )
-    assert len(found.candidates) == len(candidates)
-    assert found.sha in {each.sha for each in candidates}
+    assert len(verdict.candidates) == len(candidates)
+    assert verdict.sha in {candidate.sha for candidate in candidates}
 
 
 def check_more_evidence_lowers_nothing(candidates, more, policy):

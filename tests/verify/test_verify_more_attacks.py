@@ -26,9 +26,9 @@ LOGIN = {"src/login.py": LINES}
 
 @pytest.fixture
 def repository(tmp_path):
-    made = Repository(tmp_path / "work")
-    made.commit("begin", {"src/base.py": "base = 1\n", "README.md": "hello\n"})
-    return made
+    other = Repository(tmp_path / "work")
+    other.commit("begin", {"src/base.py": "base = 1\n", "README.md": "hello\n"})
+    return other
 
 
 def dos(folder, *words):

@@ -26,8 +26,8 @@ COMMAND = f"{quote(sys.executable)} -m unittest discover -s tests -p test_*.py -
 
 @pytest.fixture
 def repository(tmp_path):
-    made = Repository(tmp_path / "work")
-    made.commit("begin", {
+    other = Repository(tmp_path / "work")
+    other.commit("begin", {
         "docs/auth-plan.md": "## AUTH AUTH1: say hello\n",
         "dos.toml": '[units.AUTH1]\npaths = ["login.py", "tests/**"]\n'
         f"accept = {json.dumps(COMMAND)}\n",
@@ -35,10 +35,10 @@ def repository(tmp_path):
         "tests/__init__.py": "",
         "tests/test_base.py": BASE,
     })  # fmt: skip
-    made.commit("AUTH1: say hello", {
+    other.commit("AUTH1: say hello", {
         "login.py": "def login(name):\n    return f'hello {name}'\n", "tests/test_login.py": TEST,
     })  # fmt: skip
-    return made
+    return other
 
 
 def ci(repository, conclusion, ci_policy):

@@ -94,14 +94,14 @@ def test_whatever_a_model_says_without_the_word_is_no_agreement(reply):
 
 
 def test_the_prompt_says_what_to_trust():
-    asked = judges.build_prompt(
+    prompt = judges.build_prompt(
         Claim(claim_text="it shipped", stated_reason="I am sure", evidence=("exit 1",))
     )
     assert (
-        "evidence alone" in asked
-        and "DISAGREE" in asked
-        and "exit 1" in asked
-        and "I am sure" in asked
+        "evidence alone" in prompt
+        and "DISAGREE" in prompt
+        and "exit 1" in prompt
+        and "I am sure" in prompt
     )
 
 
