@@ -77,6 +77,7 @@ def verb_page(verb: Verb, module: Any, parser: Parser) -> str:
 
 
 def _is_restricted(verb: Verb, words: list[str]) -> bool:
+    """Whether only people may make this call. Some verbs are open with one first argument."""
     if verb.allowed == ANYONE:
         return False
     is_open = bool(verb.open_argument) and words[:1] == [verb.open_argument]
@@ -84,6 +85,7 @@ def _is_restricted(verb: Verb, words: list[str]) -> bool:
 
 
 def _run(module: Any, parsed: Struct, context: Context) -> Reply:
+    """Call the verb. A busy store becomes a reply for verbs that have an exit code for it."""
     try:
         reply: Reply = module.run(parsed, context)
         return reply
@@ -115,6 +117,7 @@ def _parse(parser: Parser, arguments: type[Struct], words: list[str]) -> dict[st
 
 
 def _check_encoding(word: str) -> None:
+    """Raise BadInput for a word that is not UTF-8, or that contains a NUL character."""
     # Python puts bytes that are not UTF-8 into the range of surrogates.
     if not word.isprintable() and any("\ud800" <= character <= "\udfff" for character in word):
         raise BadInput(
@@ -151,6 +154,7 @@ def _format(reply: Reply, context: Context) -> str:
 
 
 def _format_json(reply: Reply, next_action: str, *, pretty: bool) -> str:
+    """Return the data as JSON, in ASCII where stdout cannot show more."""
     data = reply.data
     if data is None:
         data = {"text": reply.text}

@@ -65,5 +65,8 @@ def family_page(word: str) -> str:
 
 
 def _summaries(verbs: list[Verb]) -> list[str]:
-    width = max(NAME_WIDTH, *(len(verb.name) + 2 for verb in verbs))
+    """Return a line for each verb: its name and its help line."""
+    width = NAME_WIDTH
+    for verb in verbs:
+        width = max(width, len(verb.name) + 2)
     return [f"  {verb.name:<{width}}{verb.summary}" for verb in verbs]

@@ -86,6 +86,7 @@ def _report_hook_failure(error: Exception, arguments: list[str]) -> int:
 
 
 def _dispatch(arguments: list[str]) -> int:
+    """Find the verb of a command line and run it. Raises DosError."""
     words, options, rest = _split(arguments)
     _refuse_driver(options)
     if not words:
@@ -156,6 +157,7 @@ def _option_value(word: str, queue: list[str]) -> str:
 
 
 def _bad_input(message: str, hint: str) -> Exception:
+    """Return the error for a command line; the class is imported only where there is an error."""
     from dos.errors import BadInput
 
     return BadInput(message, hint=hint)

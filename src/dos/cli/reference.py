@@ -25,9 +25,9 @@ changed. 70 is a bug in `dos`. 77: an agent of the fleet called a verb that only
 
 def page() -> str:
     """Return the whole page as Markdown."""
-    options = [
-        f"| `{option}` | {_escape_cell(meaning)} |" for option, meaning in GLOBAL_OPTIONS.items()
-    ]
+    options = []
+    for option, meaning in GLOBAL_OPTIONS.items():
+        options.append(f"| `{option}` | {_escape_cell(meaning)} |")
     parts = [_HEAD.format(options="\n".join(options))]
     for group, title in GROUPS.items():
         verbs = [verb for verb in VERBS.values() if verb.group == group]

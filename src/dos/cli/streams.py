@@ -45,6 +45,10 @@ def read_stdin(longest: int) -> bytes:
 
 
 def _read_file(name: str, flag: str) -> bytes:
+    """Return the bytes of a file, and one more than is allowed where it is longer.
+
+    Raises BadInput.
+    """
     hint = f"Give {flag} a text file, or - for stdin."
     try:
         path = Path(name)

@@ -166,23 +166,37 @@ def _file_change(
         status = "D"
     else:
         status = "M"
+    old_blob, old_mode = _blob_and_mode(before)
+    new_blob, new_mode = _blob_and_mode(after)
     return FileChange(
         path=path,
         old_path=old_path,
         status=status,
-        old_blob=before.sha if before else "",
-        new_blob=after.sha if after else "",
-        old_mode=f"{before.mode:06o}" if before else "",
-        new_mode=f"{after.mode:06o}" if after else "",
+        old_blob=old_blob,
+        new_blob=new_blob,
+        old_mode=old_mode,
+        new_mode=new_mode,
     )
 
 
+def _blob_and_mode(entry: TreeEntry | None) -> tuple[str, str]:
+    """Return the hash of a file and its mode as git prints it; two empty texts for no file."""
+    if entry is None:
+        return "", ""
+    return entry.sha, f"{entry.mode:06o}"
+
+
 def _differences(objects: Objects, old: str, new: str) -> Iterator[_Difference]:
+    """Yield every file that differs between two trees; an empty name stands for an empty tree.
+
+    Folders with the same hash are not opened. A file that became a folder is a deletion, and each
+    file in the folder an addition.
+    """
     waiting = [(old, new, "")]
     while waiting:
         old, new, folder = waiting.pop()
-        old_entries = objects.tree(old) if old else {}
-        new_entries = objects.tree(new) if new else {}
+        old_entries = _entries(objects, old)
+        new_entries = _entries(objects, new)
         for name in sorted(old_entries.keys() | new_entries.keys()):
             before, after = old_entries.get(name), new_entries.get(name)
             if before == after:
@@ -190,10 +204,21 @@ def _differences(objects: Objects, old: str, new: str) -> Iterator[_Difference]:
             old_tree, new_tree = _tree_name(before), _tree_name(after)
             if old_tree or new_tree:
                 waiting.append((old_tree, new_tree, f"{folder}{name}/"))
-            old_file = None if old_tree else before
-            new_file = None if new_tree else after
+            old_file = before
+            if old_tree:
+                old_file = None
+            new_file = after
+            if new_tree:
+                new_file = None
             if old_file is not None or new_file is not None:
                 yield _Difference(folder + name, old_file, new_file)
+
+
+def _entries(objects: Objects, tree: str) -> dict[str, TreeEntry]:
+    """Return what a tree holds; nothing for the empty name."""
+    if not tree:
+        return {}
+    return objects.tree(tree)
 
 
 def _tree_name(entry: TreeEntry | None) -> str:

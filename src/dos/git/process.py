@@ -228,7 +228,9 @@ def run_until_answered(
     GitFailed where a further run cannot help, and GitUnanswered after the last one.
     """
     rule = exit_rule(split_command(words))
-    tries = TRIES if rule.is_repeatable else 1
+    tries = 1
+    if rule.is_repeatable:
+        tries = TRIES
     for pause in PAUSES.delays_before_attempts(tries):
         time.sleep(pause)
         done = attempt()
@@ -255,7 +257,9 @@ def failure(
 ) -> GitFailed:
     """Return the error for a failed run: the last line that git printed, and how to repeat it."""
     lines = (done.stderr or done.stdout).strip().splitlines()
-    reason = lines[-1] if lines else _describe_exit(done.returncode)
+    reason = _describe_exit(done.returncode)
+    if lines:
+        reason = lines[-1]
     return kind(
         f"git {_command_text(words)} in {tree}: {reason}",
         hint=f"Try it yourself: git -C {tree} {_command_text(words, longest=20)}",
@@ -282,9 +286,11 @@ def version() -> tuple[int, ...] | Unknown:
     except (FileNotFoundError, subprocess.TimeoutExpired) as error:
         return Unknown(str(error))
     words = done.stdout.split()
-    numbers = words[2].split(".")[:3] if len(words) > 2 else []
+    numbers: list[str] = []
+    if len(words) > 2:
+        numbers = words[2].split(".")[:3]
     found = tuple(int(number) for number in numbers if number.isdigit())
-    return found or Unknown(f"git said {done.stdout.strip()!r}")
+    return found or Unknown(f"`git --version` printed {done.stdout.strip()!r}")
 
 
 def _describe_exit(code: int) -> str:

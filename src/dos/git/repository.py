@@ -261,7 +261,9 @@ class Writer(Reader):
             old = None
         absent = "0" * len(new or old or "")
         script = f"start\n{verified}update {ref} {new or absent} {old or absent}\nprepare\ncommit\n"
-        reflog = ("--create-reflog", "-m", message) if message else ()
+        reflog: tuple[str, ...] = ()
+        if message:
+            reflog = ("--create-reflog", "-m", message)
         why = ""
         for pause in process.PAUSES.delays_before_attempts(process.TRIES):
             time.sleep(pause)
@@ -269,7 +271,9 @@ class Writer(Reader):
                 self.attempt("update-ref", *reflog, "--stdin", feed=script)
             except GitUnanswered as error:
                 why = error.message
-            value = self.object_of(ref) if why else new
+            value = new
+            if why:
+                value = self.object_of(ref)
             if value == new:
                 return ""
             if value != old or not self._holds(verified):
@@ -293,7 +297,10 @@ class Writer(Reader):
             why = self.swap_ref(ref, new, old, message=message)
             if not why:
                 return
-            unmoved = unmoved + 1 if self.object_of(ref) == old else 0
+            if self.object_of(ref) == old:
+                unmoved += 1
+            else:
+                unmoved = 0
             if unmoved == process.TRIES:
                 raise GitFailed(
                     why, hint=f"Try it yourself: git -C {self.tree} update-ref {ref} {new}"

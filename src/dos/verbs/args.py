@@ -1,4 +1,8 @@
-"""Builds the parser of one verb from the fields of its `Args` record."""
+"""Builds the parser of one verb from the fields of its `Args` record.
+
+A field's type and default say what can be given; `Option` says the rest. The same fields make the
+help page, the completion scripts and the reference page, so that these cannot disagree.
+"""
 
 import argparse
 import types
@@ -46,6 +50,7 @@ class Field(Struct, frozen=True, kw_only=True):
 
     @property
     def metavar(self) -> str:
+        """What stands for the value in usage lines and messages."""
         return self.option.metavar or self.name.strip("_").upper()
 
     @property
@@ -62,6 +67,11 @@ def fields(arguments: type[Struct]) -> list[Field]:
 
 
 def _resolve(info: structs.FieldInfo) -> Field:
+    """Return the argument that a field declares.
+
+    `Annotated`, `| None` and `list` are taken apart into the option, the type of one value, and
+    whether there may be many.
+    """
     kind = info.type
     option = Option()
     if hasattr(kind, "__metadata__"):
@@ -86,6 +96,7 @@ def _resolve(info: structs.FieldInfo) -> Field:
 
 
 def _default(info: structs.FieldInfo) -> Any:
+    """Return the default of a field; None where it has none."""
     if info.default is not NODEFAULT:
         return info.default
     if info.default_factory is not NODEFAULT:
@@ -97,6 +108,10 @@ class Parser(argparse.ArgumentParser):
     """A parser that raises BadInput instead of printing usage and exiting."""
 
     def error(self, message: str) -> NoReturn:
+        """Raise BadInput. argparse calls this for every command line that it cannot parse.
+
+        Long messages are cut: argparse repeats what was typed, which may be a whole file.
+        """
         if len(message) > LONGEST_MESSAGE:
             message = message[: LONGEST_MESSAGE - 1] + "…"
         raise BadInput(f"{self.prog}: {message}", hint=f"`{self.prog} --help` shows its arguments.")
@@ -117,10 +132,15 @@ def build_parser(name: str, summary: str, arguments: type[Struct]) -> Parser:
 
 
 def _formatter(prog: str) -> argparse.HelpFormatter:
+    """Return argparse's formatter with one width, so that help does not depend on the terminal."""
     return argparse.HelpFormatter(prog, max_help_position=HELP_COLUMN, width=HELP_WIDTH)
 
 
 def _add_argument(parser: argparse.ArgumentParser, field: Field) -> None:
+    """Add one field to the parser.
+
+    A flag that is not given has no value, so that the record's own default counts.
+    """
     option = field.option
     settings: dict[str, Any] = {"help": _help_text(field)}
     if field.type is bool:
@@ -164,6 +184,7 @@ def _number(field: Field) -> Callable[[str], int | float]:
 
 
 def _help_text(field: Field) -> str:
+    """Return the help of an argument with its default, as argparse wants it."""
     if field.option.hidden:
         return argparse.SUPPRESS
     return (field.option.help + default_note(field)).replace("%", "%%")

@@ -1,4 +1,8 @@
-"""What a verb is given, and what it returns: `Context` and `Reply`."""
+"""What a verb is given, and what it returns: `Context` and `Reply`.
+
+A surface (the command line, a server) makes a context for each call and prints the reply. A verb
+reads the workspace through the context, and prints nothing itself unless its output is long.
+"""
 
 import os
 import sys
@@ -22,7 +26,10 @@ OUTPUTS = ("text", "json", "plain")
 
 
 class Reply(Struct, frozen=True, kw_only=True):
-    """The answer of a verb: text for people, data for programs, and the exit code."""
+    """The answer of a verb: text for people, data for programs, and the exit code.
+
+    A reply without text and data prints nothing: the verb has printed its output already.
+    """
 
     code: int = 0
     text: str = ""
@@ -91,7 +98,11 @@ class Context:
 
     @cached_property
     def lenient_world(self) -> "World":
-        """For verbs that report errors of dos.toml: they are read past."""
+        """For verbs that report errors of dos.toml instead of stopping at them.
+
+        A table with errors has its defaults, so nothing may be admitted or started by these
+        settings.
+        """
         from dos.world import World
 
         return World(self.start_directory, lenient=True)
@@ -140,7 +151,7 @@ class Context:
             self.__dict__.pop(name, None)
 
     def open_reader(self) -> "Store":
-        """Open the journal a second time, for use in another thread."""
+        """Open the journal a second time, for use in another thread. The caller closes it."""
         from dos.world import open_journal
 
         return open_journal(self.world.workspace, self.world.config.store.url)

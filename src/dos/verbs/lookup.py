@@ -1,4 +1,8 @@
-"""What the modules of the verbs declare: arguments, notes and exit codes."""
+"""Looks up verbs: by the words that were typed, and what the module of a verb declares.
+
+`table` has the names and help lines, which every start reads. This module imports the modules of
+verbs for their arguments, notes and exit codes, for help, completion and the reference page.
+"""
 
 from importlib import import_module
 from importlib.util import find_spec
@@ -32,7 +36,10 @@ def arguments(verb: Verb) -> list[Field]:
 
 
 def notes(module: Any) -> str:
-    """Return what the docstring of a verb's module says after its first line."""
+    """Return what the docstring of a verb's module says after its first line.
+
+    The first line is the help line, which the table of verbs has as well.
+    """
     docstring = module.__doc__ or ""
     return docstring.partition("\n\n")[2].strip()
 
@@ -53,7 +60,10 @@ def find_verbs(words: list[str]) -> list[Verb]:
 
 
 def second_words(first: str) -> list[str]:
-    """Return the second words of the verbs of two words that begin with this one."""
+    """Return the second words of the verbs of two words that begin with this one.
+
+    Nothing is returned for a verb of one word.
+    """
     return [name.split()[1] for name in VERBS if name.startswith(f"{first} ")]
 
 
@@ -77,7 +87,7 @@ def with_common_codes(verb: Verb, own: dict[str, int]) -> dict[str, int]:
 
 
 def exit_words(token: str) -> str:
-    """Return an exit token as people read it."""
+    """Return an exit token as people read it; tokens themselves are kept in JSON."""
     return _EXIT_WORDS.get(token, token)
 
 

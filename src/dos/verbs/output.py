@@ -1,4 +1,7 @@
-"""Prints to stdout and stderr, also where the reader has closed the pipe."""
+"""Prints to stdout and stderr, also where the reader has closed the pipe.
+
+It is loaded at every start, so it imports nothing else that is not needed.
+"""
 
 import sys
 
@@ -45,6 +48,7 @@ def detach_stdout() -> None:
 
 
 def _escaped(text: str) -> str:
+    """Return the text without characters that a terminal would act on."""
     # Nearly all text is printable, and that is known without importing anything.
     if text.replace("\n", "").isprintable():
         return text

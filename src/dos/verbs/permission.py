@@ -1,4 +1,8 @@
-"""Refuses verbs for people to the agents of a fleet; the table of verbs says which they are."""
+"""Refuses verbs for people to the agents of a fleet; the table of verbs says which they are.
+
+An agent that could answer its own questions, or approve the plan that it is judged by, would make
+the answers worthless. Agents are recognised by the key of their lease and by their processes.
+"""
 
 from msgspec import Struct
 

@@ -2,6 +2,7 @@
 
 Parsers, help, completion, the exit-code table and the reference page are made from it. It is read
 at every start, so it holds names alone; the module of a verb is imported when the verb is called.
+To add a verb, add a row here and a module with `EXITS`, `Args` and `run` under `cli`.
 """
 
 GROUPS = {
@@ -24,7 +25,10 @@ PERSON_OR_HOLDER = "person or holder"
 
 
 class Verb:
-    """One verb: the words to type, the module that implements it, its help line, its permission."""
+    """One verb: the words to type, the module that implements it, its help line, its permission.
+
+    `group` is a key of `GROUPS`, under whose title help lists the verb.
+    """
 
     __slots__ = ("allowed", "group", "module", "name", "open_argument", "summary")
 
@@ -37,6 +41,10 @@ class Verb:
         allowed: str = ANYONE,
         open_argument: str = "",
     ) -> None:
+        """Describe a verb. This is no Struct, because importing msgspec would delay `dos --help`.
+
+        `summary` is the help line, and the first line of the module's docstring.
+        """
         self.name = name
         self.group = group
         self.module = module

@@ -22,12 +22,15 @@ EXITS = {"shown": 0, "contract_error": 2}
 
 
 class Args(Struct, kw_only=True):
+    """What to print the completion script for."""
+
     what: Annotated[
         str, Option(help="the shell", positional=True, choices=("bash", "zsh", "fish", "lanes"))
     ]
 
 
 def run(args: Args, context: Context) -> Reply:
+    """Return the script of a shell, or the names of the lanes."""
     if args.what == "lanes":
         lanes = context.world.config.known_lanes()
         return Reply(text="\n".join(lanes), data={"lanes": lanes})
@@ -100,7 +103,12 @@ complete -o default -F _dos dos
 
 
 def script(shell: str) -> str:
-    """Return the completion script of bash, zsh or fish."""
+    """Return the completion script of bash, zsh or fish.
+
+    All verbs and options are written into it, so that pressing Tab starts no process. Only the
+    names of lanes are asked for, because they change: by `dos completion lanes`. zsh runs the
+    script of bash.
+    """
     if shell == "fish":
         return _fish()
     text = _bash()
@@ -145,6 +153,7 @@ def _flag_lines() -> list[str]:
 
 
 def _spellings(field: Field) -> list[str]:
+    """Return an option as it can be typed: its flag, and its other spellings."""
     return [field.flag, *field.option.flags]
 
 
@@ -177,25 +186,29 @@ def _positional_lines() -> list[str]:
 
 def _families() -> dict[str, str]:
     """Return the second words of the verbs of two words, by the first."""
-    families: dict[str, list[str]] = {}
+    families: dict[str, str] = {}
     for name in VERBS:
         first, _, second = name.partition(" ")
         if second:
-            families.setdefault(first, []).append(second)
-    return {first: " ".join(seconds) for first, seconds in families.items()}
+            families[first] = f"{families.get(first, '')} {second}".lstrip()
+    return families
 
 
 def _words(field: Field) -> str:
-    """Return the words that an argument may be; "" where they are not known."""
+    """Return the words that an argument may be; "" where they are not known.
+
+    `LANES` among them stands for the lanes, which the script asks for when Tab is pressed.
+    """
     if field.option.choices:
         return " ".join(filter(None, field.option.choices))
     if field.name == "lane":
         return LANES
     if field.name not in ("verb", "section"):
         return ""
-    words = [word for name in VERBS for word in name.split()]
-    verbs = " ".join(dict.fromkeys(words))
-    return verbs if field.name == "verb" else f"lane wedge {verbs}"
+    verbs = " ".join(dict.fromkeys(" ".join(VERBS).split()))
+    if field.name == "verb":
+        return verbs
+    return f"lane wedge {verbs}"
 
 
 _FISH_HEAD = """# Completion of dos for fish. Once:
@@ -224,6 +237,7 @@ _FISH_VALUES = {
 
 
 def _fish() -> str:
+    """Return the script of fish, which has one line for each word that can be completed."""
     lines = []
     for option, meaning in {**GLOBAL_OPTIONS, "--help": "show the help of a verb"}.items():
         flag = option.split()[0]

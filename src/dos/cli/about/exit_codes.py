@@ -16,12 +16,15 @@ EXITS = {"shown": 0, "contract_error": 2}
 
 
 class Args(Struct, kw_only=True):
+    """The verbs to list; all by default."""
+
     verb: Annotated[
         list[str], Option(help="only this verb, or the verbs of this first word", positional=True)
     ] = []
 
 
 def run(args: Args, _context: Context) -> Reply:
+    """Return a line for each verb. JSON has the released tokens, the text has words."""
     if args.verb:
         verbs = lookup.find_verbs(args.verb)
         table = {verb.name: lookup.exit_codes(verb) for verb in verbs}

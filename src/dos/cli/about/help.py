@@ -15,12 +15,15 @@ EXITS = {"shown": 0, "contract_error": 2}
 
 
 class Args(Struct, kw_only=True):
+    """The verb to explain; all by default."""
+
     verb: Annotated[
         list[str], Option(help="a verb, or the first word of several", positional=True)
     ] = []
 
 
 def run(args: Args, _context: Context) -> Reply:
+    """Return the page of all verbs, of one verb, or of the verbs that begin with a word."""
     if args.verb:
         text = page(args.verb)
         verbs = lookup.find_verbs(args.verb)
@@ -34,7 +37,7 @@ def run(args: Args, _context: Context) -> Reply:
 def page(words: list[str]) -> str:
     """Return the help page of a verb, or of the verbs that begin with these words.
 
-    Raises BadInput where there is no such verb.
+    `dos VERB --help` prints the same page. Raises BadInput where there is no such verb.
     """
     verb = lookup.find_verbs(words)[0]
     if verb.name != " ".join(words):

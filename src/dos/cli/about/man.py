@@ -25,6 +25,8 @@ EXITS = {"shown": 0, "unknown": 1, "contract_error": 2}
 
 
 class Args(Struct, kw_only=True):
+    """What to explain."""
+
     section: Annotated[str, Option(help="lane, wedge, or a verb", positional=True)]
     entry: Annotated[
         list[str], Option(help="a lane, a reason, or the rest of the verb", positional=True)
@@ -32,6 +34,10 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
+    """Return the page of a lane, of a reason or of a verb.
+
+    A verb comes before a reason of the same name. Raises BadInput where there is neither.
+    """
     name = " ".join(args.entry)
     match args.section:
         case "lane":
@@ -59,15 +65,24 @@ def run(args: Args, context: Context) -> Reply:
 
 
 def _list_lanes(context: Context) -> Reply:
-    lanes = all_lanes(context.world.config)
+    """Return the declared lanes with their kinds."""
+    rows = []
+    documents = []
+    for lane in all_lanes(context.world.config):
+        rows.append((lane.lane, lane.kind))
+        documents.append(lane.to_json())
     return Reply(
-        text=_two_columns([(lane.lane, lane.kind) for lane in lanes]),
-        data={"lanes": [lane.to_json() for lane in lanes]},
+        text=_two_columns(rows),
+        data={"lanes": documents},
         next_action="dos man lane NAME",
     )
 
 
 def _explain_lane(name: str, context: Context) -> Reply:
+    """Return the page of a lane, with the holders of its leases.
+
+    An unknown lane exits 1, with the lanes that there are.
+    """
     config = context.world.config
     lane = find_lane(config, name)
     if lane is None:
@@ -90,18 +105,24 @@ def _explain_lane(name: str, context: Context) -> Reply:
 
 
 def _list_reasons(context: Context) -> Reply:
-    reasons = all_reasons(context.world.config)
+    """Return all reasons with their categories and meanings."""
     rows = []
-    for reason in reasons:
+    documents = []
+    for reason in all_reasons(context.world.config):
         rows.append((reason.token, f"{reason.category:<13}  {reason.summary}".rstrip()))
+        documents.append(reason.to_json())
     return Reply(
         text=_two_columns(rows),
-        data={"reasons": [reason.to_json() for reason in reasons]},
+        data={"reasons": documents},
         next_action="dos man wedge TOKEN",
     )
 
 
 def _explain_reason(token: str, context: Context) -> Reply:
+    """Return the page of a reason, with the lanes that stopped for it.
+
+    An unknown reason exits 1 and shows the category that its name suggests.
+    """
     config = context.world.config
     reason = find_reason(config, token)
     if reason is None:
@@ -125,12 +146,13 @@ def _explain_reason(token: str, context: Context) -> Reply:
 
 
 def _two_columns(rows: list[tuple[str, str]]) -> str:
+    """Return rows as lines, with the second column aligned."""
     width = max((len(name) for name, _ in rows), default=0)
     return "\n".join(f"{name:<{width}}  {text}" for name, text in rows)
 
 
 class LaneEntry(Struct, frozen=True, kw_only=True):
-    """A lane as its page and its JSON show it."""
+    """A lane as its page and its JSON show it. The field names are keys of the JSON."""
 
     lane: str
     kind: str  # concurrent | exclusive | undeclared
@@ -140,12 +162,16 @@ class LaneEntry(Struct, frozen=True, kw_only=True):
     autopick: bool
 
     def to_json(self) -> dict[str, Any]:
+        """Return the fields as JSON has them."""
         document: dict[str, Any] = to_builtins(self)
         return document
 
 
 class ReasonEntry(Struct, frozen=True, kw_only=True):
-    """A reason as its page and its JSON show it: built in, or declared by the workspace."""
+    """A reason as its page and its JSON show it: built in, or declared by the workspace.
+
+    The field names are keys of the JSON.
+    """
 
     token: str
     kind: str
@@ -160,6 +186,7 @@ class ReasonEntry(Struct, frozen=True, kw_only=True):
     built_in: bool
 
     def to_json(self) -> dict[str, Any]:
+        """Return the fields as JSON has them."""
         document: dict[str, Any] = to_builtins(self)
         return document
 
@@ -178,6 +205,7 @@ def find_lane(config: Config, name: str) -> LaneEntry | None:
 
 
 def _lane_entry(config: Config, name: str) -> LaneEntry:
+    """Describe a declared lane: its kind, what may run beside it, and its names."""
     lanes = config.lanes
     if name in lanes.exclusive:
         kind = "exclusive"
@@ -199,7 +227,10 @@ def _lane_entry(config: Config, name: str) -> LaneEntry:
 
 
 def lane_page(lane: LaneEntry, held_by: str) -> str:
-    """Return the page of a lane; `held_by` names the holders of its leases."""
+    """Return the page of a lane; `held_by` names the holders of its leases.
+
+    A lane without a tree is shown with what that means: it excludes every other lane.
+    """
     tree = ", ".join(lane.tree)
     rows = {
         "NAME": lane.lane,
@@ -227,8 +258,13 @@ def find_reason(config: Config, token: str) -> ReasonEntry | None:
 
 
 def guess_category(config: Config, token: str) -> str:
-    """Return the category of an undeclared reason, by the words in its name."""
-    rules = ((rule.substring, rule.category) for rule in config.morphology)
+    """Return the category of an undeclared reason, by the words in its name.
+
+    The rules are those of `morphology`, and the first that matches wins.
+    """
+    rules = []
+    for rule in config.morphology:
+        rules.append((rule.substring, rule.category))
     category = table.category_by_words(token, rules)
     if category:
         return category[0]
@@ -237,7 +273,9 @@ def guess_category(config: Config, token: str) -> str:
 
 def stopped_lanes(reason: ReasonEntry, fleet: FleetState) -> list[str]:
     """Return the lanes whose newest run stopped for this reason."""
-    newest = {run.lane: run for run in sorted(fleet.runs.values(), key=lambda run: run.begun_ms)}
+    newest = {}
+    for run in sorted(fleet.runs.values(), key=lambda run: run.begun_ms):
+        newest[run.lane] = run
     token = reason.token.upper()
     return [lane for lane, run in newest.items() if run.stop_reason.upper() == token]
 
@@ -262,6 +300,7 @@ def reason_page(reason: ReasonEntry, lanes: str) -> str:
 
 
 def _reason_entry(reason: table.Reason) -> ReasonEntry:
+    """Describe a reason of the registry."""
     return ReasonEntry(
         token=reason.token,
         kind=reason.kind,
@@ -278,4 +317,8 @@ def _reason_entry(reason: table.Reason) -> ReasonEntry:
 
 
 def _page(rows: dict[str, str]) -> str:
-    return "\n".join(f"{label:<12} {value}" for label, value in rows.items())
+    """Return a page of labels and values."""
+    lines = []
+    for label, value in rows.items():
+        lines.append(f"{label:<12} {value}")
+    return "\n".join(lines)

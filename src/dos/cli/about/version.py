@@ -11,10 +11,11 @@ EXITS = {"shown": 0, "contract_error": 2}
 
 
 class Args(Struct, kw_only=True):
-    pass
+    """No arguments."""
 
 
 def run(_args: Args, _context: Context) -> Reply:
+    """Return both versions. Nothing of the workspace is read."""
     python = platform.python_version()
     return Reply(
         text=f"dos {VERSION} (Python {python})", data={"dos_version": VERSION, "python": python}

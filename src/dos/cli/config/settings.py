@@ -32,9 +32,12 @@ def find_settings(context: Context, key: str) -> list[Setting]:
 
 
 def _unknown_key(key: str, wanted: str, settings: list[Setting]) -> BadInput:
-    keys = [setting.key for setting in settings]
-    tables = sorted({name.rpartition(".")[0] for name in keys})
-    near = nearest_names(wanted, [*keys, *tables], 1)
+    keys = []
+    tables = set()
+    for setting in settings:
+        keys.append(setting.key)
+        tables.add(setting.key.rpartition(".")[0])
+    near = nearest_names(wanted, [*keys, *sorted(tables)], 1)
     suggestion = ""
     if near:
         suggestion = f"; did you mean {near[0]}?"

@@ -25,6 +25,7 @@ class Args(Struct, kw_only=True):
 
 
 def run(_args: Args, context: Context) -> Reply:
+    """Walk the whole journal and return what is wrong with it; nothing is repaired."""
     on_terminal = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
     progress = _print_progress if on_terminal else None
     try:

@@ -44,6 +44,7 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
+    """Write the events to stdout or to a file. Raises BadInput where it cannot be written."""
     stream: str | None = None
     if args.stream:
         stream = validated_name(args.stream, "stream", longest=LONGEST_STREAM)
@@ -111,6 +112,7 @@ def _is_stdout(name: str) -> bool:
 
 
 def _write_through(target: Path, write: Write) -> int:
+    """Write to a pipe or a device, which nothing can replace."""
     with target.open("w", encoding="utf-8") as file:
         return write(file)
 

@@ -89,6 +89,7 @@ def _read_back(count: int, end: int, read: Callable[[int], list[Event]]) -> list
 
 
 def _all_events(journal: Store, stream: str, last: int) -> Iterator[Event]:
+    """Yield the events of a stream, or of all, up to a position."""
     for event in journal.events():
         if event.pos > last:
             return
@@ -104,4 +105,5 @@ def _await_journal(context: Context) -> None:
 
 
 def _line(event: Event) -> str:
+    """Return an event as the line that is printed."""
     return lines.format_line(event) + "\n"

@@ -31,6 +31,8 @@ EXITS = {"reported": 0, "findings": 1, "contract_error": 2, "not_permitted": 77}
 
 
 class Args(Struct, kw_only=True):
+    """What to check besides, and whether to repair."""
+
     check: Annotated[bool, Option(help="exit 1 for any finding above a note")] = False
     fix: Annotated[bool, Option(help="repair what is safe to repair, and show it")] = False
     deep: Annotated[
@@ -42,6 +44,11 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
+    """Examine the workspace and return the findings, each with its fix.
+
+    With --fix the repairs are made first, so that the findings show what is left. The exit code is
+    1 only with --check: without, findings are a report and not a failure.
+    """
     if args.dry_run and not args.fix:
         raise BadInput("--dry-run needs --fix", hint="Use: dos doctor --fix --dry-run")
     if args.deep:
@@ -81,7 +88,10 @@ def run(args: Args, context: Context) -> Reply:
 
 
 def _waiting(world: World) -> list[Finding]:
-    """Return a note for each thing that only a person can clear."""
+    """Return a note for each thing that only a person can clear.
+
+    These are the waits that `dos status` and `dos decisions` show as well.
+    """
     from dos.fleet.io.reader import FleetReader
 
     if not world.workspace.state.exists():

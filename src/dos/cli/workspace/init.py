@@ -42,6 +42,8 @@ What should be true when it is done.
 
 
 class Args(Struct, kw_only=True):
+    """Where to write, and what besides dos.toml."""
+
     directory: Annotated[str, Option(help="the repository", positional=True, metavar="DIR")] = ""
     force: Annotated[bool, Option(help="replace an existing dos.toml")] = False
     dry_run: Annotated[bool, Option(help="print the file, write nothing")] = False
@@ -60,6 +62,7 @@ class _Inference(Struct, frozen=True, kw_only=True):
     text: str
 
     def to_json(self, path: Path) -> dict[str, Any]:
+        """Return what was found, as `dos init --json` prints it before anything is written."""
         return {
             "path": str(path),
             "written": False,
@@ -71,6 +74,7 @@ class _Inference(Struct, frozen=True, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
+    """Write dos.toml, or return what it would be. Raises BadInput where it cannot be written."""
     root = _root(args, context)
     try:
         return _init(args, root)
@@ -82,6 +86,10 @@ def run(args: Args, context: Context) -> Reply:
 
 
 def _init(args: Args, root: Path) -> Reply:
+    """Write dos.toml and what else was asked for, and return what was found and how to undo it.
+
+    An existing dos.toml is kept without --force. With --force it is moved to dos.toml.before.
+    """
     inference = _infer(root)
     target = root / "dos.toml"
     data = inference.to_json(target)
@@ -116,6 +124,7 @@ def _init(args: Args, root: Path) -> Reply:
 
 
 def _infer(root: Path) -> _Inference:
+    """Inspect the repository. Nothing is written, and no program but git is started."""
     lanes = _infer_lanes(root)
     programs = scaffold.agent_programs()
     commands = infer_commands(root)
@@ -172,7 +181,11 @@ def _infer_lanes(root: Path) -> Lanes:
 
 
 def _root(args: Args, context: Context) -> Path:
-    """Return the directory for dos.toml; raises where it could not be used there."""
+    """Return the directory for dos.toml: the one that was named, else the top of the work tree.
+
+    Raises WorkspaceMissing for what is no directory, and BadInput for a bare repository and for a
+    linked worktree, where the file would never be read.
+    """
     start = context.start_directory
     if args.directory:
         start = Path(start, args.directory)
@@ -218,7 +231,10 @@ def _commit(args: Args, root: Path, paths: list[str]) -> list[str]:
 
 
 def _write(target: Path, text: str) -> Path | None:
-    """Write the file whole or not at all; return the backup of the file that it replaces."""
+    """Write the file whole or not at all; return the backup of the file that it replaces.
+
+    Raises BadInput for a link or a folder in its place: what a link leads to may be shared.
+    """
     if target.is_symlink() or (target.exists() and not target.is_file()):
         raise BadInput(
             f"{target} is not a regular file, and was not changed", hint="Move it away first."
@@ -243,6 +259,7 @@ class _FirstPlan(Struct, frozen=True, kw_only=True):
 
     @property
     def written(self) -> list[str]:
+        """The files that have to be committed: none if the plan was there before."""
         if self.is_new:
             return [str(self.path)]
         return []
@@ -254,6 +271,7 @@ class _FirstPlan(Struct, frozen=True, kw_only=True):
 
 
 def _write_first_plan(root: Path, lanes: tuple[str, ...]) -> _FirstPlan:
+    """Write the template of a plan for the first lane, unless there is one."""
     path = root / "docs" / "first-plan.md"
     if path.exists():
         return _FirstPlan(path=path, is_new=False)

@@ -19,10 +19,16 @@ EXITS = {"clean": 0, "findings": 1, "contract_error": 2}
 
 
 class Args(Struct, kw_only=True):
+    """Which findings to fail for."""
+
     strict: Annotated[bool, Option(help="exit 1 for errors alone, not for warnings")] = False
 
 
 def run(args: Args, context: Context) -> Reply:
+    """Return the findings about dos.toml, the first of each kind with its fix.
+
+    JSON has all of them.
+    """
     world = context.lenient_world
     loaded = world.loaded_config
     findings = lint.lint(

@@ -52,9 +52,15 @@ def infer_commands(root: Path) -> Commands:
     The setup installs what the test needs.
     """
     parts = [_javascript(root), _python(root), *_compiled(root)]
-    setups = [_SUBMODULES] if (root / ".gitmodules").is_file() else []
-    setups += [part.setup for part in parts if part.setup]
-    tests = [part.test for part in parts if part.test]
+    setups = []
+    tests = []
+    if (root / ".gitmodules").is_file():
+        setups.append(_SUBMODULES)
+    for part in parts:
+        if part.setup:
+            setups.append(part.setup)
+        if part.test:
+            tests.append(part.test)
     if _has_target(root, "test"):
         tests = ["make test"]  # the project's own way to run all tests
     return Commands(setup=" && ".join(setups), test=" && ".join(tests))
@@ -233,7 +239,9 @@ def _group_requirements(project: dict[str, object]) -> Iterator[str]:
 def _compiled(root: Path) -> Iterator[Commands]:
     """The test commands of Rust and Go, which need no setup."""
     if (root / "Cargo.toml").is_file():
-        whole = " --workspace" if "workspace" in read_toml(root / "Cargo.toml") else ""
+        whole = ""
+    if "workspace" in read_toml(root / "Cargo.toml"):
+        whole = " --workspace"
         yield Commands(test=f"cargo test{whole}")
     if (root / "go.mod").is_file():
         yield Commands(test="go test ./...")

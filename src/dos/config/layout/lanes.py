@@ -7,7 +7,7 @@ directory without git, and takes each folder at the top for a lane.
 
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path, PurePosixPath
 
 from dos import regions
@@ -18,27 +18,17 @@ from dos.lanes.policy import Lanes
 from dos.text import comparison_key, validated_name
 
 EVERYTHING = "**/*"
-NOISE = frozenset(
-    (
-        *(".git", ".dos", ".idea", ".vscode", ".env", ".venv", ".eggs", ".tox"),
-        *(".mypy_cache", ".pytest_cache", ".ruff_cache", "__pycache__"),
-        *("build", "dist", "env", "htmlcov", "node_modules", "site-packages", "target", "venv"),
-    )
-)
+# Folders that are no part of the code: of tools, environments and builds.
+NOISE = frozenset((
+    ".git", ".dos", ".idea", ".vscode", ".env", ".venv", ".eggs", ".tox", ".mypy_cache",
+    ".pytest_cache", ".ruff_cache", "__pycache__", "build", "dist", "env", "htmlcov",
+    "node_modules", "site-packages", "target", "venv",
+))  # fmt: skip
 CAP = 12
-_TESTS = frozenset(
-    (
-        "test",
-        "tests",
-        "spec",
-        "specs",
-        "__tests__",
-        "e2e",
-        "integration",
-        "integration-tests",
-        "integration_tests",
-    )
-)
+_TESTS = frozenset((
+    "test", "tests", "spec", "specs", "__tests__", "e2e", "integration", "integration-tests",
+    "integration_tests",
+))  # fmt: skip
 _TESTS_OF = re.compile(r"(.+)[-_.](?:unit)?tests?")
 _DOCUMENTS = frozenset(("doc", "docs", "documentation"))
 _SOURCES = ("src", "lib", "app", "source")
@@ -93,36 +83,65 @@ def _nameable(path: str) -> str:
     parts = PurePosixPath(path).parts
     for number, part in enumerate(parts):
         if not is_usable_lane_name(part):
-            return "/".join((*parts[:number], "_")) if number else ""
+            if number == 0:
+                return ""
+            return "/".join((*parts[:number], "_"))
     return path
 
 
 def _lanes(root: Path, files: Sequence[str]) -> list[_Lane]:
     """The lanes of declared packages, or else of components."""
     members = packages.members(root, files)
-    folders = sorted({path.partition("/")[0] for path in files if "/" in path})
-    visible = [folder for folder in folders if not folder.startswith(".")]
+    visible = _top_folders(files)
     if not members:
         return _with_their_tests(_components(root.name, visible, files))
     free = []
     for folder in visible:
-        if folder not in members and not any(_is_in(member, folder) for member in members):
+        if folder not in members and not _holds_any(folder, members):
             free.append(folder)
     lanes = _root_package(root.name, free, files)
-    lanes += [_Lane(PurePosixPath(folder).name, folder) for folder in members]
-    lanes += [_Lane(folder, folder) for folder in free if folder in _DOCUMENTS]
+    lanes += _lane_for_each(members)
+    lanes += _lane_for_each(folder for folder in free if folder in _DOCUMENTS)
     return lanes
+
+
+def _top_folders(files: Sequence[str]) -> list[str]:
+    """The folders at the top that hold tracked files, without hidden ones."""
+    folders = set()
+    for path in files:
+        folder, slash, _ = path.partition("/")
+        if slash and not folder.startswith("."):
+            folders.add(folder)
+    return sorted(folders)
+
+
+def _folders_named(names: Collection[str], folders: Iterable[str]) -> list[str]:
+    """The folders whose name, in any case, is one of these."""
+    return [folder for folder in folders if folder.lower() in names]
+
+
+def _without(removed: Collection[str], folders: Iterable[str]) -> list[str]:
+    """The other folders, in their order."""
+    return [folder for folder in folders if folder not in removed]
+
+
+def _lane_for_each(folders: Iterable[str]) -> list[_Lane]:
+    """A lane for each folder, with the folder's own name."""
+    return [_Lane(PurePosixPath(folder).name, folder) for folder in folders]
 
 
 def _with_their_tests(lanes: Sequence[_Lane]) -> list[_Lane]:
     """The lanes, with the folder of a component's tests, as `Shop.Tests`, in the lane of `Shop`."""
-    components = {
-        lane.name.lower(): lane for lane in lanes if not _TESTS_OF.fullmatch(lane.name.lower())
-    }
+    components = {}
+    for lane in lanes:
+        if not _TESTS_OF.fullmatch(lane.name.lower()):
+            components[lane.name.lower()] = lane
     kept = []
     for lane in lanes:
+        component = None
         tests_of = _TESTS_OF.fullmatch(lane.name.lower())
-        component = components.get(tests_of[1]) if tests_of else None
+        if tests_of:
+            component = components.get(tests_of[1])
         if component:
             component.folders += lane.folders
         else:
@@ -132,10 +151,11 @@ def _with_their_tests(lanes: Sequence[_Lane]) -> list[_Lane]:
 
 def _root_package(project: str, free: Sequence[str], files: Sequence[str]) -> list[_Lane]:
     """The lane of the package at the root of a workspace, if the root is a package itself."""
-    code = [
-        folder for folder in free if folder.lower() in _SOURCES or f"{folder}/__init__.py" in files
-    ]
-    tests = [folder for folder in free if folder.lower() in _TESTS]
+    code = []
+    for folder in free:
+        if folder.lower() in _SOURCES or f"{folder}/__init__.py" in files:
+            code.append(folder)
+    tests = _folders_named(_TESTS, free)
     if not set(code) - set(tests):
         return []
     name = _component_name(project, code, files)
@@ -144,16 +164,16 @@ def _root_package(project: str, free: Sequence[str], files: Sequence[str]) -> li
 
 def _components(project: str, folders: Sequence[str], files: Sequence[str]) -> list[_Lane]:
     """The lanes of a repository that declares no packages, from its top folders."""
-    tests = [folder for folder in folders if folder.lower() in _TESTS]
-    documents = [folder for folder in folders if folder.lower() in _DOCUMENTS]
+    tests = _folders_named(_TESTS, folders)
+    documents = _folders_named(_DOCUMENTS, folders)
     if folders == documents and _is_flat(files):
         return []
-    others = [folder for folder in folders if folder not in (*tests, *documents)]
+    others = _without([*tests, *documents], folders)
     own = [folder for folder in others if _has_manifest(folder, files)]
-    code = [folder for folder in others if folder not in own]
-    lanes = [_Lane(folder, folder) for folder in (*own, *documents)]
+    code = _without(own, others)
+    lanes = _lane_for_each([*own, *documents])
     if not tests:
-        return [_Lane(folder, folder) for folder in code] + lanes
+        return _lane_for_each(code) + lanes
     mirrored = _mirrored(code, tests, files)
     if mirrored:
         return mirrored + lanes
@@ -171,7 +191,7 @@ def _mirrored(code: Sequence[str], tests: Sequence[str], files: Sequence[str]) -
     if len(tests) != 1:
         return []
     test_folder = tests[0]
-    parts = {folder: folder for folder in code}
+    parts = dict(zip(code, code, strict=True))
     if len(code) == 1:
         children = _children(code[0], files)
         if "" in children:
@@ -194,8 +214,11 @@ def _children(folder: str, files: Sequence[str]) -> list[str]:
     """The folders right below one. An empty name stands for files in the folder itself."""
     names = set()
     for rest in _below(folder, files):
-        if rest not in _MARKERS:
-            names.add(rest.partition("/")[0] if "/" in rest else "")
+        folder, slash, _ = rest.partition("/")
+        if slash:
+            names.add(folder)
+        elif rest not in _MARKERS:
+            names.add("")
     return sorted(names)
 
 
@@ -205,16 +228,15 @@ def _component_name(project: str, folders: Sequence[str], files: Sequence[str]) 
     Where the code lies at the top, beside examples or scripts, it is the project's name; else that
     of the first folder.
     """
-    sources = [folder for folder in folders if folder.lower() in _SOURCES]
-    importable = [
-        folder
-        for folder in folders
-        if folder.lower() not in _TESTS and f"{folder}/__init__.py" in files
-    ]
+    sources = _folders_named(_SOURCES, folders)
+    importable = []
+    for folder in _without(_folders_named(_TESTS, folders), folders):
+        if f"{folder}/__init__.py" in files:
+            importable.append(folder)
     if _is_flat(files) and not sources and not importable and is_usable_lane_name(project):
         return project
     first = [*sources, *importable, *folders][0]
-    children = [child for child in _children(first, files) if child]
+    children = _without([""], _children(first, files))
     is_source = first.lower() in _SOURCES
     if is_source and len(children) == 1 and f"{first}/{children[0]}/__init__.py" in files:
         return children[0]
@@ -235,8 +257,9 @@ def _has_manifest(folder: str, files: Sequence[str]) -> bool:
 def _main_lane(lanes: Sequence[_Lane]) -> _Lane:
     """The lane that gets the files at the top: the one with sources, else the first with code."""
     for lane in lanes:
-        if any(folder.partition("/")[0].lower() in _SOURCES for folder in lane.folders):
-            return lane
+        for folder in lane.folders:
+            if folder.partition("/")[0].lower() in _SOURCES:
+                return lane
     for lane in lanes:
         if lane.folders[0].lower() not in _DOCUMENTS:
             return lane
@@ -267,13 +290,18 @@ def _free_folder(path: str, taken: Sequence[str]) -> str:
     parts = PurePosixPath(path).parts[:-1]
     for depth in range(1, len(parts) + 1):
         folder = "/".join(parts[:depth])
-        if folder not in taken and not any(_is_in(other, folder) for other in taken):
+        if folder not in taken and not _holds_any(folder, taken):
             return folder
     return ""
 
 
 def _is_in(path: str, folder: str) -> bool:
     return path.startswith(f"{folder}/")
+
+
+def _holds_any(folder: str, paths: Iterable[str]) -> bool:
+    """Whether one of the paths is below the folder."""
+    return any(_is_in(path, folder) for path in paths)
 
 
 def _taxonomy(lanes: Sequence[_Lane]) -> Lanes:

@@ -46,8 +46,13 @@ def _declared(root: Path) -> Iterator[_Workspace]:
     if isinstance(npm, dict):
         npm = npm.get("packages")
     patterns = [*_strings(npm), *_pnpm(root / "pnpm-workspace.yaml")]
-    included = [pattern for pattern in patterns if not pattern.startswith("!")]
-    excluded = [pattern[1:] for pattern in patterns if pattern.startswith("!")]
+    included = []
+    excluded = []
+    for pattern in patterns:
+        if pattern.startswith("!"):
+            excluded.append(pattern[1:])
+        else:
+            included.append(pattern)
     yield _Workspace("package.json", included, excluded)
     cargo = table(read_toml(root / "Cargo.toml"), "workspace")
     yield _Workspace("Cargo.toml", _strings(cargo.get("members")), _strings(cargo.get("exclude")))
@@ -74,7 +79,7 @@ def _pnpm(path: Path) -> list[str]:
 
 def _go(path: Path) -> list[str]:
     """The folders that `use` names, alone or in brackets."""
-    text = "\n".join(line.partition("//")[0] for line in read_lines(path))
+    text = re.sub(r"//.*", "", "\n".join(read_lines(path)))
     folders = re.findall(r"^use\s+([^\s(]+)", text, re.MULTILINE)
     for block in re.findall(r"^use\s*\(([^)]*)\)", text, re.MULTILINE):
         folders += block.split()
@@ -116,8 +121,15 @@ def table(document: dict[str, Any], *keys: str) -> dict[str, Any]:
     """Return the table below these keys; an empty one where there is none."""
     found: Any = document
     for key in keys:
-        found = found.get(key) if isinstance(found, dict) else None
-    return found if isinstance(found, dict) else {}
+        found = _dictionary(found).get(key)
+    return _dictionary(found)
+
+
+def _dictionary(value: Any) -> dict[str, Any]:
+    """The value if it is a dictionary; an empty one for anything else."""
+    if isinstance(value, dict):
+        return value
+    return {}
 
 
 def read_json(path: Path) -> dict[str, Any]:
@@ -127,7 +139,7 @@ def read_json(path: Path) -> dict[str, Any]:
         found = json.loads(path.read_text(encoding="utf-8-sig"))
     except (OSError, ValueError, RecursionError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return _dictionary(found)
 
 
 def read_toml(path: Path) -> dict[str, Any]:

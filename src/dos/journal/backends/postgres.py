@@ -243,9 +243,9 @@ class PostgresBackend:
         return self._connection
 
     def _listener(self) -> Connection:
-        """Return a session that the server notifies:
+        """Return a session that the server notifies of commits.
 
-        one that another wait has left, or a new one.
+        It is one that an earlier wait has left, or a new one.
         """
         with suppress(IndexError):
             return self._listeners.pop()

@@ -339,9 +339,9 @@ def _parsed(url: str) -> dict[str, str]:
 
 
 def _shown(given: dict[str, str]) -> str:
-    """Return the address of the server as messages show it:
+    """Return the address of the server as messages show it.
 
-    without the password and the options.
+    The password and the options of the URL are left out.
     """
     user = f"{given['user']}@" if "user" in given else ""
     port = f":{given['port']}" if "port" in given else ""

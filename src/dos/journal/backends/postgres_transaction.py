@@ -90,9 +90,9 @@ class View:
         self._waiting: list[Statement] = []
 
     def wall_ms(self) -> int:
-        """Return the server's time:
+        """Return the server's time.
 
-        hosts may disagree about the wall clock, and the server decides.
+        Hosts may disagree about the wall clock, so the server's counts for all of them.
         """
         return self.lease_ms()
 

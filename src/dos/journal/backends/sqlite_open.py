@@ -193,9 +193,9 @@ def open_reading(path: Path, *, busy_seconds: float, gate: Gate) -> tuple[sqlite
 
 
 def _up_to_date(target: str, busy_seconds: float, path: Path) -> sqlite3.Connection | None:
-    """Return a connection if the file has the newest tables;
+    """Return a connection to a file with the newest tables.
 
-    None if it has to be brought up to date.
+    None: the file has to be brought up to date first.
     """
     with _connecting(target, busy_seconds) as connection:
         if _version(connection, path) == VERSION:

@@ -1,4 +1,8 @@
-"""The intent ledger of dos-kernel ≤ 0.30: its records as events of the run that they are about."""
+"""The intent ledger of dos-kernel ≤ 0.30: its records as events of the run that they are about.
+
+Every run had a folder with such a file. A record becomes an event in the run's own stream, so that
+a run of that version can be shown, verified and resumed like any other.
+"""
 
 from datetime import UTC, datetime
 
@@ -77,6 +81,7 @@ def fact_from_record(record: Record, run: str) -> Fact | None:
 
 
 def _intent(record: Record, run: str) -> IntentDeclared:
+    """Return the declaration of a run's goal and steps."""
     env = record.get("env")
     return IntentDeclared(
         run_id=run,
@@ -102,6 +107,7 @@ def written_ms(record: Record) -> int | None:
 
 
 def _text(record: Record, name: str) -> str:
+    """Return a field of a record that is a text; "" for anything else."""
     value = record.get(name)
     if isinstance(value, str):
         return value
@@ -109,12 +115,14 @@ def _text(record: Record, name: str) -> str:
 
 
 def _texts(value: object) -> list[str]:
+    """Return the texts of a list, without entries of other types; nothing for what is no list."""
     if not isinstance(value, list):
         return []
     return [text for text in value if isinstance(text, str)]
 
 
 def _regions(value: object) -> dict[str, list[str]]:
+    """Return the globs of each step; entries that are not lists are left out."""
     if not isinstance(value, dict):
         return {}
     return {step: _texts(globs) for step, globs in value.items() if isinstance(globs, list)}

@@ -1,4 +1,8 @@
-"""The lane log of dos-kernel ≤ 0.30: its records, the leases that are live by them, and ours."""
+"""The lane log of dos-kernel ≤ 0.30: its records, the leases that are live by them, and ours.
+
+`replay` reads such a log as that version did. `lane_records` and `lane_log_lease` write the events
+and leases of this journal in its format, for programs that still read it.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
@@ -136,6 +140,10 @@ def previous_lease(fact: Handled | None) -> int:
 
 
 def _apply(live: dict[Key, dict[str, Any]], record: Record) -> None:  # noqa: C901
+    """Change the live leases by one record, by the rules of the version that wrote it.
+
+    A record of an unknown kind, or without a key, changes nothing.
+    """
     key = _key(record)
     match record.get("op"):
         case "CHECKPOINT":
@@ -170,16 +178,19 @@ def _restore(live: dict[Key, dict[str, Any]], leases: object) -> None:
 
 
 def _beat(lease: dict[str, Any], record: Record) -> None:
+    """Note when the holder of a lease was last heard of."""
     beat = record.get("heartbeat_at") or record.get("ts")
     if beat is not None:
         lease["heartbeat_at"] = beat
 
 
 def _key(record: Record) -> Key:
+    """Return what identifies the lease of a record; two empty texts when it names none."""
     return _text(record.get("loop_ts")), _text(record.get("lane"))
 
 
 def _text(value: object) -> str:
+    """Return a text or a number as a text; "" for anything else."""
     if isinstance(value, str):
         return value
     if _number(value):
@@ -202,6 +213,7 @@ def _number(value: object) -> int:
 
 
 def _minutes(ttl_ms: int) -> int | float:
+    """Return a lifetime in minutes, as a whole number where it is one."""
     whole, rest = divmod(ttl_ms, 60_000)
     if rest:
         return ttl_ms / 60_000
@@ -211,6 +223,10 @@ def _minutes(ttl_ms: int) -> int | float:
 def _records(
     event: Event, fact: Handled, old: Lease | None, begun: Lease | None
 ) -> Iterator[dict[str, Any]]:
+    """Yield the records that an event stands for: one, or two for some adoptions.
+
+    `old` is the lease that the event changes or ends, `begun` the one that it begins.
+    """
     if (old and old.is_lock) or (begun and begun.is_lock):
         return
     match fact:
@@ -255,6 +271,7 @@ def _records(
 
 
 def _change(event: Event, fact: _Change, old: Lease) -> dict[str, Any]:
+    """Return the record of an event that renews or ends a lease."""
     match fact:
         case lanes.LeaseRenewed():
             return {"op": "HEARTBEAT", **_identity(old), "heartbeat_at": utc_stamp(event.at_ms)}
@@ -269,6 +286,7 @@ def _change(event: Event, fact: _Change, old: Lease) -> dict[str, Any]:
 
 
 def _adoption(event: Event, begun: Lease, old: Lease | None) -> Iterator[dict[str, Any]]:
+    """Yield the records of a lease that a new holder continues."""
     if old and _same_but_holder(begun, old):
         yield {
             "op": "ADOPT",
@@ -296,6 +314,10 @@ def _same_but_holder(begun: Lease, old: Lease) -> bool:
 
 
 def _acquire(lease: Lease, prev_holder: str | None = None) -> dict[str, Any]:
+    """Return the record of a grant.
+
+    It has the lease's fields at the top, where old readers look for them, and the lease as a whole.
+    """
     shape = lane_log_lease(lease)
     body = {name: value for name, value in shape.items() if name != "heartbeat_at" and value != ""}
     names = ("lane", "lane_kind", "tree", "loop_ts", "host_id", "pid", "ttl_minutes")
@@ -304,6 +326,7 @@ def _acquire(lease: Lease, prev_holder: str | None = None) -> dict[str, Any]:
 
 
 def _scavenge(lease: Lease, reason: str) -> dict[str, Any]:
+    """Return the record of a lease that was ended by another than its holder."""
     return {
         "op": "SCAVENGE",
         **_identity(lease),
@@ -314,4 +337,5 @@ def _scavenge(lease: Lease, reason: str) -> dict[str, Any]:
 
 
 def _identity(lease: Lease) -> dict[str, Any]:
+    """Return the fields by which every record names its lease."""
     return {"lane": lease.lane, "loop_ts": lease.loop_ts, "host_id": lease.host}

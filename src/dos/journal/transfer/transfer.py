@@ -1,4 +1,9 @@
-"""Exports the journal as JSON lines, and imports such lines or the logs of dos-kernel ≤ 0.30."""
+"""Exports the journal as JSON lines, and imports such lines or the logs of dos-kernel ≤ 0.30.
+
+An import can be repeated: each line has a key made of the file's name, its number and its text, and
+a line whose key is in the journal is skipped. Leases are never imported as leases: who holds a lane
+is decided by this journal alone.
+"""
 
 from collections.abc import Iterator
 from enum import StrEnum
@@ -106,12 +111,14 @@ def export(
 
 
 def _event_lines(store: Store, after: int, stream: str | None) -> Iterator[str]:
+    """Yield the events above a position as lines of the shape `dos`."""
     for event in _events(store, stream):
         if event.pos > after:
             yield lines.format_line(event)
 
 
 def _lane_lines(store: Store, after: int, stream: str | None) -> Iterator[str]:
+    """Yield the lease events and attempts above a position as lines of a lane log."""
     # Read from the start: what is renewed or ended was granted earlier.
     for event, record in lane_records(store.events()):
         if event.pos > after and stream in (None, event.stream):
@@ -187,6 +194,10 @@ def replay_live_leases(store: Store) -> list[dict[str, Any]]:
 
 
 def _refusal(text: str) -> dict[str, Any]:
+    """Return why a kept line was not read, as readers of a lane log see it.
+
+    Nothing is added for text that is damaged rather than of another version.
+    """
     record = parse_json(text)
     if isinstance(record, dict) and readability(record) in _REFUSED:
         return {"_unreadable": {"readability": readability(record)}}
@@ -194,6 +205,7 @@ def _refusal(text: str) -> dict[str, Any]:
 
 
 def _default_name(path: Path) -> str:
+    """Return the name under which a file is imported when none is given."""
     # Every run has a folder with an intent log, and all of these have one name.
     if path.name == INTENT_LOG:
         return f"{path.absolute().parent.name}/{path.name}"
@@ -229,6 +241,7 @@ def _run_entry(entry: Entry, run_id: str) -> Entry | None:
 
 
 def _is_newer(text: str) -> bool:
+    """Whether a line is a record of a newer version than this one can read."""
     record = parse_json(text)
     return isinstance(record, dict) and readability(record) is Readability.UNREADABLE_NEWER
 
@@ -312,6 +325,7 @@ def _is_sound(entry: Entry, line: Line) -> bool:
 
 
 def _import_entry(fact: LineImported | LineUnreadable, key: str) -> Entry:
+    """Return the entry that keeps a line itself, in the stream of its file."""
     return Entry(stream=streams.imported(fact.file), kind=fact.kind, body=fact, key=key)
 
 
@@ -336,6 +350,7 @@ def _write(store: Store, batch: list[_PlannedEntry]) -> int:
 
 
 def _is_known(tx: WriteTransaction, planned: _PlannedEntry) -> bool:
+    """Whether the journal has the entry already: under its key, or as the same event."""
     entry = planned.entry
     if entry.key and tx.keyed(entry.stream, entry.key):
         return True
