@@ -9,7 +9,7 @@ from commanding import git
 
 from dos import workspace as places
 from dos.journal.events.fleet import FleetStarted, RunBegun, RunStopped, UnitClaimed, UnitLanded
-from dos.times import format_local_time, utc_datetime, utc_stamp
+from dos.times import format_local_time, utc_datetime
 from dos.world import open_journal
 
 PLAN = """# Auth
@@ -190,6 +190,7 @@ def test_a_unit_at_which_runs_died_waits_for_a_person(dos, plan, record):
 
 
 SOAKED_MS = 1_769_904_000_000  # the end of 2026-01-31 in UTC
+SOAKED = format_local_time(utc_datetime(SOAKED_MS), utc_datetime(SOAKED_MS - 1))
 
 
 @pytest.mark.parametrize(
@@ -198,8 +199,8 @@ SOAKED_MS = 1_769_904_000_000  # the end of 2026-01-31 in UTC
         ("class: draft", 10, "draft"),
         ("class: active", 0, ""),
         ("gated: which vendor", 11, "which vendor"),
-        ("soak until: 2026-01-31", 12, "2026-01-31"),
-        ("soak until: later", 12, "no date"),
+        ("soak until: 2026-01-31", 12, f"it ends at {SOAKED}"),
+        ("soak until: later", 12, "its end 'later' is not a date"),
         ("depends: AUTH1", 13, "AUTH/AUTH1"),
         ("depends: NOSUCH9", 13, "NOSUCH9"),
         ("lane: nosuch", 24, "nosuch"),
@@ -275,10 +276,9 @@ def test_an_attempt_makes_a_unit_rest_and_go_last(dos, plan, state):
         assert dos("pick-priority", word).code == 3
     held = dos("pickable", "AUTH1")
     until_at = utc_datetime(rests.json["until_ms"])
-    until = utc_stamp(rests.json["until_ms"])
+    until = format_local_time(until_at, datetime.now(UTC))
     assert held.code == 23 and held.out.startswith(
-        f"HELD(COOLDOWN)  on cooldown until {format_local_time(until_at, datetime.now(UTC))}"
-        " after an attempt\n"
+        f"HELD(COOLDOWN)  on cooldown until {until} after an attempt\n"
     )
     assert (
         f"waiting: on cooldown until {until}: 1 attempt" in held.out
