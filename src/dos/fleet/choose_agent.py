@@ -1,4 +1,8 @@
-"""Choose the agent that may start now, by the limits of the providers and by the budgets."""
+"""Choose the agent that may start now, by the limits of the providers and by the budgets.
+
+A worker asks before each iteration, and a supervisor before it starts a worker, so that no worker
+is started only to wait.
+"""
 
 from collections.abc import Mapping, Sequence
 from math import inf
@@ -43,7 +47,11 @@ def choose(
     spend: FleetSpend,
     request: AgentRequest,
 ) -> AgentChoice | CannotStart:
-    """Return the first of the agents that may start, or why none may and until when."""
+    """Return the first of the agents that may start, or why none may and until when.
+
+    Budgets come before limits: where a budget is spent, no other agent would help. A choice has to
+    be recorded before the agent starts, where it reserves money or probes a limit.
+    """
     now_ms = request.now_ms
     verdict = budget.judge(
         spend,
@@ -111,11 +119,12 @@ def lanes_without_agent(
             run_id = stopped.run_id
         iteration = spend.runs[run_id].iteration if run_id in spend.runs else 0
         request = AgentRequest(run_id=run_id, lane=lane, iteration=iteration, now_ms=now_ms)
-        choices = [
-            choose(config, candidates, limits, spend, request) for candidates in candidate_lists
-        ]
-        refusals = [choice for choice in choices if isinstance(choice, CannotStart)]
-        if refusals and len(refusals) == len(choices):
+        refusals = []
+        for candidates in candidate_lists:
+            choice = choose(config, candidates, limits, spend, request)
+            if isinstance(choice, CannotStart):
+                refusals.append(choice)
+        if refusals and len(refusals) == len(candidate_lists):
             refused[lane] = first_available(refusals)
     return refused
 
@@ -146,11 +155,10 @@ def _budget_reserved(lines: Sequence[BudgetLine], spend: FleetSpend, now_ms: int
     The end of any of them wakes the run. A reservation whose agent never recorded its end runs
     out.
     """
-    ends_ms = [
-        reservation.until_ms
-        for reservation in spend.reservations.values()
-        if reservation.until_ms > now_ms
-    ]
+    ends_ms = []
+    for reservation in spend.reservations.values():
+        if reservation.until_ms > now_ms:
+            ends_ms.append(reservation.until_ms)
     return CannotStart(
         waits_on=WaitsOn.BUDGET,
         parked_for="budget",
@@ -162,6 +170,7 @@ def _budget_reserved(lines: Sequence[BudgetLine], spend: FleetSpend, now_ms: int
 
 
 def _budget_spent(verdict: budget.Verdict) -> CannotStart:
+    """The budgets allow no agent: a person is asked, unless one has answered already."""
     questions: list[AnyQuestion] = []
     if verdict.answer is Answer.SPENT:
         questions = [resources.BudgetSpent.ask(line) for line in verdict.to_ask]
@@ -178,6 +187,7 @@ def _budget_spent(verdict: budget.Verdict) -> CannotStart:
 
 
 def _limit_reached(gate: Gated, limits: ProviderLimits, warnings: list[Fact]) -> CannotStart:
+    """Every agent is limited: wait until the first is available, or ask a person to clear it."""
     limit = limits.limits.get(gate.key.path)
     questions: list[AnyQuestion] = []
     if limit and (gate.until_ms is None or quota.is_doubted(limit)):
@@ -201,6 +211,7 @@ def _limit_reached(gate: Gated, limits: ProviderLimits, warnings: list[Fact]) ->
 
 
 def _amounts(line: BudgetLine) -> dict[str, Any]:
+    """The fields that every event about a budget has."""
     return {
         "scope": line.scope,
         "subject": str(line.account),

@@ -82,11 +82,10 @@ class IncidentWatch(ClaimWatch):
 
     def find_by_reflogs(self, fleet: FleetState) -> list[IncidentFound]:
         """Return an incident for each run whose agents moved the branch or the user's HEAD."""
-        recorded = {
-            (incident.run_id, commit)
-            for incident in fleet.incidents.found.values()
-            for commit in incident.moved_to
-        }
+        recorded = set()
+        for incident in fleet.incidents.found.values():
+            for commit in incident.moved_to:
+                recorded.add((incident.run_id, commit))
         moves: dict[str, list[RefMove]] = {}
         for move in self._reflogs.agent_moves():
             if (move.run_id, move.new) not in recorded:
@@ -94,6 +93,7 @@ class IncidentWatch(ClaimWatch):
         return [self._incident(run_id, of_run, fleet) for run_id, of_run in moves.items()]
 
     def _incident(self, run_id: str, moves: list[RefMove], fleet: FleetState) -> IncidentFound:
+        """Return one incident for all moves of a run, without the commits that dos has landed."""
         landed = {unit.landed for unit in fleet.units.values()}
         commits = [commit for commit in self._commits(moves) if commit not in landed]
         run = fleet.runs.get(run_id)

@@ -118,6 +118,7 @@ class LaneHolders(Struct, frozen=True, kw_only=True):
     launched: Mapping[str, int] = {}  # lane -> how many workers have no lease yet
 
     def is_dead(self, lease: Lease) -> bool:
+        """Whether the holder of the lease has stalled, so that its lane may be given away."""
         return self.health[lease.fence].answer is Answer.STALLED
 
     def dead_leases(self) -> dict[str, Lease]:
@@ -188,11 +189,9 @@ class _Lanes:
         if repeats:
             self.names.append(self.handle)
             picked = {comparison_key(lane) for lane in (*lanes.autopick, self.handle)}
-            self.repeatable = {
-                name
-                for name in self.names
-                if comparison_key(name) in picked and name not in self.exclusive
-            }
+            for name in self.names:
+                if comparison_key(name) in picked and name not in self.exclusive:
+                    self.repeatable.add(name)
 
     def entries(self, holders: LaneHolders) -> Iterator[LaneLiveness]:
         """Yield the roster's lanes, then the leases that belong to no lane of it.
@@ -213,6 +212,7 @@ class _Lanes:
     def _lane_entries(
         self, name: str, leases: Sequence[Lease], holders: LaneHolders
     ) -> Iterator[LaneLiveness]:
+        """Yield an entry for each lease and launch of a lane, or one that says that it is free."""
         launched = holders.launched.get(name, 0)
         is_repeatable = name in self.repeatable
         has_launch = launched > 0 and not is_repeatable

@@ -117,10 +117,11 @@ class Observation(Struct, frozen=True, kw_only=True, dict=True):
     @cached_property
     def unfinished(self) -> dict[str, Unit]:
         """The declared units that have not landed."""
-        states = self.on_target.units
-        return {
-            unit.name: unit for unit in self.units if not states.get(unit.name, UnitState()).landed
-        }
+        unfinished = {}
+        for unit in self.units:
+            if not self.on_target.units.get(unit.name, UnitState()).landed:
+                unfinished[unit.name] = unit
+        return unfinished
 
     @cached_property
     def undone(self) -> dict[str, str]:
@@ -163,18 +164,20 @@ class Observation(Struct, frozen=True, kw_only=True, dict=True):
     @cached_property
     def verdicts(self) -> dict[str, pickable.Verdict]:
         """The verdicts on the units that may not be offered."""
-        return {
-            verdict.unit: verdict for backlog in self.backlogs.values() for verdict in backlog.held
-        }
+        verdicts = {}
+        for backlog in self.backlogs.values():
+            for verdict in backlog.held:
+                verdicts[verdict.unit] = verdict
+        return verdicts
 
     @cached_property
     def on_cooldown(self) -> dict[str, cooldown.Verdict]:
         """The verdicts on the units that are on cooldown."""
-        return {
-            verdict.unit_id: verdict
-            for backlog in self.backlogs.values()
-            for verdict in backlog.on_cooldown
-        }
+        verdicts = {}
+        for backlog in self.backlogs.values():
+            for verdict in backlog.on_cooldown:
+                verdicts[verdict.unit_id] = verdict
+        return verdicts
 
     # Starts that failed
 
@@ -200,12 +203,14 @@ class Observation(Struct, frozen=True, kw_only=True, dict=True):
         return self.starts(lane).at_ms + int(pauses.delay(len(deaths)))
 
     def _recent_deaths(self, lane: str) -> list[int]:
+        """When the workers were started that died within the period of [supervise]."""
         period_ms = self.config.supervise.restart_period_seconds * 1000
         starts_ms = self.starts(lane).unended.values()
         return [start_ms for start_ms in starts_ms if self.now_ms - start_ms < period_ms]
 
     @property
     def _most_deaths(self) -> int:
+        """How many deaths disable a lane; no more of them are kept in the state."""
         return min(self.config.supervise.restart_intensity, DEATHS_KEPT)
 
     # Questions

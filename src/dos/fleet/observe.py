@@ -309,11 +309,11 @@ def closings(observation: Observation) -> list[PendingClose]:
 
 def settled(observation: Observation) -> list[OpenQuestion]:
     """Return the open questions that events have answered: a test passes, a limit is lifted."""
-    return [
-        asked
-        for asked in observation.answers.open.values()
-        if isinstance(asked.question, _SETTLED) and _why_moot(observation, asked)
-    ]
+    found = []
+    for asked in observation.answers.open.values():
+        if isinstance(asked.question, _SETTLED) and _why_moot(observation, asked):
+            found.append(asked)
+    return found
 
 
 def _why_moot(observation: Observation, asked: OpenQuestion) -> str:
@@ -350,6 +350,7 @@ def _why_moot(observation: Observation, asked: OpenQuestion) -> str:
 
 
 def _why_text_moot(observation: Observation, question: PlanChanged | SettingsChanged) -> str:
+    """Return why a question about an edited file needs no answer; empty while it does."""
     if question.where != observation.where:
         return ""  # it is about another checkout
     current = {changed.id for changed in observation.changed_texts}
@@ -359,6 +360,7 @@ def _why_text_moot(observation: Observation, question: PlanChanged | SettingsCha
 
 
 def _why_limit_moot(observation: Observation, question: LimitReached | LimitDoubted) -> str:
+    """Return why a question about a limit needs no answer; a later hit is another question."""
     limit = observation.limits.get(question.key.path)
     if limit is None or not limit.ending or limit_question(limit).id != question.id:
         return "the limit does not hold any more"

@@ -64,7 +64,11 @@ class SupervisorProcess(Struct, frozen=True, kw_only=True):
 
 
 class Supervisor:
-    """Keeps `target` workers alive on the lanes of one workspace, from one host."""
+    """Keeps `target` workers alive on the lanes of one workspace, from one host.
+
+    Only one supervisor runs on a host, under a lock. Several hosts may supervise one workspace: the
+    intent to start a worker is recorded first, so that of several supervisors one succeeds.
+    """
 
     def __init__(
         self,
@@ -168,6 +172,7 @@ class Supervisor:
         return SupervisorResult(SupervisorExit.IDLE, "nothing is left to do")
 
     def _act(self, plan: reconcile.Plan, snapshot: FleetSnapshot) -> Steps[None]:
+        """Carry out the plan: reap, flag, disable lanes and start workers, in that order."""
         reaped: set[str] = set()
         refused: set[str] = set()  # lanes whose holder was alive after all; the next tick decides
         for action in plan.actions:
@@ -203,6 +208,7 @@ class Supervisor:
         self._last_waits = text
 
     def _check_baseline(self, begun: limits.BaselineStarted) -> Steps[None]:
+        """Test the target branch before the first worker starts, and record the result."""
         stream = streams.baseline(self.host)
         yield from self._record(stream, begun)
         checked = yield from do(CheckBaseline(lease=self.lease))
@@ -299,6 +305,7 @@ class Supervisor:
         yield from self._record(streams.spawn(lane), fact)
 
     def _ask(self, question: AnyQuestion) -> Steps[None]:
+        """Ask a person; a question that was asked before is not asked again."""
         entry = state.raise_entry(question)
         yield from do(effects.Record(stream=entry.stream, fact=entry.body, key=state.RAISED))
 

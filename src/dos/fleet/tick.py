@@ -26,7 +26,10 @@ class LiveRun(Struct, frozen=True, kw_only=True):
 
 
 class FleetSnapshot(Struct, frozen=True, kw_only=True):
-    """The fleet as one tick sees it. A tick decides by this value alone."""
+    """The fleet as one tick sees it. A tick decides by this value alone.
+
+    `fleet.observe.snapshot` makes it of an observation, for a supervisor and for the simulator.
+    """
 
     lanes: tuple[LaneLiveness, ...]
     leases: dict[str, Lease]  # by lane
@@ -84,7 +87,10 @@ class SpawnWorker(Effect[Identity | None], frozen=True, kw_only=True):
 
 
 class RevokeLease(Effect[bool], frozen=True, kw_only=True):
-    """End a lease that was judged dead; False when its holder renewed it in the meantime."""
+    """End a lease that was judged dead; False when its holder renewed it in the meantime.
+
+    The processes that the dead worker's agent left behind are ended, too.
+    """
 
     lease: Lease
     reason: str

@@ -1,4 +1,8 @@
-"""What each lane and each unit waits for. Every surface prints the values that this returns."""
+"""What each lane and each unit waits for. Every surface prints the values that this returns.
+
+It takes two steps: `own_waits` before the population plan, which starts no worker on a lane that
+waits, and `with_obstacles` after it, with what the plan says of the others.
+"""
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
@@ -44,9 +48,10 @@ def own_waits(observation: Observation) -> FleetWaits:
     lanes: dict[str, Waits] = {}
     now = utc_datetime(observation.now_ms)
     for lane, backlog in observation.backlogs.items():
-        open_units = [
-            name for name in observation.open_units(lane) if name not in observation.claimed
-        ]
+        open_units = []
+        for name in observation.open_units(lane):
+            if name not in observation.claimed:
+                open_units.append(name)
         waiting = by_clearing_time(_lane_waits(observation, lane))
         is_shown = observation.has_no_plans or observation.is_parked(lane)
         if not open_units and not (waiting and is_shown):
@@ -129,13 +134,20 @@ def _pauses(observation: Observation, lane: str) -> Iterator[Waiting]:
     for name, pause in observation.pauses.items():
         if name and comparison_key(name) != comparison_key(lane):
             continue
-        by = f"by {pause.by}" if pause.by else ""
+        why = pause.reason
+        if pause.by:
+            why = f"by {pause.by}"
+            if pause.reason:
+                why += f": {pause.reason}"
+        command = "dos resume"
+        if name:
+            command += f" {quote(name)}"
         yield Waiting(
             on=WaitsOn.PAUSE,
             subject=lane,
-            why=": ".join(part for part in (by, pause.reason) if part),
+            why=why,
             since=utc_datetime(pause.since_ms),
-            clears_with=f"dos resume {quote(name)}" if name else "dos resume",
+            clears_with=command,
         )
 
 

@@ -1,4 +1,7 @@
-"""Attempts at units: read them, gather what cooldowns are judged by, and clear units."""
+"""Attempts at units: read them, gather what cooldowns are judged by, and clear units.
+
+Apart from `gather`, because `dos cooldown` and `dos pick-priority` need nothing else of the fleet.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any

@@ -166,11 +166,17 @@ def account_evidence(  # noqa: PLR0913
     """
     known = state.units
     names = tuple(unit.name for unit in units)
-    landed = {name for name in names if name in known and known[name].landed}
+    declared = set(names)
+    landed = set()
+    undeclared = []
     in_flight = {}
     interrupted = {}
     for name, unit_state in known.items():
         run = unit_state.claimed_by
+        if name not in declared:
+            undeclared.append(name)
+        if unit_state.landed:
+            landed.add(name)
         if not run or unit_state.landed:
             continue
         if run in live:
@@ -187,7 +193,6 @@ def account_evidence(  # noqa: PLR0913
         evidence = with_cooldown(unit, evidence, state, tried, config)
         if evidence.cooldown_until_ms > now_ms:
             cooling.append(unit.name)
-    declared = {unit.name for unit in units}
     return account.Evidence(
         declared=names,
         landed=Unknown(unread) if unread else landed,
@@ -196,5 +201,5 @@ def account_evidence(  # noqa: PLR0913
         held=held,
         resting=cooling,
         waiting=waiting,
-        undeclared=tuple(name for name in known if name not in declared),
+        undeclared=tuple(undeclared),
     )

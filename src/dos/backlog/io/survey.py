@@ -40,16 +40,24 @@ def survey(  # noqa: PLR0913
     answers: Decisions | None = None,
     tried: Attempts | None = None,
 ) -> Backlog:
-    """What a lane still has to do.
+    """What a lane still has to do: the units to offer, those that wait and why, what is half done.
 
-    `others` are the live runs on other lanes: a unit that one of them claims is not this lane's,
-    whatever the plan says now.
+    `units` are all that the plans declare, `fleet` the state as git shows it, `run_id` the run that
+    asks. `others` are the live runs on other lanes: a unit that one of them claims is not this
+    lane's, whatever the plan says now.
     """
     answers = answers or Decisions()
     units = held_units.close_gates(units, fleet, answers)
-    claimed = {name for name, unit in fleet.units.items() if unit.claimed_by in others}
-    own = [unit for unit in units if lane_of(unit, config) == lane and unit.name not in claimed]
-    known = {unit.name: fleet.units[unit.name] for unit in own if unit.name in fleet.units}
+    own: list[Unit] = []
+    known: dict[str, UnitState] = {}
+    for unit in units:
+        unit_state = fleet.units.get(unit.name)
+        is_claimed = unit_state is not None and unit_state.claimed_by in others
+        if lane_of(unit, config) != lane or is_claimed:
+            continue
+        own.append(unit)
+        if unit_state is not None:
+            known[unit.name] = unit_state
     landed = dict.fromkeys(name for name, unit in known.items() if unit.landed)
     left = [unit for unit in own if unit.name not in landed]
     screened = _screened(left, fleet, config, tried or Attempts(), now_ms)
@@ -63,9 +71,7 @@ def survey(  # noqa: PLR0913
         pending_landings=_pending_landings(own, fleet, lane, answers),
         history={name: _history(unit) for name, unit in known.items()},
         refusals=_refusals(known),
-        saved_commits={
-            name: unit.saved_commit for name, unit in known.items() if unit.saved_commit
-        },
+        saved_commits=_saved_commits(known),
         wake_pos=fleet.wake_pos,
         now_ms=now_ms,
     )
@@ -114,8 +120,20 @@ def _refusals(known: Mapping[str, UnitState]) -> dict[str, Refusals]:
     return refusals
 
 
+def _saved_commits(known: Mapping[str, UnitState]) -> dict[str, str]:
+    """The changes that the last agent of a unit did not commit; the next one begins with them."""
+    saved = {}
+    for name, unit in known.items():
+        if unit.saved_commit:
+            saved[name] = unit.saved_commit
+    return saved
+
+
 def check_claim(fleet: FleetState, unit: str, others: Collection[str]) -> None:
-    """Raise Conflict if one of the other live runs works on the unit."""
+    """Raise Conflict if one of the other live runs works on the unit.
+
+    Called as the unit is claimed, because the survey that offered it may be some seconds old.
+    """
     by = fleet.units.get(unit, UnitState()).claimed_by
     if by in others:
         raise Conflict(f"{unit} is claimed by {by}")
@@ -190,7 +208,10 @@ def _completion(own: Sequence[Unit], landed: Collection[str]) -> complete.Verdic
 
 
 def read_units(workspace: Workspace, config: Config) -> list[Unit]:
-    """Every unit of the plans on disk. Raises BadInput if a plan cannot be read."""
+    """Every unit of the plans on disk, approved or not. Raises BadInput for an unreadable plan.
+
+    A worker reads approved texts instead: an agent may have edited the files on disk.
+    """
     return units_or_raise(sources.read(workspace, config))
 
 
@@ -208,7 +229,7 @@ def units_or_raise(found: Portfolio) -> list[Unit]:
 def unofferable_units(workspace: Workspace, config: Config) -> list[str]:
     """The problems of the plans, and the units that no worker will ever take, each with why."""
     found = sources.read(workspace, config)
-    troubles = [str(problem) for problem in found.problems]
+    troubles = list(map(str, found.problems))
     for unit in found.units:
         is_problem = bool(unit.lane) and lane_of(unit, config) is None  # listed already
         why = why_unstaffed(unit, config)

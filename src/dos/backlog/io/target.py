@@ -87,18 +87,20 @@ class TargetState:
         answers: Decisions,
         live: Collection[str] = (),
     ) -> FleetState:
-        """The fleet's state as git shows it.
+        """The fleet's state as git shows it, or as it is where git cannot be read.
 
-        `live` are the runs that hold a lane. What an agent brought to the branch outside a
-        landing counts as no landing.
+        Why it could not be read is in `read_error` then; new incidents are in `incidents`. `live`
+        are the runs that hold a lane. What an agent brought to the branch outside a landing counts
+        as no landing.
         """
         if self._workspace.common is None:
             self.read_error = f"{self._workspace.root} is not in a git repository"
             return fleet
         names: list[str] = []
+        terms = []  # by which people's commits count
         for unit in units:
             names += (unit.name, *unit.depends)
-        terms = [(unit.lane, unit.acceptance) for unit in units]  # by which people's commits count
+            terms.append((unit.lane, unit.acceptance))
         ref = target.ref(branch)
         landings = [(unit.landed, bool(unit.intended)) for unit in fleet.units.values()]
         disputed = self._disputed(fleet, branch)

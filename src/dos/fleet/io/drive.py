@@ -166,6 +166,7 @@ class StoreRetry:
         return min(GIT_SECONDS, self._seconds)
 
     def _perform(self, perform: Callable[[Any], Any], effect: Any) -> Any:
+        """Perform one effect, again and again while the store is away."""
         return self.retry_until(partial(perform, effect))
 
 
@@ -177,12 +178,14 @@ def _what_is_away(error: DosError) -> str:
 
 
 def _describe_limit(seconds: float | None) -> str:
+    """Return how long it is tried again, and how to end that."""
     if seconds is None:
         return "waiting until it is back (Ctrl-C twice ends this command, workers keep running)"
     return f"trying again for {seconds:g} s"
 
 
 def _clock() -> str:
+    """Return the local time to the second, with which each message about an outage begins."""
     return datetime.now().strftime("%H:%M:%S")
 
 

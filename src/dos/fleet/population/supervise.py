@@ -248,12 +248,11 @@ class _Scan:
 
     def _free(self) -> dict[str, RosterLane]:
         """Return the lanes on which a worker could be started."""
-        lanes = self.lanes.items()
-        return {
-            name: lane
-            for name, lane in lanes
-            if lane.free and not lane.kept and not lane.off_roster
-        }
+        free = {}
+        for name, lane in self.lanes.items():
+            if lane.free and not lane.kept and not lane.off_roster:
+                free[name] = lane
+        return free
 
     def _spread(self, need: int) -> list[str]:
         """Return `need` names of repeatable lanes in turn, those that are not held first."""

@@ -193,6 +193,7 @@ class FleetState(Struct, kw_only=True):
             starts.clear_failure()
 
     def _halt(self, fact: limits.HaltRequested) -> None:
+        """Keep why a person stops the run, unless it has stopped already."""
         run = self.runs.get(fact.run_id)
         if run is None or not run.stop_reason:
             self.halts[fact.run_id] = fact.why

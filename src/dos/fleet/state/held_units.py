@@ -1,4 +1,8 @@
-"""Units that a question to a person holds, and questions about units that lost their cause."""
+"""Units that a question to a person holds, and questions about units that lost their cause.
+
+Both the backlog and the supervisor use these rules: a unit that is held is not offered, and a
+question whose units are all free again is closed.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import assert_never

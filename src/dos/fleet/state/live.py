@@ -113,7 +113,10 @@ class Pause(Struct, frozen=True, kw_only=True):
 
 
 class LiveState(Struct, kw_only=True):
-    """The fleet as `dos top` shows it. A fold: `apply` takes one event after the other."""
+    """The fleet as `dos top` shows it. A fold: `apply` takes one event after the other.
+
+    It keeps only what is live or a day old, so that it stays small however long a fleet runs.
+    """
 
     name: ClassVar[str] = "watching"
     made_with: ClassVar[tuple[str, ...]] = (ledger.__name__,)
@@ -205,7 +208,7 @@ class LiveState(Struct, kw_only=True):
                 assert_never(never)
 
     def _reject(self, fact: fleet.WorkMeasured, event: Event) -> None:
-        """Count work that was measured and not delivered."""
+        """Count work that was measured and not delivered, unless the agent could not finish it."""
         run = self._run(fact.run_id, fact.lane, event)
         # A limit of the provider, or a halt by a person, says nothing about the work.
         if run.ended_with not in LIMITS and not run.halting:

@@ -149,6 +149,7 @@ def _prompt_history(order: Dispatch, worktree: effects.Worktree) -> list[str]:
 
 
 def _claim(journal: JournalWriter, order: Dispatch) -> effects.ClaimUnit:
+    """Return the effect that claims the unit for the run; two runs cannot both succeed."""
     unit = order.unit.name
     claim = fleet.UnitClaimed(
         **journal.identity, unit=unit, iteration=order.iteration, repeated=order.repeated
@@ -284,6 +285,7 @@ def _iteration_outcome(
 
 
 def _shipped(judge: PacketOutcome, *, ship_count: int) -> IterationOutcome:
+    """Return the outcome of an agent that finished: how its work was judged, and what landed."""
     return IterationOutcome(
         kind=OutcomeKind.SHIPPED,
         measurement_expected=True,

@@ -25,7 +25,10 @@ BLOCKED_CAUSES = {
 
 
 class Dispatch(Struct, frozen=True, kw_only=True):
-    """A unit to work on, the agent that works on it, and what is known of earlier attempts."""
+    """A unit to work on, the agent that works on it, and what is known of earlier attempts.
+
+    The agent is told why earlier attempts did not land, so that it does not repeat them.
+    """
 
     unit: Unit
     iteration: int
@@ -52,7 +55,10 @@ class LandingResult(StrEnum):
 
 
 class IterationResult(Struct, frozen=True, kw_only=True):
-    """What one agent came to, as the loop decides by it."""
+    """What one agent came to, as the loop decides by it.
+
+    `outcome` is what the rules of the loop read; the rest explains it to people.
+    """
 
     outcome: IterationOutcome
     agent_result: effects.AgentResult

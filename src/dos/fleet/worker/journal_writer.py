@@ -42,7 +42,10 @@ class JournalWriter:
         return other
 
     def append(self, fact: Fact) -> Steps[None]:
-        """Append a fact to the run's own stream."""
+        """Append a fact to the run's own stream.
+
+        Raises Fenced when the run has lost its lane: another worker may have taken over.
+        """
         yield from do(self.run_record(fact))
 
     def run_record(self, fact: Fact) -> effects.Record:

@@ -18,7 +18,10 @@ from dos.loop.types import LoopState
 
 
 def new_state(config: Config) -> LoopState:
-    """Return the first state of a loop, with the limits of `dos.toml`."""
+    """Return the first state of a loop, with the limits of `dos.toml`.
+
+    The limits are those of [loop], and the number of iterations that [workers] allows a run.
+    """
     limits = structs.asdict(config.loop)
     limits["gate_mode"] = Mode(config.loop.gate_mode)
     return LoopState(max_iterations=config.workers.max_iterations, **limits)
