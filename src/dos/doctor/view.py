@@ -248,7 +248,7 @@ def _machine_rows(facts: Facts) -> list[tuple[str, str]]:
         ("git", facts.git_version or "not usable"),
         ("agents", ", ".join(agents) or "none on the path"),
         ("disk", space),
-        ("environment", facts.digest),
+        ("environment", f"{facts.digest} (changes with the versions above)"),
     ]
 
 
@@ -290,9 +290,18 @@ def _fleet_rows(report: Report) -> list[tuple[str, str]]:
         ("lanes", lanes),
         ("autopick", join_some(config.lanes.autopick) or "none"),
         ("predicates", ", ".join(report.facts.predicates)),
-        ("overlap", f"{config.overlap.policy}, {config.overlap.tolerance:.0%} tolerated"),
+        ("overlap", _overlap_line(config)),
         ("git hooks", report.git_hooks or no_hooks),
     ]
+
+
+def _overlap_line(config: Config) -> str:
+    """How the files of two lanes are compared, and how much may overlap."""
+    overlap = config.overlap
+    if not overlap.tolerance:
+        return f"compared by {overlap.policy}; lanes that overlap never run at the same time"
+    share = f"{overlap.tolerance:.0%}"
+    return f"compared by {overlap.policy}; {share} of a request to `dos arbitrate` may overlap"
 
 
 def _agents(config: Config) -> str:
