@@ -80,7 +80,7 @@ class UnprovenClaim(Struct, frozen=True, kw_only=True):
 class Crash(Struct, kw_only=True):
     """An agent or a worker that died, and what happened next.
 
-    A worker that dies takes its agent with it, which is one crash.
+    The death of a worker counts once, together with the agent that it ran.
     """
 
     at: datetime

@@ -1,1 +1,5 @@
-"""Verbs that run a fleet and show it."""
+"""Verbs that start, watch and stop the fleet, and report what it did.
+
+`up`, `down`, `pause` and `worker` act; `status`, `top`, `logs`, `report` and `loop` only read.
+`event_printer` prints the events that happen while `dos up` runs in the foreground.
+"""

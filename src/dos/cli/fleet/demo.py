@@ -23,6 +23,8 @@ EXITS = {"landed": 0, "not-landed": 1, "contract_error": 2}
 
 
 class Args(Struct, kw_only=True):
+    """Where to keep the sample repository, if it is to be kept."""
+
     keep: Annotated[
         str,
         Option(help="create the sample repository in this folder and keep it", metavar="DIR"),
@@ -30,6 +32,10 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
+    """Play the demonstration in a new folder, which is removed afterwards unless --keep names it.
+
+    The exit code is 1 if a unit did not land: the demonstration also serves as a self-test.
+    """
     if shutil.which("git") is None:
         raise BadInput("git is not installed", hint="Install git and run `dos demo` again.")
     if args.keep:
@@ -59,7 +65,10 @@ def _new_folder(name: str) -> Path:
 
 
 def _play(home: Path, context: Context) -> Result:
+    """Play it, printing as it goes; with --json only the result is printed."""
+
     def tell(text: str) -> None:
+        """Print a text line by line, as the verbs in the demonstration would."""
         if not context.as_json:
             for line in text.split("\n"):
                 context.print_line(line)
@@ -68,6 +77,7 @@ def _play(home: Path, context: Context) -> Result:
 
 
 def _reply(result: Result, *, kept: str) -> Reply:
+    """Return how many units landed, and where the repository is if it was kept."""
     text = f"\n{result.landed} of {result.units} units landed in {result.seconds:.0f} s."
     if kept:
         text += f"\nThe repository is in {Path(kept) / 'greeter'}."

@@ -26,6 +26,8 @@ NOW = "dos down --now"
 
 
 class Args(Struct, kw_only=True):
+    """How long to wait, and whether agents are stopped too."""
+
     timeout: Annotated[
         float, Option(help="how long to wait for the end; 0: do not wait", metavar="SECONDS")
     ] = 300.0
@@ -33,6 +35,12 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
+    """Request a drain, and wait until no worker and no supervisor is left, or for --timeout.
+
+    The request is recorded in the journal, so it also reaches supervisors on other hosts. With
+    --now runs are halted as well, again and again while it waits: a worker may take its lane only
+    after the first request.
+    """
     if args.timeout < 0:
         raise BadInput(
             f"--timeout is {args.timeout:g}; it must be at least 0",

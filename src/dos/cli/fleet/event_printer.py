@@ -1,4 +1,8 @@
-"""Prints the events of the journal as lines while the supervisor of `dos up` runs."""
+"""Prints the events of the journal as lines while the supervisor of `dos up` runs.
+
+It reads the journal and not the supervisor, so that it also shows what workers, other hosts and
+people do.
+"""
 
 import threading
 from collections.abc import Iterator
@@ -31,6 +35,7 @@ class EventPrinter:
     """
 
     def __init__(self, context: Context, position: int) -> None:
+        """Print the events after this position of the journal, once started."""
         self._context = context
         self._position = position
         self._stopped = threading.Event()
@@ -46,6 +51,10 @@ class EventPrinter:
         self._thread.join(timeout=JOIN_SECONDS)
 
     def _run(self) -> None:
+        """Print until stopped; after a failure of the journal or the terminal, try again.
+
+        The thread has a connection to the journal of its own: one connection serves one thread.
+        """
         while True:
             try:
                 with self._context.open_reader() as journal:
@@ -81,6 +90,7 @@ class EventPrinter:
 
 
 def _format(line: EventLine) -> str:
+    """Return a line with its local time and place, coloured by its tone if colours are wanted."""
     clock = datetime.fromtimestamp(line.at_ms / 1000).strftime("%H:%M:%S")
     text = escape_invisible(f"{clock}  {line.where:<10}  {line.text}")
     colour = _COLOURS.get(line.tone)

@@ -48,6 +48,8 @@ T = TypeVar("T")
 
 
 class Args(Struct, kw_only=True):
+    """Which log to show, and how."""
+
     lane: Annotated[str, Option(help="the lane", positional=True, metavar="LANE")]
     follow: Annotated[bool, Option(help="continue with new lines", flags=("-f",))] = False
     run: Annotated[str, Option(help="only logs of this run", metavar="RID")] = ""
@@ -56,6 +58,11 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
+    """Print the end of the newest log of the lane, or follow it; exit code 1 if there is none.
+
+    With --raw the lines are printed here, byte by byte: a reply is text, and a log may hold bytes
+    that are none.
+    """
     if not 0 <= args.lines <= MOST_LINES:
         raise BadInput(
             f"--lines is {args.lines}; it must be from 0 to {MOST_LINES}",
@@ -92,6 +99,7 @@ def run(args: Args, context: Context) -> Reply:
 
 
 def _why_no_log(world: World, lane: str) -> str:
+    """Return why there is no log here: the worker is on another host, or none was written."""
     key = comparison_key(lane)
     leases = [lease for lease in world.journal.leases() if comparison_key(lease.lane) == key]
     if leases and not process.is_local(leases[-1]):
@@ -100,7 +108,11 @@ def _why_no_log(world: World, lane: str) -> str:
 
 
 def _follow(args: Args, context: Context, lane: str, run_id: str) -> Reply:
-    """Print the newest log and what is added, then each newer log from its beginning."""
+    """Print the newest log and what is added, then each newer log from its beginning.
+
+    Ends with Ctrl-C. A lane without a log is waited for. The last line of a log is printed once a
+    newer log exists, even if it has no end.
+    """
     world = context.journal_world
     reader: _LogReader | None = None
     try:
@@ -130,9 +142,14 @@ def _follow(args: Args, context: Context, lane: str, run_id: str) -> Reply:
 
 
 class Tail:
-    """A file that is read by whole lines: a line without an end is kept until it has one."""
+    """A file that is read by whole lines: a line without an end is kept until it has one.
+
+    The file may be replaced, truncated or removed meanwhile; then reading starts again with what is
+    there.
+    """
 
     def __init__(self, path: Path) -> None:
+        """Read this file, which need not exist yet."""
         self.path = path
         self._position = 0
         self._partial_line = b""
@@ -203,6 +220,7 @@ class _LogReader:
     """One log, read by the adapter of the agent that wrote it."""
 
     def __init__(self, world: World, log: Log, *, raw: bool) -> None:
+        """Read a log with the adapter of the agent that wrote it; raw, or without one, as it is."""
         self.log = log
         self.tail = Tail(log.path)
         self.raw = raw
@@ -233,6 +251,7 @@ class _LogReader:
         return [item for line in self.tail.take_partial_line() for item in self.read(line)]
 
     def title(self) -> str:
+        """Return the line above a log: its run, iteration, attempt and agent."""
         log = self.log
         agent = f", {self.agent}" if self.agent else ""
         return f"== {log.run_id}, iteration {log.iteration}, attempt {log.attempt}{agent}"
@@ -250,6 +269,7 @@ class _LogReader:
 
 
 def _print_lines(context: Context, reader: _LogReader, lines: list[AgentLine]) -> None:
+    """Print lines as text, as JSON objects, or raw, and flush: a person is watching."""
     for line in lines:
         if reader.raw:
             _print_raw(line.text)
@@ -278,6 +298,7 @@ def _print_raw(line: str) -> None:
 
 
 def _one_line(text: str) -> str:
+    """Return a text on one line, with escapes for what a terminal would act on."""
     return escape_invisible(text).replace("\n", "\\n")
 
 
@@ -311,6 +332,7 @@ def _find_agent(world: World, log: Log) -> str:
 
 
 def _adapter_name(world: World, agent: str) -> str:
+    """Return the adapter that reads the output of an agent: as dos.toml says, or of its name."""
     configured = world.config.agents.get(agent)
     if configured and configured.adapter:
         return configured.adapter

@@ -21,6 +21,8 @@ MOST_WORKERS = 1_000_000
 
 
 class Args(Struct, kw_only=True):
+    """How many workers to plan for, and how often to plan."""
+
     target: Annotated[
         int | None, Option(help="number of workers (default: [supervise] target)", metavar="N")
     ] = None
@@ -41,6 +43,7 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
+    """Print the plan once, or with --watch again and again; dos.toml is read anew each time."""
     _check_number("--target", args.target, 0)
     _check_number("--max-concurrency", args.max_concurrency, 1)
     repeat.check_options(args.interval, args.max_ticks, args.now_ms)
@@ -48,6 +51,7 @@ def run(args: Args, context: Context) -> Reply:
         return _plan(args, context, args.now_ms)
 
     def print_plan(number: int) -> None:
+        """Print one plan, as text or as one line of JSON."""
         now_ms = repeat.tick_time_ms(args.now_ms, number, args.interval)
         reply = _plan(args, context, now_ms)
         text = reply.text
@@ -62,6 +66,10 @@ def run(args: Args, context: Context) -> Reply:
 
 
 def _plan(args: Args, context: Context, now_ms: int | None) -> Reply:
+    """Return the population plan with the commands that would enact it.
+
+    It is the plan that a supervisor would make now, from the same evidence.
+    """
     policy = context.policy.supervise.policy(
         target=args.target, max_concurrency=args.max_concurrency
     )
@@ -70,6 +78,7 @@ def _plan(args: Args, context: Context, now_ms: int | None) -> Reply:
 
 
 def _check_number(flag: str, number: int | None, least: int) -> None:
+    """Raise BadInput for a number of workers out of range."""
     if number is not None and not least <= number <= MOST_WORKERS:
         raise BadInput(
             f"{flag} is {number}; it must be from {least} to {MOST_WORKERS}",

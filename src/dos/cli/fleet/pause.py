@@ -17,6 +17,8 @@ EXITS = {"paused": 0, "contract_error": 2, "lock-busy": 4}
 
 
 class Args(Struct, kw_only=True):
+    """What to pause, and why."""
+
     lane: Annotated[
         str,
         Option(
@@ -27,6 +29,7 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
+    """Record the pause, unless it is in force already; both exit with 0."""
     lane = pauses.validated_lane(context, args.lane)
     reason = lookup.validated_text(args.reason, "reason")
     is_new = lane not in pauses.active_pauses(context)

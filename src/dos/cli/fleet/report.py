@@ -51,6 +51,8 @@ AGO = re.compile(r"([0-9]{1,6})([mhd])")
 
 
 class Args(Struct, kw_only=True):
+    """From when on to report, and whether as a page."""
+
     since: Annotated[
         str,
         Option(
@@ -62,6 +64,10 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
+    """Report the session as text, as JSON, or to an HTML file.
+
+    The file is checked before anything is gathered: verifying each landing may take a while.
+    """
     world = context.journal_world
     if args.html:
         _check_replaceable(args.html)
@@ -78,6 +84,7 @@ def run(args: Args, context: Context) -> Reply:
 
 
 def _gather(world: World, events: list[Event], decisions: Decisions) -> ReportData:
+    """Gather the report: fold the events, verify each landing, and read what waits now."""
     session = fold_session(events)
     proofs = corroborate.landing_proofs(world, (entry.landing for entry in session.landed))
     waits = FleetReader(world).waits()
@@ -94,6 +101,10 @@ def _gather(world: World, events: list[Event], decisions: Decisions) -> ReportDa
 
 
 def _render(report: ReportData, decisions: Decisions, *, only_last: bool) -> str:
+    """Return the report as text: heading, summary, costs.
+
+    Without any event there is nothing but the summary, which says so.
+    """
     session = report.session
     questions = [entry.question for entry in urgent_first(decisions)]
     lines = summary.summarize(session, report.proofs, questions, report.own, report.waiting)
@@ -135,6 +146,7 @@ def _parse_time(journal: Store, since: str) -> int:
 
 
 def _events_from_position(journal: Store, since: str) -> Iterator[Event]:
+    """Return the events from this position on; raises BadInput for one after the newest event."""
     last = journal.last()
     if len(since) > LONGEST_POSITION or int(since) > last:
         raise BadInput(

@@ -23,6 +23,8 @@ SEEDS = 200
 
 
 class Args(Struct, kw_only=True):
+    """Which seeds to run, on which store, with which bug."""
+
     seeds: Annotated[
         int | None, Option(help=f"number of seeds (default: {SEEDS})", metavar="N")
     ] = None
@@ -41,6 +43,11 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
+    """Run the seeds; exit code 1 if a promise was broken or a kind of fault never happened.
+
+    A fault that never happened was not tested, so it fails the run, unless a bug is planted: then
+    the first failing seed ends the search.
+    """
     # Imported by name: no surface may depend on the simulator.
     batch: Any = import_module("dos.testing.simulator.batch")
     request = batch.BatchRequest(
@@ -69,6 +76,7 @@ def run(args: Args, context: Context) -> Reply:
 
 
 def _seed_count(args: Args) -> int:
+    """Return the number of seeds: as given, one for a named seed, or the default."""
     if args.seeds is not None:
         return args.seeds
     return SEEDS if args.seed is None else 1

@@ -43,6 +43,12 @@ EXITS = {
 
 
 class Args(Struct, kw_only=True):
+    """The run to show, and what to assume of it.
+
+    All options but the run itself are evidence for the verdict on that run, for callers who know
+    more than the journal.
+    """
+
     run_id: Annotated[
         str | None, Option(help="show only this run", positional=True, metavar="RID")
     ] = None
@@ -62,6 +68,11 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
+    """Show one run, or the fleet: supervisors, workers, units, stops and saved work.
+
+    The status of the fleet is read without changing anything; whether a process has exited is known
+    only for processes of this host.
+    """
     if args.run_id is not None:
         return _report_run(run_ids.validated_run_id(args.run_id), args, context)
     _refuse_run_options(args)

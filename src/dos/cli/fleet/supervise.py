@@ -20,6 +20,8 @@ EXITS = {"reported": 0, "contract_error": 2}
 
 
 class Args(Struct, kw_only=True):
+    """The form of the input; there is one so far."""
+
     batch: Annotated[
         bool, Option(help='read {"evidence":…,"policy":…} lines, write one plan a line')
     ] = False
@@ -33,6 +35,7 @@ class Tick(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 def run(args: Args, _context: Context) -> Reply:
+    """Answer each line of stdin with a plan; no workspace and no journal is read."""
     if not args.batch:
         raise BadInput(
             "--batch is missing: the evidence comes as JSON lines on stdin",
@@ -42,4 +45,5 @@ def run(args: Args, _context: Context) -> Reply:
 
 
 def _plan(tick: Tick) -> object:
+    """Return the plan for the evidence of one line."""
     return supervise(tick.evidence, tick.policy.policy())

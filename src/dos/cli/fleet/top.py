@@ -22,12 +22,18 @@ WIDTH_WITHOUT_A_TERMINAL = 120
 
 
 class Args(Struct, kw_only=True):
+    """Whether to print once instead of drawing again and again."""
+
     once: Annotated[bool, Option(help="print it once (default where stdout is no terminal)")] = (
         False
     )
 
 
 def run(args: Args, context: Context) -> Reply:
+    """Draw the fleet on a terminal until q; elsewhere, or with --once, print it once.
+
+    JSON has the keys of dos-kernel beside those of this version.
+    """
     if _is_interactive(args, context):
         from dos.cli.terminal import screen
 
@@ -48,6 +54,7 @@ def run(args: Args, context: Context) -> Reply:
 
 
 def _is_interactive(args: Args, context: Context) -> bool:
+    """Whether a person sits at a terminal that can be drawn on and read from."""
     if args.once or context.as_json or context.plain:
         return False
     return sys.stdout.isatty() and sys.stdin.isatty()

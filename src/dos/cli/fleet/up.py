@@ -55,6 +55,8 @@ WRITE_A_PLAN = (
 
 
 class Args(Struct, kw_only=True):
+    """How many workers to run, how long, and in the foreground or not."""
+
     target: Annotated[
         int | None, Option(help="number of workers (default: [supervise] target)", metavar="N")
     ] = None
@@ -81,6 +83,11 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
+    """Check settings, agents and plans, then supervise here or in the background.
+
+    Everything that a person has to correct is reported before the first worker is started. As a
+    service it uses the settings that were approved or committed, not the file on disk.
+    """
     if args.service:
         context.world.workspace = workspace.with_root(context.start_directory)
         context.world.loaded_config = approve.service_settings(
@@ -165,6 +172,7 @@ def _drive(
 
 
 def _make_supervisor(args: Args, config: Config) -> Supervisor:
+    """Return the supervisor of this process, with the options before the settings."""
     own = SupervisorProcess(host=process.host(), system=process.system(), pid=os.getpid())
     return Supervisor(
         own,
@@ -185,6 +193,7 @@ def _summarize(context: Context, host: str, first_position: int) -> summary.Summ
 
 
 def _check_numbers(args: Args) -> None:
+    """Raise BadInput for a --target or a --tick out of range."""
     if args.target is not None and args.target < 1:
         raise BadInput(
             f"--target is {args.target}; it must be at least 1",
@@ -322,6 +331,7 @@ def _drain_on_interrupt(effects: SupervisorEffects) -> None:
     is_draining = threading.Event()
 
     def request_drain() -> None:
+        """Record the drain request, waiting for a journal that is away for a moment."""
         request = DrainRequested(reason="interrupted")
         key = f"interrupted/{os.getpid()}.{time.time_ns()}"
         try:
@@ -332,6 +342,7 @@ def _drain_on_interrupt(effects: SupervisorEffects) -> None:
             print_stderr(f"error: the drain request cannot be recorded: {error}")
 
     def on_signal(_number: int, _frame: object) -> None:
+        """Request a drain the first time, and raise KeyboardInterrupt the second time."""
         if is_draining.is_set():
             raise KeyboardInterrupt
         is_draining.set()

@@ -36,6 +36,8 @@ _STAMP = re.compile(
 
 
 class Args(Struct, kw_only=True):
+    """Which runs to watch, when to propose a halt, and how often to check."""
+
     track: Annotated[
         list[str],
         Option(
@@ -67,6 +69,7 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
+    """Check the runs once, or with --watch again and again until Ctrl-C."""
     if not args.track and not args.discover:
         raise BadInput(
             "no run to watch",
@@ -84,6 +87,7 @@ def run(args: Args, context: Context) -> Reply:
         return _check(args, context, tracked, policy, args.now_ms)
 
     def print_check(number: int) -> None:
+        """Print one check; a journal that is away is reported, and the next check tries again."""
         now_ms = repeat.tick_time_ms(args.now_ms, number, args.interval)
         try:
             reply = _check(args, context, tracked, policy, now_ms)
@@ -107,7 +111,10 @@ def _check(
     policy: HaltPolicy,
     now_ms: int | None,
 ) -> Reply:
-    """Check the runs once, and record a proposal for each that is due."""
+    """Check the runs once, and record a proposal for each that is due.
+
+    All proposals of one check are recorded in one transaction.
+    """
     watched = halt_proposals.gather(
         context.world, context.policy, tracked, discover=args.discover, now_ms=now_ms
     )
@@ -118,6 +125,10 @@ def _check(
 
 
 def _proposal(run: HaltCandidate, command: str) -> Entry:
+    """Return the entry that proposes the halt of a run.
+
+    Its key names the period without progress, so that two watchers record it once.
+    """
     proposal = HaltProposed(
         handle=run.handle,
         lane=run.lane,
@@ -139,7 +150,10 @@ def _proposal(run: HaltCandidate, command: str) -> Entry:
 
 
 def _data(watched: WatchedRuns, due: list[HaltCandidate], policy: HaltPolicy) -> dict[str, Any]:
+    """Return the check for JSON: all runs by verdict, and those whose halt was proposed."""
+
     def with_answer(answer: Answer) -> list[str]:
+        """Return the runs with this verdict."""
         return [run.run_id for run in watched.runs if run.verdict.answer is answer]
 
     within_budget = [run.run_id for run in watched.runs if lane_entries.within_budget(run, policy)]
@@ -156,6 +170,7 @@ def _data(watched: WatchedRuns, due: list[HaltCandidate], policy: HaltPolicy) ->
 
 
 def _text(watched: WatchedRuns, due: list[HaltCandidate]) -> str:
+    """Return the check as text: a line for each run, and for each name that is no run id."""
     proposed = {run.run_id for run in due}
     lines = [f"WATCH: {len(watched.runs)} watched, {len(due)} to be stopped"]
     for run in watched.runs:

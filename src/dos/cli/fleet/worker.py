@@ -39,6 +39,8 @@ EXITS = {"stopped": 0, "lane-held": 1, "contract_error": 2, "lease-lost": 3, "jo
 
 
 class Args(Struct, kw_only=True):
+    """The lane to work on, and what a supervisor passes to its workers."""
+
     lane: Annotated[str, Option(help="the lane to work on", metavar="LANE")]
     run_id: Annotated[str, Option(help="run id (default: a new one)", metavar="RID")] = ""
     target_branch: Annotated[
@@ -50,6 +52,12 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
+    """Work on the lane until there is a reason to stop, and reply with that reason.
+
+    All modules that the worker can need are loaded before it takes its lease, so that an upgrade
+    under a running worker cannot break it. Processes that its agents leave behind become its
+    children, so that it can end them.
+    """
     run_id = args.run_id
     if run_id:
         run_ids.validated_run_id(run_id)
@@ -92,6 +100,11 @@ def _use_settings(context: Context, text: bytes) -> None:
 
 
 def _work(args: Args, context: Context, config: Config, run_id: str) -> Stop:
+    """Open the journal, take up where a dead run left off, and drive the worker to its stop.
+
+    A worker that a person starts approves the plans and settings on disk; one that a supervisor
+    starts gets a run id, and approves nothing.
+    """
     workspace = context.world.workspace
     retry = StoreRetry(config.leases.ttl_seconds, prove=lambda _doubtful: None, pause=time.sleep)
     effects = retry.retry_until(
