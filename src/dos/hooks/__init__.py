@@ -1,1 +1,4 @@
-"""Git's own hooks ask whether an agent still holds its lane, and stays in it."""
+"""The commit gate: git hooks that refuse commits which an agent makes outside its lane.
+
+`install` puts the hooks into a repository, `check` is what they ask.
+"""

@@ -42,6 +42,7 @@ class HookRefusal(Struct, frozen=True):
     advice: str
 
     def __str__(self) -> str:
+        """The refusal as the agent sees it in git's output."""
         return f"dos: refused: {self.reason}\ndos: {self.advice}"
 
 
@@ -65,6 +66,7 @@ class Update(Struct, frozen=True):
 
     @property
     def deletes(self) -> bool:
+        """Whether the ref is deleted: its new value is all zeros."""
         return not self.new.strip("0")
 
 
@@ -368,4 +370,5 @@ def _leases(world: World) -> list[Lease] | None:
 
 
 def _paths(text: str) -> list[str]:
+    """The paths of git's output with `-z`."""
     return [path for path in text.split("\0") if path]

@@ -327,6 +327,7 @@ def _remove_hook(hook: Hook) -> None:
 
 
 def _unwritable(directory: Path, error: OSError) -> GitFailed:
+    """The error for a hooks directory that cannot be written."""
     return GitFailed(
         f"{directory} cannot be written: {error.strerror}",
         hint=f"ls -ld {directory} shows its owner.",

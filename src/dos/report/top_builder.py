@@ -298,10 +298,9 @@ def _supervisor(held: HeldLease, drain: int) -> Supervisor:
 
 def _limits(snapshot: Snapshot) -> list[quota.Limit]:
     """Return the limits that hold for the agents in use; all of them where those are unknown."""
-    limits = snapshot.quota.limits
     if snapshot.agents is None:
-        return [limit for limit in limits.values() if limit.ending]
-    return quota.limits_met_by(limits, snapshot.agents)
+        return snapshot.quota.not_lifted
+    return quota.limits_met_by(snapshot.quota.limits, snapshot.agents)
 
 
 def _limit_row(limit: quota.Limit) -> LimitRow:

@@ -40,6 +40,7 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
+    """Install, show or remove the hooks, or answer one of them."""
     if args.action == "check":
         return _check(args.hook)
     from dos import workspace
@@ -81,6 +82,7 @@ def _check(hook: str) -> Reply:
 
 
 def _reply(args: Args, found: "HooksDirectory", before: "list[Hook]", after: "list[Hook]") -> Reply:
+    """Return the state of each hook; `status` fails unless all of them are in place."""
     from dos.hooks.install import HookState
 
     ready = all(hook.state is HookState.IN_PLACE for hook in after)
@@ -107,6 +109,7 @@ def _reply(args: Args, found: "HooksDirectory", before: "list[Hook]", after: "li
 
 
 def _row(old: "Hook", new: "Hook") -> dict[str, str]:
+    """Return one hook for JSON: its state before and now, and the earlier hook that it calls."""
     from dos.hooks.install import HookState
 
     chains_to = ""
@@ -130,8 +133,9 @@ def _describe(args: Args, old: "Hook", new: "Hook") -> str:
     if args.action == "remove":
         return _describe_removal(args, old)
     if args.action == "install" and old.state is not HookState.IN_PLACE:
-        verb = "would be installed" if args.dry_run else "installed"
-        return verb + _chained(old)
+        if args.dry_run:
+            return "would be installed" + _chained(old)
+        return "installed" + _chained(old)
     if new.state is HookState.MISSING:
         return "not installed"
     if new.state is HookState.IN_PLACE:
@@ -140,6 +144,7 @@ def _describe(args: Args, old: "Hook", new: "Hook") -> str:
 
 
 def _describe_removal(args: Args, old: "Hook") -> str:
+    """Return what was or would be removed of one hook."""
     from dos.hooks.install import HookState
 
     if old.state is HookState.MISSING:
@@ -151,6 +156,7 @@ def _describe_removal(args: Args, old: "Hook") -> str:
 
 
 def _chained(hook: "Hook") -> str:
+    """Return a note where an earlier hook keeps running."""
     if not hook.foreign:
         return ""
     return f"; the earlier hook runs with it ({hook.previous.name})"

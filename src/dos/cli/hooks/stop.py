@@ -47,6 +47,11 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
+    """Answer the event on stdin: print a refusal in the program's format, or nothing.
+
+    Where dos itself fails the agent may stop, and the failure is recorded: a hook that refused then
+    could keep an agent running for ever.
+    """
     format_refusal = _checked_dialect(args)
     event = StopEvent()
     try:
@@ -105,6 +110,7 @@ def _allowed(context: Context, ok: bool | None, why: str, *, quiet: bool = False
 
 
 def _evidence(args: Args, event: StopEvent, context: Context) -> stop.Evidence:
+    """Gather the claims of the conversation and what git shows of them."""
     request = StopRequest(
         event=event,
         transcript=args.transcript,
@@ -114,6 +120,7 @@ def _evidence(args: Args, event: StopEvent, context: Context) -> stop.Evidence:
     )
 
     def verify(units: Sequence[tuple[str, str]]) -> Sequence[shipped.Verdict]:
+        """Verify these units in the workspace of the event."""
         from dos.verify.io import verifier  # imported here: most stops claim nothing
         from dos.world import World
 

@@ -33,6 +33,7 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
+    """Read the event and reply with nothing, which lets the agent continue."""
     hook_event.check_dialect(args.dialect)
     hook_event.read_event()
     # Raises if --workspace names no directory: such settings are reported even though unused here.

@@ -1,1 +1,1 @@
-"""Verbs about providers' limits and costs."""
+"""Verbs about providers' limits and about what agents cost."""

@@ -34,6 +34,10 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
+    """Show the costs of all time, or with --since of the events from then on.
+
+    All time is a folded state that is kept up to date; with --since every event is read again.
+    """
     journal = context.journal_world.journal
     if args.since:
         since_ms = _epoch_ms(args.since)
@@ -46,10 +50,12 @@ def run(args: Args, context: Context) -> Reply:
 
 
 def _spend_since(journal: Store, since_ms: int) -> FleetSpend:
+    """Return what was spent by the events from this time on."""
     return fold.fold(FleetSpend(), (event for event in journal.events() if event.at_ms >= since_ms))
 
 
 def _epoch_ms(text: str) -> int:
+    """Return the time of a date in milliseconds, in UTC where it has no zone; raises BadInput."""
     try:
         at = datetime.fromisoformat(text)
     except ValueError:

@@ -38,6 +38,7 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
+    """End the limit that was named, or the only one; exit code 1 where there is none."""
     limits = _active_limits(context.journal_world.journal)
     if not limits and not args.key:
         return Reply(
@@ -59,8 +60,9 @@ def run(args: Args, context: Context) -> Reply:
 
 
 def _active_limits(journal: Store) -> list[Limit]:
+    """Return the limits that are recorded and not lifted, also of agents that are not in use."""
     found, _ = fold.current(journal, ProviderLimits)
-    return [limit for limit in found.limits.values() if limit.ending]
+    return found.not_lifted
 
 
 def _named_limit(key: str, limits: list[Limit]) -> Limit:
@@ -92,12 +94,16 @@ def _lift(journal: Store, limit: Limit) -> list[str] | None:
         decisions, _ = fold.current(journal, Decisions)
         questions = open_about_limit(decisions, limit.key)
         lifting = quota.lift_entry(current, reason=f"lifted by {actor() or 'a person'}")
-        closing = [settle_entry(question, by=actor()) for question in questions]
+        entries = [lifting]
+        closed = []
+        for question in questions:
+            entries.append(settle_entry(question, by=actor()))
+            closed.append(question.raised.id)
         try:
-            journal.append_all([lifting, *closing])
+            journal.append_all(entries)
         except Conflict:
             continue
-        return [question.raised.id for question in questions]
+        return closed
     raise Conflict(
         f"the limit of {key_text(limit)} changed during all {ATTEMPTS} attempts to lift it",
         hint="Try again.",

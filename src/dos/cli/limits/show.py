@@ -33,6 +33,7 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
+    """Show the limits that agents of dos.toml meet; with --all every recorded one."""
     world = context.world
     state, _ = fold.current(world.journal, ProviderLimits)
     # An unreadable plan only hides the agents that its units name, never a limit.
@@ -41,7 +42,7 @@ def run(args: Args, context: Context) -> Reply:
     used = quota.limits_met_by(state.limits, agents)
     limits = used
     if args.all:
-        limits = [limit for limit in state.limits.values() if limit.ending]
+        limits = state.not_lifted
     waits = _waits(world) if agents else {}
     rows = view.rows(limits, world.config.quota, waits=waits, used=used)
     now = utc_datetime(world.journal.now_ms())
@@ -49,6 +50,7 @@ def run(args: Args, context: Context) -> Reply:
 
 
 def _agents(config: Config, units: list[Unit]) -> list[AgentCandidate]:
+    """Return the agents that dos.toml and the units name."""
     try:
         return [agent.candidate for agent in candidates.agents_in_use(config, units)]
     except BadInput:  # no agent is configured: `dos doctor` reports that

@@ -21,6 +21,8 @@ EXITS = {"installed": 0, "shown": 0, "not-ours": 1, "not-started": 1, "contract_
 
 
 class Args(Struct, kw_only=True):
+    """For whom to install, with which service manager, and whether to start it."""
+
     dry_run: Annotated[bool, Option(help="print the file, write nothing")] = False
     user: Annotated[bool, Option(help="install for the current user (default)")] = False
     system: Annotated[bool, Option(help="install for the machine, run as the owner")] = False
@@ -32,6 +34,11 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
+    """Write the file and approve what is on disk; with --start also start the service.
+
+    A file that is there with the same content is not written again. The exit code is 1 where the
+    service could not be started; the file stays then.
+    """
     workspace = context.policy_world.workspace
     journal = approve.journal_mark(context.policy.store.url)
     service = unit_file.plan_service(

@@ -17,6 +17,8 @@ EXITS = {"removed": 0, "not-installed": 0, "not-ours": 1, "not-stopped": 1, "con
 
 
 class Args(Struct, kw_only=True):
+    """Which service to remove, and whether to stop it."""
+
     dry_run: Annotated[bool, Option(help="print what would be removed, remove nothing")] = False
     user: Annotated[bool, Option(help="the service of the current user (default)")] = False
     system: Annotated[bool, Option(help="the service of the machine")] = False
@@ -25,6 +27,11 @@ class Args(Struct, kw_only=True):
 
 
 def run(args: Args, context: Context) -> Reply:
+    """Remove the file; a service that is not installed is no error.
+
+    With --stop a service that cannot be stopped is not removed either, so that it can be tried
+    again.
+    """
     workspace = context.journal_world.workspace
     service = unit_file.plan_service(workspace, kind=args.kind, user=args.user, system=args.system)
     commands = [" ".join(command) for command in service.after_removal]

@@ -13,12 +13,15 @@ EXITS = {"installed": 0, "not-installed": 1, "contract_error": 2}
 
 
 class Args(Struct, kw_only=True):
+    """Which service to ask about."""
+
     user: Annotated[bool, Option(help="the service of the current user (default)")] = False
     system: Annotated[bool, Option(help="the service of the machine")] = False
     kind: Annotated[str, Option(help="service manager (default: detected)", choices=KINDS)] = ""
 
 
 def run(args: Args, context: Context) -> Reply:
+    """Reply with the path of the file and the state that the service manager reports."""
     workspace = context.journal_world.workspace
     service = unit_file.plan_service(workspace, kind=args.kind, user=args.user, system=args.system)
     data: dict[str, Any] = {"path": str(service.path), "kind": service.kind, "name": service.name}

@@ -1,4 +1,8 @@
-"""The file by which systemd or launchd keeps `dos up` running: its content, its path, its owner."""
+"""The file by which systemd or launchd keeps `dos up` running: its content, its path, its owner.
+
+`plan_service` only computes; `write`, `remove` and `run_commands` change the system. A file of the
+same name that dos did not write is never touched.
+"""
 
 import os
 import pwd
@@ -61,6 +65,7 @@ class Service(Struct, frozen=True, kw_only=True):
 
     @property
     def exists(self) -> bool:
+        """Whether a file, or a link that leads nowhere, has this name."""
         return self.path.is_symlink() or self.path.exists()
 
     @property
@@ -127,6 +132,7 @@ def plan_service(  # noqa: C901
 
 
 def _check_printable(what: str, text: str) -> None:
+    """Raise BadInput for a path or variable that could break out of its line of the file."""
     if not text.isprintable():
         raise BadInput(f"{what} has unprintable characters: {quote(text)}", hint="Rename it.")
 
@@ -148,7 +154,10 @@ def write(service: Service) -> bool:
 
 
 def remove(service: Service) -> bool:
-    """Remove the file and the link to it; return False where there was none."""
+    """Remove the file and the link to it; return False where there was none.
+
+    Raises Refused for a file of another origin, and DosError where it cannot be removed.
+    """
     service.check_ownership()
     if not service.exists:
         return False
@@ -199,7 +208,11 @@ def service_state(service: Service) -> str:
 def _systemd(
     workspace: Workspace, name: str, words: list[str], kept: dict[str, str], system: bool
 ) -> Service:
-    """Return the unit of systemd, of the machine or of the current user."""
+    """Return the unit of systemd, of the machine or of the current user.
+
+    The service manager does not pass on the environment of the user, so the variables that dos
+    needs are written into the file.
+    """
     unit = f"{name}.service"
     if system:
         control = ["systemctl"]
@@ -239,7 +252,10 @@ def _systemd(
 def _launchd(
     workspace: Workspace, name: str, words: list[str], kept: dict[str, str], system: bool
 ) -> Service:
-    """Return the property list of launchd, of the machine or of the current user."""
+    """Return the property list of launchd, of the machine or of the current user.
+
+    Its output goes to the supervisor's log, because launchd keeps none.
+    """
     import plistlib
 
     log = str(workspace.state / "logs" / "supervisor.log")
@@ -293,6 +309,7 @@ def _owner(workspace: Workspace) -> str:
 
 
 def _unwritable(service: Service, error: OSError) -> DosError:
+    """Return the error for a file that cannot be changed, with what to do about it."""
     hint = f"Check its owner: ls -ld {service.path.parent}"
     if service.system:
         hint = "Run it as root, or leave --system out."

@@ -1,4 +1,7 @@
-"""The live table at the foot of the terminal of `dos up`, below the lines that are printed."""
+"""The live table at the foot of the terminal of `dos up`, below the lines that are printed.
+
+`Footer` draws; `Terminal` lets a supervisor outlive the terminal that it was started in.
+"""
 
 import os
 import signal
@@ -44,6 +47,7 @@ class Footer:
     """
 
     def __init__(self, context: Context) -> None:
+        """Prepare to draw on stdout as it is now; drawing begins when the context is entered."""
         # A context of its own, since the drawing thread uses it.
         self._context = Context(workspace=str(context.start_directory))
         self._fleet = LiveView(self._context)
@@ -61,6 +65,7 @@ class Footer:
         self._thread = threading.Thread(target=self._run, daemon=True)
 
     def __enter__(self) -> Self:
+        """Take over stdout and stderr, and begin to draw."""
         stdout, stderr = self._streams
         sys.stdout = cast(TextIO, _LineQueue(stdout, self._lines))
         sys.stderr = cast(TextIO, _LineQueue(stderr, self._lines))
@@ -79,6 +84,7 @@ class Footer:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        """Give the streams back, draw a last time, and print lines that could not be drawn."""
         sys.stdout, sys.stderr = self._streams
         self._lines.put(None)
         self._thread.join()
@@ -89,6 +95,7 @@ class Footer:
                 sys.stdout.write(f"{line}\n")
 
     def _run(self) -> None:
+        """Draw until stopped, in the thread of the footer."""
         try:
             with self._live:
                 self._draw_until_stopped()
@@ -96,6 +103,7 @@ class Footer:
             pass  # the terminal is closed
 
     def _draw_until_stopped(self) -> None:
+        """Print the lines of the queue above the table, and redraw the table when it changed."""
         drawn = float("-inf")
         while True:
             if time.monotonic() - drawn >= REDRAW_SECONDS or self._fleet.has_changed():
@@ -111,6 +119,10 @@ class Footer:
             self._console.print(Text.from_ansi(line))
 
     def _redraw(self) -> None:
+        """Read the fleet and draw it into at most half of the terminal.
+
+        A problem with the journal is shown above the last table that could be read.
+        """
         self._fleet.refresh()
         width, height = fit_console(self._console)
         lines = [Text("")]
@@ -126,28 +138,35 @@ class _Discarded(StringIO):
     """Takes what is still drawn after the terminal was closed."""
 
     def write(self, text: str) -> int:
+        """Discard the text."""
         return len(text)
 
 
 class _LineQueue:
-    """Stands for a stream and puts each whole line that is written to it into a queue."""
+    """Stands for a stream and puts each whole line that is written to it into a queue.
+
+    Everything but writing is asked of the stream itself, such as whether it is a terminal.
+    """
 
     def __init__(self, stream: TextIO, lines: "SimpleQueue[str | None]") -> None:
+        """Stand for this stream."""
         self._stream = stream
         self._lines = lines
         self._partial_line = ""
 
     def __getattr__(self, name: str) -> Any:
+        """Return what the stream has."""
         return getattr(self._stream, name)
 
     def write(self, text: str) -> int:
+        """Put the whole lines into the queue, and keep a line without an end."""
         *lines, self._partial_line = (self._partial_line + text).split("\n")
         for line in lines:
             self._lines.put(line)
         return len(text)
 
     def flush(self) -> None:
-        pass
+        """Do nothing: a line is drawn as soon as it has an end."""
 
 
 class Terminal:
@@ -166,6 +185,11 @@ class Terminal:
             signal.signal(signal.SIGHUP, self._on_hangup)
 
     def _on_hangup(self, _number: int, _frame: object) -> None:
+        """Stop drawing, and let stdout and stderr go to the log where they went to the terminal.
+
+        The file descriptors are replaced, so that processes which are started later write to the
+        log as well.
+        """
         if self._on_close:
             self._on_close()
         log = os.open(self._log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
@@ -177,6 +201,7 @@ class Terminal:
 
 
 def _clock() -> str:
+    """Return the local time of day."""
     from datetime import datetime
 
     return datetime.now().strftime("%H:%M:%S")

@@ -23,6 +23,7 @@ def progress(context: Context) -> Iterator[ShowProgress]:
     from rich.text import Text
 
     def show(line: str) -> None:
+        """Replace the line, cut to the width of the terminal."""
         text = escape_invisible(line).replace("\n", "\\n")
         status.update(Text(text, no_wrap=True, overflow="ellipsis"))
 

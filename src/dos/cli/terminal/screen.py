@@ -44,9 +44,14 @@ def fit_console(console: Console) -> tuple[int, int]:
 
 
 class LiveView:
-    """The newest view, or the problem because of which there is none."""
+    """The newest view, or the problem because of which there is none.
+
+    It opens the journal again after a failure, and reads dos.toml anew then: the view returns by
+    itself once the journal does.
+    """
 
     def __init__(self, context: Context) -> None:
+        """Start without a view; `refresh` reads the first one."""
         self.context = context
         self.problem = ""
         self.view: TopView | None = None
@@ -100,6 +105,7 @@ def show(context: Context) -> None:
 
 
 def _draw(fleet: LiveView, console: Console, name: str) -> Group:
+    """Return the page at the present size of the terminal, with how to quit in its last line."""
     width, height = fit_console(console)
     lines = []
     if fleet.problem:
@@ -125,6 +131,7 @@ def _unbuffered_keys() -> Iterator[int]:
 
 
 def _interrupt(_number: int, _frame: object) -> None:
+    """Leave as after Ctrl-C, so that the terminal is restored."""
     raise KeyboardInterrupt
 
 

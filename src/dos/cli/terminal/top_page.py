@@ -1,4 +1,9 @@
-"""The fleet as lines that fit the width and height of a terminal; no line ever wraps."""
+"""The page of `dos top`: the fleet as lines that fit the width and height of a terminal.
+
+No line ever wraps, because a wrapped line would push others off the screen. A narrow terminal shows
+fewer columns, a low one fewer lanes, those first that need attention. What the lines show is a
+`TopView`, which `report/top_builder` makes.
+"""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -141,11 +146,13 @@ def _head(view: TopView, name: str) -> list[tuple[str, str]]:
 
 
 def _describe_supervisor(supervisor: Supervisor) -> str:
+    """Return where a supervisor runs, or why it does not."""
     state = SUPERVISOR_STATES[supervisor.state]
     return f"supervisor on {supervisor.host} (process {supervisor.pid}) {state}"
 
 
 def _describe_limit(limit: LimitRow, now: datetime) -> str:
+    """Return a limit, until when it holds, and the command that ends it where a person can."""
     if limit.ending in PERSONAL:
         return f"limit: {limit.said}; `dos limits` shows how to clear it"
     until = "until it accepts requests again"
@@ -171,6 +178,7 @@ def _describe_spend(spend: Spend) -> str:
 
 
 def _landings(view: TopView) -> list[str]:
+    """Return a line for each of the last landings under a title; nothing without landings."""
     if not view.landings:
         return []
     lines = ["last landed:"]
@@ -226,6 +234,7 @@ def _parted(text: str, width: int, more_lines: int) -> list[str]:
 
 
 def _table_line(cells: list[str], columns: list[Column], widths: list[int], style: str) -> Text:
+    """Return one line of the table, each cell cut or padded to the width of its column."""
     line = Text(no_wrap=True, overflow="crop")
     for number, (cell, column, width) in enumerate(zip(cells, columns, widths, strict=True)):
         text = _cut(cell, width)
@@ -240,6 +249,7 @@ def _table_line(cells: list[str], columns: list[Column], widths: list[int], styl
 
 
 def _line(text: str, width: int, style: str) -> Text:
+    """Return a line without columns, cut to the width."""
     return Text(_cut(_safe(text), width).rstrip(" "), style=style, no_wrap=True, overflow="crop")
 
 
@@ -284,6 +294,7 @@ def _activity_age(row: LaneRow, view: TopView) -> str:
 
 
 def _age(at: datetime | None, view: TopView) -> str:
+    """Return how long ago it was, or "" where that is not known."""
     if at is None:
         return ""
     return short_span((view.at - at).total_seconds())
@@ -298,6 +309,7 @@ def _rejected(row: LaneRow, _view: TopView) -> str:
 
 
 def _cost(row: LaneRow, _view: TopView) -> str:
+    """Return the cost of a lane; `+?` marks that the cost of some agents is not known."""
     spend = row.spend
     if not spend.usd:
         if spend.unpriced:
@@ -328,6 +340,7 @@ def _host(row: LaneRow, _view: TopView) -> str:
 
 
 def _unit_or_wait(row: LaneRow, view: TopView) -> str:
+    """Return the unit of a lane, and what it waits for, with the time until which it does."""
     parts = []
     if row.unit:
         parts.append(row.unit)
@@ -343,6 +356,7 @@ def _unit_or_wait(row: LaneRow, view: TopView) -> str:
 
 
 def _short_number(number: int) -> str:
+    """Return a number with one decimal and a letter for its size, such as `19.5k`."""
     for size, letter in ((1_000_000_000, "G"), (1_000_000, "M"), (1_000, "k")):
         if number >= size:
             return f"{number / size:.1f}{letter}"
@@ -350,7 +364,7 @@ def _short_number(number: int) -> str:
 
 
 def short_span(seconds: float) -> str:
-    """Return a length of time in at most five characters."""
+    """Return a length of time in at most five characters, rounded down: a column is narrow."""
     whole = max(0, int(seconds))
     if whole < 100:
         return f"{whole}s"

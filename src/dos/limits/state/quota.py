@@ -69,6 +69,11 @@ class ProviderLimits(Struct, kw_only=True):
 
     limits: dict[str, Limit] = field(default_factory=dict)  # by the path of their key
 
+    @property
+    def not_lifted(self) -> list[Limit]:
+        """The limits that hold now, also those of agents that are no longer in use."""
+        return [limit for limit in self.limits.values() if limit.ending]
+
     def apply(self, event: Event) -> None:
         """Fold one event."""
         match _reader.decode(event):
