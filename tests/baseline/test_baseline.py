@@ -119,7 +119,7 @@ def test_a_red_baseline_stops_the_fleet_with_one_question_before_any_agent_is_pa
 ):
     configure(repository, test=command)
     ending = up(repository)
-    assert ending.exit is SupervisorExit.WORK_LEFT and "environment not ready" in ending.text
+    assert ending.exit is SupervisorExit.WORK_LEFT and "Environment not ready" in ending.text
     assert repository.starts() == []
     (asked,) = questions(repository).open.values()
     assert (

@@ -95,8 +95,11 @@ def is_current(check: Check, asked: Sequence[CheckQuestion], *, started_ms: int 
     """Whether a check still counts. One that passed counts for ever."""
     if check.is_good:
         return True
-    retried = [question.answered_ms for question in asked if question.choice == ChoiceName.RETRY]
-    return check.at_ms >= max([started_ms, *retried])
+    counts_from_ms = started_ms
+    for question in asked:
+        if question.choice == ChoiceName.RETRY:
+            counts_from_ms = max(counts_from_ms, question.answered_ms)
+    return check.at_ms >= counts_from_ms
 
 
 def is_accepted(check: CheckResult, asked: Sequence[CheckQuestion]) -> bool:
@@ -156,7 +159,10 @@ class Baselines(Struct, kw_only=True):
 
     def by_subject(self) -> dict[Subject, Check]:
         """The checks by what they are about."""
-        return {check.subject: check for check in self.checks}
+        by_subject = {}
+        for check in self.checks:
+            by_subject[check.subject] = check
+        return by_subject
 
     def newest(self, host: str, commands: str) -> Check | None:
         """The last check of these commands on a host, of any tree."""

@@ -44,7 +44,8 @@ _NOT_CONVERGING = {
 def decide(state: LoopState, outcome: IterationOutcome) -> LoopDecision:
     """Return what the loop does after an iteration, and its state for the next one.
 
-    Pure. The evidence in the state is read once: the next state has none.
+    Pure: the same state and outcome always give the same decision, so that `replay` can check it.
+    The evidence in the state is read once: the next state has none.
     """
     step = Step(state, outcome)
     for number, (_, rung) in enumerate(RUNGS):
@@ -120,7 +121,7 @@ def _overloaded(step: Step) -> LoopDecision | None:
 
 
 def _complete(step: Step) -> LoopDecision | None:
-    """Stop when every declared unit is verified."""
+    """Stop when every declared unit is verified, whatever the last iteration did."""
     evidence = step.state.completion
     if evidence is None or evidence.answer != complete.Answer.COMPLETE:
         return None

@@ -42,7 +42,10 @@ def is_outraced(state: LoopState, outcome: IterationOutcome) -> bool:
 
 
 class Step:
-    """One pass over the rungs: what a rung sees, and how it changes the state or decides."""
+    """One pass over the rungs: what a rung sees, and how it changes the state or decides.
+
+    The changes are collected here, because a rung that decides nothing may still reset a counter.
+    """
 
     __slots__ = ("changes", "considered", "outcome", "state")
 
@@ -121,7 +124,7 @@ MOST_RETRIES = 3
 
 
 class LimitKind(StrEnum):
-    """The kinds of limits."""
+    """The kinds of limits: one that passes soon, one that resets, one that needs money."""
 
     TRANSIENT_OVERLOAD = "transient_overload"
     USAGE_WINDOW = "usage_window"

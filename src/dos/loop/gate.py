@@ -29,7 +29,10 @@ class Gate(StrEnum):
 
 
 class Mode(StrEnum):
-    """What a loop does with an empty packet: refill it by a replan, or stop."""
+    """What a loop does with an empty packet: refill it by a replan, or stop.
+
+    The mode is `[loop] gate_mode`.
+    """
 
     HARD = "hard"
     SOFT = "soft"
@@ -73,7 +76,7 @@ def gate_policy(verdict: Gate, mode: Mode | str = Mode.HARD) -> GatePolicy:
 
 
 class Disposition(Struct, frozen=True, kw_only=True):
-    """What became of one pick of a packet."""
+    """What became of one pick of a packet: it is live, or why it was dropped."""
 
     phase: str
     series: str = ""
@@ -148,6 +151,7 @@ def classify(picks: Iterable[object]) -> Verdict:
 
 
 def _verdict(gate: Gate, reason: str, picks: list[Disposition]) -> Verdict:
+    """Return the verdict with the picks that show it; the reason names the first five."""
     named = ", ".join(pick.phase for pick in picks[:5])
     if len(picks) > 5:
         named = f"{named} ..."
@@ -196,6 +200,7 @@ _KINDS: dict[str, type] = {
 
 
 def _fields(pick: object) -> Mapping[str, Any]:
+    """Return the fields of an object that is no mapping; a missing one is None."""
     return {name: getattr(pick, name, None) for name in ("phase", "phase_id", *_KINDS)}
 
 
@@ -209,6 +214,7 @@ def _written(value: object) -> str:
 
 
 def _with_series(pick: Disposition) -> Disposition:
+    """Return the pick with its series: its phase without the number at the end."""
     if pick.series:
         return pick
     return structs.replace(pick, series=pick.phase.rstrip("0123456789.") or pick.phase)
@@ -250,7 +256,7 @@ class Loop(Table, frozen=True, kw_only=True):
     gate_mode: Literal["hard", "soft", "drive"] = "hard"
     """When no unit can be offered: `hard` replans; `soft`, and its other name `drive`, stop."""
     max_unclear: Count = 3
-    """Iterations in a row without a clear end after which the loop stops; 0 means 1."""
+    """Iterations in a row without a clear result after which the loop stops; 0 means 1."""
     max_dirty_zero: Count = 3
     """Finished iterations in a row that land nothing after which the loop stops; 0 means 1."""
     max_overloaded: Count = 3

@@ -84,7 +84,10 @@ class Verdict(Struct, frozen=True, kw_only=True):
 
 
 def judge(evidence: Evidence, policy: Policy = Policy()) -> Verdict:
-    """Keep a change that passes the tests, is proven, and gains enough work for its tokens."""
+    """Keep a change that passes the tests, is proven, and gains enough work for its tokens.
+
+    The checks are made in this order, and the first that fails names the cause of the revert.
+    """
     gain = evidence.work - evidence.baseline_work
     if not evidence.suite_passed:
         return _revert(evidence, policy, Cause.REGRESSED, "the tests do not pass")
@@ -134,6 +137,7 @@ def _revert(evidence: Evidence, policy: Policy, cause: Cause, reason: str) -> Ve
 
 
 def _weighed(evidence: Evidence) -> WeighedEvidence:
+    """Return the evidence with the gain over the baseline."""
     gain = evidence.work - evidence.baseline_work
     return WeighedEvidence(**structs.asdict(evidence), delta=gain, improved=gain > 0)
 
@@ -148,7 +152,7 @@ class Action(StrEnum):
 
 
 class StopReason(StrEnum):
-    """Why the loop ended."""
+    """Why the loop ended: a person has to look, or as many cycles ran as allowed."""
 
     MAX_CYCLES = "max-cycles"
     ESCALATED = "escalated"
@@ -162,7 +166,10 @@ _ACTIONS = {
 
 
 class Candidate(Struct, frozen=True, kw_only=True):
-    """A change, as its author proposes it."""
+    """A change, as its author proposes it.
+
+    `narrated` is what the author says about it; it is shown and never decides anything.
+    """
 
     present: bool = True
     commit: str = ""
@@ -171,7 +178,7 @@ class Candidate(Struct, frozen=True, kw_only=True):
 
 
 class CandidateMeasure(Struct, frozen=True, kw_only=True):
-    """What was measured of a proposed change."""
+    """What was measured of a proposed change, by the loop and not by its author."""
 
     suite_passed: bool
     truth_clean: bool
@@ -275,6 +282,7 @@ def run_loop(
 def _evidence(
     candidate: Candidate, measured: CandidateMeasure, baseline_work: int, consecutive_reverts: int
 ) -> Evidence:
+    """Put together what the author proposes, what was measured, and the reverts so far."""
     return Evidence(
         suite_passed=measured.suite_passed,
         truth_clean=measured.truth_clean,

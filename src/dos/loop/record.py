@@ -73,6 +73,7 @@ def read_decisions(happened: Iterable[Event]) -> list[RecordedDecision]:
 
 
 def _recorded(event: Event, written: IterationCommitted) -> RecordedDecision:
+    """Return the decision of an event. Raises JournalCorrupt for one that cannot be decoded."""
     try:
         return RecordedDecision(
             at_ms=event.at_ms,
@@ -119,7 +120,7 @@ class Replay(Struct, frozen=True, kw_only=True):
 def replay(recorded: Sequence[RecordedDecision], policy: ReplayPolicy | None = None) -> Replay:
     """Decide each recorded iteration again from its evidence, until a decision differs.
 
-    Under another policy the counters continue from the new decisions.
+    Under another policy the counters continue from the new decisions. Nothing is written.
     """
     state: LoopState | None = None
     for made in recorded:
@@ -230,6 +231,7 @@ def step(store: Store, run_id: str, request: StepRequest, *, fresh: LoopState) -
 
 
 def _requested(request: StepRequest) -> tuple[int | None, int]:
+    """Return the iteration and the attempt of a request; the first attempt is the default."""
     return request.iteration, request.attempt or 1
 
 
@@ -254,6 +256,10 @@ def _check_position(run_id: str, position: LoopPosition, request: StepRequest) -
 
 
 def _decide(store: Store, run_id: str, request: StepRequest, position: LoopPosition) -> StepResult:
+    """Decide the next iteration and write the decision, with a stop also the run's end.
+
+    When another caller wrote a decision first, that one is returned and nothing is written.
+    """
     evidence = {name: getattr(request.evidence, name) for name in EVIDENCE}
     state = structs.replace(position.state, **evidence)
     decision = decide(state, request.outcome)
@@ -291,6 +297,7 @@ def _decide(store: Store, run_id: str, request: StepRequest, position: LoopPosit
 
 
 def _entry(stream: str, fact: Fact, key: str, fence: int | None) -> Entry:
+    """Return the entry of a fact. With a fence it is refused once the lease is lost."""
     return Entry(stream=stream, kind=fact.kind, body=fact, key=key, fence=fence)
 
 

@@ -1,4 +1,8 @@
-"""Reads texts of dos-kernel: the subjects of its archive commits, and the output of a replan."""
+"""Reads texts of dos-kernel: the subjects of its archive commits, and the output of a replan.
+
+Both are prose that its agents wrote, so the patterns are loose: a line that no pattern knows says
+nothing, and is left out.
+"""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -38,6 +42,7 @@ def lane_runs(subjects: Iterable[str], lane: str) -> tuple[LaneRun, ...]:
 
 
 def _run(subject: str) -> LaneRun | None:
+    """Return the run that a subject names; None for a subject without a verdict or a stop."""
     words = _TOKEN.findall(subject)
     said = next((word for word in words if word in KNOWN_VERDICT_TOKENS | SHIPPING), "")
     verdict = normalize_token(said)

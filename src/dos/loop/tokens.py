@@ -10,7 +10,7 @@ from dos.loop.gate import Gate
 
 
 class PacketOutcome(StrEnum):
-    """How the picks of a packet ended that were launched."""
+    """How the launched picks of a packet ended, as dos-kernel names it."""
 
     SHIPPED_CLEAN = "SHIPPED-CLEAN"
     SHIPPED_DIRTY = "SHIPPED-DIRTY"
@@ -99,7 +99,10 @@ _ITERATIONS = {
 
 
 def words(token: str) -> str:
-    """Return what people read for a released token; any other text is returned as it is."""
+    """Return what people read for a released token; any other text is returned as it is.
+
+    Never use it for JSON or the journal, where programs look for the token.
+    """
     return _WORDS.get(token, str(token))
 
 
@@ -114,12 +117,18 @@ def needs_words(needs: str) -> str:
 
 
 def decision_words(action: str, next_mode: str, stop_reason: str | None) -> str:
-    """Return a decision in words: `continue dispatch`, `retry`, `stop: no work delivered`."""
+    """Return a decision in words: `continue dispatch`, `retry`, `stop: no work delivered`.
+
+    An unknown stop reason, as a newer version may write one, is shown as it is.
+    """
     what = f"{words(action)} {next_mode}".rstrip()
     return f"{what}: {words(stop_reason)}" if stop_reason else what
 
 
 def normalize_token(text: str | None) -> str | None:
-    """Return the present name of a token in capitals; None for an empty text."""
+    """Return the present name of a token in capitals; None for an empty text.
+
+    Older loops write `WEDGE` for what is called `BLOCKED` now.
+    """
     word = (text or "").strip().upper()
     return FORMER.get(word, word) or None

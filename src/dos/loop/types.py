@@ -36,7 +36,7 @@ class OutcomeKind(StrEnum):
 
 
 class Productivity(StrEnum):
-    """Whether a replan found work."""
+    """Whether a replan found work. None in an outcome counts as productive."""
 
     PRODUCTIVE = "PRODUCTIVE"
     UNPRODUCTIVE = "UNPRODUCTIVE"
@@ -51,7 +51,10 @@ class DescendantProgress(StrEnum):
 
 
 class StopReason(StrEnum):
-    """Why a loop stops. The table of reasons says what each means and who can clear it."""
+    """Why a loop stops.
+
+    The table of reasons says what each means and who can clear it.
+    """
 
     ITERATION_CAP = "iteration-cap"
     COMPLETE = "complete"
@@ -89,7 +92,7 @@ class WorkerStop(StrEnum):
 
 
 class Action(StrEnum):
-    """What a loop does next."""
+    """What a loop does next: another iteration, the same one again, a wait, or a stop."""
 
     CONTINUE = "continue"
     STOP = "stop"
@@ -106,7 +109,10 @@ class _Kind(PublicRecord, frozen=True):
 class IterationOutcome(
     _Kind, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True
 ):
-    """How an iteration ended, and what was measured of it."""
+    """How an iteration ended, and what was measured of it.
+
+    Raises ValueError for fields that belong to another kind of outcome.
+    """
 
     verdict: Gate | None = None
     replan_productivity: Productivity | None = None
@@ -207,7 +213,10 @@ EVIDENCE = (
 
 
 class LoopDecision(PublicRecord, frozen=True, kw_only=True):
-    """What a loop does after an iteration, why, and its state for the next one."""
+    """What a loop does after an iteration, why, and its state for the next one.
+
+    `ladder` are the rungs that were considered; the last one decided.
+    """
 
     action: Action
     next_mode: str = ""  # dispatch or replan, when it continues

@@ -206,6 +206,7 @@ class UnitsFailed(_StoppedRun, frozen=True, kw_only=True):
 
     @property
     def choices(self) -> tuple[Choice, ...]:
+        """`retry` ends the cooldowns; `leave` sets the units aside until the next start."""
         pronoun = "it" if len(self.units) == 1 else "them"
         return (
             self._retry(f"try {pronoun} again now, without waiting for the cooldown"),

@@ -66,6 +66,7 @@ class BaselineFailed(Question, frozen=True, kw_only=True):
 
     @property
     def choices(self) -> tuple[Choice, ...]:
+        """`retry` and `start` let agents start; `leave` keeps the host idle."""
         started = "start agents anyway; their work lands only if the test passes"
         left = "start no agent until the next `dos up`, which runs the check again"
         return (
@@ -154,6 +155,7 @@ class LimitReached(_LimitQuestion, frozen=True, kw_only=True):
 
     @property
     def choices(self) -> tuple[Choice, ...]:
+        """`fixed` lifts the limit; `leave` keeps it."""
         return (
             self._lift(ChoiceName.FIXED),
             Choice(name=ChoiceName.LEAVE, meaning="start nothing on it until the next `dos up`"),

@@ -254,7 +254,7 @@ class _CommitFiles:
         for stem, before in deleted.items():
             if not before or before - new:
                 removed.add(stem)
-        return frozenset(name for name in removed if len(name) >= _SHORTEST_NAME)
+        return frozenset(filter(_is_telling, removed))
 
     def _is_readable(self, change: FileChange) -> bool:
         """Whether both sides of a change can be read."""
@@ -291,6 +291,11 @@ class _CommitFiles:
 def _cannot_weaken(change: FileChange) -> bool:
     """Whether a change only adds tests. A new conftest.py can still deselect others."""
     return change.status == "A" and not weakening.selects_tests(change.path)
+
+
+def _is_telling(name: str) -> bool:
+    """Whether a name is long enough to be found in a test by more than chance."""
+    return len(name) >= _SHORTEST_NAME
 
 
 def _is_code(path: str) -> bool:

@@ -59,7 +59,7 @@ _RUNNERS = (
 
 
 class CheckStopped(Exception):
-    """The caller does not need the result any more."""
+    """The caller does not need the result any more, so the check ends early."""
 
 
 class CheckRequest(Struct, frozen=True, kw_only=True):
@@ -76,6 +76,7 @@ Accept = Callable[[str, float], AcceptanceResult]  # runs a command within so ma
 
 
 def _unknown_subject(_subject: Subject) -> BaselineChecked | None:
+    """The default for `known`: no earlier check is used."""
     return None
 
 
@@ -93,6 +94,7 @@ class BaselineCommands:
 
     @property
     def test(self) -> str:
+        """The test command of [workers]."""
         return self._workers.test
 
     @property
@@ -352,6 +354,7 @@ def _runner(tree: Path, command: str, tracked: list[str]) -> str:
 
 
 def _read(path: Path) -> str:
+    """Return the text of a file; empty when there is none."""
     if not path.is_file():
         return ""
     return path.read_text(encoding="utf-8", errors="replace")

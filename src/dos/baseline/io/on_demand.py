@@ -50,7 +50,10 @@ def unchecked_note(world: World) -> list[Finding]:
 
 
 def findings_about(world: World, result: CheckResult, units: Mapping[str, Unit]) -> list[Finding]:
-    """The findings of a check. `units` are those whose acceptance commands were probed."""
+    """The findings of a check. `units` are those whose acceptance commands were probed.
+
+    A failing or blind test is reported alone; otherwise each acceptance command that cannot run is.
+    """
     if result.fault == "red":
         key = "test"
         fix = _fix_test(world)
@@ -71,7 +74,10 @@ def findings_about(world: World, result: CheckResult, units: Mapping[str, Unit])
 
 
 def _with_location(world: World, key: str, problem: str) -> str:
-    """The problem with the line of dos.toml that sets the command."""
+    """The problem with the line of dos.toml that sets the command.
+
+    A command that dos.toml does not set has no line, and the problem is returned as it is.
+    """
     line = world.loaded_config.origins.get(("workers", key))
     if not line:
         return problem
@@ -118,7 +124,7 @@ def _fix_test(world: World) -> str:
 
 
 def _enable(world: World, key: str) -> str:
-    """The command that lets `--deep` run something."""
+    """The command that lets `--deep` run something, by the setting that prevents it."""
     if key != "test":
         value = {"baseline": "auto", "isolation": "worktree"}[key]
         return fix_commands.set_command(("workers", key), value)

@@ -23,7 +23,8 @@ LATELY_MS = 600_000  # a test that passed more recently shows that this machine 
 class BaselineRetest:
     """Runs the tests on the commit below the work.
 
-    A recent check by another lane of this host is used instead of a new one.
+    A recent check by another lane of this host is used instead of a new one: when the target is
+    broken, all lanes find out at the same time.
     """
 
     def __init__(
@@ -67,10 +68,15 @@ class BaselineRetest:
         return self._watch.state(Baselines)
 
     def _questions(self) -> list[CheckQuestion]:
+        """The questions about failed checks, open and answered."""
         return gate.check_questions(self._watch.state(Decisions))
 
     def _checked_lately(self, subject: Subject) -> BaselineChecked | None:
-        """A check of the same subject that still counts, by any lane of this host."""
+        """A check of the same subject that still counts, by any lane of this host.
+
+        A failure counts until a person answers or starts the fleet again; a success only for a
+        while.
+        """
         check = self._baselines().by_subject().get(subject)
         if check is None:
             return None

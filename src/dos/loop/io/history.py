@@ -1,4 +1,8 @@
-"""What the journal says of runs: what stopped them, their rounds, and their leases."""
+"""What the journal says of runs: what stopped them, their rounds, and their leases.
+
+Every function here only reads. What a run says about itself is not used, except for the leases that
+it took.
+"""
 
 from collections.abc import Iterable, Iterator
 from typing import assert_never
@@ -40,14 +44,18 @@ def recurring_evidence(journal: Store, run_id: str = "") -> Evidence | None:
         run_id = stopped[-1]
     if run_id not in runs:
         return None
-    earlier = stopped[: stopped.index(run_id)] if run_id in stopped else stopped
+    causes: tuple[str, ...] = ()
     own = _hit(run_id, runs[run_id])
-    hits = [_hit(name, runs[name]) for name in earlier]
-    return Evidence(
-        run=run_id,
-        cause_keys=(own.cause_key,) if own else (),
-        prior_hits=tuple(hit for hit in hits if hit),
-    )
+    if own is not None:
+        causes = (own.cause_key,)
+    prior_hits = []
+    for name in stopped:
+        if name == run_id:
+            break  # later runs are not prior ones
+        hit = _hit(name, runs[name])
+        if hit is not None:
+            prior_hits.append(hit)
+    return Evidence(run=run_id, cause_keys=causes, prior_hits=tuple(prior_hits))
 
 
 def _hit(name: str, run: FleetRun) -> Hit | None:
@@ -159,7 +167,7 @@ class LeaseHistory(Struct, kw_only=True):
 def lease_history(store: Store, query: LeaseQuery) -> LeaseHistory:
     """Read the leases of a run from the journal."""
     with store.backend.read() as view:
-        live = [lease for lease in view.leases() if query.matches(lease)]
+        live = list(filter(query.matches, view.leases()))
         history = LeaseHistory(live=live)
         events: list[Event] = []
         for stream in _lease_streams(view, query, live):
@@ -171,19 +179,23 @@ def lease_history(store: Store, query: LeaseQuery) -> LeaseHistory:
 
 def _lease_streams(view: ReadTransaction, query: LeaseQuery, live: list[Lease]) -> set[str]:
     """Return the streams with the run's leases: all lanes only where its lane is not known."""
-    lanes = {lease.lane for lease in live}
+    lanes = set()
+    for lease in live:
+        lanes.add(lease.lane)
     if query.lane:
         lanes.add(query.lane)
     if lanes:
-        return {streams.lease(lane) for lane in lanes}
+        return set(map(streams.lease, lanes))
     return set(view.streams(streams.lane_leases.prefix))
 
 
 def _lease_events(view: ReadTransaction, stream: str) -> Iterator[Event]:
+    """Yield the events of leases in a stream. Raises for one that a newer dos wrote."""
     for event in view.load(stream, 0, None):
         if event.kind in lease_state.reader.handles:
             yield require_known_schema(event)
 
 
 def _position(event: Event) -> int:
+    """The sort key of an event: its place in the whole journal."""
     return event.pos

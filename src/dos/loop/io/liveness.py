@@ -64,7 +64,11 @@ def run_traces(
 def traces_evidence(
     workspace: Workspace, traces: Sequence[RunTraces], now_ms: int
 ) -> list[Evidence]:
-    """Return the evidence for each run, with the commits that git shows."""
+    """Return the evidence for each run, with the commits that git shows.
+
+    Without a repository the number of commits is `Unknown`, so that a verdict never takes it for
+    none.
+    """
     starts = [run.since_ms for run in traces if run.since_ms is not None]
     found: list[RecentCommit] | Unknown
     if not starts:
@@ -110,6 +114,7 @@ class StoreClock:
 
 
 def _age(age_ms: int) -> int | None:
+    """Return the age; 0 for a moment just ahead of the clock, None for one further ahead."""
     return max(0, age_ms) if age_ms >= -EARLY_MS else None
 
 
@@ -134,9 +139,9 @@ def _history_traces(run_id: str, history: LeaseHistory, clock: StoreClock) -> Ru
     newest = history.granted[max(history.granted)]
     live = history.live
     if live:
-        ages = [clock.beat_age_ms(lease) for lease in live]
+        ages = list(map(clock.beat_age_ms, live))
     else:
-        ages = [clock.age_ms(at_ms) for at_ms in history.beats]
+        ages = list(map(clock.age_ms, history.beats))
     return RunTraces(
         began_ms=history.began_ms,
         region=_union([lease.region for lease in live] or [newest.region]),
@@ -151,21 +156,27 @@ def _history_traces(run_id: str, history: LeaseHistory, clock: StoreClock) -> Ru
 
 def _union(held: Sequence[Region]) -> Region:
     """Return the region of all of them; unknown where one of them is."""
-    if not all(region.is_known for region in held):
-        return EVERYWHERE
-    return regions.region(dict.fromkeys(glob for region in held for glob in region.globs))
+    globs: dict[str, None] = {}  # each once, in order
+    for region in held:
+        if not region.is_known:
+            return EVERYWHERE
+        globs |= dict.fromkeys(region.globs)
+    return regions.region(globs)
 
 
 def _any_running(held: Sequence[Request]) -> bool | None:
     """Return whether any of the processes runs; None where that is not known of the rest."""
-    states = {process.holder_is_running(request) for request in held}
+    states = set(map(process.holder_is_running, held))
     if True in states:
         return True
     return None if None in states else False
 
 
 class _CommitReader:
-    """The recent commits, and to which run each belongs."""
+    """The recent commits, and to which run each belongs.
+
+    Both caches matter: a fleet asks about many runs that share regions and starts.
+    """
 
     def __init__(self, found: list[RecentCommit] | Unknown, prefix: str) -> None:
         self._commits = found
@@ -182,21 +193,22 @@ class _CommitReader:
         before = self._commits_before(traces.start_sha)
         # git has whole seconds, so ancestry says what was there already.
         since_ms = traces.since_ms // 1000 * 1000
-        return [
-            commit
-            for commit in self._commits
-            if commit.committed_ms >= since_ms
-            and commit.sha not in before
-            and self._touches(commit, traces.region)
-        ]
+        found = []
+        for commit in self._commits:
+            is_new = commit.committed_ms >= since_ms and commit.sha not in before
+            if is_new and self._touches(commit, traces.region):
+                found.append(commit)
+        return found
 
     def _commits_before(self, start_sha: str) -> set[str]:
+        """Return the commits that were there when the run began."""
         if start_sha not in self._ancestors:
             assert not isinstance(self._commits, Unknown)
             self._ancestors[start_sha] = commits.ancestors(self._commits, start_sha)
         return self._ancestors[start_sha]
 
     def _touches(self, commit: RecentCommit, region: Region) -> bool:
+        """Whether a commit changes a path of the region."""
         inside = self._inside.setdefault(region.globs, {})
         for path in commit.paths:
             if path not in inside:

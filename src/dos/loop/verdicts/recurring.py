@@ -81,7 +81,9 @@ class Verdict(Struct, frozen=True, kw_only=True):
 
     @property
     def answer(self) -> Answer:
-        return Answer.RECURRING if self.recurring else Answer.NEW
+        if self.recurring:
+            return Answer.RECURRING
+        return Answer.NEW
 
 
 def judge(evidence: Evidence, policy: Policy = Policy()) -> Verdict:

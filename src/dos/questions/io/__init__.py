@@ -1,1 +1,1 @@
-"""Gathers everything that needs a person now."""
+"""Gathers the questions that are open now, from the journal, the plans and the leases."""

@@ -8,6 +8,7 @@ from dos.fleet.state.held_units import DeclaredUnits, about_held
 from dos.journal import fold
 from dos.lease import Lease
 from dos.machine import process
+from dos.questions import subject
 from dos.questions.catalog import AnyQuestion
 from dos.questions.runs import HaltProposed
 from dos.questions.state import Decisions, OpenQuestion, raised_event
@@ -31,25 +32,45 @@ def questions_for_people(
 
     `units` is None when the plans cannot be read; then only what the plans add is missing.
     """
-    found = {
-        name: asked for name, asked in recorded.open.items() if not _has_stopped(asked, leases)
-    }
+    found: dict[str, OpenQuestion] = {}
+    for name, asked in recorded.open.items():
+        if not _has_stopped(asked, leases) and not _is_moot(asked, units):
+            found[name] = asked
+    if units is not None:
+        for question in _unwritten_questions(found, recorded, units):
+            found[question.id] = _unwritten(question, now_ms)
+    return Decisions(open=found, answered=recorded.answered)
+
+
+def _is_moot(asked: OpenQuestion, units: DeclaredUnits | None) -> bool:
+    """Whether the plans show that nobody has to answer any more; unread plans show nothing."""
     if units is None:
-        return Decisions(open=found, answered=recorded.answered)
-    found = {
-        name: asked
-        for name, asked in found.items()
-        if not held_units.why_moot(asked, units.state, units.unfinished)
-    }
+        return False
+    return bool(held_units.why_moot(asked, units.state, units.unfinished))
+
+
+def _unwritten_questions(
+    found: Mapping[str, OpenQuestion], recorded: Decisions, units: DeclaredUnits
+) -> list[AnyQuestion]:
+    """The questions that follow from the plans: of the next tick, and about held units.
+
+    A unit that another question is about already is not asked about twice.
+    """
+    questions: list[AnyQuestion] = []
+    asked_about: set[str] = set()
+    for asked in found.values():
+        asked_about.update(held_units.units_behind(asked))
     for question in units.unasked:
         if not recorded.knows(question.id):
-            found[question.id] = _unwritten(question, now_ms)
-    asked_about = {unit for asked in found.values() for unit in held_units.units_behind(asked)}
+            questions.append(question)
+            asked_about.update(subject.unit_names(question.waits))
     for name in units.verdicts:
-        held = _about_held(units, name) if name not in asked_about else None
+        if name in asked_about:
+            continue
+        held = _about_held(units, name)
         if held is not None:
-            found[held.id] = _unwritten(held, now_ms)
-    return Decisions(open=found, answered=recorded.answered)
+            questions.append(held)
+    return questions
 
 
 def _unwritten(question: AnyQuestion, now_ms: int) -> OpenQuestion:
@@ -86,9 +107,9 @@ def _dependents(unit: str, unfinished: Mapping[str, Unit]) -> list[str]:
     found = {unit}
     while found:
         reached = behind | {unit}
-        found = {
-            other.name for other in unfinished.values() if not reached.isdisjoint(other.depends)
-        }
-        found -= reached
+        found = set()
+        for other in unfinished.values():
+            if other.name not in reached and not reached.isdisjoint(other.depends):
+                found.add(other.name)
         behind |= found
-    return [name for name in unfinished if name in behind]
+    return list(filter(behind.__contains__, unfinished))
