@@ -67,22 +67,6 @@ def test_json_has_the_keys_that_callers_know():
     assert msgspec.convert({"verdict": "DIVERGED"}, resume.Verdict).answer is Answer.DIVERGED
 
 
-@pytest.mark.parametrize(
-    ("answer", "kept"),
-    [
-        (Answer.RESUMABLE, "REACHABLE"),
-        (Answer.DIVERGED, "REACHABLE"),
-        (Answer.UNKNOWN, "REACHABLE"),
-        (Answer.COMPLETE, "COLLECTIBLE"),
-        (Answer.UNRESUMABLE, "COLLECTIBLE"),
-    ],
-)
-def test_what_can_go_on_is_kept(answer, kept):
-    found = resume.judge_reachability(resume.Verdict(answer=answer), suspended=True)
-    assert found.answer == kept
-    assert found.reason.startswith("SUSPENDED") == (kept == "REACHABLE")
-
-
 def check(run, diverged, result):
     verdict = judge(Evidence(declared=run, diverged=diverged, result=result))
     whole = complete.judge(complete.Evidence(declared=run))

@@ -156,30 +156,3 @@ def _verdict(answer: Answer, reason: str, evidence: Evidence, point: Point = NOW
         verified=point.verified,
         already_proposed=evidence.proposed or bool(evidence.successor),
     )
-
-
-class Reachability(StrEnum):
-    """Whether the record of a run is still needed."""
-
-    REACHABLE = "REACHABLE"
-    COLLECTIBLE = "COLLECTIBLE"
-
-
-class ReachabilityVerdict(Struct, frozen=True, kw_only=True):
-    """Whether the record of a run is still needed, and by which resume verdict."""
-
-    answer: Reachability
-    reason: str = ""
-
-
-def judge_reachability(verdict: Verdict, *, suspended: bool) -> ReachabilityVerdict:
-    """Decide whether the record of a run may be deleted.
-
-    A run that could resume keeps its record, however old it is; so does one that cannot be judged.
-    """
-    reason = f"{verdict.answer}: {verdict.reason}"
-    if verdict.answer in (Answer.COMPLETE, Answer.UNRESUMABLE):
-        return ReachabilityVerdict(answer=Reachability.COLLECTIBLE, reason=reason)
-    if suspended:
-        reason = f"SUSPENDED: {reason}"
-    return ReachabilityVerdict(answer=Reachability.REACHABLE, reason=reason)
