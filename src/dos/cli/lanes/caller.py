@@ -4,6 +4,9 @@ A lease is identified by its fence; lane, owner and loop stamp are other ways to
 """
 
 import os
+from typing import Annotated
+
+from msgspec import Struct
 
 from dos import run_ids
 from dos.config.schema import Config
@@ -15,10 +18,33 @@ from dos.machine import process
 from dos.machine.process import Identity
 from dos.text import comparison_key, did_you_mean, quote, validated_name
 from dos.times import now_stamp
+from dos.verbs.args import Option
 from dos.world import World
 
 MOST_PROCESSES = 1 << 31  # no system has larger pids
 LONGEST_TTL_MINUTES = 525_600  # a year
+
+
+class HeldLeaseArgs(Struct, kw_only=True):
+    """The options by which a holder names its lease: lane and owner, or the fence."""
+
+    lane: Annotated[str | None, Option(help="lane that you hold", metavar="LANE")] = None
+    owner: Annotated[
+        str | None, Option(help="owner name that you took it under", metavar="OWNER")
+    ] = None
+    loop_ts: Annotated[str, Option(help="only the lease with this stamp", metavar="STAMP")] = ""
+    fence: Annotated[int | None, Option(help="only the lease with this fence", metavar="N")] = None
+
+    def find(self, world: World) -> tuple[Lease | None, str, str]:
+        """Return the newest lease that fits, with its lane and owner; else those of the options.
+
+        Raises BadInput where the options name no lease at all, or a lane that does not exist.
+        """
+        lane, owner = validated_holder(self.lane, self.owner, self.fence)
+        lease = find_lease(world, lane=lane, owner=owner, loop_ts=self.loop_ts, fence=self.fence)
+        if lease is None:
+            return None, lane, owner
+        return lease, lease.lane, lease.holder
 
 
 def optional_name(text: str, what: str) -> str:

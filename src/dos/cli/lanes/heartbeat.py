@@ -6,8 +6,6 @@ renewed.
 
 from typing import Annotated
 
-from msgspec import Struct
-
 from dos.cli.lanes import caller
 from dos.errors import BadInput
 from dos.lease import Lease
@@ -17,15 +15,9 @@ from dos.verbs.context import Context, Reply
 EXITS = {"beat": 0, "not-held": 1, "contract_error": 2, "lock-busy": 4}
 
 
-class Args(Struct, kw_only=True):
+class Args(caller.HeldLeaseArgs, kw_only=True):
     """Which lease to renew."""
 
-    lane: Annotated[str | None, Option(help="lane that you hold", metavar="LANE")] = None
-    owner: Annotated[
-        str | None, Option(help="owner name that you took it under", metavar="OWNER")
-    ] = None
-    loop_ts: Annotated[str, Option(help="only the lease with this stamp", metavar="STAMP")] = ""
-    fence: Annotated[int | None, Option(help="only the lease with this fence", metavar="N")] = None
     coalesce_within_s: Annotated[
         float,
         Option(help="write nothing if the last renewal is younger than this", metavar="SECONDS"),
@@ -34,18 +26,13 @@ class Args(Struct, kw_only=True):
 
 def run(args: Args, context: Context) -> Reply:
     """Renew the lease, or reply that it is lost, so that the caller stops working."""
-    lane, owner = caller.validated_holder(args.lane, args.owner, args.fence)
     if args.coalesce_within_s < 0:
         raise BadInput(
             "--coalesce-within-s cannot be below 0", hint="For example: --coalesce-within-s 30"
         )
-    lease = caller.find_lease(
-        context.journal_world, lane=lane, owner=owner, loop_ts=args.loop_ts, fence=args.fence
-    )
+    lease, lane, owner = args.find(context.journal_world)
     renewed = False
     if lease is not None:
-        lane = lease.lane
-        owner = lease.holder
         renewed = _renew(context, lease, args.coalesce_within_s)
     data = {"beat": renewed, "lane": lane, "owner": owner}
     if renewed:

@@ -5,8 +5,6 @@ Only the exact owner can release it; `dos lease-lane reap` revokes the leases of
 
 from typing import Annotated
 
-from msgspec import Struct
-
 from dos.cli.lanes import caller
 from dos.errors import Fenced
 from dos.lease import Lease
@@ -18,30 +16,19 @@ EXITS = {"released": 0, "not-held": 1, "contract_error": 2, "lock-busy": 4}
 LONGEST_REASON = 1_000
 
 
-class Args(Struct, kw_only=True):
+class Args(caller.HeldLeaseArgs, kw_only=True):
     """Which lease to release, and why."""
 
-    lane: Annotated[str | None, Option(help="lane that you hold", metavar="LANE")] = None
-    owner: Annotated[
-        str | None, Option(help="owner name that you took it under", metavar="OWNER")
-    ] = None
-    loop_ts: Annotated[str, Option(help="only the lease with this stamp", metavar="STAMP")] = ""
-    fence: Annotated[int | None, Option(help="only the lease with this fence", metavar="N")] = None
     reason: Annotated[str, Option(help="reason to record", metavar="TEXT")] = ""
 
 
 def run(args: Args, context: Context) -> Reply:
     """Release the lease, or reply that the owner does not hold it."""
-    lane, owner = caller.validated_holder(args.lane, args.owner, args.fence)
     if args.reason:
         validated_name(args.reason, "reason", longest=LONGEST_REASON)
-    lease = caller.find_lease(
-        context.journal_world, lane=lane, owner=owner, loop_ts=args.loop_ts, fence=args.fence
-    )
+    lease, lane, owner = args.find(context.journal_world)
     released = False
     if lease is not None:
-        lane = lease.lane
-        owner = lease.holder
         released = _release(context, lease, args.reason)
     data = {"released": released, "lane": lane, "owner": owner}
     if released:
