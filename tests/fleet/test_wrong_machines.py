@@ -53,7 +53,7 @@ def test_without_room_for_the_journal_everybody_stops_and_with_room_everything_g
     ballast = fill(disk)
     assert supervisor.wait(timeout=PATIENCE) != 0
     [said] = [line for line in fleet.story().splitlines() if line.startswith("error: ")]
-    assert "no room is left" in said and "Traceback" not in fleet.story()
+    assert "no space is left" in said and "Traceback" not in fleet.story()
     wait_for(lambda: fleet.processes() == [], "the workers stop where they would have written")
     before = [event.pos for event in fleet.events()]
     assert sorted(fleet.agent_starts()) == ["WORK/ONE1", "WORK/TWO1"]

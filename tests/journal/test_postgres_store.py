@@ -375,7 +375,7 @@ def test_a_store_carried_over_a_fork_is_refused_and_stays_the_parents(store):
     process = context.Process(target=child, args=(store, results))
     process.start()
     assert [results.get(timeout=PATIENCE) for _ in range(3)] == [
-        "a store was carried over a fork"
+        "a store was used in a child process that did not open it"
     ] * 3
     process.join()
     assert store.append("a", "k", 2).ver == 2

@@ -133,9 +133,9 @@ def test_a_log_keeps_its_newest_part_and_says_where_the_rest_is(tmp_path, monkey
     older, newer = ((tmp_path / name).read_text() for name in ("1.1.older.log", "1.1.log"))
     assert len(older) + len(newer) <= 200_200
     first, *lines = newer.splitlines()
-    assert first.startswith(
-        "what was printed before this is in 1.1.older.log; "
-    ) and first.endswith(" were removed")
+    assert first.startswith("earlier output is in 1.1.older.log; ") and first.endswith(
+        " were removed"
+    )
     assert lines[-1] == "the last line"
     assert older.splitlines()[-1] == str(int(lines[0]) - 1), (
         "nothing is missing between the two, and no line is cut"
@@ -247,11 +247,7 @@ def test_however_it_is_printed_a_log_ends_with_what_came_last(pieces):
             return
         told, _, newer = newer.partition(b"\n")
         older = aside.read_bytes()
-        older = (
-            older.partition(b"\n")[2]
-            if older.startswith(b"what was printed before this")
-            else older
-        )
-        assert told.startswith(b"what was printed before this is in 1.1.older.log")
+        older = older.partition(b"\n")[2] if older.startswith(b"earlier output is in") else older
+        assert told.startswith(b"earlier output is in 1.1.older.log")
         assert newer and printed.endswith(older + newer)
         assert len(newer) <= 200 + len(max(pieces, key=len))

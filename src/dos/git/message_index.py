@@ -92,7 +92,7 @@ def _open(path: Path, bundles: tuple[str, ...]) -> sqlite3.Connection:
         _ensure_format(database, f"{FORMAT} {bundles}")
     except BaseException:
         # Whatever ended it, also Ctrl-C: the caller never gets the connection and cannot close it.
-        # The exception goes on to the caller.
+        # The exception is raised again.
         database.close()
         raise
     return database
@@ -197,7 +197,7 @@ class _Index:
             database.execute("COMMIT")
         except BaseException:
             # Whatever ended it, also Ctrl-C during a long walk: half an index would be taken for a
-            # whole one. The exception goes on to the caller.
+            # whole one. The exception is raised again.
             with suppress(sqlite3.OperationalError):  # the file itself may be what failed
                 database.execute("ROLLBACK")
             raise

@@ -206,7 +206,8 @@ class Objects:
         content = self._process.stdout.read(size + 1)
         if len(content) != size + 1:
             raise GitUnanswered(
-                f"git cat-file in {self._git.tree} broke off at {name}", hint="Check the disk."
+                f"git cat-file in {self._git.tree} ended while it printed {name}",
+                hint=f"Check the repository and its disk: git -C {self._git.tree} fsck",
             )
         sha = head[0].decode()
         content = content[:-1]
@@ -258,7 +259,7 @@ def _hash_function(sha: str) -> Callable[[bytes], "_Hash"]:
 def _checked_name(name: str) -> str:
     if not name or name.startswith("-") or not name.isprintable():
         raise BadInput(
-            f"{quote(name)} is no name of a commit", hint="Give a branch, a tag or a hash."
+            f"{quote(name)} is not the name of a commit", hint="Give a branch, a tag or a hash."
         )
     return name
 

@@ -268,9 +268,7 @@ class _Log:
         self._file.close()
         self._path.replace(self._aside)
         self._file = self._path.open("wb", buffering=0)
-        self._file.write(
-            f"what was printed before this is in {self._aside.name}{removed}\n".encode()
-        )
+        self._file.write(f"earlier output is in {self._aside.name}{removed}\n".encode())
         self._removed += self._size
         self._size = 0
 

@@ -43,7 +43,7 @@ class MemoryBackend:
                 yield self._rows
             except BaseException:
                 # Whatever ended the block, also Ctrl-C: half a transaction must not stay. The
-                # exception goes on to the caller.
+                # exception is raised again.
                 self._rows.roll_back()
                 raise
             self._rows.commit()

@@ -106,7 +106,7 @@ class PostgresBackend:
                     self._commit(transaction.waiting())
             except BaseException:
                 # Whatever ended the block, also Ctrl-C: the server must not keep a transaction and
-                # its lock open. The exception goes on to the caller.
+                # its lock open. The exception is raised again.
                 self._end(ROLLBACK)
                 raise
             self._end(COMMIT)
@@ -259,7 +259,7 @@ class PostgresBackend:
         """Raise Internal in a child process: two processes must not share one connection."""
         if self._pid != os.getpid():
             raise Internal(
-                "a store was carried over a fork",
+                "a store was used in a child process that did not open it",
                 hint="Open the store in the process that uses it.",
             )
 

@@ -42,11 +42,11 @@ def explain(error: psycopg.Error, place: str) -> DosError:  # noqa: C901, PLR091
             )
         case "57014" | "40001" | "40P01":
             return StoreBusy(
-                f"{place}: the server broke off the request: {said}", hint="Try again."
+                f"{place}: the server cancelled the request: {said}", hint="Try again."
             )
         case "53100":
             return StoreFull(
-                f"{place}: no room is left on the server's disk",
+                f"{place}: no space is left on the server's disk",
                 hint="Free some space; nothing was lost.",
             )
         case "25006":
@@ -182,7 +182,7 @@ class Sessions:
             self._prepare(connection)
         except BaseException:
             # Whatever ended it, also Ctrl-C: nobody else knows of the session, so it would stay
-            # open. The exception goes on to the caller.
+            # open. The exception is raised again.
             connection.close()
             raise
         return connection

@@ -95,7 +95,7 @@ class SqliteBackend:
                     self._commits += 1
                 except BaseException:
                     # Whatever ended the block, also Ctrl-C: an open transaction would block every
-                    # other writer. The exception goes on to the caller.
+                    # other writer. The exception is raised again.
                     self._roll_back()
                     raise
             self._check_still_there()
@@ -104,8 +104,8 @@ class SqliteBackend:
     def wait(self, after: int, timeout_seconds: float) -> bool:
         """Wait for an event above `after`; False when the time is over.
 
-        SQLite notifies nobody, so its change counter is polled; events are read only when it has
-        moved.
+        SQLite sends no notifications, so its change counter is polled. Events are read only when it
+        has moved.
         """
         deadline = time.monotonic() + timeout_seconds
         before: tuple[sqlite3.Connection, int, int] | None = None
@@ -153,7 +153,7 @@ class SqliteBackend:
         # Checked first: a child shares the parent's lock, and would unlock it for the parent.
         if self._pid != os.getpid():
             raise Internal(
-                "a store was carried over a fork",
+                "a store was used in a child process that did not open it",
                 hint="Open the store in the process that uses it.",
             )
         with self._threads:

@@ -39,7 +39,7 @@ def explain(error: sqlite3.Error, path: Path) -> DosError:  # noqa: C901, PLR091
         )
     match code:
         case sqlite3.SQLITE_FULL:
-            return StoreFull(f"{path}: no room is left on the disk", hint=_ROOM)
+            return StoreFull(f"{path}: no space is left on the disk", hint=_ROOM)
         case sqlite3.SQLITE_READONLY:
             return StoreReadOnly(f"{path} cannot be written: {error}", hint=_RIGHTS)
         case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
@@ -53,7 +53,7 @@ def explain(error: sqlite3.Error, path: Path) -> DosError:  # noqa: C901, PLR091
             )
         # SQLite does not say why one of its files could not be created or grown.
         case sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_IOERR if _is_full(path.parent):
-            return StoreFull(f"{path}: no room is left on the disk", hint=_ROOM)
+            return StoreFull(f"{path}: no space is left on the disk", hint=_ROOM)
         case sqlite3.SQLITE_CANTOPEN if _is_read_only(path):
             return StoreReadOnly(f"{path} cannot be written: {error}", hint=_RIGHTS)
         case sqlite3.SQLITE_CANTOPEN:
@@ -226,8 +226,8 @@ def _connecting(target: str, busy_seconds: float) -> Iterator[sqlite3.Connection
     try:
         yield connection
     except BaseException:
-        # Whatever ended the block, also Ctrl-C: an open connection holds locks. The exception goes
-        # on to the caller.
+        # Whatever ended the block, also Ctrl-C: an open connection holds locks. The exception is
+        # raised again.
         connection.close()
         raise
 
@@ -267,7 +267,7 @@ def _check_place(path: Path) -> None:
         # SQLite would start an empty file and remove the log.
         raise JournalCorrupt(
             f"{path} is {'empty' if status else 'missing'}, and its log {log.name} is not",
-            hint="Bring the file back from a backup; to begin anew, move the log away.",
+            hint="Restore the file from a backup, or move the log away to start a new journal.",
         )
 
 
