@@ -36,7 +36,7 @@ class WaitsOn(StrEnum):
     LANDING = "landing"  # the work is done, and waits to land
     REGION_HELD = "region_held"  # the lane is held, or one that overlaps it is
     EXCLUSIVE = "exclusive"  # it runs alone, or another lane does
-    HOST_FULL = "host_full"  # as many workers as wanted are at work
+    HOST_FULL = "host_full"  # the fleet runs as many workers as it may
     JOURNAL_AWAY = "journal_away"
     UNKNOWN = "unknown"  # what would show it could not be read
 
