@@ -9,9 +9,9 @@ ROOT = Path(__file__).parents[1]
 MARK = "# refused"
 
 
-def check(lines: str, place: Path) -> None:
+def check(lines: str, folder: Path) -> None:
     """mypy --strict refuses each line that ends with the mark, and no other."""
-    file = place / "snippet.py"
+    file = folder / "snippet.py"
     file.write_text(lines)
     # With the cache that lint has filled: else it looks at the whole package first.
     words = [

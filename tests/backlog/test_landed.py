@@ -20,30 +20,30 @@ from dos.workspace import find
 from dos.world import World, open_journal
 
 
-def git(place, *words):
+def git(repository, *words):
     safe = ["-c", "user.name=T", "-c", "user.email=t@example.com", "-c", "commit.gpgsign=false"]
     return subprocess.run(
-        ["git", *safe, *words], cwd=place, check=True, capture_output=True, text=True
+        ["git", *safe, *words], cwd=repository, check=True, capture_output=True, text=True
     ).stdout.strip()
 
 
 @pytest.fixture
-def place(tmp_path):
+def repository(tmp_path):
     git(tmp_path, "init", "--quiet", "--initial-branch", "main", ".")
     commit(tmp_path, "begin")
     return tmp_path
 
 
-def commit(place, message, **files):
+def commit(repository, message, **files):
     for name, text in files.items():
-        (place / f"{name}.py").write_text(text)
-    git(place, "add", "--all")
-    git(place, "commit", "--quiet", "--allow-empty", "--message", message)
-    return git(place, "rev-parse", "HEAD")
+        (repository / f"{name}.py").write_text(text)
+    git(repository, "add", "--all")
+    git(repository, "commit", "--quiet", "--allow-empty", "--message", message)
+    return git(repository, "rev-parse", "HEAD")
 
 
-def record(place, **commits):
-    with open_journal(find(place), "") as journal:
+def record(repository, **commits):
+    with open_journal(find(repository), "") as journal:
         for name, sha in commits.items():
             fact = UnitLanded(
                 run_id="RID-1", lane="api", unit=f"A/{name}", branch="main", base="", commit=sha
@@ -51,91 +51,91 @@ def record(place, **commits):
             journal.record(streams.unit(f"A/{name}"), fact)
 
 
-def truths(place, *names):
-    with World(place) as world:
+def truths(repository, *names):
+    with World(repository) as world:
         found = landed.gather(world, [f"A/{name}" for name in names])
     return {name.removeprefix("A/"): truth for name, truth in found.items()}
 
 
-def test_a_landing_that_the_branch_still_holds_has_landed(place):
-    sha = commit(place, "work")
-    record(place, U1=sha)
-    commit(place, "more")
-    shown = truths(place, "U1", "U2")
+def test_a_landing_that_the_branch_still_holds_has_landed(repository):
+    sha = commit(repository, "work")
+    record(repository, U1=sha)
+    commit(repository, "more")
+    shown = truths(repository, "U1", "U2")
     assert shown["U1"] == Landed(sha)
     assert isinstance(shown["U2"], NotLanded) and not shown["U2"].is_claimed
 
 
-def test_a_landing_that_was_taken_off_the_branch_has_not(place):
-    before = git(place, "rev-parse", "HEAD")
-    lost = commit(place, "work")
-    git(place, "reset", "--quiet", "--hard", before)
-    kept = commit(place, "other work")
-    record(place, U1=lost, U2=kept)
-    shown = truths(place, "U1", "U2")
+def test_a_landing_that_was_taken_off_the_branch_has_not(repository):
+    before = git(repository, "rev-parse", "HEAD")
+    lost = commit(repository, "work")
+    git(repository, "reset", "--quiet", "--hard", before)
+    kept = commit(repository, "other work")
+    record(repository, U1=lost, U2=kept)
+    shown = truths(repository, "U1", "U2")
     assert isinstance(shown["U1"], NotLanded) and lost[:9] in shown["U1"].why
     assert shown["U2"] == Landed(kept)
 
 
-def test_a_commit_that_is_not_in_the_repository_hides_no_other(place):
-    kept = commit(place, "work")
-    record(place, U1="0123456789" * 4, U2=kept)
-    shown = truths(place, "U1", "U2")
+def test_a_commit_that_is_not_in_the_repository_hides_no_other(repository):
+    kept = commit(repository, "work")
+    record(repository, U1="0123456789" * 4, U2=kept)
+    shown = truths(repository, "U1", "U2")
     assert isinstance(shown["U1"], NotLanded)
     assert shown["U2"] == Landed(kept)
 
 
-def test_in_a_history_that_is_cut_off_nobody_knows(place, tmp_path_factory):
-    first = commit(place, "work")
-    commit(place, "more")
+def test_in_a_history_that_is_cut_off_nobody_knows(repository, tmp_path_factory):
+    first = commit(repository, "work")
+    commit(repository, "more")
     clone = tmp_path_factory.mktemp("clone") / "shallow"
     subprocess.run(
-        ["git", "clone", "--quiet", "--depth=1", f"file://{place}", str(clone)], check=True
+        ["git", "clone", "--quiet", "--depth=1", f"file://{repository}", str(clone)], check=True
     )
     record(clone, U1=first)
     assert isinstance(truths(clone, "U1")["U1"], Unknown)
 
 
 @pytest.mark.parametrize("branch", ["release", "a b", "x\ny", "--all"])
-def test_a_branch_that_is_not_there_leaves_it_unknown(place, branch):
-    record(place, U1=commit(place, "work"))
+def test_a_branch_that_is_not_there_leaves_it_unknown(repository, branch):
+    record(repository, U1=commit(repository, "work"))
     written = branch.replace("\n", "\\n")
-    (place / "dos.toml").write_text(f'[workers]\ntarget_branch = "{written}"\n')
-    assert isinstance(truths(place, "U1")["U1"], Unknown)
+    (repository / "dos.toml").write_text(f'[workers]\ntarget_branch = "{written}"\n')
+    assert isinstance(truths(repository, "U1")["U1"], Unknown)
 
 
-def test_on_no_branch_it_is_asked_of_what_is_checked_out(place):
-    sha = commit(place, "work")
-    record(place, U1=sha)
-    git(place, "checkout", "--quiet", "--detach")
-    shown = truths(place, "U1", "U2")
+def test_on_no_branch_it_is_asked_of_what_is_checked_out(repository):
+    sha = commit(repository, "work")
+    record(repository, U1=sha)
+    git(repository, "checkout", "--quiet", "--detach")
+    shown = truths(repository, "U1", "U2")
     assert shown["U1"] == Landed(sha)
     assert isinstance(shown["U2"], NotLanded)
 
 
-def test_where_the_target_cannot_be_read_nobody_knows(place):
-    record(place, U1=commit(place, "work"))
-    (place / "dos.toml").write_text('[workers]\ntarget_branch = "gone"\n')
-    assert all(isinstance(truth, Unknown) for truth in truths(place, "U1", "U2").values())
+def test_where_the_target_cannot_be_read_nobody_knows(repository):
+    record(repository, U1=commit(repository, "work"))
+    (repository / "dos.toml").write_text('[workers]\ntarget_branch = "gone"\n')
+    assert all(isinstance(truth, Unknown) for truth in truths(repository, "U1", "U2").values())
 
 
-def test_the_configured_branch_is_the_one_that_is_asked(place):
-    git(place, "checkout", "--quiet", "-b", "feature")
-    sha = commit(place, "work")
-    record(place, U1=sha)
-    (place / "dos.toml").write_text('[workers]\ntarget_branch = "main"\n')
-    assert isinstance(truths(place, "U1")["U1"], NotLanded)
-    git(place, "update-ref", "refs/heads/main", sha)
-    assert truths(place, "U1")["U1"] == Landed(sha)
+def test_the_configured_branch_is_the_one_that_is_asked(repository):
+    git(repository, "checkout", "--quiet", "-b", "feature")
+    sha = commit(repository, "work")
+    record(repository, U1=sha)
+    (repository / "dos.toml").write_text('[workers]\ntarget_branch = "main"\n')
+    assert isinstance(truths(repository, "U1")["U1"], NotLanded)
+    git(repository, "update-ref", "refs/heads/main", sha)
+    assert truths(repository, "U1")["U1"] == Landed(sha)
 
 
-def test_from_an_agents_worktree_it_is_the_main_ones_branch(place, tmp_path_factory):
-    (place / "dos.toml").touch()
+def test_from_an_agents_worktree_it_is_the_main_ones_branch(repository, tmp_path_factory):
+    (repository / "dos.toml").touch()
     elsewhere = tmp_path_factory.mktemp("trees") / "api"
-    git(place, "worktree", "add", "--quiet", "-b", "agents", str(elsewhere))
+    git(repository, "worktree", "add", "--quiet", "-b", "agents", str(elsewhere))
     theirs = commit(elsewhere, "not landed yet")
-    ours = commit(place, "landed")
-    record(place, U1=theirs, U2=ours)
+    ours = commit(repository, "landed")
+    record(repository, U1=theirs, U2=ours)
     shown = truths(elsewhere, "U1", "U2")
     assert isinstance(shown["U1"], NotLanded)
     assert shown["U2"] == Landed(ours)
@@ -154,26 +154,26 @@ def asked(monkeypatch):
     return found
 
 
-def test_git_is_asked_once_for_all_of_them(place, asked):
-    shas = [commit(place, f"work {number}") for number in range(20)]
-    record(place, **{f"U{number}": sha for number, sha in enumerate(shas)})
-    shown = truths(place, *(f"U{number}" for number in range(20)))
+def test_git_is_asked_once_for_all_of_them(repository, asked):
+    shas = [commit(repository, f"work {number}") for number in range(20)]
+    record(repository, **{f"U{number}": sha for number, sha in enumerate(shas)})
+    shown = truths(repository, *(f"U{number}" for number in range(20)))
     assert set(shown.values()) == {Landed(sha) for sha in shas}
     assert asked["rev-list"] == 1 and asked.total() <= 3
 
 
-def test_git_is_asked_once_for_all_branches_that_wait_for_somebody_to_merge_them(place, asked):
+def test_git_is_asked_once_for_all_branches_that_wait_for_somebody_to_merge_them(repository, asked):
     units = {}
     for number in range(20):
-        git(place, "checkout", "--quiet", "-b", f"dos/U{number}", "main")
+        git(repository, "checkout", "--quiet", "-b", f"dos/U{number}", "main")
         units[f"A/U{number}"] = UnitState(
-            landed=commit(place, f"work {number}"), landed_on=f"dos/U{number}"
+            landed=commit(repository, f"work {number}"), landed_on=f"dos/U{number}"
         )
-    commit(place, "somebody added to it")  # U19
-    git(place, "checkout", "--quiet", "-B", "dos/U18", "main")
-    git(place, "branch", "--quiet", "-D", "dos/U17")
-    git(place, "checkout", "--quiet", "main")
-    with World(place) as world:
+    commit(repository, "somebody added to it")  # U19
+    git(repository, "checkout", "--quiet", "-B", "dos/U18", "main")
+    git(repository, "branch", "--quiet", "-D", "dos/U17")
+    git(repository, "checkout", "--quiet", "main")
+    with World(repository) as world:
         found, _ = landed.inspect_target(
             world, units, FleetState(units=units), ref="refs/heads/main"
         )
@@ -184,80 +184,89 @@ def test_git_is_asked_once_for_all_branches_that_wait_for_somebody_to_merge_them
     assert asked["for-each-ref"] == 1 and asked["merge-base"] == 2
 
 
-def test_a_landing_is_found_though_the_dates_of_commits_lie(place):
+def test_a_landing_is_found_though_the_dates_of_commits_lie(repository):
     for number in range(30):
         os.environ["GIT_COMMITTER_DATE"] = f"{1_700_000_000 - 60 * number} +0000"
         try:
-            sha = commit(place, f"work {number}")
+            sha = commit(repository, f"work {number}")
         finally:
             del os.environ["GIT_COMMITTER_DATE"]
         if number == 20:
-            git(place, "branch", "other")
-            record(place, U1=sha)
-    git(place, "checkout", "--quiet", "other")
-    record(place, U2=commit(place, "not on the branch"))
-    git(place, "checkout", "--quiet", "main")
-    shown = truths(place, "U1", "U2")
+            git(repository, "branch", "other")
+            record(repository, U1=sha)
+    git(repository, "checkout", "--quiet", "other")
+    record(repository, U2=commit(repository, "not on the branch"))
+    git(repository, "checkout", "--quiet", "main")
+    shown = truths(repository, "U1", "U2")
     assert isinstance(shown["U1"], Landed) and isinstance(shown["U2"], NotLanded)
 
 
 PLAN = "## A U1: one\n\n## A U2: two\n\n## A U3: three\n"
 
 
-def plan_edited(place):
-    (place / "docs" / "a-plan.md").write_text(PLAN + "- paths: src/**\n")
-    commit(place, "groom")
+def plan_edited(repository):
+    (repository / "docs" / "a-plan.md").write_text(PLAN + "- paths: src/**\n")
+    commit(repository, "groom")
 
 
-def ruled(place):
-    (place / "dos.toml").write_text('[verify]\nrequire = "named"\n')
-    commit(place, "rules")
+def ruled(repository):
+    (repository / "dos.toml").write_text('[verify]\nrequire = "named"\n')
+    commit(repository, "rules")
 
 
-def merged(place):
-    git(place, "checkout", "--quiet", "-b", "side", "HEAD~1")
-    commit(place, "work of others", other="other = 1\n")
-    git(place, "checkout", "--quiet", "main")
-    git(place, "merge", "--quiet", "--no-edit", "side")
+def merged(repository):
+    git(repository, "checkout", "--quiet", "-b", "side", "HEAD~1")
+    commit(repository, "work of others", other="other = 1\n")
+    git(repository, "checkout", "--quiet", "main")
+    git(repository, "merge", "--quiet", "--no-edit", "side")
 
 
 WHAT_HAPPENS = {
-    "nothing": (lambda place: None, []),
-    "a commit that concerns none": (lambda place: commit(place, "tidy", other="other = 1\n"), []),
-    "a landing": (lambda place: commit(place, "three\n\nUnit: A/U3", three="three = 3\n"), ["U3"]),
+    "nothing": (lambda repository: None, []),
+    "a commit that concerns none": (
+        lambda repository: commit(repository, "tidy", other="other = 1\n"),
+        [],
+    ),
+    "a landing": (
+        lambda repository: commit(repository, "three\n\nUnit: A/U3", three="three = 3\n"),
+        ["U3"],
+    ),
     "a unit's file is edited": (
-        lambda place: commit(place, "tidy", one="one = 1\nmore = 2\n"),
+        lambda repository: commit(repository, "tidy", one="one = 1\nmore = 2\n"),
         ["U1"],
     ),
-    "a unit is reverted": (lambda place: git(place, "revert", "--no-edit", "HEAD~1"), ["U1"]),
+    "a unit is reverted": (
+        lambda repository: git(repository, "revert", "--no-edit", "HEAD~1"),
+        ["U1"],
+    ),
     "a unit's file is moved": (
-        lambda place: git(place, "mv", "one.py", "1.py") or commit(place, "move"),
+        lambda repository: git(repository, "mv", "one.py", "1.py") or commit(repository, "move"),
         ["U1"],
     ),
     "a branch is merged": (merged, []),
     "a plan is edited": (plan_edited, ["U1", "U2", "U3"]),
     "other rules are set": (
-        lambda place: commit(place, "rules", **{"dos.toml\0"[:0] or "rules": ""}),
+        lambda repository: commit(repository, "rules", **{"dos.toml\0"[:0] or "rules": ""}),
         [],
     ),
     "commits are taken away": (
-        lambda place: git(place, "reset", "--hard", "HEAD~1"),
+        lambda repository: git(repository, "reset", "--hard", "HEAD~1"),
         ["U1", "U2", "U3"],
     ),
     "commits are replaced": (
-        lambda place: git(place, "commit", "--amend", "-m", "x"),
+        lambda repository: git(repository, "commit", "--amend", "-m", "x"),
         ["U1", "U2", "U3"],
     ),
 }
 
 
 @pytest.mark.parametrize("happens", WHAT_HAPPENS)
-def test_only_what_can_have_changed_is_looked_at_again(place, monkeypatch, happens):
-    (place / "docs").mkdir()
-    (place / "docs" / "a-plan.md").write_text(PLAN)
-    commit(place, "plan")
-    commit(place, "one\n\nUnit: A/U1", one="one = 1\n")
-    commit(place, "two\n\nUnit: A/U2", two="two = 2\n")
+def test_only_what_can_have_changed_is_looked_at_again(repository, monkeypatch, happens):
+    (repository / "docs").mkdir()
+    (repository / "docs" / "a-plan.md").write_text(PLAN)
+    commit(repository, "plan")
+    commit(repository, "one\n\nUnit: A/U1", one="one = 1\n")
+    commit(repository, "two\n\nUnit: A/U2", two="two = 2\n")
     again, really = [], Verifier.gather_evidence
 
     def at(self, units, progress=None):
@@ -266,49 +275,51 @@ def test_only_what_can_have_changed_is_looked_at_again(place, monkeypatch, happe
 
     act, expected = WHAT_HAPPENS[happens]
     names, memory = ["A/U1", "A/U2", "A/U3"], VerdictCache()
-    with World(place) as world:
+    with World(repository) as world:
         landed.inspect_target(world, names, FleetState(), memory=memory)
         monkeypatch.setattr(Verifier, "gather_evidence", at)
-        act(place)
+        act(repository)
         found = landed.inspect_target(world, names, FleetState(), memory=memory)
         assert again == expected
         assert found == landed.inspect_target(world, names, FleetState())
 
 
-def test_a_commit_that_only_says_it_takes_a_unit_back_counts_for_what_is_remembered(place):
-    sha = commit(place, "one\n\nUnit: A/U1", one="one = 1\ntwo = 2\nthree = 3\n")
-    commit(place, "rework", one="one = 1\nother = 2\nsome = 3\n")
+def test_a_commit_that_only_says_it_takes_a_unit_back_counts_for_what_is_remembered(repository):
+    sha = commit(repository, "one\n\nUnit: A/U1", one="one = 1\ntwo = 2\nthree = 3\n")
+    commit(repository, "rework", one="one = 1\nother = 2\nsome = 3\n")
     memory = VerdictCache()
-    with World(place) as world:
+    with World(repository) as world:
         before = landed.inspect_target(world, ["A/U1"], FleetState(), memory=memory)[0]["A/U1"]
-        commit(place, f"back\n\nThis reverts commit {sha}.")
+        commit(repository, f"back\n\nThis reverts commit {sha}.")
         found = landed.inspect_target(world, ["A/U1"], FleetState(), memory=memory)[0]["A/U1"]
     assert isinstance(before, Landed) and isinstance(found, NotLanded)
 
 
-def test_more_files_than_are_kept_in_mind_change_no_answer(place, monkeypatch):
+def test_more_files_than_are_kept_in_mind_change_no_answer(repository, monkeypatch):
     for number in range(6):
-        commit(place, f"work\n\nUnit: A/U{number}", **{f"file{number}": f"number = {number}\n"})
+        commit(
+            repository, f"work\n\nUnit: A/U{number}", **{f"file{number}": f"number = {number}\n"}
+        )
     names = [f"U{number}" for number in range(7)]
-    before = truths(place, *names)
+    before = truths(repository, *names)
     monkeypatch.setattr(objects, "MOST_ENTRIES", 3)
-    assert truths(place, *names) == before
+    assert truths(repository, *names) == before
     assert sum(isinstance(truth, Landed) for truth in before.values()) == 6
 
 
-def test_work_that_is_on_the_branch_needs_no_journal(place):
-    (place / "login.py").write_text("def login():\n    return 1\n")
-    git(place, "add", "--all")
-    sha = commit(place, "log in\n\nUnit: A/U1")
-    shown = truths(place, "U1", "U2")
+def test_work_that_is_on_the_branch_needs_no_journal(repository):
+    (repository / "login.py").write_text("def login():\n    return 1\n")
+    git(repository, "add", "--all")
+    sha = commit(repository, "log in\n\nUnit: A/U1")
+    shown = truths(repository, "U1", "U2")
     assert shown["U1"] == Landed(sha, "grep-subject")
     assert isinstance(shown["U2"], NotLanded)
 
 
-def test_a_landing_that_was_reverted_has_not_landed(place):
-    (place / "login.py").write_text("def login():\n    return 1\n")
-    git(place, "add", "--all")
-    sha = commit(place, "log in\n\nUnit: A/U1")
-    record(place, U1=sha)
-    git(place, "revert", "--no-edit", "HEAD")
-    assert "reverted" in truths(place, "U1")["U1"].why
+def test_a_landing_that_was_reverted_has_not_landed(repository):
+    (repository / "login.py").write_text("def login():\n    return 1\n")
+    git(repository, "add", "--all")
+    sha = commit(repository, "log in\n\nUnit: A/U1")
+    record(repository, U1=sha)
+    git(repository, "revert", "--no-edit", "HEAD")
+    assert "reverted" in truths(repository, "U1")["U1"].why

@@ -41,25 +41,25 @@ def _stream(branch: str, told: Told, number: int, parent: str) -> bytes:
     return b"".join(lines)
 
 
-def write(place: Path, base: Files, branches: dict[str, list[Told]]) -> Path:
+def write(root: Path, base: Files, branches: dict[str, list[Told]]) -> Path:
     """`base` is on main, and each branch goes on from there."""
-    place.mkdir(parents=True, exist_ok=True)
-    subprocess.run(["git", "init", "--quiet", "-b", "main", "."], cwd=place, check=True)
+    root.mkdir(parents=True, exist_ok=True)
+    subprocess.run(["git", "init", "--quiet", "-b", "main", "."], cwd=root, check=True)
     parts = [_stream("main", Told("Begin", base), 0, "")]
     for branch, commits in branches.items():
         for number, told in enumerate(commits):
             parts.append(_stream(branch, told, number + 1, "" if number else "refs/heads/main"))
-    _import(place, b"".join(parts))
-    return place
+    _import(root, b"".join(parts))
+    return root
 
 
-def add(place: Path, branch: str, told: Told) -> None:
+def add(root: Path, branch: str, told: Told) -> None:
     """One more commit on top of main, on a branch that is made anew."""
-    _import(place, _stream(branch, told, 1, "refs/heads/main^0"))
+    _import(root, _stream(branch, told, 1, "refs/heads/main^0"))
 
 
-def _import(place: Path, stream: bytes) -> None:
+def _import(root: Path, stream: bytes) -> None:
     clean = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     subprocess.run(
-        ["git", "fast-import", "--quiet", "--force"], cwd=place, input=stream, check=True, env=clean
+        ["git", "fast-import", "--quiet", "--force"], cwd=root, input=stream, check=True, env=clean
     )

@@ -15,8 +15,8 @@ STEPS = ("s1", "s2", "s3")
 class Repository:
     """root, start, c1 edits api/1, c2 edits api/2, e1 edits nothing, c3 edits worker/3."""
 
-    def __init__(self, place: Path, names: dict[str, str]) -> None:
-        self.place = place
+    def __init__(self, root: Path, names: dict[str, str]) -> None:
+        self.place = root
         self.names = names
 
     def commit(self, name: str, path: str = "", text: str = "x\n") -> str:
@@ -41,14 +41,14 @@ class Repository:
         known, _, length = name.partition(":")
         return self.names.get(known, known)[: int(length) if length else None]
 
-    def copy(self, place: Path) -> "Repository":
-        shutil.copytree(self.place, place)
-        return Repository(place, dict(self.names))
+    def copy(self, root: Path) -> "Repository":
+        shutil.copytree(self.place, root)
+        return Repository(root, dict(self.names))
 
 
-def made(template: Path, place: Path) -> Repository:
-    shutil.copytree(template, place)
-    repository = Repository(place, {})
+def made(template: Path, root: Path) -> Repository:
+    shutil.copytree(template, root)
+    repository = Repository(root, {})
     repository.name("root")
     repository.commit("start", "api/0")
     repository.commit("c1", "api/1")

@@ -17,7 +17,7 @@ from patience import PATIENCE
 class Screen:
     def __init__(
         self,
-        place: Path,
+        folder: Path,
         socket: Path,
         *words: str,
         program: Sequence[str] = (),
@@ -43,7 +43,7 @@ class Screen:
             "-y",
             str(height),
             "-c",
-            str(place),
+            str(folder),
             line,
         )
 

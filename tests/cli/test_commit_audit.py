@@ -254,8 +254,8 @@ def test_nothing_is_written(audit, table):
     assert fingerprint(table) == before
 
 
-def fingerprint(place: Path) -> str:
+def fingerprint(root: Path) -> str:
     digest = hashlib.sha256()
-    for path in sorted(place.rglob("*")):
+    for path in sorted(root.rglob("*")):
         digest.update(str(path).encode() + (path.read_bytes() if path.is_file() else b""))
     return digest.hexdigest()

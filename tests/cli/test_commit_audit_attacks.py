@@ -77,9 +77,9 @@ def repository(tmp_path_factory):
     return write(tmp_path_factory.mktemp("attacks") / "repository", BASE, {})
 
 
-def audited(place, monkeypatch, subject: str, files) -> dict:
-    monkeypatch.chdir(place)
-    add(place, "attack", Told(subject, files))
+def audited(root, monkeypatch, subject: str, files) -> dict:
+    monkeypatch.chdir(root)
+    add(root, "attack", Told(subject, files))
     return in_process("commit-audit", "attack", "--json").json[0]
 
 

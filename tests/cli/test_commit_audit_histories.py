@@ -24,23 +24,23 @@ BASE = {
 
 @pytest.fixture
 def repository(tmp_path, monkeypatch) -> Path:
-    place = write(tmp_path / "repository", BASE, {})
-    git("checkout", "--quiet", "--force", "main", cwd=place)
-    monkeypatch.chdir(place)
-    return place
+    root = write(tmp_path / "repository", BASE, {})
+    git("checkout", "--quiet", "--force", "main", cwd=root)
+    monkeypatch.chdir(root)
+    return root
 
 
-def commit(place: Path, subject: str, files: dict[str, str | None], *more: str) -> str:
+def commit(root: Path, subject: str, files: dict[str, str | None], *more: str) -> str:
     for path, text in files.items():
-        target = place / path
+        target = root / path
         if text is None:
             target.unlink()
         else:
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(text)
-    git("add", "--all", cwd=place)
-    git("commit", "--quiet", "--allow-empty", "--message", subject, *more, cwd=place)
-    return git("rev-parse", "HEAD", cwd=place).strip()
+    git("add", "--all", cwd=root)
+    git("commit", "--quiet", "--allow-empty", "--message", subject, *more, cwd=root)
+    return git("rev-parse", "HEAD", cwd=root).strip()
 
 
 def verdicts(*words: str) -> list[str]:
@@ -261,11 +261,11 @@ SETTINGS = {
 }  # fmt: skip
 
 
-def as_asked(place: Path, *words: str, **environment: str) -> tuple[int, str]:
+def as_asked(root: Path, *words: str, **environment: str) -> tuple[int, str]:
     asked = command("commit-audit", *words, "--json")
     done = subprocess.run(
         asked,
-        cwd=place,
+        cwd=root,
         capture_output=True,
         text=True,
         env=os.environ | environment,
@@ -313,10 +313,10 @@ def test_nobodys_settings_change_an_answer(repository, tmp_path, monkeypatch):
 
 
 def test_a_pipe_that_closes_early_is_no_trouble(tmp_path):
-    place = write(tmp_path / "long", BASE, {"side": [Told("fix: x", {}) for _ in range(2000)]})
+    root = write(tmp_path / "long", BASE, {"side": [Told("fix: x", {}) for _ in range(2000)]})
     words = command("commit-audit", "main..side")
     with subprocess.Popen(
-        words, cwd=place, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        words, cwd=root, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as process:
         assert process.stdout is not None and process.stderr is not None
         assert process.stdout.readline()

@@ -26,8 +26,8 @@ from dos.world import World, open_journal
 healthy = troubles.healthy
 
 
-def lease_of(place: Path, pid: int, *, lane: str = "api", started: float | None = None) -> Lease:
-    with open_journal(workspace.find(place), "") as journal:
+def lease_of(folder: Path, pid: int, *, lane: str = "api", started: float | None = None) -> Lease:
+    with open_journal(workspace.find(folder), "") as journal:
         return taken(journal, pid, lane=lane, started=started)
 
 
@@ -53,8 +53,8 @@ def dead_process() -> int:
     return child.pid
 
 
-def live_lanes(place):
-    with open_journal(workspace.find(place), "", read_only=True) as journal:
+def live_lanes(folder):
+    with open_journal(workspace.find(folder), "", read_only=True) as journal:
         return [lease.lane for lease in journal.leases()]
 
 

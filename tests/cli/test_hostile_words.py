@@ -128,9 +128,9 @@ def declared(words):
     return set(import_module(VERBS[name].module).EXITS.values())
 
 
-def files(place):
-    state = place / "workspace" / ".git" / "dos"
-    return sorted(path for path in place.rglob("*") if path != state and state not in path.parents)
+def files(folder):
+    state = folder / "workspace" / ".git" / "dos"
+    return sorted(path for path in folder.rglob("*") if path != state and state not in path.parents)
 
 
 @pytest.mark.sampled(3)

@@ -64,13 +64,13 @@ def test_a_subdirectory_and_a_linked_worktree_share_one_journal(workspace, tmp_p
         "lease-lane", "acquire", "--lane", "api", "--owner", "A", cwd=workspace / "api"
     )
     assert acquired.code == 0
-    for place in (workspace, workspace / "docs", tree, tree / "docs"):
+    for folder in (workspace, workspace / "docs", tree, tree / "docs"):
         refused = in_its_own_process(
-            "lease-lane", "acquire", "--lane", "api", "--owner", "B", cwd=place
+            "lease-lane", "acquire", "--lane", "api", "--owner", "B", cwd=folder
         )
-        assert refused.code == 1, place
+        assert refused.code == 1, folder
         assert [
-            lease["holder"] for lease in in_its_own_process("lease-lane", "live", cwd=place).json
+            lease["holder"] for lease in in_its_own_process("lease-lane", "live", cwd=folder).json
         ] == ["A"]
     assert (
         in_its_own_process("lease-lane", "release", "--lane", "api", "--owner", "A", cwd=tree).code

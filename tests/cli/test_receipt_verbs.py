@@ -43,14 +43,14 @@ def shipped(workspace, keys):
     return workspace
 
 
-def commit(place, subject):
-    git("add", "--all", cwd=place)
-    git("commit", "--quiet", "--allow-empty", "--message", subject, cwd=place)
-    return head(place)
+def commit(root, subject):
+    git("add", "--all", cwd=root)
+    git("commit", "--quiet", "--allow-empty", "--message", subject, cwd=root)
+    return head(root)
 
 
-def head(place):
-    return git("rev-parse", "HEAD", cwd=place).strip()
+def head(root):
+    return git("rev-parse", "HEAD", cwd=root).strip()
 
 
 def attest(*words, claim="login", command=ACCEPTANCE):
@@ -163,18 +163,18 @@ def test_the_tests_of_the_workspace_bind_if_they_can_fail(shipped, command, is_b
 @pytest.mark.parametrize(
     "change",
     [
-        lambda place: (place / "new.txt").write_text("x"),
-        lambda place: (place / "api" / "a.txt").write_text("changed"),
-        lambda place: (place / "api" / "a.txt").unlink(),
-        lambda place: (
-            git("update-index", "--assume-unchanged", "api/a.txt", cwd=place),
-            (place / "api" / "a.txt").write_text("changed"),
+        lambda root: (root / "new.txt").write_text("x"),
+        lambda root: (root / "api" / "a.txt").write_text("changed"),
+        lambda root: (root / "api" / "a.txt").unlink(),
+        lambda root: (
+            git("update-index", "--assume-unchanged", "api/a.txt", cwd=root),
+            (root / "api" / "a.txt").write_text("changed"),
         ),
-        lambda place: (
-            git("update-index", "--skip-worktree", "api/a.txt", cwd=place),
-            (place / "api" / "a.txt").write_text("changed"),
+        lambda root: (
+            git("update-index", "--skip-worktree", "api/a.txt", cwd=root),
+            (root / "api" / "a.txt").write_text("changed"),
         ),
-        lambda place: git("sparse-checkout", "set", "docs", cwd=place),
+        lambda root: git("sparse-checkout", "set", "docs", cwd=root),
     ],
     ids=["untracked", "edited", "deleted", "assumed unchanged", "skipped", "sparse"],
 )

@@ -262,13 +262,13 @@ def test_a_directory_that_was_removed_under_the_caller_is_said(words, workspace,
 
 def test_the_global_flags_stand_anywhere(workspace, dos, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
-    place = str(workspace)
+    folder = str(workspace)
     paths = [
         dos(*words).json["path"]
         for words in (
-            ["--workspace", place, "config", "path", "--json"],
-            ["config", "--workspace", place, "--json", "path"],
-            ["--json", "config", "path", f"--workspace={place}"],
+            ["--workspace", folder, "config", "path", "--json"],
+            ["config", "--workspace", folder, "--json", "path"],
+            ["--json", "config", "path", f"--workspace={folder}"],
         )
     ]
     assert paths == [str(workspace / "dos.toml")] * 3

@@ -56,20 +56,20 @@ def finding(answer, kind):
     return next(found for found in answer.json["findings"] if found["kind"] == kind)
 
 
-def without_commit(place, monkeypatch, tmp_path):
-    shutil.rmtree(place / ".git")
-    git("init", "--quiet", "--initial-branch", "main", ".", cwd=place)
+def without_commit(root, monkeypatch, tmp_path):
+    shutil.rmtree(root / ".git")
+    git("init", "--quiet", "--initial-branch", "main", ".", cwd=root)
 
 
-def without_git_directory(place, monkeypatch, tmp_path):
-    shutil.rmtree(place / ".git")
+def without_git_directory(root, monkeypatch, tmp_path):
+    shutil.rmtree(root / ".git")
 
 
-def without_git(place, monkeypatch, tmp_path):
+def without_git(root, monkeypatch, tmp_path):
     on_path(monkeypatch, tmp_path)
 
 
-def with_old_git(place, monkeypatch, tmp_path):
+def with_old_git(root, monkeypatch, tmp_path):
     folder = on_path(monkeypatch, tmp_path, "cat", "sh")
     real = shutil.which("git", path=REAL_PATH)
     old = folder / "git"
@@ -80,8 +80,8 @@ def with_old_git(place, monkeypatch, tmp_path):
 
 
 def configured(key, value):
-    def change(place, monkeypatch, tmp_path):
-        text = (place / "dos.toml").read_text()
+    def change(root, monkeypatch, tmp_path):
+        text = (root / "dos.toml").read_text()
         table, _, name = key.rpartition(".")
         assert f"[{table}]" not in text or f"\n{name} = " in text or table == "workers"
         if f"\n{name} = " in text:
@@ -94,106 +94,106 @@ def configured(key, value):
             text = text.replace("[workers]\n", f"[workers]\n{name} = {value}\n")
         else:
             text += f"\n[{table}]\n{name} = {value}\n"
-        (place / "dos.toml").write_text(text)
+        (root / "dos.toml").write_text(text)
 
     return change
 
 
-def with_blind_test(place, monkeypatch, tmp_path):
+def with_blind_test(root, monkeypatch, tmp_path):
     """It passes whatever becomes of the program."""
-    written("api/main.py", "print(1)\n")(place, monkeypatch, tmp_path)
-    git("add", "--all", cwd=place)
-    git("commit", "--quiet", "--message", "A program", cwd=place)
-    configured("workers.test", '"true"')(place, monkeypatch, tmp_path)
+    written("api/main.py", "print(1)\n")(root, monkeypatch, tmp_path)
+    git("add", "--all", cwd=root)
+    git("commit", "--quiet", "--message", "A program", cwd=root)
+    configured("workers.test", '"true"')(root, monkeypatch, tmp_path)
 
 
-def with_acceptance_that_cannot_run(place, monkeypatch, tmp_path):
+def with_acceptance_that_cannot_run(root, monkeypatch, tmp_path):
     written("docs/first-plan.md", "## A1: x\n- acceptance: `cd . && no-such`\n")(
-        place, monkeypatch, tmp_path
+        root, monkeypatch, tmp_path
     )
-    configured("workers.test", '"true"')(place, monkeypatch, tmp_path)
+    configured("workers.test", '"true"')(root, monkeypatch, tmp_path)
 
 
 def with_agent_on_lane(lane, agent):
-    def change(place, monkeypatch, tmp_path):
-        with (place / "dos.toml").open("a") as file:
+    def change(root, monkeypatch, tmp_path):
+        with (root / "dos.toml").open("a") as file:
             file.write(f'\n[lanes.agents]\n{lane} = "{agent}"\n')
 
     return change
 
 
-def with_uncommitted_agent(place, monkeypatch, tmp_path):
-    configured("workers.command", '["./agent.sh"]')(place, monkeypatch, tmp_path)
-    (place / "agent.sh").write_text("#!/bin/sh\n")
-    (place / "agent.sh").chmod(0o755)
+def with_uncommitted_agent(root, monkeypatch, tmp_path):
+    configured("workers.command", '["./agent.sh"]')(root, monkeypatch, tmp_path)
+    (root / "agent.sh").write_text("#!/bin/sh\n")
+    (root / "agent.sh").chmod(0o755)
 
 
-def with_unscripted_agent(place, monkeypatch, tmp_path):
-    configured("workers.agent", '"scripted"')(place, monkeypatch, tmp_path)
-    text = (place / "dos.toml").read_text()
-    (place / "dos.toml").write_text(
+def with_unscripted_agent(root, monkeypatch, tmp_path):
+    configured("workers.agent", '"scripted"')(root, monkeypatch, tmp_path)
+    text = (root / "dos.toml").read_text()
+    (root / "dos.toml").write_text(
         "\n".join(line for line in text.splitlines() if not line.startswith("command ="))
     )
 
 
 def written(name, text):
-    def change(place, monkeypatch, tmp_path):
-        (place / name).parent.mkdir(exist_ok=True)
-        (place / name).write_text(text)
+    def change(root, monkeypatch, tmp_path):
+        (root / name).parent.mkdir(exist_ok=True)
+        (root / name).write_text(text)
 
     return change
 
 
-def with_salvage(place, monkeypatch, tmp_path):
-    git("update-ref", "refs/dos/salvage/RID-1/1", "HEAD", cwd=place)
+def with_salvage(root, monkeypatch, tmp_path):
+    git("update-ref", "refs/dos/salvage/RID-1/1", "HEAD", cwd=root)
 
 
-def with_stale_worktree(place, monkeypatch, tmp_path):
-    git("worktree", "add", "--quiet", "--detach", str(tmp_path / "vanished"), cwd=place)
+def with_stale_worktree(root, monkeypatch, tmp_path):
+    git("worktree", "add", "--quiet", "--detach", str(tmp_path / "vanished"), cwd=root)
     shutil.rmtree(tmp_path / "vanished")
 
 
-def with_orphan_worktree(place, monkeypatch, tmp_path):
-    (find(place).worktrees / "api").mkdir(parents=True)
+def with_orphan_worktree(root, monkeypatch, tmp_path):
+    (find(root).worktrees / "api").mkdir(parents=True)
 
 
-def with_undeclared_worktree(place, monkeypatch, tmp_path):
-    git("worktree", "add", "--quiet", "--detach", str(find(place).worktrees / "old"), cwd=place)
+def with_undeclared_worktree(root, monkeypatch, tmp_path):
+    git("worktree", "add", "--quiet", "--detach", str(find(root).worktrees / "old"), cwd=root)
 
 
-def with_damaged_journal(place, monkeypatch, tmp_path):
-    (place / ".git" / "dos").mkdir()
-    (place / ".git" / "dos" / "state.db").write_bytes(b"this is no database" * 100)
+def with_damaged_journal(root, monkeypatch, tmp_path):
+    (root / ".git" / "dos").mkdir()
+    (root / ".git" / "dos" / "state.db").write_bytes(b"this is no database" * 100)
 
 
-def with_damaged_event(place, monkeypatch, tmp_path):
+def with_damaged_event(root, monkeypatch, tmp_path):
     """One byte of an old event is another than was written."""
-    with open_journal(workspace.find(place), "") as journal:
+    with open_journal(workspace.find(root), "") as journal:
         for number in range(30):
             journal.append("s", "k", {"number": number, "text": "written as it should be"})
-    journal_file = place / ".git" / "dos" / "state.db"
+    journal_file = root / ".git" / "dos" / "state.db"
     journal_file.write_bytes(journal_file.read_bytes().replace(b"written as", b"wrotten as", 1))
-    git("update-ref", "refs/dos/fence/api", "HEAD", cwd=place)
+    git("update-ref", "refs/dos/fence/api", "HEAD", cwd=root)
 
 
-def with_state_that_is_a_file(place, monkeypatch, tmp_path):
-    (place / ".git" / "dos").write_text("in the way\n")
+def with_state_that_is_a_file(root, monkeypatch, tmp_path):
+    (root / ".git" / "dos").write_text("in the way\n")
 
 
-def with_state_that_leads_nowhere(place, monkeypatch, tmp_path):
-    (place / ".git" / "dos").symlink_to(tmp_path / "not" / "mounted")
+def with_state_that_leads_nowhere(root, monkeypatch, tmp_path):
+    (root / ".git" / "dos").symlink_to(tmp_path / "not" / "mounted")
 
 
-def with_journal_that_leads_nowhere(place, monkeypatch, tmp_path):
-    (place / ".git" / "dos").mkdir()
-    (place / ".git" / "dos" / "state.db").symlink_to(tmp_path / "not" / "mounted" / "state.db")
+def with_journal_that_leads_nowhere(root, monkeypatch, tmp_path):
+    (root / ".git" / "dos").mkdir()
+    (root / ".git" / "dos" / "state.db").symlink_to(tmp_path / "not" / "mounted" / "state.db")
 
 
 def with_directory_instead_of(name):
-    def change(place, monkeypatch, tmp_path):
-        with open_journal(workspace.find(place), "") as journal:
+    def change(root, monkeypatch, tmp_path):
+        with open_journal(workspace.find(root), "") as journal:
             journal.append("s", "k", {})
-        blocked = place / ".git" / "dos" / name
+        blocked = root / ".git" / "dos" / name
         blocked.unlink(missing_ok=True)
         blocked.mkdir()
         (blocked / "something").write_text("of somebody's")
@@ -202,47 +202,47 @@ def with_directory_instead_of(name):
     return change
 
 
-def with_journal_of_another_program(place, monkeypatch, tmp_path):
-    (place / ".git" / "dos").mkdir()
-    with sqlite3.connect(place / ".git" / "dos" / "state.db") as connection:
+def with_journal_of_another_program(root, monkeypatch, tmp_path):
+    (root / ".git" / "dos").mkdir()
+    with sqlite3.connect(root / ".git" / "dos" / "state.db") as connection:
         connection.execute("CREATE TABLE theirs(x)")
     connection.close()
 
 
-def with_empty_head(place, monkeypatch, tmp_path):
-    (place / ".git" / "HEAD").write_text("")
+def with_empty_head(root, monkeypatch, tmp_path):
+    (root / ".git" / "HEAD").write_text("")
 
 
-def with_broken_git_config(place, monkeypatch, tmp_path):
-    with (place / ".git" / "config").open("a") as file:
+def with_broken_git_config(root, monkeypatch, tmp_path):
+    with (root / ".git" / "config").open("a") as file:
         file.write("[core\n")
 
 
-def with_lost_commit(place, monkeypatch, tmp_path):
-    (place / ".git" / "refs" / "heads" / "main").write_text("1" * 40 + "\n")
+def with_lost_commit(root, monkeypatch, tmp_path):
+    (root / ".git" / "refs" / "heads" / "main").write_text("1" * 40 + "\n")
 
 
-def detached_without_branch(place, monkeypatch, tmp_path):
-    git("checkout", "--quiet", "--detach", cwd=place)
-    git("branch", "--quiet", "-D", "main", cwd=place)
+def detached_without_branch(root, monkeypatch, tmp_path):
+    git("checkout", "--quiet", "--detach", cwd=root)
+    git("branch", "--quiet", "-D", "main", cwd=root)
 
 
-def with_lapsed_lease(place, monkeypatch, tmp_path):
-    lease(place, "api", is_lock=False)
+def with_lapsed_lease(root, monkeypatch, tmp_path):
+    lease(root, "api", is_lock=False)
 
 
-def with_lease_of_a_dead_process(place, monkeypatch, tmp_path):
+def with_lease_of_a_dead_process(root, monkeypatch, tmp_path):
     dead = subprocess.Popen([sys.executable, "-c", "pass"])
     dead.wait()
     here = {"host": process.host(), "system": process.system()}
-    lease(place, "api", is_lock=False, **here, ttl_ms=600_000, pid=dead.pid, pid_started=1.0)
+    lease(root, "api", is_lock=False, **here, ttl_ms=600_000, pid=dead.pid, pid_started=1.0)
 
 
-def with_lapsed_lock(place, monkeypatch, tmp_path):
-    lease(place, "archive", is_lock=True)
+def with_lapsed_lock(root, monkeypatch, tmp_path):
+    lease(root, "archive", is_lock=True)
 
 
-def lease(place, lane, *, is_lock, host="elsewhere", ttl_ms=1, **more):
+def lease(root, lane, *, is_lock, host="elsewhere", ttl_ms=1, **more):
     lease_request = Request(
         lane=lane,
         holder="some one",
@@ -252,62 +252,62 @@ def lease(place, lane, *, is_lock, host="elsewhere", ttl_ms=1, **more):
         is_lock=is_lock,
         **more,
     )
-    with open_journal(workspace.find(place), "") as journal:
+    with open_journal(workspace.find(root), "") as journal:
         journal.acquire(lease_request, lambda request, live: None)
     time.sleep(0.01)  # longer than it lasts
 
 
-def with_large_journal(place, monkeypatch, tmp_path):
-    with open_journal(workspace.find(place), "") as journal:
+def with_large_journal(root, monkeypatch, tmp_path):
+    with open_journal(workspace.find(root), "") as journal:
         journal.append("s", "k", {})
     monkeypatch.setattr(machine, "LARGE_JOURNAL_BYTES", 1)
 
 
-def with_silent_agent(place, monkeypatch, tmp_path):
+def with_silent_agent(root, monkeypatch, tmp_path):
     folder = on_path(monkeypatch, tmp_path, "git", "sh")
     (folder / "codex").write_text("#!/bin/sh\nexit 3\n")
     (folder / "codex").chmod(0o755)
-    configured("workers.agent", '"codex"')(place, monkeypatch, tmp_path)
+    configured("workers.agent", '"codex"')(root, monkeypatch, tmp_path)
 
 
-def with_agent_of_the_future(place, monkeypatch, tmp_path):
+def with_agent_of_the_future(root, monkeypatch, tmp_path):
     folder = on_path(monkeypatch, tmp_path, "git", "sh")
     (folder / "codex").write_text("#!/bin/sh\necho codex-cli 9.0.0\n")
     (folder / "codex").chmod(0o755)
-    configured("workers.agent", '"codex"')(place, monkeypatch, tmp_path)
+    configured("workers.agent", '"codex"')(root, monkeypatch, tmp_path)
 
 
-def with_reference_to_no_lane(place, monkeypatch, tmp_path):
-    with (place / "dos.toml").open("a") as file:
+def with_reference_to_no_lane(root, monkeypatch, tmp_path):
+    with (root / "dos.toml").open("a") as file:
         file.write('\n[reasons.X]\ncategory = "MISROUTE"\nsee_also = ["lane gone"]\n')
 
 
-def with_unit_for_no_lane(place, monkeypatch, tmp_path):
-    configured("autopick", "[]")(place, monkeypatch, tmp_path)
-    written("docs/first-plan.md", "## A1: x\n")(place, monkeypatch, tmp_path)
+def with_unit_for_no_lane(root, monkeypatch, tmp_path):
+    configured("autopick", "[]")(root, monkeypatch, tmp_path)
+    written("docs/first-plan.md", "## A1: x\n")(root, monkeypatch, tmp_path)
 
 
-def with_dirty_undeclared_worktree(place, monkeypatch, tmp_path):
-    with_undeclared_worktree(place, monkeypatch, tmp_path)
-    inside = find(place).worktrees / "old"
+def with_dirty_undeclared_worktree(root, monkeypatch, tmp_path):
+    with_undeclared_worktree(root, monkeypatch, tmp_path)
+    inside = find(root).worktrees / "old"
     git("commit", "--quiet", "--allow-empty", "--message", "On no branch", cwd=inside)
     (inside / "unsaved.txt").write_text("nobody has it yet\n")
 
 
-def with_moved_worktree(place, monkeypatch, tmp_path):
-    with_undeclared_worktree(place, monkeypatch, tmp_path)
-    folder = find(place).worktrees
+def with_moved_worktree(root, monkeypatch, tmp_path):
+    with_undeclared_worktree(root, monkeypatch, tmp_path)
+    folder = find(root).worktrees
     (folder / "old").rename(folder / "api")
 
 
-def with_filled_orphan_worktree(place, monkeypatch, tmp_path):
-    with_orphan_worktree(place, monkeypatch, tmp_path)
-    (find(place).worktrees / "api" / "notes.txt").write_text("of somebody's\n")
+def with_filled_orphan_worktree(root, monkeypatch, tmp_path):
+    with_orphan_worktree(root, monkeypatch, tmp_path)
+    (find(root).worktrees / "api" / "notes.txt").write_text("of somebody's\n")
 
 
 def with_config_that_is(make):
-    def change(place, monkeypatch, tmp_path):
-        path = place / "dos.toml"
+    def change(root, monkeypatch, tmp_path):
+        path = root / "dos.toml"
         text = path.read_text()
         path.unlink()
         make(path, text)
@@ -315,16 +315,16 @@ def with_config_that_is(make):
     return change
 
 
-def with_newer_journal(place, monkeypatch, tmp_path):
-    with open_journal(workspace.find(place), "") as journal:
+def with_newer_journal(root, monkeypatch, tmp_path):
+    with open_journal(workspace.find(root), "") as journal:
         journal.append("s", "k", {})
-    with sqlite3.connect(place / ".git" / "dos" / "state.db") as connection:
+    with sqlite3.connect(root / ".git" / "dos" / "state.db") as connection:
         connection.execute("PRAGMA user_version = 999")
     connection.close()
 
 
-def with_event_from_the_future(place, monkeypatch, tmp_path):
-    with open_journal(workspace.find(place), "") as journal:
+def with_event_from_the_future(root, monkeypatch, tmp_path):
+    with open_journal(workspace.find(root), "") as journal:
         journal.append("s", "k", {})
     an_hour_ago = (
         time.time_ns() - 3_600 * 10**9
@@ -332,33 +332,33 @@ def with_event_from_the_future(place, monkeypatch, tmp_path):
     monkeypatch.setattr(machine.time, "time_ns", lambda: an_hour_ago)
 
 
-def on_a_network(place, monkeypatch, tmp_path):
+def on_a_network(root, monkeypatch, tmp_path):
     monkeypatch.setattr(filesystem, "network_filesystem", lambda path: "nfs4")
 
 
-def on_a_full_disk(place, monkeypatch, tmp_path):
+def on_a_full_disk(root, monkeypatch, tmp_path):
     monkeypatch.setattr(
         filesystem, "free_space", lambda path: FreeSpace(free_bytes=5_000_000, free_files=10**6)
     )
 
 
-def read_only(place, monkeypatch, tmp_path):
+def read_only(root, monkeypatch, tmp_path):
     real = os.access
     monkeypatch.setattr(store.os, "access", lambda path, mode: mode != os.W_OK and real(path, mode))
 
 
-def detached(place, monkeypatch, tmp_path):
-    git("checkout", "--quiet", "--detach", cwd=place)
+def detached(root, monkeypatch, tmp_path):
+    git("checkout", "--quiet", "--detach", cwd=root)
 
 
-def of_another_user(place, monkeypatch, tmp_path):
+def of_another_user(root, monkeypatch, tmp_path):
     if os.getuid() != 0:
         pytest.skip("only root can give a directory away")
-    for path in (place, place / ".git"):
+    for path in (root, root / ".git"):
         os.chown(path, 12_345, 12_345)
 
 
-def without_identity(place, monkeypatch, tmp_path):
+def without_identity(root, monkeypatch, tmp_path):
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
     for words in (
@@ -366,4 +366,4 @@ def without_identity(place, monkeypatch, tmp_path):
         ["--unset", "user.name"],
         ["user.useConfigOnly", "true"],
     ):
-        subprocess.run(["git", "config", *words], cwd=place, check=True)
+        subprocess.run(["git", "config", *words], cwd=root, check=True)

@@ -348,10 +348,10 @@ def test_a_manifest_that_cannot_be_read_declares_nothing(tmp_path):
 
 @pytest.mark.soak
 def test_what_is_inferred_runs_in_a_fresh_worktree_and_leaves_nothing_for_git_to_see(tmp_path):
-    place, fresh = tmp_path / "repository", tmp_path / "worktree"
+    folder, fresh = tmp_path / "repository", tmp_path / "worktree"
     build = '[build-system]\nrequires = ["setuptools"]\nbuild-backend = "setuptools.build_meta"\n'
     made(
-        place,
+        folder,
         {
             "pyproject.toml": build + PYPROJECT.replace('"parser"', '"parser"\nversion = "1"'),
             ".gitignore": "__pycache__/\n",
@@ -367,7 +367,7 @@ def test_what_is_inferred_runs_in_a_fresh_worktree_and_leaves_nothing_for_git_to
     ):
         subprocess.run(
             ["git", "-c", "user.name=T", "-c", "user.email=t@example.com", *words],
-            cwd=place,
+            cwd=folder,
             check=True,
         )
     commands = infer_commands(fresh)

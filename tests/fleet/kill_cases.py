@@ -31,10 +31,10 @@ def problems_of(home: Path, cases: Mapping[str, Case]) -> dict[str, list[str]]:
     """Of each case that broke something, what it broke."""
 
     def run(name: str, number: int) -> list[str]:
-        place = home / str(number)
-        found = cases[name](place)
+        folder = home / str(number)
+        found = cases[name](folder)
         if not found:
-            shutil.rmtree(place)
+            shutil.rmtree(folder)
         return found
 
     with ThreadPoolExecutor(AT_ONCE) as pool:

@@ -25,11 +25,11 @@ esac
 
 
 class DyingGit:
-    def __init__(self, place: Path, *, seed: int, share: float) -> None:
+    def __init__(self, folder: Path, *, seed: int, share: float) -> None:
         """The share of the calls that die is a number from 0 to 1."""
-        self.folder = place / "dying"
+        self.folder = folder / "dying"
         self.folder.mkdir()
-        self.calls, self.deaths = place / "calls", place / "deaths"
+        self.calls, self.deaths = folder / "calls", folder / "deaths"
         self.calls.touch()
         self.deaths.touch()
         program = self.folder / "git"

@@ -52,7 +52,7 @@ class Faulty:
 
     def __init__(
         self,
-        place: Path,
+        folder: Path,
         shim: Path,
         fail: Fault,
         at: int = 1_000_000,
@@ -60,16 +60,16 @@ class Faulty:
         steps: str = STEPS,
         extra: dict[str, str] | None = None,
     ) -> None:
-        self.disk = place / "disk"
+        self.disk = folder / "disk"
         self.disk.mkdir(parents=True)
         self.state = self.disk / "state"
         argv = writer_command(self.state, self.disk / "ACK", "w", steps)
         variables = {**STUBBORN, **(extra or {})}
         done = run(
-            argv, self.disk, place / "log", fail, at, variables, shim=shim, fail_for=fail_for
+            argv, self.disk, folder / "log", fail, at, variables, shim=shim, fail_for=fail_for
         )
         assert (done.returncode, done.stderr) == (0, ""), f"{fail} at operation {at}"
-        self.operations = read_log(place / "log")
+        self.operations = read_log(folder / "log")
         path = self.disk / "ACK"
         self.acks: list[Ack] = (
             [decode(line) for line in path.read_text().splitlines()] if path.exists() else []
@@ -101,11 +101,17 @@ class Faulty:
 
 
 def strike_everywhere(
-    place: Path, shim: Path, fail: Fault, fail_for: int | None, steps: str, writes: int, others: int
+    folder: Path,
+    shim: Path,
+    fail: Fault,
+    fail_for: int | None,
+    steps: str,
+    writes: int,
+    others: int,
 ) -> list[Faulty]:
     """A run for each operation of a healthy run, or of its writes and its other operations each so
     many'th."""
-    healthy = Faulty(place / "healthy", shim, fail, steps=steps, extra=OFTEN)
+    healthy = Faulty(folder / "healthy", shim, fail, steps=steps, extra=OFTEN)
     assert healthy.failures == [] and counted(healthy.operations) > 100
     numbered = [operation for operation in healthy.operations if operation.number]
     of_writes = [each.number for each in numbered if each.kind is Kind.WRITE]
@@ -113,9 +119,9 @@ def strike_everywhere(
     chosen = sorted(of_writes[writes - 1 :: writes] + of_others[others - 1 :: others])
     runs = []
     for at in chosen:
-        faulty = Faulty(place / str(at), shim, fail, at, fail_for, steps, OFTEN)
+        faulty = Faulty(folder / str(at), shim, fail, at, fail_for, steps, OFTEN)
         assert_clear(faulty.failures)
-        assert faulty.lost_by_a_power_cut(place / "image") == [], f"{fail} at {faulty.struck(at)}"
+        assert faulty.lost_by_a_power_cut(folder / "image") == [], f"{fail} at {faulty.struck(at)}"
         assert problems(faulty.state, Ledger(faulty.acks)) == [], f"{fail} at {faulty.struck(at)}"
         runs.append(faulty)
     return runs
@@ -187,9 +193,9 @@ def test_a_commit_whose_sync_failed_is_not_acknowledged_by_the_next_sync(
     assert len(syncs) > 5
     for step, at in enumerate(syncs[:5]):  # one for each step before the store is closed
         faulty = Faulty(tmp_path / str(at), disk_shim, "eio", at, steps=steps)
-        struck = next(place for place, each in enumerate(faulty.operations) if each.number == at)
+        struck = next(folder for folder, each in enumerate(faulty.operations) if each.number == at)
         later = faulty.operations[struck:]
-        told, goes_on = [place for place, each in enumerate(later) if each.kind is Kind.ACK][:2]
+        told, goes_on = [folder for folder, each in enumerate(later) if each.kind is Kind.ACK][:2]
         decoded = decode(later[told].acknowledgements[0])
         if step == 0:
             goes_on = told  # it has a key, so it was asked for again

@@ -181,8 +181,8 @@ def test_many_that_watch_write_as_many_snapshots_as_one(counts):
     for number in range(5 * fold.SNAPSHOT_EVERY):
         store.append("run/1", "step", number)
         if number % 100 == 0:
-            for place, watch in enumerate(watches):
-                if (number // 100 + place) % 3 == 0:  # not all of them at once
+            for folder, watch in enumerate(watches):
+                if (number // 100 + folder) % 3 == 0:  # not all of them at once
                     watch.refresh()
     assert 6 <= counts["keep_snapshot"] <= 10  # two states, and a snapshot for each thousand events
 

@@ -51,13 +51,13 @@ def race(
     total = {"killed": 0}
     while time.monotonic() < deadline:
         time.sleep(1 / kills_per_second)
-        place = dice.randrange(contenders)
-        victim = racers[place]
+        folder = dice.randrange(contenders)
+        victim = racers[folder]
         if victim.poll() is None and time.monotonic() < deadline:
             victim.send_signal(signal.SIGKILL)
             victim.communicate()
             total["killed"] += 1
-            racers[place] = start(1000 + total["killed"])
+            racers[folder] = start(1000 + total["killed"])
     for racer in racers:
         counted, _ = racer.communicate(timeout=PATIENCE)
         for word in counted.split():

@@ -311,9 +311,9 @@ def test_processes_that_open_a_new_file_at_once_make_one_journal(tmp_path):
 def test_threads_that_open_a_new_file_at_once_make_one_journal(tmp_path):
     together = threading.Barrier(6)
 
-    def work(place: Path) -> int:
+    def work(folder: Path) -> int:
         together.wait(PATIENCE)
-        with opened(place) as store:
+        with opened(folder) as store:
             return store.append("a", "k", {}).ver
 
     with ThreadPoolExecutor(6) as pool:

@@ -126,9 +126,9 @@ def found(repository: Repository, tokens: set[str]) -> set[str]:
     refs = git.salvage_refs()
     texts = [git.attempt("grep", "-h", "token-", *refs).stdout] if refs else []
     state = repository.root / ".git" / "dos"
-    for place in (state / "salvage", state / "worktrees"):
-        for path in place.rglob("*"):
-            if path.is_file() and ".git" not in path.relative_to(place).parts:
+    for folder in (state / "salvage", state / "worktrees"):
+        for path in folder.rglob("*"):
+            if path.is_file() and ".git" not in path.relative_to(folder).parts:
                 texts.append(path.read_text())
     return {token for token in tokens if any(token in text for text in texts)}
 
@@ -153,9 +153,9 @@ def is_killed(act, number: int, *, done: bool) -> bool:
     return False
 
 
-def at_work(place: Path, edit) -> tuple[Repository, set[str]]:
+def at_work(folder: Path, edit) -> tuple[Repository, set[str]]:
     """A repository with a worktree in which an agent has left something."""
-    repository = Repository(place)
+    repository = Repository(folder)
     prepare(repository)
     worktree.mark_ready(lane(repository))
     return repository, edit(lane(repository))
@@ -171,9 +171,9 @@ def save_and_clear(repository: Repository) -> None:
     worktree.clear(tree, base)
 
 
-def check_all_kills(place: Path, edit, act, *, done: bool, first: int = 1, every: int = 1) -> None:
+def check_all_kills(folder: Path, edit, act, *, done: bool, first: int = 1, every: int = 1) -> None:
     for number in range(first, MOST_COMMANDS, every):
-        repository, tokens = at_work(place / str(number), edit)
+        repository, tokens = at_work(folder / str(number), edit)
         killed = is_killed(lambda: act(repository), number, done=done)  # noqa: B023 - called at once
         check_usable(repository)
         assert found(repository, tokens) == tokens, number

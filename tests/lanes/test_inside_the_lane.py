@@ -65,16 +65,16 @@ def test_a_name_of_git_s_means_the_same_wherever_work_is_measured(tmp_path) -> N
     repository.pass_time(MINUTE)
     each = [repository.commit(name) for name in (*INSIDE, *OUTSIDE)]
 
-    place, git = workspace.find(repository.root / "sub"), Writer(repository.root)
-    assert place.prefix == "sub/"
-    assert sorted(measure.paths_outside_lane(git, base, each[-1], lease, place.prefix)) == sorted(
+    folder, git = workspace.find(repository.root / "sub"), Writer(repository.root)
+    assert folder.prefix == "sub/"
+    assert sorted(measure.paths_outside_lane(git, base, each[-1], lease, folder.prefix)) == sorted(
         OUTSIDE
     )
-    share = shared_tree.find_unit_commits(git, base, each[-1], "A/A1", lease, place.prefix)
+    share = shared_tree.find_unit_commits(git, base, each[-1], "A/A1", lease, folder.prefix)
     assert (share.mine, share.others) == (each[: len(INSIDE)], each[len(INSIDE) :])
-    assert liveness.lease_evidence(repository.journal, place, [lease])[
+    assert liveness.lease_evidence(repository.journal, folder, [lease])[
         lease.fence
     ].commits_since_start == len(INSIDE)
-    with World(place.root) as world:
+    with World(folder.root) as world:
         seen = scope_evidence(world, world.config, lane="api", commits=(base, each[-1]))
     assert len(scope.judge(seen).refused_files) == len(OUTSIDE)

@@ -168,8 +168,10 @@ def test_lanes_start_where_dos_toml_is(repository):
     lease = repository.lease("api")
     repository.commit("api/a.py")
     repository.commit("service/api/a.py")
-    place = structs.replace(repository.place, root=nested)
-    assert lease_evidence(repository.journal, place, [lease])[lease.fence].commits_since_start == 1
+    workspace = structs.replace(repository.place, root=nested)
+    assert (
+        lease_evidence(repository.journal, workspace, [lease])[lease.fence].commits_since_start == 1
+    )
 
 
 @pytest.mark.parametrize("name", ["api\\x.py", "\napi", "api\n", 'ap"i/x', "\x01api/x"])
@@ -212,14 +214,14 @@ def test_who_has_no_known_region_may_have_made_any_commit(repository):
 @pytest.mark.parametrize("damage", ["no repository", "no directory", "a broken ref"])
 def test_what_git_cannot_read_is_unknown(repository, tmp_path, damage):
     lease = repository.lease("api")
-    place = repository.place
+    workspace = repository.place
     if damage == "no repository":
-        place = structs.replace(place, common=None)
+        workspace = structs.replace(workspace, common=None)
     elif damage == "no directory":
-        place = structs.replace(place, tree=tmp_path / "nowhere")
+        workspace = structs.replace(workspace, tree=tmp_path / "nowhere")
     else:
         (repository.root / ".git" / "refs" / "heads" / "main").write_text("0123456789" * 4 + "\n")
-    found = lease_evidence(repository.journal, place, [lease])[lease.fence]
+    found = lease_evidence(repository.journal, workspace, [lease])[lease.fence]
     assert isinstance(found.commits_since_start, Unknown) and found.commits_since_start.why
     assert liveness.judge(found).answer is Answer.UNKNOWN
 

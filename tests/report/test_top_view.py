@@ -136,7 +136,7 @@ class Place:
 
 
 @pytest.fixture
-def place(tmp_path) -> Place:
+def workspace(tmp_path) -> Place:
     return Place(tmp_path)
 
 
@@ -184,32 +184,32 @@ def place(tmp_path) -> Place:
         ((*AT_WORK, engine.HaltRequested(run_id=RUN)), LaneState.WORKING, "halts now"),
     ],
 )
-def test_a_lane_that_a_worker_has(place, facts, state, waits_for):
-    place.hold()
-    place.write(*facts)
-    row = place.row()
+def test_a_lane_that_a_worker_has(workspace, facts, state, waits_for):
+    workspace.hold()
+    workspace.write(*facts)
+    row = workspace.row()
     assert (row.state, row.waits_for, row.run_id) == (state, waits_for, RUN)
     if row.waits_for == "because":
         assert row.until == utc_datetime(FAR_MS)
 
 
-def test_a_worker_that_waits_for_its_turn_to_land_says_so(place):
-    place.hold()
-    place.write(BEGUN, parked("landing"))
-    assert [each.on for each in place.row().waiting] == [WaitsOn.LANDING]
+def test_a_worker_that_waits_for_its_turn_to_land_says_so(workspace):
+    workspace.hold()
+    workspace.write(BEGUN, parked("landing"))
+    assert [each.on for each in workspace.row().waiting] == [WaitsOn.LANDING]
 
 
 SPAWNED = events.SpawnIntended(lane="api", run_id=RUN, host="h")
 
 
-def test_a_worker_that_died_on_its_way_is_not_awaited(place):
+def test_a_worker_that_died_on_its_way_is_not_awaited(workspace):
     here = process.system()
     spawned = events.SpawnIntended(lane="api", run_id=RUN, host="h", system=here)
     came = events.WorkerSpawned(
         lane="api", run_id=RUN, host="h", pid=2**22 + 1, pid_started=1.0, system=here
     )
-    place.write(spawned, came)
-    assert top_builder.build_view(place.watcher.read()).rows[0].state is not LaneState.STARTING
+    workspace.write(spawned, came)
+    assert top_builder.build_view(workspace.watcher.read()).rows[0].state is not LaneState.STARTING
 
 
 def stopped(needs: str, why: str = "drain") -> events.RunStopped:
@@ -277,39 +277,39 @@ def question(*waits: str) -> engine.DecisionRaised:
         ),
     ],
 )
-def test_a_lane_that_nobody_has(place, facts, state, waits_for):
-    place.write(*facts)
-    row = place.row()
+def test_a_lane_that_nobody_has(workspace, facts, state, waits_for):
+    workspace.write(*facts)
+    row = workspace.row()
     assert (row.state, row.waits_for) == (state, waits_for)
 
 
-def test_a_silent_agent_is_told_from_a_busy_one_by_its_log(place):
-    place.hold()
-    place.write(*AT_WORK)
-    old = place.store.now_ms() + 200_000
+def test_a_silent_agent_is_told_from_a_busy_one_by_its_log(workspace):
+    workspace.hold()
+    workspace.write(*AT_WORK)
+    old = workspace.store.now_ms() + 200_000
 
     def state(age_seconds: float) -> LaneState:
-        place.log(age_seconds)
-        seen = structs.replace(place.watcher.read(), now_ms=old)
+        workspace.log(age_seconds)
+        seen = structs.replace(workspace.watcher.read(), now_ms=old)
         return top_builder.build_view(seen).rows[0].state
 
     assert state(-180) is LaneState.WORKING
     assert state(-130) is LaneState.SILENT
-    place.write(ended())
+    workspace.write(ended())
     assert state(-130) is LaneState.WORKING, "no agent runs that could say anything"
 
 
-def test_a_log_of_the_agent_before_does_not_make_this_one_silent(place):
-    place.hold()
-    place.write(*AT_WORK)
-    place.log(500)
-    assert place.row().state is LaneState.WORKING
+def test_a_log_of_the_agent_before_does_not_make_this_one_silent(workspace):
+    workspace.hold()
+    workspace.write(*AT_WORK)
+    workspace.log(500)
+    assert workspace.row().state is LaneState.WORKING
 
 
-def test_a_worker_that_is_gone_or_late_is_silent(place):
-    place.hold()
-    place.write(*AT_WORK)
-    seen = place.watcher.read()
+def test_a_worker_that_is_gone_or_late_is_silent(workspace):
+    workspace.hold()
+    workspace.write(*AT_WORK)
+    seen = workspace.watcher.read()
     [held] = seen.held
     for changed, why in (
         (HeldLease(lease=held.lease, lapsed=False, gone=True), "its process is gone"),
@@ -319,22 +319,22 @@ def test_a_worker_that_is_gone_or_late_is_silent(place):
         assert (row.state, row.waits_for, row.unit) == (LaneState.SILENT, why, "P/U1")
 
 
-def test_a_lane_that_a_person_has_is_held(place):
-    place.hold(run_id="", holder="me")
-    assert (place.row().state, place.row().waits_for) == (LaneState.HELD, "me holds it")
+def test_a_lane_that_a_person_has_is_held(workspace):
+    workspace.hold(run_id="", holder="me")
+    assert (workspace.row().state, workspace.row().waits_for) == (LaneState.HELD, "me holds it")
 
 
-def test_a_row_says_who_is_at_what_since_when(place):
-    lease = place.hold()
-    place.write(*AT_WORK)
-    row = place.row()
+def test_a_row_says_who_is_at_what_since_when(workspace):
+    lease = workspace.hold()
+    workspace.write(*AT_WORK)
+    row = workspace.row()
     assert (row.unit, row.agent, row.iteration, row.host) == ("P/U1", "codex", 1, lease.host)
     assert row.since is not None and row.last_activity is not None
 
 
-def test_what_it_came_to_is_counted_by_lane(place):
-    place.hold()
-    place.write(
+def test_what_it_came_to_is_counted_by_lane(workspace):
+    workspace.hold()
+    workspace.write(
         *AT_WORK,
         ended(cost_usd=0.5, usage=[Usage(input_tokens=10, output_tokens=5)]),
         LANDED,
@@ -344,28 +344,28 @@ def test_what_it_came_to_is_counted_by_lane(place):
         events.LandingRefused(**WHO, unit="P/U1", reason="conflict"),
         ended(),
     )
-    row = place.row()
+    row = workspace.row()
     assert (row.landed, row.rejected) == (1, 2)
     assert row.spend == top.Spend(usd=0.75, unpriced=1, tokens=115)
-    assert place.view().totals.spend == row.spend
+    assert workspace.view().totals.spend == row.spend
 
 
 @pytest.mark.parametrize("ending", ["usage_window", "overloaded", "transient"])
-def test_that_a_provider_had_no_room_is_no_rejection(place, ending):
-    place.hold()
-    place.write(*AT_WORK, ended(ending), measured("EMPTY"))
-    assert place.row().rejected == 0
+def test_that_a_provider_had_no_room_is_no_rejection(workspace, ending):
+    workspace.hold()
+    workspace.write(*AT_WORK, ended(ending), measured("EMPTY"))
+    assert workspace.row().rejected == 0
 
 
-def test_that_a_person_ended_it_is_no_rejection(place):
-    place.hold()
-    place.write(*AT_WORK, engine.HaltRequested(run_id=RUN), ended("killed"), measured("EMPTY"))
-    assert place.row().rejected == 0
+def test_that_a_person_ended_it_is_no_rejection(workspace):
+    workspace.hold()
+    workspace.write(*AT_WORK, engine.HaltRequested(run_id=RUN), ended("killed"), measured("EMPTY"))
+    assert workspace.row().rejected == 0
 
 
-def test_what_is_older_than_a_day_is_not_counted(place):
-    place.write(*AT_WORK, LANDED)
-    seen = place.watcher.read()
+def test_what_is_older_than_a_day_is_not_counted(workspace):
+    workspace.write(*AT_WORK, LANDED)
+    seen = workspace.watcher.read()
     later = structs.replace(seen, now_ms=seen.now_ms + 24 * HOUR_MS)
     assert (
         top_builder.build_view(seen).totals.landed,
@@ -376,9 +376,9 @@ def test_what_is_older_than_a_day_is_not_counted(place):
     )
 
 
-def test_the_whole_fleet(place):
-    place.hold("supervisor/h", "", is_lock=True, host="h")
-    place.write(
+def test_the_whole_fleet(workspace):
+    workspace.hold("supervisor/h", "", is_lock=True, host="h")
+    workspace.write(
         LANDED,
         question("lane:docs"),
         engine.LimitHit(vendor="v", account="a", ending="usage_window", resets_at_ms=FAR_MS),
@@ -386,7 +386,7 @@ def test_the_whole_fleet(place):
         engine.LimitLifted(vendor="w", account="a"),
         engine.PauseRequested(by="me", reason="lunch"),
     )
-    seen = place.view()
+    seen = workspace.view()
     assert [supervisor.state for supervisor in seen.supervisors] == ["running"]
     assert (seen.decisions.open, seen.decisions.first_question) == (1, "Again?")
     assert [(limit.vendor, limit.resets_at) for limit in seen.limits] == [
@@ -395,26 +395,26 @@ def test_the_whole_fleet(place):
     (landing,) = top.to_json(seen)["landings"]
     assert landing == {"unit": "P/U1", "lane": "api", "commit": "c" * 40, "at": landing["at"]}
     assert seen.paused == "by me: lunch"
-    place.write(events.DrainRequested())
-    assert [supervisor.state for supervisor in place.view().supervisors] == ["draining"]
+    workspace.write(events.DrainRequested())
+    assert [supervisor.state for supervisor in workspace.view().supervisors] == ["draining"]
 
 
-def test_lanes_stand_in_the_order_of_the_roster_and_each_once(place):
-    place.hold("zebra")
-    place.write(events.LaneFailed(lane="mule", reason="x"), engine.PauseRequested(lane="API"))
-    assert [row.lane for row in place.view().rows] == ["api", "zebra", "mule"]
+def test_lanes_stand_in_the_order_of_the_roster_and_each_once(workspace):
+    workspace.hold("zebra")
+    workspace.write(events.LaneFailed(lane="mule", reason="x"), engine.PauseRequested(lane="API"))
+    assert [row.lane for row in workspace.view().rows] == ["api", "zebra", "mule"]
 
 
-def test_each_look_takes_in_only_what_is_new(place, monkeypatch):
-    place.write(*AT_WORK)
-    place.view()
+def test_each_look_takes_in_only_what_is_new(workspace, monkeypatch):
+    workspace.write(*AT_WORK)
+    workspace.view()
     seen = []
     monkeypatch.setattr(LiveState, "apply", lambda self, event: seen.append(event.pos))
-    place.view()
+    workspace.view()
     assert seen == []
-    place.write(LANDED)
-    place.view()
-    assert seen == [place.store.last()]
+    workspace.write(LANDED)
+    workspace.view()
+    assert seen == [workspace.store.last()]
 
 
 FACTS = st.sampled_from(
@@ -463,11 +463,11 @@ def test_a_page_fits_any_terminal_and_holds_nothing_that_acts_on_one(history, la
     to_builtins(view)
 
 
-def test_what_does_not_fit_into_a_row_is_below_it_where_there_is_room(place):
+def test_what_does_not_fit_into_a_row_is_below_it_where_there_is_room(workspace):
     reason = "its workers keep dying, and nobody can say why " * 3
-    place.write(events.LaneFailed(lane="api", reason=f"{reason}at last"))
-    roomy = plain_text(render_page(place.view(), 80, 24)).splitlines()
-    tight = plain_text(render_page(place.view(), 80, 6)).splitlines()
+    workspace.write(events.LaneFailed(lane="api", reason=f"{reason}at last"))
+    roomy = plain_text(render_page(workspace.view(), 80, 24)).splitlines()
+    tight = plain_text(render_page(workspace.view(), 80, 6)).splitlines()
     row = next(number for number, line in enumerate(roomy) if line.startswith("api"))
     below = roomy[row + 1]
     assert below.startswith("      ") and below.strip()
@@ -485,18 +485,18 @@ def test_what_does_not_fit_into_a_row_is_below_it_where_there_is_room(place):
         ({}, "$0.00, 0 tokens"),
     ],
 )
-def test_a_cost_that_is_not_known_is_not_shown_as_zero(place, spend, text):
-    view = place.view()
+def test_a_cost_that_is_not_known_is_not_shown_as_zero(workspace, spend, text):
+    view = workspace.view()
     totals = structs.replace(view.totals, spend=top.Spend(**spend))
     page = plain_text(render_page(structs.replace(view, totals=totals), 120))
     assert f"last 24 hours: 0 landed, 0 rejected, {text}" in page
 
 
-def test_on_a_small_terminal_the_urgent_lanes_come_first(place):
+def test_on_a_small_terminal_the_urgent_lanes_come_first(workspace):
     lanes = [f"lane{number}" for number in range(20)]
-    place.watcher = SnapshotReader(place.store, place.state, roster=lanes)
-    place.write(events.LaneFailed(lane="lane17", reason="they die"))
-    lines = plain_text(render_page(place.view(), 80, 9))
+    workspace.watcher = SnapshotReader(workspace.store, workspace.state, roster=lanes)
+    workspace.write(events.LaneFailed(lane="lane17", reason="they die"))
+    lines = plain_text(render_page(workspace.view(), 80, 9))
     assert "lane17" in lines and "more lanes" in lines
 
 

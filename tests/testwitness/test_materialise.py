@@ -29,9 +29,9 @@ def listed(git):
 
 
 def written(toy, tmp_path):
-    git, place = Writer(toy.root), tmp_path / "tree"
-    sandbox.write_files(git, listed(git), place, MOMENT)
-    return place
+    git, root = Writer(toy.root), tmp_path / "tree"
+    sandbox.write_files(git, listed(git), root, MOMENT)
+    return root
 
 
 def test_names_contents_modes_and_links_are_as_they_were_committed(toy, tmp_path):
@@ -57,17 +57,17 @@ def test_names_contents_modes_and_links_are_as_they_were_committed(toy, tmp_path
     (toy.root / "nowhere").symlink_to("../../nosuch")
     (toy.root / "link\nto").symlink_to("dir/ü")
     toy.commit({})
-    place = written(toy, tmp_path)
+    root = written(toy, tmp_path)
     for name in names:
-        assert (place / name).read_bytes() == (toy.root / name).read_bytes()
-    assert os.path.exists(os.fsencode(place) + b"/not\xff text")
-    assert stat.S_IMODE((place / "a").stat().st_mode) == 0o755
-    assert stat.S_IMODE((place / "dir/ü").stat().st_mode) == 0o644
-    assert [os.readlink(place / name) for name in ("outside", "nowhere", "link\nto")] == [
+        assert (root / name).read_bytes() == (toy.root / name).read_bytes()
+    assert os.path.exists(os.fsencode(root) + b"/not\xff text")
+    assert stat.S_IMODE((root / "a").stat().st_mode) == 0o755
+    assert stat.S_IMODE((root / "dir/ü").stat().st_mode) == 0o644
+    assert [os.readlink(root / name) for name in ("outside", "nowhere", "link\nto")] == [
         "/etc", "../../nosuch", "dir/ü",
     ]  # fmt: skip
-    assert not (place / ".git").exists()
-    times = {path.lstat().st_mtime for path in [place, *place.rglob("*")]}
+    assert not (root / ".git").exists()
+    times = {path.lstat().st_mtime for path in [root, *root.rglob("*")]}
     assert times == {MOMENT}
 
 
@@ -79,11 +79,9 @@ def test_neither_attributes_nor_filters_have_a_say(toy, tmp_path):
         "a": "$Id$\n", "b": "kept\n", "c": "$Format:%H$\n",
     })  # fmt: skip
     (tmp_path / "ran").unlink(missing_ok=True)
-    place = written(toy, tmp_path)
-    assert (place / "a").read_bytes() == b"$Id$\n" and (
-        place / "c"
-    ).read_bytes() == b"$Format:%H$\n"
-    assert (place / "b").exists() and not (tmp_path / "ran").exists()
+    root = written(toy, tmp_path)
+    assert (root / "a").read_bytes() == b"$Id$\n" and (root / "c").read_bytes() == b"$Format:%H$\n"
+    assert (root / "b").exists() and not (tmp_path / "ran").exists()
 
 
 def test_a_submodule_is_an_empty_folder(toy, tmp_path):

@@ -11,7 +11,7 @@ from dos.world import World, open_journal
 
 
 @pytest.fixture
-def place(tmp_path):
+def repository(tmp_path):
     safe = ["-c", "user.name=T", "-c", "user.email=t@example.com", "-c", "commit.gpgsign=false"]
     for words in (
         ["init", "--quiet", "."],
@@ -21,8 +21,8 @@ def place(tmp_path):
     return tmp_path
 
 
-def record(place, *facts):
-    with World(place) as world:
+def record(repository, *facts):
+    with World(repository) as world:
         sha = world.git.commit_of("HEAD")
         store = open_journal(world.workspace, world.config.store.url)
         for verdict, command_from in facts:
@@ -41,8 +41,8 @@ def record(place, *facts):
         store.close()
 
 
-def said(place, subject="HEAD"):
-    with World(place) as world:
+def said(repository, subject="HEAD"):
+    with World(repository) as world:
         fact = recorded.witness_recorded_tests(world, subject)
     return str(fact.stance), str(fact.accountability)
 
@@ -61,11 +61,11 @@ def said(place, subject="HEAD"):
         ([("REGRESSIVE", "dos.toml"), ("DISCRIMINATES", "--cmd")], ("REFUTED", "OS_RECORDED")),
     ],
 )
-def test_the_newest_record_whose_command_nobody_typed_decides(place, facts, expected):
-    record(place, *facts)
-    assert said(place) == expected
+def test_the_newest_record_whose_command_nobody_typed_decides(repository, facts, expected):
+    record(repository, *facts)
+    assert said(repository) == expected
 
 
 @pytest.mark.parametrize("subject", ["nosuch", "--all", "", "f" * 40])
-def test_a_commit_that_is_not_there_has_no_record(place, subject):
-    assert said(place, subject) == ("NO_SIGNAL", "OS_RECORDED")
+def test_a_commit_that_is_not_there_has_no_record(repository, subject):
+    assert said(repository, subject) == ("NO_SIGNAL", "OS_RECORDED")

@@ -19,26 +19,26 @@ LANES = Lanes(concurrent=("api",), trees={"api": ("api/**",)})
 
 
 @pytest.fixture
-def place(tmp_path):
+def workspace(tmp_path):
     (tmp_path / "dos.toml").touch()
     return find(tmp_path)
 
 
-def from_beads(place, *issues, where=".beads", name="issues.jsonl"):
-    (place.root / ".beads").mkdir(exist_ok=True)
+def from_beads(workspace, *issues, where=".beads", name="issues.jsonl"):
+    (workspace.root / ".beads").mkdir(exist_ok=True)
     lines = [issue if isinstance(issue, bytes) else json.encode(issue) for issue in issues]
-    (place.root / ".beads" / name).write_bytes(b"\n".join(lines))
-    return sources.read(place, Config(lanes=LANES, plans=Plans(source="beads", beads=where)))
+    (workspace.root / ".beads" / name).write_bytes(b"\n".join(lines))
+    return sources.read(workspace, Config(lanes=LANES, plans=Plans(source="beads", beads=where)))
 
 
-def from_command(place, script, **more):
+def from_command(workspace, script, **more):
     plans = Plans(source="command", command=(sys.executable, "-c", script), **more)
-    return sources.read(place, Config(lanes=LANES, plans=plans))
+    return sources.read(workspace, Config(lanes=LANES, plans=plans))
 
 
-def test_issues_are_units_and_the_urgent_come_first(place):
+def test_issues_are_units_and_the_urgent_come_first(workspace):
     portfolio = from_beads(
-        place,
+        workspace,
         {"id": "bd-2", "title": "later", "status": "open", "priority": 3},
         {
             "id": "bd-1",
@@ -80,14 +80,14 @@ def test_issues_are_units_and_the_urgent_come_first(place):
     ("status", "claim"),
     [("closed", "shipped"), ("in_progress", "open"), ("deferred", "blocked"), ("odd", "")],
 )
-def test_the_status_of_an_issue_is_its_claim(place, status, claim):
-    (unit,) = from_beads(place, {"id": "bd-1", "title": "x", "status": status}).units
+def test_the_status_of_an_issue_is_its_claim(workspace, status, claim):
+    (unit,) = from_beads(workspace, {"id": "bd-1", "title": "x", "status": status}).units
     assert unit.claimed == claim
 
 
-def test_what_is_no_work_is_passed_over(place):
+def test_what_is_no_work_is_passed_over(workspace):
     portfolio = from_beads(
-        place,
+        workspace,
         {"id": "bd-1", "title": "a whole", "issue_type": "epic"},
         {"id": "bd-2", "title": "gone", "status": "tombstone"},
         {"id": "bd-3", "comment": "no title"},
@@ -97,9 +97,9 @@ def test_what_is_no_work_is_passed_over(place):
     assert (portfolio.units, portfolio.problems) == ((), ())
 
 
-def test_a_line_that_is_no_issue_is_a_problem_with_its_place(place):
+def test_a_line_that_is_no_issue_is_a_problem_with_its_place(workspace):
     portfolio = from_beads(
-        place,
+        workspace,
         b"{",
         {"id": 3, "title": "x"},
         {"id": "bd-1", "title": "x", "labels": None},
@@ -114,21 +114,21 @@ def test_a_line_that_is_no_issue_is_a_problem_with_its_place(place):
     assert {problem.kind for problem in portfolio.problems} == {ProblemKind.UNREADABLE}
 
 
-def test_one_file_can_be_named(place):
-    from_beads(place, {"id": "bd-1", "title": "x"}, name="other.jsonl")
-    portfolio = from_beads(place, {"id": "bd-2", "title": "y"}, where=".beads/other.jsonl")
+def test_one_file_can_be_named(workspace):
+    from_beads(workspace, {"id": "bd-1", "title": "x"}, name="other.jsonl")
+    portfolio = from_beads(workspace, {"id": "bd-2", "title": "y"}, where=".beads/other.jsonl")
     assert [unit.id for unit in portfolio.units] == ["bd-1"]
 
 
 @pytest.mark.parametrize("where", ["nowhere", "dos.toml/x", "empty"])
-def test_a_place_without_issues_is_an_error(place, where):
-    (place.root / "empty").mkdir()
+def test_a_place_without_issues_is_an_error(workspace, where):
+    (workspace.root / "empty").mkdir()
     with pytest.raises(BadInput, match="no issues") as raised:
-        sources.read(place, Config(plans=Plans(source="beads", beads=where)))
+        sources.read(workspace, Config(plans=Plans(source="beads", beads=where)))
     assert "dos config set plans.beads" in raised.value.hint
 
 
-def test_a_program_prints_units_and_they_keep_their_order(place):
+def test_a_program_prints_units_and_they_keep_their_order(workspace):
     lines = [
         {
             "id": "AUTH2",
@@ -149,9 +149,8 @@ def test_a_program_prints_units_and_they_keep_their_order(place):
         },
         {"id": "BILL-3.1"},
     ]
-    found = from_command(place, f"print({json.encode(lines[0]).decode()!r}); print(); " + "; ".join(
-        f"print({json.encode(line).decode()!r})" for line in lines[1:]
-    ))  # fmt: skip
+    first, *more = [f"print({json.encode(line).decode()!r})" for line in lines]
+    found = from_command(workspace, "; ".join([first, "print()", *more]))
     assert [(unit.name, unit.title, unit.line) for unit in found.units] == [
         ("AUTH/AUTH2", "b", 1),
         ("AUTH/AUTH1", "a", 3),
@@ -172,46 +171,50 @@ def test_a_program_prints_units_and_they_keep_their_order(place):
 @pytest.mark.parametrize(
     "line", ["{", "[]", "3", '{"title": "no id"}', '{"id": " "}', '{"id": 3}', '{"id": "A/"}']
 )
-def test_a_line_that_is_no_unit_is_a_problem_and_the_others_count(place, line):
-    found = from_command(place, f'print({line!r}); print(\'{{"id": "A1"}}\')')
+def test_a_line_that_is_no_unit_is_a_problem_and_the_others_count(workspace, line):
+    found = from_command(workspace, f'print({line!r}); print(\'{{"id": "A1"}}\')')
     assert [unit.id for unit in found.units] == ["A1"]
     assert str(found.problems[0]).startswith("command:1: not a unit")
 
 
-def test_it_runs_at_the_root_of_the_workspace_without_a_git_of_somebody_elses(place, monkeypatch):
+def test_it_runs_at_the_root_of_the_workspace_without_a_git_of_somebody_elses(
+    workspace, monkeypatch
+):
     monkeypatch.setenv("GIT_DIR", "/elsewhere")
     script = (
         "import os, json; title = os.getcwd() + str(os.environ.get('GIT_DIR'));"
         " print(json.dumps({'id': 'A1', 'title': title}))"
     )
-    assert from_command(place, script).units[0].title == f"{os.path.realpath(place.root)}None"
+    assert (
+        from_command(workspace, script).units[0].title == f"{os.path.realpath(workspace.root)}None"
+    )
 
 
-def test_a_program_that_fails_is_an_error_that_shows_what_it_said(place):
+def test_a_program_that_fails_is_an_error_that_shows_what_it_said(workspace):
     script = (
         'import sys; print(\'{"id": "A1"}\');'
         " print('the tracker is down', file=sys.stderr); sys.exit(3)"
     )
     with pytest.raises(BadInput, match="exit code 3") as raised:
-        from_command(place, script)
+        from_command(workspace, script)
     assert "the tracker is down" in raised.value.message
     assert raised.value.hint
 
 
-def test_a_program_that_is_not_there_is_an_error(place):
+def test_a_program_that_is_not_there_is_an_error(workspace):
     with pytest.raises(BadInput, match="cannot be started"):
-        sources.read(place, Config(plans=Plans(source="command", command=("no-such-program",))))
+        sources.read(workspace, Config(plans=Plans(source="command", command=("no-such-program",))))
 
 
-def test_a_program_that_hangs_is_ended_with_all_that_it_started(place):
+def test_a_program_that_hangs_is_ended_with_all_that_it_started(workspace):
     script = (
         "import subprocess, sys, time\n"
         "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(300)'])\n"
         "open('child', 'w').write(str(child.pid)); time.sleep(300)"
     )
     with pytest.raises(BadInput, match="did not end within 2 s"):
-        from_command(place, script, timeout_seconds=2)
-    child = int((place.root / "child").read_text())
+        from_command(workspace, script, timeout_seconds=2)
+    child = int((workspace.root / "child").read_text())
     deadline = (
         time.monotonic() + PATIENCE
     )  # the system takes its time between the signal and the end
@@ -220,7 +223,7 @@ def test_a_program_that_hangs_is_ended_with_all_that_it_started(place):
     assert process.identify(child) is None
 
 
-def test_a_program_that_prints_without_end_does_not_fill_our_memory(place, monkeypatch):
+def test_a_program_that_prints_without_end_does_not_fill_our_memory(workspace, monkeypatch):
     monkeypatch.setattr(commands, "LARGEST_BYTES", 1000)
     with pytest.raises(BadInput, match="printed 2,001 bytes"):
-        from_command(place, "print('x' * 2000)")
+        from_command(workspace, "print('x' * 2000)")
