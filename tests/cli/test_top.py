@@ -123,12 +123,12 @@ def test_a_fleet_that_begins_later_appears(workspace, tmp_path, state):
 WATCHED = """
 import sys, time
 from dos.verbs.context import Context
-from dos.cli.terminal import footer
+from dos.cli.terminal import up_display
 from dos.verbs.output import print_stderr
 
 context = Context()
-assert footer.footer_wanted(context)
-with footer.Footer(context):
+assert up_display.footer_wanted(context)
+with up_display.Footer(context):
     for number in range(60):
         context.print_line(f"story {number}")
         time.sleep(0.05 if number % 10 else 0)

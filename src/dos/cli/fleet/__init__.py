@@ -1,5 +1,4 @@
 """Verbs that start, watch and stop the fleet, and report what it did.
 
 `up`, `down`, `pause` and `worker` act; `status`, `top`, `logs`, `report` and `loop` only read.
-`event_printer` prints the events that happen while `dos up` runs in the foreground.
 """

@@ -24,8 +24,7 @@ from dos import workspace
 from dos.agents.io import candidates, logs
 from dos.approval.io import approve
 from dos.backlog.io import attempts, survey
-from dos.cli.fleet.event_printer import EventPrinter
-from dos.cli.terminal.footer import Footer, Terminal, footer_wanted
+from dos.cli.terminal.up_display import EventPrinter, Footer, Terminal, footer_wanted
 from dos.config.schema import Config
 from dos.doctor.subjects import agents, plans
 from dos.errors import BadInput, DosError
