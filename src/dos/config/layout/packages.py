@@ -1,8 +1,6 @@
 """The packages that a repository declares as a workspace, and readers of manifest files."""
 
-import json
 import re
-import tomllib
 from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -134,6 +132,8 @@ def _dictionary(value: Any) -> dict[str, Any]:
 
 def read_json(path: Path) -> dict[str, Any]:
     """Return the object in a JSON file; an empty one where it cannot be read."""
+    import json  # most callers read no manifest
+
     try:
         # As npm, skip the byte-order mark that Windows editors write.
         found = json.loads(path.read_text(encoding="utf-8-sig"))
@@ -144,6 +144,8 @@ def read_json(path: Path) -> dict[str, Any]:
 
 def read_toml(path: Path) -> dict[str, Any]:
     """Return the tables of a TOML file; none where it cannot be read."""
+    import tomllib
+
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
