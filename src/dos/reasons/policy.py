@@ -38,9 +38,11 @@ class MorphologyRule(Table, frozen=True, kw_only=True):
 
 
 def _rules(category: Category, *substrings: str) -> tuple[MorphologyRule, ...]:
+    """Return one rule for each of the word sequences, all with the same category."""
     return tuple(MorphologyRule(substring=substring, category=category) for substring in substrings)
 
 
+# The order matters: the first rule that fits decides, so narrow words come before wide ones.
 MORPHOLOGY = (
     *_rules(
         "STALE_CLAIM", "FALSE_SHIPPED", "FALSE_SHIP", "STALE_STAMP", "STAMP_DRIFT", "STAMPING_DRIFT"
@@ -61,7 +63,10 @@ def built_in_tokens() -> frozenset[str]:
 
 
 def registry(declared: Mapping[str, Reason]) -> "Registry":
-    """Return the built-in reasons and the declared ones, which are cleared by a person."""
+    """Return the built-in reasons and the declared ones, which are cleared by a person.
+
+    Raises ValueError for a token that a built-in reason has already.
+    """
     from dos.reasons import table
 
     return table.BUILT_IN.extend(

@@ -1,4 +1,7 @@
-"""A reason: why something was refused, held, blocked or stopped, and what clears it."""
+"""A reason: why something was refused, held, blocked or stopped, and what clears it.
+
+The rows are in `rows` and `stops`; `table` finds them by their tokens.
+"""
 
 from enum import StrEnum
 
@@ -6,7 +9,10 @@ from msgspec import Struct
 
 
 class Needs(StrEnum):
-    """Who has to act before the reason is gone."""
+    """Who has to act before the reason is gone.
+
+    JSON has these values; people read `loop.tokens.needs_words`.
+    """
 
     NOBODY = "nobody"  # it is over, or it clears by itself
     OPERATOR = "operator"  # a person
@@ -15,7 +21,10 @@ class Needs(StrEnum):
 
 
 class ClearsBy(StrEnum):
-    """What clears the reason. The loop decides by this alone whether to stop, retry or replan."""
+    """What clears the reason. The loop decides by this alone whether to stop, retry or replan.
+
+    It says what has to happen; `Needs` says who has to act, which follows from it in most rows.
+    """
 
     REPLAN = "replan"
     OPERATOR = "operator"  # a person decides or corrects something
@@ -36,7 +45,11 @@ NEEDS = {
 
 
 class Category(StrEnum):
-    """The categories of dos-kernel, by which its scripts tell reasons apart."""
+    """The categories of dos-kernel, by which its scripts tell reasons apart.
+
+    Nothing in dos decides by them. They are kept in JSON, and a dos.toml may declare reasons by
+    them.
+    """
 
     TRUE_DRAIN = "TRUE_DRAIN"  # nothing is left to do
     OPERATOR_GATE = "OPERATOR_GATE"  # a person or another worker has to act first
@@ -47,7 +60,7 @@ class Category(StrEnum):
 
 
 class Kind(StrEnum):
-    """What the reason is for."""
+    """What the reason is for; docs/troubleshooting.md groups the reasons by it."""
 
     REFUSAL = "refusal"  # a lane or a launch was refused
     HOLD = "hold"  # a unit is not offered
@@ -57,7 +70,10 @@ class Kind(StrEnum):
 
 
 class Reason(Struct, frozen=True, kw_only=True):
-    """One reason: its token for scripts, and what people need to know about it."""
+    """One reason: its token for scripts, and what people need to know about it.
+
+    Raises ValueError for an empty token and for an unknown category.
+    """
 
     token: str
     category: Category

@@ -1,7 +1,10 @@
 """The reasons for refusals, holds, blocked gates and failed agents.
 
 Each row says what happened, what clears it, and what to do. `table.py` puts the rows together with
-those of `stops.py`.
+those of `stops.py`. `dos man wedge` and docs/troubleshooting.md are made of them.
+
+A token never changes: scripts compare it, and old journals contain it. The message is one sentence
+for people who have not read the code. The fix is a command where there is one.
 """
 
 from functools import partial
@@ -15,6 +18,7 @@ _SIDECAR = "Write the packet again, with a prompt for every pick."
 _row = partial(make_reason, Kind.REFUSAL)
 
 REFUSALS = (
+    # The arbiter refuses a lease because of other leases. Most of these clear by themselves.
     _row(
         "LANE_HELD", Category.OPERATOR_GATE, ClearsBy.OTHER_WORKER,
         "Another worker holds this lane.",
@@ -40,6 +44,7 @@ REFUSALS = (
         "[[concurrency_class]] allows no more leases of this kind.",
         "Wait for one of them to end, or raise max_concurrent.",
     ),
+    # Most of these are about the request itself: waiting alone does not help.
     _row(
         "UNKNOWN_LANE", Category.MISROUTE, ClearsBy.OPERATOR,
         "No lane and no alias has this name.",
@@ -65,6 +70,8 @@ REFUSALS = (
         "A newer dos wrote this record.",
         "pip install --upgrade dispatch-os", needs=Needs.ENVIRONMENT,
     ),
+    # dos-kernel refuses a launch by what is left on the lane. These tokens are still found in its
+    # packets and journals, so they keep their rows.
     _row(
         "LANE_DRAINED", Category.TRUE_DRAIN, ClearsBy.REPLAN,
         "The lane has no unit left.",
@@ -82,7 +89,7 @@ REFUSALS = (
     ),
     _row(
         "LANE_ALL_BLOCKED_OR_STALE_STAMP", Category.OPERATOR_GATE, ClearsBy.OPERATOR,
-        "The remaining units are blocked, or marked as shipped although they are not.",
+        "The remaining units are blocked, or have shipped without a mark in their plan.",
         _SHIPPED,
     ),
     _row(
@@ -97,9 +104,11 @@ REFUSALS = (
     ),
     _row(
         "LANE_ALL_SHIPPED_INFLIGHT_OR_STALE_STAMP", Category.STALE_CLAIM, ClearsBy.OPERATOR,
-        "All units are shipped, being worked on, or marked as shipped although they are not.",
+        "All units have shipped, some without a mark in their plan, or are being worked on.",
         _SHIPPED,
     ),
+    # A packet cannot be launched because its prompts are missing or broken. The names in lower case
+    # are those that its writer reports.
     _row(
         "RENDERER_SIDECAR_DROPPED", Category.RENDERER_BUG, ClearsBy.CODE_FIX,
         "A packet was written without its prompts.",
@@ -123,6 +132,8 @@ REFUSALS = (
 )  # fmt: skip
 
 
+# Holds: why one unit is not offered. The rows are in the order of precedence, which
+# `backlog.pickable` decides by; the first hold that applies is the one that people see.
 _hold = partial(make_reason, Kind.HOLD)
 _ITSELF = "It clears by itself; work on another unit meanwhile."
 
@@ -152,6 +163,7 @@ HOLDS = (
         "The run that claimed the unit no longer exists.",
         "A replan removes such claims.",
     ),
+    # Another dispatch cannot change the next four: a person, a date or another unit has to.
     _hold(
         "DRAFT_CLASS", Category.OPERATOR_GATE, ClearsBy.OPERATOR,
         "The unit's plan is a draft.",
@@ -180,6 +192,8 @@ HOLDS = (
 )  # fmt: skip
 
 
+# Causes: why a gate is blocked, by the keys of dos-kernel's catalogue. The loop asks only whether a
+# replan clears the cause; if not, it stops instead of trying again.
 _cause = partial(make_reason, Kind.CAUSE)
 _result = partial(make_reason, Kind.RESULT)
 _FIX = "Fix its cause; another dispatch has the same result."
@@ -210,6 +224,7 @@ CAUSES = (
         "A person has to decide something first.",
         "`dos status` shows what each unit waits for.",
     ),
+    # A program is at fault for the rest, and comes to the same result until it is corrected.
     _cause(
         "stale_claim_false_block", Category.STALE_CLAIM, ClearsBy.CODE_FIX,
         "The claim of a run that no longer exists blocks units.",
@@ -267,6 +282,7 @@ CAUSE_KEYS = frozenset({"lane_all_inflight_or_deferred", *(row.token for row in 
 # The first one may be chance; one that comes back is not solved by a replan.
 UNSPECIFIC = frozenset({"uncategorized_nonship", "gate_wedge_unspecified"})
 
+# Results: how an agent ended without an answer. `claims.result` finds out which, by the transcript.
 RESULTS = (
     _result(
         "RESULT_DEAD_RATE_LIMIT", Category.UNCLASSIFIED, ClearsBy.TIME,

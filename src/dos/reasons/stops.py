@@ -1,4 +1,9 @@
-"""The reasons why runs stop: for each, what it means and what to do."""
+"""The reasons why runs stop: for each, what it means and what to do.
+
+The loop's decision names most of them (`loop.decide`), and a worker the others, such as a lost
+lease. What a row says of who has to act decides whether the supervisor starts the lane again by
+itself or asks a person first.
+"""
 
 from functools import partial
 
@@ -12,6 +17,7 @@ _UNITS = "Add units to a plan document."
 _row = partial(make_reason, Kind.STOP)
 
 STOPS = (
+    # The work is done, or as much of it as one run does.
     _row("complete", Category.TRUE_DRAIN, ClearsBy.NOBODY, "Every declared unit is verified.", ""),
     _row(
         "drained-twice", Category.TRUE_DRAIN, ClearsBy.NOBODY,
@@ -24,6 +30,7 @@ STOPS = (
         "`dos up` starts the next run; `dos config set workers.max_iterations N` allows more.",
         retryable=True,
     ),
+    # No unit is left. Only a person, or an agent that replans, can add more.
     _row(
         "drain", Category.TRUE_DRAIN, ClearsBy.REPLAN,
         "No unit is left to offer.",
@@ -34,6 +41,7 @@ STOPS = (
         "No unit is left, and replans found no more.",
         _UNITS,
     ),
+    # A person stopped the run, or has to answer before it continues.
     _row(
         "drain-requested", Category.UNCLASSIFIED, ClearsBy.OPERATOR,
         "The fleet was asked to stop.",
@@ -55,6 +63,7 @@ STOPS = (
         "`dos config get workers.setup` shows it; [workers] setup_seconds limits its time.",
         needs=Needs.ENVIRONMENT,
     ),
+    # Another worker or the journal is in the way; nothing is wrong with the lane itself.
     _row(
         "lease-lost", Category.UNCLASSIFIED, ClearsBy.OTHER_WORKER,
         "Another worker has taken the lane.",
@@ -70,6 +79,7 @@ STOPS = (
         "Another worker holds the lane, or one that overlaps it.",
         _LIVE,
     ),
+    # Time clears these. The lane starts again without a person.
     _row(
         "rate-limited", Category.UNCLASSIFIED, ClearsBy.TIME,
         "The provider's usage window is used up.",
@@ -85,6 +95,7 @@ STOPS = (
         "All remaining units are on cooldown.",
         "Wait for [cooldown] window_hours, or shorten it.",
     ),
+    # Something on this machine is broken: the agent does not start, or does not finish.
     _row(
         "launch-failed", Category.UNCLASSIFIED, ClearsBy.OPERATOR,
         "The agent's process did not start.",
@@ -95,6 +106,7 @@ STOPS = (
         "The agent ended without a result several times in a row.",
         "`dos logs LANE` shows what it printed.", needs=Needs.ENVIRONMENT,
     ),
+    # Units are left, and none of them can be worked on.
     _row(
         "blocked", Category.OPERATOR_GATE, ClearsBy.OPERATOR,
         "Units are left, but none of them may be offered.",
@@ -110,6 +122,7 @@ STOPS = (
         "Another dispatch cannot clear what holds the next unit.",
         _WAITS,
     ),
+    # What agents report and what git shows differ.
     _row(
         "consecutive-dirty-zero", Category.STALE_CLAIM, ClearsBy.CODE_FIX,
         "The agent finished several times in a row, and nothing landed.",
@@ -122,9 +135,10 @@ STOPS = (
     ),
     _row(
         "stale-stamp-unreconciled", Category.STALE_CLAIM, ClearsBy.CODE_FIX,
-        "A unit is marked as shipped although it is not, and replans do not fix it.",
-        "Correct the plan document.",
+        "Units stay blocked, or have shipped without a mark in their plan; replans do not help.",
+        "`dos plan` compares the plans with git; `dos plan --tick` marks what has shipped.",
     ),
+    # The loop runs and gets nowhere. More iterations would only cost money.
     _row(
         "replan-stalled", Category.UNCLASSIFIED, ClearsBy.OPERATOR,
         "Replans find no new units.",

@@ -1,8 +1,8 @@
 """The table of all reasons for refusals, holds, blocked gates and stops.
 
 Every reason is in it once: what it means, what clears it, and whether a retry helps. `dos man
-wedge`
-shows it, together with the [reasons] that a workspace declares.
+wedge` shows it, together with the [reasons] that a workspace declares. Building the table takes
+time, so `policy`, which comes with the settings, imports it only where it is needed.
 """
 
 import re
@@ -34,7 +34,10 @@ __all__ = [
 
 
 class Registry:
-    """Reasons by their tokens. Case does not matter."""
+    """Reasons by their tokens. Case does not matter.
+
+    Raises ValueError for a token that is declared twice: a reason has one meaning.
+    """
 
     __slots__ = ("_by_token", "rows")
 
@@ -66,6 +69,7 @@ class Registry:
 
 
 def _key(token: str) -> str:
+    """The form in which tokens are compared."""
     return token.strip().upper()
 
 
@@ -84,7 +88,10 @@ _REMEDIES = {ClearsBy.REPLAN: "/replan", ClearsBy.CODE_FIX: "/unstick"}
 
 
 class BlockedCause(Struct, frozen=True, kw_only=True):
-    """A reason as the catalogue of blocked causes of dos-kernel has it."""
+    """A reason as the catalogue of blocked causes of dos-kernel has it.
+
+    The field names are keys of its JSON, and the remedies are commands of its agents.
+    """
 
     key: str
     label: str
@@ -109,7 +116,10 @@ def blocked_cause(key: str) -> BlockedCause | None:
 
 
 def recurring_self_heal_for(key: str, runs: int) -> str:
-    """Return the remedy for a cause that so many runs met; empty for an unknown cause."""
+    """Return the remedy for a cause that so many runs met; empty for an unknown cause.
+
+    An unspecific cause that comes back needs a correction, not one more replan.
+    """
     cause = blocked_cause(key)
     if cause is None:
         return ""
@@ -135,6 +145,7 @@ def category_by_words(token: str, rules: Iterable[tuple[str, str]]) -> tuple[str
 
 
 def _has_sequence(words: list[str], sequence: list[str]) -> bool:
+    """Whether the words contain the sequence, one word right after the other."""
     if not sequence:
         return False
     starts = range(len(words) - len(sequence) + 1)
@@ -142,13 +153,17 @@ def _has_sequence(words: list[str], sequence: list[str]) -> bool:
 
 
 def _words(text: str) -> list[str]:
+    """Return the words of a token in capitals."""
     return [word for word in re.split(r"[_\W]+", text.upper()) if word]
 
 
 def envelope_is_refusal(
     envelope: Mapping[str, Any] | None, known: Registry = BUILT_IN
 ) -> tuple[bool, str | None]:
-    """Return whether the verdict of a packet refuses its launch, and which key says so."""
+    """Return whether the verdict of a packet refuses its launch, and which key says so.
+
+    A packet without a verdict is not refused. An unknown verdict or reason refuses, to be safe.
+    """
     if not envelope:
         return False, None
     if envelope.get("do_not_render"):
