@@ -56,7 +56,10 @@ def begin() -> State:
 
 
 def on_line(state: State, line: str) -> State:
-    """The state after one more line."""
+    """The state after one more line.
+
+    A new turn clears what failed in the last one: only the newest turn tells how it ends.
+    """
     state = stream.next_line(state, line)
     record = stream.parse_record(line)
     match record.get("type"):

@@ -15,7 +15,7 @@ tested: tuple[str, str] = ("", "")
 
 
 def launch(prompt: str, settings: Settings) -> Launch:
-    """The configured command, unchanged."""
+    """The configured command, unchanged; the prompt is its standard input."""
     return Launch(argv=[*settings.command, *settings.arguments], stdin=prompt)
 
 

@@ -55,7 +55,7 @@ def launch(prompt: str, settings: Settings) -> Launch:
 
 
 class State(StreamState, frozen=True, kw_only=True):
-    """What Gemini has reported so far."""
+    """What Gemini has reported so far, with its newest retry, error and result."""
 
     retry: str = ""  # the line that tells what it waits for
     complaint: str = ""  # the message of its newest error record
@@ -68,7 +68,10 @@ def begin() -> State:
 
 
 def on_line(state: State, line: str) -> State:
-    """The state after one more line."""
+    """The state after one more line.
+
+    A retry is plain text. Any record after it shows that the program works again, and clears it.
+    """
     state = stream.next_line(state, line)
     waiting = _retry(line)
     if waiting:

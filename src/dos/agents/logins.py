@@ -23,6 +23,7 @@ class Login(Struct, frozen=True, kw_only=True):
     files: tuple[str, ...]
 
 
+# By the vendor that an adapter names; other vendors have no login that dos knows.
 LOGINS = {
     "anthropic": Login(
         program="claude",

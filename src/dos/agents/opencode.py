@@ -67,7 +67,10 @@ def begin() -> State:
 
 
 def on_line(state: State, line: str) -> State:
-    """The state after one more line."""
+    """The state after one more line: a record, a line of its log, or a denied permission.
+
+    Only a `stream error` is tried again; other errors of the log may explain how it ends.
+    """
     state = stream.next_line(state, line)
     logged = _log_error(line)
     if logged:
@@ -108,6 +111,7 @@ def _on_part(state: State, record: dict[str, Any]) -> State:
 
 
 def _tool_result(record: dict[str, Any]) -> ToolResult:
+    """What a tool returned; opencode reports its call and its result in one record."""
     tool = as_mapping(nested(record, "part", "state"))
     return stream.tool_result(
         as_text(tool.get("output")) or as_text(tool.get("error")),

@@ -29,7 +29,8 @@ def unit_prompt(
 ) -> str:
     """The prompt for one unit.
 
-    `globs` are the paths of its lane, `history` says why each earlier attempt did not land.
+    `globs` are the paths of its lane, `history` says why each earlier attempt did not land. The
+    prompt is complete: the agent needs to know nothing about dos.
     """
     parts = [f"# Unit {unit.name}: {unit.title}", unit.text, _allowed_paths(globs)]
     if unit.paths:
@@ -62,8 +63,10 @@ def replan_prompt(
 
 
 def _allowed_paths(globs: Sequence[str]) -> str:
+    """The rule that work outside of the lane is rejected, with the paths that are inside."""
     return f"You may change only: {', '.join(globs)}. Work that touches other paths is rejected."
 
 
 def _list(items: Sequence[str]) -> str:
+    """A bullet list; further lines of an item are indented below it."""
     return "\n".join("- " + item.replace("\n", "\n  ") for item in items)

@@ -22,6 +22,7 @@ from dos.agents.adapter import (
     ending_by_exit_code,
 )
 
+# How much of what a program prints is kept: events are stored for good, and read by people.
 CLAIM_CHARACTERS = 2000
 EVIDENCE_CHARACTERS = 500
 ACTIVITY_CHARACTERS = 200
@@ -32,7 +33,10 @@ State = TypeVar("State", bound=StreamState)
 
 
 def parse_record(line: str) -> dict[str, Any]:
-    """The JSON object on a line; empty where there is none."""
+    """The JSON object on a line; empty where there is none.
+
+    Lines that are no JSON are common: programs mix in warnings of their own.
+    """
     if not line.lstrip().startswith("{"):
         return {}
     try:
@@ -109,7 +113,7 @@ def activity(*words: str) -> tuple[Activity, ...]:
 
 
 def tool_result(output: str, *, exit_code: object = None, failed: bool = False) -> ToolResult:
-    """What a tool returned. An exit code other than 0 is a failure."""
+    """What a tool returned, cut to its last lines. An exit code other than 0 is a failure."""
     code = as_number(exit_code)
     if code is None:
         return ToolResult(output=_end_of(output), failed=failed)

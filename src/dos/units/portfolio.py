@@ -171,8 +171,12 @@ def _blocked_by_cycles(depends: Mapping[str, list[str]]) -> set[str]:
     for name, others in depends.items():
         for other in others:
             dependents.setdefault(other, []).append(name)
-    missing = {name: len(others) for name, others in depends.items()}
-    ready = [name for name, count in missing.items() if count == 0]
+    missing = {}
+    ready = []
+    for name, others in depends.items():
+        missing[name] = len(others)
+        if not others:
+            ready.append(name)
     while ready:
         for dependent in dependents.get(ready.pop(), ()):
             missing[dependent] -= 1

@@ -14,6 +14,7 @@ from dos.errors import BadInput
 from dos.units.markdown import fields
 from dos.units.unit import PlanClaim, Problem, ProblemKind, Unit
 
+# What a status of the tracker claims about the unit; any other status claims nothing.
 CLAIMS = {
     "closed": PlanClaim.SHIPPED,
     "blocked": PlanClaim.BLOCKED,

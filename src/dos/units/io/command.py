@@ -63,7 +63,11 @@ def read(
 
 
 def _unit(line: UnitLine, number: int) -> Unit:
-    """A printed unit; its plan comes from its id if the program names none."""
+    """A printed unit; its plan comes from its id if the program names none.
+
+    `AUTH/AUTH2` is of the plan AUTH, and so is `AUTH2` alone, by its letters. Raises ValueError for
+    an empty id.
+    """
     plan, _, unit_id = line.id.rpartition("/")
     if not unit_id.strip():
         raise ValueError("its id is empty")
@@ -73,7 +77,9 @@ def _unit(line: UnitLine, number: int) -> Unit:
     values["plan"] = line.plan or plan or series or unit_id
     values["id"] = unit_id
     values["title"] = line.title or unit_id
-    values["claimed"] = claim_of_status(line.status) if line.status else PlanClaim.NONE
+    values["claimed"] = PlanClaim.NONE
+    if line.status:
+        values["claimed"] = claim_of_status(line.status)
     return Unit(**values, document=NAME, line=number)
 
 

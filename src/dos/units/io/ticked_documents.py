@@ -18,6 +18,7 @@ from dos.units.markdown.fields import STATUSES
 from dos.units.policy import Grammar
 from dos.units.unit import PlanClaim, Unit
 
+# Where a mark can go: the box of a list item, the end of a heading, a cell of a row.
 MARK = "✅"
 _OPEN_BOX = re.compile(r"^(\s*(?:[-*+]|\d+[.)])\s+)\[ \]")
 _HEADING = re.compile(r"^(\s{0,3}#{1,6}\s.*?)(\s+#+)?\s*$")

@@ -36,7 +36,7 @@ class Item(NamedTuple):
 
 
 class Row(NamedTuple):
-    """A row of a table."""
+    """A row of a table, with the cells of its header so that columns can be told apart."""
 
     at: int
     header: list[str]  # empty: the table has none
@@ -108,7 +108,10 @@ def _heading(at: int, line: str, stripped: str) -> Heading | None:
 
 
 def _item(at: int, indent: int, line: str, stripped: str) -> Iterator[Mark]:
-    """The mark of a list item, if it states a field or can name a unit."""
+    """The mark of a list item, if it states a field or can name a unit.
+
+    An item of prose has neither a box nor bold at its beginning, and is passed over.
+    """
     if indent > WIDEST:
         return
     if stated := fields.parse_field(line):
@@ -155,7 +158,11 @@ class MarkdownText(Struct, frozen=True, kw_only=True):
 
 
 def read_text(text: str) -> MarkdownText:
-    """Split a text into lines, and blank front matter, code fences and comments."""
+    """Split a text into lines, and blank front matter, code fences and comments.
+
+    Any line ends are accepted. A fence or a comment without an end hides the rest of the text, as
+    it does for every reader of markdown; `unclosed` says where it begins.
+    """
     text = text.removeprefix("\ufeff")
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")

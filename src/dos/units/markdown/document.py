@@ -27,7 +27,7 @@ class Declaration(Struct, frozen=True, kw_only=True):
 
 
 class Document(Struct, frozen=True, kw_only=True):
-    """A plan document that was read."""
+    """A plan document that was read, with every unit that it declares in its order."""
 
     name: str
     plan: str
@@ -44,7 +44,10 @@ class Document(Struct, frozen=True, kw_only=True):
 
 
 def plan_name(document: str) -> str:
-    """The plan that a file is, by its name: `docs/auth-plan.md` is AUTH."""
+    """The plan that a file is, by its name: `docs/auth-plan.md` is AUTH.
+
+    Front matter with `plan:` takes precedence; `read` looks for that.
+    """
     name = document.replace("\\", "/").rpartition("/")[2]
     return (name.rpartition(".")[0] or name).removesuffix("-plan").upper()
 

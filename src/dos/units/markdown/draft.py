@@ -15,7 +15,11 @@ ITEM = "list-item"
 
 
 class UnitDraft(Struct, kw_only=True):
-    """A unit while its document is being read."""
+    """A unit while its document is being read.
+
+    Several lines may declare one unit, such as a heading and a row of a table: each of them adds
+    to the draft. `document.py` makes the unit of it when all lines were read.
+    """
 
     id: str
     plan: str

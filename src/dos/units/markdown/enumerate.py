@@ -1,6 +1,7 @@
 """List the units of a plan document: which it claims as shipped, and which are left.
 
-These are claims of the document and of the caller. `dos plan` compares them with git.
+This is `dos enumerate`. These are claims of the document and of the caller; `dos plan` compares
+them with git.
 """
 
 from collections.abc import Collection, Sequence
@@ -32,7 +33,7 @@ class DriftKind(StrEnum):
 
 
 class Drift(Struct, frozen=True, kw_only=True):
-    """Something about a document that makes the list doubtful."""
+    """Something about a document that makes the list doubtful, and the lines it is on."""
 
     kind: DriftKind
     detail: str
@@ -140,7 +141,10 @@ def _entry(declared: Declaration, meta_shipped: Collection[str]) -> Entry:
 
 
 def _roll_up(by_unit: dict[str, Entry], declared: Sequence[Declaration]) -> None:
-    """Mark units whose children have all shipped, unless their text says that something is left."""
+    """Mark units whose children have all shipped, unless their text says that something is left.
+
+    AUTH2 is the parent of AUTH2.1 and of AUTH2-retry. `by_unit` is changed in place.
+    """
     children: dict[str, list[str]] = {}
     for unit_id in by_unit:
         for parent in _ancestors(unit_id):

@@ -1,7 +1,7 @@
 """What a unit states about itself: fields such as `- lane: api`, table cells, a status.
 
-A key with a slip of the pen, such as `- lnae: api`, is found as well: read as prose it would be
-lost without a word.
+A mistyped key, such as `- lnae: api`, is found as well: read as prose it would be lost without a
+warning.
 
 A status counts only in the unit's own heading, row or list item: not in its prose, not in its
 children.
@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Mapping
 
 from dos.units.unit import PlanClaim
 
+# The keys that a list item may state, and the field that each of them means.
 _NAMES = {
     "lane": "lane",
     "agent": "agent",

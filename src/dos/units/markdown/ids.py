@@ -125,7 +125,10 @@ def parse_series_lead(text: str, known: Iterable[str], asked: str = "") -> Lead 
 
 
 def parse_id_cell(cell: str) -> Lead | None:
-    """The id that fills a table cell; None if the cell holds anything else."""
+    """The id that fills a table cell; None if the cell holds anything else.
+
+    Prose in a cell may begin with an id, and does not declare the unit by that.
+    """
     lead = parse_lead(f"{bare_id(cell).strip('*`~ ')}:")
     if lead is None or not lead.separated or lead.title or lead.is_range:
         return None

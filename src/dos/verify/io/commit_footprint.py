@@ -21,7 +21,7 @@ from dos.verify.file_kinds import Kind
 from dos.verify.footprint import Change, Scope
 from dos.verify.survival import File, Survival
 
-LARGEST_TEXT = 8_000_000
+LARGEST_TEXT = 8_000_000  # bytes; a larger file counts by its hash, as a binary one does
 MOST_ABSORBING_FILES = 20  # that are searched for the lines of a deleted one
 LINK = 0o120000
 
@@ -47,9 +47,11 @@ class FootprintReader:
         `before` is the unit's scope in the parent's tree, `later` the one at the tip. Raises
         GitFailed if an object is missing.
         """
-        parent_tree = parent.tree if parent else ""
+        parent_tree = ""
+        if parent:
+            parent_tree = parent.tree
         file_changes = changes.tree_changes(self._objects, parent_tree, commit.tree)
-        changed = [self._change(file_change) for file_change in file_changes]
+        changed = list(map(self._change, file_changes))
         found = footprint.judge(changed, before, later)
         candidate = structs.replace(candidate, footprint=found, is_scoped=before.is_declared)
         if found.flaw:
@@ -97,7 +99,9 @@ class FootprintReader:
                 by = by or history.last_touching(file.path)
                 return self._absorbed(file, by, history), by
         lines = self._current_lines(path, history)
-        now_path = path if path != file.path else ""
+        now_path = ""
+        if path != file.path:
+            now_path = path
         return structs.replace(file, now=lines, now_path=now_path), ""
 
     def _absorbed(self, file: File, by: str, history: LaterHistory) -> File:

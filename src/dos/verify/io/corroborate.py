@@ -1,4 +1,8 @@
-"""Witnesses besides git for commits that are still there: runners, receipts, the CI."""
+"""Witnesses besides git for commits that are still there: runners, receipts, the CI.
+
+`with_witnesses` raises the tier of candidates for `dos verify`. `landing_proofs` gathers, for the
+report, what proves each landing.
+"""
 
 from collections.abc import Iterable, Sequence
 
@@ -52,7 +56,10 @@ def _with_receipts(world: World, unit: str, commit: CandidateCommit) -> Candidat
     others: list[CheckedReceipt] = []
     for receipt in find.receipts_for_commit(world, commit.sha, unit):
         if receipt.valid and receipt.bound and receipt.verdict == belief.Answer.CONFIRMED:
-            (own if _is_own(receipt) else others).append(receipt)
+            if _is_own(receipt):
+                own.append(receipt)
+            else:
+                others.append(receipt)
     tests = recorded.newest_undisputed(recorded.records_for_commit(world, commit.sha), unit)
     witnessed = ""
     attested = ""
@@ -114,7 +121,9 @@ def landing_proofs(world: World, landings: Iterable[Landing]) -> dict[Landing, P
 
 def _verdicts(world: World, branch: str, landed: list[Landing]) -> Sequence[Verdict | Unknown]:
     """The verdict on each landing at its branch; Unknown if git cannot be read."""
-    ref = branch if branch.startswith("refs/") else f"refs/heads/{branch}"
+    ref = branch
+    if not branch.startswith("refs/"):
+        ref = f"refs/heads/{branch}"
     units = []
     for landing in landed:
         plan, _, phase = landing.unit.rpartition("/")

@@ -1,4 +1,8 @@
-"""Where a unit declared that its work would be, read from a tree of git, never from disk."""
+"""Where a unit declared that its work would be, read from a tree of git, never from disk.
+
+What counts for a commit is the tree before it: an agent that writes its own declaration together
+with the work must not widen what the work may touch.
+"""
 
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
@@ -46,8 +50,8 @@ class Declarations:
 
     def declares(self, tree: str, name: UnitName) -> bool:
         """Whether [units] of a tree's dos.toml or one of its plan documents has the unit."""
-        configured = {key.casefold() for key in self.config(tree).units}
-        if any(key.casefold() in configured for key in _config_keys(name)):
+        configured = set(map(str.casefold, self.config(tree).units))
+        if not configured.isdisjoint(map(str.casefold, _config_keys(name))):
             return True
         return next(self._declaring_units(tree, name), None) is not None
 
@@ -92,7 +96,9 @@ class Declarations:
         folder = self._prefix
         while folder and self._objects.entry_at(tree, folder + "dos.toml") is None:
             parent = folder[:-1].rpartition("/")[0]
-            folder = f"{parent}/" if parent else ""
+            folder = ""
+            if parent:
+                folder = f"{parent}/"
         return folder
 
     def text(self, tree: str, path: str) -> str:
@@ -134,7 +140,7 @@ class Declarations:
 
     def _declaring_units(self, tree: str, name: UnitName) -> Iterator[Unit]:
         """The unit in each document that declares it, in their order."""
-        spellings = dict.fromkeys(spelling.casefold() for spelling in name.spellings)
+        spellings = dict.fromkeys(map(str.casefold, name.spellings))
         for path, sha in self.documents(tree):
             _, folded_text = self._text(sha)
             if not any(spelling in folded_text for spelling in spellings):

@@ -25,7 +25,10 @@ class RegistryRow(Struct, frozen=True, kw_only=True):
 
 
 def done_rows(text: str) -> list[RegistryRow]:
-    """The rows that call a unit done, newest first; none if the text is no registry."""
+    """The rows that call a unit done, newest first; none if the text is no registry.
+
+    A row that is done and whose claim is still open does not count.
+    """
     rows = _rows(text, "recently_completed")
     if isinstance(rows, Unknown):
         return []
@@ -67,7 +70,9 @@ def _rows(text: str, key: str) -> list[dict[str, Any]] | Unknown:
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        document = None if _is_hostile(text) else yaml.load(text, loader)
+        document = None
+        if not _is_hostile(text):
+            document = yaml.load(text, loader)
     except (yaml.YAMLError, ValueError, TypeError, LookupError, AttributeError, OverflowError):
         document = None
     if not isinstance(document, dict):

@@ -1,4 +1,8 @@
-"""Verdicts on units at a branch, kept: when it has grown, only what that can change is redone."""
+"""Verdicts on units at a branch, kept: when it has grown, only what that can change is redone.
+
+A supervisor asks about all units every few seconds, and few commits arrive meanwhile. The cache is
+in memory; a process that starts verifies everything once.
+"""
 
 from collections.abc import Collection
 
@@ -17,7 +21,7 @@ _REVERTS = "This reverts commit"
 
 
 class _CachedVerdict(Struct, frozen=True, kw_only=True):
-    """The verdict on one unit, and what it depends on."""
+    """The verdict on one unit, and what it depends on: words of messages, paths, and history."""
 
     verdict: Verdict
     needles: Needles
@@ -104,18 +108,19 @@ class VerdictCache:
         gone, new = log.difference(git, self.tip, verifier.tip.sha)
         if gone or len(new) > MOST_COMMITS:
             return None
-        commits = [commit for commit in map(verifier.objects.commit, new) if commit]
         message_words: set[str] = set()
-        for commit in commits:
+        has_merge = False
+        has_revert = False
+        for commit in filter(None, map(verifier.objects.commit, new)):
             message_words |= words(commit.message)
-        has_merge = any(len(commit.parents) > 1 for commit in commits)
+            has_merge |= len(commit.parents) > 1
+            has_revert |= _REVERTS in commit.message
         if has_merge:
             # What a merge leaves out is not touched. A verdict that depends on more than the tip
             # is redone for any merge.
             touched = set(git.paths_between(self.tip, verifier.tip.sha))
         else:
             touched = log.touched_paths(git, new)
-        has_revert = any(_REVERTS in commit.message for commit in commits)
         return _Growth(
             commits=new,
             words=frozenset(message_words),
@@ -129,7 +134,7 @@ def _verified(verifier: Verifier, names: list[str]) -> dict[str, _CachedVerdict]
     verified: dict[str, _CachedVerdict] = {}
     if not names:
         return verified
-    units = [_plan_and_phase(name) for name in names]
+    units = list(map(_plan_and_phase, names))
     gathered, policy = verifier.gather_evidence(units)
     for name, unit, evidence in zip(names, units, gathered, strict=True):
         needles = verifier.needles(unit)
@@ -145,11 +150,17 @@ def _plan_and_phase(name: str) -> tuple[str, str]:
 
 def _cached_verdict(evidence: Evidence, verdict: Verdict, needles: Needles) -> _CachedVerdict:
     """A verdict with the paths, words and commits that it depends on."""
-    commits = evidence.commits
+    looked_at: set[str] = set()
+    is_walked = False
+    is_unreadable = False
+    for commit in evidence.commits:
+        looked_at |= commit.looked_at
+        is_walked |= commit.is_walked
+        is_unreadable |= bool(commit.unreadable)
     return _CachedVerdict(
         verdict=verdict,
         needles=needles,
-        looked_at=frozenset[str]().union(*(commit.looked_at for commit in commits)),
-        is_walked=any(commit.is_walked for commit in commits),
-        is_unreadable=any(commit.unreadable for commit in commits),
+        looked_at=frozenset(looked_at),
+        is_walked=is_walked,
+        is_unreadable=is_unreadable,
     )

@@ -35,7 +35,7 @@ Progress = Callable[[int], None]
 
 
 class Ask(Struct, frozen=True, kw_only=True):
-    """What to verify against."""
+    """What to verify against: the ref, the branch to be merged into, and which witnesses to ask."""
 
     ref: str = "HEAD"
     since: str = ""  # count only commits that the ref has since this one
@@ -49,7 +49,10 @@ class Ask(Struct, frozen=True, kw_only=True):
 def verify(
     world: World, units: Units | None, ask: Ask = Ask(), *, progress: Progress | None = None
 ) -> list[Verdict]:
-    """The verdict on each unit, from one read of history; on every declared one if None."""
+    """The verdict on each unit, from one read of history; on every declared one if None.
+
+    Raises BadInput if a ref of `ask` names no commit.
+    """
     gathered, policy = gather(world, units, ask, progress=progress)
     return [judge(evidence, policy) for evidence in gathered]
 
@@ -75,7 +78,11 @@ def gather(
 
 
 class Verifier:
-    """One read of a history for any number of units. Each answer is independent of the others."""
+    """One read of a history for any number of units. Each answer is independent of the others.
+
+    Raises BadInput if a ref names no commit, and ConfigInvalid if the committed dos.toml has
+    errors: a policy that cannot be read must not be replaced by a weaker default.
+    """
 
     def __init__(self, world: World, objects: Objects, ask: Ask) -> None:
         self.world = world
@@ -85,7 +92,9 @@ class Verifier:
         self.ask = ask
         self.tip = _commit(objects, ask.ref)
         # A branch to be merged into also sets the policy, and has to contain the work.
-        self.judged_at = _commit(objects, ask.merged_into) if ask.merged_into else self.tip
+        self.judged_at = self.tip
+        if ask.merged_into:
+            self.judged_at = _commit(objects, ask.merged_into)
         without_config = Declarations(objects, self.workspace, Config())
         self.config = without_config.strict_config(self.judged_at.tree)
         self.declarations = Declarations(objects, self.workspace, self.config)
@@ -137,7 +146,7 @@ class Verifier:
         found = message_index.find(
             self.git,
             self.tip.sha,
-            [self.needles(unit) for unit in units],
+            list(map(self.needles, units)),
             index,
             since=self.ask.since,
             bundles=self.stamp.summary_bundle_prefixes,
@@ -175,7 +184,9 @@ class Verifier:
     def _evidence(self, name: UnitName, shas: Sequence[str]) -> Evidence:
         """The evidence for one unit, from the commits that the index found."""
         naming = self._commits_naming(name, shas)
-        unbacked = "" if self.ask.since else self._add_registered(name, naming)
+        unbacked = ""
+        if not self.ask.since:
+            unbacked = self._add_registered(name, naming)
         merged = {commit.sha for commit, _ in naming}
         if self.judged_at is not self.tip:
             merged = log.contained_commits(self.git, self.judged_at.sha, merged)
@@ -273,7 +284,9 @@ class Verifier:
         if commit.parents and parent is None:
             why = "its parent is missing: this clone is shallow"
             return structs.replace(candidate, unreadable=why)
-        before = self.declarations.scope_for(parent.tree, name) if parent else Scope()
+        before = Scope()  # a first commit has no tree before it
+        if parent:
+            before = self.declarations.scope_for(parent.tree, name)
         now = self.declarations.scope_for(self.judged_at.tree, name)
         negated = candidate.naming.negated
         if negated and negated in f"{before.title} {now.title}".casefold():
