@@ -249,3 +249,10 @@ def test_an_envelope_may_use_the_workspaces_own_reasons():
 
 def test_what_a_loop_decides_and_what_ends_a_worker_have_no_word_in_common():
     assert not {str(why) for why in StopReason} & {str(why) for why in WorkerStop}
+
+
+@pytest.mark.parametrize(("refusal", "kind"), [(True, "refusal"), (False, "stop")])
+def test_a_declared_reason_that_refuses_nothing_is_one_that_a_run_stops_for(refusal, kind):
+    declared = policy.Reason(category="MISROUTE", refusal=refusal)
+    found = policy.registry({"VENDOR": declared}).find("VENDOR")
+    assert (found.kind, found.refusal) == (kind, refusal)

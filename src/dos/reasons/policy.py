@@ -19,7 +19,7 @@ class Reason(Table, frozen=True, kw_only=True):
     category: Category
     """Category that the reason belongs to."""
     refusal: bool = True
-    """Whether `dos man` shows that the reason refuses a launch; false: a run stops for it."""
+    """`dos man` shows that it refuses a launch; false: that a run stops for it. Decides nothing."""
     fix: str = ""
     """What clears it, as `dos man` shows it."""
     summary: str = ""
@@ -68,12 +68,14 @@ def registry(declared: Mapping[str, Reason]) -> "Registry":
     Raises ValueError for a token that a built-in reason has already.
     """
     from dos.reasons import table
+    from dos.reasons.reason import Kind
 
     return table.BUILT_IN.extend(
         table.Reason(
             token=token,
             category=table.Category(reason.category),
             message=reason.summary,
+            kind=Kind.REFUSAL if reason.refusal else Kind.STOP,
             fix=reason.fix,
             refusal=reason.refusal,
             see_also=reason.see_also,

@@ -10,7 +10,7 @@ from typing import Annotated
 from msgspec import Struct, structs, to_builtins
 
 from dos import run_ids
-from dos.cli.lanes.caller import optional_name
+from dos.cli.lanes.caller import MOST_PROCESSES, optional_name
 from dos.cli.loop.numbers import values_checked
 from dos.errors import BadInput
 from dos.loop.io.history import LeaseQuery
@@ -30,7 +30,6 @@ EXITS = {
     "contract_error": 2,
     "unknown": 5,
 }
-MOST_PROCESSES = 1 << 31
 NEXT = {
     Answer.SPINNING: "Look at what it does: it runs and makes no progress.",
     Answer.STALLED: "If it still holds a lane, `dos lease-lane reap` releases it.",
