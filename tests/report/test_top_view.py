@@ -116,7 +116,7 @@ class Place:
             on_target=looked.fleet,
             units=(),
             answers=looked.decisions,
-            leases={each.lease.lane: each.lease for each in looked.held if not each.lapsed},
+            leases={held.lease.lane: held.lease for held in looked.held if not held.lapsed},
             backlogs=dict.fromkeys(looked.roster, NO_WORK),
             now_ms=looked.now_ms,
             is_gone=process.holder_has_exited,
@@ -196,7 +196,7 @@ def test_a_lane_that_a_worker_has(workspace, facts, state, waits_for):
 def test_a_worker_that_waits_for_its_turn_to_land_says_so(workspace):
     workspace.hold()
     workspace.write(BEGUN, parked("landing"))
-    assert [each.on for each in workspace.row().waiting] == [WaitsOn.LANDING]
+    assert [wait.on for wait in workspace.row().waiting] == [WaitsOn.LANDING]
 
 
 SPAWNED = events.SpawnIntended(lane="api", run_id=RUN, host="h")
@@ -386,15 +386,15 @@ def test_the_whole_fleet(workspace):
         engine.LimitLifted(vendor="w", account="a"),
         engine.PauseRequested(by="me", reason="lunch"),
     )
-    seen = workspace.view()
-    assert [supervisor.state for supervisor in seen.supervisors] == ["running"]
-    assert (seen.decisions.open, seen.decisions.first_question) == (1, "Again?")
-    assert [(limit.vendor, limit.resets_at) for limit in seen.limits] == [
+    view = workspace.view()
+    assert [supervisor.state for supervisor in view.supervisors] == ["running"]
+    assert (view.decisions.open, view.decisions.first_question) == (1, "Again?")
+    assert [(limit.vendor, limit.resets_at) for limit in view.limits] == [
         ("v", utc_datetime(FAR_MS))
     ]
-    (landing,) = top.to_json(seen)["landings"]
+    (landing,) = top.to_json(view)["landings"]
     assert landing == {"unit": "P/U1", "lane": "api", "commit": "c" * 40, "at": landing["at"]}
-    assert seen.paused == "by me: lunch"
+    assert view.paused == "by me: lunch"
     workspace.write(events.DrainRequested())
     assert [supervisor.state for supervisor in workspace.view().supervisors] == ["draining"]
 

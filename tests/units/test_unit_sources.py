@@ -150,13 +150,13 @@ def test_a_program_prints_units_and_they_keep_their_order(workspace):
         {"id": "BILL-3.1"},
     ]
     first, *more = [f"print({json.encode(line).decode()!r})" for line in lines]
-    found = from_command(workspace, "; ".join([first, "print()", *more]))
-    assert [(unit.name, unit.title, unit.line) for unit in found.units] == [
+    portfolio = from_command(workspace, "; ".join([first, "print()", *more]))
+    assert [(unit.name, unit.title, unit.line) for unit in portfolio.units] == [
         ("AUTH/AUTH2", "b", 1),
         ("AUTH/AUTH1", "a", 3),
         ("BILL/BILL-3.1", "BILL-3.1", 4),
     ]
-    second, first, last = found.units
+    second, first, last = portfolio.units
     assert (second.lane, second.plan_class, second.depends) == ("api", "draft", ("AUTH/AUTH1",))
     assert (first.text, first.paths, first.claimed, first.gated) == (
         "Do it.",
@@ -165,16 +165,16 @@ def test_a_program_prints_units_and_they_keep_their_order(workspace):
         "by me",
     )
     assert last.claimed == PlanClaim.NONE
-    assert found.problems == ()
+    assert portfolio.problems == ()
 
 
 @pytest.mark.parametrize(
     "line", ["{", "[]", "3", '{"title": "no id"}', '{"id": " "}', '{"id": 3}', '{"id": "A/"}']
 )
 def test_a_line_that_is_no_unit_is_a_problem_and_the_others_count(workspace, line):
-    found = from_command(workspace, f'print({line!r}); print(\'{{"id": "A1"}}\')')
-    assert [unit.id for unit in found.units] == ["A1"]
-    assert str(found.problems[0]).startswith("command:1: not a unit")
+    portfolio = from_command(workspace, f'print({line!r}); print(\'{{"id": "A1"}}\')')
+    assert [unit.id for unit in portfolio.units] == ["A1"]
+    assert str(portfolio.problems[0]).startswith("command:1: not a unit")
 
 
 def test_it_runs_at_the_root_of_the_workspace_without_a_git_of_somebody_elses(

@@ -75,11 +75,11 @@ CHECKS = st.lists(
 def test_green_needs_a_success_everything_required_and_no_failure(checks, required):
     gating = [each for each in checks if not required or each.name in required]
     if ci.judge(checks, sorted(required)).answer is State.GREEN:
-        assert any(each.conclusion == "success" for each in gating)
-        assert required <= {each.name for each in gating}
+        assert any(check.conclusion == "success" for check in gating)
+        assert required <= {check.name for check in gating}
         assert all(
-            each.status == "completed" and each.conclusion in ("success", "skipped")
-            for each in gating
+            check.status == "completed" and check.conclusion in ("success", "skipped")
+            for check in gating
         )
 
 
