@@ -25,11 +25,14 @@ def begin() -> StreamState:
 
 
 def on_line(state: StreamState, line: str) -> StreamState:
-    """The newest line is its claim."""
+    """The newest line is its claim: such a program has no other way to say what it did."""
     state = stream.next_line(state, line)
     return structs.replace(state, claim=state.last_words)
 
 
 def outcome(state: StreamState, exit_code: int | None, clocks: Clocks) -> AgentOutcome:
-    """The ending that the exit code tells."""
+    """The ending that the exit code tells.
+
+    A provider's limit is never recognised: the text could be about anything.
+    """
     return stream.conclude(state, exit_code, clocks)

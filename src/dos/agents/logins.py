@@ -61,7 +61,10 @@ LOGINS = {
 
 
 def not_logged_in(vendor: str, agent: str = "") -> str:
-    """The sentence that the program is not logged in, with the best name known for it."""
+    """The sentence that the program is not logged in, with the best name known for it.
+
+    That is the vendor's program, else the agent's name in dos.toml, else the vendor.
+    """
     login = LOGINS.get(vendor)
     if login:
         name = login.program

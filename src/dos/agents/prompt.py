@@ -49,7 +49,10 @@ def unit_prompt(
 def replan_prompt(
     documents: Sequence[str], *, lanes: Sequence[str], held: Sequence[str], globs: Sequence[str]
 ) -> str:
-    """The prompt for grooming the plan documents when no unit can be started."""
+    """The prompt for grooming the plan documents when no unit can be started.
+
+    `held` names the units that cannot be started, each with its reason.
+    """
     parts = [
         "# Groom the plan",
         _GROOMING.format(documents=_list(documents)),
