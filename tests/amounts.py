@@ -10,4 +10,4 @@ def long(soak: int, night: int) -> int:
     return night if IS_NIGHT else soak
 
 
-EXAMPLES = long(300, 100_000)  # of a law that needs nothing but the processor
+EXAMPLES = long(200, 100_000)  # of a law that needs nothing but the processor

@@ -16,7 +16,7 @@ from patience import PATIENCE, wait_for
 from promises import broken, overlapping
 from test_idle_fleet import at_rest, started
 
-SECONDS = float(os.environ.get("DOS_SOAK_SECONDS") or long(100, 3_600))
+SECONDS = float(os.environ.get("DOS_SOAK_SECONDS") or long(80, 3_600))
 LANES = 50
 UNITS = 10  # of each lane: more than can be done
 SLEEPS = (

@@ -66,13 +66,19 @@ def starts(fleet: Fleet) -> list[str]:
 
 
 @pytest.mark.soak
-def test_a_server_that_is_stopped_and_started_again_ends_nobody(shared, postgres):
+def test_a_server_that_is_stopped_and_started_again_ends_nobody(shared, postgres, tmp_path):
+    go_on = tmp_path / "go-on"
+    waits = {"run": f"until [ -e {go_on} ]; do sleep 0.1; done"}
+    first_units = {unit: TAKES_A_WHILE[unit] for unit in ("DEMO/A1", "DEMO/B1")}
+    held = {unit: [[waits, *steps] for steps in runs] for unit, runs in first_units.items()}
+    shared.repository.play(TAKES_A_WHILE | held)
     process = shared.up("--until-idle", "--target", "2")
     for lane in ("one", "two"):  # one that has only been started ends, and is started again
         shared.worker_at(lane)
     postgres.stop()
     assert any("waiting until it is back" in line for line in process.stdout)  # up to that line
     postgres.start()
+    go_on.touch()
     story = process.stdout.read()
     assert process.wait(PATIENCE) == 0, story
     assert "the journal is back after" in story

@@ -39,7 +39,12 @@ def say(*words: object) -> None:
 
 
 def contend(store: Store, seconds: float) -> None:
-    """Nobody pauses for as long as a lease lasts, so nobody may ever lose one."""
+    """Nobody pauses for as long as a lease lasts, so nobody may ever lose one.
+
+    It begins when told to, so that both contenders have the lane to fight for.
+    """
+    say("ready")
+    sys.stdin.readline()
     granted = refused = lost = 0
     until = time.monotonic() + seconds
     while time.monotonic() < until:

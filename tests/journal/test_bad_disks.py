@@ -168,9 +168,9 @@ def test_a_fault_at_any_operation_is_told_and_survived(
     tmp_path: Path, disk_shim: Path, fail: Fault, fail_for: int | None, steps: str
 ) -> None:
     dense = (fail, fail_for, steps) in (("eio", 1, STEPS), ("enospc", 1, STEPS))
-    every = long(5, 1) if dense else long(12, 3)
+    every = long(8, 1) if dense else long(16, 3)
     runs = strike_everywhere(
-        tmp_path, disk_shim, fail, fail_for, steps, writes=every, others=long(2, 1)
+        tmp_path, disk_shim, fail, fail_for, steps, writes=every, others=long(3, 1)
     )
     assert len(runs) > 200 / every
     assert_faults_are_survived(runs, fail, fail_for)

@@ -64,9 +64,16 @@ def contended(kind: Kind, rule: str, seconds: float) -> list[list[int]]:
         contender(kind, HOUR_SECONDS, mode, rule) as ahead,
         contender(kind, -HOUR_SECONDS, mode, rule) as behind,
     ):
+        contenders = (ahead, behind)
+        for process in contenders:
+            assert process.stdout is not None and process.stdout.readline() == "ready\n"
+        for process in contenders:
+            assert process.stdin is not None
+            process.stdin.write("\n")
+            process.stdin.flush()
         return [
-            [int(word) for word in each.communicate(timeout=PATIENCE)[0].split()]
-            for each in (ahead, behind)
+            [int(word) for word in process.communicate(timeout=PATIENCE)[0].split()]
+            for process in contenders
         ]
 
 

@@ -176,7 +176,7 @@ def test_a_power_cut_loses_nothing_in_many_more_ways(
     record: Callable[[Path, Path, int], Recording], disk: Path, disk_shim: Path, scratch: Path
 ) -> None:
     recording = record(disk, disk_shim, 56)
-    per_point = long(2, 20)
+    per_point = long(1, 20)
     counts = assert_nothing_is_lost(recording, scratch, per_point)
     assert counts["points"] > 600 and counts["images"] > 450 * per_point
 
