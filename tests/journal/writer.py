@@ -159,7 +159,8 @@ def run_pragma(pragma: str) -> None:
         connection.execute(f"PRAGMA {pragma}")
         return connection
 
-    vars(sqlite)["open_writing"] = altered
+    assert sqlite.sqlite_open is sqlite_open, "the backend opens through the altered module"
+    vars(sqlite_open)["open_writing"] = altered
 
 
 def write(directory: Path, say: Say, seed: str, steps: str) -> None:
