@@ -75,7 +75,7 @@ def sample_questions() -> list[AnyQuestion]:
         key=Key(vendor="openai"),
         ending=Ending.USAGE_WINDOW,
         hit_ms=1_800_000_000_000,
-        resets_at_ms=1_900_000_000_000,
+        resets_at_ms=1_831_536_000_000,
         times=1,
         agent="codex",
     )
