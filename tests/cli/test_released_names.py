@@ -71,9 +71,7 @@ def test_json_says_by_its_token_how_a_unit_is_known_to_have_shipped_and_the_text
         contradictions=(Contradiction.CONFIG_DIRTY,), limits=("shallow",),
     )  # fmt: skip
     text = verify.line(verdict, {"7fe0962": "7fe0962"})
-    notes = (
-        "[the history is cut off, dos.toml on disk would judge otherwise than the committed one]"
-    )
+    notes = "[the history is cut off, dos.toml on disk has other rules; the committed one was used]"
     assert (
         text
         == f"SHIPPED AUTH/AUTH1 7fe0962  {words(source)}; T4 live: 12 of 12 lines stand {notes}"

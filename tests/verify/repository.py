@@ -71,4 +71,4 @@ class Repository:
         return done.returncode, done.stdout, done.stderr
 
     def verify(self, plan: str, phase: str, **ask: object) -> Verdict:
-        return verifier.verify(World(self.root), [(plan, phase)], Ask(**ask))[0]
+        return verifier.verify(World(self.root, lenient=True), [(plan, phase)], Ask(**ask))[0]

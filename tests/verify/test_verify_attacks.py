@@ -191,6 +191,14 @@ def test_a_lower_bar_that_nobody_committed_does_not_count(repository):
     check(repository, Answer.SHIPPED, "empty")
 
 
+def test_errors_in_the_settings_on_disk_are_not_called_other_rules(repository):
+    repository.commit("AUTH1: login")
+    repository.write("dos.toml", "[leases]\nttl_second = 60\n")
+    check(repository, Answer.SHIPPED, "config_invalid")
+    repository.write("dos.toml", '[verify]\nrequire = "named"\n[leases]\nttl_second = 60\n')
+    check(repository, Answer.SHIPPED, "config_dirty", "config_invalid")
+
+
 def test_other_settings_on_disk_are_no_matter(repository):
     repository.commit("AUTH1: login")
     repository.write("dos.toml", '[workers]\ntarget_branch = "main"\n')

@@ -68,6 +68,7 @@ def test_a_runner_that_saw_the_tests_turn_green_is_a_witness(repository):
     verdict = repository.verify("AUTH", "AUTH1", require="witnessed")
     assert (verdict.answer, verdict.tier) == (Answer.SHIPPED, Tier.WITNESSED)
     assert repository.verify("AUTH", "AUTH1", require="attested").answer is Answer.UNPROVEN
+    assert repository.verify("auth", "auth1").tier is Tier.WITNESSED, "the case does not matter"
 
 
 @pytest.mark.soak

@@ -40,6 +40,7 @@ _AGAINST = {
     Contradiction.NEGATED_SUBJECT: "it is called unfinished where it is named",
     Contradiction.CI_RED: "its checks failed",
     Contradiction.CONFIG_DIRTY: "the rules it is judged by were edited",
+    Contradiction.CONFIG_INVALID: "dos.toml on disk has errors",
     Contradiction.REPLACED_OBJECT: "a part of the history was replaced",
 }
 

@@ -81,7 +81,8 @@ _NOTES = {  # beside a verdict of `dos verify`
     "shallow": "the history is cut off",
     "enclosing_repo": "read from a repository around the workspace",
     "no_git": "no git repository",
-    "config_dirty": "dos.toml on disk would judge otherwise than the committed one",
+    "config_dirty": "dos.toml on disk has other rules; the committed one was used",
+    "config_invalid": "dos.toml on disk has errors; the committed one was used",
     "replaced_object": "git shows replaced objects",
     "ci_red": "its CI run is red",
 }

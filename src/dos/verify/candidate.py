@@ -42,6 +42,7 @@ class Contradiction(StrEnum):
     NEGATED_SUBJECT = "negated_subject"
     CI_RED = "ci_red"
     CONFIG_DIRTY = "config_dirty"
+    CONFIG_INVALID = "config_invalid"
     REPLACED_OBJECT = "replaced_object"
 
 

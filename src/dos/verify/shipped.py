@@ -79,7 +79,8 @@ class Evidence(Struct, frozen=True, kw_only=True):
     limits: tuple[str, ...] = ()
     soaking: bool | Unknown = False  # it shipped, and is still being watched
     registry_unbacked: str = ""  # a registry calls it done, and names nothing that shows it
-    config_dirty: bool = False
+    config_dirty: bool = False  # dos.toml on disk would judge differently from the committed one
+    config_invalid: bool = False  # dos.toml on disk has errors; the committed one has none
     replaced: bool = False  # git replaces some objects by others (refs/replace)
     unreadable: str = ""  # why nothing could be read
     expected: tuple[str, ...] = ()  # where its work is to be
@@ -237,6 +238,8 @@ def _general_contradictions(evidence: Evidence) -> list[Contradiction]:
         found.append(Contradiction.REGISTRY_UNBACKED)
     if evidence.config_dirty:
         found.append(Contradiction.CONFIG_DIRTY)
+    if evidence.config_invalid:
+        found.append(Contradiction.CONFIG_INVALID)
     if evidence.replaced:
         found.append(Contradiction.REPLACED_OBJECT)
     return found

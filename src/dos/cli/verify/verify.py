@@ -36,7 +36,12 @@ EXITS = {
     "contract_error": 2,
 }
 # Contradictions that do not decide the verdict and are shown beside it.
-ASIDE = (Contradiction.CONFIG_DIRTY, Contradiction.REPLACED_OBJECT, Contradiction.CI_RED)
+ASIDE = (
+    Contradiction.CONFIG_DIRTY,
+    Contradiction.CONFIG_INVALID,
+    Contradiction.REPLACED_OBJECT,
+    Contradiction.CI_RED,
+)
 # What to do next, by answer.
 NEXT = {
     Answer.SHIPPED: "The work is there. Only tests can show that it is right.",

@@ -15,6 +15,7 @@ from dos.config.load import parse
 from dos.config.schema import Config
 from dos.errors import RegionInvalid
 from dos.git.objects import Objects
+from dos.text import comparison_key
 from dos.units.markdown import document, fields
 from dos.units.markdown.document import Document
 from dos.units.policy import DeclaredUnit, Grammar, settings_of
@@ -54,6 +55,18 @@ class Declarations:
         if not configured.isdisjoint(map(str.casefold, _config_keys(name))):
             return True
         return next(self._declaring_units(tree, name), None) is not None
+
+    def declared_name(self, tree: str, name: UnitName) -> str:
+        """The unit's name as a plan document writes it; as it was asked for if none declares it.
+
+        Receipts and recorded test runs have the name as the plan writes it, and people may type it
+        in another case.
+        """
+        asked = f"{name.plan}/{name.phase}"
+        for unit in self._declaring_units(tree, name):
+            if comparison_key(unit.name) == comparison_key(asked):
+                return unit.name
+        return asked
 
     def _read_scope(self, tree: str, name: UnitName) -> Scope:
         """What the plan documents declare, and what [units] adds to it."""

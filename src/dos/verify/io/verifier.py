@@ -5,11 +5,10 @@ commit. Files on disk are read only to report that they differ.
 """
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 from msgspec import Struct, structs
 
-from dos.config.load import load
+from dos.config.load import LoadedConfig, load
 from dos.config.schema import Config
 from dos.errors import BadInput, GitFailed
 from dos.git import files, log, message_index
@@ -101,7 +100,9 @@ class Verifier:
         self.stamp = self.config.stamp
         self.footprints = FootprintReader(self.git, objects, self.judged_at)
         self.limits = tuple(_limits(world, objects, self.tip))
-        self.is_dirty = _is_dirty(self.workspace.root, self.config)
+        on_disk = load(self.workspace.root, lenient=True)
+        self.is_dirty = _is_dirty(on_disk, self.config)
+        self.is_invalid = bool(on_disk.problems)
 
     def all_units(self) -> Units:
         """Every unit that the plans declare at the ref that is judged."""
@@ -123,6 +124,7 @@ class Verifier:
             self.limits,
             files.shallow_boundary(self.workspace),
             self.is_dirty,
+            self.is_invalid,
             files.has_replacements(self.workspace),
         )
 
@@ -167,7 +169,7 @@ class Verifier:
             return commits
         from dos.verify.io import corroborate
 
-        unit = f"{name.plan}/{name.phase}"
+        unit = self.declarations.declared_name(self.judged_at.tree, name)
         return corroborate.with_witnesses(
             self.world, self.config, unit, commits, asks_ci=self.ask.asks_ci
         )
@@ -201,6 +203,7 @@ class Verifier:
             soaking=registry.is_soaking(soaks, name.plan, name.phase),
             registry_unbacked=unbacked,
             config_dirty=self.is_dirty,
+            config_invalid=self.is_invalid,
             replaced=not naming and files.has_replacements(self.workspace),
             expected=self.declarations.scope_for(self.judged_at.tree, name).expected,
             is_declared=bool(commits) or self._is_declared(name),
@@ -349,12 +352,14 @@ def _limits(world: World, objects: Objects, tip: Commit) -> list[str]:
     return limits
 
 
-def _is_dirty(root: Path, committed: Config) -> bool:
-    """Whether dos.toml on disk would judge differently from the committed one."""
-    loaded = load(root, lenient=True)
-    if loaded.path is None:
+def _is_dirty(on_disk: LoadedConfig, committed: Config) -> bool:
+    """Whether dos.toml on disk would judge differently from the committed one.
+
+    A table with errors counts with its defaults, as in every lenient load.
+    """
+    if on_disk.path is None:
         return False
-    return bool(loaded.problems) or _judging_settings(loaded.config) != _judging_settings(committed)
+    return _judging_settings(on_disk.config) != _judging_settings(committed)
 
 
 def _judging_settings(config: Config) -> tuple[object, ...]:
