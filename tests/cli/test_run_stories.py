@@ -3,9 +3,14 @@ decided so again."""
 
 import pytest
 from commanding import in_process
-from fleet_scenes import journal, work
+from fleet_scenes import journal, stopped, work
+
+from dos.journal import streams
+from dos.journal.events.fleet import UnitTaken, WorkerReaped
+from dos.journal.events.lanes import LeaseRevoked
 
 RUN = "RID-0123456789ABCDE"
+OTHER = "RID-1123456789ABCDE"
 EMPTY_SHIP = '{"kind":"SHIPPED","packet_judge":"SHIPPED-DIRTY","ship_count":0}'
 SPENT = (
     '{"liveness":{"verdict":"ADVANCING","reason":"r","evidence":{"run_started_ms":0,"now_ms":2400000,'
@@ -55,6 +60,39 @@ def test_why_as_json_has_the_evidence_and_the_policy_in_force(decided):
 
 def test_why_shows_one_iteration_when_asked(decided):
     assert len(in_process("why", RUN, "--iteration", "2", "--json").json["steps"]) == 2
+
+
+def test_why_tells_that_the_worker_of_a_run_died_and_which_run_continued_its_unit(workspace, state):
+    with journal(state) as store:
+        taken = work(store, run_id=RUN)
+        assert "No decision yet on P/U1, taken" in in_process("why", RUN).out
+        store.record(
+            streams.lease("api"), LeaseRevoked(lease=taken.fence, reason="its process is gone")
+        )
+        died = {"lane": "api", "run_id": RUN, "lease": taken.fence, "reason": "its process is gone"}
+        store.record(streams.spawn("api"), WorkerReaped(**died))
+        told = in_process("why", RUN)
+        assert "The worker died while P/U1 was in work: its process is gone (found at" in told.out
+        assert told.out.rstrip().endswith("; no run has taken it since")
+        assert "No decision yet" not in told.out
+        assert in_process("why", RUN, "--json").json["at_work"] == ""
+        other = UnitTaken(run_id=OTHER, lane="api", unit="P/U1")
+        store.record(streams.unit("P/U1"), other)
+    assert f"; run {OTHER} continued it" in in_process("why", RUN).out
+    assert OTHER not in in_process("timeline", RUN).out
+
+
+def test_why_tells_how_a_run_stopped_that_lost_its_lease_and_lived(workspace, state):
+    with journal(state) as store:
+        taken = work(store, run_id=RUN)
+        store.record(streams.lease("api"), LeaseRevoked(lease=taken.fence, reason="by a person"))
+        assert "The run lost its lease while P/U1 was in work: by a person" in (
+            in_process("why", RUN).out
+        )
+        store.record(streams.run(RUN), stopped(RUN, reason="lease-lost"))
+    answer = in_process("why", RUN)
+    assert "stopped: lease lost" in answer.out
+    assert "The run lost its lease" not in answer.out
 
 
 @pytest.mark.parametrize("name", ["api", "P/U1", "U1"])

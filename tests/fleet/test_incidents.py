@@ -21,7 +21,7 @@ from dos.git.repository import Writer
 from dos.journal import fold, streams
 from dos.loop.types import StopReason
 from dos.questions.state import Decisions, answer_entries, urgent_first
-from dos.report import explain, summary
+from dos.report import explain, explain_text, summary
 from dos.report.io import session
 from dos.times import utc_datetime
 from dos.world import World
@@ -107,7 +107,7 @@ def test_an_incident_is_told_by_the_report_and_by_why(one_unit):
     told = summary.render(summary.summarize_events(events))
     assert "Incidents: an agent changed your branch or checkout itself: 1" in told
     run_id = happened(one_unit, "agent_started")[0]["run_id"]
-    story = explain.render(
+    story = explain_text.render(
         explain.explain_run(
             run_id, [event for event in events if event.stream == streams.run(run_id)]
         ),

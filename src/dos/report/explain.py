@@ -1,28 +1,27 @@
 """Explains how each iteration of a run was decided, for `dos why`.
 
-`explain_run` reads the events of a run into values, which are the JSON of the verb; `render` makes
-the text of them, with times as people read them.
+`explain_run` reads the events of a run into values, which are the JSON of the verb; `explain_text`
+makes the text of them.
 """
 
 from collections.abc import Sequence
-from datetime import datetime
 from typing import Any, assert_never
 
-from msgspec import Struct, structs, to_builtins
+from msgspec import UNSET, Struct, UnsetType, structs, to_builtins
 
-from dos.journal.events import fleet
+from dos.journal.events import fleet, lanes
 from dos.journal.events.envelope import Event
 from dos.journal.events.limits import IncidentFound
 from dos.journal.events.reader import FactReader
-from dos.loop import record, tokens
-from dos.loop.decision import CAP
+from dos.loop import record
 from dos.loop.record import LIMITS, RecordedDecision
 from dos.loop.types import EVIDENCE, LoopState
 from dos.reasons import table
 from dos.report import event_text
-from dos.text import plural
-from dos.times import format_local_time, utc_stamp
+from dos.times import utc_stamp
 
+# How a run ended that could not record its end, and who continued it.
+_DeathFact = fleet.WorkerReaped | fleet.UnitTaken | lanes.LeaseExpired | lanes.LeaseRevoked
 ExplainedFact = (
     fleet.RunBegun
     | fleet.RunStopped
@@ -31,39 +30,26 @@ ExplainedFact = (
     | fleet.LandingRefused
     | IncidentFound
     | fleet.IterationCommitted
+    | _DeathFact
 )
 _reader: FactReader[ExplainedFact] = FactReader(
     ExplainedFact,
     silent="""
-        lease_granted lease_renewed lease_released lease_expired lease_revoked lease_adopted
-        lease_refused spawn_intended worker_spawned worker_reaped lane_failed drain_requested
-        fleet_started fleet_stopped decision_forced run_minted unit_taken work_salvaged
-        agent_started agent_ended landing_intended unit_landed unit_attempted id_allocated
-        journal_pruned limit_hit limit_probed limit_lifted units_screened run_parked landing_queued
-        landing_deferred run_unparked agent_waiting agent_went_on pause_requested pause_ended
-        halt_requested spin_flagged decision_raised decision_answered plans_approved
-        settings_approved lane_cleared unit_cleared budget_warned budget_spent budget_promised
-        baseline_started baseline_checked work_committed fleet_found intent_declared extent_changed
-        step_claimed step_verified run_suspended resume_proposed run_resumed run_ended halt_proposed
-        ledger_line_unreadable hook_fault receipt_issued test_witnessed line_imported
-        line_unreadable
+        lease_granted lease_renewed lease_released lease_adopted lease_refused spawn_intended
+        worker_spawned lane_failed drain_requested fleet_started fleet_stopped decision_forced
+        run_minted work_salvaged agent_started agent_ended landing_intended unit_landed
+        unit_attempted id_allocated journal_pruned limit_hit limit_probed limit_lifted
+        units_screened run_parked landing_queued landing_deferred run_unparked agent_waiting
+        agent_went_on pause_requested pause_ended halt_requested spin_flagged decision_raised
+        decision_answered plans_approved settings_approved lane_cleared unit_cleared budget_warned
+        budget_spent budget_promised baseline_started baseline_checked work_committed fleet_found
+        intent_declared extent_changed step_claimed step_verified run_suspended resume_proposed
+        run_resumed run_ended halt_proposed ledger_line_unreadable hook_fault receipt_issued
+        test_witnessed line_imported line_unreadable
     """,
 )
 
 SINCE = ", since "  # between the unit and the stamp of `at_work`
-# What each counter counts in a row; a counter without words is shown by its name.
-_IN_A_ROW = {
-    "consecutive_unclear": "no clear result",
-    "consecutive_dirty_zero": "nothing landed",
-    "consecutive_overloaded": "provider overloaded",
-    "consecutive_stale_stamp": "plan document out of date",
-    "consecutive_unproductive_replan_drains": "no work left after a replan",
-    "consecutive_unproductive_replan": "replan found nothing",
-    "consecutive_adopt_wait": "waited for a child run",
-    "consecutive_race": "unit taken by another worker",
-    "consecutive_wait": "waited for a limit",
-}
-_OUTCOME_LABELS = {"packet_judge": "units of its packet:", "verdict": "gate:"}
 
 
 class DecisionStep(Struct, frozen=True, kw_only=True):
@@ -99,8 +85,18 @@ class RunStop(Struct, frozen=True, kw_only=True):
     fix: str
 
 
+class RunDeath(Struct, frozen=True, kw_only=True):
+    """The end of a run that recorded no stop: its worker died, or lost its lease."""
+
+    at: str
+    is_reaped: bool  # a supervisor saw that the worker was dead; else only its lease ended
+    reason: str
+    unit: str = ""  # in work at that time; empty: none was
+    continued_by: str = ""  # the run that took the unit next
+
+
 class RunExplanation(Struct, frozen=True, kw_only=True):
-    """A run: its decided iterations, and how it stopped or what it works on."""
+    """A run: its decided iterations, and how it stopped, how it died or what it works on."""
 
     run_id: str
     lane: str
@@ -109,15 +105,17 @@ class RunExplanation(Struct, frozen=True, kw_only=True):
     stop: RunStop | None = None
     at_work: str = ""  # the unit that was claimed last, SINCE, its stamp; while it is undecided
     incidents: list[str] = []  # what its agents did outside their worktree
+    death: RunDeath | UnsetType = UNSET
 
 
 def explain_run(run_id: str, events: Sequence[Event]) -> RunExplanation:
-    """Return the explanation of a run from the events of its stream, at least one.
+    """Return the explanation of a run from its events, in order, at least one.
 
-    What was measured is joined to the decision of the same iteration and attempt. A run that died
-    in an iteration has no decision about it; then `at_work` names the unit.
+    `timeline.events_of_run` has its death too, which the run itself could not record. What was
+    measured is joined to the decision of the same iteration and attempt. A run that is in an
+    iteration, or died in it, has no decision about it; then `at_work` or `death` names the unit.
     """
-    history = _History(utc_stamp(events[0].at_ms))
+    history = _History(run_id, utc_stamp(events[0].at_ms))
     for event in events:
         history.apply(event)
     decisions = record.read_decisions(events)
@@ -139,52 +137,94 @@ def explain_run(run_id: str, events: Sequence[Event]) -> RunExplanation:
         stop=stop,
         at_work=history.at_work,
         incidents=history.incidents,
+        death=history.death or UNSET,
     )
 
 
 class _History:
     """What the events of a run tell beside its decisions."""
 
-    def __init__(self, begun: str) -> None:
+    def __init__(self, run_id: str, begun: str) -> None:
         """Start with the time of the first event, for a run whose beginning is not recorded."""
+        self._run_id = run_id
         self.begun = begun
         self.lane = ""
         self.at_work = ""
         self.stop: RunStop | None = None
+        self.death: RunDeath | None = None
         self.missed: dict[tuple[int, int], str] = {}  # by iteration and attempt
         self.incidents: list[str] = []
         self._why_not_landed = ""  # of the unit that was claimed last
 
-    def apply(self, event: Event) -> None:
+    def apply(self, event: Event) -> None:  # noqa: C901
         """Apply one event of the run, in the order of the journal.
 
         Why a unit did not land is recorded before the decision about its iteration, so it is kept
         until that decision comes.
         """
-        match _reader.decode(event):
+        fact = _reader.decode(event)
+        if isinstance(fact, _DeathFact):
+            self._apply_death(fact, event)
+            return
+        match fact:
             case None:
                 pass
-            case fleet.RunBegun() as fact:
+            case fleet.RunBegun():
                 self.lane = fact.lane
                 self.begun = utc_stamp(event.at_ms)
-            case fleet.RunStopped() as fact:
+            case fleet.RunStopped():
                 self.stop = _run_stop(fact.stop_reason, fact.needs, fact.reason)
-            case fleet.UnitClaimed() as fact:
+                self.death = None  # it lived, and stopped because its lease was gone
+            case fleet.UnitClaimed():
                 self.at_work = f"{fact.unit}{SINCE}{utc_stamp(event.at_ms)}"
                 self._why_not_landed = ""
-            case fleet.WorkMeasured() as fact:
+            case fleet.WorkMeasured():
                 if fact.verdict != "DELIVERED":
                     self._why_not_landed = fact.reason
-            case fleet.LandingRefused() as fact:
+            case fleet.LandingRefused():
                 self._why_not_landed = fact.reason
-            case IncidentFound() as fact:
+            case IncidentFound():
                 self.incidents.append(event_text.describe_incident(fact))
-            case fleet.IterationCommitted() as fact:
+            case fleet.IterationCommitted():
                 self.lane = self.lane or fact.lane
                 self.at_work = ""
                 self.missed[fact.iteration, fact.attempt] = self._why_not_landed
             case never:
                 assert_never(never)
+
+    def _apply_death(self, fact: _DeathFact, event: Event) -> None:
+        """Apply the end of the run's worker or lease, or that another run took its unit."""
+        match fact:
+            case fleet.WorkerReaped():
+                self._die(event, fact.reason, is_reaped=True)
+            case lanes.LeaseRevoked():
+                self._die(event, fact.reason, is_reaped=False)
+            case lanes.LeaseExpired():
+                self._die(event, "it was not renewed in time", is_reaped=False)
+            case fleet.UnitTaken():
+                self._continue(fact)
+            case never:
+                assert_never(never)
+
+    def _die(self, event: Event, reason: str, *, is_reaped: bool) -> None:
+        """End the run, unless it has stopped. A worker is reaped after its lease was revoked."""
+        if self.stop:
+            return
+        unit, _, _ = self.at_work.rpartition(SINCE)
+        if self.death:
+            unit = self.death.unit
+        self.at_work = ""
+        self.death = RunDeath(
+            at=utc_stamp(event.at_ms), is_reaped=is_reaped, reason=reason, unit=unit
+        )
+
+    def _continue(self, fact: fleet.UnitTaken) -> None:
+        """Keep the first other run that took the unit of a dead run."""
+        death = self.death
+        if death is None or fact.run_id == self._run_id or fact.unit != death.unit:
+            return
+        if not death.continued_by:
+            self.death = structs.replace(death, continued_by=fact.run_id)
 
 
 def only_iteration(explanation: RunExplanation, iteration: int) -> RunExplanation:
@@ -233,135 +273,3 @@ def _decision_step(decided: RecordedDecision, missed: str) -> DecisionStep:
         ladder=decided.decision.ladder,
         decision=decision,
     )
-
-
-def render(explanation: RunExplanation, now: datetime) -> str:
-    """Return the explanation as text: a paragraph for each iteration, then how the run stands.
-
-    Times are local; one of another day than `now` is shown with its date.
-    """
-    run_id = explanation.run_id
-    where = ""
-    if explanation.lane:
-        where = f" on lane {explanation.lane}"
-    lines = [f"run {run_id}{where}, began {_local_time(explanation.begun, now)}"]
-    for step in explanation.steps:
-        lines += ["", *_step_lines(step, now)]
-    for incident in explanation.incidents:
-        lines += ["", f"incident: {incident}"]
-    if explanation.at_work:
-        unit, _, since = explanation.at_work.rpartition(SINCE)
-        at_work = f"{unit}, taken {_local_time(since, now)}"
-        progress = f"`dos timeline {run_id}` shows its progress"
-        lines += ["", f"No decision yet on {at_work}; {progress}"]
-    elif not explanation.steps:
-        lines += [
-            "",
-            f"The journal has no decision of this run; `dos timeline {run_id}` shows its events",
-        ]
-    stop = explanation.stop
-    if stop:
-        lines += ["", event_text.describe_stop(stop.stop_reason, stop.reason, stop.needs)]
-        lines += [f"  {text}" for text in (stop.meaning, stop.fix) if text]
-    elif explanation.steps and not explanation.at_work:
-        lines += ["", "The run has not stopped"]
-    return "\n".join(lines)
-
-
-def _step_lines(step: DecisionStep, now: datetime) -> list[str]:
-    """Return the paragraph of one iteration, from how it ended to the rule that decided."""
-    attempt = ""
-    if step.attempt > 1:
-        attempt = f", attempt {step.attempt}"
-    lines = [f"iteration {step.iteration}{attempt}  {step.unit}".rstrip()]
-    lines.append(f"  ended    {_describe_outcome(step.outcome, now)}")
-    if step.missed:
-        lines.append(f"  measured {step.missed}")
-    lines.append(f"  evidence {_describe_evidence(step.evidence) or 'only how it ended'}")
-    if step.counters:
-        lines.append(f"  counters {_describe_counters(step.counters)}")
-    decision = step.decision
-    words = tokens.decision_words(
-        decision["action"], decision["next_mode"], decision["stop_reason"]
-    )
-    lines.append(f"  decided  {words}: {decision['reason']}")
-    lines.append(f"  by rule  {_describe_ladder(step.ladder)}")
-    return lines
-
-
-def _describe_outcome(outcome: dict[str, Any], now: datetime) -> str:
-    """Return how an iteration ended, how many units landed, and what else was recorded."""
-    parts = [tokens.iteration_words(outcome["kind"])]
-    landed = outcome.get("ship_count")
-    if landed is not None:
-        parts.append(f"measured: {landed} landed")
-    for name, value in outcome.items():
-        if name in ("kind", "ship_count", "measurement_expected"):
-            continue
-        if name.endswith("_at"):
-            value = _local_time(value, now)
-        label = _OUTCOME_LABELS.get(name, name.replace("_", " "))
-        parts.append(f"{label} {_words(value)}")
-    return ", ".join(parts)
-
-
-def _describe_counters(counters: dict[str, Any]) -> str:
-    """Return the counters in words: how often something happened in a row before this decision."""
-    parts = []
-    for name, value in counters.items():
-        words = _IN_A_ROW.get(name)
-        if words:
-            parts.append(f"{words} {plural(value, 'time')} in a row")
-        else:
-            parts.append(f"{name.replace('_', ' ')} {_words(value)}")
-    return ", ".join(parts)
-
-
-def _words(value: Any) -> str:
-    """Return a value as people read it: a released token in words, anything else as it is."""
-    if isinstance(value, str):
-        return tokens.words(value)
-    return str(value)
-
-
-def _local_time(stamp: str, now: datetime) -> str:
-    """Return the local time of a stamp, with the date where that is not the date of `now`."""
-    return format_local_time(datetime.fromisoformat(stamp), now, seconds=True)
-
-
-def _describe_evidence(evidence: dict[str, Any]) -> str:
-    """Return each verdict that the decision was given, with its reason."""
-    parts = []
-    for name, value in evidence.items():
-        parts.append(f"{name.replace('_', ' ')}: {_describe_verdict(value)}")
-    return "; ".join(parts)
-
-
-def _describe_verdict(value: Any) -> str:
-    """Return a verdict of the evidence in a few words; a pick has `held` instead of a verdict."""
-    if not isinstance(value, dict):
-        return _words(value)
-    answer = value.get("state") or value.get("verdict")
-    why = value.get("reason")
-    if not answer:
-        answer = "held" if value.get("held") else "free"
-    words = str(answer).lower().replace("_", " ")
-    if why:
-        return f"{words} ({why})"
-    return words
-
-
-def _describe_ladder(ladder: Sequence[str]) -> str:
-    """Return the rule that decided, and how many before it did not apply.
-
-    Where the loop continues, the iteration limit is checked last.
-    """
-    rules = [rung.replace("-", " ") for rung in ladder]
-    last = ""
-    if len(ladder) > 1 and ladder[-1] == CAP:
-        rules.pop()
-        last = "; the iteration limit was checked last"
-    *passed, deciding = rules
-    if not passed:
-        return deciding + last
-    return f"{deciding} ({plural(len(passed), 'earlier rule')} did not apply){last}"

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from dos.journal import lease_state, streams
 from dos.journal.events.envelope import Event
-from dos.journal.events.fleet import RunBegun, RunStopped, UnitClaimed
+from dos.journal.events.fleet import RunBegun, RunStopped, UnitClaimed, UnitTaken
 from dos.journal.events.lanes import (
     LeaseAdopted,
     LeaseExpired,
@@ -42,11 +42,14 @@ class Moment(Struct, frozen=True, kw_only=True):
     slowest: bool = False
 
 
-def events_of_run(store: Store, run_id: str, events: Sequence[Event]) -> list[Event]:
+def events_of_run(
+    store: Store, run_id: str, events: Sequence[Event], *, with_successors: bool = False
+) -> list[Event]:
     """Return the events of a run in order: of its own stream, its units, its lane and its lease.
 
     They belong to the run by its id or by the fence of its lease, never by their time: another run
-    may work on the same unit or lane a moment later.
+    may work on the same unit or lane a moment later. With successors, the events by which other
+    runs took one of its units are among them.
     """
     units = {fact.unit for _, fact in select(events, UnitClaimed)}
     lanes = {fact.lane for _, fact in select(events, RunBegun, RunStopped) if fact.lane}
@@ -54,7 +57,10 @@ def events_of_run(store: Store, run_id: str, events: Sequence[Event]) -> list[Ev
     other_streams = [streams.unit(unit) for unit in units]
     other_streams += [streams.spawn(lane) for lane in lanes]
     for stream in other_streams:
-        found += [event for event in store.load(stream) if event.body.get("run_id") == run_id]
+        for event in store.load(stream):
+            is_taken_over = with_successors and event.kind == UnitTaken.kind
+            if is_taken_over or event.body.get("run_id") == run_id:
+                found.append(event)
     for lane in lanes:
         found += _lease_events(store.load(streams.lease(lane)), run_id)
     return sorted(found, key=lambda event: event.pos)

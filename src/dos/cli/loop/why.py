@@ -10,7 +10,7 @@ from typing import Annotated
 from msgspec import Struct, to_builtins
 
 from dos.cli.runs import lookup
-from dos.report import explain
+from dos.report import explain, explain_text, timeline
 from dos.times import utc_datetime
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
@@ -33,8 +33,10 @@ def run(args: Args, context: Context) -> Reply:
     found = lookup.find_run(context, args.run)
     if found.missing:
         return found.missing
-    explanation = explain.explain_run(found.run_id, found.events)
+    journal = context.world.journal
+    events = timeline.events_of_run(journal, found.run_id, found.events, with_successors=True)
+    explanation = explain.explain_run(found.run_id, events)
     if args.iteration is not None:
         explanation = explain.only_iteration(explanation, args.iteration)
-    text = explain.render(explanation, utc_datetime(context.world.journal.now_ms()))
+    text = explain_text.render(explanation, utc_datetime(journal.now_ms()))
     return Reply(text=text, data=to_builtins(explanation), indented=True)
