@@ -404,7 +404,11 @@ def answer_takes_effect(made: Site, number: int, choice: int) -> None:
     assert question.id not in {each.question for each in every}, (
         "an answered question holds nothing"
     )
-    assert question.id not in {row["id"] for row in made.dos("decisions").json}
+    rows = made.dos("decisions").json
+    assert question.id not in {row["id"] for row in rows}
+    if answered.taken and answered.taken.sets_aside:
+        asked = {row["detail"].get("unit") for row in rows}
+        assert asked.isdisjoint(subject.unit_names(question.waits)), "no question follows"
     if not question.choice(answered.choice).releases:
         return
     unfinished = found.observation.unfinished

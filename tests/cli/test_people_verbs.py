@@ -470,6 +470,19 @@ def test_a_unit_that_a_question_is_about_is_listed_once(
     assert [name for name in ids(dos) if "A1" in name] == ["landing-conflict-AUTH/A1-1"]
 
 
+def test_a_unit_that_a_person_left_is_not_asked_about_again(
+    dos: Dos, workspace: Path, journal: Store
+) -> None:
+    plan = HELD_PLAN.replace("- gated: which vendor\n", "")
+    (workspace / "docs" / "auth-plan.md").write_text(plan)
+    before = ids(dos)
+    ask(journal, UnitsFailed.ask("api", "RID-1", [FailedUnit(unit="AUTH/A1")]))
+    assert dos("decide-for", "lane-stopped-RID-1-1", "leave", "--by", "ann").code == 0
+    assert ids(dos) == before, "the answer leaves nothing to decide"
+    assert "ann answered `leave` (lane-stopped-RID-1-1)" in dos("status").out
+    assert dos("pickable", "A1").code == 11, "it is held all the same"
+
+
 def test_a_proposed_halt_is_on_the_list_until_it_is_answered_or_its_run_has_stopped(
     dos: Dos, journal: Store
 ) -> None:

@@ -240,11 +240,13 @@ def failure_questions(observation: Observation) -> Iterator[AnyQuestion]:
 def declared_units(observation: Observation) -> DeclaredUnits:
     """Return the units that may need a person, with all questions that are not asked yet."""
     unasked = [*questions(observation), *failure_questions(observation)]
+    held = observation.held_units
     return DeclaredUnits(
         unfinished=observation.unfinished,
         verdicts=observation.verdicts,
         state=observation.state,
         unasked=unasked,
+        put_aside={name for name, hold in held.items() if not hold.is_open},
     )
 
 

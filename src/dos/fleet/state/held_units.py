@@ -4,7 +4,7 @@ Both the backlog and the supervisor use these rules: a unit that is held is not 
 question whose units are all free again is closed.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import assert_never
 
 from msgspec import Struct, structs
@@ -35,9 +35,10 @@ class Hold(Struct, frozen=True, kw_only=True):
     def why(self) -> str:
         """The hold in words."""
         name = self.asked.raised.id
-        if self.is_open:
+        if isinstance(self.asked, OpenQuestion):
             return f"`dos decisions show {name}` waits for an answer"
-        return f"a person put it aside: {name}"
+        by = self.asked.by or "an unknown user"
+        return f"{by} answered `{self.asked.choice}` ({name})"
 
 
 def holds(units: Iterable[Unit], state: FleetState, answers: Decisions) -> dict[str, Hold]:
@@ -134,6 +135,7 @@ class DeclaredUnits(Struct, frozen=True, kw_only=True):
     verdicts: Mapping[str, Verdict]  # of those that may not be offered
     state: FleetState
     unasked: Sequence[AnyQuestion] = ()  # that a supervisor would ask at its next tick
+    put_aside: Collection[str] = ()  # a person decided to leave these: nothing is open about them
 
 
 def about_held(

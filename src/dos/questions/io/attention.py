@@ -54,10 +54,11 @@ def _unwritten_questions(
 ) -> list[AnyQuestion]:
     """The questions that follow from the plans: of the next tick, and about held units.
 
-    A unit that another question is about already is not asked about twice.
+    A unit that another question is about already is not asked about twice, and one that a person
+    put aside not again.
     """
     questions: list[AnyQuestion] = []
-    asked_about: set[str] = set()
+    asked_about = {*units.put_aside}
     for asked in found.values():
         asked_about.update(held_units.units_behind(asked))
     for question in units.unasked:
