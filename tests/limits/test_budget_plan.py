@@ -15,6 +15,7 @@ from dos.limits import budget
 from dos.limits.accounts import Iteration, RunAccount
 from dos.limits.budget import Answer, Spent
 from dos.limits.policy import Budget, Budgets, TokenPrice
+from dos.limits.state.costs import costs, render
 from dos.limits.state.ledger import LANDED, REJECTED, REPLAN
 from dos.limits.state.spend import DAYS_KEPT, RUNS_KEPT, FleetSpend
 from dos.questions import resources, state
@@ -285,6 +286,30 @@ def test_the_days_on_which_a_dead_worker_lay_unseen_are_nobodys_idle_time():
     story = Story().begin().turn(1, seconds=60.0)
     story.tell(WorkerReaped(lane="api", run_id="R1", lease=1, reason="gone"), 10 * 86_400)
     assert story.folded.whole.idle_seconds == 0.0
+
+
+def test_an_agent_whose_end_was_never_recorded_has_an_unknown_cost():
+    story = Story().begin().start()
+    assert costs(story.folded, "unit").total.total.unpriced == 0, "it is at work"
+    story.tell(WorkerReaped(lane="api", run_id="R1", lease=1, reason="gone"))
+    story.begin("R2").start("R2")  # nobody saw the death of this one
+    story.begin("R3").start("R3").end("R3", usd=None).start("R3", unit="U2").end("R3", unit="U2")
+    story.stop("R3")
+    report = costs(story.folded, "unit")
+    assert (report.total.total.usd, report.total.total.tokens) == (None, None)
+    assert (report.total.total.known_usd, report.total.total.unpriced) == (1.0, 3)
+    assert [row.total.unpriced for row in report.rows] == [3, 0]
+    assert "The cost of 3 of 4 agent runs is unknown and not included" in render(report)
+    assert story.folded.whole.total.unpriced == 1, "no budget is held for a dead worker"
+
+
+def test_waits_are_shown_for_lanes_and_not_as_zero_for_units():
+    story = Story().begin().turn(1, seconds=60.0).stop(seconds=5.0)
+    _, unit, total, *_ = render(costs(story.folded, "unit")).splitlines()
+    assert unit.split()[-2:] == ["–", "–"]
+    assert total.split()[-4:] == ["0", "s", "5", "s"]
+    _, lane, *_ = render(costs(story.folded, "lane")).splitlines()
+    assert lane.split()[-4:] == ["0", "s", "5", "s"]
 
 
 def test_a_failed_launch_costs_nothing_and_an_agent_without_a_report_costs_an_unknown_amount():

@@ -486,7 +486,7 @@ def test_a_cost_that_nobody_knows_is_said_to_be_unknown() -> None:
     )
     page = html.render_page(sheet(lost))
     assert "<b>$2.00</b><span>cost, partly unknown</span>" in page
-    assert "The cost of 1 agent run is unknown, because the end was not recorded" in page
+    assert "The cost of 1 of 3 agent runs is unknown and not included" in page
 
 
 def test_nothing_at_all_is_a_page_too() -> None:

@@ -22,7 +22,6 @@ from dos.report.summary import (
     heading,
     limit_duration,
     needs_person_without_question,
-    unknown_cost_note,
     zone_name,
 )
 from dos.text import escape_invisible, plural
@@ -104,8 +103,7 @@ def _tiles(report: ReportData) -> str:
 def _cost_tile(report: ReportData) -> tuple[str, str]:
     """Return the label and the value of the tile of the cost."""
     spent = report.costs.total.total
-    is_complete = not spent.unpriced and not report.session.lost
-    if is_complete:
+    if not spent.unpriced:
         return "cost", costs.money(spent)
     if spent.known_usd:
         return "cost, partly unknown", f"${spent.known_usd:,.2f}"
@@ -344,15 +342,13 @@ def _cost_rows(report: ReportData) -> list[str]:
         report.costs.by,
         "landed",
         "cost",
-        "for rejected work",
+        "for work not landed",
         "tokens",
         "agent time",
     )
     parts = [_table(titles, rows)]
     if total.total.unpriced:
         parts.append(f"<p>{costs.unknown_cost_line(total.total)}</p>")
-    if report.session.lost:
-        parts.append(f"<p>{unknown_cost_note(report.session)}</p>")
     return parts
 
 

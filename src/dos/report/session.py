@@ -216,11 +216,6 @@ class Session(Struct, kw_only=True):
         return sorted({bar.lane for bar in self.bars} | {wait.lane for wait in self.waits})
 
     @property
-    def lost(self) -> int:
-        """The number of agents whose end was not recorded: their cost is unknown."""
-        return sum(isinstance(bar.ending, UnseenEnd) for bar in self.bars)
-
-    @property
     def seconds(self) -> float:
         """How long the session took, or has taken so far."""
         if self.since is None or self.until is None:

@@ -296,14 +296,6 @@ def heading(report: ReportData) -> str:
     return "; ".join(parts)
 
 
-def unknown_cost_note(session: Session) -> str:
-    """Return a note where the end of agents was not recorded, so that their cost is unknown."""
-    if not session.lost:
-        return ""
-    agents = plural(session.lost, "agent run")
-    return f"The cost of {agents} is unknown, because the end was not recorded"
-
-
 def format_time(at: datetime, session: Session) -> str:
     """Return a local time of day; with its date in a session of more than one day."""
     local = at.astimezone()

@@ -118,7 +118,7 @@ _ALL = (
             "End a provider's limit now and wake the waiting workers",
             PERSON,
         ),
-        ("costs", "limits.costs", "Show the cost of landed units and of rejected work"),
+        ("costs", "limits.costs", "Show the cost of landed units and of work not landed"),
     ),
     *_section(
         "truth",

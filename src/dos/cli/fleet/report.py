@@ -114,9 +114,6 @@ def _render(report: ReportData, decisions: Decisions, *, only_last: bool) -> str
     parts = [summary.heading(report), text, costs.render(report.costs)]
     if only_last and not session.bars:
         parts.append("No agent was started since then; `dos report --since 0` shows all sessions.")
-    note = summary.unknown_cost_note(session)
-    if note:
-        parts[-1] += f"\n{note}"
     return "\n\n".join(parts)
 
 

@@ -1,9 +1,9 @@
-"""Show the cost of landed units and of rejected work.
+"""Show the cost of landed units and of work not landed.
 
 For each unit, lane, day or agent it shows the units that landed, the cost with the share that went
-into rejected work and replans, the tokens, and how long agents worked, waited and were idle. An
-unknown cost is shown as unknown, never as 0. Costs by lane and by day are kept for 35 days; with
---since only what was spent after that time counts.
+into work that did not land and replans, the tokens, and how long agents worked, waited and were
+idle. An unknown cost is shown as unknown, never as 0. Costs by lane and by day are kept for 35
+days; with --since only what was spent after that time counts.
 """
 
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""Show what landed units cost, besides rejected work, replanning, and parked or idle time.
+"""Show what landed units cost, besides work that did not land, replanning, and parked or idle time.
 
 A cost that is not known is None, never 0.
 """
@@ -19,7 +19,7 @@ UNKNOWN = "unknown"
 _COLUMNS = (
     "landed",
     "cost",
-    "for rejected work",
+    "for work not landed",
     "for replans",
     "tokens",
     "agent time",
@@ -33,7 +33,7 @@ class Amount(Struct, frozen=True, kw_only=True):
 
     usd: float | None  # None: the cost of at least one agent is not known
     known_usd: float
-    unpriced: int  # agents whose cost is not known
+    unpriced: int  # agents whose cost is not known, those among them whose end is not recorded
     tokens: int | None
     known_tokens: int
     unmetered: int
@@ -122,7 +122,10 @@ def _local_time(stamp: str) -> str:
 def _table(report: Costs) -> list[str]:
     """The header and the rows, padded to columns; the total comes last."""
     table: list[tuple[str, ...]] = [(report.by, *_COLUMNS)]
-    table += [_cells(row) for row in (*report.rows, report.total)]
+    # A lane waits and is idle; which unit or agent it was for is not known.
+    has_waits = report.by in ("lane", "day")
+    table += [_cells(row, has_waits=has_waits) for row in report.rows]
+    table.append(_cells(report.total, has_waits=True))
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     lines = []
     for cells in table:
@@ -139,21 +142,26 @@ def _unit_line(cost: UnitCost) -> str:
     return f"Per landed unit: {_dollars(cost.usd)}, {tokens} tokens, {seconds} of agent time"
 
 
-def amount(spent: Spent) -> Amount:
-    """What was spent, with None for totals that are not known."""
+def amount(spent: Spent, lost: int = 0) -> Amount:
+    """What was spent, with None for totals that are not known.
+
+    `lost` agents ran too, and nothing is known of what they used.
+    """
+    unpriced = spent.unpriced + lost
     usd = None
-    if not spent.unpriced:
+    if not unpriced:
         usd = spent.usd
+    unmetered = spent.unmetered + lost
     tokens = None
-    if not spent.unmetered:
+    if not unmetered:
         tokens = spent.tokens
     return Amount(
         usd=usd,
         known_usd=spent.usd,
-        unpriced=spent.unpriced,
+        unpriced=unpriced,
         tokens=tokens,
         known_tokens=spent.tokens,
-        unmetered=spent.unmetered,
+        unmetered=unmetered,
         wall_seconds=spent.seconds,
         iterations=spent.iterations,
         agents=spent.agents,
@@ -189,7 +197,7 @@ def _row(name: str, ledger: Ledger) -> CostRow:
     return CostRow(
         name=name,
         landed_units=ledger.units,
-        total=amount(ledger.total),
+        total=amount(ledger.total, ledger.lost),
         landed=amount(ledger.outcome_total(LANDED)),
         rejected=amount(ledger.outcome_total(REJECTED)),
         replan=amount(ledger.outcome_total(REPLAN)),
@@ -200,7 +208,7 @@ def _row(name: str, ledger: Ledger) -> CostRow:
 
 
 def _unit_cost(total: CostRow) -> UnitCost:
-    """The total divided by the landed units, so that rejected work counts for what landed."""
+    """The total divided by the landed units, so that work that did not land counts too."""
     count = total.landed_units
     if not count:
         return UnitCost(usd=None, tokens=None, wall_seconds=None)
@@ -213,8 +221,12 @@ def _unit_cost(total: CostRow) -> UnitCost:
     return UnitCost(usd=usd, tokens=tokens, wall_seconds=total.total.wall_seconds / count)
 
 
-def _cells(row: CostRow) -> tuple[str, ...]:
-    """The cells of one row of the table."""
+def _cells(row: CostRow, *, has_waits: bool) -> tuple[str, ...]:
+    """The cells of one row of the table; a dash for a time that is not known by what it shows."""
+    parked = idle = "–"
+    if has_waits:
+        parked = format_duration(row.parked_seconds)
+        idle = format_duration(row.idle_seconds)
     tokens = UNKNOWN
     if row.total.tokens is not None or row.total.known_tokens:
         tokens = f"{row.total.known_tokens:,}"
@@ -226,8 +238,8 @@ def _cells(row: CostRow) -> tuple[str, ...]:
         money(row.replan),
         tokens,
         format_duration(row.total.wall_seconds),
-        format_duration(row.parked_seconds),
-        format_duration(row.idle_seconds),
+        parked,
+        idle,
     )
 
 

@@ -22,6 +22,7 @@ class Ledger(Struct, kw_only=True, omit_defaults=True):
     total: Spent = Spent()
     by_outcome: dict[str, Spent] = field(default_factory=dict)  # landed | rejected | replan
     units: int = 0  # landed units
+    lost: int = 0  # agents whose end was never recorded, so that what they used is unknown
     parked_seconds: float = 0.0
     idle_seconds: float = 0.0  # a worker lived, had no agent, and was not told to wait
 
@@ -43,6 +44,7 @@ class Ledger(Struct, kw_only=True, omit_defaults=True):
             total=self.total + other.total,
             by_outcome=by_outcome,
             units=self.units + other.units,
+            lost=self.lost + other.lost,
             parked_seconds=self.parked_seconds + other.parked_seconds,
             idle_seconds=self.idle_seconds + other.idle_seconds,
         )
@@ -70,6 +72,7 @@ class RunSpend(Struct, kw_only=True, omit_defaults=True):
     begun_ms: int
     last_ms: int
     agent: str = ""
+    at_work: Entry | None = None  # the start of its agent, until the end is recorded
     iteration: int = 0
     in_iteration: Spent = Spent()
     entries: list[Entry] = field(default_factory=list)

@@ -153,6 +153,7 @@ class FleetSpend(Struct, kw_only=True):
             case fleet.AgentEnded():
                 run = self._run_spend(fact.run_id, fact.lane, event)
                 self._spend(run, fact.unit, fact.agent, spent_by(fact), event)
+                run.at_work = None
             case fleet.UnitLanded():
                 self._land(fact, event)
             case fleet.IterationCommitted():
@@ -203,6 +204,7 @@ class FleetSpend(Struct, kw_only=True):
     def _start(self, fact: fleet.AgentStarted, event: Event) -> None:
         """Charge the start of an agent: itself, and an iteration when it is the first in one."""
         self._reject_interrupted(fact)
+        self._lose_agents(fact.lane)
         run = self._run_spend(fact.run_id, fact.lane, event)
         run.agent = fact.agent
         is_new = fact.iteration != run.iteration
@@ -214,7 +216,21 @@ class FleetSpend(Struct, kw_only=True):
             self.reservations[fact.run_id] = structs.replace(
                 reservation, spent=Spent(usd=reservation.spent.usd)
             )
-        self._spend(run, fact.unit, fact.agent, Spent(iterations=int(is_new), agents=1), event)
+        spent = Spent(iterations=int(is_new), agents=1)
+        run.at_work = self._spend(run, fact.unit, fact.agent, spent, event)
+
+    def _lose_agents(self, lane: str) -> None:
+        """Count the agents that this lane still has: it has one at a time, and another starts."""
+        for run in self.runs.values():
+            if run.lane == lane:
+                self._lose_agent(run)
+
+    def _lose_agent(self, run: RunSpend) -> None:
+        """Count the agent that a run still has as lost: its end will never be recorded."""
+        if run.at_work:
+            for book in self._ledgers(run, run.at_work):
+                book.lost += 1
+            run.at_work = None
 
     def _reject_interrupted(self, fact: fleet.AgentStarted) -> None:
         """Settle what other runs spent on this unit: they died, and this run begins it again."""
@@ -236,8 +252,8 @@ class FleetSpend(Struct, kw_only=True):
             spent=Spent(usd=fact.usd, iterations=int(is_new)),
         )
 
-    def _spend(self, run: RunSpend, unit: str, agent: str, spent: Spent, event: Event) -> None:
-        """Charge a run, and every ledger that the entry belongs to.
+    def _spend(self, run: RunSpend, unit: str, agent: str, spent: Spent, event: Event) -> Entry:
+        """Charge a run, and every ledger that the entry belongs to; return the entry.
 
         The outcome is added later, by `_settle`, when the unit lands or the iteration ends.
         """
@@ -247,6 +263,7 @@ class FleetSpend(Struct, kw_only=True):
         for book in self._ledgers(run, entry):
             book.total += spent
         self._forget_old_days()
+        return entry
 
     def _settle(self, run: RunSpend, outcome: str, unit: str | None = None) -> None:
         """Record the outcome of a run's entries, of all or of those of one unit."""
@@ -301,6 +318,7 @@ class FleetSpend(Struct, kw_only=True):
         if run is None or run.ended:
             return
         run.ended = True
+        self._lose_agent(run)
         # A dead worker is found long after its death: its last event is the end of its time.
         last_ms = run.last_ms
         if by_itself:
