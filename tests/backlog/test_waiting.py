@@ -73,7 +73,14 @@ def test_what_is_told_names_the_reason_its_end_and_what_to_type():
     )  # fmt: skip
     until = format_local_time(NOW)
     assert str(cooling) == f"on cooldown until {until}: 3 attempts"
-    assert describe_waits([cooling, cooling]) == f"{cooling} (and 1 more); dos up --retry P/A1"
+    behind = Waiting(on=WaitsOn.DEPENDENCY, subject="P/A1", why="P/A0 has not landed")
+    assert describe_waits([cooling]) == f"{cooling}; dos up --retry P/A1"
+    assert describe_waits([behind, cooling]) == (
+        f"waits for another unit: P/A0 has not landed; 1 more reason: on cooldown until {until}"
+    )
+    assert describe_waits([cooling, behind, behind]).endswith(
+        "; dos up --retry P/A1; 2 more reasons: waits for another unit, waits for another unit"
+    )
     left = {"P/A1": (cooling,), "P/A2": (waits(WaitsOn.DEPENDENCY),), "P/A3": ()}
     assert describe_remaining_units(left) == (
         "3 units left. Waiting for other units: P/A2."

@@ -133,6 +133,8 @@ def test_warnings_are_shown():
         (UnitState(), Answer.OPERATOR_GATED, "held", "OPERATOR_GATED"),
         (UnitState(claimed_by="R"), Answer.IN_FLIGHT, "working", ""),
         (UnitState(claimed_by="R"), None, "working", ""),
+        (UnitState(claimed_by="dead"), Answer.IN_FLIGHT, "open", ""),
+        (UnitState(claimed_by="dead"), None, "open", ""),
         (UnitState(claimed_by="R", deaths=2), Answer.OPERATOR_GATED, "held", "OPERATOR_GATED"),
         (UnitState(landed="c" * 40), Answer.SHIPPED, "landed", ""),
     ],
@@ -140,7 +142,8 @@ def test_warnings_are_shown():
 def test_a_unit_that_may_not_be_offered_is_held_and_says_why(seen, reason, state, held):
     hold = Verdict(held=reason is not None, reason=reason, evidence="because" if reason else "")
     unit = Unit(plan="P", id="U1", title="t")
-    made = view.view(FleetState(units={"P/U1": seen}), [], [(unit, "api", hold)])
+    claimed = {"P/U1"} if seen.claimed_by == "R" else set()
+    made = view.view(FleetState(units={"P/U1": seen}), [], [(unit, "api", hold)], claimed=claimed)
     assert (made.units[0].state, made.units[0].held) == (state, held)
     assert (f"{held}: because" in view.render(made)) is bool(held)
 
@@ -152,14 +155,14 @@ def test_a_worker_whose_process_has_exited_does_not_count_as_working():
     ]
     units = [
         view.UnitRow(
-            unit=f"P/{lane}", title="", lane=lane, state="working", held="", held_because="",
+            unit=f"P/{lane}", title="", lane=lane, state=state, held="", held_because="",
             commit="", tries=[],
         )
-        for lane in ("api", "web")
+        for lane, state in (("api", "working"), ("web", "open"))
     ]  # fmt: skip
     status = structs.replace(view.view(FleetState(), [], []), workers=workers, units=units)
     assert "2 working, 0 of 2 units landed" in view.render(status)
-    shown = view.render(status, exited={2})
+    shown = view.render(status, view.Circumstances(exited={2}))
     assert "1 working, 1 exited, 0 of 2 units landed" in shown
     exited = "\nexited; a supervisor frees their lanes, `dos lease-lane reap` does so now:\n  web  "
     assert exited in shown

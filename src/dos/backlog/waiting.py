@@ -56,7 +56,7 @@ _TITLES = {
     WaitsOn.DEPENDENCY: "waits for another unit",
     WaitsOn.COOLDOWN: "on cooldown",
     WaitsOn.LANDING: "waits to land",
-    WaitsOn.REGION_HELD: "region held",
+    WaitsOn.REGION_HELD: "lane busy",
     WaitsOn.EXCLUSIVE: "exclusive lane",
     WaitsOn.HOST_FULL: "no free worker",
     WaitsOn.JOURNAL_AWAY: "journal unavailable",
@@ -114,13 +114,19 @@ class Waiting(Struct, frozen=True, kw_only=True):
 
         Where a person has to act and is asked nothing, the wait's own words say what it is.
         """
+        text = self.brief
+        if self.why and not self.is_left_to_person:
+            text += f": {self.why}"
+        return text
+
+    @property
+    def brief(self) -> str:
+        """What it is and until when, without why: `provider limit until 18:38`."""
         if self.is_left_to_person and self.why:
             return self.why
         text = _TITLES[self.on]
         if self.until:
             text += f" until {format_local_time(self.until)}"
-        if self.why:
-            text += f": {self.why}"
         return text
 
 
@@ -157,12 +163,18 @@ def clears_first(found: Iterable[Waits], now: datetime) -> Waits:
 
 
 def describe_waits(waits: Sequence[Waiting]) -> str:
-    """The first wait, how many more there are, and what to type."""
+    """The first wait with what to type, then briefly the others."""
     first = waits[0]
-    text = str(first)
-    if len(waits) > 1:
-        text += f" (and {len(waits) - 1} more)"
-    return text + _command(first)
+    return str(first) + _command(first) + describe_other_waits(waits)
+
+
+def describe_other_waits(waits: Sequence[Waiting]) -> str:
+    """All waits but the first, as the end of a sentence; empty where there is only one."""
+    others = waits[1:]
+    if not others:
+        return ""
+    reasons = plural(len(others), "more reason")
+    return f"; {reasons}: {join_some([wait.brief for wait in others], MOST_SHOWN)}"
 
 
 def _command(waiting: Waiting) -> str:

@@ -80,19 +80,26 @@ class Observation(Struct, frozen=True, kw_only=True, dict=True):
         return bool(lease.run_id) and (run is None or run.lane == lease.lane)
 
     def working_on(self, lane: str) -> str:
-        """What the lane's live worker does, in words; empty where there is none."""
+        """What the lane's live worker does, in words; empty where there is none.
+
+        A worker that waits counts too: it holds the lane, and `is_parked` says that it waits.
+        """
         lease = self.leases.get(lane)
         if lease is None or not self.is_worker(lease) or self.is_dead(lease):
             return "a worker was started" if self.holders.launched.get(lane) else ""
-        run = self.state.runs.get(lease.run_id)
-        if run and run.unit:
-            return run.unit
+        if unit := self.unit_of(lease):
+            return f"its worker works on {unit}"
         return "its worker chooses a unit"
 
-    @property
+    def unit_of(self, lease: Lease) -> str:
+        """The unit that the run of the lease has claimed; empty where it has none."""
+        run = self.state.runs.get(lease.run_id)
+        return run.unit if run else ""
+
+    @cached_property
     def live_runs(self) -> set[str]:
-        """The runs that hold a lane."""
-        return {lease.run_id for lease in self.leases.values()} - {""}
+        """The runs that hold a lane and whose worker is not dead."""
+        return {lease.run_id for lease in self.leases.values() if not self.is_dead(lease)} - {""}
 
     def is_parked(self, lane: str) -> bool:
         """Whether the lane's worker, or the worker's agent, waits."""
@@ -109,8 +116,8 @@ class Observation(Struct, frozen=True, kw_only=True, dict=True):
     @cached_property
     def claimed(self) -> set[str]:
         """The units that a live run works on."""
-        live = {lease.run_id for lease in self.leases.values() if not self.is_dead(lease)} - {""}
-        return {name for name, unit in self.state.units.items() if unit.claimed_by in live}
+        units = self.state.units.items()
+        return {name for name, unit in units if unit.claimed_by in self.live_runs}
 
     # Units
 
@@ -207,6 +214,17 @@ class Observation(Struct, frozen=True, kw_only=True, dict=True):
         period_ms = self.config.supervise.restart_period_seconds * 1000
         starts_ms = self.starts(lane).unended.values()
         return [start_ms for start_ms in starts_ms if self.now_ms - start_ms < period_ms]
+
+    def died_workers(self, lane: str) -> list[int]:
+        """When the workers of the lane were started that died without a stop and hold no lease.
+
+        A start by a person, and an end of a pause, forget them.
+        """
+        starts = self.starts(lane)
+        alive = {lease.run_id for lease in self.leases.values()}
+        if starts.pending or self.holders.launched.get(lane):
+            alive.add(starts.run_id)
+        return [start_ms for run_id, start_ms in starts.unended.items() if run_id not in alive]
 
     @property
     def _most_deaths(self) -> int:

@@ -10,8 +10,10 @@ from dos.backlog.pickable import Answer, Verdict
 from dos.backlog.waiting import Waiting, Waits
 from dos.fleet.population.types import PlanRow, SupervisePolicy, SuperviseVerdict
 from dos.fleet.state.fleet import FleetRun, FleetState, UnitState
+from dos.fleet.state.live import Pause
 from dos.lease import Lease
 from dos.loop import tokens
+from dos.reasons.table import Needs
 from dos.text import plural
 from dos.units.unit import Unit
 
@@ -81,18 +83,26 @@ def view(
     supervisors: Sequence[Supervisor] = (),
     salvaged: Sequence[str] = (),
     waits: Mapping[str, Waits] = {},
+    claimed: Collection[str] = (),
 ) -> View:
     """Return what `dos status` shows, without warnings.
 
     `leases` come with whether each has expired, `units` with their lane and verdict; `waits` says
-    what each unit waits for.
+    what each unit waits for; `claimed` are the units that a live run works on.
     """
     stopped = [_stopped(run_id, run) for run_id, run in fleet.runs.items() if run.stop_reason]
     return View(
         supervisors=list(supervisors),
         workers=[_worker(fleet, lease, lapsed) for lease, lapsed in leases],
         units=[
-            _unit(fleet, unit, lane, verdict, waits.get(unit.name, ()))
+            _unit(
+                fleet.units.get(unit.name, UnitState()),
+                unit,
+                lane,
+                verdict,
+                waits=waits.get(unit.name, ()),
+                is_claimed=unit.name in claimed,
+            )
             for unit, lane, verdict in units
         ],
         stopped=stopped[-STOPS_KEPT:],
@@ -123,9 +133,19 @@ def _stopped(run_id: str, run: FleetRun) -> Stopped:
     )
 
 
-def _unit(fleet: FleetState, unit: Unit, lane: str, verdict: Verdict, waits: Waits) -> UnitRow:
-    """Return the row of a unit: landed, held, worked on, or open."""
-    unit_state = fleet.units.get(unit.name, UnitState())
+def _unit(
+    unit_state: UnitState,
+    unit: Unit,
+    lane: str,
+    verdict: Verdict,
+    *,
+    waits: Waits,
+    is_claimed: bool,
+) -> UnitRow:
+    """Return the row of a unit: landed, held, worked on, or open.
+
+    A unit whose worker died is open again: the journal still names the run that claimed it.
+    """
     if verdict.reason in (Answer.SHIPPED, Answer.IN_FLIGHT):
         verdict = Verdict(held=False)  # it is done, or worked on: nothing holds it
     state = "open"
@@ -133,7 +153,7 @@ def _unit(fleet: FleetState, unit: Unit, lane: str, verdict: Verdict, waits: Wai
         state = "landed"
     elif verdict.held:
         state = "held"
-    elif unit_state.claimed_by:
+    elif is_claimed:
         state = "working"
     return UnitRow(
         unit=unit.name,
@@ -148,53 +168,111 @@ def _unit(fleet: FleetState, unit: Unit, lane: str, verdict: Verdict, waits: Wai
     )
 
 
-def render(status: View, exited: Collection[int] = ()) -> str:
+class Circumstances(Struct, frozen=True, kw_only=True):
+    """What the text of `dos status` says besides the view, whose fields are the JSON."""
+
+    exited: Collection[int] = ()  # fences of leases whose process has exited
+    waits: Mapping[int, Waits] = {}  # fence -> what the worker, or its agent, waits for
+    pauses: Mapping[str, Pause] = {}  # by lane; "": the whole fleet
+    asked: Collection[str] = ()  # lanes with an open decision
+    died: Mapping[str, int] = {}  # lane -> how many of its workers died, and hold no lease
+
+
+def render(status: View, around: Circumstances = Circumstances()) -> str:
     """Return the text of `dos status`.
 
-    `exited` are the fences of the leases whose process has exited: their workers do not work,
-    although their leases are valid until they expire or are revoked.
+    A worker whose process has exited does not work, although its lease is valid until it expires
+    or is revoked; neither does one that waits.
     """
     lines = [_supervisor_line(supervisor) for supervisor in status.supervisors]
     if not lines:
         lines = ["no supervisor runs; `dos up` starts one"]
-    valid = [row for row in status.workers if not row.lapsed]
-    working = [row for row in valid if row.fence not in exited]
-    gone = [row for row in valid if row.fence in exited]
+    lines += [_pause_line(lane, pause) for lane, pause in around.pauses.items()]
+    groups = _grouped_workers(status.workers, around)
     landed = [row for row in status.units if row.state == "landed"]
-    counts = [f"{len(working)} working"]
-    if gone:
-        counts.append(f"{len(gone)} exited")
+    counts = [f"{len(groups['working'])} working"]
+    counts += [f"{len(groups[name])} {name}" for name in ("waiting", "exited") if groups[name]]
     counts.append(f"{len(landed)} of {len(status.units)} units landed")
     lines.append(", ".join(counts))
-    if working:
-        lines += ["", "working:"]
-        lines += map(_worker_line, working)
-    if gone:
-        lines += ["", "exited; a supervisor frees their lanes, `dos lease-lane reap` does so now:"]
-        lines += map(_worker_line, gone)
+    for name, rows in groups.items():
+        if rows:
+            lines += ["", _GROUP_TITLES[name]]
+            lines += [_worker_line(row, around) for row in rows]
+    if around.died:
+        lines += ["", "workers that died:"]
+        lines += [_died_line(lane, count) for lane, count in around.died.items()]
     if status.units:
-        abandoned = {row.unit for row in gone}
+        abandoned = {row.unit for row in groups["exited"]}
         lines += ["", "units:"]
         lines += [_unit_line(row, row.unit in abandoned) for row in status.units]
     if status.stopped:
         lines += ["", "last stops:"]
-        lines += map(_stop_line, status.stopped[-SHOWN:])
+        lines += [_stop_line(row, around.asked) for row in status.stopped[-SHOWN:]]
     if status.salvaged:
-        lines += ["", "salvaged work:", *_salvaged_lines(status.salvaged)]
+        lines += ["", "saved work:", *_salvaged_lines(status.salvaged)]
     if status.warnings:
         lines += ["", "warnings:", *(f"  {line}" for line in status.warnings)]
     return "\n".join(lines)
 
 
-def _worker_line(row: Worker) -> str:
-    unit = row.unit or "(choosing)"
-    return f"  {row.lane:<14} {unit:<18} {row.holder}  fence {row.fence}"
+_GROUP_TITLES = {
+    "working": "working:",
+    "waiting": "waiting:",
+    "exited": "exited; a supervisor frees their lanes, `dos lease-lane reap` does so now:",
+}
+
+
+def _grouped_workers(workers: Sequence[Worker], around: Circumstances) -> dict[str, list[Worker]]:
+    """Return the workers with a valid lease: those that work, wait, and have exited."""
+    groups: dict[str, list[Worker]] = {name: [] for name in _GROUP_TITLES}
+    for row in workers:
+        if row.lapsed:
+            continue
+        if row.fence in around.exited:
+            groups["exited"].append(row)
+        elif row.fence in around.waits:
+            groups["waiting"].append(row)
+        else:
+            groups["working"].append(row)
+    return groups
+
+
+def _worker_line(row: Worker, around: Circumstances) -> str:
+    """Return the line of a worker: its lane, its unit, its process, and what it waits for."""
+    unit = row.unit or "(no unit yet)"
+    line = f"  {row.lane:<14} {unit:<18} {row.holder}"
+    if row.fence in around.exited:
+        return line
+    if row.fence in around.waits:
+        waits = around.waits[row.fence]
+        return f"{line}  {waiting.describe_waits(waits)}" if waits else line
+    if {"", row.lane} & around.pauses.keys():
+        line += "  (pauses after this unit)"
+    return line
+
+
+def _died_line(lane: str, count: int) -> str:
+    workers = plural(count, "worker")
+    return f"  {lane:<14} {workers} died without recording a stop; `dos logs {quote(lane)}`"
+
+
+def _pause_line(lane: str, pause: Pause) -> str:
+    """Return who paused what and why, and what ends the pause."""
+    what = "the fleet"
+    command = "dos resume"
+    if lane:
+        what = f"lane {lane}"
+        command += f" {quote(lane)}"
+    why = ""
+    if pause.text:
+        why = f" ({pause.text})"
+    return f"{what} is paused{why}; `{command}` ends the pause"
 
 
 def _unit_line(row: UnitRow, worker_exited: bool) -> str:
     """Return the line of a unit: its state, its commit, what it waits for, and past failures."""
     state = row.state
-    if worker_exited and state == "working":
+    if worker_exited and state == "open":
         state = "exited"
     line = f"  {state:<8} {row.unit:<18} {row.lane:<12}"
     if row.commit:
@@ -209,9 +287,12 @@ def _unit_line(row: UnitRow, worker_exited: bool) -> str:
     return line
 
 
-def _stop_line(row: Stopped) -> str:
-    reason = f"{tokens.words(row.stop_reason)}: {row.reason}"
-    return f"  {row.lane:<14} {reason}; {tokens.needs_words(row.needs)}"
+def _stop_line(row: Stopped, asked: Collection[str]) -> str:
+    """Return the line of a stop; that it needs a person is left out once the lane does not."""
+    line = f"  {row.lane:<14} {tokens.words(row.stop_reason)}: {row.reason}"
+    if row.needs == Needs.OPERATOR and row.lane not in asked:
+        return line
+    return f"{line}; {tokens.needs_words(row.needs)}"
 
 
 def _supervisor_line(row: Supervisor) -> str:

@@ -86,21 +86,32 @@ def with_obstacles(
 def _waits_of_its_lane(observation: Observation, unit: str, lanes: dict[str, Waits]) -> Waits:
     """Return what a unit waits for because its lane does.
 
-    What the lane waits for because of its units is left out.
+    A worker that waits before it has chosen a unit keeps no unit from being worked on: what it
+    waits for does. What the lane waits for because of its units is left out.
     """
     lane = observation.lane_of.get(unit, "")
+    own = tuple(waiting for waiting in lanes.get(lane, ()) if waiting.subject == lane)
+    lease = observation.leases.get(lane)
+    if own and lease and observation.is_parked(lane) and not observation.unit_of(lease):
+        return own
     if activity := observation.working_on(lane):
-        why = f"lane {lane} is at work: {activity}"
-        return (Waiting(on=WaitsOn.REGION_HELD, subject=lane, why=why),)
-    return tuple(waiting for waiting in lanes.get(lane, ()) if waiting.subject == lane)
+        return (Waiting(on=WaitsOn.REGION_HELD, subject=lane, why=activity),)
+    return own
 
 
 def _lane_waits(observation: Observation, lane: str) -> Iterator[Waiting]:
-    """Yield what a lane waits for by itself; of a lane at work only that its worker is parked."""
+    """Yield what a lane waits for by itself.
+
+    A lane at work waits for nothing. One whose worker is parked waits for that, and for the end of
+    a pause, which would stop the worker next.
+    """
     yield from _parked(observation, lane)
-    if observation.working_on(lane):
+    is_parked = observation.is_parked(lane)
+    if observation.working_on(lane) and not is_parked:
         return
     yield from _pauses(observation, lane)
+    if is_parked:
+        return
     yield from _questions(observation, lane)
     yield from _last_stop(observation, lane)
     yield from _failed_starts(observation, lane)
@@ -120,6 +131,8 @@ def _parked(observation: Observation, lane: str) -> Iterator[Waiting]:
             yield waiting_for_question(asked, lane)
             return
     parked = observation.parked[lease.run_id]
+    if parked.why == "pause" and any(_pauses(observation, lane)):
+        return  # listed as the pause, with who asked for it and what ends it
     yield Waiting(
         on=_PARKED_FOR.get(parked.why, WaitsOn.UNKNOWN),
         subject=lane,
@@ -134,18 +147,13 @@ def _pauses(observation: Observation, lane: str) -> Iterator[Waiting]:
     for name, pause in observation.pauses.items():
         if name and comparison_key(name) != comparison_key(lane):
             continue
-        why = pause.reason
-        if pause.by:
-            why = f"by {pause.by}"
-            if pause.reason:
-                why += f": {pause.reason}"
         command = "dos resume"
         if name:
             command += f" {quote(name)}"
         yield Waiting(
             on=WaitsOn.PAUSE,
             subject=lane,
-            why=why,
+            why=pause.text,
             since=utc_datetime(pause.since_ms),
             clears_with=command,
         )

@@ -10,9 +10,9 @@ from datetime import datetime
 
 from msgspec import Struct, structs
 
-from dos.backlog.waiting import Waits
+from dos.backlog.waiting import Waits, WaitsOn
 from dos.fleet.state.fleet import LaneStarts
-from dos.fleet.state.live import HOUR_MS, HOURS_KEPT, Tally, WatchedRun
+from dos.fleet.state.live import HOUR_MS, HOURS_KEPT, Parked, Tally, WatchedRun
 from dos.lease import why_lost
 from dos.limits import quota
 from dos.loop import tokens
@@ -47,7 +47,7 @@ def build_view(snapshot: Snapshot, waits: Mapping[str, Waits] = {}) -> TopView:
     paused = None
     pause = snapshot.watching.pauses.get("")
     if pause:
-        paused = _pause_text(pause.by, pause.reason)
+        paused = pause.text
     return TopView(
         at=utc_datetime(snapshot.now_ms),
         rows=rows,
@@ -196,10 +196,7 @@ class _Lanes:
             return _LaneStatus(LaneState.STARTING, held.lease.granted_ms)
         parked = run.parked or run.provider
         if parked:
-            waits = self._waits.get(lane)
-            state = waiting_state(waits[0], lane) if waits else LaneState.RESTING
-            why = parked.detail or parked.why
-            return _LaneStatus(state, parked.since_ms, why, parked.until_ms)
+            return self._parked_status(lane, parked)
         since_ms = run.unit_since_ms if run.unit else run.last_ms
         if run.spinning:
             return _LaneStatus(LaneState.SPINNING, since_ms, run.spinning)
@@ -212,6 +209,21 @@ class _Lanes:
         if silent_since_ms is not None:
             return _LaneStatus(LaneState.SILENT, silent_since_ms, soon or "its agent says nothing")
         return _LaneStatus(LaneState.WORKING, since_ms, soon)
+
+    def _parked_status(self, lane: str, parked: Parked) -> _LaneStatus:
+        """Return the state of a lane whose worker waits: by the wait that clears last.
+
+        The worker may wait for a limit while a pause holds the lane too.
+        """
+        why = parked.detail or parked.why
+        waits = self._waits.get(lane)
+        if not waits:
+            return _LaneStatus(LaneState.RESTING, parked.since_ms, why, parked.until_ms)
+        first = waits[0]
+        state = waiting_state(first, lane)
+        if first.on is WaitsOn.PAUSE and parked.why != "pause":
+            return _LaneStatus(state, parked.since_ms, first.why or str(first))
+        return _LaneStatus(state, parked.since_ms, why, parked.until_ms)
 
     def _silent_since_ms(self, run: WatchedRun, output_ms: int | None) -> int | None:
         """Return since when the agent prints nothing, if that is longer than it should be."""
@@ -323,16 +335,6 @@ def _limit_row(limit: quota.Limit) -> LimitRow:
 def _describe_loss(held: HeldLease) -> str:
     """Return why the holder of a lease is lost; "" if it is alive."""
     return why_lost(process_gone=held.gone, lapsed=held.lapsed)
-
-
-def _pause_text(by: str, reason: str) -> str:
-    """Return who paused the fleet and why, as far as that was recorded."""
-    parts = []
-    if by:
-        parts.append(f"by {by}")
-    if reason:
-        parts.append(reason)
-    return ": ".join(parts)
 
 
 def _optional_datetime(at_ms: int | None) -> datetime | None:

@@ -16,11 +16,12 @@ from dos.backlog.io import attempts, survey
 from dos.backlog.io.gather import evidence_without_cooldown, placement_problem, with_cooldown
 from dos.backlog.pickable import Verdict
 from dos.errors import BadInput
-from dos.fleet import lane_entries, view
-from dos.fleet.io.reader import FleetReader
+from dos.fleet import lane_entries, observe, view
+from dos.fleet.io.reader import FleetReader, Outlook
 from dos.fleet.observation import Observation
 from dos.fleet.state import held_units
 from dos.fleet.state.fleet import FleetState
+from dos.questions import subject
 from dos.report.io import snapshot
 from dos.report.top import HeldLease
 from dos.units.unit import Unit
@@ -91,11 +92,44 @@ def run(args: Args, context: Context) -> Reply:
         supervisors=[_supervisor(held) for held in holders.supervisors],
         salvaged=_saved_work(world, fleet.state),
         waits=outlook.waits.units,
+        claimed=fleet.claimed,
     )
     warnings = survey.unofferable_units(world.workspace, world.config)
     status = structs.replace(status, warnings=list(warnings))
-    exited = {held.lease.fence for held in holders.lanes if held.gone}
-    return Reply(text=view.render(status, exited), data=to_builtins(status), indented=True)
+    text = view.render(status, _circumstances(outlook, holders.lanes))
+    return Reply(text=text, data=to_builtins(status), indented=True)
+
+
+def _circumstances(outlook: Outlook, held_lanes: list[HeldLease]) -> view.Circumstances:
+    """Return what the text says besides the JSON: waits, pauses, deaths and open decisions."""
+    fleet = outlook.observation
+    parked = {}
+    for lane, lease in fleet.leases.items():
+        if fleet.is_parked(lane):
+            parked[lease.fence] = outlook.waits.lanes.get(lane, ())
+    died = {}
+    for lane in fleet.state.starts:
+        if starts_ms := fleet.died_workers(lane):
+            died[lane] = len(starts_ms)
+    return view.Circumstances(
+        exited={held.lease.fence for held in held_lanes if held.gone},
+        waits=parked,
+        pauses=fleet.pauses,
+        asked=_lanes_with_questions(fleet),
+        died=died,
+    )
+
+
+def _lanes_with_questions(fleet: Observation) -> set[str]:
+    """Return the lanes that a person is asked about, or is asked about at the next tick."""
+    questions = [asked.question for asked in fleet.answers.open.values()]
+    questions += [*observe.questions(fleet), *observe.failure_questions(fleet)]
+    lanes = set()
+    for question in questions:
+        lanes |= set(subject.lane_names(question.waits))
+        for unit in subject.unit_names(question.waits):
+            lanes.add(fleet.lane_of.get(unit, ""))
+    return lanes
 
 
 def _refuse_run_options(args: Args) -> None:

@@ -23,6 +23,7 @@ from dos.fields import BadValue
 from dos.fleet import lane_entries
 from dos.fleet.state.fleet import FleetState
 from dos.journal import fold
+from dos.machine import process
 from dos.text import quote, replace_undecodable, validated_name
 from dos.units.io import sources
 from dos.units.portfolio import Portfolio
@@ -146,7 +147,7 @@ def _rows(portfolio: Portfolio, config: Config, world: World) -> list[Row]:
     live_runs = set()
     for lease in live:
         held_lanes.add(lease.lane)
-        if lease.run_id:
+        if lease.run_id and not process.holder_has_exited(lease):
             live_runs.add(lease.run_id)
     rows = []
     for unit in portfolio.units:

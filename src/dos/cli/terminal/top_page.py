@@ -14,6 +14,7 @@ from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
 from dos.agents.adapter import PERSONAL
+from dos.backlog.waiting import describe_other_waits
 from dos.report.top import LaneRow, LaneState, LimitRow, Spend, Supervisor, TopView
 from dos.text import escape_invisible, plural
 from dos.times import format_local_time
@@ -345,11 +346,10 @@ def _unit_or_wait(row: LaneRow, view: TopView) -> str:
     if row.unit:
         parts.append(row.unit)
     wait = row.waits_for.removeprefix(f"Lane {row.lane} ")
-    if len(row.waiting) > 1:
-        wait += f" (and {len(row.waiting) - 1} more)"
     if row.until:
         until = f"until {format_local_time(row.until, view.at)}"
         wait = f"{until}: {wait}" if wait else until
+    wait += describe_other_waits(row.waiting)
     if wait:
         parts.append(wait)
     return ", ".join(parts)

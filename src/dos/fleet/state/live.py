@@ -111,6 +111,16 @@ class Pause(Struct, frozen=True, kw_only=True):
     by: str
     reason: str
 
+    @property
+    def text(self) -> str:
+        """Who asked for it and why, as far as that was recorded: `by ann: the disk is full`."""
+        parts = []
+        if self.by:
+            parts.append(f"by {self.by}")
+        if self.reason:
+            parts.append(self.reason)
+        return ": ".join(parts)
+
 
 class LiveState(Struct, kw_only=True):
     """The fleet as `dos top` shows it. A fold: `apply` takes one event after the other.
