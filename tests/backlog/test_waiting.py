@@ -36,7 +36,10 @@ def waits(on: WaitsOn, hours: float | None = None, command: str = "") -> Waiting
 
 @given(st.lists(WAITS, max_size=6))
 def test_the_one_that_clears_last_comes_first_and_none_is_told_twice(found):
-    ends = [each.until for each in by_clearing_time(found)]
+    in_order = by_clearing_time(found)
+    probed = [each for each in in_order if each.is_probed]
+    assert list(in_order[len(in_order) - len(probed) :]) == probed, "they clear first"
+    ends = [each.until for each in in_order if not each.is_probed]
     known = [end for end in ends if end is not None]
     assert ends[: len(ends) - len(known)] == [None] * (len(ends) - len(known)), (
         "no known end clears last of all"
@@ -49,6 +52,7 @@ ANSWER = (waits(WaitsOn.PERSON, command="dos decide-for q retry"),)
 TONIGHT = (waits(WaitsOn.COOLDOWN, 6),)
 FAR = (waits(WaitsOn.SOAK, 24 * 365),)
 NEVER = (waits(WaitsOn.DEPENDENCY),)
+PROBED = (waits(WaitsOn.LIMIT),)
 
 
 @pytest.mark.parametrize(
@@ -56,6 +60,7 @@ NEVER = (waits(WaitsOn.DEPENDENCY),)
     [
         ([], ()),
         ([ANSWER, ()], ()),
+        ([ANSWER, TONIGHT, PROBED], PROBED),
         ([ANSWER, TONIGHT], TONIGHT),
         ([FAR, ANSWER], ANSWER),
         ([NEVER, FAR], FAR),

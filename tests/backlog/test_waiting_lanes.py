@@ -21,7 +21,7 @@ from dos.journal import fold, streams
 from dos.journal.backend import Entry
 from dos.journal.backends.memory import MemoryBackend
 from dos.journal.events import fleet
-from dos.journal.events.limits import FleetFound, HaltRequested, LimitHit
+from dos.journal.events.limits import FleetFound, HaltRequested, LimitHit, LimitProbed
 from dos.journal.store import Store
 from dos.lanes.policy import Lanes
 from dos.limits.policy import Budget, Budgets
@@ -505,6 +505,21 @@ def test_an_answer_about_something_else_lets_nothing_go(story, question, choice)
     story.ask(question)
     story.answer(question.id, choice)
     assert story.waits() and story.actions() == [Spawn("docs")]
+
+
+def test_who_waits_for_a_probe_is_told_whose_and_no_time(story):
+    fact = LimitHit(
+        vendor="acme", account="work", ending="usage_window", retry_after_seconds=0.001,
+        run_id="R0", lane="api",
+    )  # fmt: skip
+    stream = streams.limit(quota.limit_key(fact))
+    story.store.record(stream, fact)
+    probe = LimitProbed(vendor="acme", account="work", run_id="R1", lane="api")
+    story.store.record(stream, probe)
+    story.later_ms = 1_000
+    (waiting,) = waits.own_waits(story.seen()).lanes["docs"]
+    assert str(waiting) == "provider limit: lane api tests whether acme work accepts requests again"
+    assert not waiting.needs_person
 
 
 def hit(vendor: str, run: str) -> LimitHit:

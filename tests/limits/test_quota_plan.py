@@ -247,6 +247,15 @@ def test_the_limit_of_one_account_is_not_that_of_another():
     assert (gate.needs, gate.until_ms) == (Needs.OPERATOR, None)
 
 
+def test_the_wait_for_a_probe_ends_with_its_result_and_not_at_a_time():
+    gate = ask(folded(HIT, (60, probed(lane="docs"))), 61)
+    assert (gate.is_probed, gate.why) == (
+        True,
+        "lane docs tests whether acme work accepts requests again",
+    )
+    assert not ask(folded(HIT), 5).is_probed
+
+
 def test_who_went_first_is_not_made_to_wait_after_the_lift():
     limits = folded((0, hit()), (60, probed(lane="docs")), (70, lifted()))
     assert isinstance(ask(limits, 70, lane="docs"), Open)

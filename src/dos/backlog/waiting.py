@@ -102,6 +102,12 @@ class Waiting(Struct, frozen=True, kw_only=True):
         )
 
     @property
+    def is_probed(self) -> bool:
+        """Whether a run tests the provider that it waits for, so that it may clear any moment."""
+        is_of_provider = self.on in (WaitsOn.LIMIT, WaitsOn.LOGIN)
+        return is_of_provider and self.until is None and not self.clears_with
+
+    @property
     def is_left_to_person(self) -> bool:
         """Whether it waits until a person starts it again, and no question asks about that.
 
@@ -134,13 +140,19 @@ Waits = tuple[Waiting, ...]
 
 
 def by_clearing_time(found: Iterable[Waiting]) -> Waits:
-    """Each wait once, the one that clears last first; one without a known end is the last."""
+    """Each wait once, the one that clears last first.
+
+    One without a known end is the last to clear, except a limit that is tested now: it is the
+    first.
+    """
     return tuple(sorted(dict.fromkeys(found), key=_clearing))
 
 
 def _clearing(waiting: Waiting) -> tuple[bool, float, int]:
     """The sort key: no known end first, then the latest end, then the order of causes."""
     until = waiting.until.timestamp() if waiting.until else 0.0
+    if waiting.is_probed:
+        return True, 0.0, _ORDER[waiting.on]
     return waiting.until is not None, -until, _ORDER[waiting.on]
 
 
@@ -154,6 +166,8 @@ def clears_first(found: Iterable[Waits], now: datetime) -> Waits:
         if not waits:
             return 0, 0.0
         last = waits[0]
+        if last.is_probed:
+            return 1, 0.0
         if last.until is None:
             return 2 if last.clears_with else 4, 0.0
         is_soon = last.until - now <= SOON

@@ -207,6 +207,7 @@ def _limit_reached(gate: Gated, limits: ProviderLimits, warnings: list[Fact]) ->
         warnings=warnings,
         clears_with=clears_with,
         limit=gate.key.path,
+        is_probed=gate.is_probed,
     )
 
 

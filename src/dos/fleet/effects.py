@@ -211,6 +211,8 @@ class CannotStart(Struct, frozen=True, kw_only=True):
     clears_with: str = ""  # a command that clears it, unless it is an answer to a question
     is_reserved: bool = False  # the rest of a budget is reserved for agents at work
     limit: str = ""  # the path of the key of the limit
+    # A run probes the limit: the wait ends with its result, and at `until_ms` only if none comes.
+    is_probed: bool = False
 
 
 class Park(Effect[float], frozen=True, kw_only=True):

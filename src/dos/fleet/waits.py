@@ -265,13 +265,17 @@ def _agent(observation: Observation, lane: str) -> Iterator[Waiting]:
     if question and _is_open(observation, question) and _holds(question, lane):
         return  # listed as the question
     command = refusal.clears_with
-    if not command and (question or refusal.until_ms is None):
+    until = _datetime(refusal.until_ms)
+    if refusal.is_probed:
+        command = ""  # the probe shows whether a person is needed
+        until = None
+    elif not command and (question or refusal.until_ms is None):
         command = answer_command(observation, question)
     yield Waiting(
         on=refusal.waits_on,
         subject=lane,
         why=refusal.detail or refusal.parked_for,
-        until=_datetime(refusal.until_ms),
+        until=until,
         clears_with=command,
     )
 

@@ -115,6 +115,9 @@ class Gated(Struct, frozen=True, kw_only=True):
     until_ms: int | None
     why: str
     needs: Needs
+    # A run probes the provider: its result opens the gate, and `until_ms` is only when to give up
+    # on that run.
+    is_probed: bool = False
 
 
 Availability = Open | Probe | Gated
@@ -239,6 +242,21 @@ def opens_ms(limit: Limit, policy: Quota) -> int | None:
     return limit.hit_ms + int(seconds * 1000)
 
 
+def running_probe(limit: Limit, now_ms: int, policy: Quota) -> ProbeInProgress | None:
+    """The probe of the limit whose result is awaited; None: no run probes it now."""
+    probe = limit.probe
+    if not limit.ending or probe is None or probe.over:
+        return None
+    if now_ms >= _probe_lost_ms(probe, policy):
+        return None
+    return probe
+
+
+def _probe_lost_ms(probe: ProbeInProgress, policy: Quota) -> int:
+    """When a probe without a result is given up, so that another run may probe."""
+    return probe.at_ms + int(policy.probe_seconds * 1000)
+
+
 def limits_met_by(limits: Mapping[str, Limit], agents: Sequence[AgentCandidate]) -> list[Limit]:
     """The limits that hold now and apply to one of these agents."""
     paths: set[str] = set()
@@ -320,12 +338,16 @@ def _limit_availability(limit: Limit, lane: str, now_ms: int, policy: Quota) -> 
         return _gate(limit, None, describe(limit))
     if now_ms < opens:
         return _gate(limit, opens, _describe_wait(limit))
-    probe = limit.probe
-    if probe and not probe.over:
-        lost_ms = probe.at_ms + int(policy.probe_seconds * 1000)
-        if now_ms < lost_ms:
-            why = f"{limit.key}: lane {probe.lane} probes whether it is available"
-            return _gate(limit, lost_ms, why)
+    probe = running_probe(limit, now_ms, policy)
+    if probe:
+        why = f"lane {probe.lane} tests whether {limit.key} accepts requests again"
+        return Gated(
+            key=limit.key,
+            until_ms=_probe_lost_ms(probe, policy),
+            why=why,
+            needs=Needs.TIME,
+            is_probed=True,
+        )
     return Probe(key=limit.key, version=limit.version)
 
 

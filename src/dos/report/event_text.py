@@ -68,6 +68,13 @@ WaitingFact = (
     | limits.BudgetWarned
     | limits.BudgetSpent
 )
+# What a worker waits for; the tokens stay in the journal and in JSON.
+_PARKED_FOR = {
+    "quota": "a provider limit",
+    "budget": "the budget",
+    "pause": "the end of a pause",
+    "landing": "a landing",
+}
 # How an attempt on a unit ended; the tokens stay in the journal and in JSON.
 _ATTEMPTS = {"shipped": "landed", "drained": "no commit", "unknown": "unknown outcome"}
 
@@ -184,7 +191,8 @@ def _describe_waiting(fact: WaitingFact, at_ms: int) -> str:  # noqa: C901, PLR0
             until = ""
             if fact.until_ms:
                 until = f" until {_format_time(fact.until_ms, at_ms)}"
-            return f"waits for {fact.why}{until}: {fact.detail}"
+            cause = _PARKED_FOR.get(fact.why, fact.why)
+            return f"waits for {cause}{until}: {fact.detail}"
         case limits.AgentWaiting():
             cause = fact.ending.replace("_", " ")
             return f"agent waits for its provider ({cause}): {fact.detail}"

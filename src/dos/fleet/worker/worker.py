@@ -253,7 +253,11 @@ class Worker:
         if refusal.until_ms is None:
             return Stop(WorkerStop.DECISION_NEEDED, refusal.detail)
         yield from self._park(
-            refusal.parked_for, refusal.detail, refusal.until_ms, backlog.wake_pos
+            refusal.parked_for,
+            refusal.detail,
+            refusal.until_ms,
+            backlog.wake_pos,
+            is_probed=refusal.is_probed,
         )
         return None
 
@@ -363,14 +367,24 @@ class Worker:
             vendor=key.vendor, account=key.account, model=key.model, **self.journal.identity
         )
 
-    def _park(self, why: str, detail: str, until_ms: int | None, wake_pos: int) -> Steps[None]:
+    def _park(
+        self,
+        why: str,
+        detail: str,
+        until_ms: int | None,
+        wake_pos: int,
+        *,
+        is_probed: bool = False,
+    ) -> Steps[None]:
         """Record that the run waits, wait, and record how long it was.
 
         The wait ends at `until_ms`, or with the first event after `wake_pos` that may end it. The
-        lane stays held, so that no other worker takes the unit meanwhile.
+        lane stays held, so that no other worker takes the unit meanwhile. While another run probes
+        the limit no end is recorded: the wait ends with the result.
         """
         identity = self.journal.identity
-        parked = limits.RunParked(**identity, why=why, detail=detail, until_ms=until_ms)
+        known_end_ms = None if is_probed else until_ms
+        parked = limits.RunParked(**identity, why=why, detail=detail, until_ms=known_end_ms)
         yield from self.journal.append(parked)
         seconds = yield from do(
             effects.Park(
