@@ -9,9 +9,12 @@ from hypothesis import strategies as st
 from msgspec import Struct, json, structs
 
 from dos.agents.adapter import Ending, describe_ending
+from dos.backlog.cooldown import AttemptOutcome
+from dos.journal import streams
 from dos.journal.events.envelope import Event, Fact
-from dos.journal.events.fleet import RunStopped
+from dos.journal.events.fleet import RunStopped, UnitAttempted
 from dos.journal.events.kinds import KINDS
+from dos.journal.events.lanes import LeaseExpired, LeaseReleased
 from dos.loop.tokens import iteration_words, words
 from dos.loop.types import Action, OutcomeKind, StopReason, WorkerStop
 from dos.questions.runs import RunStopped as RunStoppedQuestion
@@ -95,6 +98,29 @@ def test_no_event_is_told_by_the_bare_name_of_its_kind(kind: type[Fact], data):
     text = event_text.describe(fact, 1)
     says_it_all = ("lease_renewed", "lease_released", "lease_revoked", "pause_ended")
     assert text != event_text.describe_kind(fact.kind) or fact.kind in says_it_all
+
+
+@pytest.mark.parametrize("why", [*StopReason, *WorkerStop])
+def test_a_released_lease_is_told_with_the_words_of_the_stop(why: str):
+    assert event_text.describe(LeaseReleased(lease=1, reason=why), 0) == (
+        f"lease released: {words(why)}"
+    )
+
+
+@pytest.mark.parametrize("outcome", AttemptOutcome)
+def test_an_attempt_that_did_not_land_is_not_said_to_lack_a_commit(outcome: AttemptOutcome):
+    fact = UnitAttempted(run_id="R", unit="P/1", outcome=outcome)
+    told = event_text.describe(fact, 0)
+    assert "commit" not in told
+    assert (outcome == "drained") == (told == "attempt on P/1: nothing landed")
+
+
+def test_a_lapsed_lease_is_shown_at_its_lane():
+    event = written(LeaseExpired(lease=3))
+    assert event_lines.event_line(event).where == "lease"
+    line = event_lines.event_line(structs.replace(event, stream=streams.lease("api")))
+    assert line.where == "api"
+    assert "taken over" not in line.text
 
 
 @pytest.mark.parametrize("ending", Ending)

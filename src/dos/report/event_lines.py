@@ -11,6 +11,7 @@ from typing import assert_never
 from msgspec import Struct
 
 from dos.agents.adapter import Activity, Heard, ToolResult, Waiting
+from dos.journal import streams
 from dos.journal.events import fleet, lanes, limits
 from dos.journal.events.envelope import Event
 from dos.journal.events.reader import FactReader
@@ -74,6 +75,8 @@ def event_line(event: Event) -> EventLine | None:
     if place is None:
         return None
     where, tone = place
+    if isinstance(fact, lanes.LeaseExpired):
+        where = streams.lane_leases.subject(event.stream) or where  # the fact names no lane
     return EventLine(event.at_ms, where, event_text.describe(fact, event.at_ms), tone)
 
 

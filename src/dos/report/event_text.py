@@ -76,7 +76,12 @@ _PARKED_FOR = {
     "landing": "a landing",
 }
 # How an attempt on a unit ended; the tokens stay in the journal and in JSON.
-_ATTEMPTS = {"shipped": "landed", "drained": "no commit", "unknown": "unknown outcome"}
+_ATTEMPTS = {
+    "shipped": "landed",
+    "drained": "nothing landed",
+    "error": "failed",
+    "unknown": "unknown outcome",
+}
 
 
 def describe(fact: AnyFact, at_ms: int) -> str:
@@ -118,7 +123,9 @@ def _describe_fleet(fact: FleetFact) -> str:  # noqa: C901, PLR0911
                 return "lock taken"
             return "lane leased"
         case lanes.LeaseExpired():
-            return f"lease {fact.lease} expired and was taken over"
+            return (
+                f"lease {fact.lease} had lapsed, because its holder stopped renewing it, and ended"
+            )
         case limits.FleetFound():
             return _describe_recovery(fact)
         case limits.BaselineStarted():

@@ -9,7 +9,8 @@ from typing import assert_never
 
 from dos.journal.events import fleet, lanes, limits, runs
 from dos.journal.events.runs import TestWitnessed
-from dos.text import plural
+from dos.loop import tokens
+from dos.text import join_some, plural
 from dos.times import format_duration
 
 LeaseRecord = (
@@ -78,7 +79,7 @@ def _describe_lease(record: LeaseRecord) -> str:
         case lanes.LeaseRenewed():
             return "lease renewed"
         case lanes.LeaseReleased():
-            return _with_reason("lease released", record.reason)
+            return _with_reason("lease released", tokens.words(record.reason))
         case lanes.LeaseRevoked():
             return _with_reason("lease revoked", record.reason)
         case lanes.LeaseAdopted():
@@ -147,9 +148,9 @@ def _describe_declared_run(record: DeclaredRunRecord) -> str:  # noqa: PLR0911
     """Return the sentence of an event of a run that declared its work in steps."""
     match record:
         case runs.IntentDeclared():
-            return f"work declared: {plural(len(record.steps), 'step')}"
+            return f"work declared: {join_some(record.steps) or 'no steps'}"
         case runs.ExtentChanged():
-            return f"declared work changed to {plural(len(record.steps), 'step')}"
+            return f"declared work changed to {join_some(record.steps) or 'no steps'}"
         case runs.StepClaimed():
             return f"claimed that {record.step} is done"
         case runs.StepVerified():
