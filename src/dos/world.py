@@ -54,6 +54,13 @@ class World:
         """The configuration alone."""
         return self.loaded_config.config
 
+    @property
+    def missing_config(self) -> str:
+        """That there is no dos.toml, and what creates one; empty where there is one."""
+        if self._config is not None or self.loaded_config.path is not None:
+            return ""
+        return f"no dos.toml in {self.workspace.root}; `dos init` creates one"
+
     def use_store_of_broken_config(self) -> None:
         """Replace the settings of a dos.toml that is not TOML by its [store] and defaults.
 

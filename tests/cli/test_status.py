@@ -122,3 +122,20 @@ def test_a_stop_needs_a_person_only_while_a_decision_is_open(dos, store):
     assert dos("decide-for", asked["id"], "leave").code == 0
     assert not dos("decisions", "--json").json
     assert "needs you" not in dos("status").out
+
+
+def test_without_a_workspace_the_screens_say_how_to_make_one(dos, tmp_path, monkeypatch):
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    monkeypatch.chdir(empty)
+    missing = f"no dos.toml in {empty}; `dos init` creates one\n"
+    assert dos("status").out == missing
+    assert dos("report").out == missing
+    assert dos("top", "--once").out.startswith(missing)
+
+
+def test_without_dos_toml_the_units_are_shown_too(dos, store, workspace):
+    (workspace / "dos.toml").unlink()
+    shown = dos("status").out
+    assert shown.startswith(f"no dos.toml in {workspace}; `dos init` creates one\n")
+    assert "0 of 2 units landed" in shown

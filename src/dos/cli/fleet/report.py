@@ -80,6 +80,8 @@ def run(args: Args, context: Context) -> Reply:
             text=f"Report written to {args.html}", data=data | {"html": args.html}, indented=True
         )
     text = _render(report, decisions, only_last=args.since == LAST)
+    if report.session.since is None and world.missing_config:
+        text = world.missing_config
     return Reply(text=text, data=data, indented=True)
 
 

@@ -96,8 +96,21 @@ def run(args: Args, context: Context) -> Reply:
     )
     warnings = survey.unofferable_units(world.workspace, world.config)
     status = structs.replace(status, warnings=list(warnings))
-    text = view.render(status, _circumstances(outlook, holders.lanes))
-    return Reply(text=text, data=to_builtins(status), indented=True)
+    return Reply(
+        text=_render(world, status, _circumstances(outlook, holders.lanes)),
+        data=to_builtins(status),
+        indented=True,
+    )
+
+
+def _render(world: World, status: view.View, around: view.Circumstances) -> str:
+    """Return the text, which begins with a missing dos.toml; without a fleet it says only that."""
+    text = view.render(status, around)
+    if not world.missing_config:
+        return text
+    if not any(to_builtins(status).values()):
+        return world.missing_config
+    return f"{world.missing_config}\n{text}"
 
 
 def _circumstances(outlook: Outlook, held_lanes: list[HeldLease]) -> view.Circumstances:

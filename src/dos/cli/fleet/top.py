@@ -49,8 +49,11 @@ def run(args: Args, context: Context) -> Reply:
     from dos.cli.terminal.top_page import plain_text, render_page
 
     width = shutil.get_terminal_size((WIDTH_WITHOUT_A_TERMINAL, 0)).columns
-    name = context.journal_world.workspace.root.name
-    return Reply(text=plain_text(render_page(view, width, name=name)), data=top.to_json(view))
+    world = context.journal_world
+    text = plain_text(render_page(view, width, name=world.workspace.root.name))
+    if world.missing_config:
+        text = f"{world.missing_config}\n{text}"
+    return Reply(text=text, data=top.to_json(view))
 
 
 def _is_interactive(args: Args, context: Context) -> bool:
