@@ -231,6 +231,31 @@ def test_waiting_is_told_with_its_length_and_what_is_not_over_says_so() -> None:
     assert "api: has waited 10 s for pause" in lines
 
 
+def test_waits_of_a_lane_for_one_cause_are_one_line_and_a_check_that_went_on_is_none() -> None:
+    quota = engine.RunParked(**RUN, why="quota", detail="lane web tests it")
+    over = engine.RunUnparked(**RUN)
+    session = fold_session(
+        written(
+            (0, quota), (20, over), (30, quota), (40, over), (41, quota), (41.2, over),
+            (50, engine.RunParked(**RUN, why="landing")), (50.4, over),
+        )
+    )  # fmt: skip
+    assert len(session.waits) == 4
+    lines = summary.summarize(session)
+    assert lines.limited == ["api: waited 30 s in 2 waits for quota (lane web tests it)"]
+    assert summary.render(lines).startswith("Limits and waits: 1\n")
+
+
+def test_an_agent_that_said_nothing_is_not_counted_as_one_that_claimed() -> None:
+    silent = fold_session(
+        written(
+            (0, started()), (1, ended(claim="")), (2, measured("NOTHING", "no commit was made"))
+        )
+    )
+    told = summary.render(summary.summarize(silent))
+    assert told == "Not delivered: 1\n  P/U1: no commit was made"
+
+
 def test_a_worker_that_died_waits_no_more() -> None:
     parked = engine.RunParked(**RUN, why="quota")
     session = fold_session(
@@ -303,7 +328,7 @@ def test_a_start_after_one_that_never_stopped_says_so() -> None:
     assert summary.heading(
         sheet(written((0, fleet_started()), (5, fleet_started()), (9, fleet_stopped())))
     ) == (
-        "2027-01-15 08:00:00 to 08:00:09 UTC (9 s); restarted 1 time after a crash of the "
+        "15 Jan 2027 08:00:00 to 08:00:09 UTC (9 s); restarted 1 time after a crash of the "
         "supervisor; "
         "stopped: nothing is left to do"
     )

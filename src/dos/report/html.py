@@ -44,10 +44,10 @@ def render_page(report: ReportData) -> str:
         _section("landed", "Landed, each with its proof", _landing_rows(report)),
         _section(
             "disbelieved",
-            "Claimed but not delivered",
+            "Not delivered",
             [_claim_row(claim) for claim in session.disbelieved],
         ),
-        _section("crashed", "Crashed", _crash_rows(session)),
+        _section("crashed", "Crashed or hung", _crash_rows(session)),
         _section(
             "incidents",
             "Incidents: an agent changed your branch or checkout itself",
@@ -58,7 +58,7 @@ def render_page(report: ReportData) -> str:
             "Your own commits and edits",
             [f"<p>{escape_text(line)}</p>" for line in report.own],
         ),
-        _section("waited", "Waited", _wait_rows(session)),
+        _section("waited", "Limits and waits", _wait_rows(session)),
         _section("salvaged", "Saved work that did not land", _saved_rows(session)),
         _section("costs", "Cost", _cost_rows(report)),
     ]
@@ -84,7 +84,7 @@ def _tiles(report: ReportData) -> str:
     rows = [
         ("landed", "landed", str(len(session.landed)), "good"),
         ("disbelieved", "not delivered", str(len(session.disbelieved)), "warn"),
-        ("crashed", "crashed", str(len(session.crashed)), "bad"),
+        ("crashed", "crashed or hung", str(len(session.crashed)), "bad"),
         ("waited", "waited", waited, "note"),
         ("salvaged", "saved", str(len(session.salvaged)), ""),
         ("people", "need attention", str(attention), "bad"),

@@ -36,6 +36,7 @@ from dos.units.unit import Landing, LandingEntry
 
 SCHEMA = "dos.report/1"
 LONGEST_CLAIM = 200
+SHORTEST_WAIT = 1.0  # seconds; a shorter wait gets no line
 
 
 class Summary(Struct, kw_only=True):
@@ -86,7 +87,7 @@ def summarize(
         crashed=[_describe_crash(crash) for crash in session.crashed],
         limited=[
             *(_limit_line(limit) for limit in session.limits),
-            *(_describe_wait(wait) for wait in session.waits),
+            *_describe_waits(session.waits),
         ],
         incidents=[_describe_incident(incident) for incident in session.incidents],
         own=list(own),
@@ -111,9 +112,9 @@ def render(summary: Summary, if_empty: str = "Nothing happened") -> str:
     """
     parts = [
         _part("Landed", summary.landed),
-        _part("Claimed but not delivered", summary.disbelieved),
-        _part("Crashed", summary.crashed),
-        _part("Waited", summary.limited),
+        _part("Not delivered", summary.disbelieved),
+        _part("Crashed or hung", summary.crashed),
+        _part("Limits and waits", summary.limited),
         _part("Incidents: an agent changed your branch or checkout itself", summary.incidents),
         _part("Your own commits and edits", summary.own),
         _part("Saved work that did not land", summary.salvaged),
@@ -204,15 +205,32 @@ def limit_duration(limit: LimitPeriod) -> str:
     return f"unavailable for {duration} so far"
 
 
-def _describe_wait(wait: Wait) -> str:
-    """Return how long a lane waited, or has waited, and for what."""
+def _describe_waits(waits: Sequence[Wait]) -> list[str]:
+    """Return a line for each lane and cause: how often it waited, how long in all, and for what.
+
+    A wait of less than a second is left out unless it still lasts: its run checked and went on.
+    """
+    by_cause: dict[tuple[str, str], list[Wait]] = {}
+    for wait in waits:
+        if wait.seconds >= SHORTEST_WAIT or not wait.is_over:
+            by_cause.setdefault((wait.lane, wait.why), []).append(wait)
+    return [_describe_wait(lane, same) for (lane, _), same in by_cause.items()]
+
+
+def _describe_wait(lane: str, waits: Sequence[Wait]) -> str:
+    """Return how long a lane waited, or has waited, for one cause, with the newest detail."""
+    newest = waits[-1]
     verb = "has waited"
-    if wait.is_over:
+    if newest.is_over:
         verb = "waited"
     detail = ""
-    if wait.detail:
-        detail = f" ({wait.detail})"
-    return f"{wait.lane}: {verb} {format_duration(wait.seconds)} for {wait.why}{detail}"
+    if newest.detail:
+        detail = f" ({newest.detail})"
+    times = ""
+    if len(waits) > 1:
+        times = f" in {len(waits)} waits"
+    duration = format_duration(sum(wait.seconds for wait in waits))
+    return f"{lane}: {verb} {duration}{times} for {newest.why}{detail}"
 
 
 def _part(title: str, lines: list[str]) -> str:
@@ -280,10 +298,11 @@ def heading(report: ReportData) -> str:
         return "Nothing happened"
     since = session.since.astimezone()
     until = session.until.astimezone()
-    end = f"{until:%Y-%m-%d %H:%M:%S %Z}"
-    if since.date() == until.date():
-        end = f"{until:%H:%M:%S %Z}"
-    parts = [f"{since:%Y-%m-%d %H:%M:%S} to {end} ({format_duration(session.seconds)})"]
+    end = f"{until:%H:%M:%S %Z}"
+    if since.date() != until.date():
+        end = f"{until.day} {until:%b %Y} {end}"
+    begin = f"{since.day} {since:%b %Y %H:%M:%S}"
+    parts = [f"{begin} to {end} ({format_duration(session.seconds)})"]
     restarts = sum(bool(start.found) for start in session.starts)
     if restarts:
         parts.append(f"restarted {plural(restarts, 'time')} after a crash of the supervisor")

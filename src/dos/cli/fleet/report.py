@@ -1,9 +1,9 @@
 """Report what landed, with proof, and what did not.
 
-It shows what landed, what was claimed but not delivered, what crashed, what waited and for how
-long, what was saved, what needs attention, and what it cost. Without --since it begins at the last
-start of the fleet; a fleet that was restarted after a crash counts as one. --html writes it as one
-HTML page without scripts or links, which can be sent to others.
+It shows what landed, what was not delivered, what crashed or hung, which limits were met, what
+waited and for how long, what was saved, what needs attention, and what it cost. Without --since it
+begins at the last start of the fleet; a fleet that was restarted after a crash counts as one.
+--html writes it as one HTML page without scripts or links, which can be sent to others.
 """
 
 import re
