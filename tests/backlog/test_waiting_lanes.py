@@ -335,10 +335,13 @@ def test_a_question_that_a_start_ends_leaves_what_still_cools_and_retries_what_d
     failed.ask(failed.asked()[0])
     failed.starts()
     (closing,) = failed.closings()
-    assert closing.choice == "leave"
+    assert (closing.choice, closing.reason) == (
+        "leave",
+        "no person answered, and a unit of it is still on cooldown",
+    )
     failed.later_ms = COOLED_MS
     (closing,) = failed.closings()
-    assert closing.choice == "retry"
+    assert (closing.choice, closing.reason) == ("retry", "")
     failed.later_ms = 0
     failed.store.append_all(expiry_entries(closing.asked, closing.choice))
     assert failed.open() == ["P/A3"], "what nobody answered clears nothing"

@@ -128,7 +128,7 @@ def test_one_question_is_shown_by_its_id_and_by_its_number(dos: Dos, journal: St
     ask(journal, UnitsFailed.ask("api", "RID-2", [FailedUnit(unit="A/A1")]))
     output = dos("decisions", "show", "lane-stopped-RID-2-1").out
     assert (
-        "the next `dos up` answers retry, or leave if one of its units is still on cooldown."
+        "If unanswered, the next `dos up` tries its units again, each once its cooldown is over."
         in output
     )
     for wrong in ("4", "0", "lane-failed-web-1"):

@@ -5,7 +5,7 @@ import itertools
 import pytest
 from msgspec import structs
 
-from dos.backlog.waiting import Waiting, WaitsOn
+from dos.backlog.waiting import FleetWaits, Waiting, WaitsOn
 from dos.config.schema import Config
 from dos.errors import BadInput, GitFailed, StoreFailed
 from dos.fleet import effects
@@ -14,7 +14,15 @@ from dos.fleet.population import reconcile
 from dos.fleet.population.types import LaneLiveness, SupervisePolicy
 from dos.fleet.state.fleet import FleetState
 from dos.fleet.supervisor import Supervisor, SupervisorExit, SupervisorProcess
-from dos.fleet.tick import FleetSnapshot, LiveRun, MintRun, ObserveFleet, SpawnWorker, Warn
+from dos.fleet.tick import (
+    ExpireQuestion,
+    FleetSnapshot,
+    LiveRun,
+    MintRun,
+    ObserveFleet,
+    SpawnWorker,
+    Warn,
+)
 from dos.journal import fold
 from dos.journal.backends.memory import MemoryBackend
 from dos.journal.events.fleet import (
@@ -29,7 +37,7 @@ from dos.journal.store import Store
 from dos.lanes.policy import Lanes
 from dos.lease import Request
 from dos.questions.runs import Spinning
-from dos.questions.state import Decisions
+from dos.questions.state import Decisions, PendingClose, raise_entry
 from dos.regions import region
 
 CONFIG = Config(lanes=Lanes(concurrent=("api",)))
@@ -68,6 +76,7 @@ class System:
                 effects.Record: self.record,
                 ObserveFleet: self.observe,
                 effects.Pause: self.pause,
+                ExpireQuestion: lambda effect: None,
                 Warn: lambda effect: self.said.append(effect.text),
                 MintRun: lambda effect: f"R{len(self.spawned)}",
                 SpawnWorker: lambda effect: self.spawned.append(effect.lane),
@@ -118,6 +127,23 @@ def test_whoever_typed_it_is_told_of_a_first_look_that_fails_and_a_store_that_fa
     system = System(*shown)
     with pytest.raises(type(shown[-1])):
         system.run()
+
+
+def test_a_wait_that_ends_with_this_very_tick_is_not_told_any_more():
+    store = Store(MemoryBackend(), actor="x")
+    store.append_all([raise_entry(Spinning.ask("R1", "api", "x"))])
+    (asked,) = fold.current(store, Decisions)[0].open.values()
+    wait = Waiting(on=WaitsOn.PERSON, subject="api", why="Retry, or leave it?", question="q")
+    open_still = structs.replace(NOTHING, idle=False, waits=FleetWaits(lanes={"api": (wait,)}))
+    closed = structs.replace(open_still, expired=[PendingClose(asked=asked, choice="leave")])
+    cooldown = structs.replace(wait, on=WaitsOn.COOLDOWN, why="3 attempts", question="")
+    later = structs.replace(open_still, waits=FleetWaits(lanes={"api": (cooldown,)}))
+    system = System(closed, later, NOTHING)
+    system.run()
+    assert system.said == ["waiting: api: on cooldown: 3 attempts"]
+    told = System(open_still, NOTHING)
+    told.run()
+    assert told.said == ["waiting: api: needs an answer: Retry, or leave it?"]
 
 
 def test_it_ends_with_what_is_left_and_what_that_waits_for():

@@ -300,7 +300,10 @@ def closings(observation: Observation) -> list[PendingClose]:
         question = asked.question
         if question.id in expired_ids or _is_unused(observation, asked):
             choice = question.choice_without_answer(observation.on_cooldown)
-            found.append(PendingClose(asked=asked, choice=choice))
+            why = ""
+            if choice != question.otherwise:
+                why = "no person answered, and a unit of it is still on cooldown"
+            found.append(PendingClose(asked=asked, choice=choice, reason=why))
         elif not isinstance(question, _SETTLED):
             why = _why_moot(observation, asked)
             if why:

@@ -193,9 +193,16 @@ class Supervisor:
                     yield from self._spawn(lane, version)
 
     def _warn_of_waits(self, plan: reconcile.Plan, snapshot: FleetSnapshot) -> Steps[None]:
-        """Warn once of what all lanes wait for, when no worker runs and none is started."""
+        """Warn once of what all lanes wait for, when no worker runs and none is started.
+
+        A tick that ended one of the waits says nothing: the next one observes what is left.
+        """
+        has_ended_waits = snapshot.expired or snapshot.settled or snapshot.new_logins
+        has_reaped = any(isinstance(action, reconcile.Reap) for action in plan.actions)
         is_active = (
             snapshot.busy
+            or has_ended_waits
+            or has_reaped
             or snapshot.starts_soon
             or snapshot.baseline_to_check
             or plan.verdict.spawn

@@ -207,12 +207,15 @@ class UnitsFailed(_StoppedRun, frozen=True, kw_only=True):
     @property
     def choices(self) -> tuple[Choice, ...]:
         """`retry` ends the cooldowns; `leave` sets the units aside until the next start."""
-        pronoun = "it" if len(self.units) == 1 else "them"
+        is_one = len(self.units) == 1
+        pronoun = "it" if is_one else "them"
+        cooldown = "its cooldown lasts" if is_one else "their cooldowns last"
         return (
             self._retry(f"try {pronoun} again now, without waiting for the cooldown"),
             Choice(
                 name=ChoiceName.LEAVE,
-                meaning=f"skip {pronoun} until the next `dos up`; the lane's other units continue",
+                meaning=f"skip {pronoun} until the next `dos up`, and for as long as {cooldown};"
+                " the lane's other units continue",
                 sets_aside=SetAside.UNTIL_START_OR_CHANGE,
             ),
         )

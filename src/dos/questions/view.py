@@ -244,10 +244,12 @@ def _expiry_text(asked: OpenQuestion, now_ms: int) -> str:
         at = _local(raised.expires_ms, now_ms)
         return f"If unanswered at {at}, dos answers {raised.otherwise}."
     if raised.until_start:
-        exception = ""
         if question.leaves_units_on_cooldown:
-            exception = ", or leave if one of its units is still on cooldown"
-        return f"If unanswered, the next `dos up` answers {raised.otherwise}{exception}."
+            return (
+                "If unanswered, the next `dos up` tries its units again, each once its cooldown"
+                " is over."
+            )
+        return f"If unanswered, the next `dos up` answers {raised.otherwise}."
     if question.choice(raised.otherwise):
         return f"It never expires; until you answer, {raised.otherwise} applies."
     if raised.otherwise:

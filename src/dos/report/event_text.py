@@ -216,10 +216,11 @@ def _describe_waiting(fact: WaitingFact, at_ms: int) -> str:  # noqa: C901, PLR0
         case limits.DecisionRaised():
             return f"{fact.question}  `dos decisions show {fact.id}`"
         case limits.DecisionAnswered():
-            expired = ""
+            if fact.reason:
+                return f"{fact.id} closed with {fact.choice}: {fact.reason}"
             if fact.expired:
-                expired = " (not answered in time)"
-            return f"{fact.id} answered: {fact.choice}{expired}"
+                return f"{fact.id} closed with {fact.choice}, without an answer"
+            return f"{fact.id} answered: {fact.choice}"
         case limits.BudgetWarned():
             return f"nearly spent: {_describe_budget(fact)}"
         case limits.BudgetSpent():
