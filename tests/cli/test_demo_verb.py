@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from commanding import git, in_its_own_process, in_process
 
-from dos.testing.demo import Demonstration, build
+from dos.testing.demo import Demonstration, Result, build
 
 
 def test_a_folder_that_holds_something_is_refused_and_left_as_it_is(tmp_path):
@@ -43,6 +43,16 @@ def test_a_workspace_or_repository_that_the_environment_names_is_not_touched(tmp
     assert str(tmp_path / "mine") not in shown.values()
     assert (build(tmp_path / "demo") / ".git").is_dir()
     assert not (tmp_path / "mine").exists()
+
+
+def test_a_kept_repository_is_named_with_the_key_that_its_receipts_need(tmp_path, monkeypatch):
+    result = Result(landed=8, units=8, seconds=1.0, report="", exit_code=0)
+    monkeypatch.setattr(Demonstration, "play", lambda _: result)
+    answer = in_process("demo", "--keep", str(tmp_path / "a demo"))
+    assert f"The repository is in {tmp_path}/a demo/greeter." in answer.out
+    assert f"export DOS_RECEIPT_KEY='{tmp_path}/a demo/receipt-key'" in answer.out
+    key = Demonstration(tmp_path / "a demo", tell=print)._environment()["DOS_RECEIPT_KEY"]
+    assert key == f"{tmp_path}/a demo/receipt-key"
 
 
 @pytest.mark.soak

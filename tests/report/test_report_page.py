@@ -484,7 +484,7 @@ def test_the_page_shows_each_landing_with_its_proof() -> None:
         ),
         (
             {"receipt": ReceiptProof(valid=False, why="the key is not trusted", key_id="k")},
-            "signed by k, not valid: the key is not trusted",
+            "its receipt is not valid here: the key is not trusted",
         ),
     ],
 )

@@ -262,18 +262,17 @@ class LandingProof(Struct, frozen=True, kw_only=True):
 
     @property
     def signed(self) -> str:
-        """Who signed the receipt, and why it is not valid where it is not."""
+        """Who signed the receipt; or why it is not valid here, and then it proves nothing."""
         receipt = self.receipt
         if receipt is None:
             return "no receipt"
         if not receipt.key_id:
             return f"receipt without a signature ({receipt.why})"
-        signer = f"signed by {receipt.key_id}"
+        if not receipt.valid:
+            return f"its receipt is not valid here: {receipt.why}"
         if receipt.runner:
-            signer += f" on {receipt.runner}"
-        if receipt.valid:
-            return signer
-        return f"{signer}, not valid: {receipt.why}"
+            return f"signed by {receipt.key_id} on {receipt.runner}"
+        return f"signed by {receipt.key_id}"
 
     @property
     def command(self) -> str:

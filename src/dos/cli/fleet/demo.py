@@ -6,6 +6,7 @@ killed. It ends with the proof of each landed unit and a report as an HTML page.
 the same.
 """
 
+import shlex
 import shutil
 import tempfile
 from pathlib import Path
@@ -81,6 +82,8 @@ def _reply(result: Result, *, kept: str) -> Reply:
     text = f"\n{result.landed} of {result.units} units landed in {result.seconds:.0f} s."
     if kept:
         text += f"\nThe repository is in {Path(kept) / 'greeter'}."
+        key = shlex.quote(str(Path(kept).resolve() / "receipt-key"))
+        text += f"\nIts receipts have a key of their own: export DOS_RECEIPT_KEY={key}"
     return Reply(
         code=EXITS["landed" if result.is_complete else "not-landed"],
         text=text,
