@@ -1,5 +1,6 @@
 """`dos limits`: what the providers say, who waits for it, and how a person ends it."""
 
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -8,7 +9,7 @@ from commanding import Answer
 
 from dos import workspace as places
 from dos.journal import fold, streams
-from dos.journal.events.limits import LimitHit
+from dos.journal.events.limits import LimitHit, LimitProbed
 from dos.journal.store import Store
 from dos.limits.state import quota
 from dos.limits.state.quota import ProviderLimits
@@ -65,6 +66,23 @@ def test_each_says_until_when_with_the_year_who_waits_and_what_clears_it(
     assert (codex["what"], codex["clears_with"]) == ("codex is not logged in", "codex login")
     assert (codex["until"], codex["next_probe"]) == (None, None)
     assert [row["in_use"] for row in dos("limits", "--all", "--json").json] == [True, True, False]
+
+
+def test_a_limit_says_who_tests_it_and_that_its_end_is_past(dos: Dos, journal: Store) -> None:
+    hit(journal, "anthropic", days=1)
+    assert ", until " in dos("limits").out and "tested again at " in dos("limits").out
+    fact = LimitHit(
+        vendor="anthropic", account="", ending="usage_window", retry_after_seconds=0.001
+    )
+    assert dos("limits", "lift").code == 0
+    stream = streams.limit(quota.limit_key(fact))
+    journal.record(stream, fact)
+    time.sleep(0.01)
+    output = dos("limits").out
+    assert ", until " not in output and "; its end was reported for " in output
+    assert "the next agent that starts tests whether it has ended" in output
+    journal.record(stream, LimitProbed(vendor="anthropic", account="", run_id="R1", lane="api"))
+    assert "lane api tests now whether it has ended" in dos("limits").out
 
 
 def test_a_plan_that_cannot_be_read_hides_no_limit(

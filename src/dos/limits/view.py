@@ -88,32 +88,55 @@ def rows(
     return found
 
 
-def render(limit_rows: Sequence[LimitRow], now: datetime) -> str:
-    """The limits as text, a few lines each."""
+def probing_lanes(limits: Sequence[Limit], policy: Quota, *, now_ms: int) -> dict[str, str]:
+    """The lanes whose runs probe a limit now, by the key of its row."""
+    lanes = {}
+    for limit in limits:
+        probe = quota.running_probe(limit, now_ms, policy)
+        if probe:
+            lanes[key_text(limit)] = probe.lane
+    return lanes
+
+
+def render(limit_rows: Sequence[LimitRow], now: datetime, probing: Mapping[str, str]) -> str:
+    """The limits as text, a few lines each. `probing` are the `probing_lanes`."""
     if not limit_rows:
         return "No provider is limited."
     lines = []
     for row in limit_rows:
-        lines += _lines(row, now)
+        lines += _lines(row, now, probing.get(row.key, ""))
     return "\n".join(lines)
 
 
-def _lines(row: LimitRow, now: datetime) -> list[str]:
+def _lines(row: LimitRow, now: datetime, probing_lane: str) -> list[str]:
     """One limit as a headline and indented details."""
     headline = f"{row.key}: {row.what}"
-    if row.until:
+    if row.until and row.until <= now:
+        headline += f"; its end was reported for {format_local_time(row.until, now)}"
+    elif row.until:
         headline += f", until {format_local_time(row.until, now)}"
     if not row.believed:
         headline += " as it reports, which is longer than any limit lasts"
-    probe = "not probed until the next `dos up`"
-    if row.next_probe:
-        probe = f"next probe {format_local_time(row.next_probe, now)}"
+    probe = _describe_probe(row, now, probing_lane)
     lines = [headline, f"  since {format_local_time(row.since, now)}; {probe}"]
     if row.found:
-        lines.append(f"  message: {row.found}")
-    waiting = ", ".join(row.waits) or "no lane"
-    if not row.in_use:
-        waiting += " (no lane uses it)"
-    lines.append(f"  waiting: {waiting}")
+        lines.append(f"  the agent's message: {row.found}")
+    if row.waits:
+        lines.append(f"  waiting: {', '.join(row.waits)}")
+    elif row.in_use:
+        lines.append("  no lane waits for it")
+    else:
+        lines.append("  no lane uses it")
     lines.append(f"  to clear it: {row.clears_with}")
     return lines
+
+
+def _describe_probe(row: LimitRow, now: datetime, probing_lane: str) -> str:
+    """Who tests now whether the limit has ended, or when that is tested next."""
+    if probing_lane:
+        return f"lane {probing_lane} tests now whether it has ended"
+    if row.next_probe is None:
+        return "not tested until the next `dos up`"
+    if row.next_probe <= now:
+        return "the next agent that starts tests whether it has ended"
+    return f"tested again at {format_local_time(row.next_probe, now)}"

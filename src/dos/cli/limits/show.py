@@ -45,8 +45,10 @@ def run(args: Args, context: Context) -> Reply:
         limits = state.not_lifted
     waits = _waits(world) if agents else {}
     rows = view.rows(limits, world.config.quota, waits=waits, used=used)
-    now = utc_datetime(world.journal.now_ms())
-    return Reply(text=view.render(rows, now), data=to_builtins(rows), indented=True)
+    now_ms = world.journal.now_ms()
+    probing = view.probing_lanes(limits, world.config.quota, now_ms=now_ms)
+    text = view.render(rows, utc_datetime(now_ms), probing)
+    return Reply(text=text, data=to_builtins(rows), indented=True)
 
 
 def _agents(config: Config, units: list[Unit]) -> list[AgentCandidate]:
