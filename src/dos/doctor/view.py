@@ -248,7 +248,7 @@ def _machine_rows(facts: Facts) -> list[tuple[str, str]]:
         ("git", facts.git_version or "not usable"),
         ("agents", ", ".join(agents) or "none on the path"),
         ("disk", space),
-        ("environment", f"{facts.digest} (changes with the versions above)"),
+        ("fingerprint", f"{facts.digest} (changes with the versions above)"),
     ]
 
 
@@ -289,7 +289,7 @@ def _fleet_rows(report: Report) -> list[tuple[str, str]]:
         ("workers", f"target {config.supervise.target}, agent {_agents(config)}"),
         ("lanes", lanes),
         ("autopick", join_some(config.lanes.autopick) or "none"),
-        ("predicates", ", ".join(report.facts.predicates)),
+        ("lease checks", ", ".join(report.facts.predicates)),
         ("overlap", _overlap_line(config)),
         ("git hooks", report.git_hooks or no_hooks),
     ]
@@ -299,9 +299,9 @@ def _overlap_line(config: Config) -> str:
     """How the files of two lanes are compared, and how much may overlap."""
     overlap = config.overlap
     if not overlap.tolerance:
-        return f"compared by {overlap.policy}; lanes that overlap never run at the same time"
+        return f"lanes that overlap never run at the same time (rule: {overlap.policy})"
     share = f"{overlap.tolerance:.0%}"
-    return f"compared by {overlap.policy}; {share} of a request to `dos arbitrate` may overlap"
+    return f"{share} of a request to `dos arbitrate` may overlap (rule: {overlap.policy})"
 
 
 def _agents(config: Config) -> str:

@@ -100,7 +100,9 @@ def _waiting(world: World) -> list[Finding]:
     notes = []
     for wait in FleetReader(world).waits().all_waits():
         if wait.needs_person:
-            why = "No worker starts on it until then."
+            why = "No worker starts on it until this is cleared."
+            if wait.is_left_to_person:
+                why = "No worker starts on it until you run this; ignore it if you want it left."
             notes.append(note("WAITING", f"{wait.subject}: {wait}", why, wait.clears_with))
     return notes
 
