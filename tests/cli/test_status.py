@@ -105,6 +105,9 @@ def test_no_surface_says_that_a_dead_worker_works(dos, store):
     assert unit_line(shown, "P/U1").startswith("  exited ")
     assert [row["state"] for row in dos("status", "--json").json["units"]] == ["open", "open"]
     assert "0 in progress" in dos("plan").out
+    top = dos("top", "--once").out
+    assert "1 dead" in top and "silent" not in top
+    assert dos("top", "--json").json["rows"][0]["state"] == "silent"
     store.revoke(lease.fence, version=lease.version, reason="its process is gone")
     shown = dos("status").out
     assert "0 working, 0 of 2" in shown and "  open " in unit_line(shown, "P/U1")

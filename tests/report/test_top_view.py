@@ -11,7 +11,7 @@ from msgspec import structs, to_builtins
 from rich.cells import cell_len
 
 from dos.agents.adapter import Usage
-from dos.backlog.waiting import Waits, WaitsOn
+from dos.backlog.waiting import Waiting, Waits, WaitsOn
 from dos.cli.terminal.top_page import plain_text, render_page, short_span
 from dos.config.schema import Config
 from dos.fleet import waits
@@ -490,6 +490,34 @@ def test_a_cost_that_is_not_known_is_not_shown_as_zero(workspace, spend, text):
     totals = structs.replace(view.totals, spend=top.Spend(**spend))
     page = plain_text(render_page(structs.replace(view, totals=totals), 120))
     assert f"last 24 hours: 0 landed, 0 rejected, {text}" in page
+
+
+@pytest.mark.parametrize(
+    ("waiting", "state", "text"),
+    [
+        (
+            Waiting(on=WaitsOn.COOLDOWN, subject="api", why="3 attempts"),
+            "waiting",
+            "on cooldown: 3",
+        ),
+        (Waiting(on=WaitsOn.HOST_FULL, subject="api"), "waiting", "no free worker"),
+        (Waiting(on=WaitsOn.LIMIT, subject="api", why="acme is limited"), "limited", "acme is"),
+    ],
+)
+@pytest.mark.parametrize("width", [80, 140])
+def test_the_page_says_in_words_what_a_lane_waits_for(workspace, waiting, state, text, width):
+    view = top_builder.build_view(workspace.watcher.read(), {"api": (waiting,)})
+    page = plain_text(render_page(view, width))
+    [row] = [line for line in page.splitlines() if line.startswith("api")]
+    assert row.split()[1] == state and text in row and row.count(text) == 1
+    assert f"1 lane: 1 {state}" in page
+
+
+def test_a_cost_that_is_partly_known_is_a_lower_bound(workspace):
+    view = workspace.view()
+    spend = top.Spend(usd=0.02, unpriced=1)
+    rows = [structs.replace(row, spend=spend) for row in view.rows]
+    assert " >=$0.02" in plain_text(render_page(structs.replace(view, rows=rows), 140))
 
 
 def test_on_a_small_terminal_the_urgent_lanes_come_first(workspace):

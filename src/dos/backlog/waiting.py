@@ -126,11 +126,16 @@ class Waiting(Struct, frozen=True, kw_only=True):
         return text
 
     @property
+    def title(self) -> str:
+        """What it is, without until when and why: `provider limit`."""
+        return _TITLES[self.on]
+
+    @property
     def brief(self) -> str:
         """What it is and until when, without why: `provider limit until 18:38`."""
         if self.is_left_to_person and self.why:
             return self.why
-        text = _TITLES[self.on]
+        text = self.title
         if self.until:
             text += f" until {format_local_time(self.until)}"
         return text

@@ -15,7 +15,7 @@ from msgspec import Struct, structs, to_builtins
 from dos.backlog.waiting import Waiting, WaitsOn
 from dos.fleet.state.fleet import FleetState
 from dos.fleet.state.live import LiveState
-from dos.lease import Lease
+from dos.lease import PROCESS_GONE, Lease
 from dos.limits.quota import AgentCandidate
 from dos.limits.state.quota import ProviderLimits
 from dos.questions.state import Decisions
@@ -136,6 +136,22 @@ class LaneRow(Struct, frozen=True, kw_only=True):
     landed: int = 0  # this, the next and the spend: within 24 hours
     rejected: int = 0
     spend: Spend = Spend()
+
+
+# People read these; JSON has the values of the states.
+_STATE_WORDS = {
+    LaneState.PERSON: "needs you",
+    LaneState.QUOTA: "limited",
+    LaneState.RESTING: "waiting",
+    LaneState.FATAL: "disabled",
+}
+
+
+def state_word(row: LaneRow) -> str:
+    """Return the word for a lane's state; a worker whose process has exited is dead."""
+    if row.state is LaneState.SILENT and row.waits_for == PROCESS_GONE:
+        return "dead"
+    return _STATE_WORDS.get(row.state, row.state.value)
 
 
 class Supervisor(Struct, frozen=True, kw_only=True):

@@ -5,6 +5,7 @@ fewer columns, a low one fewer lanes, those first that need attention. What the 
 `TopView`, which `report/top_builder` makes.
 """
 
+from collections import Counter
 from collections.abc import Callable
 from datetime import datetime
 from textwrap import wrap
@@ -15,7 +16,7 @@ from rich.text import Text
 
 from dos.agents.adapter import PERSONAL
 from dos.backlog.waiting import describe_other_waits
-from dos.report.top import LaneRow, LaneState, LimitRow, Spend, Supervisor, TopView
+from dos.report.top import LaneRow, LaneState, LimitRow, Spend, Supervisor, TopView, state_word
 from dos.text import escape_invisible, plural
 from dos.times import format_local_time
 from dos.verbs.context import stdout_is_utf8
@@ -53,7 +54,6 @@ URGENCY = [
     LaneState.PAUSED,
     LaneState.IDLE,
 ]
-SHORT_STATES = {LaneState.PERSON: "needs you", LaneState.QUOTA: "limited"}
 MORE_LINES = 2  # of a lane, below its row, for what does not fit into it
 SUPERVISOR_STATES = {
     "running": "is running",
@@ -123,7 +123,8 @@ def _head(view: TopView, name: str) -> list[tuple[str, str]]:
     """Return the lines above the table, each with its style."""
     clock = view.at.astimezone().strftime("%H:%M:%S")
     totals = view.totals
-    states = ", ".join(f"{count} {state}" for state, count in totals.states.items())
+    counts = Counter(map(state_word, view.rows))
+    states = ", ".join(f"{count} {state}" for state, count in counts.items())
     lanes = plural(totals.lanes, "lane")
     lines = [(f"{name or 'fleet'}  {clock}  {lanes}: {states or 'none'}", "bold")]
     for supervisor in view.supervisors:
@@ -279,11 +280,7 @@ def _lane(row: LaneRow, _view: TopView) -> str:
 
 
 def _state(row: LaneRow, _view: TopView) -> str:
-    return row.state.value
-
-
-def _short_state(row: LaneRow, _view: TopView) -> str:
-    return SHORT_STATES.get(row.state, row.state.value)
+    return state_word(row)
 
 
 def _state_duration(row: LaneRow, view: TopView) -> str:
@@ -310,16 +307,16 @@ def _rejected(row: LaneRow, _view: TopView) -> str:
 
 
 def _cost(row: LaneRow, _view: TopView) -> str:
-    """Return the cost of a lane; `+?` marks that the cost of some agents is not known."""
+    """Return the cost of a lane; `>=` where the cost of some agents is not known."""
     spend = row.spend
     if not spend.usd:
         if spend.unpriced:
             return "unknown"
         return ""
-    partly_unknown = ""
+    at_least = ""
     if spend.unpriced:
-        partly_unknown = "+?"
-    return f"${spend.usd:.2f}{partly_unknown}"
+        at_least = ">="
+    return f"{at_least}${spend.usd:.2f}"
 
 
 def _tokens(row: LaneRow, _view: TopView) -> str:
@@ -346,9 +343,14 @@ def _unit_or_wait(row: LaneRow, view: TopView) -> str:
     if row.unit:
         parts.append(row.unit)
     wait = row.waits_for.removeprefix(f"Lane {row.lane} ")
+    head = []
+    if row.waiting and row.state in (LaneState.RESTING, LaneState.WAITING):
+        title = row.waiting[0].title  # the state does not say what it waits for
+        if not wait.startswith(title):
+            head.append(title)
     if row.until:
-        until = f"until {format_local_time(row.until, view.at)}"
-        wait = f"{until}: {wait}" if wait else until
+        head.append(f"until {format_local_time(row.until, view.at)}")
+    wait = ": ".join(part for part in (" ".join(head), wait) if part)
     wait += describe_other_waits(row.waiting)
     if wait:
         parts.append(wait)
@@ -382,10 +384,9 @@ def short_span(seconds: float) -> str:
 _MIDDLE, _WIDE, _FULL, _WIDER, _WIDEST = 80, 90, 100, 120, 150
 COLUMNS = [
     Column(title="LANE", cell=_lane, most=16),
-    Column(title="STATE", cell=_short_state, most=11, to_width=_FULL),
-    Column(title="STATE", cell=_state, most=19, from_width=_FULL),
+    Column(title="STATE", cell=_state, most=11),
     Column(title="FOR", cell=_state_duration, most=5, right=True),
-    Column(title="HEARD", cell=_activity_age, most=5, right=True, from_width=_WIDE),
+    Column(title="QUIET", cell=_activity_age, most=5, right=True, from_width=_WIDE),
     Column(title="LANDED", cell=_landed, most=6, right=True, from_width=_MIDDLE),
     Column(title="REJECTED", cell=_rejected, most=8, right=True, from_width=_FULL),
     Column(title="COST", cell=_cost, most=10, right=True, from_width=_WIDE),
