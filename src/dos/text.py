@@ -141,6 +141,24 @@ def nearest_names(name: str, names: Iterable[str], most: int = 3, cutoff: float 
     return [by_key[match] for match in matches]
 
 
+def suggest(shown: str) -> str:
+    """Return the question that offers another name, as it is to be shown, for a mistyped one."""
+    return f"did you mean {shown}?"
+
+
+def suggest_nearest(
+    name: str, names: Iterable[str], *, form: str = "`{}`", cutoff: float = 0.6
+) -> str:
+    """Return the question that offers the nearest known name; "" if none is near.
+
+    `form` is how the name is shown, with `{}` for the name itself.
+    """
+    near = nearest_names(name, names, 1, cutoff)
+    if not near:
+        return ""
+    return suggest(form.format(near[0]))
+
+
 def did_you_mean(name: str, names: Collection[str], what: str) -> str:
     """Return a hint for an unknown name: the nearest known one, and all of them unless many."""
     known = {comparison_key(known): known for known in names}
@@ -148,7 +166,7 @@ def did_you_mean(name: str, names: Collection[str], what: str) -> str:
     near = nearest_names(name, others)
     suggestion = ""
     if near:
-        suggestion = f"did you mean {near[0]!r}? "
+        suggestion = f"{suggest(repr(near[0]))} "
     if len(known) <= MOST_LISTED:
         return f"{suggestion}known {what}: {', '.join(sorted(known.values()))}"
     hint = f"{suggestion}there are {len(known):,} {what}"

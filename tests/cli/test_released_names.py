@@ -87,8 +87,16 @@ def test_json_says_by_its_token_how_a_unit_is_known_to_have_shipped_and_the_text
 def test_of_a_unit_that_nothing_shows_the_text_names_no_source(workspace):
     answer = in_process("verify", "AUTH", "AUTH9")
     reason = "no commit of HEAD names it as done, and no plan there declares it"
-    assert answer.out == f"NOT_SHIPPED AUTH/AUTH9  T0 absent: {reason}\n"
+    assert answer.out == f"NOT SHIPPED AUTH/AUTH9  {reason}\n"
     assert in_process("verify", "AUTH", "AUTH9", "--json").json["source"] == "none"
+
+
+def test_an_id_without_its_plan_is_answered_with_the_unit_that_it_may_mean(workspace):
+    (workspace / "docs").mkdir(exist_ok=True)
+    (workspace / "docs" / "auth-plan.md").write_text("# Auth\n\n## AUTH AUTH9: login\n")
+    answer = in_process("verify", "auth9")
+    assert answer.code == 2
+    assert "'auth9'; did you mean AUTH/AUTH9?" in answer.err
 
 
 def test_a_unit_that_a_committed_plan_declares_is_not_said_to_be_undeclared(workspace):
@@ -97,4 +105,4 @@ def test_a_unit_that_a_committed_plan_declares_is_not_said_to_be_undeclared(work
     git("add", "docs", cwd=workspace)
     git("commit", "-qm", "Plan", cwd=workspace)
     answer = in_process("verify", "AUTH", "AUTH9")
-    assert answer.out == "NOT_SHIPPED AUTH/AUTH9  T0 absent: no commit of HEAD names it as done\n"
+    assert answer.out == "NOT SHIPPED AUTH/AUTH9  no commit of HEAD names it as done\n"

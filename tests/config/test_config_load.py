@@ -436,3 +436,10 @@ def test_any_bytes_either_load_or_are_one_clear_error(
         load(root)
     except ConfigInvalid as error:
         assert str(root / "dos.toml") in error.message
+
+
+def test_of_several_errors_the_first_is_shown_with_the_number_of_the_others() -> None:
+    with pytest.raises(ConfigInvalid) as raised:
+        parse('[leases]\nttl = 1\n[supervise]\ntarget = "x"\n[workers]\nagnt = "x"\n', FILE)
+    assert raised.value.message == "dos.toml:2: [leases] has no key `ttl` (and 2 more errors)"
+    assert raised.value.hint.endswith(" `dos lint` lists all errors.")

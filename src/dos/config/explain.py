@@ -17,7 +17,7 @@ from dos.config.load import Problem
 from dos.config.schema import Config
 from dos.config.toml_text import key_text, toml_string, value_text
 from dos.fields import BadValue, Key
-from dos.text import nearest_names
+from dos.text import suggest_nearest
 
 
 def diagnose(raw: dict[str, Any]) -> tuple[list[Problem], dict[str, Any]]:
@@ -113,19 +113,21 @@ def _unknown_key(name: str, known: Iterable[str], table: Key) -> Problem:
     where = f"[{key_text(table)}]" if table else "dos.toml"
     what = "key" if table else "table or key"
     owners = [f"[{owner}]" for owner in _tables_with(name) if (owner,) != table]
-    # A key that exists in another table is probably misplaced rather than mistyped.
     # A key that another table has is misplaced rather than mistyped, unless it is very similar.
     cutoff = 0.75 if owners else 0.6
-    near = nearest_names(name, known, 1, cutoff)
-    if near:
-        hint = f"Did you mean `{near[0]}`?"
-    elif owners:
+    hint = _as_sentence(suggest_nearest(name, known, cutoff=cutoff))
+    if not hint and owners:
         hint = f"`{name}` belongs in {' or '.join(owners)}."
-    else:
+    elif not hint:
         hint = f"The keys of {where} are {', '.join(known)}."
     return Problem(
         key=(*table, name), message=f"{where} has no {what} `{key_text((name,))}`", hint=hint
     )
+
+
+def _as_sentence(text: str) -> str:
+    """The text with its first letter in upper case."""
+    return text[:1].upper() + text[1:]
 
 
 def _tables_with(key: str) -> list[str]:
@@ -156,9 +158,7 @@ def _value_hint(kind: Any, value: Any, key: Key) -> str:
         choices: list[str] = []
         for part in _parts(kind):
             choices += _choices(part)
-        near = nearest_names(value, choices, 1)
-        if near:
-            return f'Did you mean "{near[0]}"?'
+        return _as_sentence(suggest_nearest(value, choices, form='"{}"'))
     return ""
 
 

@@ -17,6 +17,7 @@ from msgspec import Struct
 from dos.config.schema import Config
 from dos.errors import ConfigInvalid
 from dos.fields import Key
+from dos.text import plural
 
 FILE_NAME = "dos.toml"
 LARGEST_BYTES = 1_000_000
@@ -101,7 +102,7 @@ def load(root: Path, *, lenient: bool = False) -> LoadedConfig:
 def parse(text: str, path: Path, *, lenient: bool = False) -> LoadedConfig:
     """Return the configuration in a text. `path` is only used in messages.
 
-    Raises ConfigInvalid for the first problem, unless `lenient`.
+    Raises ConfigInvalid with the first problem, unless `lenient`.
     """
     try:
         raw = _parse_toml(text, path)
@@ -117,7 +118,7 @@ def parse(text: str, path: Path, *, lenient: bool = False) -> LoadedConfig:
     except msgspec.ValidationError as error:
         problems, valid = _find_problems(tables, raw, text, path)
         if not lenient:
-            raise ConfigInvalid(str(problems[0]), hint=problems[0].hint) from error
+            raise _invalid(problems) from error
         config = msgspec.convert(valid, Config)
     return LoadedConfig(
         config=config,
@@ -126,6 +127,17 @@ def parse(text: str, path: Path, *, lenient: bool = False) -> LoadedConfig:
         without_effect=_without_effect(valid, config, path),
         problems=tuple(problems),
     )
+
+
+def _invalid(problems: list[Problem]) -> ConfigInvalid:
+    """The error for the first problem, with the number of the others and who lists them."""
+    message = str(problems[0])
+    hint = problems[0].hint
+    others = len(problems) - 1
+    if others:
+        message += f" (and {plural(others, 'more error')})"
+        hint = f"{hint} `dos lint` lists all errors.".strip()
+    return ConfigInvalid(message, hint=hint)
 
 
 def _defaults_with_problem(path: Path, error: ConfigInvalid) -> LoadedConfig:

@@ -12,7 +12,7 @@ from typing import Any
 from msgspec import DecodeError, json
 
 from dos.errors import BadInput, NotPermitted
-from dos.text import nearest_names, quote
+from dos.text import nearest_names, quote, suggest, suggest_nearest
 from dos.verbs.args import Field, fields
 from dos.verbs.table import ANYONE, VERBS, Verb
 
@@ -133,10 +133,11 @@ def _suggestion(first: str, second: str) -> str:
     for candidate in nearest_names(first, first_words, 2):
         near_seconds = nearest_names(second, second_words(candidate), 1)
         if near_seconds:
-            return f"; did you mean `dos {candidate} {near_seconds[0]}`?"
+            verb = f"dos {candidate} {near_seconds[0]}"
+            return f"; {suggest(f'`{verb}`')}"
     if first in first_words:
         return ""
-    near_firsts = nearest_names(first, first_words, 1)
-    if not near_firsts:
+    suggestion = suggest_nearest(first, first_words, form="`dos {}`")
+    if not suggestion:
         return ""
-    return f"; did you mean `dos {near_firsts[0]}`?"
+    return f"; {suggestion}"

@@ -179,9 +179,11 @@ def _overwritten(
 
 def _assess_live(commit: CandidateCommit, survival: SurvivalVerdict) -> tuple[Tier, list[str]]:
     """The tier of work that is still there, by its best witness."""
-    left = f"{survival.kept} of {survival.total} lines are left"
+    left = f"{survival.kept} of {survival.total} lines are still there"
     if survival.state is Survival.PARTIAL:
         left = f"only {left}"
+    elif survival.kept == survival.total:
+        left = "all its lines are still there"
     if commit.attested:
         return Tier.ATTESTED, [left, commit.attested]
     if commit.witnessed:

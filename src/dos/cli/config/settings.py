@@ -9,7 +9,7 @@ from dos.config.load import LoadedConfig
 from dos.config.show import Setting, list_settings
 from dos.config.toml_text import key_text
 from dos.errors import BadInput, DosError
-from dos.text import nearest_names
+from dos.text import suggest_nearest
 from dos.verbs.context import Context, actor
 
 
@@ -37,11 +37,11 @@ def _unknown_key(key: str, wanted: str, settings: list[Setting]) -> BadInput:
     for setting in settings:
         keys.append(setting.key)
         tables.add(setting.key.rpartition(".")[0])
-    near = nearest_names(wanted, [*keys, *sorted(tables)], 1)
-    suggestion = ""
-    if near:
-        suggestion = f"; did you mean {near[0]}?"
-    return BadInput(f"unknown key {key!r}{suggestion}", hint="`dos config show` lists every key.")
+    message = f"unknown key {key!r}"
+    suggestion = suggest_nearest(wanted, [*keys, *sorted(tables)], form="{}")
+    if suggestion:
+        message += f"; {suggestion}"
+    return BadInput(message, hint="`dos config show` lists every key.")
 
 
 def find_value(loaded: LoadedConfig, key: str) -> str:

@@ -151,7 +151,8 @@ def _refuse_run_options(args: Args) -> None:
     for name, value in structs.asdict(args).items():
         if value != getattr(defaults, name):
             raise BadInput(
-                f"--{name.replace('_', '-')} needs a run", hint="Name it: dos status RID."
+                f"--{name.replace('_', '-')} needs a run",
+                hint="dos status RID names one, by its id; `dos timeline` shows the newest run's.",
             )
 
 

@@ -1,4 +1,4 @@
-"""Explain how each iteration of a run was decided.
+"""Explain why a run continued or stopped, by iteration.
 
 For each iteration: how it ended, the evidence, the counters, the decision and the rule that made
 it. --json has all rules that were considered, in order.

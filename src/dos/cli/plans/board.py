@@ -191,11 +191,12 @@ def render(board: Board) -> str:
     counts = board.summary
     states = (
         f"{plural(counts.phases, 'unit')}, {counts.shipped} shipped, "
-        f"{counts.in_flight} in progress, {counts.gated} held"
+        f"{counts.in_flight} in progress, {counts.gated} held by a plan"
     )
     differing = f"{counts.divergent} where plan and git differ"
     now = datetime.fromisoformat(board.now)
-    lines = [f"{states}; {differing}  ({board.plan_source}, {format_local_time(now, now)})"]
+    read = f"read from {board.plan_source} at {format_local_time(now, now)}"
+    lines = [f"{states}; {differing}  ({read})"]
     lines += _unit_lines(board.phases)
     if board.problems:
         lines += ["", "problems:"]
@@ -249,5 +250,5 @@ def _state(row: Row) -> str:
     if row.in_flight:
         return "in progress"
     if row.gated:
-        return "held"
+        return "held by its plan"
     return ""

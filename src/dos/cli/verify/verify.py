@@ -16,7 +16,7 @@ from msgspec import Struct
 from dos.errors import BadInput, DosError, WorkspaceMissing
 from dos.git import log
 from dos.loop import tokens
-from dos.text import plural, quote
+from dos.text import nearest_names, plural, quote, suggest
 from dos.units.io.documents import plan_paths
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply, colour_wanted
@@ -109,7 +109,7 @@ def run(args: Args, context: Context) -> Reply:
     world = context.lenient_world
     if args.all and args.units:
         raise BadInput("--all cannot be combined with named units", hint="Give one of the two.")
-    units = None if args.all else _pairs(args.units)
+    units = None if args.all else _pairs(args.units, world)
     if args.strict_root and world.start != world.workspace.tree:
         raise WorkspaceMissing(
             f"{world.start} is not the top of a repository; {world.workspace.tree} is around it",
@@ -217,15 +217,18 @@ def line(verdict: Verdict, short: dict[str, str]) -> str:
     source = ""
     if verdict.shipped:
         source = f"{tokens.words(verdict.source)}; "
+    if verdict.tier is Tier.ABSENT:  # the reason says that no commit names it
+        return f"{head}  {verdict.reason}{tail}"
     return f"{head}  {source}T{int(verdict.tier)} {tier}: {verdict.reason}{tail}"
 
 
 def _coloured(answer: Answer) -> str:
-    """Return the answer in green, yellow or red where stdout is a terminal that shows colours."""
+    """Return the answer in words; on a terminal that shows colours in green, yellow or red."""
+    words = answer.replace("_", " ")
     if not colour_wanted():
-        return answer
+        return words
     colour = COLOURS.get(answer, RED)
-    return f"\x1b[{colour}m{answer}\x1b[0m"
+    return f"\x1b[{colour}m{words}\x1b[0m"
 
 
 def data(verdict: Verdict, short: dict[str, str]) -> dict[str, Any]:
@@ -300,19 +303,41 @@ def _code_of_many(verdicts: list[Verdict]) -> int:
     return 1
 
 
-def _pairs(words: list[str]) -> list[tuple[str, str]]:
-    """Return PLAN UNIT pairs; a single PLAN/UNIT is one, too."""
+def _pairs(words: list[str], world: "World") -> list[tuple[str, str]]:
+    """Return PLAN UNIT pairs; a single PLAN/UNIT is one, too.
+
+    Raises BadInput for anything else; for an id alone it suggests the unit of the plans.
+    """
     if len(words) == 1 and words[0].count("/") == 1:
         words = words[0].split("/")
     if not words or len(words) % 2:
         given = "none is named"
+        suggestion = ""
         if words:
             given = f"this is {quote(' '.join(words))}"
+        if len(words) == 1:
+            suggestion = _suggested_unit(words[0], world)
         raise BadInput(
-            f"a unit is a plan and an id, and {given}",
+            f"a unit is a plan and an id, and {given}{suggestion}",
             hint="dos verify PLAN UNIT; dos verify --all checks all units of the plans",
         )
     return list(zip(words[::2], words[1::2], strict=True))
+
+
+def _suggested_unit(word: str, world: "World") -> str:
+    """Return `; did you mean PLAN/UNIT?` for the unit whose id, or nearly its id, was given.
+
+    Raises BadInput if [plans] cannot be read.
+    """
+    from dos.units.io import sources  # only an incomplete name needs it
+
+    by_id: dict[str, str] = {}
+    for unit in sources.read(world.workspace, world.config).units:
+        by_id.setdefault(unit.id, unit.name)
+    near = nearest_names(word, by_id, 1)
+    if not near:
+        return ""
+    return f"; {suggest(by_id[near[0]])}"
 
 
 def _tier_name(tier: Tier) -> str:

@@ -128,7 +128,7 @@ def _unit(issue: Issue, document: str, line: int) -> Unit:
             stated[field[0]] = field[1]
             continue
         if not mistyped and (near := fields.find_mistyped_key(text)):
-            mistyped = f"`{near[0]}:` is no key of a unit; did you mean `{near[1]}:`?"
+            mistyped = fields.describe_mistyped_key(*near)
         prose.append(text)
     parts = ["\n".join(prose).strip(), issue.design.strip()]
     if issue.acceptance_criteria.strip():

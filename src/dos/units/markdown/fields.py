@@ -10,6 +10,7 @@ children.
 import re
 from collections.abc import Collection, Iterable, Mapping
 
+from dos.text import suggest
 from dos.units.unit import PlanClaim
 
 # The keys that a list item may state, and the field that each of them means.
@@ -105,6 +106,11 @@ def find_mistyped_key(line: str) -> tuple[str, str] | None:
     if _distance(word, nearest) > LONGEST_SLIP:
         return None
     return found["name"], nearest
+
+
+def describe_mistyped_key(word: str, key: str) -> str:
+    """Say that a word is no key, and which key it may mean."""
+    return f"`{word}:` is no key of a unit; {suggest(f'`{key}:`')}"
 
 
 def _distance(one: str, other: str) -> int:

@@ -345,7 +345,7 @@ class UnitParser:
     def _read_mistyped_key(self, mark: blocks.MistypedKey) -> None:
         """Hold the unit: read as prose, the line would be lost and the unit done without it."""
         if unit := self._unit_at(mark.at):
-            what = f"`{mark.word}:` is no key of a unit; did you mean `{mark.meant}:`?"
+            what = fields.describe_mistyped_key(mark.word, mark.meant)
             unit.unparseable = unit.unparseable or f"{self.document}:{mark.at + 1}: {what}"
             problem = f"unit {unit.plan}/{unit.id}: {what}"
             self._report(ProblemKind.KEY_MISTYPED, mark.at, problem)
