@@ -204,7 +204,7 @@ def test_a_run_that_has_ended_is_not_decided_any_more(workspace):
 def test_who_asks_afterwards_finds_the_stop(workspace):
     for _ in range(3):
         decide("--run", RUN, "--lane", "api", "--outcome", EMPTY_SHIP)
-    assert "no work delivered: nothing landed 3/3 times in a row" in in_process("status").out
+    assert "no work delivered: nothing landed 3 of 3 times in a row" in in_process("status").out
     assert in_process("why", RUN, "--json").json["stop"]["stop_reason"] == "consecutive-dirty-zero"
 
 

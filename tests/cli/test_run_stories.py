@@ -1,6 +1,8 @@
 """`dos why`, `dos replay` and `dos timeline`: what a run was decided on, and whether it would be
 decided so again."""
 
+from datetime import UTC, datetime
+
 import pytest
 from commanding import in_process
 from fleet_scenes import journal, stopped, work
@@ -8,6 +10,7 @@ from fleet_scenes import journal, stopped, work
 from dos.journal import streams
 from dos.journal.events.fleet import UnitTaken, WorkerReaped
 from dos.journal.events.lanes import LeaseRevoked
+from dos.report import explain, explain_text
 
 RUN = "RID-0123456789ABCDE"
 OTHER = "RID-1123456789ABCDE"
@@ -44,10 +47,23 @@ def test_why_tells_the_rule_that_decided_and_how_many_did_not_apply(decided):
     assert answer.code == 0
     assert "iteration 2, attempt 2  P/1" in answer.out
     assert "counters nothing landed 1 time in a row" in answer.out
-    rule = "shipped (11 earlier rules did not apply); the iteration limit was checked last"
+    rule = "agent finished (11 earlier rules did not apply); the iteration limit was checked last"
     assert f"  by rule  {rule}\n" in answer.out
-    assert "stopped: no work delivered (nothing landed 3/3 times in a row)" in answer.out
+    assert "stopped: no work delivered (nothing landed 3 of 3 times in a row)" in answer.out
     assert "needs you" in answer.out
+    assert "decided  continue dispatch: nothing landed, 1 of 3 allowed in a row\n" in answer.out
+    assert "shipped" not in answer.out and "packet" not in answer.out, "nothing did ship"
+
+
+def test_why_says_whose_the_iterations_are_that_a_continued_lane_does_not_show(decided, state):
+    with journal(state) as store:
+        whole = explain.explain_run(RUN, store.load(streams.run(RUN)))
+    later = explain.only_iteration(whole, 2)
+    now = datetime.now(UTC)
+    note = "Iterations before 2 were of the run on this lane that it continues"
+    assert note in explain_text.render(later, now)
+    assert note not in explain_text.render(whole, now)
+    assert note not in in_process("why", RUN, "--iteration", "2").out
 
 
 def test_why_as_json_has_the_evidence_and_the_policy_in_force(decided):

@@ -213,7 +213,7 @@ STALE = "a unit has shipped, and the plan document does not say so"
         (
             {},
             {"kind": "RATE_LIMITED", "resets_at": "2026-10-01T03:31:00Z"},
-            "the usage window is used up; waiting for its reset (wait 1/3)",
+            "the usage window is used up; waiting for its reset (wait 1 of 3)",
         ),
         (
             {},
@@ -223,7 +223,7 @@ STALE = "a unit has shipped, and the plan document does not say so"
         (
             {"consecutive_stale_stamp": 2},
             {"kind": "GATE", "verdict": "STALE-STAMP"},
-            f"{STALE}: 3/3 times in a row, and no replan cleared it",
+            f"{STALE}: 3 of 3 times in a row, and no replan cleared it",
         ),
     ],
 )

@@ -7,6 +7,8 @@ import itertools
 import pytest
 
 from dos.audit.audit import Witness
+from dos.loop.decide import RUNGS
+from dos.loop.decision import CAP
 from dos.loop.gate import Gate
 from dos.loop.tokens import (
     KNOWN_VERDICT_TOKENS,
@@ -14,6 +16,7 @@ from dos.loop.tokens import (
     decision_words,
     iteration_words,
     normalize_token,
+    rule_words,
     words,
 )
 from dos.loop.types import Action, DescendantProgress, OutcomeKind, StopReason, WorkerStop
@@ -100,3 +103,9 @@ def test_a_word_that_was_never_released_is_itself():
 )
 def test_a_decision_reads_as_words(decided, text):
     assert decision_words(*decided) == text
+
+
+@pytest.mark.parametrize("rule", [*(name for name, _ in RUNGS), CAP])
+def test_a_rule_is_told_by_what_it_looks_for_and_never_as_shipped(rule):
+    assert "-" not in rule_words(rule) and "shipped" not in rule_words(rule)
+    assert rule_words(rule) != rule.replace("-", " ") or rule == "overloaded"

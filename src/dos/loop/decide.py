@@ -99,7 +99,7 @@ def _rate_limited(step: Step) -> LoopDecision | None:
 
 def _waited(state: LoopState) -> str:
     """How often the loop has waited already."""
-    return f"also after {state.consecutive_wait}/{state.max_wait} waits in a row"
+    return f"also after {state.consecutive_wait} of {state.max_wait} waits in a row"
 
 
 def _overloaded(step: Step) -> LoopDecision | None:
@@ -219,7 +219,7 @@ def _unclear(step: Step) -> LoopDecision | None:
     too_often, times = step.count("unclear")
     if too_often:
         return step.stop(StopReason.CONSECUTIVE_UNCLEAR, f"no clear result {times} times in a row")
-    return step.go_on("dispatch", f"no clear result ({times})")
+    return step.go_on("dispatch", f"no clear result, {times} allowed in a row")
 
 
 def _shipped(step: Step) -> LoopDecision | None:
@@ -246,7 +246,7 @@ def _shipped(step: Step) -> LoopDecision | None:
             return step.stop(
                 StopReason.CONSECUTIVE_DIRTY_ZERO, f"nothing landed {times} times in a row"
             )
-        return step.go_on("dispatch", f"nothing landed ({times})")
+        return step.go_on("dispatch", f"nothing landed, {times} allowed in a row")
     step.change(consecutive_dirty_zero=0)
     if outcome.ship_count is None:
         return step.go_on("dispatch", "the agent reports shipped work")
@@ -274,7 +274,7 @@ def _replanned(step: Step) -> LoopDecision | None:
     too_often, times = step.count("unproductive_replan")
     if too_often:
         return step.stop(StopReason.REPLAN_STALLED, f"replans found no work {times} times in a row")
-    return step.go_on("dispatch", f"the replan found no work ({times})")
+    return step.go_on("dispatch", f"the replan found no work, {times} allowed in a row")
 
 
 def _blocked_cause(step: Step) -> LoopDecision | None:
@@ -332,7 +332,7 @@ def _drained(step: Step) -> LoopDecision:
     if fruitless >= most:
         return step.stop(
             StopReason.BENIGN_DRAIN,
-            f"no unit is left to offer, and {fruitless}/{most} replans found no work",
+            f"no unit is left to offer, and {fruitless} of {most} replans found no work",
         )
     if state.last_replan_drained:
         return step.stop(

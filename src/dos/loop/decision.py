@@ -64,11 +64,11 @@ class Step:
         self.changes.update(changes)
 
     def count(self, streak: str) -> tuple[bool, str]:
-        """Count one more in a row; return whether that is too many, and the count as `2/3`."""
+        """Count one more in a row; return whether that is too many, and the count as `2 of 3`."""
         new = getattr(self.state, "consecutive_" + streak) + 1
         most = getattr(self.state, "max_" + streak)
         self.changes["consecutive_" + streak] = new
-        return new >= most, f"{new}/{most}"
+        return new >= most, f"{new} of {most}"
 
     def stop(self, why: StopReason, reason: str) -> LoopDecision:
         """Decide to stop the loop."""

@@ -98,6 +98,27 @@ _ITERATIONS = {
     "LAUNCH_FAILED": "agent did not start",
 }
 
+# The rules of `decide`, by what each of them looks for. SHIPPED only means that the agent finished.
+_RULES = {
+    "launch-failed": "agent did not start",
+    "rate-limited": "usage limit reached",
+    "overloaded": "provider overloaded",
+    "complete": "every declared unit verified",
+    "under-declared": "more work needed than declared",
+    "converging": "remaining work does not get less",
+    "spinning": "alive, and nothing landed for too long",
+    "ratcheting": "no change worth keeping for too long",
+    "pick-held": "next unit held",
+    "pick-cooldown": "only units on cooldown left",
+    "unclear": "no clear result",
+    "shipped": "agent finished",
+    "replanned": "replan finished",
+    "blocked-cause": "blocked, and a replan cannot clear it",
+    "stale-stamp": "plan document out of date",
+    "gate": "nothing dispatched",
+    "iteration-cap": "iteration limit reached",
+}
+
 
 def words(token: str) -> str:
     """Return what people read for a released token; any other text is returned as it is.
@@ -110,6 +131,11 @@ def words(token: str) -> str:
 def iteration_words(kind: str) -> str:
     """Return what people read for the kind of an iteration's outcome."""
     return _ITERATIONS.get(kind, str(kind))
+
+
+def rule_words(name: str) -> str:
+    """Return what people read for a rule of `decide`: what it looks for."""
+    return _RULES.get(name, name.replace("-", " "))
 
 
 def needs_words(needs: str) -> str:

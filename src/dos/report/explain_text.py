@@ -26,19 +26,28 @@ _IN_A_ROW = {
     "consecutive_race": "unit taken by another worker",
     "consecutive_wait": "waited for a limit",
 }
-_OUTCOME_LABELS = {"packet_judge": "units of its packet:", "verdict": "gate:"}
+_OUTCOME_LABELS = {"packet_judge": "its units:", "verdict": "gate:"}
+_COMPLETION = {
+    "COMPLETE": "every declared unit is verified",
+    "INCOMPLETE": "not every declared unit is verified yet",
+    "UNDERDECLARED": "every declared unit is done, and more work was needed",
+}
 
 
-def render(explanation: RunExplanation, now: datetime) -> str:
+def render(explanation: RunExplanation, now: datetime, *, is_whole: bool = True) -> str:
     """Return the explanation as text: a paragraph for each iteration, then how the run stands.
 
-    Times are local; one of another day than `now` is shown with its date.
+    Times are local; one of another day than `now` is shown with its date. `is_whole` is False
+    where only some iterations of the run are to be shown.
     """
     run_id = explanation.run_id
     where = ""
     if explanation.lane:
         where = f" on lane {explanation.lane}"
     lines = [f"run {run_id}{where}, began {_local_time(explanation.begun, now)}"]
+    if explanation.steps and explanation.steps[0].iteration > 1 and is_whole:
+        first = explanation.steps[0].iteration
+        lines += ["", f"Iterations before {first} were of the run on this lane that it continues"]
     for step in explanation.steps:
         lines += ["", *_step_lines(step, now)]
     for incident in explanation.incidents:
@@ -110,6 +119,8 @@ def _describe_outcome(outcome: dict[str, Any], now: datetime) -> str:
     for name, value in outcome.items():
         if name in ("kind", "ship_count", "measurement_expected"):
             continue
+        if name == "packet_judge" and not landed and landed is not None:
+            continue  # that nothing landed is said already
         if name.endswith("_at"):
             value = _local_time(value, now)
         label = _OUTCOME_LABELS.get(name, name.replace("_", " "))
@@ -145,7 +156,11 @@ def _describe_evidence(evidence: dict[str, Any]) -> str:
     """Return each verdict that the decision was given, with its reason."""
     parts = []
     for name, value in evidence.items():
-        parts.append(f"{name.replace('_', ' ')}: {_describe_verdict(value)}")
+        verdict = _describe_verdict(value)
+        if name == "completion":
+            parts.append(_COMPLETION.get(value.get("state") or value.get("verdict"), verdict))
+        else:
+            parts.append(f"{name.replace('_', ' ')}: {verdict}")
     return "; ".join(parts)
 
 
@@ -168,7 +183,7 @@ def _describe_ladder(ladder: Sequence[str]) -> str:
 
     Where the loop continues, the iteration limit is checked last.
     """
-    rules = [rung.replace("-", " ") for rung in ladder]
+    rules = [tokens.rule_words(rung) for rung in ladder]
     last = ""
     if len(ladder) > 1 and ladder[-1] == CAP:
         rules.pop()

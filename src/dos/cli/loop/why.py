@@ -38,5 +38,7 @@ def run(args: Args, context: Context) -> Reply:
     explanation = explain.explain_run(found.run_id, events)
     if args.iteration is not None:
         explanation = explain.only_iteration(explanation, args.iteration)
-    text = explain_text.render(explanation, utc_datetime(journal.now_ms()))
+    text = explain_text.render(
+        explanation, utc_datetime(journal.now_ms()), is_whole=args.iteration is None
+    )
     return Reply(text=text, data=to_builtins(explanation), indented=True)
