@@ -227,3 +227,14 @@ def test_init_says_how_to_begin_a_plan_where_there_is_none(planned, dos):
         in dos("init", "--force").out
     )
     assert "there is none yet" not in dos("init", "--force", "--first-plan").out
+
+
+def test_init_names_the_lanes_of_plans_that_it_did_not_find(planned, dos):
+    assert "does not declare" not in dos("init", "--force").out
+    plan = "# Plan\n\n## ONE1: first\n\n- lane: cart\n\n## ONE2: second\n\n- lane: api\n"
+    (planned / "docs" / "one-plan.md").write_text(plan)
+    said = dos("init", "--force").out
+    assert "; they name lanes that dos.toml does not declare: cart. Declare them under" in said
+    findings = dos("doctor", "--json").json["findings"]
+    (found,) = [each for each in findings if each["kind"] == "UNIT_LANE_UNKNOWN"]
+    assert "declare the lane under [lanes] of dos.toml" in found["why"]

@@ -16,12 +16,13 @@ from dos.agents.registry import NAMES
 from dos.config import scaffold
 from dos.config.layout.commands import infer_commands
 from dos.config.layout.lanes import infer_lanes, infer_lanes_from_directory
+from dos.config.load import load
 from dos.errors import BadInput, WorkspaceMissing
 from dos.git import commits
 from dos.git.repository import Reader
 from dos.lanes.policy import Lanes
 from dos.machine import filesystem
-from dos.text import LONGEST_PATH, quote
+from dos.text import LONGEST_PATH, join_some, quote
 from dos.units.io import documents
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
@@ -157,6 +158,12 @@ def _describe(inference: _Inference, root: Path) -> list[str]:
     plans = inference.glob
     if not documents.plan_paths(root, inference.glob):
         plans += ": no plan yet; `dos init --first-plan` writes a template"
+    undeclared = _undeclared_lanes(root)
+    if undeclared:
+        plans += (
+            f"; they name lanes that dos.toml does not declare: {join_some(undeclared)}."
+            " Declare them under [lanes], or change the plans"
+        )
     return [
         f"  lanes   {lanes}",
         f"  agents  {agents}",
@@ -164,6 +171,18 @@ def _describe(inference: _Inference, root: Path) -> list[str]:
         f"  setup   {inference.setup or 'no setup needed, as far as found'}",
         f"  plans   {plans}",
     ]
+
+
+def _undeclared_lanes(root: Path) -> list[str]:
+    """Return the lanes that units of the plans name and the written dos.toml does not declare."""
+    from dos.units.io import sources
+
+    config = load(root, lenient=True).config
+    lanes: dict[str, None] = {}
+    for unit in sources.read(workspace.find(root), config).units:
+        if unit.lane and config.canonical_lane(unit.lane) is None:
+            lanes[unit.lane] = None
+    return list(lanes)
 
 
 def _infer_lanes(root: Path) -> Lanes:

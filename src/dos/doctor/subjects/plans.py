@@ -162,7 +162,11 @@ def _finding(world: World, problem: Problem) -> Finding:
     """A problem of a plan as a finding, with what follows from it."""
     why = PROBLEM_EFFECTS.get(problem.kind, "")
     if not why:
-        why = f"The unit is never offered. The lanes are: {join_some(world.config.roster())}."
+        lanes = join_some(world.config.roster())
+        why = (
+            f"The unit is never offered. The lanes are: {lanes}."
+            " Name one of them in the plan, or declare the lane under [lanes] of dos.toml."
+        )
     path = world.workspace.root / problem.document
     if problem.kind is ProblemKind.UNREADABLE and not os.access(path, os.R_OK):
         fix = fix_commands.make_readable_command(path)
