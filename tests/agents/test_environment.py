@@ -14,7 +14,8 @@ from test_agent_monitor import work
 from dos.agents.io.environment import git_identity, inherited_environment
 from dos.config.schema import Config
 from dos.fleet.io.supervisor_effects import LocalExecutor
-from dos.fleet.population.settings import Store, Workers
+from dos.fleet.population.workers import Workers
+from dos.journal.settings import Store
 from dos.machine import commands, execute
 from dos.unknown import Unknown
 

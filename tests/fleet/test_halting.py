@@ -2,7 +2,7 @@
 
 import pytest
 
-from dos.fleet.lane_entries import HaltCandidate, HaltPolicy, is_due, within_budget
+from dos.fleet.worker_health import HaltCandidate, HaltPolicy, is_due, within_budget
 from dos.loop.verdicts.liveness import Answer, Evidence, Verdict
 
 MINUTE = 60_000

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dos.fleet.lane_entries import lease_health
+from dos.fleet.worker_health import lease_health
 from dos.loop.verdicts import liveness
 from dos.loop.verdicts.liveness import Evidence
 from dos.unknown import Unknown

@@ -9,7 +9,7 @@ from dos.fleet.io.drive import drive
 from dos.git.repository import Writer
 from dos.journal.events.limits import WorkCommitted
 from dos.journal.events.reader import decode
-from dos.landing import salvage
+from dos.landing import salvage_writer
 from dos.loop.types import StopReason
 from dos.oracle import is_shipped
 from dos.units.unit import Unit
@@ -83,7 +83,7 @@ def test_a_commit_is_named_whatever_it_holds(repository):
         "commit", "--quiet", "--allow-empty", "--cleanup=verbatim", *author, "-F", str(long)
     )
     old = repository.git("rev-parse", "HEAD")
-    new = salvage.add_unit_trailer(inside, old, unit)
+    new = salvage_writer.add_unit_trailer(inside, old, unit)
     same = "%T %P %an %ae %ad %s"
     assert repository.git("log", "-1", f"--format={same}", new) == repository.git(
         "log", "-1", f"--format={same}", old
@@ -103,8 +103,8 @@ def test_left_work_that_was_committed_already_is_not_committed_again(repository)
     (repository.root / "one" / "a.txt").write_text("first\n")
     repository.git("add", "--all")
     saved = repository.git("commit-tree", repository.git("write-tree"), "-p", "HEAD", "-m", "saved")
-    made = salvage.commit_saved(inside, saved, unit, {})
-    assert salvage.commit_saved(inside, saved, unit, {}) == made, (
+    made = salvage_writer.commit_saved(inside, saved, unit, {})
+    assert salvage_writer.commit_saved(inside, saved, unit, {}) == made, (
         "git died before it said that it was there"
     )
     assert repository.git("rev-parse", f"{made}^") == repository.git("rev-parse", "HEAD^")

@@ -9,8 +9,8 @@ from sample_repository import Repository, commit, write
 
 from dos.errors import BadInput
 from dos.git.repository import Writer
-from dos.landing import saved_work, worktree
-from dos.landing.saved_work import SavedWork
+from dos.landing import salvage_list, worktree
+from dos.landing.salvage_list import SavedWork
 from dos.world import World
 
 pytestmark = pytest.mark.sampled(3)
@@ -22,7 +22,7 @@ def state(repository: Repository) -> Path:
 
 def everything(repository: Repository) -> list[SavedWork]:
     with World(repository.root) as world:
-        return saved_work.read(world.git, world.workspace.state, world.journal.events())
+        return salvage_list.read(world.git, world.workspace.state, world.journal.events())
 
 
 def prepare(repository: Repository, run_id: str = "RUN") -> Path:
@@ -65,7 +65,7 @@ def test_what_a_run_left_is_listed_with_its_run_lane_and_unit(repository):
     assert (first.number, first.lane, first.unit) == (1, "one", "DEMO/A1")
     assert first.why == "left by the agent: uncommitted changes" and first.run_id.startswith("RID-")
     assert (second.number, second.unit, second.why) == (2, "DEMO/A2", "did not land: commits")
-    sized = saved_work.with_size(Writer(repository.root), first)
+    sized = salvage_list.with_size(Writer(repository.root), first)
     assert (sized.files, sized.bytes) == (1, 5)
 
 
@@ -104,21 +104,21 @@ def test_folders_that_git_could_not_hold_are_listed_too(repository):
     assert run.ref.endswith("/salvage/RUN/1-nested") and run.commit == "" and run.bytes >= 5
     assert (by_hand.ref, by_hand.run_id, by_hand.files) == (str(beside), "", 0)
     with pytest.raises(BadInput, match="is a folder"):
-        saved_work.apply(repository.root, run)
+        salvage_list.apply(repository.root, run)
 
 
 def test_numbers_stay_when_more_is_saved(repository):
     first = save(repository, text="1\n")
     save(repository, text="2\n")
     assert [saved.number for saved in everything(repository)] == [1, 2]
-    assert saved_work.find(everything(repository), "1").ref == first.ref
+    assert salvage_list.find(everything(repository), "1").ref == first.ref
 
 
 def test_one_is_found_by_number_ref_the_end_of_it_or_commit(repository):
     saved = save(repository)
     there = everything(repository)
     for asked in ("1", saved.ref, "RUN/1", "dos/salvage/RUN/1", saved.commit, saved.commit[:8]):
-        assert saved_work.find(there, asked) == saved, asked
+        assert salvage_list.find(there, asked) == saved, asked
 
 
 @pytest.mark.sampled(2)
@@ -128,7 +128,7 @@ def test_one_is_found_by_number_ref_the_end_of_it_or_commit(repository):
 def test_what_is_not_there_is_answered_with_what_is(repository, asked):
     save(repository)
     with pytest.raises(BadInput, match=r"there is 1 \(RUN/1\)"):
-        saved_work.find(everything(repository), asked)
+        salvage_list.find(everything(repository), asked)
 
 
 def test_saved_changes_come_back_uncommitted_on_top_of_what_was_committed_since(repository):
@@ -137,13 +137,13 @@ def test_saved_changes_come_back_uncommitted_on_top_of_what_was_committed_since(
     repository.commit_all("Since")
     (repository.root / "two" / "mine").write_text("mine\n")
     before = repository.git("for-each-ref")
-    answer = saved_work.apply(repository.root, saved)
+    answer = salvage_list.apply(repository.root, saved)
     assert answer.fits and answer.files == ["one/new"]
     assert (repository.root / "one" / "new").read_text() == "saved\n"
     assert (repository.root / "one" / "keep").read_text() == "since\n"
     assert repository.git("status", "--porcelain") == "A  one/new\n?? two/mine"
     assert repository.git("for-each-ref") == before, "no branch moved, and it stays saved"
-    assert saved_work.apply(repository.root, saved).in_the_way, (
+    assert salvage_list.apply(repository.root, saved).in_the_way, (
         "twice would be over one's own changes"
     )
 
@@ -155,7 +155,10 @@ def test_saved_commits_come_back_as_one_change(repository):
         Writer(tree).run("add", "--all")
         Writer(tree).run("-c", "user.name=a", "-c", "user.email=a@a", "commit", "-qm", name)
     prepare(repository)
-    assert saved_work.apply(repository.root, everything(repository)[0]).files == ["one/a", "one/b"]
+    assert salvage_list.apply(repository.root, everything(repository)[0]).files == [
+        "one/a",
+        "one/b",
+    ]
 
 
 def test_what_was_stashed_by_a_rebase_comes_back(repository):
@@ -177,7 +180,7 @@ def test_what_was_stashed_by_a_rebase_comes_back(repository):
     [saved] = [
         each for each in everything(repository) if "rebase" in each.why or "autostash" in each.why
     ]
-    assert saved_work.apply(repository.root, saved).files == ["two/keep"]
+    assert salvage_list.apply(repository.root, saved).files == ["two/keep"]
 
 
 def test_changes_of_the_same_file_are_merged(repository):
@@ -187,7 +190,7 @@ def test_changes_of_the_same_file_are_merged(repository):
     saved = save(repository, text=text.replace("2\n", "two\n", 1))
     (repository.root / "one" / "keep").write_text(text.replace("18\n", "eighteen\n"))
     repository.commit_all("Since")
-    assert saved_work.apply(repository.root, saved).fits
+    assert salvage_list.apply(repository.root, saved).fits
     merged = (repository.root / "one" / "keep").read_text()
     assert "two\n" in merged and "eighteen\n" in merged
 
@@ -231,7 +234,7 @@ def a_folder(repository):
 def test_an_ignored_file_where_a_folder_would_be_is_not_lost(repository):
     saved = save(repository, "one/new/file")
     ignored(repository)
-    answer = saved_work.apply(repository.root, saved)
+    answer = salvage_list.apply(repository.root, saved)
     assert "one/new exists and is in no commit" in answer.in_the_way
     assert (repository.root / "one" / "new").read_text() == "mine\n"
 
@@ -249,7 +252,7 @@ def test_what_would_be_harmed_is_named_and_nothing_is_changed(repository, distur
     saved = everything(repository)[0]
     disturb(repository)
     before = everywhere(repository)
-    answer = saved_work.apply(repository.root, saved, dry_run=dry_run)
+    answer = salvage_list.apply(repository.root, saved, dry_run=dry_run)
     assert not answer.fits and everywhere(repository) == before
     named = answer.conflicts or [answer.in_the_way]
     assert any(word in named[0] for word in ("one/keep", "one/new", "MERGE_HEAD"))
@@ -258,13 +261,13 @@ def test_what_would_be_harmed_is_named_and_nothing_is_changed(repository, distur
 def test_a_dry_run_changes_nothing(repository):
     saved = save(repository)
     before = everywhere(repository)
-    answer = saved_work.apply(repository.root, saved, dry_run=True)
+    answer = salvage_list.apply(repository.root, saved, dry_run=True)
     assert answer.fits and answer.files == ["one/keep"] and everywhere(repository) == before
 
 
 def test_what_was_dropped_can_be_had_back(repository):
     saved = save(repository)
-    undo = saved_work.drop(repository.root, saved)
+    undo = salvage_list.drop(repository.root, saved)
     assert everything(repository) == []
     subprocess.run(undo, shell=True, cwd=repository.root, check=True)
     assert everything(repository)[0].commit == saved.commit

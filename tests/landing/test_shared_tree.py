@@ -10,7 +10,7 @@ from dos.git.fence import raise_fence
 from dos.git.repository import Writer
 from dos.landing import branch, shared_tree
 from dos.lease import Lease
-from dos.receipts.io.command_runs import AcceptanceResult
+from dos.receipts.io.acceptance import AcceptanceResult
 from dos.receipts.receipt import CommandRun
 from dos.regions import region
 from dos.units.unit import Landing

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from dos.config.schema import Config
 from dos.fleet import choose_agent
 from dos.fleet.effects import AgentChoice, CannotStart
-from dos.fleet.population.settings import Workers
+from dos.fleet.population.workers import Workers
 from dos.fleet.state.fleet import FleetState
 from dos.journal.events.fleet import WorkerReaped
 from dos.journal.events.limits import RunParked

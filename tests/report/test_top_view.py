@@ -15,9 +15,9 @@ from dos.backlog.waiting import Waiting, Waits, WaitsOn
 from dos.cli.terminal.top_page import plain_text, render_page, short_span
 from dos.config.schema import Config
 from dos.fleet import waits
-from dos.fleet.lane_entries import LaneHolders
 from dos.fleet.observation import Observation
 from dos.fleet.state.live import HOUR_MS, LiveState
+from dos.fleet.worker_health import LaneHolders
 from dos.journal import fold
 from dos.journal.backends.memory import MemoryBackend
 from dos.journal.events import envelope

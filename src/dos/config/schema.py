@@ -12,9 +12,11 @@ from msgspec import field
 from dos.agents.policy import Agent
 from dos.backlog import cooldown
 from dos.fields import BadValue, Count, Positive, Table, check_name, check_not_blank
-from dos.fleet.population.settings import Leases, Protect, Retention, Store, Workers
 from dos.fleet.population.types import Supervise
-from dos.lanes.policy import DEFAULT_LANES, ConcurrencyClass, Lanes, Overlap
+from dos.fleet.population.workers import Workers
+from dos.journal.settings import Retention, Store
+from dos.lanes.leases import Leases
+from dos.lanes.policy import DEFAULT_LANES, ConcurrencyClass, Lanes, Overlap, Protect
 from dos.limits.policy import Budgets, Quota, TokenPrice
 from dos.loop import improve
 from dos.loop.gate import Loop

@@ -9,14 +9,14 @@ from dos import times
 from dos.backlog import cooldown, pickable
 from dos.baseline import gate
 from dos.config.schema import Config
-from dos.fleet import lane_entries
+from dos.fleet import worker_health
 from dos.fleet.effects import Backlog, CannotStart
-from dos.fleet.lane_entries import LaneHolders
 from dos.fleet.population import reconcile
 from dos.fleet.state.entries import DEATHS_KEPT, LaneStarts, LastStop, UnitState
 from dos.fleet.state.fleet import FleetState
 from dos.fleet.state.held_units import Hold, holds
 from dos.fleet.state.live import Parked, Pause
+from dos.fleet.worker_health import LaneHolders
 from dos.lease import Lease
 from dos.limits.quota import AgentCandidate, Limit
 from dos.loop import tokens
@@ -140,8 +140,8 @@ class Observation(Struct, frozen=True, kw_only=True, dict=True):
         """The unfinished units whose lane never gets a worker, each with why and what to do."""
         reasons = {}
         for name, unit in self.unfinished.items():
-            if why := lane_entries.why_unstaffed(unit, self.config):
-                reasons[name] = f"{why}; {lane_entries.how_to_staff(unit, self.config)}"
+            if why := worker_health.why_unstaffed(unit, self.config):
+                reasons[name] = f"{why}; {worker_health.how_to_staff(unit, self.config)}"
         return reasons
 
     @cached_property
@@ -159,7 +159,7 @@ class Observation(Struct, frozen=True, kw_only=True, dict=True):
         """The lanes of the unfinished units."""
         lanes = {}
         for name, unit in self.unfinished.items():
-            if lane := lane_entries.lane_of(unit, self.config):
+            if lane := worker_health.lane_of(unit, self.config):
                 lanes[name] = lane
         return lanes
 

@@ -12,7 +12,7 @@ from msgspec import structs
 
 from dos.backlog.waiting import FleetWaits, Waits, WaitsOn
 from dos.baseline import gate
-from dos.fleet import lane_entries, waits
+from dos.fleet import waits, worker_health
 from dos.fleet.observation import Observation
 from dos.fleet.population import reconcile
 from dos.fleet.population.reconcile import InterruptedLane, StartupFindings
@@ -81,7 +81,7 @@ def snapshot(
         unfinished=unfinished,
         failing_lanes=failing,
         baseline_to_check=begun if _needs_check(observation, own) else None,
-        leases=lane_entries.leases_by_lane(observation.config, observation.holders.leases),
+        leases=worker_health.leases_by_lane(observation.config, observation.holders.leases),
         versions={lane: starts.version for lane, starts in observation.state.starts.items()},
         drain_requested=is_draining,
         busy=busy,
@@ -162,7 +162,7 @@ def entries(
     leases = observation.holders.leases
     no_workers = {lease.fence for lease in leases if not observation.is_worker(lease)}
     reasons = {lane: _why_not_started(observation, lane, own) for lane in observation.backlogs}
-    return lane_entries.entries(
+    return worker_health.entries(
         observation.config,
         observation.holders,
         waits=reasons,

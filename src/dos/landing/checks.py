@@ -10,7 +10,7 @@ from dos.agents.io.halt_listener import HaltListener
 from dos.config.schema import Config
 from dos.git.log import AGENT_ACTION
 from dos.lease import Lease
-from dos.receipts.io.command_runs import (
+from dos.receipts.io.acceptance import (
     AcceptanceResult,
     DeclaredCommands,
     joined_script,

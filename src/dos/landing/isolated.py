@@ -15,12 +15,20 @@ from dos.fleet import effects
 from dos.fleet.effect import Performers, performs
 from dos.git.repository import Writer
 from dos.journal.events.limits import BaselineChecked
-from dos.landing import branch, measure, provenance, rebase, salvage, worktree, worktree_files
+from dos.landing import (
+    branch,
+    measure,
+    provenance,
+    rebase,
+    salvage_writer,
+    worktree,
+    worktree_files,
+)
 from dos.landing.checks import Checks
 from dos.landing.target import Target
 from dos.lease import Lease
 from dos.receipts import receipt
-from dos.receipts.io import command_runs, draft
+from dos.receipts.io import acceptance, draft
 from dos.text import join_some
 from dos.units.unit import Landing, Unit
 from dos.workspace import Workspace
@@ -156,7 +164,9 @@ class IsolatedLanding:
             return made
         is_inside = partial(regions.lane_holds, effect.lease.region, root=self.workspace.prefix)
         inside = Writer(Path(made.path))
-        if salvage.lay_out_saved(inside, effect.saved_commit, base=made.base, is_inside=is_inside):
+        if salvage_writer.lay_out_saved(
+            inside, effect.saved_commit, base=made.base, is_inside=is_inside
+        ):
             return structs.replace(made, resumed=effect.saved_commit)
         return made
 
@@ -191,7 +201,7 @@ class IsolatedLanding:
         if self._other_units_named(effect, base, measured.head):
             return measured
         try:
-            head = salvage.add_unit_trailer(inside, measured.head, effect.unit)
+            head = salvage_writer.add_unit_trailer(inside, measured.head, effect.unit)
         except MalformedObject:  # git accepts no new commit with the headers of this one
             return measured
         if self._why_not_shipped(effect, base, head):
@@ -225,7 +235,7 @@ class IsolatedLanding:
             return inside.commits_between(base, head, landed)
         return inside.commits_between(base, head)
 
-    def _acceptance_check(self, effect: effects.MeasureWork) -> command_runs.AcceptanceCheck:
+    def _acceptance_check(self, effect: effects.MeasureWork) -> acceptance.AcceptanceCheck:
         command = self.checks.acceptance(effect.unit)
         return partial(self.checks.run, command=command, lease=effect.lease)
 
@@ -252,7 +262,7 @@ class IsolatedLanding:
         if strays or not self.checks.acceptance(effect.unit):
             return ""
         identity = environment.git_identity(os.environ, self.workspace.root)
-        return salvage.commit_saved(inside, saved, effect.unit, identity)
+        return salvage_writer.commit_saved(inside, saved, effect.unit, identity)
 
     def save_commits(self, effect: effects.SaveCommits) -> list[effects.Salvage]:
         """Save commits that did not land to a ref; what acceptance and tests wrote is cleared."""

@@ -12,7 +12,7 @@ from dos.git.commits import hidden_history, is_fast_forward
 from dos.git.objects import Objects
 from dos.git.repository import Reader
 from dos.lease import Lease
-from dos.receipts.io.command_runs import AcceptanceCheck, AcceptanceResult
+from dos.receipts.io.acceptance import AcceptanceCheck, AcceptanceResult
 from dos.text import join_some, printable_path, replace_undecodable
 from dos.units.unit import Unit
 from dos.verify import mentions

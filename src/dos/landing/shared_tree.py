@@ -15,7 +15,7 @@ from dos.landing.branch import check_fence, has_landed, unfinished_operation
 from dos.landing.isolated import IsolatedLanding, UnitEffect
 from dos.landing.measure import ShippedCheck, history_problem, paths_outside_lane
 from dos.lease import Lease
-from dos.receipts.io.command_runs import AcceptanceCheck, AcceptanceResult
+from dos.receipts.io.acceptance import AcceptanceCheck, AcceptanceResult
 from dos.text import plural, printable_path
 from dos.units.unit import Landing
 

@@ -17,7 +17,7 @@ from dos.agents.io import orphans
 from dos.errors import GitFailed, GitUnanswered
 from dos.fleet.effects import Salvage, Worktree
 from dos.git.repository import Writer
-from dos.landing import salvage, worktree_files
+from dos.landing import salvage_writer, worktree_files
 from dos.machine import filesystem
 from dos.text import join_some, slug
 
@@ -131,10 +131,12 @@ def prepare(
                 salvaged += _of_earlier_run(changes)
             clear(inside, base)
         except GitFailed as error:
-            salvaged += salvage.save_folder(path, state, run_id, f"could not be cleaned: {error}")
+            salvaged += salvage_writer.save_folder(
+                path, state, run_id, f"could not be cleaned: {error}"
+            )
     if not (path / ".git").exists():
         earlier_head = _known_head(git, path)
-        commits = salvage.save_head(git, earlier_head, run_id=run_id, why=EARLIER, base=base)
+        commits = salvage_writer.save_head(git, earlier_head, run_id=run_id, why=EARLIER, base=base)
         salvaged += _of_earlier_run(commits)
         add(git, state, path, base)
         clear(inside, base)
@@ -194,7 +196,9 @@ def save_changes(inside: Writer, state: Path, *, run_id: str, why: str, base: st
     """
     directory = _unlocked(inside)
     head = inside.commit_of("HEAD") or base
-    saved = salvage.save_uncommitted(inside, directory, state, run_id=run_id, why=why, base=base)
+    saved = salvage_writer.save_uncommitted(
+        inside, directory, state, run_id=run_id, why=why, base=base
+    )
     clear(inside, head)
     return saved
 
@@ -205,7 +209,9 @@ def save_commits(inside: Writer, *, run_id: str, why: str, base: str) -> list[Sa
     Raises GitFailed if this is no longer a worktree.
     """
     _directory(inside)
-    return salvage.save_head(inside, inside.commit_of("HEAD"), run_id=run_id, why=why, base=base)
+    return salvage_writer.save_head(
+        inside, inside.commit_of("HEAD"), run_id=run_id, why=why, base=base
+    )
 
 
 def clear(inside: Writer, commit: str) -> None:
@@ -214,7 +220,7 @@ def clear(inside: Writer, commit: str) -> None:
     Ignored files stay: they are caches, and a build without them is slow.
     """
     directory = _unlocked(inside)
-    for name in salvage.UNFINISHED:
+    for name in salvage_writer.UNFINISHED:
         if (directory / name).exists():
             shutil.rmtree(directory / name)
     inside.run("checkout", "--quiet", "--force", "--detach", commit)
@@ -232,7 +238,7 @@ def unpublished_submodule(inside: Writer, old: str, new: str) -> str | None:
         inner = Writer(inside.tree / path)
         if not (inner.tree / ".git").exists():
             continue
-        if not salvage.is_on_a_ref(inner, commit, "refs/remotes/"):
+        if not salvage_writer.is_on_a_ref(inner, commit, "refs/remotes/"):
             return path
     return None
 

@@ -2,18 +2,40 @@
 
 A `LiveLease` comes from the journal, or from JSON that a caller wrote. `judge_holder` decides
 whether a lease may be revoked. Only dead holders lose a lease: one that is slow, or whose process
-cannot be seen from here, keeps it until its time is over.
+cannot be seen from here, keeps it until its time is over. `Leases` sets how long that is.
 """
 
+from datetime import timedelta
 from enum import StrEnum
 from typing import Annotated
 
 from msgspec import DecodeError, Meta, Struct, ValidationError, convert, json
 
 from dos.errors import BadInput
+from dos.fields import Table
 from dos.lease import Lease
 from dos.regions import Mode
 from dos.times import format_duration
+
+LeaseMinutes = Annotated[float, Meta(gt=0, le=525_600)]
+LeaseSeconds = Annotated[float, Meta(ge=1, le=86_400)]
+
+
+class Leases(Table, frozen=True, kw_only=True):
+    """[leases]: how long a lease lasts unless it is renewed, of workers and of people."""
+
+    ttl_seconds: LeaseSeconds = 120.0
+    """How long a worker's lease lasts unless it is renewed."""
+    manual_ttl_minutes: LeaseMinutes = 50.0
+    """How long a lease that a person or a script takes lasts unless it is renewed."""
+
+    @property
+    def ttl(self) -> timedelta:
+        return timedelta(seconds=self.ttl_seconds)
+
+    @property
+    def manual_ttl(self) -> timedelta:
+        return timedelta(minutes=self.manual_ttl_minutes)
 
 
 class LiveLease(Struct, frozen=True, kw_only=True):

@@ -155,3 +155,13 @@ class ConcurrencyClass(Table, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         check_name(self.name, ("name",), "lane kind")
+
+
+class Protect(Table, frozen=True, kw_only=True):
+    """[protect]: paths that no lane may contain."""
+
+    globs: tuple[str, ...] = ()
+    """Globs of paths that no lane may contain; a lane whose tree overlaps one is refused."""
+
+    def __post_init__(self) -> None:
+        check_globs(self.globs, ("globs",))

@@ -15,9 +15,9 @@ from dos.choices import ChoiceName
 from dos.config.schema import Config
 from dos.errors import BadInput, Conflict
 from dos.fleet.effects import Backlog, PendingLanding, Refusals
-from dos.fleet.lane_entries import lane_of, why_unstaffed
 from dos.fleet.state import held_units
 from dos.fleet.state.fleet import FleetState, UnitState
+from dos.fleet.worker_health import lane_of, why_unstaffed
 from dos.journal.events.fleet import LandingIntended
 from dos.questions.state import AnsweredQuestion, Decisions, OpenQuestion
 from dos.questions.units import LandingBlocked

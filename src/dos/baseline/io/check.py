@@ -18,7 +18,7 @@ from dos.agents.io import orphans
 from dos.baseline import gate
 from dos.baseline.gate import Baselines
 from dos.config.schema import Config
-from dos.fleet.population.settings import Workers
+from dos.fleet.population.workers import Workers
 from dos.git.repository import Reader, Writer
 from dos.journal import fold
 from dos.journal.events.limits import BaselineChecked
@@ -27,7 +27,7 @@ from dos.landing.checks import Checks
 from dos.lease import Lease
 from dos.machine import execute, filesystem, process
 from dos.questions.state import Decisions
-from dos.receipts.io.command_runs import AcceptanceResult
+from dos.receipts.io.acceptance import AcceptanceResult
 from dos.text import plural, replace_undecodable
 from dos.times import Backoff
 from dos.verify import file_kinds

@@ -16,7 +16,7 @@ from dos.backlog.io import attempts, survey
 from dos.backlog.io.gather import evidence_without_cooldown, placement_problem, with_cooldown
 from dos.backlog.pickable import Verdict
 from dos.errors import BadInput
-from dos.fleet import lane_entries, observe, view
+from dos.fleet import observe, view, worker_health
 from dos.fleet.io.reader import FleetReader, Outlook
 from dos.fleet.observation import Observation
 from dos.fleet.state import held_units
@@ -83,7 +83,7 @@ def run(args: Args, context: Context) -> Reply:
     holders = snapshot.read_holders(world.journal)
     units = []
     for unit in (*fleet.units, *fleet.unapproved):
-        units.append((unit, lane_entries.lane_of(unit, world.config) or ""))
+        units.append((unit, worker_health.lane_of(unit, world.config) or ""))
     verdicts = _pickable_verdicts(world, fleet, units)
     status = view.view(
         fleet.on_target,

@@ -28,7 +28,7 @@ from dos.cli.terminal.up_display import EventPrinter, Footer, Terminal, footer_w
 from dos.config.schema import Config
 from dos.doctor.subjects import agents, plans
 from dos.errors import BadInput, DosError
-from dos.fleet import lane_entries
+from dos.fleet import worker_health
 from dos.fleet.io.drive import StoreRetry, check_settings, drive, preload_modules
 from dos.fleet.io.reader import FleetReader
 from dos.fleet.io.supervisor_effects import SupervisorEffects
@@ -244,7 +244,7 @@ def _end_cooldowns(words: list[str] | None, context: Context) -> None:
     config = context.policy
     all_units = survey.read_units(context.world.workspace, config)
     units = attempts.units_to_clear(all_units, words, context.journal)
-    with_lanes = [(unit, lane_entries.lane_of(unit, config) or "") for unit in units]
+    with_lanes = [(unit, worker_health.lane_of(unit, config) or "") for unit in units]
     attempts.clear_units(context.journal, with_lanes, by=actor())
     if units:
         names = join_some([unit.name for unit in units])

@@ -14,10 +14,10 @@ from msgspec import Struct, json
 
 from dos.cli import repeat
 from dos.errors import BadInput, StoreFailed
-from dos.fleet import lane_entries
+from dos.fleet import worker_health
 from dos.fleet.io import halt_proposals
 from dos.fleet.io.halt_proposals import OWNER, TrackedRun, WatchedRuns
-from dos.fleet.lane_entries import HaltCandidate, HaltPolicy
+from dos.fleet.worker_health import HaltCandidate, HaltPolicy
 from dos.journal import run_state
 from dos.journal.backend import Entry
 from dos.journal.events.runs import HaltProposed
@@ -118,7 +118,7 @@ def _check(
     watched = halt_proposals.gather(
         context.world, context.policy, tracked, discover=args.discover, now_ms=now_ms
     )
-    due = [run for run in watched.runs if lane_entries.is_due(run, policy)]
+    due = [run for run in watched.runs if worker_health.is_due(run, policy)]
     if due:
         context.journal.append_all([_proposal(run, args.command) for run in due])
     return Reply(text=_text(watched, due), data=_data(watched, due, policy))
@@ -156,7 +156,7 @@ def _data(watched: WatchedRuns, due: list[HaltCandidate], policy: HaltPolicy) ->
         """Return the runs with this verdict."""
         return [run.run_id for run in watched.runs if run.verdict.answer is answer]
 
-    within_budget = [run.run_id for run in watched.runs if lane_entries.within_budget(run, policy)]
+    within_budget = [run.run_id for run in watched.runs if worker_health.within_budget(run, policy)]
     return {
         "watched": len(watched.runs),
         "verdicts": {run.run_id: run.verdict.answer for run in watched.runs},

@@ -14,7 +14,7 @@ from dos.agents import prompt
 from dos.cli.plans.gate import CODES, NEXT
 from dos.config.schema import Config
 from dos.errors import BadInput
-from dos.fleet import lane_entries
+from dos.fleet import worker_health
 from dos.loop import gate
 from dos.loop.gate import Gate
 from dos.packets import packet
@@ -64,7 +64,7 @@ def run(args: Args, context: Context) -> Reply:
         config,
         scope=scope,
         now=now,
-        lane_of=lambda unit: lane_entries.lane_of(unit, config) or "",
+        lane_of=lambda unit: worker_health.lane_of(unit, config) or "",
         prompt=lambda unit, lane, tries: _prompt(unit, lane, tries, config),
     )
     if isinstance(evidence, Unknown):

@@ -20,7 +20,7 @@ from dos.cli.plans.board import Board, Commit, Row, render, row, summary
 from dos.config.schema import Config, Plans
 from dos.errors import BadInput, GitFailed
 from dos.fields import BadValue
-from dos.fleet import lane_entries
+from dos.fleet import worker_health
 from dos.fleet.state.fleet import FleetState
 from dos.journal import fold
 from dos.machine import process
@@ -201,7 +201,7 @@ def _plans(plans: Plans, source: str) -> Plans:
 
 def _lane(unit: Unit, config: Config) -> str:
     """Return the lane that would take the unit, or the one it names even if there is none such."""
-    return lane_entries.lane_of(unit, config) or unit.lane
+    return worker_health.lane_of(unit, config) or unit.lane
 
 
 def _activity(world: World) -> list[Commit]:

@@ -10,7 +10,7 @@ from typing import Annotated
 from msgspec import Struct
 
 from dos.cli.salvage.list import read_saved
-from dos.landing import saved_work
+from dos.landing import salvage_list
 from dos.text import plural, printable_path
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
@@ -29,8 +29,8 @@ class Args(Struct, kw_only=True):
 
 def run(args: Args, context: Context) -> Reply:
     """Apply the saved work to the files, or say what keeps it from being applied."""
-    saved = saved_work.find(read_saved(context), args.ref)
-    answer = saved_work.apply(context.journal_world.workspace.tree, saved, dry_run=args.dry_run)
+    saved = salvage_list.find(read_saved(context), args.ref)
+    answer = salvage_list.apply(context.journal_world.workspace.tree, saved, dry_run=args.dry_run)
     files = [printable_path(path) for path in answer.files]
     data = {
         "ref": saved.ref,

@@ -10,8 +10,8 @@ from msgspec import Struct
 
 from dos.cli.salvage.list import read_saved
 from dos.errors import BadInput
-from dos.landing import saved_work
-from dos.landing.saved_work import SavedWork
+from dos.landing import salvage_list
+from dos.landing.salvage_list import SavedWork
 from dos.text import plural
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
@@ -38,7 +38,7 @@ def run(args: Args, context: Context) -> Reply:
     # All are looked up before one is deleted: a deletion changes the numbers of those after it.
     chosen: dict[str, SavedWork] = {}
     for ref in args.refs:
-        found = saved_work.find(saved_works, ref)
+        found = salvage_list.find(saved_works, ref)
         chosen[found.ref] = found  # named twice, it is deleted once
     names = ", ".join(f"{saved.number} ({saved.name})" for saved in chosen.values())
     if not args.yes and not args.dry_run:
@@ -52,7 +52,7 @@ def run(args: Args, context: Context) -> Reply:
     for saved in chosen.values():
         undo = ""
         if not args.dry_run:
-            undo = saved_work.drop(context.journal_world.workspace.tree, saved)
+            undo = salvage_list.drop(context.journal_world.workspace.tree, saved)
         dropped.append({"ref": saved.ref, "commit": saved.commit, "undo": undo})
         if undo:
             lines.append(f"deleted {saved.ref}  undo: {undo}")

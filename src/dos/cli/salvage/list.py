@@ -5,8 +5,8 @@ from typing import Annotated, Any
 from msgspec import Struct, to_builtins
 
 from dos.errors import BadInput, WorkspaceMissing
-from dos.landing import saved_work
-from dos.landing.saved_work import SavedWork
+from dos.landing import salvage_list
+from dos.landing.salvage_list import SavedWork
 from dos.text import comparison_key, validated_name
 from dos.times import format_local_time, now_ms, utc_datetime, utc_stamp
 from dos.verbs.args import Option
@@ -29,7 +29,7 @@ def run(args: Args, context: Context) -> Reply:
     matches = _newest_first(read_saved(context), args.lane)
     git = context.journal_world.git
     # To count the files of a commit takes two git commands, so only those shown are counted.
-    shown = [saved_work.with_size(git, saved) for saved in matches[: args.limit or None]]
+    shown = [salvage_list.with_size(git, saved) for saved in matches[: args.limit or None]]
     data = {"salvaged": [to_json(saved) for saved in shown], "count": len(matches)}
     if not shown:
         text = "no saved work"
@@ -40,7 +40,7 @@ def run(args: Args, context: Context) -> Reply:
     now = utc_datetime(now_ms(None))
     for saved in shown:
         saved_at = format_local_time(utc_datetime(saved.at_ms), now)
-        size = saved_work.describe_size(saved)
+        size = salvage_list.describe_size(saved)
         lines.append(f"{saved.number:>3}  {saved.name}  {saved_at}  {size}")
         lines.append(f"     {describe(saved)}")
     if len(matches) > len(shown):
@@ -70,7 +70,7 @@ def read_saved(context: Context) -> list[SavedWork]:
         raise WorkspaceMissing(
             f"{world.workspace.root} is not in a git repository", hint="cd into one."
         )
-    return saved_work.read(world.git, world.workspace.state, world.journal.events())
+    return salvage_list.read(world.git, world.workspace.state, world.journal.events())
 
 
 def to_json(saved: SavedWork) -> dict[str, Any]:

@@ -6,8 +6,8 @@ from msgspec import Struct
 
 from dos.cli.salvage.list import describe, read_saved, to_json
 from dos.git.repository import Reader
-from dos.landing import saved_work
-from dos.landing.saved_work import SavedWork
+from dos.landing import salvage_list
+from dos.landing.salvage_list import SavedWork
 from dos.text import printable_path, replace_undecodable
 from dos.times import format_duration, format_local_time, now_ms, utc_datetime
 from dos.verbs.args import Option
@@ -28,13 +28,13 @@ class Args(Struct, kw_only=True):
 def run(args: Args, context: Context) -> Reply:
     """Show one saved work with the files that it changes, and with --patch the changes."""
     git = context.journal_world.git
-    saved = saved_work.with_size(git, saved_work.find(read_saved(context), args.ref))
+    saved = salvage_list.with_size(git, salvage_list.find(read_saved(context), args.ref))
     # The labels are aligned by hand: there are only four.
     lines = [
         f"{saved.number}  {saved.ref}",
         f"saved   {_when_and_by(saved)}",
         f"origin  {describe(saved)}",
-        f"size    {saved_work.describe_size(saved)}",
+        f"size    {salvage_list.describe_size(saved)}",
     ]
     changed: list[tuple[str, str]] = []
     patch = ""

@@ -11,7 +11,7 @@ from msgspec import Struct, structs
 from dos import run_ids
 from dos.config.schema import Config
 from dos.errors import NameInvalid
-from dos.fleet.lane_entries import HaltCandidate
+from dos.fleet.worker_health import HaltCandidate
 from dos.journal import run_state
 from dos.journal.events.fleet import RunStopped
 from dos.journal.events.reader import select

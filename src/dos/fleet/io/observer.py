@@ -19,14 +19,14 @@ from dos.baseline import gate
 from dos.baseline.gate import Baselines, check_questions
 from dos.baseline.io.check import BaselineCommands
 from dos.config.schema import Config
-from dos.fleet import lane_entries
+from dos.fleet import worker_health
 from dos.fleet.choose_agent import lanes_without_agent
 from dos.fleet.effects import Backlog, CannotStart
 from dos.fleet.io import launches
-from dos.fleet.lane_entries import EXITED, EXPIRED, LaneHolders, LeaseHealth, lease_health
 from dos.fleet.observation import Observation
 from dos.fleet.state.fleet import FleetState
 from dos.fleet.state.live import LiveState, Parked
+from dos.fleet.worker_health import EXITED, EXPIRED, LaneHolders, LeaseHealth, lease_health
 from dos.journal import fold, streams
 from dos.journal.store import Store
 from dos.landing.target import TargetView
@@ -99,7 +99,7 @@ class FleetObserver:
         `on_answers` is called with the answers of people before anything else is read.
         """
         live, lapsed = self._leases(now_ms)
-        leases = lane_entries.leases_by_lane(self.config, live)
+        leases = worker_health.leases_by_lane(self.config, live)
         state = self.watch.state(FleetState)
         answers = self.watch.state(Decisions)
         if on_answers:
@@ -163,7 +163,7 @@ class FleetObserver:
         """Return the backlog of each lane of the roster. A unit without a lane is in none."""
         units_by_lane: dict[str, list[Unit]] = {name: [] for name in self.config.roster()}
         for unit in units:
-            lane = lane_entries.lane_of(unit, self.config) or ""
+            lane = worker_health.lane_of(unit, self.config) or ""
             units_by_lane.setdefault(lane, []).append(unit)
         attempts = self.watch.state(Attempts)
         backlogs = {}

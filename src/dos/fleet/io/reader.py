@@ -13,14 +13,14 @@ from dos.backlog.io.target import TargetState
 from dos.backlog.waiting import FleetWaits, Waiting, WaitsOn
 from dos.baseline.io.check import BaselineCommands
 from dos.errors import BadInput, DosError, GitFailed, StoreFailed
-from dos.fleet import lane_entries, observe, waits
+from dos.fleet import observe, waits, worker_health
 from dos.fleet.io import launches
 from dos.fleet.io.observer import STATES, FleetObserver, Sources
-from dos.fleet.lane_entries import LaneHolders
 from dos.fleet.observation import Observation
 from dos.fleet.population import reconcile
 from dos.fleet.population.supervise import supervise
 from dos.fleet.population.types import SuperviseEvidence, SupervisePolicy, SuperviseVerdict
+from dos.fleet.worker_health import LaneHolders
 from dos.git.repository import Reader
 from dos.journal import fold
 from dos.landing.target import LastFetchedTarget
@@ -39,7 +39,7 @@ class Outlook(Struct, frozen=True, kw_only=True):
     def handles(self) -> dict[str, str]:
         """What would have to be stopped on each held lane: a run, a process or a holder."""
         leases = self.observation.holders.leases
-        held = lane_entries.leases_by_lane(self.observation.config, leases)
+        held = worker_health.leases_by_lane(self.observation.config, leases)
         return {
             lane: lease.run_id or str(lease.pid or lease.holder) for lane, lease in held.items()
         }
@@ -55,7 +55,7 @@ def plan(
     try:
         outlook = FleetReader(world).outlook(policy, now_ms=now_ms)
     except (StoreFailed, GitFailed) as error:
-        lanes = lane_entries.unreadable_entries(world.config, error)
+        lanes = worker_health.unreadable_entries(world.config, error)
         return supervise(SuperviseEvidence(lanes=lanes, target=policy.target), policy), {}
     return outlook.plan.verdict, outlook.handles
 
@@ -125,7 +125,7 @@ class FleetReader:
     def _with_launches(self, observation: Observation) -> LaneHolders:
         """Return the holders, with the number of launches under names that repeat."""
         holders = observation.holders
-        names = lane_entries.repeatable_lanes(observation.config)
+        names = worker_health.repeatable_lanes(observation.config)
         with self._world.journal.backend.read() as view:
             launched = launches.count_launches(view, names, holders.leases, observation.now_ms)
         others = {lane: count for lane, count in holders.launched.items() if lane not in names}

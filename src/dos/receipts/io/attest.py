@@ -20,7 +20,7 @@ from dos.errors import BadInput, WorkspaceMissing
 from dos.git import commits
 from dos.git.repository import Writer
 from dos.machine import process
-from dos.receipts.io import command_runs, draft, repository
+from dos.receipts.io import acceptance, draft, repository
 from dos.receipts.receipt import (
     Receipt,
     Source,
@@ -155,7 +155,7 @@ def _command(world: World, asked: AttestRequest, receipt: Receipt) -> Observatio
         )
     variables = environment.inherited_environment(os.environ, world.config)
     seconds = world.config.workers.wall_seconds
-    result = command_runs.run_acceptance(git.tree, script, variables, seconds)
+    result = acceptance.run_acceptance(git.tree, script, variables, seconds)
     run = result.run
     assert run is not None
     rung = Accountability.OS_RECORDED
@@ -173,9 +173,9 @@ def _command(world: World, asked: AttestRequest, receipt: Receipt) -> Observatio
         say = no_signal
         detail = f"the tree changed while the command ran: {changed}"
     source, was_declared = _declared(world, receipt, script)
-    fields = command_runs.describe_runs([run]) | {
+    fields = acceptance.describe_runs([run]) | {
         "command_source": source,
-        "bound": was_declared and command_runs.can_fail([script]),
+        "bound": was_declared and acceptance.can_fail([script]),
         "witness_author": draft.COMMAND,
     }
     return say(draft.COMMAND, rung, asked.claim, detail), fields

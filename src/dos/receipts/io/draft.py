@@ -14,7 +14,7 @@ from dos.errors import BadInput, DosError
 from dos.git.repository import Writer
 from dos.machine import process
 from dos.receipts.io import keys, notes, repository
-from dos.receipts.io.command_runs import DeclaredCommands, can_fail, describe_runs
+from dos.receipts.io.acceptance import DeclaredCommands, can_fail, describe_runs
 from dos.receipts.io.signatures import load_signer
 from dos.receipts.receipt import (
     CommandRun,

@@ -14,7 +14,6 @@ from dos.errors import Conflict
 from dos.fleet import effects, observe
 from dos.fleet.choose_agent import lanes_without_agent
 from dos.fleet.io.launches import LAUNCH_MS
-from dos.fleet.lane_entries import EXITED, EXPIRED, LaneHolders, LeaseHealth
 from dos.fleet.observation import Observation
 from dos.fleet.state.fleet import FleetState, LaneStarts
 from dos.fleet.state.live import Pause
@@ -28,6 +27,7 @@ from dos.fleet.tick import (
     SpawnWorker,
     Warn,
 )
+from dos.fleet.worker_health import EXITED, EXPIRED, LaneHolders, LeaseHealth
 from dos.journal import streams
 from dos.journal.events.lanes import LeaseRevoked
 from dos.journal.events.reader import select

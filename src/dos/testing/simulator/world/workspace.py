@@ -14,10 +14,11 @@ from msgspec import Struct, structs
 from dos.approval.io.documents import PlanTexts, SettingsText
 from dos.config.load import FILE_NAME, parse
 from dos.config.schema import Config, Cooldown
-from dos.fleet.population.settings import Leases, Workers
 from dos.fleet.population.types import Supervise
+from dos.fleet.population.workers import Workers
 from dos.fleet.worker.start_state import new_state
 from dos.journal.store import Store
+from dos.lanes.leases import Leases
 from dos.lanes.policy import ConcurrencyClass, Lanes
 from dos.limits.policy import Budget, Budgets, Quota
 from dos.limits.quota import AgentCandidate

@@ -2,7 +2,7 @@
 
 Commits and uncommitted changes are saved to refs below `refs/dos/salvage/`, one folder of refs for
 each run. What git cannot hold in a commit, such as a nested repository, is moved to the salvage
-folder of the state directory. `landing/saved_work.py` lists, applies and deletes what was saved.
+folder of the state directory. `landing/salvage_list.py` lists, applies and deletes what was saved.
 """
 
 import shutil

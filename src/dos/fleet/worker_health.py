@@ -1,4 +1,4 @@
-"""Who holds which lane and how healthy each holder is, as the population plan takes it.
+"""Which workers are dead, alive, or alive without progress: who holds each lane, as plans take it.
 
 More is needed to call a holder dead here than for `dos liveness`: a dead holder loses its lane to
 another worker. Silence is not enough; its process must be gone, or its lease expired by the

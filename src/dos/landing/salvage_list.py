@@ -1,8 +1,8 @@
 """Lists, finds, applies and deletes saved work that did not land, for the verbs of `dos salvage`.
 
 Saved work is a commit on a ref below `refs/dos/salvage/`, or a folder that git could not hold.
-`landing/salvage.py` saves it. Work is identified by its ref; the numbers that people type count
-from the oldest.
+`landing/salvage_writer.py` saves it. Work is identified by its ref; the numbers that people type
+count from the oldest.
 """
 
 import os

@@ -1,82 +1,14 @@
-"""The tables of `dos.toml` about workers, leases, the store, retention and protected paths."""
+"""The table [workers] of `dos.toml`: what a worker starts, where, and how its work lands."""
 
 from datetime import timedelta
 from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from dos.fields import BadValue, Positive, Seconds, Table, check_globs, check_name, check_text
+from dos.fields import BadValue, Positive, Seconds, Table, check_name, check_text
 
-Keep = Annotated[int, Meta(ge=-1, le=1_000_000_000)] | Literal["none"]
-Days = Annotated[float, Meta(ge=-1, le=3_650)] | Literal["none"]
-LeaseMinutes = Annotated[float, Meta(gt=0, le=525_600)]
 Ports = Annotated[int, Meta(ge=0, le=1_000)]
 PortNumber = Annotated[int, Meta(ge=1_024, le=60_000)]
-LeaseSeconds = Annotated[float, Meta(ge=1, le=86_400)]
-
-
-class Retention(Table, frozen=True, kw_only=True):
-    """[retention]: how much is kept: a number, or -1 or "none" for everything."""
-
-    journal_max_entries: Keep = 5000
-    """With more events than this, `dos journal prune` removes superseded ones after one day."""
-    journal_max_age_days: Days = 30.0
-    """Days for which `dos journal prune` keeps superseded events; 0 counts as 1."""
-    runs_keep_last: Keep = 200
-    """Runs of each lane whose logs are kept, with the running one; 0 and 1 count as 2."""
-    verdicts_keep_last: Keep = 500
-    """Not read by this version; accepted because dos-kernel files may set it."""
-    audits_keep_last: Keep = 200
-    """Not read by this version; accepted because dos-kernel files may set it."""
-    projections_compact: bool = True
-    """Not read by this version; accepted because dos-kernel files may set it."""
-
-    def __post_init__(self) -> None:
-        if isinstance(self.journal_max_age_days, float) and -1 < self.journal_max_age_days < 0:
-            raise BadValue(
-                ("journal_max_age_days",),
-                "journal_max_age_days is below 0",
-                'Write "none" for no limit.',
-            )
-
-    def limit(self, key: str) -> float | None:
-        """Return the number behind a key; None: no limit."""
-        value = getattr(self, key)
-        return None if value in ("none", -1) else value
-
-
-class Store(Table, frozen=True, kw_only=True):
-    """[store]: where the journal is. Empty: SQLite under the git common directory."""
-
-    url: str = ""
-    """URL of the journal; empty: SQLite below the git common directory."""
-
-    def __post_init__(self) -> None:
-        check_text(self.url, ("url",))
-        scheme, _, rest = self.url.partition(":")
-        if self.url and (scheme not in ("sqlite", "postgresql", "postgres") or not rest.strip("/")):
-            raise BadValue(
-                ("url",),
-                f"{self.url!r} is not the URL of a journal",
-                "Write sqlite:PATH or postgresql://USER@HOST/DATABASE, or leave it empty.",
-            )
-
-
-class Leases(Table, frozen=True, kw_only=True):
-    """[leases]: how long a lease lasts unless it is renewed, of workers and of people."""
-
-    ttl_seconds: LeaseSeconds = 120.0
-    """How long a worker's lease lasts unless it is renewed."""
-    manual_ttl_minutes: LeaseMinutes = 50.0
-    """How long a lease that a person or a script takes lasts unless it is renewed."""
-
-    @property
-    def ttl(self) -> timedelta:
-        return timedelta(seconds=self.ttl_seconds)
-
-    @property
-    def manual_ttl(self) -> timedelta:
-        return timedelta(minutes=self.manual_ttl_minutes)
 
 
 class Workers(Table, frozen=True, kw_only=True):
@@ -168,13 +100,3 @@ class Workers(Table, frozen=True, kw_only=True):
     def wall(self) -> timedelta:
         """How long an agent may run."""
         return timedelta(seconds=self.wall_seconds)
-
-
-class Protect(Table, frozen=True, kw_only=True):
-    """[protect]: paths that no lane may contain."""
-
-    globs: tuple[str, ...] = ()
-    """Globs of paths that no lane may contain; a lane whose tree overlaps one is refused."""
-
-    def __post_init__(self) -> None:
-        check_globs(self.globs, ("globs",))

@@ -1,6 +1,7 @@
 """Runs the commands that decide whether work is accepted, and describes the runs for a receipt.
 
 Landings and `dos attest` run their commands here, so that a receipt means the same in both cases.
+`landing/checks.py` says which commands a landing has to pass.
 """
 
 from collections.abc import Callable, Sequence
