@@ -4,6 +4,7 @@ import pytest
 from msgspec import structs
 
 from dos.backlog.pickable import Answer, Verdict
+from dos.backlog.waiting import Waiting, WaitsOn
 from dos.fleet import view
 from dos.fleet.state.fleet import FleetState, UnitState
 from dos.journal.backends.memory import MemoryBackend
@@ -167,3 +168,28 @@ def test_a_worker_whose_process_has_exited_does_not_count_as_working():
     exited = "\nexited; a supervisor frees their lanes, `dos lease-lane reap` does so now:\n  web  "
     assert exited in shown
     assert "  working  P/api" in shown and "  exited   P/web" in shown
+
+
+ASKED = Waiting(
+    on=WaitsOn.PERSON, subject="P/U1", why="P/U1 was tried twice. Retry?", question="q-RID-1",
+    clears_with="dos decide-for q-RID-1 retry",
+)  # fmt: skip
+FAILED = "no commit was made; its work is on refs/dos/salvage/R/1, refs/dos/salvage/R/2"
+
+
+@pytest.mark.parametrize(
+    ("waits", "commit", "text"),
+    [
+        ([], "", "(1 failed attempt, the last: no commit was made)"),
+        ([], "c" * 40, "ccccccccc  (1 failed attempt)"),
+        ([ASKED], "", "needs an answer: P/U1 was tried twice. Retry?; dos decisions"),
+    ],
+)
+def test_the_line_of_a_unit_says_a_failure_once_and_names_no_refs(waits, commit, text):
+    row = view.UnitRow(
+        unit="P/U1", title="", lane="api", state="open", held="", held_because="", commit=commit,
+        tries=[FAILED], waiting=waits,
+    )  # fmt: skip
+    status = structs.replace(view.view(FleetState(), [], []), units=[row])
+    [line] = [line for line in view.render(status).splitlines() if "P/U1" in line]
+    assert line.endswith(f"  {text}")

@@ -3,12 +3,13 @@
 from collections.abc import Collection, Mapping, Sequence
 from shlex import quote
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from dos.backlog import waiting
 from dos.backlog.pickable import Answer, Verdict
 from dos.backlog.waiting import Waiting, Waits
 from dos.fleet.population.types import PlanRow, SupervisePolicy, SuperviseVerdict
+from dos.fleet.state.entries import failure_without_refs
 from dos.fleet.state.fleet import FleetRun, FleetState, UnitState
 from dos.fleet.state.live import Pause
 from dos.lease import Lease
@@ -278,13 +279,28 @@ def _unit_line(row: UnitRow, worker_exited: bool) -> str:
     if row.commit:
         line += f"  {row.commit[:9]}"
     if row.waiting:
-        line += f"  {waiting.describe_waits(row.waiting)}"
+        line += f"  {_describe_waits(row.waiting)}"
     elif row.held:
         line += f"  {row.held}: {row.held_because}"
-    if row.tries:
-        failed = plural(len(row.tries), "failed attempt")
-        line += f"  ({failed}, the last: {row.tries[-1]})"
+    if row.tries and not any(wait.question for wait in row.waiting):  # the question says it
+        line += f"  ({_describe_tries(row)})"
     return line
+
+
+def _describe_waits(waits: Sequence[Waiting]) -> str:
+    """Return what a unit waits for; questions are listed with their ids by `dos decisions`."""
+    first, *others = waits
+    if first.question:
+        first = structs.replace(first, clears_with="dos decisions")
+    return waiting.describe_waits([first, *others])
+
+
+def _describe_tries(row: UnitRow) -> str:
+    """Return how often the unit failed and, until it landed, why it did so last."""
+    failed = plural(len(row.tries), "failed attempt")
+    if row.commit:
+        return failed
+    return f"{failed}, the last: {failure_without_refs(row.tries[-1])}"
 
 
 def _stop_line(row: Stopped, asked: Collection[str]) -> str:

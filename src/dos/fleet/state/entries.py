@@ -75,6 +75,14 @@ REFUSALS_KEPT = 5
 DEATHS_KEPT = 1000  # of a lane; the restart limit cannot be higher
 
 
+_SAVED_ON = "; its work is on "  # between why an attempt failed and the refs with its work
+
+
+def failure_without_refs(text: str) -> str:
+    """Return why an attempt failed, without the refs of saved work that `add_miss` appends."""
+    return text.partition(_SAVED_ON)[0]
+
+
 class FleetRun(Struct, kw_only=True):
     """A run as a supervisor needs it; kept after its end for the next run of the lane."""
 
@@ -207,7 +215,7 @@ class UnitState(Struct, kw_only=True):
             text = f"its agent {describe_ending(self.outcome)}: {why}"
         where = ""
         if self.saved:
-            where = f"; its work is on {', '.join(self.saved)}"
+            where = f"{_SAVED_ON}{', '.join(self.saved)}"
         self.tries = [*self.tries, text + where][-TRIES_KEPT:]
         self.missed = True
         return text
@@ -215,7 +223,7 @@ class UnitState(Struct, kw_only=True):
     def add_saved_ref(self, ref: str) -> None:
         """Add a ref with work of the newest attempt, also to the text about it."""
         if self.missed and self.tries:
-            self.tries[-1] += f", {ref}" if self.saved else f"; its work is on {ref}"
+            self.tries[-1] += f", {ref}" if self.saved else f"{_SAVED_ON}{ref}"
         self.saved.append(ref)
 
     def clear(self, at_ms: int) -> None:
