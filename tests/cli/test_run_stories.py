@@ -10,6 +10,7 @@ from fleet_scenes import journal, stopped, work
 from dos.journal import streams
 from dos.journal.events.fleet import UnitTaken, WorkerReaped
 from dos.journal.events.lanes import LeaseRevoked
+from dos.journal.events.limits import PauseRequested
 from dos.report import explain, explain_text
 
 RUN = "RID-0123456789ABCDE"
@@ -109,6 +110,17 @@ def test_why_tells_how_a_run_stopped_that_lost_its_lease_and_lived(workspace, st
     answer = in_process("why", RUN)
     assert "stopped: lease lost" in answer.out
     assert "The run lost its lease" not in answer.out
+
+
+def test_why_of_a_lane_says_what_the_lane_waits_for_now(workspace, state):
+    (workspace / "docs" / "p-plan.md").write_text("# P\n\n## P U1: one\n- lane: api\n")
+    with journal(state) as store:
+        taken = work(store, run_id=RUN)
+        store.record(streams.run(RUN), stopped(RUN))
+        store.release(taken.fence)
+        store.record(streams.FLEET, PauseRequested(lane="api", by="ann", reason="disk full"))
+    assert "Now lane api waits: paused: by ann: disk full" in in_process("why", "api").out
+    assert "Now lane" not in in_process("why", RUN).out
 
 
 @pytest.mark.parametrize("name", ["api", "P/U1", "U1"])

@@ -2,13 +2,14 @@
 
 For each iteration: how it ended, the evidence, the counters, the decision and the rule that made
 it. --json has all rules that were considered, in order.
-Without an argument the newest run is shown.
+Without an argument the newest run is shown. With a lane, it also shows what the lane waits for now.
 """
 
 from typing import Annotated
 
 from msgspec import Struct, to_builtins
 
+from dos.backlog import waiting
 from dos.cli.runs import lookup
 from dos.report import explain, explain_text, timeline
 from dos.times import utc_datetime
@@ -41,4 +42,19 @@ def run(args: Args, context: Context) -> Reply:
     text = explain_text.render(
         explanation, utc_datetime(journal.now_ms()), is_whole=args.iteration is None
     )
+    if args.run and args.run == explanation.lane:
+        text += _lane_waits(context, args.run)
     return Reply(text=text, data=to_builtins(explanation), indented=True)
+
+
+def _lane_waits(context: Context, lane: str) -> str:
+    """Return what the lane waits for now, as the last paragraph; empty where it waits for nothing.
+
+    A run is in the past: what its lane waits for may have begun after it stopped.
+    """
+    from dos.fleet.io.reader import FleetReader  # only a lane needs what the fleet looks like
+
+    waits = FleetReader(context.world).waits().lanes.get(lane, ())
+    if not waits:
+        return ""
+    return f"\n\nNow lane {lane} waits: {waiting.describe_waits(waits)}"
