@@ -95,7 +95,7 @@ def test_a_packet_that_cannot_be_read_is_an_error_and_never_a_drain(dos, words):
         (
             '{"operator_gated": true}',
             11,
-            "HELD(OPERATOR_GATED)  a person has to decide first" + AGAIN,
+            "HELD(OPERATOR_GATED)  a person decides" + AGAIN,
         ),
         ('{"soak_open": true}', 12, "HELD(SOAK_OPEN)  its soak period has not ended" + AGAIN),
         (

@@ -480,7 +480,9 @@ def test_a_unit_that_a_person_left_is_not_asked_about_again(
     assert dos("decide-for", "lane-stopped-RID-1-1", "leave", "--by", "ann").code == 0
     assert ids(dos) == before, "the answer leaves nothing to decide"
     assert "ann answered `leave` (lane-stopped-RID-1-1)" in dos("status").out
-    assert dos("pickable", "A1").code == 11, "it is held all the same"
+    held = dos("pickable", "A1")
+    assert held.code == 11, "it is held all the same"
+    assert "a person decides: ann answered `leave` (lane-stopped-RID-1-1)" in held.out
 
 
 def test_a_proposed_halt_is_on_the_list_until_it_is_answered_or_its_run_has_stopped(

@@ -126,7 +126,7 @@ def _holds(evidence: Evidence) -> tuple[tuple[Answer, Flag, str], ...]:
         (Answer.SOFT_CLAIMED_ELSEWHERE, claimed, "another packet has claimed it"),
         (Answer.STALE_CLAIM, evidence.stale_claim, "it is claimed by a run that has ended"),
         (Answer.DRAFT_CLASS, is_draft, "its plan is a draft"),
-        (Answer.OPERATOR_GATED, evidence.operator_gated, "a person has to decide first"),
+        (Answer.OPERATOR_GATED, evidence.operator_gated, "a person decides"),
         (Answer.SOAK_OPEN, evidence.soak_open, "its soak period has not ended"),
         (Answer.DEPENDENCY_UNMET, evidence.dependency_unmet, "a dependency has not shipped"),
         (Answer.COOLDOWN, is_cooling, f"on cooldown until {until} after an attempt"),
