@@ -228,7 +228,7 @@ def test_waiting_is_told_with_its_length_and_what_is_not_over_says_so() -> None:
     ] == [("acme", 40.0, 2, True)]
     lines = summary.summarize(session).limited
     assert "api: acme a has reached its usage limit; available again after 40 s" in lines
-    assert "api: has waited 10 s for pause" in lines
+    assert "api: has waited 10 s for the end of a pause" in lines
 
 
 def test_waits_of_a_lane_for_one_cause_are_one_line_and_a_check_that_went_on_is_none() -> None:
@@ -242,7 +242,7 @@ def test_waits_of_a_lane_for_one_cause_are_one_line_and_a_check_that_went_on_is_
     )  # fmt: skip
     assert len(session.waits) == 4
     lines = summary.summarize(session)
-    assert lines.limited == ["api: waited 30 s in 2 waits for quota (lane web tests it)"]
+    assert lines.limited == ["api: waited 30 s in 2 waits for a provider limit (lane web tests it)"]
     assert summary.render(lines).startswith("Limits and waits: 1\n")
 
 

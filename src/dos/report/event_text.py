@@ -84,6 +84,11 @@ _ATTEMPTS = {
 }
 
 
+def parked_for(why: str) -> str:
+    """Return in words what a parked run waits for; a token that is not known as it is."""
+    return _PARKED_FOR.get(why, why)
+
+
 def describe(fact: AnyFact, at_ms: int) -> str:
     """Return the sentence for a fact that was recorded at this time.
 
@@ -198,8 +203,7 @@ def _describe_waiting(fact: WaitingFact, at_ms: int) -> str:  # noqa: C901, PLR0
             until = ""
             if fact.until_ms:
                 until = f" until {_format_time(fact.until_ms, at_ms)}"
-            cause = _PARKED_FOR.get(fact.why, fact.why)
-            return f"waits for {cause}{until}: {fact.detail}"
+            return f"waits for {parked_for(fact.why)}{until}: {fact.detail}"
         case limits.AgentWaiting():
             cause = fact.ending.replace("_", " ")
             return f"agent waits for its provider ({cause}): {fact.detail}"

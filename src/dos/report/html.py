@@ -12,6 +12,7 @@ from html import escape
 
 from dos.limits.state import costs
 from dos.questions.view import QuestionRow
+from dos.report.event_text import parked_for
 from dos.report.html_chart import css_class, escape_text, render_chart
 from dos.report.html_style import STYLE
 from dos.report.session import LandingProof, LimitPeriod, Session, UnprovenClaim
@@ -291,7 +292,7 @@ def _wait_rows(session: Session) -> list[str]:
         cells = [
             f"<td>{format_time(wait.start, session)}</td>",
             f"<td>{escape_text(wait.lane)}</td>",
-            f"<td>{escape_text(wait.why)}</td>",
+            f"<td>{escape_text(parked_for(wait.why))}</td>",
             _number(duration),
             f"<td>{escape_text(wait.detail)}</td>",
         ]

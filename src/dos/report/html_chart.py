@@ -7,6 +7,7 @@ carries a mark beside its colour, for readers who cannot tell the colours apart.
 from datetime import datetime, timedelta
 from html import escape
 
+from dos.report.event_text import parked_for
 from dos.report.session import AgentBar, Outcome, Session, Wait
 from dos.report.summary import format_time
 from dos.text import escape_invisible
@@ -140,7 +141,7 @@ def _bar(bar: AgentBar, scale: _Scale, top: int, session: Session) -> str:
 def _wait(wait: Wait, scale: _Scale, top: int) -> str:
     """Return the thin bar of a wait, with its reason in its tooltip."""
     left, width = scale.span(wait.start, wait.end)
-    title = f"waited {format_duration(wait.seconds)} for {wait.why}: {wait.detail}"
+    title = f"waited {format_duration(wait.seconds)} for {parked_for(wait.why)}: {wait.detail}"
     return (
         f'<rect class="waiting" x="{left:.2f}%" y="{top}" width="{width:.2f}%"'
         f' height="{WAITING - 2}" rx="2"><title>{escape_text(title)}</title></rect>'

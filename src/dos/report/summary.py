@@ -20,6 +20,7 @@ from dos.limits.state.costs import Costs
 from dos.questions.catalog import AnyQuestion
 from dos.questions.state import Decisions, urgent_first
 from dos.questions.view import QuestionRow
+from dos.report.event_text import parked_for
 from dos.report.session import (
     Crash,
     Incident,
@@ -230,7 +231,7 @@ def _describe_wait(lane: str, waits: Sequence[Wait]) -> str:
     if len(waits) > 1:
         times = f" in {len(waits)} waits"
     duration = format_duration(sum(wait.seconds for wait in waits))
-    return f"{lane}: {verb} {duration}{times} for {newest.why}{detail}"
+    return f"{lane}: {verb} {duration}{times} for {parked_for(newest.why)}{detail}"
 
 
 def _part(title: str, lines: list[str]) -> str:

@@ -1,6 +1,6 @@
 """Reads what is known of watched runs: whether they progress, and which halts were proposed.
 
-`dos watch` calls `gather` and proposes a halt for each run that `lane_entries.is_due` finds due.
+`dos watch` calls `gather` and proposes a halt for each run that `worker_health.is_due` finds due.
 Nothing is written or stopped here.
 """
 
