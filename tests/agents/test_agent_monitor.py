@@ -230,4 +230,4 @@ def test_an_agent_that_costs_more_than_its_cap_is_ended(repository):
     repository.play({"DEMO/A1": [[costs, stays], [write("one/a.txt"), commit("Write a")]]} | A2)
     work(repository)
     first = happened(repository, "agent_ended")[0]
-    assert (first["outcome"], first["found"]) == ("budget_cap", "0.75 of 0.5 usd")
+    assert (first["outcome"], first["found"]) == ("budget_cap", "$0.75 of $0.50")
