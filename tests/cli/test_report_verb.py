@@ -147,6 +147,21 @@ def test_what_waits_for_a_person_is_told_whenever_it_was_asked(dos: Dos, state: 
     assert [question["id"] for question in dos("report", "--json").json["questions"]] == ["d-1"]
 
 
+def test_it_lists_the_decisions_of_dos_decisions_and_no_unit_twice(
+    dos: Dos, workspace: Path, state: Path
+) -> None:
+    plan = "# P\n\n## P U1: one\n- lane: api\n- class: draft\n"
+    (workspace / "docs" / "p-plan.md").write_text(plan)
+    write(state, STARTED)
+    decisions = dos("decisions", "--json").json
+    assert [row["waits"] for row in decisions] == [["unit:P/U1"]]
+    report = dos("report", "--json").json
+    assert [row["id"] for row in report["questions"]] == [row["id"] for row in decisions]
+    shown = dos("report").out
+    assert shown.count("P/U1") == 2, "in the question, and in the command that shows it"
+    assert "Needs attention: 1" in shown
+
+
 def test_an_agent_at_work_is_part_of_it(dos: Dos, state: Path) -> None:
     with journal(state) as store:
         work(store)

@@ -293,7 +293,8 @@ def test_what_only_a_person_clears_is_told_also_where_nobody_was_asked() -> None
     assert summary.summarize_events([], waiting).stopped == [
         "api: its last run stopped: red  (dos up)"
     ]
-    shown = html.render_page(structs.replace(sheet([]), waiting=waiting))
+    unasked = summary.needs_person_without_question(waiting, [])
+    shown = html.render_page(structs.replace(sheet([]), waiting=waiting, unasked=unasked))
     assert "its last run stopped: red" in shown and "has not landed" not in shown
     assert len(summary.to_json(structs.replace(sheet([]), waiting=waiting))["waiting"]) == 3
 

@@ -191,5 +191,13 @@ def test_the_line_of_a_unit_says_a_failure_once_and_names_no_refs(waits, commit,
         tries=[FAILED], waiting=waits,
     )  # fmt: skip
     status = structs.replace(view.view(FleetState(), [], []), units=[row])
-    [line] = [line for line in view.render(status).splitlines() if "P/U1" in line]
+    around = view.Circumstances(failures={"P/U1": "no commit was made"})
+    [line] = [line for line in view.render(status, around).splitlines() if "P/U1" in line]
     assert line.endswith(f"  {text}")
+
+
+def test_the_last_failure_of_a_unit_names_no_refs_whenever_its_work_is_saved():
+    state = UnitState(saved=["refs/dos/salvage/R/1"])
+    state.add_miss("no commit was made")
+    state.add_saved_ref("refs/dos/salvage/R/2")
+    assert (state.tries, state.last_failure) == ([FAILED], "no commit was made")

@@ -9,7 +9,6 @@ from dos.backlog import waiting
 from dos.backlog.pickable import Answer, Verdict
 from dos.backlog.waiting import Waiting, Waits
 from dos.fleet.population.types import PlanRow, SupervisePolicy, SuperviseVerdict
-from dos.fleet.state.entries import failure_without_refs
 from dos.fleet.state.fleet import FleetRun, FleetState, UnitState
 from dos.fleet.state.live import Pause
 from dos.lease import Lease
@@ -177,6 +176,7 @@ class Circumstances(Struct, frozen=True, kw_only=True):
     pauses: Mapping[str, Pause] = {}  # by lane; "": the whole fleet
     asked: Collection[str] = ()  # lanes with an open decision
     died: Mapping[str, int] = {}  # lane -> how many of its workers died, and hold no lease
+    failures: Mapping[str, str] = {}  # unit -> why its last attempt failed, without refs
 
 
 def render(status: View, around: Circumstances = Circumstances()) -> str:
@@ -205,7 +205,9 @@ def render(status: View, around: Circumstances = Circumstances()) -> str:
     if status.units:
         abandoned = {row.unit for row in groups["exited"]}
         lines += ["", "units:"]
-        lines += [_unit_line(row, row.unit in abandoned) for row in status.units]
+        for row in status.units:
+            failure = around.failures.get(row.unit, "")
+            lines.append(_unit_line(row, failure, worker_exited=row.unit in abandoned))
     if status.stopped:
         lines += ["", "last stops:"]
         lines += [_stop_line(row, around.asked) for row in status.stopped[-SHOWN:]]
@@ -270,7 +272,7 @@ def _pause_line(lane: str, pause: Pause) -> str:
     return f"{what} is paused{why}; `{command}` ends the pause"
 
 
-def _unit_line(row: UnitRow, worker_exited: bool) -> str:
+def _unit_line(row: UnitRow, failure: str, *, worker_exited: bool) -> str:
     """Return the line of a unit: its state, its commit, what it waits for, and past failures."""
     state = row.state
     if worker_exited and state == "open":
@@ -283,7 +285,7 @@ def _unit_line(row: UnitRow, worker_exited: bool) -> str:
     elif row.held:
         line += f"  {row.held}: {row.held_because}"
     if row.tries and not any(wait.question for wait in row.waiting):  # the question says it
-        line += f"  ({_describe_tries(row)})"
+        line += f"  ({_describe_tries(row, failure)})"
     return line
 
 
@@ -295,12 +297,12 @@ def _describe_waits(waits: Sequence[Waiting]) -> str:
     return waiting.describe_waits([first, *others])
 
 
-def _describe_tries(row: UnitRow) -> str:
+def _describe_tries(row: UnitRow, failure: str) -> str:
     """Return how often the unit failed and, until it landed, why it did so last."""
     failed = plural(len(row.tries), "failed attempt")
-    if row.commit:
+    if row.commit or not failure:
         return failed
-    return f"{failed}, the last: {failure_without_refs(row.tries[-1])}"
+    return f"{failed}, the last: {failure}"
 
 
 def _stop_line(row: Stopped, asked: Collection[str]) -> str:

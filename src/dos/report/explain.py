@@ -49,8 +49,6 @@ _reader: FactReader[ExplainedFact] = FactReader(
     """,
 )
 
-SINCE = ", since "  # between the unit and the stamp of `at_work`
-
 
 class DecisionStep(Struct, frozen=True, kw_only=True):
     """One decided iteration; the field names are keys of `dos why --json`.
@@ -95,6 +93,13 @@ class RunDeath(Struct, frozen=True, kw_only=True):
     continued_by: str = ""  # the run that took the unit next
 
 
+class UndecidedUnit(Struct, frozen=True, kw_only=True):
+    """The unit that a run claimed last and has not decided about, and the stamp of the claim."""
+
+    unit: str
+    since: str
+
+
 class RunExplanation(Struct, frozen=True, kw_only=True):
     """A run: its decided iterations, and how it stopped, how it died or what it works on."""
 
@@ -103,9 +108,10 @@ class RunExplanation(Struct, frozen=True, kw_only=True):
     begun: str
     steps: list[DecisionStep]
     stop: RunStop | None = None
-    at_work: str = ""  # the unit that was claimed last, SINCE, its stamp; while it is undecided
+    at_work: str = ""  # `undecided` as one text
     incidents: list[str] = []  # what its agents did outside their worktree
     death: RunDeath | UnsetType = UNSET
+    undecided: UndecidedUnit | UnsetType = UNSET
 
 
 def explain_run(run_id: str, events: Sequence[Event]) -> RunExplanation:
@@ -129,15 +135,19 @@ def explain_run(run_id: str, events: Sequence[Event]) -> RunExplanation:
     for decision in decisions:
         missed = history.missed[decision.iteration, decision.attempt]
         steps.append(_decision_step(decision, missed))
+    at_work = ""
+    if history.undecided:
+        at_work = f"{history.undecided.unit}, since {history.undecided.since}"
     return RunExplanation(
         run_id=run_id,
         lane=history.lane,
         begun=history.begun,
         steps=steps,
         stop=stop,
-        at_work=history.at_work,
+        at_work=at_work,
         incidents=history.incidents,
         death=history.death or UNSET,
+        undecided=history.undecided or UNSET,
     )
 
 
@@ -149,7 +159,7 @@ class _History:
         self._run_id = run_id
         self.begun = begun
         self.lane = ""
-        self.at_work = ""
+        self.undecided: UndecidedUnit | None = None
         self.stop: RunStop | None = None
         self.death: RunDeath | None = None
         self.missed: dict[tuple[int, int], str] = {}  # by iteration and attempt
@@ -176,7 +186,7 @@ class _History:
                 self.stop = _run_stop(fact.stop_reason, fact.needs, fact.reason)
                 self.death = None  # it lived, and stopped because its lease was gone
             case fleet.UnitClaimed():
-                self.at_work = f"{fact.unit}{SINCE}{utc_stamp(event.at_ms)}"
+                self.undecided = UndecidedUnit(unit=fact.unit, since=utc_stamp(event.at_ms))
                 self._why_not_landed = ""
             case fleet.WorkMeasured():
                 if fact.verdict != "DELIVERED":
@@ -187,7 +197,7 @@ class _History:
                 self.incidents.append(event_text.describe_incident(fact))
             case fleet.IterationCommitted():
                 self.lane = self.lane or fact.lane
-                self.at_work = ""
+                self.undecided = None
                 self.missed[fact.iteration, fact.attempt] = self._why_not_landed
             case never:
                 assert_never(never)
@@ -210,10 +220,12 @@ class _History:
         """End the run, unless it has stopped. A worker is reaped after its lease was revoked."""
         if self.stop:
             return
-        unit, _, _ = self.at_work.rpartition(SINCE)
+        unit = ""
         if self.death:
             unit = self.death.unit
-        self.at_work = ""
+        elif self.undecided:
+            unit = self.undecided.unit
+        self.undecided = None
         self.death = RunDeath(
             at=utc_stamp(event.at_ms), is_reaped=is_reaped, reason=reason, unit=unit
         )

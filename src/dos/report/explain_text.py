@@ -10,7 +10,7 @@ from typing import Any
 from dos.loop import tokens
 from dos.loop.decision import CAP
 from dos.report import event_text
-from dos.report.explain import SINCE, DecisionStep, RunDeath, RunExplanation
+from dos.report.explain import DecisionStep, RunDeath, RunExplanation
 from dos.text import plural
 from dos.times import format_local_time
 
@@ -52,11 +52,11 @@ def render(explanation: RunExplanation, now: datetime, *, is_whole: bool = True)
         lines += ["", *_step_lines(step, now)]
     for incident in explanation.incidents:
         lines += ["", f"incident: {incident}"]
-    if explanation.at_work:
-        unit, _, since = explanation.at_work.rpartition(SINCE)
-        at_work = f"{unit}, taken {_local_time(since, now)}"
+    undecided = explanation.undecided
+    if undecided:
+        taken = f"taken {_local_time(undecided.since, now)}"
         progress = f"`dos timeline {run_id}` shows its progress"
-        lines += ["", f"No decision yet on {at_work}; {progress}"]
+        lines += ["", f"No decision yet on {undecided.unit}, {taken}; {progress}"]
     elif not explanation.steps and not explanation.death:
         lines += [
             "",
@@ -68,7 +68,7 @@ def render(explanation: RunExplanation, now: datetime, *, is_whole: bool = True)
         lines += [f"  {text}" for text in (stop.meaning, stop.fix) if text]
     elif explanation.death:
         lines += ["", _describe_death(explanation.death, now)]
-    elif explanation.steps and not explanation.at_work:
+    elif explanation.steps and not undecided:
         lines += ["", "The run has not stopped"]
     return "\n".join(lines)
 

@@ -22,7 +22,6 @@ from dos.report.summary import (
     format_time,
     heading,
     limit_duration,
-    needs_person_without_question,
     zone_name,
 )
 from dos.text import escape_invisible, plural
@@ -80,7 +79,7 @@ def _tiles(report: ReportData) -> str:
     waited = str(len(session.limits))
     if session.waits:
         waited = format_duration(sum(wait.seconds for wait in session.waits))
-    attention = len(report.questions) + len(needs_person_without_question(report.waiting))
+    attention = len(report.questions) + len(report.unasked)
     cost_label, cost = _cost_tile(report)
     rows = [
         ("landed", "landed", str(len(session.landed)), "good"),
@@ -133,7 +132,7 @@ def _attention_rows(report: ReportData) -> list[str]:
         waiting = _waiting_text(question, report.session)
         body = f"<p>{waiting}</p><p>{_choices(question)}</p>"
         rows.append(_row("bad", escape_text(question.question), body))
-    for wait in needs_person_without_question(report.waiting):
+    for wait in report.unasked:
         title = f"{escape_text(wait.subject)}: {escape_text(str(wait))}"
         rows.append(_row("bad", title, f"<p><code>{escape_text(wait.clears_with)}</code></p>"))
     return rows

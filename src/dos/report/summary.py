@@ -17,6 +17,7 @@ from dos.journal.fold import fold
 from dos.limits import quota
 from dos.limits.quota import Key, Limit
 from dos.limits.state.costs import Costs
+from dos.questions import subject
 from dos.questions.catalog import AnyQuestion
 from dos.questions.state import Decisions, urgent_first
 from dos.questions.view import QuestionRow
@@ -98,12 +99,22 @@ def summarize(
     )
 
 
-def needs_person_without_question(waiting: Sequence[Waiting]) -> list[Waiting]:
-    """Return what only a person clears and no open question asks about.
+def needs_person_without_question(
+    waiting: Sequence[Waiting], questions: Sequence[AnyQuestion]
+) -> list[Waiting]:
+    """Return what only a person clears and none of the open questions asks about.
 
     Questions are listed on their own, so that nothing that needs a person is shown twice.
     """
-    return [wait for wait in waiting if wait.needs_person and not wait.question]
+    asked_about: set[str] = set()
+    for question in questions:
+        asked_about.update(subject.lane_names(question.waits), subject.unit_names(question.waits))
+    others = []
+    for wait in waiting:
+        is_asked = bool(wait.question) or wait.subject in asked_about
+        if wait.needs_person and not is_asked:
+            others.append(wait)
+    return others
 
 
 def render(summary: Summary, if_empty: str = "Nothing happened") -> str:
@@ -129,7 +140,7 @@ def _needs_attention(questions: Sequence[AnyQuestion], waiting: Sequence[Waiting
     lines = []
     for question in questions:
         lines.append(f"{question.text}  (dos decisions show {question.id})")
-    for wait in needs_person_without_question(waiting):
+    for wait in needs_person_without_question(waiting, questions):
         lines.append(f"{wait.subject}: {wait}  ({wait.clears_with})")
     return lines
 
@@ -253,6 +264,7 @@ class ReportData(Struct, frozen=True, kw_only=True):
     proofs: dict[str, LandingProof]  # by commit
     questions: list[QuestionRow]
     waiting: list[Waiting] = []  # what lanes and units wait for
+    unasked: list[Waiting] = []  # of these, what needs a person and no question asks about
     costs: Costs
     own: list[str] = []  # commits and edits of the user
     is_supervised: bool = False  # a supervisor runs now; the heading says whether the fleet does

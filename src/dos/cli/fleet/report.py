@@ -14,8 +14,9 @@ from typing import Annotated
 
 from msgspec import Struct
 
+from dos.backlog.waiting import FleetWaits
+from dos.cli.decisions.show import questions_and_waits
 from dos.errors import BadInput
-from dos.fleet.io.reader import FleetReader
 from dos.journal import fold
 from dos.journal.events.envelope import Event
 from dos.journal.store import Store
@@ -23,6 +24,7 @@ from dos.limits.state import costs
 from dos.limits.state.spend import FleetSpend
 from dos.machine import filesystem
 from dos.questions import view
+from dos.questions.catalog import AnyQuestion
 from dos.questions.state import Decisions, urgent_first
 from dos.report import summary
 from dos.report.html import HEAD, render_page
@@ -71,8 +73,8 @@ def run(args: Args, context: Context) -> Reply:
     world = context.journal_world
     if args.html:
         _check_replaceable(args.html)
-    decisions, _ = fold.current(world.journal, Decisions)
-    report = _gather(world, list(_events_since(world.journal, args.since)), decisions)
+    decisions, waits = questions_and_waits(context)
+    report = _gather(world, list(_events_since(world.journal, args.since)), decisions, waits)
     data = summary.to_json(report)
     if args.html:
         _write(args.html, render_page(report))
@@ -85,21 +87,28 @@ def run(args: Args, context: Context) -> Reply:
     return Reply(text=text, data=data, indented=True)
 
 
-def _gather(world: World, events: list[Event], decisions: Decisions) -> ReportData:
-    """Gather the report: fold the events, verify each landing, and read what waits now."""
+def _gather(
+    world: World, events: list[Event], decisions: Decisions, waits: FleetWaits
+) -> ReportData:
+    """Gather the report: fold the events and verify each landing."""
     session = fold_session(events)
     proofs = corroborate.landing_proofs(world, (entry.landing for entry in session.landed))
-    waits = FleetReader(world).waits()
     return ReportData(
         workspace=world.workspace.root.name,
         session=session,
         proofs={landing.commit: landing_proof(proof) for landing, proof in proofs.items()},
         questions=view.rows(urgent_first(decisions), world.journal.now_ms(), waits),
         waiting=waits.all_waits(),
+        unasked=summary.needs_person_without_question(waits.all_waits(), _questions(decisions)),
         costs=costs.costs(fold.fold(FleetSpend(), events), "unit"),
         own=user_changes(world, events),
         is_supervised=snapshot.read_holders(world.journal).has_supervisor,
     )
+
+
+def _questions(decisions: Decisions) -> list[AnyQuestion]:
+    """Return the open questions as `dos decisions` orders them."""
+    return [entry.question for entry in urgent_first(decisions)]
 
 
 def _render(report: ReportData, decisions: Decisions, *, only_last: bool) -> str:
@@ -108,8 +117,9 @@ def _render(report: ReportData, decisions: Decisions, *, only_last: bool) -> str
     Without any event there is nothing but the summary, which says so.
     """
     session = report.session
-    questions = [entry.question for entry in urgent_first(decisions)]
-    lines = summary.summarize(session, report.proofs, questions, report.own, report.waiting)
+    lines = summary.summarize(
+        session, report.proofs, _questions(decisions), report.own, report.waiting
+    )
     text = summary.render(lines, summary.describe_no_result(session))
     if session.since is None:
         return text

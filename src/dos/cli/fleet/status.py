@@ -22,6 +22,7 @@ from dos.fleet.observation import Observation
 from dos.fleet.state import held_units
 from dos.fleet.state.fleet import FleetState
 from dos.questions import subject
+from dos.questions.io import attention
 from dos.report.io import snapshot
 from dos.report.top import HeldLease
 from dos.units.unit import Unit
@@ -128,19 +129,21 @@ def _circumstances(outlook: Outlook, held_lanes: list[HeldLease]) -> view.Circum
         exited={held.lease.fence for held in held_lanes if held.gone},
         waits=parked,
         pauses=fleet.pauses,
-        asked=_lanes_with_questions(fleet),
+        asked=_lanes_with_decisions(fleet),
         died=died,
+        failures={name: unit.last_failure for name, unit in fleet.on_target.units.items()},
     )
 
 
-def _lanes_with_questions(fleet: Observation) -> set[str]:
-    """Return the lanes that a person is asked about, or is asked about at the next tick."""
-    questions = [asked.question for asked in fleet.answers.open.values()]
-    questions += [*observe.questions(fleet), *observe.failure_questions(fleet)]
+def _lanes_with_decisions(fleet: Observation) -> set[str]:
+    """Return the lanes that a decision of `dos decisions` is about, by name or by a unit."""
+    units = observe.declared_units(fleet)
+    leases = list(fleet.leases.values())
+    decisions = attention.questions_for_people(fleet.answers, leases, units, now_ms=fleet.now_ms)
     lanes = set()
-    for question in questions:
-        lanes |= set(subject.lane_names(question.waits))
-        for unit in subject.unit_names(question.waits):
+    for asked in decisions.open.values():
+        lanes |= set(subject.lane_names(asked.question.waits))
+        for unit in subject.unit_names(asked.question.waits):
             lanes.add(fleet.lane_of.get(unit, ""))
     return lanes
 

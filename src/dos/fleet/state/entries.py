@@ -78,11 +78,6 @@ DEATHS_KEPT = 1000  # of a lane; the restart limit cannot be higher
 _SAVED_ON = "; its work is on "  # between why an attempt failed and the refs with its work
 
 
-def failure_without_refs(text: str) -> str:
-    """Return why an attempt failed, without the refs of saved work that `add_miss` appends."""
-    return text.partition(_SAVED_ON)[0]
-
-
 class FleetRun(Struct, kw_only=True):
     """A run as a supervisor needs it; kept after its end for the next run of the lane."""
 
@@ -146,6 +141,7 @@ class UnitState(Struct, kw_only=True):
     claim: str = ""  # the last message of its agent
     outcome: str = ""  # how its last agent ended
     tries: list[str] = field(default_factory=list)  # why attempts did not land, newest last
+    last_failure: str = ""  # the newest of them, without the refs of saved work
     intended: fleet.LandingIntended | None = None
     refusals: list[str] = field(default_factory=list)  # why its landing was refused, newest last
     refused: int = 0  # how often
@@ -217,6 +213,7 @@ class UnitState(Struct, kw_only=True):
         if self.saved:
             where = f"{_SAVED_ON}{', '.join(self.saved)}"
         self.tries = [*self.tries, text + where][-TRIES_KEPT:]
+        self.last_failure = text
         self.missed = True
         return text
 
