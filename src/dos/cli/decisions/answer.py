@@ -10,7 +10,7 @@ from typing import Annotated
 from msgspec import Struct, to_builtins
 
 from dos.backlog.waiting import Waits, describe_waits
-from dos.cli.decisions import show
+from dos.cli.decisions import gather
 from dos.errors import BadInput
 from dos.questions import answer, subject, view
 from dos.questions.state import Decisions
@@ -36,7 +36,7 @@ class Args(Struct, kw_only=True):
 
 def run(args: Args, context: Context) -> Reply:
     by = validated_name(args.by, "name") if args.by else actor()
-    decisions = show.open_questions(context)
+    decisions = gather.open_questions(context)
     journal = context.journal_world.journal
     decision_id = _find_id(decisions, args.decision, args.choice)
     question = answer.find_question(journal, decision_id, decisions)
@@ -52,7 +52,7 @@ def run(args: Args, context: Context) -> Reply:
     context.reload()
     still_waiting: Waits = ()
     if result.released:
-        waits = show.fleet_waits(context)
+        waits = gather.fleet_waits(context)
         still_waiting = view.other_waits(result.answered.question, waits)
     data["waiting"] = to_builtins(still_waiting)
     text = _describe_answer(choice, result.released, still_waiting)

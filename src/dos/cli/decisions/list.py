@@ -10,7 +10,7 @@ from typing import Annotated
 
 from msgspec import Struct, to_builtins
 
-from dos.cli.decisions import show
+from dos.cli.decisions import gather, show
 from dos.questions import view
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
@@ -30,7 +30,7 @@ def run(args: Args, context: Context) -> Reply:
     if args.number:
         return show.run(show.Args(decision=args.number), context)
     journal = context.journal_world.journal
-    decisions, waits = show.questions_and_waits(context)
+    decisions, waits = gather.questions_and_waits(context)
     questions = view.ordered_questions(decisions, with_answered=args.all)
     now_ms = journal.now_ms()
     data = to_builtins(view.rows(questions, now_ms, waits))

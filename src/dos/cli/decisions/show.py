@@ -7,15 +7,9 @@ from typing import Annotated
 
 from msgspec import Struct, to_builtins
 
-from dos.backlog.waiting import FleetWaits
-from dos.fleet import observe
-from dos.fleet.io.reader import FleetReader
-from dos.fleet.state.held_units import DeclaredUnits
+from dos.cli.decisions.gather import questions_and_waits
 from dos.questions import answer, view
 from dos.questions.documents import TextChanged
-from dos.questions.io import attention
-from dos.questions.state import Decisions
-from dos.unknown import Unknown
 from dos.verbs.args import Option
 from dos.verbs.context import Context, Reply
 
@@ -46,33 +40,3 @@ def run(args: Args, context: Context) -> Reply:
         data["difference"] = texts.diff_lines(journal, root, question.question)
     text = view.render_one(question, now_ms, data.get("difference", ()), waits)
     return Reply(text=text, data=data, indented=True)
-
-
-# Shared by the verbs of decisions
-
-
-def fleet_waits(context: Context) -> FleetWaits:
-    """Return what each lane and unit waits for."""
-    return FleetReader(context.journal_world).waits()
-
-
-def open_questions(context: Context) -> Decisions:
-    """Return the open questions, also those that a supervisor would raise if one ran.
-
-    Where plans or git cannot be read, the units that a plan holds are missing, and a warning says
-    so.
-    """
-    questions, _ = questions_and_waits(context)
-    return questions
-
-
-def questions_and_waits(context: Context) -> tuple[Decisions, FleetWaits]:
-    """Return the open questions and what each lane and unit waits for, from one observation."""
-    world = context.journal_world
-    waits, observation = FleetReader(world).waits_and_observation()
-    units: DeclaredUnits | None = None
-    if isinstance(observation, Unknown):
-        context.warn(f"warning: units that a plan holds are not listed: {observation.why}")
-    else:
-        units = observe.declared_units(observation)
-    return attention.gather(world, units, now_ms=world.journal.now_ms()), waits

@@ -15,7 +15,7 @@ from typing import Annotated
 from msgspec import Struct
 
 from dos.backlog.waiting import FleetWaits
-from dos.cli.decisions.show import questions_and_waits
+from dos.cli.decisions.gather import questions_and_waits
 from dos.errors import BadInput
 from dos.journal import fold
 from dos.journal.events.envelope import Event
